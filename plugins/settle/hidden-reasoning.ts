@@ -1,41 +1,62 @@
 import {
+  arrayOf,
   type JsonObject,
   type Model,
   mergeProfiles,
   objectOf,
+  type Profile,
   type Services,
   type UpstreamRequest,
 } from "../../core/contract/index.ts";
 
 /**
  * Returns true if a call may reason in tokens that its stream does not carry, so that they cannot be
- * counted here while they are made.
+ * counted here while they are made. Any route of the model may serve the call.
  */
 export function hidesReasoning(
   model: Model,
   { body, protocol }: UpstreamRequest,
   upstreams: Services["upstreams"],
 ): boolean {
-  return (
-    model.labels.has("reasoning") &&
-    mayReason(body ?? {}, protocol) &&
-    !streamsReasoning(model, upstreams)
-  );
-}
-
-/** Messages models think only if they are asked to. The others do unless they are asked not to. */
-function mayReason(body: JsonObject, protocol: UpstreamRequest["protocol"]): boolean {
-  if (protocol !== "messages") {
-    const effort = body["reasoning_effort"] ?? objectOf(body["reasoning"])?.["effort"];
-    return effort !== "none";
-  }
-  const type = objectOf(body["thinking"])?.["type"];
-  return type !== undefined && type !== "disabled";
-}
-
-function streamsReasoning(model: Model, upstreams: Services["upstreams"]): boolean {
-  return model.routes.every((route) => {
+  if (!model.labels.has("reasoning")) return false;
+  const request = body ?? {};
+  const wish = protocol === "messages" ? wishOfMessages(request) : wishOfOthers(request);
+  return model.routes.some((route) => {
     const { profile } = upstreams.get(route.upstream)?.config ?? {};
-    return mergeProfiles(profile, route.profile).streams_reasoning === true;
+    const merged = mergeProfiles(profile, route.profile);
+    return merged.streams_reasoning !== true && mayReason(wish, request, protocol, merged);
   });
+}
+
+/** What a request says about reasoning; undefined if it leaves that to the model. */
+type Wish = "on" | "off" | undefined;
+
+function wishOfMessages(body: JsonObject): Wish {
+  const type = objectOf(body["thinking"])?.["type"];
+  return type === undefined ? undefined : type === "disabled" ? "off" : "on";
+}
+
+function wishOfOthers(body: JsonObject): Wish {
+  const effort = body["reasoning_effort"] ?? objectOf(body["reasoning"])?.["effort"];
+  const isOff =
+    effort === "none" ||
+    body["enable_thinking"] === false ||
+    objectOf(body["thinking"])?.["type"] === "disabled";
+  return isOff ? "off" : undefined;
+}
+
+/**
+ * A model whose reasoning cannot be switched off reasons at its lowest effort, or between calls of
+ * tools. If nothing is asked, models of Messages reason if their profile says so; of others it is
+ * assumed.
+ */
+function mayReason(
+  wish: Wish,
+  request: JsonObject,
+  protocol: UpstreamRequest["protocol"],
+  { thinking_off: off, thinking_default: byDefault }: Profile,
+): boolean {
+  if (wish === "on") return true;
+  if (wish === undefined) return protocol !== "messages" || byDefault === "on";
+  return off === "lowest" || (off === "between_tools" && arrayOf(request["tools"]).length > 0);
 }

@@ -122,8 +122,11 @@ t.test("translated replies on the wire", async (t) => {
       t.test(
         "are cut if the wallet runs out, in the client's protocol, and cost the wallet's balance",
         async (t) => {
-          const money = crossed.path === paths.chat ? "54" : "2.25";
-          const { answer, customer } = await ask(crossed, { output_tokens: 4000 }, stream, money);
+          // Output that hides no reasoning is held a slice at a time, so that it can run out.
+          const isChat = crossed.path === paths.chat;
+          const quiet = isChat ? { ...stream, model: "claude-opus-4-8" } : stream;
+          const money = isChat ? "60" : "2.25";
+          const { answer, customer } = await ask(crossed, { output_tokens: 4000 }, quiet, money);
           const last = eventsOf(answer.text).at(-1);
           t.match(last.error.message, /balance/);
           if (crossed.path === paths.messages) t.equal(last.type, "error");

@@ -31,6 +31,12 @@ export interface Surroundings {
  */
 const MASTER_KEYS = [{ id: "of-the-tests", key: Buffer.alloc(32, 7).toString("base64") }];
 
+/**
+ * By default a call of a model that reasons goes on for a minute after its client has left. Tests
+ * wait for the ends of such calls.
+ */
+const SHORT_LINGER = { linger_reasoning_seconds: 2 };
+
 /** The simulator runs in its own process, and tests need no demo account. */
 const LEFT_OUT = new Set(["simulator", "demo"]);
 
@@ -91,7 +97,11 @@ function withMasterKeys(plugins: NonNullable<ConfigChanges["plugins"]>) {
 function pluginList(shipped: unknown, changes: NonNullable<ConfigChanges["plugins"]>): unknown[] {
   const entries = Array.isArray(shipped) ? shipped : [];
   const names = entries.map(nameOf);
-  const list = entries.filter((_, at) => !LEFT_OUT.has(names[at] ?? ""));
+  const list = entries
+    .filter((_, at) => !LEFT_OUT.has(names[at] ?? ""))
+    .map((entry) =>
+      nameOf(entry) === "settle" ? { settle: { ...SHORT_LINGER, ...optionsOf(entry) } } : entry,
+    );
   for (const [name, change] of Object.entries(changes)) {
     const at = list.findIndex((entry) => nameOf(entry) === name);
     const entry = change === true ? name : { [name]: change };

@@ -39,7 +39,11 @@ t.test("streams of reasoning that is not shown, all at once on a small wallet", 
     ["chat", {}],
     ["chat", { reasoning_effort: "high", max_completion_tokens: 20_000 }],
     ["responses", {}],
-    ["messages", { model: "claude-opus-5-5", max_tokens: 20_000, thinking: { type: "adaptive" } }],
+    ["messages", { model: "claude-opus-4-8", max_tokens: 20_000, thinking: { type: "adaptive" } }],
+    // These think if nothing is asked, and the second one also if it is asked not to.
+    ["messages", { model: "claude-opus-5", max_tokens: 20_000 }],
+    ["messages", { model: "claude-opus-5-5", max_tokens: 20_000, thinking: { type: "disabled" } }],
+    ["chat", { model: "claude-opus-5", max_tokens: 20_000 }],
   ] as const;
   for (const [protocol, more] of rows) {
     t.test(`write nothing off: ${protocol} ${JSON.stringify(more)}`, async (t) => {
@@ -56,12 +60,18 @@ t.test("streams of reasoning that is not shown, all at once on a small wallet", 
     });
   }
 
-  t.test("run side by side if they do not reason", async (t) => {
-    const quiet = { reasoning_effort: "none", max_completion_tokens: 20_000 };
-    const { statuses } = await streams("chat", quiet, 2_000);
-    t.ok(
-      statuses.every((status) => status === 200),
-      statuses.join(),
-    );
-  });
+  const quiet = [
+    ["chat", { reasoning_effort: "none", max_completion_tokens: 20_000 }],
+    ["messages", { model: "claude-opus-4-8", max_tokens: 20_000 }],
+    ["messages", { model: "claude-opus-5", max_tokens: 20_000, thinking: { type: "disabled" } }],
+  ] as const;
+  for (const [protocol, more] of quiet) {
+    t.test(`run side by side if they do not reason: ${JSON.stringify(more)}`, async (t) => {
+      const { statuses } = await streams(protocol, more, 2_000);
+      t.ok(
+        statuses.every((status) => status === 200),
+        statuses.join(),
+      );
+    });
+  }
 });

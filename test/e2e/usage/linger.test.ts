@@ -16,12 +16,15 @@ const HIDDEN: Directive = {
   ignore_max_tokens: true,
 };
 
-/** A model that reasons; whether it does, Messages says in the request. */
+/** Models that reason if nothing is asked. */
 const REASONING: Readonly<Record<Client, object>> = {
-  messages: { model: "claude-opus-5-5", max_tokens: 32_000, thinking: { type: "adaptive" } },
+  messages: { model: "claude-opus-5-5", max_tokens: 32_000 },
   chat: { model: "gpt-5.6-sol" },
   responses: { model: "gpt-5.6-sol" },
 };
+
+/** A model that reasons only if it is asked to, at 40,000 đ per million tokens. */
+const QUIET = { model: "claude-opus-4-8" };
 
 t.test("a client that leaves", async (t) => {
   let gateway: TestGateway;
@@ -60,7 +63,7 @@ t.test("a client that leaves", async (t) => {
 
   t.test("pays a reported input, and what was delivered, if no report comes in time", async (t) => {
     const directive = { ...HIDDEN, input_tokens: 90_000, deltas: 1, silent_ms: 600_000 };
-    const record = await leftAt("messages", "END", { ...directive, silent_after_events: 3 }, {});
+    const record = await leftAt("messages", "END", { ...directive, silent_after_events: 3 }, QUIET);
     t.strictSame([record["input_tokens"], record["outcome"]], [90_000, "gone"]);
     t.equal(record["output_tokens"], 5);
     t.equal(record["estimated"], true);
@@ -68,10 +71,10 @@ t.test("a client that leaves", async (t) => {
 
   t.test("pays a reported input even if it leaves before any output", async (t) => {
     const directive = { ...HIDDEN, input_tokens: 90_000, silent_ms: 600_000 };
-    const record = await leftAt("messages", "message_start", directive, {});
+    const record = await leftAt("messages", "message_start", directive, QUIET);
     // With the first token of the output, which the same event reports.
     t.strictSame([record["input_tokens"], record["output_tokens"]], [90_000, 1]);
-    t.equal(record["cost_vnd"], "3240.036");
+    t.equal(record["cost_vnd"], "3600.04");
   });
 
   t.test("pays nothing if nothing came and nothing was reported", async (t) => {

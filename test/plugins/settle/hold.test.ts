@@ -1,5 +1,11 @@
 import t from "tap";
-import { type CallLimit, isRefusal, refuse, v } from "../../../core/contract/index.ts";
+import {
+  type CallLimit,
+  isRefusal,
+  type Profile,
+  refuse,
+  v,
+} from "../../../core/contract/index.ts";
 import type { HttpCall } from "../../../core/http/http-call.ts";
 import settle, { options } from "../../../plugins/settle/index.ts";
 import {
@@ -242,9 +248,12 @@ t.test("the price of a reply is the one that applies, with its discount in a hea
 });
 
 t.test("a call whose client leaves goes on for as long as the options say", async (t) => {
-  const upstreams = {
-    get: (name: string) => ({ config: { profile: { streams_reasoning: name === "open" } } }),
+  const profiles: Record<string, Profile> = {
+    open: { streams_reasoning: true },
+    always: { thinking_default: "on", thinking_off: "lowest" },
+    usually: { thinking_default: "on", thinking_off: "between_tools" },
   };
+  const upstreams = { get: (name: string) => ({ config: { profile: profiles[name] } }) };
   const thinker = (upstream: string) =>
     modelOf({
       labels: new Set(["reasoning"]),
@@ -253,6 +262,8 @@ t.test("a call whose client leaves goes on for as long as the options say", asyn
   const chat = "/v1/chat/completions";
   const thinking = { messages: [], thinking: { type: "enabled" } };
   const quiet = { messages: [], reasoning_effort: "none" };
+  const off = { messages: [], thinking: { type: "disabled" } };
+  const withTools = { ...off, tools: [{ name: "a" }] };
   const table: [what: string, ms: number, Partial<HttpCall>, Partial<Settings>, string?][] = [
     ["by default", 2_000, {}, {}],
     ["cancelled", 0, {}, { when_client_leaves: "cancel" }],
@@ -264,6 +275,11 @@ t.test("a call whose client leaves goes on for as long as the options say", asyn
     ["reasoning switched off", 2_000, { model: thinker("closed"), body: quiet }, {}, chat],
     ["Messages that do not ask to think", 2_000, { model: thinker("closed") }, {}],
     ["Messages that do", 60_000, { model: thinker("closed"), body: thinking }, {}],
+    ["a model that thinks by itself", 60_000, { model: thinker("usually") }, {}],
+    ["one that is asked not to", 2_000, { model: thinker("usually"), body: off }, {}],
+    ["between its tools", 60_000, { model: thinker("usually"), body: withTools }, {}],
+    ["one that cannot stop", 60_000, { model: thinker("always"), body: off }, {}],
+    ["nor there", 60_000, { model: thinker("always"), body: quiet }, {}, chat],
   ];
   for (const [what, ms, changes, settings, path] of table) {
     const call = preparedCall(changes, path);
