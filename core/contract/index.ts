@@ -196,6 +196,7 @@ export { idTime, isId, newId } from "../process/id.ts";
 export {
   arrayOf,
   countOf,
+  excessOf,
   isObject,
   JSON_LEVELS_MAX,
   type JsonObject,

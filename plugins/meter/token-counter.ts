@@ -4,6 +4,15 @@ import type { CountReply, CountRequest } from "./token-worker.ts";
 const WAITING_MAX = 64;
 /** One key may have at most this many of them, so that others get a turn. */
 const WAITING_OF_KEY_MAX = 8;
+/** Most bytes of bodies that wait, of all keys and of one. A body of any size may wait alone. */
+const WAITING_BYTES_MAX = 64 * 1_048_576;
+const WAITING_BYTES_OF_KEY_MAX = WAITING_BYTES_MAX / 4;
+/** The key that had the fewest bytes counted in this time is served next. */
+const WINDOW_MS = 60_000;
+/** Beyond it, the thread ends and its request gets 503; the process lives on. */
+const THREAD_HEAP_MB = 768;
+/** Each request costs something, however short it is. */
+const REQUEST_BYTES = 1_024;
 const COUNT_TIMEOUT_MS = 10_000;
 const IDLE_MS = 60_000;
 
@@ -11,7 +20,7 @@ export type Count =
   /** `model`: the name in the request, if it is a text. */
   | { readonly kind: "counted"; readonly tokens: number; readonly model: string | undefined }
   | { readonly kind: "invalid"; readonly problem: string; readonly param: string | null }
-  /** The key has too many requests waiting. */
+  /** The key has too many requests waiting, or too many bytes. */
   | { readonly kind: "too_many" }
   | { readonly kind: "busy" };
 
@@ -20,28 +29,45 @@ interface Waiting {
   readonly resolve: (count: Count) => void;
 }
 
+interface Queue {
+  readonly waiting: Waiting[];
+  bytes: number;
+}
+
 /**
- * Counts tokens on a worker thread, one request at a time, keys in turn. The tokenizer takes about 80 MB, so the thread
+ * Counts tokens on a worker thread, one request at a time, for the key with the least work done. The tokenizer takes about 80 MB, so the thread
  * starts with the first request and ends after a minute without one. A thread that takes over 10 s is replaced.
  */
 export class TokenCounter {
   private worker: Worker | undefined = undefined;
-  /** By id of the API key. The first entry is served next, then moves to the end. */
-  private readonly queues = new Map<string, Waiting[]>();
+  /** By id of the API key. */
+  private readonly queues = new Map<string, Queue>();
   private waiting = 0;
+  private waitingBytes = 0;
+  /** Bytes counted for each key in the current window. */
+  private readonly counted = new Map<string, number>();
+  private windowEndMs = 0;
   private running: Waiting | undefined = undefined;
   private timer: NodeJS.Timeout | undefined = undefined;
   private nextId = 1;
 
-  /** Counts the tokens of a request by this key. Never rejects. */
+  /** Counts the tokens of a request by this key, and takes its body over. Never rejects. */
   count(keyId: string, body: Uint8Array): Promise<Count> {
-    const queue = this.queues.get(keyId) ?? [];
-    if (queue.length >= WAITING_OF_KEY_MAX) return Promise.resolve({ kind: "too_many" });
-    if (this.waiting >= WAITING_MAX) return Promise.resolve({ kind: "busy" });
+    const bytes = body.length;
+    const queue = this.queues.get(keyId) ?? { waiting: [], bytes: 0 };
+    const { length } = queue.waiting;
+    if (length >= WAITING_OF_KEY_MAX || exceeds(queue.bytes, bytes, WAITING_BYTES_OF_KEY_MAX)) {
+      return Promise.resolve({ kind: "too_many" });
+    }
+    if (this.waiting >= WAITING_MAX || exceeds(this.waitingBytes, bytes, WAITING_BYTES_MAX)) {
+      return Promise.resolve({ kind: "busy" });
+    }
     return new Promise((resolve) => {
-      queue.push({ body, resolve });
+      queue.waiting.push({ body, resolve });
+      queue.bytes += bytes;
       this.queues.set(keyId, queue);
       this.waiting++;
+      this.waitingBytes += bytes;
       this.next();
     });
   }
@@ -64,29 +90,49 @@ export class TokenCounter {
       return;
     }
     this.worker ??= this.startWorker();
-    const request: CountRequest = { id: this.nextId++, body: this.running.body };
-    this.worker.postMessage(request);
+    const { body } = this.running;
+    const request: CountRequest = { id: this.nextId++, body };
+    this.worker.postMessage(request, ownBuffersOf(body));
     this.timer = setTimeout(() => {
       void this.endWorker({ kind: "busy" });
       this.next();
     }, COUNT_TIMEOUT_MS);
   }
 
-  /** Takes the first request of the next key, and moves that key to the end. */
+  /** Takes the first request of the key that had the fewest bytes counted. Of two, the one that waits longer. */
   private take(): Waiting | undefined {
-    for (const [keyId, queue] of this.queues) {
-      this.queues.delete(keyId);
-      const waiting = queue.shift();
-      if (!waiting) continue;
-      if (queue.length > 0) this.queues.set(keyId, queue);
-      this.waiting--;
-      return waiting;
+    const keyId = this.nextKey();
+    const queue = keyId === undefined ? undefined : this.queues.get(keyId);
+    const waiting = queue?.waiting.shift();
+    if (keyId === undefined || !queue || !waiting) return undefined;
+    this.queues.delete(keyId);
+    if (queue.waiting.length > 0) this.queues.set(keyId, queue);
+    const bytes = waiting.body.length;
+    queue.bytes -= bytes;
+    this.waiting--;
+    this.waitingBytes -= bytes;
+    this.counted.set(keyId, (this.counted.get(keyId) ?? 0) + bytes + REQUEST_BYTES);
+    return waiting;
+  }
+
+  private nextKey(): string | undefined {
+    const nowMs = performance.now();
+    if (nowMs >= this.windowEndMs) {
+      this.counted.clear();
+      this.windowEndMs = nowMs + WINDOW_MS;
     }
-    return undefined;
+    let [next, fewest]: [string | undefined, number] = [undefined, Number.POSITIVE_INFINITY];
+    for (const keyId of this.queues.keys()) {
+      const bytes = this.counted.get(keyId) ?? 0;
+      if (bytes < fewest) [next, fewest] = [keyId, bytes];
+    }
+    return next;
   }
 
   private startWorker(): Worker {
-    const worker = new Worker(new URL("./token-worker.js", import.meta.url));
+    const worker = new Worker(new URL("./token-worker.js", import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MB },
+    });
     worker.unref();
     worker.on("message", (reply: CountReply) => {
       if (worker === this.worker) this.answer(countOf(reply));
@@ -113,6 +159,16 @@ export class TokenCounter {
     running?.resolve(answer);
     await worker?.terminate();
   }
+}
+
+/** Returns true if `more` bytes go beyond the limit. Alone, a body of any size passes. */
+function exceeds(bytes: number, more: number, bytesMax: number): boolean {
+  return bytes > 0 && bytes + more > bytesMax;
+}
+
+/** Returns the memory of a body to hand it over without a copy; nothing if it shares its memory with others. */
+function ownBuffersOf({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
+  return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
 }
 
 function countOf(reply: CountReply): Count {

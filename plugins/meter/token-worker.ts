@@ -1,5 +1,5 @@
 import { parentPort } from "node:worker_threads";
-import { arrayOf, objectOf, parseJson } from "../../core/contract/index.ts";
+import { arrayOf, excessOf, objectOf, parseJson } from "../../core/contract/index.ts";
 import { tokensOfRequest } from "./tokenize.ts";
 
 /** Sent to the worker: the body of a request. */
@@ -15,8 +15,17 @@ export type CountReply =
 
 parentPort?.on("message", ({ id, body }: CountRequest) => parentPort?.postMessage(count(id, body)));
 
+const PROBLEMS = {
+  levels: "The request body is nested too deeply.",
+  values: "The request body has too many values.",
+} as const;
+
 function count(id: number, bytes: Uint8Array): CountReply {
-  const body = objectOf(parseJson(Buffer.from(bytes).toString("utf8")));
+  const { buffer, byteOffset, byteLength } = bytes;
+  const text = Buffer.from(buffer, byteOffset, byteLength);
+  const excess = excessOf(text);
+  if (excess) return { id, problem: PROBLEMS[excess], param: null };
+  const body = objectOf(parseJson(text.toString("utf8")));
   if (!body) return { id, problem: "The request body must be a JSON object.", param: null };
   if (arrayOf(body["messages"]).length === 0) {
     return {
@@ -30,7 +39,6 @@ function count(id: number, bytes: Uint8Array): CountReply {
     const name = typeof model === "string" ? model : undefined;
     return { id, tokens: tokensOfRequest(body), model: name };
   } catch {
-    // Only JSON nested too deeply to serialise throws here.
-    return { id, problem: "The request body is nested too deeply.", param: null };
+    return { id, problem: PROBLEMS.levels, param: null };
   }
 }

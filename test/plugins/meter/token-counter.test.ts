@@ -71,21 +71,64 @@ t.test("the thread that counts tokens", async (t) => {
     t.strictSame(await counter.count(KEY, BODY), COUNTED);
   });
 
-  t.test("serves keys in turn, and limits how many requests of one key wait", async (t) => {
+  t.test(
+    "serves the key with the least work done, and limits how many of one key wait",
+    async (t) => {
+      const order: string[] = [];
+      const ask = async (key: string) => {
+        const { kind } = await counter.count(key, BODY);
+        order.push(kind === "counted" ? key : kind);
+      };
+      const busy = Array.from({ length: WAITING_OF_KEY_MAX + 3 }, () => ask("busy"));
+      const others = ["one", "two", "one"].map(ask);
+      await Promise.all([...busy, ...others]);
+      // The first is counted at once, without waiting; two are too many.
+      t.strictSame(order.slice(0, 7), [
+        ...["too_many", "too_many", "busy"],
+        ...["one", "two", "busy", "one"],
+      ]);
+      t.equal(order.filter((key) => key === "busy").length, WAITING_OF_KEY_MAX + 1);
+    },
+  );
+
+  t.test("serves a short request before the next long one of another key", async (t) => {
     const order: string[] = [];
-    const ask = async (key: string) => {
-      const { kind } = await counter.count(key, BODY);
+    const ask = async (key: string, body: Uint8Array) => {
+      const { kind } = await counter.count(key, body);
       order.push(kind === "counted" ? key : kind);
     };
-    const busy = Array.from({ length: WAITING_OF_KEY_MAX + 3 }, () => ask("busy"));
-    const others = ["one", "two", "one"].map(ask);
-    await Promise.all([...busy, ...others]);
-    // The first is counted at once, without waiting; two are too many.
-    t.strictSame(order.slice(0, 8), [
-      ...["too_many", "too_many", "busy"],
-      ...["busy", "one", "two", "busy", "one"],
-    ]);
-    t.equal(order.filter((key) => key === "busy").length, WAITING_OF_KEY_MAX + 1);
+    const long = () =>
+      Buffer.from(JSON.stringify({ messages: [{ content: "a ".repeat(50_000) }] }));
+    const hogs = [ask("hog", long()), ask("hog", long()), ask("hog", long())];
+    const shorts = Array.from({ length: 5 }, () => ask("short", BODY));
+    await Promise.all([...hogs, ...shorts]);
+    t.strictSame(order, ["hog", ...Array.from({ length: 5 }, () => "short"), "hog", "hog"]);
+  });
+
+  t.test("keeps at most 64 MB of bodies, of one key 16 MB, or one body of any size", async (t) => {
+    const large = (megabytes: number) => Buffer.alloc(megabytes * 1_048_576, " ");
+    const waiting = [counter.count("first", BODY)];
+    waiting.push(counter.count("huge", large(20)));
+    t.strictSame(await counter.count("huge", large(1)), { kind: "too_many" });
+    waiting.push(counter.count("a", large(16)), counter.count("b", large(16)));
+    t.strictSame(await counter.count("c", large(13)), BUSY);
+    waiting.push(counter.count("c", large(12)));
+    const [first, ...others] = await Promise.all(waiting);
+    t.strictSame(first, COUNTED);
+    for (const { kind } of others) t.equal(kind, "invalid");
+    t.strictSame(await counter.count("c", BODY), COUNTED);
+  });
+
+  t.test("takes a body over without a copy of it", async (t) => {
+    const body = Buffer.from(JSON.stringify({ messages: [{ content: "a ".repeat(5_000) }] }));
+    t.equal((await counter.count(KEY, body)).kind, "counted");
+    t.equal(body.length, 0);
+  });
+
+  t.test("refuses a body of too many values before it is parsed", async (t) => {
+    const messages = `[${"{},".repeat(150_000)}{}]`;
+    const count = await counter.count(KEY, Buffer.from(`{"messages":${messages}}`));
+    t.match(count, { kind: "invalid", problem: /too many values/ });
   });
 
   t.test(
