@@ -31,6 +31,7 @@ const CHANNELS = ["standard", "aws"] as const satisfies readonly Channel[];
 const LABELS = ["reasoning", "vision", "tools", "streaming"] as const satisfies readonly Label[];
 
 const price = whole(1, PRICE_VND_MAX, "a whole number of đ within price_range");
+const pixels = whole(1, 1_000_000_000, "a whole number of pixels");
 const tokens = whole(1, 100_000_000, "a whole number of tokens");
 
 const route = mapping({
@@ -50,6 +51,20 @@ const route = mapping({
     {},
   ),
 });
+
+const sizeFactors = v.pipe(
+  some(
+    mapping({
+      pixels_max: described(pixels, "Largest image that this factor covers, in pixels."),
+      factor: described(priceFactor, "Factor on the price."),
+    }),
+    "a list of sizes with their factors",
+  ),
+  v.check(
+    (sizes) => sizes.every(({ pixels_max }, at) => pixels_max > (sizes[at - 1]?.pixels_max ?? 0)),
+    "a list of sizes, from the smallest to the largest",
+  ),
+);
 
 export const entry = {
   id: described(
@@ -72,8 +87,11 @@ export const entry = {
     {},
   ),
   image_pixels_max: v.optional(
-    described(whole(1, 1_000_000_000), "Largest image that the price covers, in pixels."),
+    described(pixels, "Largest image that the price itself covers, in pixels."),
     MEDIA_DEFAULTS.pixelsMax,
+  ),
+  size_factors: v.optional(
+    described(sizeFactors, "Factors on the price of larger images. Still larger ones get 400."),
   ),
   input_characters_max: v.optional(
     described(whole(1, 10_000_000), "Longest text that the price of a speech call covers."),
@@ -138,6 +156,7 @@ export function toModel(entry: CatalogueEntry, catalogueVersion: string): Model 
     features: Object.freeze(entry.features),
     media: Object.freeze({
       pixelsMax: entry.image_pixels_max,
+      sizeFactors: entry.size_factors ?? MEDIA_DEFAULTS.sizeFactors,
       charactersMax: entry.input_characters_max,
       optionFactors: entry.option_factors,
     }),

@@ -37,17 +37,26 @@ export interface Route {
 
 /** What the price of an image or of speech covers. */
 interface MediaTerms {
-  /** The largest image, in pixels. */
+  /** The largest image that costs the price itself, in pixels. */
   readonly pixelsMax: number;
+  /** Factors on the price of larger images, in ascending order. Images larger than the last are not sold. */
+  readonly sizeFactors: readonly SizeFactor[];
   /** The longest text of a speech call. */
   readonly charactersMax: number;
   /** Factors on the price by option and value: `{ quality: { medium: 1, high: 4 } }`. */
   readonly optionFactors: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
+/** A factor on the price of images of at most so many pixels. */
+interface SizeFactor {
+  readonly pixels_max: number;
+  readonly factor: number;
+}
+
 /** The largest image of most providers, and the longest text that they speak. */
 export const MEDIA_DEFAULTS: MediaTerms = Object.freeze({
   pixelsMax: 1536 * 1536,
+  sizeFactors: [],
   charactersMax: 4096,
   optionFactors: {},
 });

@@ -2,7 +2,7 @@ import type { Call } from "../contract/call.ts";
 import type { Model } from "../contract/catalogue.ts";
 import type { Surcharge } from "../contract/features.ts";
 import type { Verdict } from "../contract/plugin.ts";
-import { refuse } from "../contract/refusal.ts";
+import { type Refusal, refuse } from "../contract/refusal.ts";
 
 /** Options of images that cost a provider more, and the values that do. */
 const DEARER: Readonly<Record<string, ReadonlySet<unknown>>> = {
@@ -12,12 +12,13 @@ const DEARER: Readonly<Record<string, ReadonlySet<unknown>>> = {
 
 /**
  * Holds a call for images or speech to what its price covers: the size of an image, the length of
- * a text, and options that the catalogue lists with a factor. Returns the names of dearer options
- * that it left out, since the catalogue does not list them.
+ * a text, and options. Prices sizes and options that the catalogue lists with a factor. Returns the
+ * names of dearer options that it left out, since the catalogue does not list them.
  */
 export function mediaTerms(call: Call, model: Model): string[] | Verdict {
   if (call.endpoint.protocol === "speech") return tooLong(call, model);
-  return tooLarge(call, model) ?? priceOptions(call, model);
+  const factor = sizeFactor(call, model);
+  return typeof factor === "number" ? priceOptions(call, model, factor) : factor;
 }
 
 function tooLong({ body }: Call, { media }: Model): Verdict {
@@ -31,20 +32,22 @@ function tooLong({ body }: Call, { media }: Model): Verdict {
   return refuse.badRequest(message, "input");
 }
 
-function tooLarge({ body }: Call, { media }: Model): Verdict {
+/** An image whose size the provider chooses costs the price itself: it chooses ordinary sizes. */
+function sizeFactor({ body }: Call, { media }: Model): number | Refusal {
   const [width, height] = String(body["size"] ?? "")
     .split("x")
     .map(Number);
-  if (!width || !height || width * height <= media.pixelsMax) return undefined;
-  return refuse.badRequest(
-    `size: at most ${media.pixelsMax} pixels; ask for a smaller image`,
-    "size",
-  );
+  const pixels = (width || 0) * (height || 0);
+  if (pixels <= media.pixelsMax) return 1;
+  const fits = media.sizeFactors.find(({ pixels_max }) => pixels <= pixels_max);
+  if (fits) return fits.factor;
+  const most = media.sizeFactors.at(-1)?.pixels_max ?? media.pixelsMax;
+  return refuse.badRequest(`size: at most ${most} pixels; ask for a smaller image`, "size");
 }
 
-function priceOptions(call: Call, { media }: Model): string[] | Verdict {
+function priceOptions(call: Call, { media }: Model, sizeFactor: number): string[] | Verdict {
   const { body } = call;
-  let factor = 1;
+  let factor = sizeFactor;
   for (const [name, factors] of Object.entries(media.optionFactors)) {
     const given = body[name];
     const isOpen = given === undefined || given === null || given === "auto";

@@ -17,7 +17,11 @@ let gateway: TestGateway;
 t.before(async () => {
   const { models } = parse(readFileSync(SHIPPED_CATALOGUE, "utf8"), { merge: true });
   const kept = models.filter(({ id }: { id: string }) => id === PRICED || id === SPEECH);
-  const { option_factors: _, ...plain } = kept.find(({ id }: { id: string }) => id === PRICED);
+  const {
+    option_factors: _,
+    size_factors: __,
+    ...plain
+  } = kept.find(({ id }: { id: string }) => id === PRICED);
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   const catalogue = join(folder, "catalogue.yaml");
   writeFileSync(catalogue, stringify({ models: [...kept, { ...plain, id: PLAIN }] }));
@@ -47,11 +51,23 @@ t.test("an image", async (t) => {
     [{ quality: "high" }, "high", 4_000],
     [{ quality: "high", n: 2 }, "high", 8_000],
     [{ quality: "high", input_fidelity: "high" }, "high", 8_000],
+    [{ size: "auto" }, "medium", 1_000],
+    [{ size: "1024x1536" }, "medium", 1_000],
+    [{ size: "1536x1536" }, "medium", 1_500],
+    [{ size: "2048x2048", quality: "high", n: 2 }, "high", 16_800],
+    [{ size: "3840x2160" }, "medium", 3_400],
   ] as const) {
     t.test(`costs ${price} đ with ${JSON.stringify(fields)}`, async (t) => {
       const { customer, answer, sent } = await image(fields);
       t.equal(answer.status, 200, answer.text);
-      t.equal(sent.quality, quality);
+      t.strictSame(
+        [sent.quality, sent.size],
+        [quality, "size" in fields ? fields.size : undefined],
+      );
+      t.equal(
+        Number(answer.headers.get("x-svc-price-vnd-per-image")) * answer.json.data.length,
+        price,
+      );
       await assertBalance(gateway, customer, String(100_000 - price));
     });
   }
@@ -59,6 +75,7 @@ t.test("an image", async (t) => {
   t.test("is refused if its price does not cover it", async (t) => {
     for (const [fields, param] of [
       [{ size: "4096x4096" }, "size"],
+      [{ size: "2880x2881" }, "size"],
       [{ quality: "hd" }, "quality"],
     ] as const) {
       const { customer, answer } = await image(fields);
@@ -73,6 +90,8 @@ t.test("an image", async (t) => {
     t.equal(answer.status, 200, answer.text);
     t.equal(sent.quality, undefined);
     t.equal(answer.headers.get("x-svc-left-out"), "quality");
+    const larger = await image({ size: "1536x1536" }, PLAIN);
+    t.equal(larger.answer.status, 400, larger.answer.text);
   });
 });
 

@@ -305,7 +305,12 @@ const models: readonly Row[] = [
   [
     `    labels:`,
     `    lables: []\n    labels:`,
-    `catalogue.yaml:7 models[0].lables: unknown key; expected id, price_vnd_per_mtok, price_vnd_per_call, channel, context_window, max_output_tokens, labels, standard, routes, features, image_pixels_max, input_characters_max, option_factors`,
+    `catalogue.yaml:7 models[0].lables: unknown key; expected id, price_vnd_per_mtok, price_vnd_per_call, channel, context_window, max_output_tokens, labels, standard, routes, features, image_pixels_max, size_factors, input_characters_max, option_factors`,
+  ],
+  [
+    `    labels:`,
+    `    size_factors: [{ pixels_max: 2, factor: 1.5 }, { pixels_max: 1, factor: 2 }]\n    labels:`,
+    `catalogue.yaml:7 models[0].size_factors: expected a list of sizes, from the smallest to the largest, got a list`,
   ],
   [
     `models:`,
