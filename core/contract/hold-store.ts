@@ -81,8 +81,11 @@ export interface HoldStore extends Restorable {
   /** Returns the three parts of a wallet, read in one step; undefined if it is not loaded. */
   balances(accountId: string): Awaitable<Balances | undefined>;
 
-  /** Returns the accounts of all loaded wallets, in pages. An account may come twice. */
-  loadedWallets(): AsyncIterable<readonly string[]>;
+  /**
+   * Returns what movements all loaded wallets and limits have, in pages of about a thousand. One may
+   * come twice. A wallet may be among them that is not loaded, if a movement reached it.
+   */
+  loadedVersions(): AsyncIterable<readonly LoadedVersion[]>;
 
   /**
    * Refuses every later hold with this key of this account, in every process, until no process can
@@ -226,6 +229,15 @@ export interface WalletSnapshot {
   readonly uncoveredMicroVnd?: bigint;
   /** The limits beside the wallet, from the same reading. */
   readonly limits?: readonly LimitSnapshot[];
+}
+
+/** How much of the ledger's movements a wallet or a limit in the hold store has. */
+export interface LoadedVersion {
+  readonly accountId: string;
+  /** Name of the limit; null for the wallet itself. */
+  readonly limit: string | null;
+  /** Of the newest movement or change that is applied to it. */
+  readonly version: number;
 }
 
 /**

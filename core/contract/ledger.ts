@@ -1,4 +1,4 @@
-import type { LimitSnapshot, WalletSnapshot } from "./hold-store.ts";
+import type { LimitSnapshot, LoadedVersion, WalletSnapshot } from "./hold-store.ts";
 import type { OutboxEntry, StoredEntry } from "./outbox-entry.ts";
 import type { UsageRecord } from "./usage-fields.ts";
 
@@ -85,6 +85,12 @@ export interface Ledger {
    * if the account does not exist.
    */
   wallet(accountId: string): Promise<WalletSnapshot | undefined>;
+
+  /**
+   * Returns those of these wallets, with their limits, of which the ledger has a newer version, or a
+   * newer version of one of their limits.
+   */
+  newerWallets(loaded: readonly LoadedVersion[]): Promise<WalletSnapshot[]>;
 
   /** Returns records of calls, newest first. */
   usage(query: UsageQuery): Promise<UsageRecord[]>;

@@ -34,9 +34,10 @@ export async function* reconcile(
 
 /** Yields the wallets that only the hold store has. All of their money is drift. */
 async function* unknownWallets(holdStore: HoldStore, ledger: Ledger): AsyncGenerator<ReconcileRow> {
-  for await (const page of holdStore.loadedWallets()) {
-    if (page.length === 0) continue;
-    for (const accountId of await ledger.unknownAccounts(page)) {
+  for await (const page of holdStore.loadedVersions()) {
+    const wallets = page.filter(({ limit }) => limit === null);
+    if (wallets.length === 0) continue;
+    for (const accountId of await ledger.unknownAccounts(wallets.map((each) => each.accountId))) {
       const amounts = { entriesMicroVnd: 0n, balanceMicroVnd: 0n, quarantinedMicroVnd: 0n };
       const sum = { accountId, limit: null, ...amounts };
       yield compare(sum, await balancesOf(holdStore, sum));

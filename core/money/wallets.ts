@@ -156,13 +156,14 @@ export class StoredWallets implements Wallets {
   }
 
   private async catchUp(): Promise<void> {
-    for await (const page of this.holdStore.loadedWallets()) {
+    for await (const page of this.holdStore.loadedVersions()) {
+      if (page.length === 0) continue;
+      const newer = await this.ledger.newerWallets(page);
       await Promise.all(
-        page.map(async (accountId) => {
-          const wallet = await this.ledger.wallet(accountId);
-          if (wallet === undefined) return;
+        newer.map(async (wallet) => {
+          const { accountId, limits = [] } = wallet;
           await this.moves.apply(wallet, null);
-          for (const limit of wallet.limits ?? []) await this.holdStore.setLimit(accountId, limit);
+          for (const limit of limits) await this.holdStore.setLimit(accountId, limit);
         }),
       );
     }

@@ -1,4 +1,8 @@
-import type { LimitSnapshot, WalletSnapshot } from "../../core/contract/hold-store.ts";
+import type {
+  LimitSnapshot,
+  LoadedVersion,
+  WalletSnapshot,
+} from "../../core/contract/hold-store.ts";
 import {
   type Credit,
   type CreditResult,
@@ -43,6 +47,7 @@ type MoneyOfLedger = Pick<
   | "changeLimit"
   | "removeLimit"
   | "wallet"
+  | "newerWallets"
   | "sums"
   | "sum"
   | "unknownAccounts"
@@ -181,6 +186,10 @@ export class MemoryLedger implements MoneyOfLedger {
   }
 
   async wallet(accountId: string): Promise<WalletSnapshot | undefined> {
+    return this.walletNow(accountId);
+  }
+
+  private walletNow(accountId: string): WalletSnapshot | undefined {
     const wallet = this.walletsById.get(accountId);
     if (wallet === undefined) return undefined;
     const left = wallet.balance - this.parkedMicroVnd(accountId);
@@ -190,6 +199,19 @@ export class MemoryLedger implements MoneyOfLedger {
       uncoveredMicroVnd: left < 0n ? -left : 0n,
       ...(limits.length > 0 && { limits: limits.map((limit) => this.limitSnapshot(limit)) }),
     };
+  }
+
+  async newerWallets(loaded: readonly LoadedVersion[]): Promise<WalletSnapshot[]> {
+    const newer = loaded.filter(({ accountId, limit, version }) => {
+      const isIt = (each: MemoryLimit) => each.accountId === accountId && each.name === limit;
+      const now =
+        limit === null
+          ? this.walletsById.get(accountId)?.creditVersion
+          : this.limits.find(isIt)?.version;
+      return now !== undefined && now > version;
+    });
+    const wallets = new Set(newer.map(({ accountId }) => accountId));
+    return [...wallets].flatMap((accountId) => this.walletNow(accountId) ?? []);
   }
 
   async *sums(): AsyncGenerator<LedgerSum> {

@@ -1,4 +1,4 @@
-import type { WalletSnapshot } from "../../core/contract/hold-store.ts";
+import type { LoadedVersion, WalletSnapshot } from "../../core/contract/hold-store.ts";
 import type {
   Credit,
   CreditResult,
@@ -190,6 +190,10 @@ class LedgerClient implements MoneyOfLedger {
 
   wallet(accountId: string): Promise<WalletSnapshot | undefined> {
     return this.ask("wallet", (books) => books.wallet(accountId));
+  }
+
+  newerWallets(loaded: readonly LoadedVersion[]): Promise<WalletSnapshot[]> {
+    return this.ask("newer wallets", (books) => books.newerWallets(loaded));
   }
 
   sum(accountId: string): Promise<LedgerSum | undefined> {

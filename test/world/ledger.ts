@@ -1,4 +1,4 @@
-import type { WalletSnapshot } from "../../core/contract/hold-store.ts";
+import type { LoadedVersion, WalletSnapshot } from "../../core/contract/hold-store.ts";
 import {
   type Credit,
   type CreditResult,
@@ -140,6 +140,19 @@ export class LedgerBooks {
       uncoveredMicroVnd,
       ...(limits.length > 0 && { limits }),
     };
+  }
+
+  newerWallets(loaded: readonly LoadedVersion[]): WalletSnapshot[] {
+    const newer = new Map<string, WalletSnapshot>();
+    for (const { accountId, limit, version } of loaded) {
+      const wallet = this.wallet(accountId);
+      const now =
+        limit === null
+          ? wallet?.creditVersion
+          : wallet?.limits?.find(({ name }) => name === limit)?.version;
+      if (wallet !== undefined && now !== undefined && now > version) newer.set(accountId, wallet);
+    }
+    return [...newer.values()];
   }
 
   sum(accountId: string): LedgerSum | undefined {

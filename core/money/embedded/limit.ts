@@ -8,7 +8,7 @@ export class Limit {
   private available: MicroVnd;
   private held: MicroVnd = 0;
   private uncommitted: MicroVnd = 0;
-  private version: number;
+  version: number;
   private total: MicroVnd;
 
   /** Throws RangeError if a name or an amount is not valid. */

@@ -9,6 +9,7 @@ import type {
   HoldStoreHealth,
   LimitBalances,
   LimitSnapshot,
+  LoadedVersion,
   Posted,
   Posting,
   WalletSnapshot,
@@ -138,8 +139,8 @@ export class EmbeddedHoldStore implements HoldStore {
     return this.calls.size === 0 && this.posted.size === 0 && this.wallets.forget();
   }
 
-  async *loadedWallets(): AsyncGenerator<string[]> {
-    yield this.wallets.ids();
+  async *loadedVersions(): AsyncGenerator<LoadedVersion[]> {
+    yield* this.wallets.versions();
   }
 
   revoke(keyId: string): void {

@@ -4,10 +4,14 @@ import type {
   CreditTotal,
   LimitBalances,
   LimitSnapshot,
+  LoadedVersion,
   WalletSnapshot,
 } from "../../contract/hold-store.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import { balancesOf, type Hold, setLimit, type Wallet, walletOf } from "./wallet.ts";
+
+/** Versions in a page. */
+const PAGE = 1_000;
 
 type ReadWallet = () => Promise<WalletSnapshot | undefined>;
 
@@ -39,8 +43,17 @@ export class EmbeddedWallets {
     return true;
   }
 
-  ids(): string[] {
-    return [...this.wallets.keys()];
+  /** Yields the versions of the wallets and limits, in pages. */
+  *versions(): Generator<LoadedVersion[]> {
+    let page: LoadedVersion[] = [];
+    for (const { accountId, creditVersion, limits } of this.wallets.values()) {
+      page.push({ accountId, limit: null, version: creditVersion });
+      for (const [limit, { version }] of limits ?? []) page.push({ accountId, limit, version });
+      if (page.length < PAGE) continue;
+      yield page;
+      page = [];
+    }
+    yield page;
   }
 
   load(accountId: string, read: ReadWallet): Promise<boolean> {

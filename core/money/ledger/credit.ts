@@ -1,7 +1,8 @@
 import { MICRO_VND_MAX } from "../../contract/amount.ts";
-import type { LimitSnapshot, WalletSnapshot } from "../../contract/hold-store.ts";
+import type { LimitSnapshot, LoadedVersion, WalletSnapshot } from "../../contract/hold-store.ts";
 import type { Credit, CreditResult } from "../../contract/ledger.ts";
 import type { Sql } from "../../database/client.ts";
+import { isId } from "../../process/id.ts";
 import type { PostgresHistory } from "./history.ts";
 import { limitsColumn } from "./limits.ts";
 import { quarantinedSum } from "./quarantine.ts";
@@ -65,20 +66,42 @@ export async function credited(sql: Sql, movement: Credit): Promise<CreditResult
   return isSame ? creditedWallet(sql, accountId, false) : { kind: "reference_conflict" };
 }
 
-/** Returns a wallet and its limits, less the charges in quarantine; undefined if there is no such account. */
-export async function readWallet(sql: Sql, accountId: string): Promise<WalletSnapshot | undefined> {
-  const [row] = await sql.query<WalletRow>(
-    `select account_id as "accountId",
+const SELECT_WALLETS = `select account_id as "accountId",
       greatest(0, balance - quarantined) as "balanceMicroVnd",
       greatest(0, quarantined - balance) as "uncoveredMicroVnd",
       credit_version as "creditVersion", credited as "creditedMicroVnd",
       ${limitsColumn("wallets.account_id")} as limits
-    from wallets cross join lateral ${quarantinedSum("wallets.account_id")} parked (quarantined)
-    where account_id = $1`,
-    [accountId],
+    from wallets cross join lateral ${quarantinedSum("wallets.account_id")} parked (quarantined)`;
+
+/** Returns a wallet and its limits, less the charges in quarantine; undefined if there is no such account. */
+export async function readWallet(sql: Sql, accountId: string): Promise<WalletSnapshot | undefined> {
+  const rows = await sql.query<WalletRow>(`${SELECT_WALLETS} where account_id = $1`, [accountId]);
+  return rows.map(snapshotOf)[0];
+}
+
+/** See `Ledger.newerWallets`. */
+export async function newerWallets(
+  sql: Sql,
+  loaded: readonly LoadedVersion[],
+): Promise<WalletSnapshot[]> {
+  const known = loaded.filter(({ accountId }) => isId(accountId));
+  const rows = await sql.query<WalletRow>(
+    `${SELECT_WALLETS} where account_id in (
+      with loaded as (
+        select * from json_to_recordset($1::text::json) as loaded ("accountId" uuid, "limit" text, version bigint)
+      )
+      select account_id from loaded join wallets on account_id = "accountId"
+      where "limit" is null and credit_version > loaded.version
+      union
+      select account_id from loaded join wallet_limits on account_id = "accountId" and name = "limit"
+      where wallet_limits.version > loaded.version
+    )`,
+    [JSON.stringify(known)],
   );
-  if (row === undefined) return undefined;
-  const { limits, uncoveredMicroVnd, ...wallet } = row;
+  return rows.map(snapshotOf);
+}
+
+function snapshotOf({ limits, uncoveredMicroVnd, ...wallet }: WalletRow): WalletSnapshot {
   return {
     ...wallet,
     ...(uncoveredMicroVnd > 0n && { uncoveredMicroVnd }),

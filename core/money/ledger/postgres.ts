@@ -1,4 +1,4 @@
-import type { WalletSnapshot } from "../../contract/hold-store.ts";
+import type { LoadedVersion, WalletSnapshot } from "../../contract/hold-store.ts";
 import {
   type Credit,
   type CreditResult,
@@ -23,7 +23,7 @@ import { isId } from "../../process/id.ts";
 import type { Log } from "../../process/log.ts";
 import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
 import { type Commit, createCommit } from "./commit.ts";
-import { credit, credited, now, readWallet } from "./credit.ts";
+import { credit, credited, newerWallets, now, readWallet } from "./credit.ts";
 import { PostgresHistory } from "./history.ts";
 import { limitSum, limitSums } from "./limit-sums.ts";
 import { changeLimit, removeLimit } from "./limits.ts";
@@ -149,6 +149,10 @@ export class PostgresLedger implements Ledger {
   async wallet(accountId: string): Promise<WalletSnapshot | undefined> {
     if (!isId(accountId)) return undefined;
     return readWallet(this.sql, accountId);
+  }
+
+  newerWallets(loaded: readonly LoadedVersion[]): Promise<WalletSnapshot[]> {
+    return newerWallets(this.sql, loaded);
   }
 
   async usage(query: UsageQuery): Promise<UsageRecord[]> {

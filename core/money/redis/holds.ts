@@ -4,13 +4,13 @@ import type {
   ExtendResult,
   HoldRequest,
   HoldResult,
-  WalletSnapshot,
 } from "../../contract/hold-store.ts";
 import type { Machine } from "../../process/machine.ts";
 import { textOf } from "../../redis/reply.ts";
 import { isMovementHold } from "../movement-hold.ts";
 import type { Bucket } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
+import type { LedgerLookup } from "./ledger-lookup.ts";
 import { asReply, isJoining, type Reply } from "./session.ts";
 import { amountOf } from "./view.ts";
 import type { RedisWallets } from "./wallets.ts";
@@ -19,7 +19,7 @@ interface HoldsOptions {
   readonly buckets: BucketMap;
   readonly wallets: RedisWallets;
   /** Reads a wallet from the ledger. */
-  readonly readWallet: (accountId: string) => Promise<WalletSnapshot | undefined>;
+  readonly ledger: Pick<LedgerLookup, "wallet">;
   /** Returns why no hold can be taken now, beside `holds` others; undefined if one can. */
   readonly refusal: (holds: number) => string | undefined;
   readonly machine: Machine;
@@ -140,8 +140,8 @@ export class Holds {
     const { callId, accountId, totalMicroVnd, floorMicroVnd } = extension;
     const { bucket, keyId, limits } = hold;
     const amounts = { amountMicroVnd: totalMicroVnd, floorMicroVnd };
-    const { wallets, readWallet } = this.options;
-    await wallets.load(accountId, () => readWallet(accountId));
+    const { wallets, ledger } = this.options;
+    await wallets.load(accountId, () => ledger.wallet(accountId));
     const request = { callId, accountId, keyId, ...amounts, ...(limits && { limits }) };
     const result = await this.send(bucket, request);
     if (result.kind === "held") hold.epoch = bucket.epoch;

@@ -10,6 +10,7 @@ import type {
   HoldStoreHealth,
   LimitBalances,
   LimitSnapshot,
+  LoadedVersion,
   Posted,
   Posting,
   WalletSnapshot,
@@ -102,12 +103,11 @@ export class RedisHoldStore implements HoldStore {
     const buckets = new BucketMap(this.buckets);
     this.revocations = new Revocations(client, buckets, machine);
     this.commits = new Commits({ client, buckets: this.buckets, memberships, machine, log, watch });
-    const readWallet = (accountId: string) => ledger.wallet(accountId);
-    this.wallets = new RedisWallets(client, buckets, readWallet);
+    this.wallets = new RedisWallets(client, buckets, ledger);
     this.holds = new Holds({
       buckets,
       wallets: this.wallets,
-      readWallet,
+      ledger,
       refusal: (holds) => this.refusal(holds),
       machine,
     });
@@ -193,8 +193,8 @@ export class RedisHoldStore implements HoldStore {
     return this.wallets.balances(accountId);
   }
 
-  loadedWallets(): AsyncGenerator<string[]> {
-    return this.wallets.all();
+  loadedVersions(): AsyncGenerator<LoadedVersion[]> {
+    return this.wallets.versions();
   }
 
   revoke(keyId: string, accountId: string): Promise<void> {

@@ -4,6 +4,7 @@ import type {
   CreditTotal,
   LimitBalances,
   LimitSnapshot,
+  LoadedVersion,
   WalletSnapshot,
 } from "../../contract/hold-store.ts";
 import { failpoint } from "../../process/failpoint.ts";
@@ -12,26 +13,26 @@ import { listOf, textOf } from "../../redis/reply.ts";
 import { requireLimit } from "../limit.ts";
 import type { Bucket } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
+import type { LedgerLookup } from "./ledger-lookup.ts";
 import { asReply, isJoining } from "./session.ts";
 
 const LOAD_ATTEMPTS = 3;
 /** Hash fields per scan. A wallet has five, and five more for each limit. */
-const PAGE = "1000";
-
-/** Reads a wallet from the ledger. */
-type ReadWallet = (accountId: string) => Promise<WalletSnapshot | undefined>;
+const PAGE = "5000";
+/** The field of a version: of a wallet, or of the limit that is named. */
+const VERSION = /^([^|]*?)(?:\|(.*):l|:)v$/s;
 
 /** Loads, credits and reads the wallets and limits in Redis. */
 export class RedisWallets {
   private readonly client: RedisCommands;
   private readonly buckets: BucketMap;
-  private readonly readWallet: ReadWallet;
+  private readonly ledger: Pick<LedgerLookup, "wallet">;
   private readonly loading = new Map<string, Promise<boolean>>();
 
-  constructor(client: RedisCommands, buckets: BucketMap, readWallet: ReadWallet) {
+  constructor(client: RedisCommands, buckets: BucketMap, ledger: Pick<LedgerLookup, "wallet">) {
     this.client = client;
     this.buckets = buckets;
-    this.readWallet = readWallet;
+    this.ledger = ledger;
   }
 
   /** See `HoldStore.load`. Concurrent loads of one wallet share one. */
@@ -76,7 +77,7 @@ export class RedisWallets {
       if (Number(textOf(reply[1])) > 0) break;
       // They are committed by now. Was the reading of the ledger before that?
       count = textOf(reply[2]);
-      const wallet = await this.readWallet(accountId);
+      const wallet = await this.ledger.wallet(accountId);
       const again = wallet?.limits?.find((each) => each.name === limit.name);
       if (again === undefined) return true;
       wanted = again;
@@ -116,18 +117,17 @@ export class RedisWallets {
     return this.read(bucket, accountId);
   }
 
-  /** Yields the ids of accounts whose wallets are loaded, in pages. Rejects if a bucket is closed, after all others. */
-  async *all(): AsyncGenerator<string[]> {
+  /** Yields versions in pages. Rejects if a bucket is closed, after all others. */
+  async *versions(): AsyncGenerator<LoadedVersion[]> {
     const closedLast = [...this.buckets.all].sort((a, b) => Number(b.isReady) - Number(a.isReady));
     for (const bucket of closedLast) {
       await bucket.whenReady();
       let cursor = "0";
       do {
-        const args = [bucket.epochKeys.wallets, cursor, "MATCH", "*:a", "COUNT", PAGE];
-        const [next, fields] = listOf(await this.client.call("HSCAN", ...args));
+        const args = [bucket.epochKeys.wallets, cursor, "MATCH", "*v", "COUNT", PAGE];
+        const [next, pairs] = listOf(await this.client.call("HSCAN", ...args));
         cursor = textOf(next);
-        const names = listOf(fields).filter((_, at) => at % 2 === 0);
-        yield names.map((field) => textOf(field).slice(0, -":a".length));
+        yield versionsOf(listOf(pairs));
       } while (cursor !== "0");
     }
   }
@@ -181,4 +181,15 @@ export class RedisWallets {
       uncommittedMicroVnd: Number(textOf(uncommitted)),
     };
   }
+}
+
+/** Reads fields and values, in turns. */
+function versionsOf(pairs: readonly unknown[]): LoadedVersion[] {
+  const versions: LoadedVersion[] = [];
+  for (let at = 0; at < pairs.length; at += 2) {
+    const [, accountId, limit = null] = VERSION.exec(textOf(pairs[at])) ?? [];
+    if (accountId === undefined) continue;
+    versions.push({ accountId, limit, version: Number(textOf(pairs[at + 1])) });
+  }
+  return versions;
 }

@@ -20,6 +20,21 @@ export const LIMIT_TABLES: Record<string, string> = {
     left A day                                -> available 600 held 0
     ledger A                                  -> 700`,
 
+  "the versions of wallets and limits are those of the last change that was applied": `
+    credit A 1000                             -> version 1
+    load A                                    -> true
+    versions                                  -> A 1
+    limit A key:v 500                         -> true
+    limit A day:lv 900                        -> true
+    credit A 1000                             -> version 2
+    limit A day:lv 800                        -> true
+    ledger-limit A day:lv 700                 -> version 3
+    versions                                  -> A 2 A/day:lv 2 A/key:v 1
+    hold c1 A 1..400 within key:v,day:lv      -> held 400
+    post c1 A cost 300 within key:v,day:lv    -> charged 300 off 0
+    acknowledge                               -> 1 acknowledged
+    versions                                  -> A 2 A/day:lv 2 A/key:v 1`,
+
   "a hold takes what the tightest limit affords, or nothing, and a refusal names that limit": `
     credit A 1000                             -> version 1
     limit A key:K 500                         -> true

@@ -92,6 +92,8 @@ export class Table {
         return this.left(first, second);
       case "wallet":
         return this.wallet(first);
+      case "versions":
+        return this.versions();
       case "ledger":
         return String((await this.ledger.wallet(first))?.balanceMicroVnd);
       case "commit":
@@ -240,6 +242,16 @@ export class Table {
     if (found === undefined) return "not loaded";
     const { availableMicroVnd, heldMicroVnd, uncommittedMicroVnd } = found;
     return `available ${availableMicroVnd} held ${heldMicroVnd} uncommitted ${uncommittedMicroVnd}`;
+  }
+
+  private async versions(): Promise<string> {
+    const versions: string[] = [];
+    for await (const page of this.store.loadedVersions()) {
+      for (const { accountId, limit, version } of page) {
+        versions.push(`${accountId}${limit === null ? "" : `/${limit}`} ${version}`);
+      }
+    }
+    return versions.sort().join(" ");
   }
 
   private async commit(): Promise<OutboxEntry[]> {

@@ -348,3 +348,23 @@ t.test("a top-up with an unknown outcome becomes spendable without a second requ
     await until("the money is there", () => parts(stores) === "1299 1 0");
   }),
 );
+
+t.test(
+  "a start reads a thousand loaded wallets by one statement, and applies what is newer",
+  async (t) =>
+    withStores(async ({ wallets, ledger }) => {
+      for (let account = 0; account < 900; account += 1) {
+        ledger.addAccount(`A${account}`);
+        await ledger.credit({ ...movement(1_000n), accountId: `A${account}` });
+        await wallets.hold(holdRequest(`c${account}`, 1, `A${account}`));
+      }
+      await ledger.credit({ ...movement(500n), accountId: "A7" });
+      ledger.calls.wallet = 0;
+      const asked = t.capture(ledger, "newerWallets", ledger.newerWallets);
+      await wallets.start();
+      t.equal(asked().length, 1);
+      t.equal(ledger.calls.wallet, 0);
+      t.equal((await wallets.balances("A7"))?.availableMicroVnd, 1_499);
+      t.equal((await wallets.balances("A8"))?.availableMicroVnd, 999);
+    }),
+);

@@ -171,7 +171,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     return removed;
   },
   HSCAN(data, key) {
-    const pairs = [...data.hash(key)].filter(([field]) => field.endsWith(":a"));
+    const pairs = [...data.hash(key)].filter(([field]) => field.endsWith("v"));
     return ["0", pairs.flat()];
   },
   SADD(data, key, members) {

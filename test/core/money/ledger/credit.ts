@@ -35,6 +35,39 @@ export function creditTests(t: Test, get: () => LedgerUnderTest): void {
     t.strictSame(await ledger.unknownAccounts([]), []);
   });
 
+  t.test("wallets with newer movements or limits are found among others", async (t) => {
+    const { ledger } = get();
+    const [a, b, c] = [
+      await fundedAccount(ledger, 100n),
+      await fundedAccount(ledger, 200n),
+      await fundedAccount(ledger, 300n),
+    ];
+    const limit = {
+      accountId: c,
+      name: "key",
+      kind: "set",
+      amountMicroVnd: 50n,
+      reason: null,
+    } as const;
+    await ledger.changeLimit({ ...limit, reference: newId(AT) });
+    await ledger.changeLimit({ ...limit, amountMicroVnd: 60n, reference: newId(AT) });
+    const newer = async (...versions: [string, string | null, number][]) => {
+      const loaded = versions.map(([accountId, limit, version]) => ({ accountId, limit, version }));
+      const wallets = await ledger.newerWallets(loaded);
+      return wallets.map((wallet) => wallet.accountId).sort();
+    };
+    t.strictSame(await newer([a, null, 1], [b, null, 1], [c, null, 1], [c, "key", 2]), []);
+    t.strictSame(
+      await newer([a, null, 0], [b, null, 1], [newId(AT), null, 0], ["no id", null, 0]),
+      [a],
+    );
+    t.strictSame(await newer([a, null, 1], [c, null, 0], [c, "key", 1]), [c]);
+    t.strictSame(await newer([a, "key", 0], [c, "other", 0]), []);
+    t.strictSame(await newer(), []);
+    const [wallet] = await ledger.newerWallets([{ accountId: c, limit: "key", version: 1 }]);
+    t.strictSame(wallet, await ledger.wallet(c));
+  });
+
   t.test("a credit is refused from the given time on, by the ledger's own clock", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 0n);
