@@ -72,6 +72,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: "void before;",
     store: "embedded",
     faults: { diskFull: 2_500, kill: 3_000 },
+    from: 2,
   },
   "the last segment of a killed process is not synced": {
     file: "core/money/journal/journal.ts",
@@ -79,6 +80,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: "found.newest.length = 0;",
     store: "embedded",
     faults: { kill: 1_000, powerLoss: 1_500, ledgerAway: 1_500 },
+    from: 4,
   },
   "the journal is never synced": {
     file: "core/money/journal/journal.ts",
@@ -148,7 +150,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: "if (false && !isRemembered && ",
     store: "redis",
     faults: { kill: 1_500, redisLosesReplies: 1_500, redisWipe: 4_000 },
-    from: 5,
+    from: 6,
   },
   "a post that was sent twice belongs to no process": {
     file: "core/money/redis/posts.ts",
@@ -156,7 +158,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: 'kind !== "posted"',
     store: "redis",
     faults: { redisCut: 400, redisLosesReplies: 4_000 },
-    from: 2,
+    from: 9,
   },
   "a post is charged as often as it is sent": {
     file: `${LUA}post.lua`,
@@ -202,7 +204,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     store: "redis",
     faults: { kill: 1_500, ledgerSlow: 1_000 },
     movements: 200,
-    from: 7,
+    from: 19,
   },
   "the last calls that wait for the ledger are forgotten": {
     file: "core/money/pace.ts",
