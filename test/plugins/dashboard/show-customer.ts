@@ -30,8 +30,8 @@ export async function showCustomer(
 }
 
 /**
- * Calls of the last thirty days with six models and all keys, more of them on workdays.
- * Deterministic.
+ * Calls of the last thirty days with six models and all keys, more of them on workdays. A quarter of those to the first
+ * model use another name, so that each page of them has some on any day of the week.
  */
 function callsOf(accountId: string, keyIds: readonly string[]): string {
   return `
@@ -42,7 +42,7 @@ function callsOf(accountId: string, keyIds: readonly string[]): string {
         lpad(to_hex(n), 12, '0'))::uuid,
       at, '${accountId}', (array[${keyIds.join(",")}]::uuid[])[1 + n % ${keyIds.length}],
       case when n % 3 = 0 then '/v1/messages' else '/v1/chat/completions' end,
-      models.model, case when n % 41 = 3 then 'claude-3-opus-latest' end, 'anthropic', tokens, 0, 0, tokens / 4, 0, 0,
+      models.model, case when models.place = 0 and n % 4 = 0 then 'claude-3-opus-latest' end, 'anthropic', tokens, 0, 0, tokens / 4, 0, 0,
       case when status = 200 then tokens * 5 / 4 * models.price else 0 end, 0, 100,
       600 + (n * 7919) % 9000, 300, status, true,
       case when status = 200 then 'complete' else 'refused' end, false
