@@ -34,6 +34,11 @@ export interface UpstreamRequest {
    * made for. Returns undefined if the request cannot be expressed there.
    */
   readonly bodyFor: ((route: Route) => JsonObject | undefined) | undefined;
+  /**
+   * Work that only a call with money may cause, such as fetching what the request names. Core runs it once, after all
+   * request plugins. It may replace the call's `upstream`, or refuse the call, which gives the hold back.
+   */
+  readonly prepare: (() => Promise<Refusal | undefined>) | undefined;
   /** The most output tokens that the wallet covers. Core writes it into the body that is sent. */
   outputLimit: number | undefined;
   /** True if core must ask for usage in the stream, in the body that is sent. */

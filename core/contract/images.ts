@@ -6,8 +6,8 @@ export interface FetchedImage {
 
 /** Fetches images that customers name by address. */
 export interface ImageFetcher {
-  /** Returns the image, or a sentence that says why there is none. Never rejects. */
-  fetch(address: string): Promise<FetchedImage | string>;
+  /** Returns the image, or a sentence that says why there is none. Never rejects. `signal` ends it early. */
+  fetch(address: string, signal?: AbortSignal): Promise<FetchedImage | string>;
   close(): Promise<void>;
 }
 

@@ -23,6 +23,7 @@ export function unchangedRequest(call: Call): UpstreamRequest {
     form: undefined,
     headers: call.betaHeaders,
     bodyFor: undefined,
+    prepare: undefined,
     outputLimit: undefined,
     wantsUsage: false,
   };

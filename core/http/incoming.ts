@@ -191,9 +191,18 @@ export class Incoming {
   }
 
   private forward(): void {
-    const { call, reply, runtime } = this;
+    const { call, runtime } = this;
     const missing = missingFor(call, runtime.required);
     if (missing !== undefined) return this.notPossibleWithout(missing);
+    const prepared = call.upstream?.prepare?.();
+    if (!prepared) return this.exchange();
+    prepared
+      .then((verdict) => this.decide(verdict, () => this.exchange()))
+      .catch((error: unknown) => this.bug(error));
+  }
+
+  private exchange(): void {
+    const { call, reply, runtime } = this;
     const { upstreams, clock, log } = runtime;
     const sink = runtime.pipeline.wrap(call, reply);
     const flush = () => reply.flush();

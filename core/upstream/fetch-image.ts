@@ -28,13 +28,13 @@ export class HttpImageFetcher implements ImageFetcher {
   }
 
   /** Returns the image, or a sentence that says why there is none. */
-  async fetch(address: string): Promise<FetchedImage | string> {
+  async fetch(address: string, signal?: AbortSignal): Promise<FetchedImage | string> {
     let url = address;
     for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects++) {
       if (!this.mayAsk(url)) return "only public http(s) addresses are fetched";
       let response: Dispatcher.ResponseData;
       try {
-        response = await this.request(url);
+        response = await this.request(url, signal);
       } catch (error) {
         const isPrivate = error instanceof Error && error.message === NOT_PUBLIC;
         return isPrivate ? "only public http(s) addresses are fetched" : "it cannot be fetched";
@@ -63,14 +63,16 @@ export class HttpImageFetcher implements ImageFetcher {
   }
 
   /** Loads all of undici only when an image is fetched: calls need only its connections. */
-  private async request(url: string): Promise<Dispatcher.ResponseData> {
+  private async request(url: string, signal?: AbortSignal): Promise<Dispatcher.ResponseData> {
     const { Agent, request } = await import("undici");
     this.agent ??= new Agent({
       connect: { timeout: 5_000, ...(!this.anyAddress && { lookup: publicLookup }) },
       headersTimeout: TIMEOUT_MS,
       bodyTimeout: TIMEOUT_MS,
     });
-    return request(url, { dispatcher: this.agent, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const timeout = AbortSignal.timeout(TIMEOUT_MS);
+    const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
+    return request(url, { dispatcher: this.agent, signal: either });
   }
 
   private mayAsk(address: string): boolean {

@@ -14,55 +14,107 @@ const IMAGE_FIELDS = ["image", "image_url", "reference_image", "ref_image"] as c
 const IMAGES_MAX = 16;
 const DATA_URL = /^data:[^,]*;base64,/i;
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
+/** As much as a client may send itself, by the default of `limits.body_mb`. */
+const FETCHED_BYTES_MAX = 20 * 1_048_576;
+/** For all images of a call. */
+const FETCH_MS = 30_000;
+
+/** A part of the form whose image is not fetched yet. */
+interface ImageAddress {
+  readonly name: string;
+  readonly address: string;
+  /** The client's field, for errors. */
+  readonly field: string;
+  readonly number: number;
+}
 
 /**
  * Makes the multipart form for image upstreams. Takes a client's multipart form, or JSON with the
- * image as data URL, plain base64 or URL. Downloads images from URLs.
+ * image as data URL, plain base64 or URL.
  */
-export async function imageEditForm(
-  call: Call,
-  fetcher: ImageFetcher,
-): Promise<FormPart[] | Refusal> {
-  const parts: FormPart[] = [];
-  let images = 0;
+export function imageEditForm(call: Call): (FormPart | ImageAddress)[] | Refusal {
+  const images: (FormPart | ImageAddress)[] = [];
+  const others: FormPart[] = [];
   for (const part of call.form ?? []) {
     const name = part.name.replace(/\[\]$/, "");
-    if (!isImageField(name)) parts.push(part);
+    if (!isImageField(name)) others.push(part);
     else {
       const type = imageType(part.data);
       if (type === undefined)
         return refuse.badRequest(`${name}: must be PNG, JPEG, WebP or GIF`, name);
-      images++;
-      parts.push({ ...part, name: "image", type });
+      images.push({ ...part, type });
     }
   }
   for (const name of IMAGE_FIELDS) {
     const value = call.body[name];
     if (value == null) continue;
     for (const source of Array.isArray(value) ? value : [value]) {
-      if (images >= IMAGES_MAX)
+      if (images.length >= IMAGES_MAX)
         return refuse.badRequest(`${name}: at most ${IMAGES_MAX} images`, name);
-      const image = typeof source === "string" ? await load(source, fetcher) : "must be a string";
+      const image = typeof source === "string" ? read(source) : "must be a string";
       if (typeof image === "string") return refuse.badRequest(`${name}: ${image}`, name);
-      const extension = image.type.slice("image/".length);
-      const filename = `image-${images}.${extension}`;
-      parts.push({ name: "image", data: image.data, type: image.type, filename });
-      images++;
+      const number = images.length;
+      images.push(
+        "url" in image ? { name, address: image.url, field: name, number } : partOf(image, number),
+      );
     }
   }
-  if (images === 0) return refuse.badRequest("image: a reference image is required", "image");
+  if (images.length === 0) {
+    return refuse.badRequest("image: a reference image is required", "image");
+  }
   // The upstream expects several images under the list name.
-  const field = images > 1 ? "image[]" : "image";
-  const form = parts.map((part) => (part.name === "image" ? { ...part, name: field } : part));
-  return [...form, ...formFields(call.body, isImageField)];
+  const name = images.length > 1 ? "image[]" : "image";
+  const named = images.map((image) => ({ ...image, name }));
+  return [...named, ...others, ...formFields(call.body, isImageField)];
+}
+
+export function isAddress(part: FormPart | ImageAddress): part is ImageAddress {
+  return "address" in part;
+}
+
+/** Returns the form with the images of its addresses. Ends early if the client has left. */
+export async function fetchImages(
+  form: readonly (FormPart | ImageAddress)[],
+  fetcher: ImageFetcher,
+  hasLeft: () => boolean,
+): Promise<FormPart[] | Refusal> {
+  const signal = AbortSignal.timeout(FETCH_MS);
+  const parts: FormPart[] = [];
+  let bytes = 0;
+  for (const part of form) {
+    if (!isAddress(part)) {
+      parts.push(part);
+      continue;
+    }
+    if (hasLeft()) return [];
+    const { name, address, field, number } = part;
+    const image = await fetcher.fetch(address, signal);
+    if (typeof image === "string") return refuse.badRequest(`${field}: ${image}`, field);
+    bytes += image.data.length;
+    if (bytes > FETCHED_BYTES_MAX) {
+      const megabytes = FETCHED_BYTES_MAX / 1_048_576;
+      return refuse.badRequest(
+        `${field}: the images are larger than ${megabytes} MB together`,
+        field,
+      );
+    }
+    parts.push({ ...partOf(image, number), name });
+  }
+  return parts;
+}
+
+function partOf({ data, type }: FetchedImage, number: number): FormPart {
+  const filename = `image-${number}.${type.slice("image/".length)}`;
+  return { name: "image", data, type, filename };
 }
 
 function isImageField(name: string): boolean {
   return IMAGE_FIELDS.some((field) => field === name);
 }
 
-async function load(source: string, fetcher: ImageFetcher): Promise<FetchedImage | string> {
-  if (/^https?:\/\//i.test(source)) return fetcher.fetch(source);
+/** Returns the image or its address, or a sentence that says what is wrong. */
+function read(source: string): FetchedImage | { readonly url: string } | string {
+  if (/^https?:\/\//i.test(source)) return { url: source };
   const prefix = DATA_URL.exec(source)?.[0] ?? "";
   const base64 = source.slice(prefix.length).replace(/\s/g, "");
   if (!BASE64.test(base64)) return "must be a data URL, base64 or an http(s) URL";

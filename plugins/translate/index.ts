@@ -4,6 +4,7 @@ import {
   type ConfigKey,
   type Field,
   FORWARDED_HEADERS,
+  type FormPart,
   hasRoute,
   isRefusal,
   type JsonObject,
@@ -19,7 +20,8 @@ import {
   type Verdict,
   v,
 } from "../../core/contract/index.ts";
-import { imageEditForm } from "./image-edit.ts";
+import { FetchPlaces } from "./fetch-places.ts";
+import { fetchImages, imageEditForm, isAddress } from "./image-edit.ts";
 import { KeepAlivePings } from "./keep-alive-pings.ts";
 import { nativeRequest } from "./native.ts";
 import { StateSeal } from "./state/seal.ts";
@@ -56,6 +58,7 @@ export default function translate(
   const { prefix } = services.config.headers;
   const translations = new WeakMap<Call, Translation>();
   const pings = new KeepAlivePings();
+  const places = new FetchPlaces();
   /** Until the start has read the secret, no call is served. */
   let seal = new StateSeal("");
 
@@ -78,6 +81,7 @@ export default function translate(
       form: undefined,
       headers: bindsThinking(made.body) ? ["anthropic-beta", BINDING_BETA] : [],
       bodyFor: (route) => translation.bodyFor(route),
+      prepare: undefined,
       outputLimit: undefined,
       wantsUsage: false,
     };
@@ -91,6 +95,27 @@ export default function translate(
     const { request, dropped } = fitted;
     call.upstream = request;
     if (dropped.length > 0) call.replyHeaders.push(`${prefix}translate-dropped`, dropped.join(","));
+    return undefined;
+  }
+
+  /** Makes the form of an image edit. Images that it names by address are fetched once money is held. */
+  function editImages(call: Call): Verdict {
+    const form = imageEditForm(call);
+    if (isRefusal(form)) return form;
+    const request = unchangedRequest(call);
+    const fetch = () => fetchImages(form, fetcher, () => call.gone);
+    const prepare = async () => {
+      const parts = await places.run(call.key?.accountId ?? "", fetch);
+      if (isRefusal(parts)) return parts;
+      call.upstream = { ...request, form: parts };
+      return undefined;
+    };
+    const parts = form.filter((part): part is FormPart => !isAddress(part));
+    call.upstream = {
+      ...request,
+      form: parts,
+      prepare: form.some(isAddress) ? prepare : undefined,
+    };
     return undefined;
   }
 
@@ -109,13 +134,7 @@ export default function translate(
       const { endpoint, model } = call;
       if (!model) return undefined;
       const { protocol } = endpoint;
-      if (endpoint.multipart) {
-        return imageEditForm(call, fetcher).then((form) => {
-          if (!Array.isArray(form)) return form;
-          call.upstream = { ...unchangedRequest(call), form };
-          return undefined;
-        });
-      }
+      if (endpoint.multipart) return editImages(call);
       if (protocol === "responses" && !hasRoute(model, protocol, services.upstreams)) {
         return servedElsewhere(call, model, "/v1/chat/completions");
       }

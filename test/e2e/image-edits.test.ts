@@ -7,6 +7,7 @@ import { makePng } from "../../plugins/simulator/png.ts";
 import { assertBalance, assertNotCharged, customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { type Answer, bodies, paths, post, reload, send } from "../support/requests.ts";
+import { until } from "../support/until.ts";
 
 const FIELDS = ["image", "image_url", "reference_image", "ref_image"] as const;
 const PRIVATE_TOO = { plugins: { translate: { fetch_private_images: true } } };
@@ -25,6 +26,7 @@ t.test("POST /v1/images/edits", async (t) => {
   let server: Server;
   let address: string;
   let asked: string[];
+  const waiting: (() => void)[] = [];
 
   t.before(async () => {
     gateway = await startGateway(PRIVATE_TOO);
@@ -47,6 +49,11 @@ t.test("POST /v1/images/edits", async (t) => {
           return setImmediate(() => response.destroy());
         case "/page":
           return response.writeHead(200, { "content-type": "image/png" }).end("<html></html>");
+        case "/big":
+          return response.writeHead(200).end(Buffer.concat([png], 11 * 1024 * 1024));
+        case "/slow":
+          waiting.push(() => response.end(png));
+          return;
         case "/large":
           response.writeHead(200);
           return response.end(Buffer.concat([png], 20 * 1024 * 1024 + 1));
@@ -150,6 +157,38 @@ t.test("POST /v1/images/edits", async (t) => {
       await edit(bodies.images({}, { image: address + path }));
     }
     t.equal((await edit(bodies.images({}, { image: png.toString("base64") }))).status, 200);
+  });
+
+  t.test("fetches nothing for a wallet that does not cover the call", async (t) => {
+    const customer = await customerWith(gateway, 999);
+    asked = [];
+    const image = [`${address}/photo`, `${address}/large`];
+    const answer = await post(gateway, paths.edits, customer, bodies.images({}, { image }));
+    t.equal(answer.status, 402, answer.text);
+    t.strictSame(asked, []);
+  });
+
+  t.test("fetches images that are too large together, and gives the hold back", async (t) => {
+    const image = [`${address}/big`, `${address}/big`, `${address}/photo`];
+    const answer = await edit(bodies.images({}, { image }));
+    t.equal(answer.status, 400);
+    t.match(answer.json.error.message, /larger than 20 MB together/);
+  });
+
+  t.test("fetches for two calls of an account at a time, and for other accounts", async (t) => {
+    const customer = await customerWith(gateway);
+    const ask = (of: typeof customer, path = "/slow") =>
+      post(gateway, paths.edits, of, bodies.images({}, { image: address + path }));
+    const slow = [ask(customer), ask(customer)];
+    await until("both are being fetched", () => waiting.length === 2);
+    const third = await ask(customer, "/photo");
+    t.equal(third.status, 429);
+    t.match(third.json.error.message, /fetched for other calls/);
+    t.equal((await ask(await customerWith(gateway), "/photo")).status, 200);
+    for (const finish of waiting.splice(0)) finish();
+    for (const { status } of await Promise.all(slow)) t.equal(status, 200);
+    t.equal((await ask(customer, "/photo")).status, 200);
+    await assertBalance(gateway, customer, "97000");
   });
 
   t.test("follows a redirect", async (t) => {

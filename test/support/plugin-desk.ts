@@ -138,6 +138,7 @@ export function preparedCall(
     form: undefined,
     headers: [],
     bodyFor: undefined,
+    prepare: undefined,
     outputLimit: undefined,
     wantsUsage: false,
   };

@@ -125,6 +125,7 @@ function serving({ catalogue }: GatewayConfig): Plugin {
         form: undefined,
         headers: [RUN, runOf(call)],
         bodyFor: undefined,
+        prepare: undefined,
         outputLimit: undefined,
         wantsUsage: false,
       };

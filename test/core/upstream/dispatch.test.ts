@@ -32,6 +32,7 @@ async function setUp(t: Test) {
     form: undefined,
     headers: [],
     bodyFor: undefined,
+    prepare: undefined,
     outputLimit: undefined,
     wantsUsage: false,
   };
