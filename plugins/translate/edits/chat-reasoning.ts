@@ -68,8 +68,11 @@ function applyOff(draft: Draft): void {
     return;
   }
   draft.remove("reasoning_effort");
-  draft.remove("thinking");
   draft.remove("enable_thinking");
+  const thinking = draft.object("thinking");
+  // Its other fields, such as GLM's `clear_thinking`, stay.
+  if (way === "disabled" && thinking?.["type"] === "disabled") return;
+  draft.remove("thinking");
   if (way === "none") draft.set("reasoning_effort", "none");
   else if (way === "disabled") draft.set("thinking", { type: "disabled" });
   else if (way === "enable_thinking") draft.set("enable_thinking", false);
@@ -81,11 +84,20 @@ function applyOff(draft: Draft): void {
 
 function turnOn(draft: Draft): void {
   const { reasoning, thinking_default: byDefault } = draft.profile;
-  const isSwitch = reasoning === "enable_thinking";
-  draft.remove(isSwitch ? "thinking" : "enable_thinking");
-  if (byDefault === "on") draft.remove(isSwitch ? "enable_thinking" : "thinking");
-  else if (isSwitch) draft.set("enable_thinking", true);
-  else draft.set("thinking", { type: "enabled" });
+  if (reasoning === "enable_thinking") {
+    draft.remove("thinking");
+    if (byDefault === "on") draft.remove("enable_thinking");
+    else draft.set("enable_thinking", true);
+    return;
+  }
+  draft.remove("enable_thinking");
+  const { type, budget_tokens: budget, ...own } = draft.object("thinking") ?? {};
+  if (budget !== undefined) draft.nameDropped("thinking.budget_tokens");
+  // Makers have fields of their own beside the switch: GLM `clear_thinking`, Kimi `keep`.
+  const hasOwn = Object.keys(own).length > 0;
+  if (type === "enabled" && budget === undefined && hasOwn) return;
+  if (hasOwn || byDefault !== "on") draft.set("thinking", { type: "enabled", ...own });
+  else draft.remove("thinking");
 }
 
 function clampLevel(draft: Draft): void {
