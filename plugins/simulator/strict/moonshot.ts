@@ -1,25 +1,12 @@
-import { isObject } from "../ask.ts";
 import { callsOf, forcesTool, schemasOf, thinkingType, unpaired } from "./chat-turns.ts";
-import { type Facts, type Rule, text } from "./rule.ts";
+import { schemaFault } from "./moonshot-schema.ts";
+import { type Facts, objectIn, type Rule, text } from "./rule.ts";
 
 const SIX = /^kimi-k2\.[567]/;
 
 export function kimiThinks(facts: Facts): boolean {
   if (/thinking/.test(facts.model)) return true;
   return SIX.test(facts.model) && thinkingType(facts) !== "disabled";
-}
-
-/** Returns true for a schema that Kimi refuses. */
-function isForeign(schema: unknown, isProperty: boolean): boolean {
-  if (!isObject(schema)) return false;
-  const { $ref, anyOf, type, properties, items } = schema;
-  if (typeof $ref === "string") return !$ref.startsWith("#/$defs/");
-  if (Array.isArray(anyOf)) {
-    return type !== undefined || anyOf.some((member) => isForeign(member, true));
-  }
-  if (isProperty && type === undefined) return true;
-  const inner = isObject(properties) ? Object.values(properties) : [];
-  return [...inner, items].some((child) => child !== undefined && isForeign(child, true));
 }
 
 export const moonshot: readonly Rule[] = [
@@ -54,10 +41,23 @@ export const moonshot: readonly Rule[] = [
   },
   {
     id: "k-schema",
-    source: "earendil-works/pi#4138; CommandCodeAI/command-code#594",
-    refuses: (facts) =>
-      schemasOf(facts).some((schema) => isForeign(schema, false)) &&
-      "tools.function.parameters is not a valid moonshot flavored json schema, details: <At path 'properties': type is not defined>",
+    source: "MoonshotAI/walle; earendil-works/pi#4138; CommandCodeAI/command-code#594",
+    refuses: (facts) => {
+      const [fault] = schemasOf(facts).flatMap((schema) => schemaFault(schema) ?? []);
+      return (
+        fault &&
+        `tools.function.parameters is not a valid moonshot flavored json schema, details: ${fault}`
+      );
+    },
+  },
+  {
+    id: "k-parameters-object",
+    source: "MoonshotAI/kimi-code#2662",
+    refuses: ({ tools }) =>
+      tools.some((tool) => {
+        const parameters = objectIn(objectIn(tool, "function") ?? {}, "parameters");
+        return parameters !== undefined && parameters["type"] !== "object";
+      }) && 'tools.function.parameters.type is required and must be "object"',
   },
   {
     id: "k-not-empty",

@@ -93,13 +93,13 @@ function editSchemas(draft: Draft): void {
   draft.editEntries("tools", (tool) => {
     const called = tool["function"];
     if (!isObject(called) || !isObject(called["parameters"])) return tool;
-    const parameters = asMoonshotSchema(called["parameters"]);
+    const parameters = asMoonshotSchema(called["parameters"], "parameters");
     return { ...tool, function: { ...called, parameters } };
   });
   const format = draft.object("response_format");
   const named = objectOf(format?.["json_schema"]);
   if (!format || !named || !isObject(named["schema"])) return;
-  const schema = asMoonshotSchema(named["schema"]);
+  const schema = asMoonshotSchema(named["schema"], "format");
   draft.set("response_format", { ...format, json_schema: { ...named, schema } });
 }
 

@@ -1,64 +1,147 @@
-import { isObject, type JsonObject } from "../../../core/contract/index.ts";
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/contract/index.ts";
+import { SchemaReferences } from "./schema-references.ts";
+import { conjunction, disjunction, resolved, unionOf } from "./schema-union.ts";
+import { typedEnum } from "./typed-enum.ts";
 
 const TYPES = ["string", "number", "boolean", "object", "array", "null"];
-const LEVELS_MAX = 64;
+const KNOWN_TYPES = new Set([...TYPES, "integer"]);
+/** A schema that takes any value. Kimi wants a type everywhere. */
+const ANY = TYPES.map((type) =>
+  type === "array" ? { type, items: { type: "string" } } : { type },
+);
+/** Beside a reference or a union, only these may stand. */
+const ANNOTATIONS = ["title", "description"];
+/** Keywords that are rewritten into others, or that only name the dialect. */
+const REMOVED = new Set(["$schema", "$id", "$defs", "definitions", "allOf", "oneOf", "const"]);
+/** Keywords that only one type has. */
+const TYPE_OF_KEYWORD = new Map<string, string>([
+  ...["properties", "required", "additionalProperties"].map((name) => [name, "object"] as const),
+  ...["items", "minItems", "maxItems"].map((name) => [name, "array"] as const),
+  ...["pattern", "minLength", "maxLength", "format"].map((name) => [name, "string"] as const),
+  ...["minimum", "maximum"].map((name) => [name, "number"] as const),
+]);
+/** Above these, a schema takes any value, as references may lead back. Kimi's own limits. */
+const SCHEMAS_MAX = 3_000;
+const LEVELS_MAX = 30;
 
 /**
- * Rewrites a JSON schema to the form that Kimi takes: each property has a type, no type stands
- * beside `anyOf`, and references point into `#/$defs`. Source: earendil-works/pi#4138.
+ * Rewrites a JSON schema to the form that Kimi takes: each schema has a type or `anyOf`, never
+ * both; all references point to `#/$defs/NAME`; enums hold values of one type. `parameters`: the
+ * schema of a tool, which must be one object. Source: MoonshotAI/walle, docs/mfjs-spec.md.
  */
-export function asMoonshotSchema(schema: JsonObject): JsonObject {
-  return rewritten(schema, false, 0);
+export function asMoonshotSchema(schema: JsonObject, use: "parameters" | "format"): JsonObject {
+  return new Rewriting(schema).root(use);
 }
 
-function rewritten(given: JsonObject, needsType: boolean, level: number): JsonObject {
-  if (level > LEVELS_MAX) return given;
-  const schema = withOwnDefinitions(given);
-  const { $ref } = schema;
-  if (typeof $ref === "string")
-    return { ...schema, $ref: $ref.replace(/^#\/definitions\//, "#/$defs/") };
-  const made: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(schema)) {
-    if ((name === "properties" || name === "$defs") && isObject(value)) {
-      made[name] = mapped(value, (inner) => rewritten(inner, true, level + 1));
-    } else if ((name === "items" || name === "additionalProperties") && isObject(value)) {
-      made[name] = rewritten(value, true, level + 1);
-    } else if (name === "anyOf" && Array.isArray(value)) {
-      made[name] = value.map((inner: unknown) =>
-        isObject(inner) ? rewritten(withOuterType(inner, schema), true, level + 1) : inner,
-      );
-    } else made[name] = value;
+class Rewriting {
+  private readonly references: SchemaReferences;
+  private readonly given: JsonObject;
+  private count = 0;
+
+  constructor(given: JsonObject) {
+    this.given = given;
+    this.references = new SchemaReferences(given);
   }
-  if (Array.isArray(made["anyOf"])) delete made["type"];
-  else if (needsType && made["type"] === undefined) return typed(made);
-  return made;
+
+  root(use: "parameters" | "format"): JsonObject {
+    const { references } = this;
+    const given = use === "parameters" ? this.asObject(this.given) : this.given;
+    const made = this.rewritten(given, 0);
+    const definitions: Record<string, unknown> = {};
+    // Definitions may name further ones, which are then added to the end.
+    for (const [name, definition] of references.used())
+      definitions[name] = this.rewritten(definition, 0);
+    return Object.keys(definitions).length > 0 ? { ...made, $defs: definitions } : made;
+  }
+
+  /** Joins a union of objects to one object: the root must have the type and no `anyOf`. */
+  private asObject(given: JsonObject): JsonObject {
+    const schema = resolved(given, this.references);
+    const union = unionOf(schema);
+    const object = union ? disjunction(schema, union, this.references) : schema;
+    return typeof object["type"] === "string" ? object : { ...object, type: "object" };
+  }
+
+  private rewritten(given: unknown, level: number): JsonObject {
+    this.count += 1;
+    if (!isObject(given) || this.count > SCHEMAS_MAX || level > LEVELS_MAX) return { anyOf: ANY };
+    const joined = conjunction(given, this.references);
+    const union = unionOf(joined);
+    const isSplit = union && (isObject(joined["properties"]) || joined["required"] !== undefined);
+    const schema = isSplit ? disjunction(joined, union, this.references) : joined;
+    if (typeof schema["$ref"] === "string") return this.reference(schema, schema["$ref"]);
+    const made = this.keywords(schema, level + 1);
+    const branches = isSplit ? undefined : union;
+    if (branches) return this.union(made, branches, level + 1);
+    const typed = typedEnum(made);
+    if (typed["type"] !== undefined || typed["anyOf"] !== undefined) return typed;
+    const keyword = Object.keys(typed).find((name) => TYPE_OF_KEYWORD.has(name));
+    if (keyword) return { type: TYPE_OF_KEYWORD.get(keyword), ...typed };
+    return { ...typed, anyOf: ANY };
+  }
+
+  private reference(schema: JsonObject, $ref: string): JsonObject {
+    const to = this.references.nameOf($ref);
+    const target = to === undefined ? { anyOf: ANY } : { $ref: to };
+    return { ...target, ...only(schema, ANNOTATIONS) };
+  }
+
+  /** Moves the type of a union into those of its branches that have none. */
+  private union(made: JsonObject, branches: readonly unknown[], level: number): JsonObject {
+    const { type } = made;
+    const anyOf = branches.filter(isObject).map((branch) => {
+      const isTyped = ["type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const"].some(
+        (name) => branch[name] !== undefined,
+      );
+      return this.rewritten(isTyped || type === undefined ? branch : { type, ...branch }, level);
+    });
+    const hasDefault = anyOf.some((branch) => branch["default"] !== undefined);
+    const kept = only(made, hasDefault ? ANNOTATIONS : [...ANNOTATIONS, "default"]);
+    return { ...kept, anyOf: anyOf.length > 0 ? anyOf : ANY };
+  }
+
+  /** Rewrites what each keyword holds, and leaves out what Kimi refuses. */
+  private keywords(schema: JsonObject, level: number): JsonObject {
+    const made: Record<string, unknown> = {};
+    for (const [name, value] of Object.entries(schema)) {
+      if (REMOVED.has(name) || name === "anyOf" || name === "prefixItems") continue;
+      if (name === "properties" && isObject(value)) {
+        made[name] = Object.fromEntries(
+          Object.entries(value).map(([key, inner]) => [key, this.rewritten(inner, level)]),
+        );
+      } else if (name === "additionalProperties" && isObject(value)) {
+        made[name] = Object.keys(value).length === 0 || this.rewritten(value, level);
+      } else if (name === "type") {
+        if (isType(value)) made[name] = value;
+      } else if (name === "description") {
+        if (typeof value === "string") made[name] = value;
+      } else if (name === "required") {
+        const known = objectOf(schema["properties"]) ?? {};
+        const names = arrayOf(value).filter((key) => Object.hasOwn(known, String(key)));
+        if (names.length > 0) made[name] = names;
+      } else if (name !== "items") made[name] = value;
+    }
+    const items = this.items(schema, level);
+    if (items) made["items"] = items;
+    if (schema["const"] !== undefined) made["enum"] = [schema["const"]];
+    return made;
+  }
+
+  /** Returns the schema of a list's items. A tuple becomes a list of any of its members. */
+  private items(schema: JsonObject, level: number): JsonObject | undefined {
+    const { items, prefixItems } = schema;
+    if (isObject(items)) return this.rewritten(items, level);
+    const members = Array.isArray(items) ? items : arrayOf(prefixItems);
+    if (members.length === 0) return undefined;
+    return this.rewritten(members.length === 1 ? members[0] : { anyOf: members }, level);
+  }
 }
 
-/** Gives a schema without a type the one that its keywords imply, else any. */
-function typed(schema: Record<string, unknown>): JsonObject {
-  if (Array.isArray(schema["enum"])) return { ...schema, type: "string" };
-  if (isObject(schema["properties"])) return { ...schema, type: "object" };
-  if (schema["items"] !== undefined) return { ...schema, type: "array" };
-  const anyOf = TYPES.map((type) =>
-    type === "array" ? { type, items: { type: "string" } } : { type },
-  );
-  return { ...schema, anyOf };
+function isType(value: unknown): boolean {
+  const types: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return types.length > 0 && types.every((type) => KNOWN_TYPES.has(String(type)));
 }
 
-function withOuterType(inner: JsonObject, { type }: JsonObject): JsonObject {
-  if (type === undefined || inner["type"] !== undefined || inner["$ref"] !== undefined)
-    return inner;
-  return { ...inner, type };
-}
-
-function withOwnDefinitions(schema: JsonObject): JsonObject {
-  const { definitions, ...rest } = schema;
-  if (!isObject(definitions)) return schema;
-  return { ...rest, $defs: { ...definitions, ...(isObject(rest["$defs"]) ? rest["$defs"] : {}) } };
-}
-
-function mapped(schemas: JsonObject, edit: (schema: JsonObject) => JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(schemas).map(([name, value]) => [name, isObject(value) ? edit(value) : value]),
-  );
+function only(schema: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(schema).filter(([name]) => names.includes(name)));
 }

@@ -1,0 +1,84 @@
+import { isObject, type JsonObject, objectOf } from "../../../core/contract/index.ts";
+
+/** Most properties of all targets that replace a reference: hostile references multiply. */
+const INLINED_MAX = 5_000;
+
+/**
+ * The references inside of one JSON schema. Tools have them in many forms: `#/definitions/A`,
+ * `#/properties/a/items`, names with a slash. Each gets a plain name under `#/$defs`.
+ */
+export class SchemaReferences {
+  private readonly root: JsonObject;
+  /** Names by the pointer of the target. */
+  private readonly names = new Map<string, string>();
+  private readonly targets = new Map<string, JsonObject>();
+
+  private inlinedCount = 0;
+
+  constructor(root: JsonObject) {
+    this.root = root;
+  }
+
+  /** Returns the new form of a reference; undefined for one that leads nowhere in the schema. */
+  nameOf($ref: string): string | undefined {
+    if ($ref === "#") return $ref;
+    const known = this.names.get($ref);
+    if (known !== undefined) return `#/$defs/${known}`;
+    const target = this.target($ref);
+    if (target === undefined) return undefined;
+    const name = this.freeName(stepsOf($ref)?.slice(1).join("_") || "root");
+    this.names.set($ref, name);
+    this.targets.set(name, target);
+    return `#/$defs/${name}`;
+  }
+
+  /** Returns the schema that replaces a reference; undefined above `INLINED_MAX`. */
+  inlined($ref: string): JsonObject | undefined {
+    const target = this.target($ref);
+    this.inlinedCount += 1 + Object.keys(objectOf(target?.["properties"]) ?? {}).length;
+    return this.inlinedCount > INLINED_MAX ? undefined : target;
+  }
+
+  /** Returns the schema that a reference points to. */
+  private target($ref: string): JsonObject | undefined {
+    let found: unknown = this.root;
+    const steps = stepsOf($ref);
+    if (steps === undefined) return undefined;
+    for (const step of steps) {
+      if (Array.isArray(found)) found = found[Number(step)];
+      else if (isObject(found) && Object.hasOwn(found, step)) found = found[step];
+      else return undefined;
+    }
+    return isObject(found) ? found : undefined;
+  }
+
+  /** The targets that have a name, those too that get one during the iteration. */
+  used(): Iterable<[name: string, target: JsonObject]> {
+    return this.targets;
+  }
+
+  private freeName(wanted: string): string {
+    const plain = wanted.replace(/[^\w-]/g, "_");
+    let name = plain;
+    for (let count = 2; this.targets.has(name); count++) name = `${plain}_${count}`;
+    return name;
+  }
+}
+
+/** Returns the steps of a reference to a place in its own document. */
+function stepsOf($ref: string): string[] | undefined {
+  if ($ref === "#") return [];
+  if (!$ref.startsWith("#/")) return undefined;
+  return $ref
+    .slice(2)
+    .split("/")
+    .map((step) => decoded(step).replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+function decoded(step: string): string {
+  try {
+    return decodeURIComponent(step);
+  } catch {
+    return step;
+  }
+}

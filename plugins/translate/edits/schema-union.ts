@@ -1,0 +1,96 @@
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/contract/index.ts";
+import type { SchemaReferences } from "./schema-references.ts";
+
+/** A reference more than this many steps deep is left out: a chain may lead back to itself. */
+const DEPTH_MAX = 16;
+/** Members above this are left out. */
+const MEMBERS_MAX = 64;
+
+/** Returns the branches of `anyOf` or `oneOf`; undefined if the schema has none. */
+export function unionOf(schema: JsonObject): readonly unknown[] | undefined {
+  const branches = schema["anyOf"] ?? schema["oneOf"];
+  return Array.isArray(branches) && branches.length > 0 ? branches : undefined;
+}
+
+/** Joins the members of `allOf` with the schema around them. */
+export function conjunction(
+  schema: JsonObject,
+  references: SchemaReferences,
+  depth = 0,
+): JsonObject {
+  const { allOf, ...own } = schema;
+  if (!Array.isArray(allOf) || depth > DEPTH_MAX) return schema;
+  const members = allOf.filter(isObject).slice(0, MEMBERS_MAX);
+  const [only] = members;
+  // Pydantic writes a described reference so. It stays one, because it may lead to itself.
+  if (only && members.length === 1 && own["properties"] === undefined) {
+    return conjunction({ ...only, ...own }, references, depth + 1);
+  }
+  let joined: JsonObject = own;
+  for (const member of members) {
+    joined = both(joined, resolved(member, references, depth + 1));
+  }
+  return joined;
+}
+
+/**
+ * Joins the branches of a union of objects, and the schema around it, to one object that takes at
+ * least what the union takes: what all branches require is required.
+ */
+export function disjunction(
+  schema: JsonObject,
+  union: readonly unknown[],
+  references: SchemaReferences,
+  depth = 0,
+): JsonObject {
+  const { anyOf: _, oneOf: __, ...own } = schema;
+  const properties: Record<string, unknown> = { ...objectOf(own["properties"]) };
+  let required: readonly unknown[] | undefined;
+  let isClosed = true;
+  for (const entry of union.slice(0, MEMBERS_MAX)) {
+    if (!isObject(entry)) continue;
+    const member = resolved(entry, references, depth + 1);
+    const inner = unionOf(member);
+    const branch =
+      inner && depth < DEPTH_MAX ? disjunction(member, inner, references, depth + 1) : member;
+    for (const [name, value] of Object.entries(objectOf(branch["properties"]) ?? {})) {
+      properties[name] = Object.hasOwn(properties, name) ? either(properties[name], value) : value;
+    }
+    const names = arrayOf(branch["required"]);
+    required = required ? required.filter((name) => names.includes(name)) : names;
+    if (branch["additionalProperties"] !== false) isClosed = false;
+  }
+  const all = [...new Set([...arrayOf(own["required"]), ...(required ?? [])])];
+  return {
+    ...own,
+    properties,
+    ...(all.length > 0 && { required: all }),
+    ...(isClosed && { additionalProperties: false }),
+  };
+}
+
+/** Replaces a reference by its target, and joins what stands beside it. */
+export function resolved(schema: JsonObject, references: SchemaReferences, depth = 0): JsonObject {
+  const { $ref, ...own } = schema;
+  if (depth > DEPTH_MAX) return own;
+  if (typeof $ref !== "string") return conjunction(schema, references, depth);
+  const target = references.inlined($ref) ?? {};
+  return both(own, resolved(target, references, depth + 1));
+}
+
+/** Returns a schema that holds what both state. Of a keyword in both, the first counts. */
+function both(first: JsonObject, second: JsonObject): JsonObject {
+  const joined: JsonObject = { ...second, ...first };
+  const properties = { ...objectOf(second["properties"]), ...objectOf(first["properties"]) };
+  if (Object.keys(properties).length > 0) joined["properties"] = properties;
+  const required = new Set([...arrayOf(first["required"]), ...arrayOf(second["required"])]);
+  if (required.size > 0) joined["required"] = [...required];
+  return joined;
+}
+
+function either(first: unknown, second: unknown): unknown {
+  if (JSON.stringify(first) === JSON.stringify(second)) return first;
+  const given = objectOf(first);
+  const isMade = given && Object.keys(given).length === 1 && Array.isArray(given["anyOf"]);
+  return { anyOf: [...(isMade ? arrayOf(given["anyOf"]) : [first]), second] };
+}

@@ -1,0 +1,293 @@
+import t from "tap";
+import { schemaFault } from "../../../../plugins/simulator/strict/moonshot-schema.ts";
+import { asMoonshotSchema } from "../../../../plugins/translate/edits/moonshot-schema.ts";
+
+const text = { type: "string" };
+const ANY = {
+  anyOf: [
+    ...[text, { type: "number" }, { type: "boolean" }, { type: "object" }],
+    ...[{ type: "array", items: text }, { type: "null" }],
+  ],
+};
+
+/** Schemas as tools of MCP servers and of agents have them, shortened. */
+const SCHEMAS: readonly (readonly [what: string, given: object, expected: object])[] = [
+  [
+    "a whole one that Kimi takes",
+    {
+      type: "object",
+      properties: { query: { ...text, description: "d" }, limit: { type: "integer", default: 10 } },
+      required: ["query"],
+      additionalProperties: false,
+    },
+    {
+      type: "object",
+      properties: { query: { ...text, description: "d" }, limit: { type: "integer", default: 10 } },
+      required: ["query"],
+      additionalProperties: false,
+    },
+  ],
+  ["no arguments", {}, { type: "object" }],
+  [
+    "a reference to a definition, with fields beside it, as Codex has it",
+    {
+      type: "object",
+      properties: { id: { ...text, minLength: 1, description: "d", $ref: "#/definitions/id" } },
+      definitions: { id: { ...text, format: "uuid" }, unused: {} },
+    },
+    {
+      type: "object",
+      properties: { id: { $ref: "#/$defs/id", description: "d" } },
+      $defs: { id: { ...text, format: "uuid" } },
+    },
+  ],
+  [
+    "a reference to another property, as zod-to-json-schema writes it",
+    {
+      type: "object",
+      properties: {
+        from: { type: "object", properties: { at: text }, required: ["at"] },
+        to: { $ref: "#/properties/from" },
+        "a/b": { type: "array", items: { $ref: "#/properties/a~1b" } },
+      },
+    },
+    {
+      type: "object",
+      properties: {
+        from: { type: "object", properties: { at: text }, required: ["at"] },
+        to: { $ref: "#/$defs/from" },
+        "a/b": { type: "array", items: { $ref: "#/$defs/a_b" } },
+      },
+      $defs: {
+        from: { type: "object", properties: { at: text }, required: ["at"] },
+        a_b: { type: "array", items: { $ref: "#/$defs/a_b" } },
+      },
+    },
+  ],
+  [
+    "a root that is a reference to a recursive definition",
+    {
+      $ref: "#/definitions/Node",
+      definitions: {
+        Node: { type: "object", properties: { next: { $ref: "#/definitions/Node" } } },
+      },
+    },
+    {
+      type: "object",
+      properties: { next: { $ref: "#/$defs/Node" } },
+      $defs: { Node: { type: "object", properties: { next: { $ref: "#/$defs/Node" } } } },
+    },
+  ],
+  [
+    "references that lead nowhere",
+    {
+      type: "object",
+      properties: { a: { $ref: "https://x.example/a" }, b: { $ref: "#/$defs/b" } },
+    },
+    { type: "object", properties: { a: ANY, b: ANY } },
+  ],
+  [
+    "a described reference in allOf, as Pydantic writes it",
+    {
+      type: "object",
+      properties: {
+        priority: { title: "P", default: 1, allOf: [{ $ref: "#/definitions/Priority" }] },
+      },
+      definitions: { Priority: { title: "Priority", enum: [0, 1, 2], type: "integer" } },
+    },
+    {
+      type: "object",
+      properties: { priority: { $ref: "#/$defs/Priority", title: "P" } },
+      $defs: { Priority: { title: "Priority", type: "integer", enum: [0, 1, 2] } },
+    },
+  ],
+  [
+    "allOf that extends a base",
+    {
+      type: "object",
+      properties: {
+        user: {
+          allOf: [
+            { $ref: "#/$defs/Base" },
+            { type: "object", properties: { name: text }, required: ["name"] },
+          ],
+        },
+      },
+      $defs: { Base: { type: "object", properties: { id: text }, required: ["id"] } },
+    },
+    {
+      type: "object",
+      properties: {
+        user: { type: "object", properties: { id: text, name: text }, required: ["id", "name"] },
+      },
+    },
+  ],
+  [
+    "a union at the root, as Notion's create-attachment has it",
+    {
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      type: "object",
+      anyOf: [
+        {
+          type: "object",
+          properties: { name: text, content: text },
+          required: ["name", "content"],
+        },
+        { type: "object", properties: { name: text, url: text }, required: ["name", "url"] },
+      ],
+    },
+    {
+      type: "object",
+      properties: { name: text, content: text, url: text },
+      required: ["name"],
+    },
+  ],
+  [
+    "a union of requirements only, as Apollo's tools have it",
+    {
+      type: "object",
+      properties: {
+        tasks: {
+          type: "array",
+          items: {
+            type: "object",
+            properties: { contact: text, account: text, note: text },
+            required: ["note"],
+            anyOf: [{ required: ["contact"] }, { required: ["account"] }],
+          },
+        },
+      },
+    },
+    {
+      type: "object",
+      properties: {
+        tasks: {
+          type: "array",
+          items: {
+            type: "object",
+            properties: { contact: text, account: text, note: text },
+            required: ["note"],
+          },
+        },
+      },
+    },
+  ],
+  [
+    "a type beside a union, as lean-lsp-mcp has it",
+    {
+      type: "object",
+      properties: {
+        severity: { ...text, default: null, anyOf: [{ enum: ["error"] }, { minLength: 1 }] },
+        either: { oneOf: [text, { type: "array", items: text }] },
+      },
+    },
+    {
+      type: "object",
+      properties: {
+        severity: {
+          default: null,
+          anyOf: [
+            { ...text, enum: ["error"] },
+            { minLength: 1, ...text },
+          ],
+        },
+        either: { anyOf: [text, { type: "array", items: text }] },
+      },
+    },
+  ],
+  [
+    "enums with and without their types",
+    {
+      type: "object",
+      properties: {
+        priority: { enum: [0, 1, 2] },
+        scale: { enum: [1, 2.5] },
+        word: { enum: ["a", "b"], description: "d" },
+        flag: { const: true },
+        nullable: { ...text, nullable: true, enum: ["a", null] },
+        mixed: { enum: ["auto", 1, null] },
+        wrong: { ...text, enum: [1, 2] },
+        nothing: { const: null },
+        objects: { enum: [{ a: 1 }] },
+      },
+    },
+    {
+      type: "object",
+      properties: {
+        priority: { type: "integer", enum: [0, 1, 2] },
+        scale: { type: "number", enum: [1, 2.5] },
+        word: { ...text, enum: ["a", "b"], description: "d" },
+        flag: { type: "boolean", enum: [true] },
+        nullable: { nullable: true, type: ["string", "null"], enum: ["a", null] },
+        mixed: {
+          anyOf: [{ ...text, enum: ["auto"] }, { type: "integer", enum: [1] }, { type: "null" }],
+        },
+        wrong: { type: "integer", enum: [1, 2] },
+        nothing: { type: "null" },
+        objects: ANY,
+      },
+    },
+  ],
+  [
+    "schemas without a type, boolean ones, tuples, and properties with names of methods",
+    {
+      type: "object",
+      properties: {
+        args: {},
+        outputSchema: true,
+        range: { type: "array", items: [{ type: "number" }, { type: "number" }] },
+        open: { type: "object", additionalProperties: {} },
+        toLocaleString: { minimum: 1 },
+        implied: { properties: { a: text } },
+      },
+      required: ["args", "toString", "gone"],
+    },
+    {
+      type: "object",
+      properties: {
+        args: ANY,
+        outputSchema: ANY,
+        range: {
+          type: "array",
+          items: { anyOf: [{ type: "number" }, { type: "number" }] },
+        },
+        open: { type: "object", additionalProperties: true },
+        toLocaleString: { type: "number", minimum: 1 },
+        implied: { type: "object", properties: { a: text } },
+      },
+      required: ["args"],
+    },
+  ],
+];
+
+t.test("Kimi takes the schema of a tool, and it says what it said", async (t) => {
+  for (const [what, given, expected] of SCHEMAS) {
+    const made = asMoonshotSchema({ ...given }, "parameters");
+    t.strictSame(made, expected, what);
+    t.equal(schemaFault(made), undefined, what);
+  }
+});
+
+t.test("a schema of a reply keeps a union at its root", async (t) => {
+  const member = { type: "object", properties: { a: text } };
+  const union = { anyOf: [member, { $ref: "#/$defs/b" }], $defs: { b: member } };
+  t.strictSame(asMoonshotSchema(union, "format"), union);
+});
+
+t.test("references that multiply end", async (t) => {
+  const definitions: Record<string, object> = {};
+  for (let n = 0; n < 40; n++) {
+    const next = { $ref: `#/$defs/d${n + 1}` };
+    definitions[`d${n}`] = {
+      allOf: [next, next],
+      properties: { [`p${n}`]: { allOf: [next, next] } },
+    };
+  }
+  const schema = { type: "object", properties: { a: { $ref: "#/$defs/d0" } }, $defs: definitions };
+  const made = asMoonshotSchema(schema, "parameters");
+  t.ok(JSON.stringify(made).length < 2_000_000);
+  t.equal(schemaFault(made), undefined);
+  const own = { allOf: [{ $ref: "#/$defs/a" }, { properties: { b: { $ref: "#/$defs/a" } } }] };
+  const loop = { type: "object", properties: { a: own }, $defs: { a: own } };
+  t.equal(schemaFault(asMoonshotSchema(loop, "parameters")), undefined);
+});
