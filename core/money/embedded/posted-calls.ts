@@ -99,7 +99,8 @@ export class PostedCalls {
 
   async read(max: number, waitMs: number): Promise<StoredEntry[]> {
     if (this.outbox.size === 0 && waitMs > 0) await this.pause.sleep(waitMs);
-    return this.outbox.peek(max);
+    const awaited = this.replay.awaited(max);
+    return awaited.length > 0 ? awaited : this.outbox.peek(max);
   }
 
   /** Drops entries that are in the ledger. Returns those that count as uncommitted: all but the replayed ones. */

@@ -2,7 +2,9 @@ import type { StoredEntry } from "../../contract/outbox-entry.ts";
 import { callOf } from "../unreadable.ts";
 
 interface UncommittedCalls {
-  entries: number;
+  readonly entries: Set<StoredEntry>;
+  /** True if a load waits for them. */
+  isAwaited: boolean;
   readonly committed: Promise<void>;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
@@ -11,7 +13,7 @@ interface UncommittedCalls {
 /**
  * The posted calls that a start found in the journal. The ledger may have them already. No `uncommitted` counts them,
  * because their wallets are not loaded. So a wallet is loaded only after its replayed calls are acknowledged; before
- * that, its balance in the ledger may or may not include them.
+ * that, its balance in the ledger may or may not include them. Those that a load waits for are committed first.
  */
 export class Replay {
   private readonly byAccount = new Map<string, UncommittedCalls>();
@@ -21,7 +23,7 @@ export class Replay {
     for (const entry of entries) {
       const { accountId } = callOf(entry);
       const uncommitted = this.byAccount.get(accountId) ?? begin();
-      uncommitted.entries += 1;
+      uncommitted.entries.add(entry);
       this.byAccount.set(accountId, uncommitted);
     }
     this.lastPosition = Number(entries.at(-1)?.entryId ?? 0);
@@ -29,7 +31,24 @@ export class Replay {
 
   /** Resolves once every replayed call of the account is in the ledger; at once if there is none. */
   whenCommitted(accountId: string): Promise<void> {
-    return this.byAccount.get(accountId)?.committed ?? Promise.resolve();
+    const uncommitted = this.byAccount.get(accountId);
+    if (uncommitted === undefined) return Promise.resolve();
+    uncommitted.isAwaited = true;
+    return uncommitted.committed;
+  }
+
+  /** Returns up to `max` entries that loads wait for: those of accounts with few of them first. */
+  awaited(max: number): StoredEntry[] {
+    const awaited = [...this.byAccount.values()].filter(({ isAwaited }) => isAwaited);
+    awaited.sort((one, other) => one.entries.size - other.entries.size);
+    const first: StoredEntry[] = [];
+    for (const { entries } of awaited) {
+      for (const entry of entries) {
+        if (first.length === max) return first;
+        first.push(entry);
+      }
+    }
+    return first;
   }
 
   /** Counts down for an acknowledged entry. Returns false if it was not replayed. */
@@ -38,8 +57,8 @@ export class Replay {
     const { accountId } = callOf(entry);
     const uncommitted = this.byAccount.get(accountId);
     if (uncommitted === undefined) return true;
-    uncommitted.entries -= 1;
-    if (uncommitted.entries === 0) {
+    uncommitted.entries.delete(entry);
+    if (uncommitted.entries.size === 0) {
       this.byAccount.delete(accountId);
       uncommitted.resolve();
     }
@@ -63,5 +82,5 @@ function begin(): UncommittedCalls {
   });
   // Avoids an unhandled rejection if no load waits.
   committed.catch(() => {});
-  return { entries: 0, committed, resolve, reject };
+  return { entries: new Set(), isAwaited: false, committed, resolve, reject };
 }

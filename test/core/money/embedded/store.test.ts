@@ -254,3 +254,40 @@ t.test("a store whose ledger could not be compared yet names that as the cause",
   t.match(store.health(), { kind: "away", cause: "ledger_not_compared" });
   await store.stop();
 });
+
+t.test(
+  "calls of accounts whose wallets are wanted are committed before a long backlog",
+  async (t) => {
+    const folder = temporaryFolder();
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+    const wallet = (accountId: string) => async () => ({
+      accountId,
+      balanceMicroVnd: 100n,
+      creditVersion: 1,
+      creditedMicroVnd: 100n,
+    });
+    const before = await start(folder);
+    for (const accountId of ["A", "B", "C"]) await before.load(accountId, wallet(accountId));
+    const posts = [...Array.from({ length: 50 }, () => "A"), "B", "B", "C", "A"];
+    for (const [n, accountId] of posts.entries())
+      before.post(posting({ callId: `c${n}`, accountId }));
+    await before.stop();
+
+    const store = await start(folder);
+    const loads = ["A", "B"].map((accountId) => store.load(accountId, wallet(accountId)));
+    const accounts = async () => {
+      const entries = await store.read(20, 0);
+      store.acknowledge(entries);
+      return entries.map(({ posting }) => posting?.accountId).join("");
+    };
+    t.equal(await accounts(), `BB${"A".repeat(18)}`);
+    t.equal(await loads[1], true);
+    t.equal(store.uncommittedCalls(), posts.length - 20);
+    t.equal(await accounts(), "A".repeat(20));
+    t.equal(await accounts(), "A".repeat(13));
+    t.equal(await loads[0], true);
+    t.equal(await accounts(), "C");
+    t.equal(store.uncommittedCalls(), 0);
+    await store.stop();
+  },
+);
