@@ -18,7 +18,11 @@ import { openAiErrorBody } from "./openai-error.ts";
 import { hasObject } from "./scan.ts";
 
 const DELTA = Buffer.from('"delta"');
-const USAGE = Buffer.from('"usage"');
+/** The beginning of `usage`, and of Google's `usageMetadata`. */
+const USAGE = Buffer.from('"usage');
+const TIMINGS = Buffer.from('"timings"');
+/** Shorter events have no timings: nine names with their numbers, beside the chunk around them. */
+const TIMINGS_BYTES_MIN = 350;
 const ERROR = Buffer.from('"error"');
 
 /** The most choices that providers accept. */
@@ -76,7 +80,7 @@ export const chat: Wire = {
     if (hasObject(event.raw, ERROR)) {
       if (objectOf(objectOf(parseJson(event.data))?.["error"])) return "error";
     }
-    return hasObject(event.raw, USAGE) ? "usage" : "data";
+    return mayReport(event.raw) ? "usage" : "data";
   },
 
   mayEndAt(event) {
@@ -97,7 +101,7 @@ export const chat: Wire = {
   readReply: readChatUsage,
 
   readEvent(event, usage): boolean {
-    if (!hasObject(event.raw, USAGE)) return false;
+    if (!mayReport(event.raw)) return false;
     const data = objectOf(parseJson(event.data));
     if (!data) return false;
     readChatUsage(data, usage);
@@ -126,6 +130,10 @@ export const chat: Wire = {
     }
   },
 };
+
+function mayReport(raw: Uint8Array): boolean {
+  return hasObject(raw, USAGE) || (raw.length > TIMINGS_BYTES_MIN && hasObject(raw, TIMINGS));
+}
 
 /** Returns true if a message or a delta carries anything but its role. */
 function hasContent(message: JsonObject): boolean {

@@ -18,13 +18,16 @@ export function startsWith(raw: Uint8Array, prefix: Uint8Array): boolean {
 
 /**
  * Returns true if `raw` has the key `name` (with its quotes) whose value is an object: `"usage":{`
- * or `"usage": {`. Inside a JSON string the quotes are escaped, so content cannot imitate it.
+ * or `"usage": {`. Without the second quote, `name` is the beginning of a key. Inside a JSON string
+ * the quotes are escaped, so content cannot imitate it.
  */
 export function hasObject(raw: Uint8Array, name: Buffer): boolean {
   const bytes = asBuffer(raw);
+  const isWhole = name[name.length - 1] === QUOTE;
   let at = bytes.indexOf(name);
   while (at !== -1) {
-    const value = valueAfter(bytes, at + name.length);
+    const end = at + name.length;
+    const value = valueAfter(bytes, isWhole ? end : endOfString(bytes, end) + 1);
     if (value !== -1 && bytes[value] === BRACE) return true;
     at = bytes.indexOf(name, at + name.length);
   }

@@ -47,7 +47,8 @@ import { v } from "../../core/contract/index.ts";
  *                        streams); "late" (Messages streams: 0 input in message_start, the real
  *                        number in message_delta)
  *   reports              [[place, usage]]: objects sent word for word instead. Places: "usage", "choice",
- *                        "x_groq"; in streams of Chat "first", "finish", "choice", "x_groq", "last";
+ *                        "x_groq", "usageMetadata", "timings", "meta", "reply" (the reply itself);
+ *                        in streams of Chat "first", "finish", "choice", "last" and all after it;
  *                        of Messages "message_start", "message_delta" (an event each)
  *   tool_usage           the field of this name of a Responses reply
  * Time
@@ -89,6 +90,7 @@ const tokens = count(Number.MAX_SAFE_INTEGER);
 const ms = count(3_600_000);
 const places = [
   ...(["usage", "choice", "x_groq", "first", "finish", "last"] as const),
+  ...(["usageMetadata", "timings", "meta", "reply"] as const),
   ...(["message_start", "message_delta"] as const),
 ] as const;
 

@@ -51,8 +51,7 @@ function whole(protocol: Protocol, answer: Answer): string {
   const reply = JSON.parse(protocol.whole(silent(answer))) as Record<string, unknown>;
   for (const [place, usage] of reports) {
     if (place === "choice") firstChoice(reply)["usage"] = usage;
-    else if (place === "x_groq") reply["x_groq"] = { id: "req_1", usage };
-    else reply["usage"] = usage;
+    else Object.assign(reply, fieldsOf(place, usage));
   }
   if (tool_usage !== undefined) reply["tool_usage"] = tool_usage;
   return JSON.stringify(reply);
@@ -110,11 +109,20 @@ function withUsage(
   if (choice["finish_reason"] == null) return changed;
   const [finish] = at("finish");
   const [inChoice] = at("choice");
-  const [groq] = at("x_groq");
   if (finish) changed["usage"] = finish;
   if (inChoice) changed["choices"] = [{ ...choice, usage: inChoice }];
-  if (groq) changed["x_groq"] = { id: "req_1", usage: groq };
+  for (const place of NATIVE)
+    for (const usage of at(place)) Object.assign(changed, fieldsOf(place, usage));
   return changed;
+}
+
+/** Places in the reply or the last chunk that are not named `usage`. */
+const NATIVE = ["x_groq", "usageMetadata", "timings", "meta", "reply"];
+
+function fieldsOf(place: string, usage: JsonObject): JsonObject {
+  if (place === "reply") return usage;
+  if (place === "x_groq") return { x_groq: { id: "req_1", usage } };
+  return { [NATIVE.includes(place) ? place : "usage"]: usage };
 }
 
 /** The same reply without the simulator's own usage. */

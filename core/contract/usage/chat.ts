@@ -5,9 +5,13 @@ import { readReport } from "./report.ts";
 /** The fields of a provider's own, such as `x_groq`. */
 const VENDOR_PREFIX = "x_";
 
+/** Reports that bridges keep as they come: of Google, Cohere and llama.cpp. */
+const NATIVE_REPORTS = ["usageMetadata", "usage_metadata", "meta", "timings"];
+
 /**
  * Reads the usage of a whole reply, or of one chunk of a stream. Most providers report it beside
- * the choices, some inside of them (Moonshot) or in a field of their own (Groq).
+ * the choices, some inside of them (Moonshot) or in a field of their own (Groq). Ollama and
+ * llama.cpp have it in the reply itself.
  */
 export function readChatUsage(data: JsonObject, usage: Usage): void {
   const beside = objectOf(data["usage"]);
@@ -17,6 +21,11 @@ export function readChatUsage(data: JsonObject, usage: Usage): void {
     const report = name.startsWith(VENDOR_PREFIX) && objectOf(objectOf(data[name])?.["usage"]);
     if (report && readReport(report, usage)) return;
   }
+  for (const name of NATIVE_REPORTS) {
+    const report = objectOf(data[name]);
+    if (report && readReport(report, usage)) return;
+  }
+  readReport(data, usage);
 }
 
 /** Choices that each report their own usage share one input. */

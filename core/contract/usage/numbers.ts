@@ -9,31 +9,44 @@ const PATHS = {
     ...["prompt_tokens", "input_tokens", "inputTokens", "promptTokens", "promptTokenCount"],
     // Cohere.
     ...["tokens.input_tokens", "billed_units.input_tokens"],
+    // Google's SDKs and Llama on Bedrock; metrics of Bedrock; watsonx; Ollama; llama.cpp.
+    ...["prompt_token_count", "inputTokenCount", "input_token_count", "prompt_eval_count"],
+    ...["prompt_n", "tokens_evaluated"],
   ],
   output: [
     ...["completion_tokens", "output_tokens", "outputTokens", "completionTokens"],
     ...["candidatesTokenCount", "tokens.output_tokens", "billed_units.output_tokens"],
+    ...["candidates_token_count", "responseTokenCount", "response_token_count"],
+    ...["generation_token_count", "outputTokenCount", "generated_token_count", "eval_count"],
+    ...["predicted_n", "tokens_predicted"],
   ],
-  total: ["total_tokens", "totalTokens", "totalTokenCount"],
+  total: ["total_tokens", "totalTokens", "totalTokenCount", "total_token_count"],
+  /** What Google's tools add to the prompt, beside it. ai.google.dev: UsageMetadata. */
+  toolInput: ["toolUsePromptTokenCount", "tool_use_prompt_token_count"],
   cacheRead: [
     ...["prompt_tokens_details.cached_tokens", "input_tokens_details.cached_tokens"],
     ...["prompt_token_details.cached_tokens", "input_token_details.cached_tokens"],
     ...["prompt_cache_hit_tokens", "cache_read_input_tokens"],
     // Moonshot and Mistral.
     ...["cached_tokens", "num_cached_tokens"],
-    ...["cacheReadInputTokens", "cachedContentTokenCount"],
+    ...["cacheReadInputTokens", "cachedContentTokenCount", "cached_content_token_count"],
+    // Metrics of Bedrock; Ollama; llama.cpp; GigaChat.
+    ...["cacheReadInputTokenCount", "prompt_eval_cached_count", "cache_n"],
+    "precached_prompt_tokens",
   ],
   cacheWrite: [
     ...["prompt_tokens_details.cache_write_tokens", "input_tokens_details.cache_write_tokens"],
     ...["prompt_tokens_details.cache_creation_tokens", "cache_creation_tokens"],
     ...["prompt_tokens_details.cache_creation_input_tokens", "cache_creation_input_tokens"],
-    "cacheWriteInputTokens",
+    ...["cacheWriteInputTokens", "cacheWriteInputTokenCount"],
   ],
   reasoning: [
     ...["completion_tokens_details.reasoning_tokens", "output_tokens_details.reasoning_tokens"],
     ...["output_tokens_details.thinking_tokens", "reasoning_tokens"],
-    ...["output_token_details.reasoning_tokens", "reasoning_content_tokens", "thoughtsTokenCount"],
+    ...["output_token_details.reasoning_tokens", "reasoning_content_tokens"],
   ],
+  /** Reasoning of Google's models, beside the answer. vercel/ai records 12 + 65 + 71 + 89 = 237. */
+  thoughts: ["thoughtsTokenCount", "thoughts_token_count"],
   text: ["prompt_tokens_details.text_tokens", "input_tokens_details.text_tokens"],
   audio: ["prompt_tokens_details.audio_tokens", "input_tokens_details.audio_tokens"],
   imageInput: ["prompt_tokens_details.image_tokens", "input_tokens_details.image_tokens"],

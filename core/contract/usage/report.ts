@@ -28,8 +28,9 @@ export function readReport(report: JsonObject, usage: Usage): boolean {
     usage.outputTokens = output;
     usage.outputReported = true;
     usage.outputReports++;
-    usage.reasoningTokens = numbers.reasoning ?? 0;
-    usage.reasoningReported = numbers.reasoning !== undefined;
+    const reasoning = numbers.reasoning ?? numbers.thoughts;
+    usage.reasoningTokens = reasoning ?? 0;
+    usage.reasoningReported = reasoning !== undefined;
   }
   usage.totalOnly = numbers.input === undefined && numbers.output === undefined;
   return true;
@@ -41,7 +42,9 @@ export function readReport(report: JsonObject, usage: Usage): boolean {
  * it is larger than that, which proves it, or if the total has room for it.
  */
 function totalsOf(numbers: Numbers, cacheBeside: CacheBeside): Totals {
-  const { input: stated, output: written, total } = numbers;
+  const { input: stated, total, thoughts } = numbers;
+  // A reply that ends while its model thinks has no answer.
+  const written = numbers.output ?? (thoughts === undefined ? undefined : 0);
   if (stated === undefined && written === undefined) return { input: total, output: 0 };
   if (stated === undefined) return { input: beyond(total, written ?? 0), output: written };
   const input = stated + besideInput(numbers, stated, cacheBeside);
@@ -60,7 +63,7 @@ function beyond(total: number | undefined, known: number): number | undefined {
 
 /** Returns the tokens of caches and media that the input does not include. */
 function besideInput(numbers: Numbers, input: number, cacheBeside: CacheBeside): number {
-  const { cacheRead = 0, cacheWrite = 0, output = 0, total } = numbers;
+  const { cacheRead = 0, cacheWrite = 0, output = 0, total, toolInput = 0 } = numbers;
   const cached = cacheRead + cacheWrite;
   const without = input + output;
   const isBeside =
@@ -69,18 +72,20 @@ function besideInput(numbers: Numbers, input: number, cacheBeside: CacheBeside):
     cacheBeside === "always" ||
     (cacheBeside === "unless-in-total" && total !== without);
   const { text, audio = 0, imageInput = 0, videoInput = 0, citations = 0 } = numbers;
-  const media = audio + imageInput + videoInput + citations + (text ?? 0);
-  const caches = isBeside ? cached : 0;
-  if (media <= input) return caches;
-  return caches + (text === undefined ? media : media - input);
+  const media = audio + imageInput + videoInput + (text ?? 0);
+  const beside = (isBeside ? cached : 0) + citations + toolInput;
+  if (media <= input) return beside;
+  return beside + (text === undefined ? media : media - input);
 }
 
 /** Returns the tokens of reasoning and media that the output does not include. */
 export function besideOutput(
-  { reasoning = 0, audioOutput = 0, imageOutput = 0 }: Numbers,
+  { reasoning = 0, audioOutput = 0, imageOutput = 0, thoughts = 0, citations }: Numbers,
   output: number,
 ) {
-  let beside = 0;
+  // Perplexity bills reasoning beside the output, as it does citations.
+  if (citations !== undefined) return thoughts + reasoning;
+  let beside = thoughts;
   for (const part of [reasoning, audioOutput, imageOutput]) if (part > output) beside += part;
   return beside;
 }
@@ -98,8 +103,17 @@ type CacheBeside = "no" | "unless-in-total" | "always";
 
 function hasCachesBeside(report: JsonObject, usage: Usage): CacheBeside {
   if (usage.cachedBeside) return "always";
+  // llama.cpp: tokens that were processed, and those that were not because they are cached.
+  if (report["prompt_n"] !== undefined) return "always";
+  if (BEDROCK_CACHES.some((name) => report[name] !== undefined)) return "always";
   // The names of the Messages protocol, in which caches are beside the input.
   const isMessages =
     report["prompt_tokens"] === undefined && report["cache_read_input_tokens"] !== undefined;
   return isMessages ? "unless-in-total" : "no";
 }
+
+/** Caches in Bedrock's own reports. docs.aws.amazon.com, TokenUsage: the input does not include them. */
+const BEDROCK_CACHES = [
+  ...["cacheReadInputTokens", "cacheWriteInputTokens"],
+  ...["cacheReadInputTokenCount", "cacheWriteInputTokenCount"],
+];

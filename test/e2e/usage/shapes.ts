@@ -19,7 +19,29 @@ export interface Shape {
 
 const file = new URL("../../../../test/e2e/usage/shapes.json", import.meta.url);
 
-export const shapes = JSON.parse(readFileSync(file, "utf8")) as readonly Shape[];
+const written = JSON.parse(readFileSync(file, "utf8")) as readonly Shape[];
+const ids = new Set(written.map(({ id }) => id));
+
+/** All shapes, each of them whole and streamed if it can be. */
+export const shapes: readonly Shape[] = [...written, ...written.flatMap(streamedForm)];
+
+/** Returns the streamed form of a shape, unless the file has it. */
+function streamedForm(shape: Shape): Shape[] {
+  const { id, protocol, reports = [], stream, frame } = shape;
+  const twin = id.replace("-", "s-");
+  if (stream || frame || ids.has(twin)) return [];
+  // Fields of the reply itself come in no chunk.
+  if (reports.some(([place]) => place === "reply" || place === "meta")) return [];
+  const places = reports.flatMap(([place, usage]): NonNullable<Shape["reports"]> => {
+    if (place !== "usage" || protocol === "responses") return [[place, usage]];
+    if (protocol === "chat") return [["last", usage]];
+    return [
+      ["message_start", { input_tokens: 0, output_tokens: 0 }],
+      ["message_delta", usage],
+    ];
+  });
+  return [{ ...shape, id: twin, stream: true, reports: places }];
+}
 
 /** Short, so that a reported output of 0 is believed. */
 const TEXT = "Good day.";
