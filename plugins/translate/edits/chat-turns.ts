@@ -1,8 +1,22 @@
-import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/contract/index.ts";
+import {
+  arrayOf,
+  isObject,
+  type JsonObject,
+  objectOf,
+  type Profile,
+} from "../../../core/contract/index.ts";
 import type { Draft } from "./draft.ts";
 
-/** Fields of messages that every server knows. Others hold reasoning, or null. */
+/** Fields of messages that every server knows. */
 const MESSAGE_FIELDS = ["role", "content", "tool_calls", "tool_call_id", "name", "prefix"];
+/** Fields of messages that clients send back as null, and that only some servers know. */
+const RARE_FIELDS = ["refusal", "audio", "function_call"];
+/** Fields in which a reply gives state, and the value of `replay` of a model that wants it back. */
+const STATE_FIELDS = new Map<string, Profile["replay"]>([
+  ["reasoning_content", "reasoning_content"],
+  ["reasoning_details", "reasoning_details"],
+  ["reasoning", undefined],
+]);
 
 /** Edits roles and system messages. */
 export function editRoles(draft: Draft): void {
@@ -50,13 +64,42 @@ export function addToHead(draft: Draft, sentence: string): void {
 /** Gives earlier turns what the model wants back, and takes from them what it refuses. */
 export function editReplay(draft: Draft): void {
   const { replay, replay_fill: fill } = draft.profile;
+  leaveForeignState(draft);
   if (replay === "none") {
-    draft.editEntries("messages", (message) => withOnly(message, MESSAGE_FIELDS));
+    draft.editEntries("messages", (message) =>
+      filtered(
+        message,
+        (name) =>
+          MESSAGE_FIELDS.includes(name) || (RARE_FIELDS.includes(name) && message[name] != null),
+      ),
+    );
   } else if (replay === "reasoning_content" && fill !== undefined) {
     fillReasoning(draft, fill);
   } else if (replay === "thought_signature" && fill !== undefined) {
     fillSignatures(draft, fill);
   }
+}
+
+/**
+ * Leaves out the state of other makers: thought signatures are Google's, blocks of thinking Claude's.
+ * A model of which the config says what it wants back gets no reasoning in other fields.
+ */
+function leaveForeignState(draft: Draft): void {
+  const { maker, replay } = draft.profile;
+  const isForeign = (name: string): boolean => {
+    if (name === "thinking_blocks") return maker !== undefined && maker !== "anthropic";
+    if (name === "extra_content") return maker !== undefined && maker !== "google";
+    return STATE_FIELDS.has(name) && replay !== undefined && STATE_FIELDS.get(name) !== replay;
+  };
+  draft.editEntries("messages", (message) => {
+    if (message["role"] !== "assistant") return message;
+    const own = filtered(message, (name) => !isForeign(name));
+    const calls = callsOf(own);
+    const kept = calls.map((call) => {
+      return isObject(call) ? filtered(call, (name) => !isForeign(name)) : call;
+    });
+    return kept.every((call, at) => call === calls[at]) ? own : { ...own, tool_calls: kept };
+  });
 }
 
 /** An empty fill is for all turns of the assistant, another one for those with calls. */
@@ -109,9 +152,10 @@ function callsOf(message: JsonObject): readonly unknown[] {
   return arrayOf(message["tool_calls"]);
 }
 
-function withOnly(message: JsonObject, names: readonly string[]): JsonObject {
-  if (Object.keys(message).every((name) => names.includes(name))) return message;
-  return Object.fromEntries(Object.entries(message).filter(([name]) => names.includes(name)));
+/** Returns the fields of the object that are kept; the object itself if all are. */
+function filtered(object: JsonObject, isKept: (name: string) => boolean): JsonObject {
+  if (Object.keys(object).every(isKept)) return object;
+  return Object.fromEntries(Object.entries(object).filter(([name]) => isKept(name)));
 }
 
 /** Joins the texts of a content value. */

@@ -1,0 +1,59 @@
+import t from "tap";
+import type { Profile } from "../../../../core/contract/profile.ts";
+import { edited } from "../../../../plugins/translate/edits/index.ts";
+
+const called = { id: "c", type: "function", function: { name: "f", arguments: "{}" } };
+const extra_content = { google: { thought_signature: "abc" } };
+const bare = { role: "assistant", content: null, tool_calls: [called] };
+const turn = {
+  ...bare,
+  tool_calls: [{ ...called, extra_content }],
+  ...{ reasoning_content: "hm", reasoning: "hm", reasoning_details: [{ text: "hm" }] },
+  thinking_blocks: [{ type: "thinking", thinking: "hm", signature: "EqQB" }],
+  ...{ extra_content, refusal: null, annotations: [] },
+};
+
+/** What a model of each maker gets of a turn that carries the state of all of them. */
+const KEPT: readonly (readonly [what: string, profile: Profile, kept: object])[] = [
+  ["OpenAI", { maker: "openai", replay: "none" }, bare],
+  [
+    "Google",
+    { maker: "google", replay: "thought_signature" },
+    { ...bare, tool_calls: turn.tool_calls, extra_content, refusal: null, annotations: [] },
+  ],
+  [
+    "DeepSeek",
+    { maker: "deepseek", replay: "reasoning_content" },
+    { ...bare, reasoning_content: "hm", refusal: null, annotations: [] },
+  ],
+  [
+    "MiniMax",
+    { maker: "minimax", replay: "reasoning_details" },
+    { ...bare, reasoning_details: turn.reasoning_details, refusal: null, annotations: [] },
+  ],
+  [
+    "Claude behind a Chat server",
+    { maker: "anthropic" },
+    (({ extra_content: _, ...rest }) => ({ ...rest, tool_calls: [called] }))(turn),
+  ],
+  ["a server of which nothing is stated", {}, turn],
+];
+
+t.test("the state of another maker does not go upstream on the native path of Chat", async (t) => {
+  const task = { role: "user", content: "go" };
+  const result = { role: "tool", tool_call_id: "c", content: "ok" };
+  for (const [what, profile, kept] of KEPT) {
+    const made = edited({ messages: [task, turn, result] }, "chat", profile);
+    if (!made.ok) return t.fail(made.reject.message);
+    t.strictSame(made.body["messages"], [task, kept, result], what);
+    t.strictSame(made.dropped, [], what);
+  }
+});
+
+t.test("a refusal and sound of an earlier turn stay for a model that wants no state", async (t) => {
+  const refused = { role: "assistant", content: null, refusal: "no" };
+  const spoken = { role: "assistant", audio: { id: "a" } };
+  const body = { messages: [refused, spoken] };
+  const made = edited(body, "chat", { maker: "openai", replay: "none" });
+  t.equal(made.ok && made.body, body);
+});
