@@ -91,16 +91,16 @@ export class BlockWriter {
     else this.queue.push({ thoughts: [thought] });
   }
 
-  /** Adds the maker's state that belongs to the next call, in a thinking block of its own. */
-  state(state: string): void {
-    const signature = this.context.state?.pack(state, "");
-    if (signature === undefined) return;
-    if (this.open === "thinking") this.close();
-    this.thought({ type: "thinking", thinking: "", signature });
-  }
-
-  /** Adds arguments to a call, and starts its block as soon as the call is ready. */
-  call(call: StreamedCall, args: string): void {
+  /**
+   * Adds arguments to a call, and starts its block as soon as the call is ready. `signature` is the
+   * maker's state of the call, usually empty.
+   */
+  call(call: StreamedCall, args: string, signature = ""): void {
+    // State that comes after the start of its call has no place any more.
+    if (signature !== "" && (call.state === "waiting" || call.state === "queued")) {
+      call.signature = signature;
+      this.count(signature.length);
+    }
     if (args !== "") this.arguments(call, args);
     if (call.state === "waiting" && call.ready) this.begin(call);
   }
@@ -208,6 +208,8 @@ export class BlockWriter {
   }
 
   private openCall(call: StreamedCall): void {
+    this.writeState(call.signature);
+    call.signature = "";
     this.start(call, {
       type: "tool_use",
       id: toMessagesToolId(call.id, this.random),
@@ -219,6 +221,15 @@ export class BlockWriter {
     const args = call.pending.join("");
     call.pending = [];
     if (args !== "") this.writeArguments(args);
+  }
+
+  /** Writes the maker's state of a call in a thinking block of its own, right before the call. */
+  private writeState(state: string): void {
+    if (state === "" || !this.context.state) return;
+    const signature = this.context.state.pack(state, "");
+    this.start("thinking", { type: "thinking", thinking: "", signature: "" });
+    this.delta({ type: "signature_delta", signature });
+    this.signature = signature;
   }
 
   private writeArguments(args: string): void {

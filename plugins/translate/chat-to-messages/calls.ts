@@ -13,6 +13,8 @@ export class StreamedCall {
   /** Arguments that arrived before the block could start. */
   pending: string[] = [];
   hasArguments = false;
+  /** The maker's state that belongs to the call; empty if it has none. */
+  signature = "";
 
   constructor(index: number | undefined, id: string) {
     this.index = index;

@@ -139,22 +139,25 @@ export class ChatToMessagesStream implements StreamTranslator {
       if (!isObject(item)) continue;
       const { name, args } = functionOf(item);
       const call = this.calls.find(item["index"], stringOf(item["id"]), name);
-      const signature = thoughtSignatureOf(item);
-      if (signature !== "") this.blocks.state(signature);
-      this.callDelta(call, name, args);
+      this.callDelta(call, name, args, thoughtSignatureOf(item));
     }
     const legacy = objectOf(delta["function_call"]);
     if (legacy) this.callDelta(this.calls.legacy(), stringOf(legacy["name"]), legacy["arguments"]);
   }
 
-  private callDelta(call: StreamedCall | undefined, name: string, args: unknown): void {
+  private callDelta(
+    call: StreamedCall | undefined,
+    name: string,
+    args: unknown,
+    signature = "",
+  ): void {
     if (call === undefined) {
       this.blocks.overfull = true;
       return;
     }
     // Some servers repeat the name in every delta.
     call.name ||= name;
-    this.blocks.call(call, argumentsText(args));
+    this.blocks.call(call, argumentsText(args), signature);
   }
 
   private complete(): void {

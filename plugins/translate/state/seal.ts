@@ -55,9 +55,9 @@ export interface MakerState {
   open(envelope: string, text: string): string | undefined;
 }
 
-/** Returns the seal for one maker. A maker's name is kept to letters, which the envelope takes. */
+/** Returns the seal for one maker: a name of small letters, or any name of an upstream. */
 export function stateOf(seal: StateSeal, maker: string): MakerState {
-  const name = maker.replace(/[^a-z]/g, "");
+  const name = /^[a-z]+$/.test(maker) ? maker : `-${Buffer.from(maker).toString("base64url")}`;
   return {
     pack: (state, text) => seal.pack(name, state, text),
     open: (envelope, text) => seal.open(name, envelope, text),
