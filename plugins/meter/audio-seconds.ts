@@ -1,3 +1,6 @@
+import { oggSeconds } from "./ogg-seconds.ts";
+import { waveSeconds } from "./wave-seconds.ts";
+
 /** The fewest bytes of a second of speech: Opus at 6 kbit/s. */
 const BYTES_PER_SECOND_MIN = 750;
 
@@ -6,6 +9,7 @@ const CHUNK_SECONDS = 30;
 
 const MPEG_BITRATES = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 0];
 const MPEG2_BITRATES = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160, 0];
+const LAYER_3 = 1;
 const MPEG_RATES = [44_100, 48_000, 32_000, 0];
 
 /** Returns the seconds of an audio file, or more, rounded up to whole chunks. */
@@ -16,27 +20,13 @@ export function audioSeconds(base64: string, format: string): number {
 }
 
 function lengthOf(bytes: Buffer, format: string): number | undefined {
-  if (bytes.length > 44 && bytes.toString("latin1", 0, 4) === "RIFF") return waveSeconds(bytes);
-  if (bytes.toString("latin1", 0, 4) === "OggS") return oggSeconds(bytes);
+  if (bytes.length > 44 && bytes.toString("latin1", 0, 4) === "RIFF") {
+    return waveSeconds(bytes, BYTES_PER_SECOND_MIN);
+  }
+  if (bytes.toString("latin1", 0, 4) === "OggS") return oggSeconds(bytes, BYTES_PER_SECOND_MIN);
   // 24,000 samples of 2 bytes, as OpenAI and Gemini take it.
   if (format.includes("pcm")) return bytes.length / 16_000;
   return format.includes("mp3") || format.includes("mpeg") ? mpegSeconds(bytes) : undefined;
-}
-
-function waveSeconds(bytes: Buffer): number | undefined {
-  const at = bytes.indexOf("fmt ");
-  if (at === -1 || at + 20 > bytes.length) return undefined;
-  const rate = bytes.readUInt32LE(at + 16);
-  return rate === 0 ? undefined : bytes.length / rate;
-}
-
-/** The last page states how many samples came before its end: 48,000 a second, or fewer. */
-function oggSeconds(bytes: Buffer): number | undefined {
-  const page = bytes.lastIndexOf("OggS");
-  if (page + 14 > bytes.length) return undefined;
-  const isOpus = bytes.includes("OpusHead");
-  const samples = Number(bytes.readBigUInt64LE(page + 6));
-  return isOpus && samples > 0 && samples < 2 ** 53 ? samples / 48_000 : undefined;
 }
 
 /** Reads each frame's header, because bit rates may vary. */
@@ -49,6 +39,8 @@ function mpegSeconds(bytes: Buffer): number | undefined {
       if (bytes.length - at <= 128 && seconds > 0) break;
       return undefined;
     }
+    // The frames of other layers have other lengths.
+    if ((((bytes[at + 1] ?? 0) >> 1) & 3) !== LAYER_3) return undefined;
     const version = ((bytes[at + 1] ?? 0) >> 3) & 3;
     const bits = bytes[at + 2] ?? 0;
     const isFirst = version === 3;

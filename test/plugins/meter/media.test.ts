@@ -1,6 +1,5 @@
 import { deflateSync } from "node:zlib";
 import t from "tap";
-import { audioSeconds } from "../../../plugins/meter/audio-seconds.ts";
 import { familyOverhead } from "../../../plugins/meter/families.ts";
 import { type ImageSize, imageSize } from "../../../plugins/meter/image-size.ts";
 import { addMedia, documentTokens, imageTokens, noMedia } from "../../../plugins/meter/media.ts";
@@ -134,52 +133,6 @@ t.test("a PDF of 600 nearly empty pages is held by its pages, not by its bytes",
   const tokens = documentTokens(media, familyOverhead("claude-opus-5-5"));
   // An empty page is an image of some 1,600 tokens there.
   t.ok(tokens > 600 * 1_600 && tokens < 600 * 2_000, String(tokens));
-});
-
-t.test("the length of audio comes from its codec", async (t) => {
-  const wave = (bytesPerSecond: number, bytes: number) =>
-    base64(
-      "RIFF",
-      u32(0),
-      "WAVEfmt ",
-      [16, 0, 0, 0, 1, 0, 1, 0],
-      [...u16le(24_000), 0, 0],
-      [...u16le(bytesPerSecond), ...[0, 0, 2, 0, 16, 0]],
-      Buffer.alloc(bytes),
-    );
-  // 128 kbit/s at 44,100: 417 bytes of 26 ms.
-  const frame = Buffer.concat([Buffer.from([0xff, 0xfb, 0x90, 0]), Buffer.alloc(413)]);
-  const mp3 = (frames: number, head: Buffer | string = "", tail: Buffer | string = "") =>
-    base64(head, Buffer.concat(Array.from({ length: frames }, () => frame)), tail);
-  const tag = Buffer.from([..."ID3".split("").map((c) => c.charCodeAt(0)), 4, 0, 0, 0, 0, 0, 10]);
-  const last = (samples: number) =>
-    Buffer.from([samples & 255, (samples >> 8) & 255, samples >> 16, 0]);
-  const table: [string, string, string, number][] = [
-    ["a wave of 45 seconds", wave(48_000, 45 * 48_000), "wav", 60],
-    ["MP3 of 52 seconds", mp3(2_000), "audio/mp3", 60],
-    ["MP3 with tags", mp3(1_000, Buffer.concat([tag, Buffer.alloc(10)]), "TAG"), "mpeg", 30],
-    ["MP3 that is none: as slow as speech can be", base64(Buffer.alloc(75_000)), "mp3", 120],
-    [
-      "Opus of 100 seconds",
-      base64(
-        "OggS",
-        Buffer.alloc(20),
-        "OpusHead",
-        "OggS",
-        [0, 0],
-        last(4_800_000),
-        Buffer.alloc(20),
-      ),
-      "ogg",
-      120,
-    ],
-    ["samples without a header", base64(Buffer.alloc(480_000)), "pcm16", 30],
-    ["an unknown codec", base64(Buffer.alloc(7_500)), "flac", 30],
-    ["nothing", "", "mp3", 0],
-  ];
-  for (const [what, data, format, seconds] of table) {
-    t.equal(audioSeconds(data, format), seconds, what);
-  }
 });
 
 t.test("small PDFs cannot make a request inflate more than a little together", async (t) => {

@@ -1,0 +1,123 @@
+import t from "tap";
+import { audioSeconds } from "../../../plugins/meter/audio-seconds.ts";
+
+type Part = Buffer | string | readonly number[];
+const bytesOf = (parts: readonly Part[]) =>
+  Buffer.concat(
+    parts.map((part) =>
+      typeof part === "string" ? Buffer.from(part, "latin1") : Buffer.from(part),
+    ),
+  );
+const base64 = (...parts: Part[]) => bytesOf(parts).toString("base64");
+const u16le = (value: number) => [value & 255, value >> 8];
+const u32le = (value: number) => [...u16le(value & 65_535), ...u16le(value >>> 16)];
+
+/** The format of a wave file; by default mono speech of 24,000 samples of 2 bytes. */
+interface WaveFormat {
+  readonly channels?: number;
+  readonly samplesPerSecond?: number;
+  readonly bytesPerSecond?: number;
+  readonly bytesPerSample?: number;
+  readonly bits?: number;
+}
+
+const SPEECH = { channels: 1, samplesPerSecond: 24_000, bytesPerSample: 2, bits: 16 };
+
+function format(stated: WaveFormat): Buffer {
+  const { channels, samplesPerSecond, bytesPerSample, bits } = { ...SPEECH, ...stated };
+  const bytesPerSecond = stated.bytesPerSecond ?? samplesPerSecond * bytesPerSample;
+  return bytesOf([
+    ...["fmt ", u32le(16), u16le(1), u16le(channels), u32le(samplesPerSecond)],
+    ...[u32le(bytesPerSecond), u16le(bytesPerSample), u16le(bits)],
+  ]);
+}
+
+const wave = (bytes: number, ...chunks: Part[]) =>
+  base64("RIFF", u32le(0), "WAVE", ...chunks, "data", u32le(bytes), Buffer.alloc(bytes));
+
+/** A page of an Ogg file with packets of at most 254 bytes, and the samples that it states. */
+function page(packets: readonly Part[], samples = 0, flags = 0): Buffer {
+  const parts = packets.map((packet) => bytesOf([packet]));
+  return bytesOf([
+    ...["OggS", [0, flags], u32le(samples), u32le(0), u32le(1), u32le(0), u32le(0)],
+    ...[[parts.length], parts.map(({ length }) => length), ...parts],
+  ]);
+}
+
+const HEADS = bytesOf([page(["OpusHead"], 0, 2), page(["OpusTags"])]);
+/** By RFC 6716: one frame of 20 ms, and two of 60 ms. */
+const SHORT = Buffer.alloc(40, 9 << 3);
+const LONG = [(11 << 3) | 1];
+const pages = (count: number, packet: Part, samples: number) =>
+  bytesOf(Array.from({ length: count }, () => page(Array(50).fill(packet), samples)));
+
+// 128 kbit/s at 44,100: 417 bytes of 26 ms.
+const frame = Buffer.concat([Buffer.from([0xff, 0xfb, 0x90, 0]), Buffer.alloc(413)]);
+const mp3 = (frames: number, head: Part = "", tail: Part = "") =>
+  base64(head, Buffer.concat(Array.from({ length: frames }, () => frame)), tail);
+const TAG = bytesOf(["ID3", [4, 0, 0, 0, 0, 0, 10], Buffer.alloc(10)]);
+
+t.test("the length of audio comes from its codec", async (t) => {
+  const table: [string, string, string, number][] = [
+    ["a wave of 45 seconds", wave(45 * 48_000, format({})), "wav", 60],
+    ["one with other chunks", wave(45 * 48_000, "LIST", u32le(3), "fmt ", format({})), "wav", 60],
+    ["MP3 of 52 seconds", mp3(2_000), "audio/mp3", 60],
+    ["MP3 with tags", mp3(1_000, TAG, "TAG"), "mpeg", 30],
+    ["MP3 that is none: as slow as speech can be", base64(Buffer.alloc(75_000)), "mp3", 120],
+    ["Opus of 50 seconds", base64(HEADS, pages(50, SHORT, 2_400_000)), "ogg", 60],
+    ["samples without a header", base64(Buffer.alloc(480_000)), "pcm16", 30],
+    ["an unknown codec", base64(Buffer.alloc(7_500)), "flac", 30],
+    ["nothing", "", "mp3", 0],
+  ];
+  for (const [what, data, format, seconds] of table) {
+    t.equal(audioSeconds(data, format), seconds, what);
+  }
+});
+
+t.test("a wave cannot look shorter than it is by the bytes a second that it states", async (t) => {
+  const bytes = 750 * 600;
+  const odd: readonly WaveFormat[] = [
+    { bytesPerSecond: 4_000_000_000 },
+    { bytesPerSecond: 48_001 },
+    { bits: 65_528 },
+    { bytesPerSample: 65_535, bits: 65_528, bytesPerSecond: 4_000_000_000 },
+    { samplesPerSecond: 2_000_000_000, bytesPerSecond: 4_000_000_000 },
+    { channels: 65_535, bytesPerSample: 65_535, bits: 8 },
+    { bits: 0, bytesPerSample: 0, bytesPerSecond: 0 },
+  ];
+  for (const stated of odd) {
+    t.equal(audioSeconds(wave(bytes, format(stated)), "wav"), 630, JSON.stringify(stated));
+  }
+  const slow = { samplesPerSecond: 100, bytesPerSecond: 4_000_000_000 };
+  t.equal(audioSeconds(wave(bytes, format(slow)), "wav"), 2_280, "slower than any speech");
+  const two = [format({ bytesPerSecond: 4_000_000 }), format({})];
+  t.equal(audioSeconds(wave(bytes, ...two), "wav"), 630, "two formats");
+  const hidden = ["LIST", u32le(24), format({ channels: 8, bytesPerSample: 16 })];
+  const short = { samplesPerSecond: 1_000 };
+  t.equal(audioSeconds(wave(bytes, ...hidden, format(short)), "wav"), 240, "a hidden one");
+});
+
+t.test("Opus cannot look shorter than it is by the samples that it states", async (t) => {
+  const opus = (...parts: Buffer[]) => audioSeconds(base64(...parts), "ogg");
+  t.equal(opus(HEADS, pages(100, LONG, 48_000)), 600, "packets of one byte");
+  t.equal(opus(HEADS, pages(100, "", 48_000)), 600, "packets without a byte");
+  t.equal(opus(HEADS, pages(100, [3, 63], 1)), 600, "packets of many frames");
+  const around = Buffer.alloc(600, 255);
+  around.write("OggS");
+  t.equal(opus(HEADS, around, pages(100, LONG, 0)), 630, "pages inside of another");
+  const other = page(["OpusHead"], 0, 2);
+  t.equal(opus(HEADS, other, Buffer.alloc(75_000)), 120, "a second stream");
+  const vorbis = page(["\u0001vorbis"], 48_000, 2);
+  t.equal(opus(vorbis, Buffer.alloc(75_000)), 120, "another codec");
+});
+
+t.test("a hostile Ogg file is not read further than a day of audio", async (t) => {
+  const seconds = audioSeconds(base64(HEADS, Buffer.alloc(4_000_000, "OggS")), "ogg");
+  t.ok(seconds >= 86_400 && seconds <= 86_430, String(seconds));
+});
+
+t.test("frames of another layer are not taken for MP3", async (t) => {
+  const second = bytesOf([[0xff, 0xfd, 0x90, 0], Buffer.alloc(413)]);
+  const data = base64(...Array.from({ length: 1_000 }, () => second));
+  t.equal(audioSeconds(data, "mp3"), Math.ceil(417_000 / 750 / 30) * 30);
+});
