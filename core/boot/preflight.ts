@@ -29,24 +29,31 @@ export async function preflight(
     const { connectionsOf, pingPostgres } = await import("../database/ping.ts");
     await reach("stores.ledger", "Postgres", [ledger], pingPostgres, patienceMs);
     const server = await connectionsOf(ledger, CONNECT_MS);
-    return connectionWarnings(listen.workers, stores.connections, server);
+    return server ? connectionWarnings(listen.workers, stores, server) : [];
   }
   return [];
 }
 
-/** Throws if Postgres never has enough connections. Returns a warning if it does not while others keep theirs. */
+/**
+ * Throws if Postgres never has as many connections as the config states. Returns a warning if it has
+ * too few of the default, or while others keep theirs.
+ */
 function connectionWarnings(
   workers: number,
-  connections: number,
+  { connections, connectionsStated }: Config["stores"],
   { allowed, used }: ServerConnections,
 ): readonly string[] {
   const wanted = workers * connections;
   const needs = `${workers} workers with ${connections} connections each need ${wanted}`;
-  const advice = "lower it, or raise max_connections of Postgres";
   if (wanted > allowed) {
-    throw new Error(`stores.connections: ${needs}, and Postgres allows ${allowed}; ${advice}.`);
+    const tooFew = `stores.connections: ${needs}, and Postgres allows ${allowed}`;
+    if (connectionsStated) {
+      throw new Error(`${tooFew}; lower it, or raise max_connections of Postgres.`);
+    }
+    return [`${tooFew}; set it, or raise max_connections of Postgres`];
   }
   if (wanted + used <= allowed) return [];
+  const advice = "lower it, or raise max_connections of Postgres";
   return [`stores.connections: ${needs}, and others use ${used} of ${allowed}; ${advice}`];
 }
 

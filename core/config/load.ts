@@ -120,7 +120,11 @@ function toConfig(
   return {
     listen,
     admin: { token: admin.token },
-    stores,
+    stores: {
+      ...stores,
+      connections: stores.connections ?? CONNECTIONS,
+      connectionsStated: stores.connections !== undefined,
+    },
     limits: {
       bodyBytesMax: limits.body_mb * MB,
       receivingBytesMax: limits.receiving_mb * MB,
@@ -144,4 +148,6 @@ function toConfig(
   };
 }
 
+/** Of one process to Postgres: they serve thousands of calls a second. */
+const CONNECTIONS = 10;
 const MB = 1024 * 1024;

@@ -91,8 +91,7 @@ export const stores = v.optional(
       "embedded",
     ),
     connections: v.optional(
-      described(whole(2, 10_000), "Most connections of one process to Postgres."),
-      10,
+      described(whole(2, 10_000), "Most connections of one process to Postgres. Default: 10."),
     ),
     data: v.optional(
       described(

@@ -11,23 +11,41 @@ export interface ServerConnections {
   readonly used: number;
 }
 
-export async function connectionsOf(url: string, timeoutMs: number): Promise<ServerConnections> {
-  const [found] = await withConnection(
+/** `reserved_connections` and the role that may use them are of Postgres 16. */
+const RESERVED_ROLE = "pg_use_reserved_connections";
+
+/**
+ * Returns undefined behind a pooler, such as PgBouncer: the server's limits are not those of the
+ * gateway's connections then.
+ */
+export async function connectionsOf(
+  url: string,
+  timeoutMs: number,
+): Promise<ServerConnections | undefined> {
+  const found = await withConnection(
     url,
     timeoutMs,
-    (sql) => sql<ServerConnections[]>`
+    (sql) => sql<(ServerConnections & { readonly pid: number })[]>`
       select
+        pg_backend_pid() as pid,
         least(
           current_setting('max_connections')::int
-            - current_setting('superuser_reserved_connections')::int,
-          (select nullif(datconnlimit, -1) from pg_database where datname = current_database()),
-          (select nullif(rolconnlimit, -1) from pg_roles where rolname = current_user)
+            - current_setting('superuser_reserved_connections')::int
+            - case when pg_has_role(oid, to_regrole(${RESERVED_ROLE}), 'usage') then 0
+              else coalesce(current_setting('reserved_connections', true)::int, 0) end,
+          nullif(rolconnlimit, -1),
+          (select nullif(datconnlimit, -1) from pg_database where datname = current_database())
         ) as allowed,
+        -- Only superusers see what others are. Processes of the server itself have no database.
         (select count(*)::int from pg_stat_activity
-          where backend_type = 'client backend' and pid <> pg_backend_pid()) as used`,
+          where coalesce(backend_type, 'client backend') = 'client backend'
+            and datid is not null and pid <> pg_backend_pid()) as used
+      from pg_roles where rolname = current_user`,
   );
-  if (found === undefined) throw new Error("Postgres did not return its settings");
-  return found;
+  const [server] = found;
+  if (server === undefined) throw new Error("Postgres did not return its settings");
+  // A pooler names itself to its clients, and lends them processes of the server by turns.
+  return found.state.pid === server.pid ? server : undefined;
 }
 
 async function withConnection<Result>(

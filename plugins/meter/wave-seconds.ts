@@ -30,7 +30,7 @@ export function waveSeconds(bytes: Buffer, bytesPerSecondMin: number): number | 
   return bytes.length / Math.min(...rates.filter((rate) => rate > 0), bytesPerSecondMin);
 }
 
-/** Returns where the format starts: the only chunk of its name before the samples. */
+/** Returns the position of the format: the only chunk of its name before the samples. */
 function formatOf(bytes: Buffer): number | undefined {
   let found: number | undefined;
   let at = 12;

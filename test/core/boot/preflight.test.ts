@@ -1,4 +1,5 @@
-import { createServer } from "node:net";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
 import postgres from "postgres";
 import t, { type Test } from "tap";
@@ -18,6 +19,7 @@ type Change = {
     readonly hot?: unknown;
     readonly ledger?: string;
     readonly connections?: number;
+    readonly connectionsStated?: boolean;
   };
 };
 
@@ -25,7 +27,11 @@ async function check(t: Test, { listen, stores }: Change): Promise<readonly stri
   const data = stores?.data ?? join(await folderOf(t, {}), "data");
   const config = {
     listen: { host: "127.0.0.1", port: 0, workers: 1, ...listen },
-    stores: { hot: "embedded", ledger: "embedded", connections: 10, ...stores, data },
+    stores: {
+      ...{ hot: "embedded", ledger: "embedded", connections: 10, connectionsStated: true },
+      ...stores,
+      data,
+    },
   };
   return preflight(config as Config, 0);
 }
@@ -105,11 +111,58 @@ t.test("the connections to Postgres", async (t) => {
     }),
   );
 
+  t.test("that are the default refuse no start if they are too many", async (t) => {
+    const stores = { ledger, connections: 10, connectionsStated: false };
+    t.strictSame(await check(t, { listen: { workers: 3 }, stores }), [
+      "stores.connections: 3 workers with 10 connections each need 30, and Postgres allows 17; set it, or raise max_connections of Postgres",
+    ]);
+  });
+
   t.test("that others use are counted, and warned of: they may go", async (t) => {
     const other = postgres(ledger, { max: 1 });
     await other`select 1`;
-    const [warning] = await check(t, { stores: { ledger, connections: allowed } });
+    await other`create role plain login`;
+    // Other processes of the server are hidden from a user that is no superuser.
+    for (const user of ["postgres", "plain"]) {
+      const url = ledger.replace("postgres@", `${user}@`);
+      const [warning] = await check(t, { stores: { ledger: url, connections: allowed } });
+      t.match(warning, "1 workers with 17 connections each need 17, and others use 1 of 17");
+    }
+    await other`create role few login connection limit 3`;
+    const few = ledger.replace("postgres@", "few@");
+    await t.rejects(check(t, { stores: { ledger: few, connections: 4 } }), /Postgres allows 3/);
     await other.end();
-    t.match(warning, "1 workers with 17 connections each need 17, and others use 1 of 17");
+  });
+
+  t.test("behind a pooler are not checked against the server's own limit", async (t) => {
+    const pooler = await startPooler(server.port);
+    t.teardown(() => pooler.close());
+    const { port } = pooler.address() as AddressInfo;
+    const url = ledger.replace(String(server.port), String(port));
+    t.strictSame(await check(t, { stores: { ledger: url, connections: 1_000 } }), []);
   });
 });
+
+/** Names itself as the process that serves the client, as PgBouncer does. */
+async function startPooler(target: number) {
+  // BackendKeyData: its name, its length, and the number of a process.
+  const head = Buffer.from([75, 0, 0, 0, 12]);
+  const pooler = createServer((client) => {
+    const server = connect(target, "127.0.0.1");
+    let isNamed = false;
+    client.on("data", (chunk) => server.write(chunk)).on("error", () => server.destroy());
+    server.on("data", (chunk: Buffer) => {
+      const at = isNamed ? -1 : chunk.indexOf(head);
+      if (at !== -1) {
+        isNamed = true;
+        chunk.writeUInt32BE(1_234_567_890, at + head.length);
+      }
+      client.write(chunk);
+    });
+    client.on("close", () => server.destroy());
+    server.on("close", () => client.destroy()).on("error", () => client.destroy());
+  });
+  pooler.listen(0, "127.0.0.1");
+  await once(pooler, "listening");
+  return pooler;
+}

@@ -16,7 +16,10 @@ t.test("a valid config", async (t) => {
     t.strictSame(settings, {
       listen: { host: "127.0.0.1", port: 8080, workers: 1, engine: "auto" },
       admin: { token: undefined },
-      stores: { hot: "embedded", ledger: "embedded", connections: 10, data: "./data" },
+      stores: {
+        ...{ hot: "embedded", ledger: "embedded", data: "./data" },
+        ...{ connections: 10, connectionsStated: false },
+      },
       limits: {
         bodyBytesMax: 20 * 1024 * 1024,
         receivingBytesMax: 512 * 1024 * 1024,
@@ -69,6 +72,7 @@ t.test("a valid config", async (t) => {
       hot: "redis://a:6379",
       ledger: "postgres://b/ledger",
       connections: 10,
+      connectionsStated: false,
       data: "./data",
     });
     const cluster = swap(GATEWAY, stores, "hot: [rediss://a:1, rediss://b:2], ledger: embedded");
