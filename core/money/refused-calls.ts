@@ -112,10 +112,14 @@ export class RefusedCallsCounter {
 
   private async write(): Promise<void> {
     try {
-      await this.dropOld();
       while (this.waiting.size > 0) await this.writeBatch();
     } catch (error) {
       this.log.warn({ err: error }, "cannot record refused calls; trying again");
+    }
+    try {
+      await this.dropOld();
+    } catch (error) {
+      this.log.warn({ err: error }, "cannot delete old counts of refused calls; trying tomorrow");
     }
   }
 
@@ -148,12 +152,13 @@ export class RefusedCallsCounter {
     }
   }
 
+  /** Once a day, even if it fails: a delete that is too slow would only be so again. */
   private async dropOld(): Promise<void> {
     const now = this.clock.now();
     const today = dayOf(new Date(now));
     if (today === this.droppedDay) return;
-    await dropRefusedCalls(this.database, new Date(now - KEPT_DAYS * MS_PER_DAY));
     this.droppedDay = today;
+    await dropRefusedCalls(this.database, new Date(now - KEPT_DAYS * MS_PER_DAY));
   }
 }
 

@@ -14,13 +14,19 @@ class Written {
   readonly counts: Record<string, unknown>[] = [];
   readonly last: { calls: { callId: string }[] }[] = [];
   statements = 0;
+  deletes = 0;
   isAway = false;
+  isSlowToDelete = false;
 
   async query<Row extends object>(
     text: string,
     parameters: readonly unknown[] = [],
   ): Promise<Row[]> {
     if (this.isAway) throw new Error("the ledger is down");
+    if (text.startsWith("delete")) {
+      this.deletes += 1;
+      if (this.isSlowToDelete) throw new Error("the statement took too long");
+    }
     if (!text.startsWith("with counted")) return [];
     this.statements += 1;
     this.counts.push(...JSON.parse(String(parameters[0])));
@@ -101,6 +107,18 @@ t.test("refused calls", async (t) => {
     );
     t.strictSame(ofOne.at(-1)?.["cause"], "other");
     t.equal(new Set(database.counts.map(({ account_id }) => account_id)).size, 10_000);
+  });
+
+  t.test("are written though old ones cannot be deleted, which is tried once a day", async (t) => {
+    const { counter, database, lines } = stage();
+    database.isSlowToDelete = true;
+    for (let write = 0; write < 3; write++) {
+      counter.count(refusedCall({}));
+      await counter.stop();
+    }
+    t.equal(database.statements, 3);
+    t.equal(database.deletes, 1);
+    t.match(lines[0]?.["msg"], /cannot delete old counts of refused calls/);
   });
 
   t.test("delay no stop of a gateway whose ledger does not reply", async (t) => {

@@ -62,4 +62,10 @@ export function refusedCallsTests(t: Test, get: () => LedgerUnderTest): void {
     await dropRefusedCalls(database, new Date(AT));
     t.strictSame(await found({}), [5, 1], "what is older is dropped");
   });
+  t.test("old days of refused calls are found by an index", async (t) => {
+    const found = await get().ledger.database.query(
+      "select indexdef from pg_indexes where tablename = 'refused_calls' and indexdef like '%(day)'",
+    );
+    t.equal(found.length, 1);
+  });
 }
