@@ -115,7 +115,7 @@ export interface EndedCall extends Readonly<Pick<Call, EndedField>> {
 
 type EndedField =
   | ("id" | "at" | "startedMs" | "firstByteAtMs" | "endpoint" | "stream" | "bodyBytes")
-  | ("key" | "model" | "mappedFrom" | "route" | "attempts" | "status")
+  | ("key" | "refusedKey" | "model" | "mappedFrom" | "route" | "attempts" | "status")
   | ("surcharge" | "inputTokensBound" | "estimated" | "delivered" | "deliveredTokens" | "refusal")
   | ("heldMicroVnd" | "costMicroVnd" | "writtenOffMicroVnd");
 
@@ -145,6 +145,8 @@ export interface Call {
 
   /** The caller's key; set by auth. */
   key: CallerKey | undefined;
+  /** The known key of a call that auth refuses: a revoked one, or one of a suspended account. */
+  refusedKey: CallerKey | undefined;
 
   /** The model that serves the call; set by alias. */
   model: Model | undefined;

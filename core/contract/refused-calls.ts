@@ -2,8 +2,8 @@ import type { Refusal } from "./refusal.ts";
 
 /**
  * Calls that the gateway refused before an upstream was tried. They cost nothing and have no usage
- * record, so these counts show a customer why calls failed. Calls without a valid key belong to no
- * account and are not counted.
+ * record, so these counts show a customer why calls failed. Calls with a revoked key, or with one of
+ * a suspended account, count for that account. Calls without a known key belong to none.
  */
 export interface RefusedCalls {
   /** By day (in Vietnam), key, status and cause; newest day first. */

@@ -4,6 +4,8 @@ import { unitPriceOf } from "../contract/tariff.ts";
 import type { Clock } from "../process/clock.ts";
 import type { LineLog } from "../process/log.ts";
 
+const PID = process.pid;
+
 /**
  * Logs one line per call, in pino's form: the fields of its usage record, never a prompt, a reply
  * or a key. Builds the line here, because all values but one need no escaping: 1 µs instead of
@@ -11,9 +13,10 @@ import type { LineLog } from "../process/log.ts";
  */
 export function logCall(call: EndedCall, clock: Clock, log: LineLog): void {
   if (!log.isLevelEnabled("info")) return;
-  const { usage, key, model, route, mappedFrom, held } = call;
+  const { usage, model, route, mappedFrom, held } = call;
+  const key = call.key ?? call.refusedKey;
   const latencyMs = Math.round(call.endedMs - call.startedMs);
-  let line = `{"level":30,"time":${clock.now()},"call_id":"${call.id}"`;
+  let line = `{"level":30,"time":${clock.now()},"pid":${PID},"call_id":"${call.id}"`;
   if (key) line += `,"account_id":"${key.accountId}","key_id":"${key.id}"`;
   line += `,"endpoint":"${call.endpoint.path}"`;
   if (model) line += `,"model":"${model.id}"`;

@@ -47,6 +47,7 @@ export class HttpCall implements Call {
   stream = false;
 
   key: CallerKey | undefined = undefined;
+  refusedKey: CallerKey | undefined = undefined;
   model: Model | undefined = undefined;
   mappedFrom: string | null = null;
   betaHeaders: readonly string[] = NO_HEADERS;

@@ -42,7 +42,7 @@ interface RefusedCallsOptions {
 /**
  * Counts the calls that the gateway refuses itself: in memory, and every second in one statement.
  * What it takes is bounded by accounts, days, keys, statuses and causes, however many calls a client
- * makes. Only calls with a valid key count, so a stranger adds nothing.
+ * makes. Only calls with a key of an account count, so a stranger adds nothing.
  */
 export class RefusedCallsCounter {
   private readonly database: Pick<Database, "query">;
@@ -76,7 +76,8 @@ export class RefusedCallsCounter {
 
   /** Counts a call if the gateway refused it before it tried an upstream. */
   count(call: EndedCall): void {
-    const { key, refusal } = call;
+    const { refusal } = call;
+    const key = call.key ?? call.refusedKey;
     if (!refusal || !key || call.attempts > 0) return;
     const waiting = this.waitingOf(key.accountId);
     if (!waiting) return;

@@ -37,7 +37,9 @@ export function createLog(level: string): LineLog {
   setInterval(flush, FLUSH_MS).unref();
   process.once("exit", flush);
   const timestamp = pino.stdTimeFunctions.epochTime;
-  const logger = pino({ level, base: null, timestamp }, { write });
+  // Gateways and their workers may write to one log.
+  const base = { pid: process.pid };
+  const logger = pino({ level, base, timestamp }, { write });
   const setLevel = (next: string) => {
     logger.level = next;
   };

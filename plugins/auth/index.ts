@@ -44,9 +44,11 @@ export default function auth({ keys, log }: Services): Plugin {
       function check(key: CallerKey | undefined): Verdict {
         // One message for unknown and revoked keys, so that the reply reveals nothing about a key.
         if (!isActive(key)) {
+          call.refusedKey = key;
           return denied("The API key is invalid or revoked; check it or create a new one.");
         }
         if (key.accountStatus !== "active") {
+          call.refusedKey = key;
           return accountSuspended();
         }
         call.key = key;
@@ -55,13 +57,14 @@ export default function auth({ keys, log }: Services): Plugin {
     },
   };
 
-  /** Returns the first key if it is active, else the one of the other header. */
+  /** Returns the first key if it is active, else the one of the other header if that is known. */
   async function either(
     first: CallerKey | undefined | Promise<CallerKey | undefined>,
     other: string | undefined,
   ): Promise<CallerKey | undefined> {
     const key = await first;
-    return isActive(key) || other === undefined ? key : keys.find(other);
+    if (isActive(key) || other === undefined) return key;
+    return (await keys.find(other)) ?? key;
   }
 }
 

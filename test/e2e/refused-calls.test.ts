@@ -68,6 +68,30 @@ t.test("a call that the gateway refuses is shown with its cause, and has no reco
   t.strictSame(account.last_refused[0], shown.last[0]);
 });
 
+t.test("calls of a revoked key and of a suspended account are shown to their owner", async (t) => {
+  const { accountId, key, keyId } = await createCustomer(gateway);
+  const { body } = await admin(gateway, "POST", `/accounts/${accountId}/keys`, { name: "other" });
+  const other = { key: String(body["key"]) };
+  const reason = { reason: "a test" };
+  await admin(gateway, "POST", `/keys/${keyId}/revoke`, reason);
+  await until("the key is refused", async () => {
+    const { status } = await post(gateway, paths.chat, { key }, bodies.chat());
+    return status === 401;
+  });
+  await admin(gateway, "POST", `/accounts/${accountId}/suspend`, reason);
+  await until("the account is refused", async () => {
+    const { status } = await post(gateway, paths.chat, other, bodies.chat());
+    return status === 403;
+  });
+  let causes: string[] = [];
+  await until("both are counted", async () => {
+    const { counts } = (await cli("refused", "--account", accountId)) as { counts: Count[] };
+    causes = counts.map(({ status, cause }) => `${status} ${cause}`).sort();
+    return causes.length >= 2;
+  });
+  t.strictSame(causes, ["401 invalid_api_key", "403 permission_error"]);
+});
+
 t.test("refused calls of an unknown account are 404", async (t) => {
   t.equal((await admin(gateway, "GET", "/accounts/none/refused")).status, 404);
 });

@@ -76,6 +76,8 @@ export const calls = {
   "cause.invalid_request_error": "Invalid request",
   "cause.model_not_found": "No such model",
   "cause.not_found_error": "Not found",
+  "cause.invalid_api_key": "Key revoked",
+  "cause.authentication_error": "Key revoked",
   "cause.permission_error": "Account suspended",
   "cause.request_too_large": "Request too large",
   "cause.service_unavailable": "Service unavailable",

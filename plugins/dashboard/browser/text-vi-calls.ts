@@ -77,6 +77,8 @@ export const calls = {
   "cause.invalid_request_error": "Yêu cầu không hợp lệ",
   "cause.model_not_found": "Không có mô hình này",
   "cause.not_found_error": "Không tìm thấy",
+  "cause.invalid_api_key": "Khóa đã bị thu hồi",
+  "cause.authentication_error": "Khóa đã bị thu hồi",
   "cause.permission_error": "Tài khoản bị tạm khóa",
   "cause.request_too_large": "Yêu cầu quá lớn",
   "cause.service_unavailable": "Dịch vụ tạm ngừng",

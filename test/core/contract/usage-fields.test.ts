@@ -88,10 +88,11 @@ t.test("the table of usage fields", async (t) => {
     );
     const written = JSON.parse(line);
     const names = usageFieldList.map(({ json }) => json);
-    const other = ["level", "time", "msg", "attempts"];
+    const other = ["level", "time", "pid", "msg", "attempts"];
     for (const name of Object.keys(written)) {
       t.ok(names.includes(name) || other.includes(name), name);
     }
+    t.equal(written.pid, process.pid);
     t.equal(written.unit_price_vnd, "36000");
     t.strictSame(written.discounts, discounts);
   });

@@ -71,6 +71,16 @@ t.test("refused calls", async (t) => {
     t.equal(database.last[0]?.calls.length, 20, "only the last ones");
   });
 
+  t.test("count for the account of a key that was refused", async (t) => {
+    const { counter, database } = stage();
+    const refusal = refuse.unauthenticated("Revoked.", { code: "invalid_api_key" });
+    counter.count(refusedCall({ key: undefined, refusedKey: keyOf(), status: 401, refusal }));
+    await counter.stop();
+    t.match(database.counts, [
+      { account_id: "A", status: 401, cause: "invalid_api_key", calls: 1 },
+    ]);
+  });
+
   t.test("without a key, and calls that an upstream was tried for, are not counted", async (t) => {
     const { counter, database } = stage();
     const stranger = { key: undefined, status: 401, refusal: refuse.unauthenticated("No.") };

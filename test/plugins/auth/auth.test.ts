@@ -100,6 +100,21 @@ t.test("a refused key is not set on the call", async (t) => {
     const { status, call } = await admitted({ "x-api-key": "tg-1" }, async () => key);
     t.equal(status, expected, what);
     t.equal(call.key, undefined, what);
+    t.equal(call.refusedKey, key, what);
+  }
+});
+
+t.test("a revoked key in one header is known though the other one is not", async (t) => {
+  const revoked = keyOf({ status: "revoked" });
+  const find = (secret: string) => (secret === "tg-1" ? revoked : undefined);
+  for (const [first, second] of [
+    ["tg-1", "dummy"],
+    ["dummy", "tg-1"],
+  ] as const) {
+    const headers = { "x-api-key": first, authorization: `Bearer ${second}` };
+    const { status, call } = await admitted(headers, find);
+    t.equal(status, "401 invalid_api_key");
+    t.equal(call.refusedKey, revoked);
   }
 });
 
