@@ -74,6 +74,8 @@ export async function boot(
   const { engine } = config.listen;
   const { headerBytesMax } = config.limits;
   const listener = await openListener({ engine, headerBytesMax, log });
+  const operators = config.admin.listen;
+  const operatorListener = operators && (await openListener({ engine, headerBytesMax }));
   const stores = await createStores(config, clock, log);
   const { holdStore, ledger, database, rateLimiter, balancesLock } = stores;
   await announced(log, "the ledger", ledger.start());
@@ -157,7 +159,8 @@ export async function boot(
   runner.serve();
   const refused = new RefusedCallsCounter({ database, clock, log });
   refused.start();
-  const server = new Server(listener, runtimeOf(running), onEnded, () => pace.refusal());
+  const refusal = () => pace.refusal();
+  const server = new Server(listener, runtimeOf(running), onEnded, refusal, operatorListener);
   callsInFlight = server.callsInFlight;
 
   function onEnded(call: EndedCall): void {
@@ -166,30 +169,36 @@ export async function boot(
   }
 
   function runtimeOf(plugins: readonly Running[]): Runtime {
-    const router = new Router();
+    const all = new Router();
     for (const endpoint of endpoints) {
-      router.add({ method: "POST", path: endpoint.path, access: "call", endpoint });
+      all.add({ method: "POST", path: endpoint.path, access: "call", endpoint });
     }
     const isTranslated = config.plugins.some(({ module }) => module.sets?.includes("upstream"));
     addModelRoutes(
-      router,
+      all,
       () => config.catalogue,
       (model) => pathsOf(model, upstreams, isTranslated),
     );
-    addHealthRoutes(router, services);
-    for (const { plugin } of plugins) plugin.routes?.(router);
+    for (const { plugin } of plugins) plugin.routes?.(all);
+    const operatorRouter = operators && all.part(true);
+    const router = operators ? all.part(false) : all;
+    addHealthRoutes(router, services, !operatorRouter);
+    if (operatorRouter) addHealthRoutes(operatorRouter, services, true);
     const pipeline = new Pipeline([...withDefaultSteps(plugins, services), pace]);
     const required = requiredFields(config);
     const { limits } = config;
-    return { pipeline, router, upstreams, clock, log, limits, bodies, required };
+    return { pipeline, router, operatorRouter, upstreams, clock, log, limits, bodies, required };
   }
 
   const { host, port, workers } = config.listen;
+  if (operators) await server.listenForOperators(operators.host, operators.port, workers > 1);
   const listening = await server.listen(host, port, workers > 1);
   const address = httpAddress(host, listening);
   for (const { plugin } of running) await plugin.listening?.(address);
   const { models, version } = config.catalogue;
-  log.info({ address, models: models.length, catalogue_version: version }, "listening");
+  const adminAddress = operators && httpAddress(operators.host, operators.port);
+  const offered = { models: models.length, catalogue_version: version };
+  log.info({ address, admin_address: adminAddress, ...offered }, "listening");
   warn(config, log);
 
   async function reload(given: GatewayConfig): Promise<readonly string[]> {

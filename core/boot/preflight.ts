@@ -14,11 +14,12 @@ const RETRY_MS = 250;
  * Returns what works now and may not later. Loads a store's client only if the config uses it.
  */
 export async function preflight(
-  { listen, stores }: Config,
+  { listen, admin, stores }: Config,
   patienceMs = PATIENCE_MS,
 ): Promise<readonly string[]> {
   await checkFolder(stores.data);
-  await checkAddress(listen);
+  await checkAddress("listen", listen, listen.workers);
+  if (admin.listen) await checkAddress("admin.listen", admin.listen, listen.workers);
   const { hot, ledger } = stores;
   if (hot !== "embedded") {
     const servers = typeof hot === "string" ? [hot] : hot;
@@ -69,7 +70,11 @@ async function checkFolder(folder: string): Promise<void> {
 }
 
 /** Workers share a port, which this check cannot do: for them it checks the host only. */
-async function checkAddress({ host, port, workers }: Config["listen"]): Promise<void> {
+async function checkAddress(
+  setting: string,
+  { host, port }: { readonly host: string; readonly port: number },
+  workers: number,
+): Promise<void> {
   const probe = createServer();
   try {
     await new Promise<void>((resolve, reject) => {
@@ -77,24 +82,24 @@ async function checkAddress({ host, port, workers }: Config["listen"]): Promise<
       probe.listen({ host, port: workers > 1 ? 0 : port, exclusive: true }, resolve);
     });
   } catch (error) {
-    throw new Error(addressFault(host, port, codeOf(error)));
+    throw new Error(addressFault(setting, host, port, codeOf(error)));
   }
   await new Promise((resolve) => probe.close(resolve));
 }
 
-function addressFault(host: string, port: number, code: string): string {
+function addressFault(setting: string, host: string, port: number, code: string): string {
   switch (code) {
     case "EADDRINUSE":
-      return `listen.port: port ${port} of ${host} is in use; stop the process that uses it, or set another port.`;
+      return `${setting}.port: port ${port} of ${host} is in use; stop the process that uses it, or set another port.`;
     case "EACCES":
-      return `listen.port: this user may not listen on port ${port}; set one above 1023, or grant CAP_NET_BIND_SERVICE.`;
+      return `${setting}.port: this user may not listen on port ${port}; set one above 1023, or grant CAP_NET_BIND_SERVICE.`;
     case "EADDRNOTAVAIL":
-      return `listen.host: this machine has no address ${host}; use one of its own, 127.0.0.1, or 0.0.0.0 for all.`;
+      return `${setting}.host: this machine has no address ${host}; use one of its own, 127.0.0.1, or 0.0.0.0 for all.`;
     case "ENOTFOUND":
     case "EAI_AGAIN":
-      return `listen.host: the name ${host} is unknown; use an address of this machine, 127.0.0.1, or 0.0.0.0 for all.`;
+      return `${setting}.host: the name ${host} is unknown; use an address of this machine, 127.0.0.1, or 0.0.0.0 for all.`;
     default:
-      return `listen: cannot listen on ${host}:${port} (${code}).`;
+      return `${setting}: cannot listen on ${host}:${port} (${code}).`;
   }
 }
 

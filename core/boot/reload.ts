@@ -9,7 +9,8 @@ export function inForce<T extends Config>(given: T, running: Config): T {
   const { listen, stores } = running;
   const { headerBytesMax, keyCacheBytesMax } = running.limits;
   const limits = { ...given.limits, headerBytesMax, keyCacheBytesMax };
-  return { ...given, listen, stores, limits };
+  const admin = { ...given.admin, listen: running.admin.listen };
+  return { ...given, listen, admin, stores, limits };
 }
 
 /** Returns the names of settings of `given` that take effect only after a restart. */
@@ -18,6 +19,7 @@ export function changedSettings(given: Config, running: Config): string[] {
   for (const key of ["host", "port", "workers"] as const) {
     if (given.listen[key] !== running.listen[key]) names.push(`listen.${key}`);
   }
+  if (!isDeepStrictEqual(given.admin.listen, running.admin.listen)) names.push("admin.listen");
   for (const key of ["hot", "ledger", "connections", "data"] as const) {
     if (!isDeepStrictEqual(given.stores[key], running.stores[key])) names.push(`stores.${key}`);
   }

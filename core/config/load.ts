@@ -119,7 +119,7 @@ function toConfig(
   );
   return {
     listen,
-    admin: { token: admin.token },
+    admin: { token: admin.token, listen: admin.listen },
     stores: {
       ...stores,
       connections: stores.connections ?? CONNECTIONS,

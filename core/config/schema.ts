@@ -16,21 +16,23 @@ import {
 
 const HOST_NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_.])?$/;
 
+const host = v.optional(
+  described(
+    v.pipe(
+      text("an address or host name"),
+      v.check(
+        (name) => isIP(name) !== 0 || HOST_NAME.test(name),
+        "an address or host name, without http:// and without a port",
+      ),
+    ),
+    "Address to listen on; 0.0.0.0 for all addresses.",
+  ),
+  "127.0.0.1",
+);
+
 export const listen = v.optional(
   mapping({
-    host: v.optional(
-      described(
-        v.pipe(
-          text("an address or host name"),
-          v.check(
-            (host) => isIP(host) !== 0 || HOST_NAME.test(host),
-            "an address or host name, without http:// and without a port",
-          ),
-        ),
-        "Address to listen on; 0.0.0.0 for all addresses.",
-      ),
-      "127.0.0.1",
-    ),
+    host,
     port: v.optional(described(whole(0, 65_535), "Port to listen on; 0 for any free port."), 8080),
     workers: v.optional(
       described(
@@ -57,6 +59,12 @@ export const admin = v.optional(
       described(
         matching(/^[\x21-\x7e]+$/, "a token without spaces"),
         "Token of the admin commands. Default: a random one, kept in the data folder.",
+      ),
+    ),
+    listen: v.optional(
+      described(
+        mapping({ host, port: described(whole(1, 65_535), "Port to listen on.") }),
+        "An address of its own for the admin API, /metrics and the details of /readyz. Default: that of customers.",
       ),
     ),
   }),

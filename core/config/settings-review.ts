@@ -43,18 +43,44 @@ export function reviewSettings(
     problems.add(source, ["limits", name], "expected at most call_seconds, got a larger number");
   }
 
-  const token = attempt(admin, written["admin"])?.token;
-  if (token !== undefined && token.length < TOKEN_CHARACTERS_MIN && address) {
-    if (!isLoopback(address.host)) {
-      problems.add(
-        source,
-        ["admin", "token"],
-        `expected at least ${TOKEN_CHARACTERS_MIN} characters, since other machines can reach listen.host`,
-      );
-    }
-  }
+  const operators = attempt(admin, written["admin"]);
+  if (address && operators) reviewAdmin(address, operators, source, problems);
 
   if (address) reviewLoops(address, written, source, problems);
+}
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+interface Operators {
+  readonly token?: string | undefined;
+  readonly listen?: Address | undefined;
+}
+
+function reviewAdmin(
+  address: Address,
+  { token, listen: own }: Operators,
+  source: Source,
+  problems: Problems,
+): void {
+  if (own && own.port === address.port && overlap(own.host, address.host)) {
+    const message = "expected another port than listen.port";
+    problems.add(source, ["admin", "listen", "port"], message);
+  }
+  if (token === undefined || token.length >= TOKEN_CHARACTERS_MIN) return;
+  if (isLoopback((own ?? address).host)) return;
+  const where = own ? "admin.listen.host" : "listen.host";
+  problems.add(
+    source,
+    ["admin", "token"],
+    `expected at least ${TOKEN_CHARACTERS_MIN} characters, since other machines can reach ${where}`,
+  );
+}
+
+function overlap(host: string, other: string): boolean {
+  return host === other || isEverywhere(host) || isEverywhere(other);
 }
 
 /** Refuses upstreams that lead back to this gateway: each call would call itself until all connections are used. */
@@ -84,6 +110,9 @@ function reviewLoops(
 /** A gateway that listens on all addresses also listens on loopback. */
 function isSameHost(target: string, host: string): boolean {
   if (target === host) return true;
-  const everywhere = host === "0.0.0.0" || host === "::";
-  return isLoopback(target) && (everywhere || isLoopback(host));
+  return isLoopback(target) && (isEverywhere(host) || isLoopback(host));
+}
+
+function isEverywhere(host: string): boolean {
+  return host === "0.0.0.0" || host === "::";
 }

@@ -16,6 +16,8 @@ export interface Config {
   readonly admin: {
     /** Undefined if the gateway uses a random token from the data folder. */
     readonly token: string | undefined;
+    /** The address that serves the routes for operators; undefined if customers and operators share one. */
+    readonly listen: { readonly host: string; readonly port: number } | undefined;
   };
   readonly stores: {
     /** `embedded`, the URL of one Redis, or the URLs of some nodes of a cluster. */

@@ -18,8 +18,10 @@ const PING_TIMEOUT_MS = 1_000;
  * `/readyz` gets 503 only if no call can be charged. While the ledger is down, calls of known
  * customers are still served. While a part of the hold store is down, calls of the other customers
  * are. A load balancer that removed the gateway then would make it worse.
+ *
+ * Without details, `/readyz` only says if calls can be served, and asks no store.
  */
-export function addHealthRoutes(router: Router, services: Services): void {
+export function addHealthRoutes(router: Router, services: Services, hasDetails: boolean): void {
   const common = { method: "GET", access: "public", bodyBytesMax: UNREAD_BODY_BYTES_MAX } as const;
   const log = new ThrottledLog(services.log);
   router.add({ ...common, path: "/healthz", handler: () => json(200, { status: "ok" }) });
@@ -27,15 +29,17 @@ export function addHealthRoutes(router: Router, services: Services): void {
     ...common,
     path: "/readyz",
     handler: async () => {
-      const ledger = await ledgerState(services, log);
       const holdStore = services.holdStore.health();
       const isReady = holdStore.kind !== "away";
       const reason = holdStore.kind === "ok" ? undefined : holdStore.reason;
       if (reason !== undefined) log.warn({ reason }, "hold store degraded; some calls get 503");
+      const code = isReady ? 200 : 503;
       const status = isReady ? "ready" : "not ready";
+      if (!hasDetails) return json(code, { status });
+      const ledger = await ledgerState(services, log);
       // JSON leaves out undefined fields.
       const unbilled = services.config.unbilled || undefined;
-      return json(isReady ? 200 : 503, { status, hot: holdStore.kind, ledger, reason, unbilled });
+      return json(code, { status, hot: holdStore.kind, ledger, reason, unbilled });
     },
   });
 }

@@ -14,6 +14,8 @@ import type { Pipeline } from "./pipeline.ts";
 export interface Runtime {
   readonly pipeline: Pipeline;
   readonly router: Router;
+  /** What `admin.listen` serves; undefined without it. */
+  readonly operatorRouter: Router | undefined;
   readonly upstreams: ConnectedUpstreams;
   readonly clock: Clock;
   readonly log: Log;

@@ -1,6 +1,7 @@
 import type { EndedCall } from "../contract/call.ts";
 import { type Endpoint, KEYED_SERVES_NOTHING } from "../contract/endpoint.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
+import type { Router } from "../contract/routes/router.ts";
 import type { HttpRequest, HttpResponse, Listener } from "../listener/index.ts";
 import { newId } from "../process/id.ts";
 import { withTimeout } from "../process/timeout.ts";
@@ -27,21 +28,25 @@ export class Server {
   private readonly onCallOver: OnOver;
   private readonly refusal: () => Refusal | undefined;
   private readonly listener: Listener;
+  private readonly operatorListener: Listener | undefined;
   private sweeper: NodeJS.Timeout | undefined = undefined;
   private draining = false;
   private onIdle: (() => void) | undefined = undefined;
 
   /**
    * `onEnded` gets each ended call once, after the call's plugins. While `refusal` returns one,
-   * every new call gets it, before any plugin runs and its body is read.
+   * every new call gets it, before any plugin runs and its body is read. `operatorListener` serves
+   * the runtime's `operatorRouter`.
    */
   constructor(
     listener: Listener,
     runtime: Runtime,
     onEnded: (call: EndedCall) => void,
     refusal: () => Refusal | undefined = () => undefined,
+    operatorListener?: Listener,
   ) {
     this.listener = listener;
+    this.operatorListener = operatorListener;
     this.runtime = runtime;
     this.refusal = refusal;
     this.ended = new EndedCalls(onEnded, runtime.log);
@@ -51,13 +56,21 @@ export class Server {
       if (isEnded(call)) this.ended.add(call, pipeline);
       if (this.callsInFlight.size === 0) this.onIdle?.();
     };
-    listener.any("/*", (res, req) => this.serve(res, req));
+    listener.any("/*", (res, req) => this.serve(res, req, this.runtime.router));
+    operatorListener?.any("/*", (res, req) => {
+      this.serve(res, req, this.runtime.operatorRouter ?? this.runtime.router);
+    });
   }
 
   /** Resolves with the port. Rejects if the port cannot be bound. */
   listen(host: string, port: number, shared: boolean): Promise<number> {
     this.sweeper = setInterval(() => this.sweep(), SWEEP_MS);
     return this.listener.listen(host, port, shared);
+  }
+
+  /** Listens for operators too. Rejects if the port cannot be bound. */
+  async listenForOperators(host: string, port: number, shared: boolean): Promise<void> {
+    await this.operatorListener?.listen(host, port, shared);
   }
 
   /** Refuses new calls and resolves when those in flight have ended. After `limitMs`, cuts them. */
@@ -77,6 +90,7 @@ export class Server {
   close(): void {
     clearInterval(this.sweeper);
     this.listener.close();
+    this.operatorListener?.close();
   }
 
   /** Resolves when no call is in flight, or after `limitMs`. */
@@ -88,11 +102,11 @@ export class Server {
     await withTimeout(idle, limitMs);
   }
 
-  private serve(res: HttpResponse, req: HttpRequest): void {
+  private serve(res: HttpResponse, req: HttpRequest, router: Router): void {
     const { runtime } = this;
     const path = req.getUrl();
     const method = req.getCaseSensitiveMethod();
-    const match = runtime.router.match(method, path);
+    const match = router.match(method, path);
     const id = newId(runtime.clock.now());
     const headers = headersOf(req);
     const unclear = ambiguousLength(headers);

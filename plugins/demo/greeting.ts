@@ -1,6 +1,7 @@
 import {
   type Catalogue,
   formatVnd,
+  httpAddress,
   type MicroVnd,
   type Model,
   reachableAddress,
@@ -39,7 +40,9 @@ export function greeting({ config, catalogue }: Services, demo: Demo): string {
     lines.push("  folder to start again, or create your own account with npm run admin.");
   }
   if (isOn("admin")) {
-    const url = address === ADMIN_ADDRESS_DEFAULT ? "" : ` --url ${address}`;
+    const { listen } = config.admin;
+    const admin = listen ? reachableAddress(httpAddress(listen.host, listen.port)) : address;
+    const url = admin === ADMIN_ADDRESS_DEFAULT ? "" : ` --url ${admin}`;
     lines.push("", `  npm run admin -- wallet --account ${accountId}${url}`);
     lines.push("  npm run admin -- help");
   }

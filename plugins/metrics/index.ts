@@ -54,6 +54,7 @@ export default function metrics(
       router.add({
         method: "GET",
         path: "/metrics",
+        forOperators: true,
         access: "public",
         bodyBytesMax: UNREAD_BODY_BYTES_MAX,
         handler: async () => {

@@ -65,6 +65,7 @@ export async function startServer(
     {
       pipeline,
       router,
+      operatorRouter: undefined,
       upstreams,
       clock: systemClock,
       log,

@@ -121,8 +121,9 @@ export class SimulatedGateway {
     const router = new Router();
     const required = ["key", "model", "upstream", "usage", "hold"] as const;
     const bodies = new BodyBudget({ bytesMax: 1e8, bodyBytesMax: 1e6, bodiesMax: 1e4 });
-    const limits = LIMITS;
-    this.runtime = { pipeline, router, upstreams, clock: machine, log, limits, bodies, required };
+    const [limits, clock, operatorRouter] = [LIMITS, machine, undefined];
+    const served = { pipeline, router, operatorRouter, upstreams };
+    this.runtime = { ...served, clock, log, limits, bodies, required };
   }
 
   get listening(): boolean {

@@ -35,9 +35,10 @@ export function addOperatorRoutes(
     const action = `${route.method} ${prefix}${route.path}`;
     return { ...route, handle: (request) => audit(services, action, route, request) };
   });
-  add(router, services, prefix, audited, async (request) => {
+  const enter = async (request: PlainRequest) => {
     return (await services.guards.operator.current(request)) ?? "operator";
-  });
+  };
+  add(router, services, prefix, audited, enter, true);
 }
 
 /** Adds routes for signed-in customers, under `prefix`. The handler gets the customer. */
@@ -66,11 +67,13 @@ function add<Visitor>(
   prefix: string,
   routes: readonly JsonRoute<Visitor>[],
   enter: (request: PlainRequest) => Promise<Visitor | Refusal>,
+  forOperators = false,
 ): void {
   for (const route of routes) {
     router.add({
       method: route.method,
       path: prefix + route.path,
+      forOperators,
       access: "own",
       bodyBytesMax: BODY_BYTES_MAX,
       handler: async (request) => {

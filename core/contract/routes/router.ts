@@ -49,6 +49,8 @@ export type PlainHandler = (
 export type Route = {
   readonly method: string;
   readonly path: string;
+  /** True for routes of operators. If the config has `admin.listen`, they are served only there. */
+  readonly forOperators?: boolean;
 } & (
   | { readonly access: "call"; readonly endpoint: Endpoint }
   | {
@@ -93,6 +95,15 @@ export class Router {
   all(): Route[] {
     const exact = [...this.exact.values()].flatMap((methods) => [...methods.values()]);
     return [...exact, ...this.patterns.map((pattern) => pattern.route)];
+  }
+
+  /** Returns a router of the routes for operators, or of the others. */
+  part(forOperators: boolean): Router {
+    const part = new Router();
+    for (const route of this.all()) {
+      if ((route.forOperators ?? false) === forOperators) part.add(route);
+    }
+    return part;
   }
 
   /** Finds the route of a request. HEAD takes the route of GET, unless it has one of its own. */

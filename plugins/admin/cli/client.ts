@@ -73,7 +73,9 @@ function refusalIn(answer: unknown, status: number, base: string, mayLackApi: bo
     return `${message} Set GATEWAY_ADMIN_TOKEN or --token to the token of the gateway at ${base}.`;
   }
   if (mayLackApi && status === 404 && isObject(error) && error["param"] === null) {
-    return `${base} has no admin API; add the plugin \`admin\` to its config, or check --url`;
+    const advice =
+      "add the plugin `admin` to its config, or give --url the address of its admin.listen";
+    return `${base} has no admin API; ${advice}`;
   }
   return message;
 }

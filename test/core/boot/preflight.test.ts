@@ -14,6 +14,7 @@ const NOTHING = "127.0.0.1:9";
 
 type Change = {
   readonly listen?: object;
+  readonly admin?: object;
   readonly stores?: {
     readonly data?: string;
     readonly hot?: unknown;
@@ -23,10 +24,11 @@ type Change = {
   };
 };
 
-async function check(t: Test, { listen, stores }: Change): Promise<readonly string[]> {
+async function check(t: Test, { listen, admin, stores }: Change): Promise<readonly string[]> {
   const data = stores?.data ?? join(await folderOf(t, {}), "data");
   const config = {
     listen: { host: "127.0.0.1", port: 0, workers: 1, ...listen },
+    admin: { ...admin },
     stores: {
       ...{ hot: "embedded", ledger: "embedded", connections: 10, connectionsStated: true },
       ...stores,
@@ -47,6 +49,17 @@ t.test("a start is refused with one sentence that names the setting", async (t) 
     const port = typeof address === "object" ? address?.port : 0;
     await t.rejects(check(t, { listen: { port } }), {
       message: `listen.port: port ${port} of 127.0.0.1 is in use; stop the process that uses it, or set another port.`,
+    });
+  });
+
+  t.test("a port for operators that is in use", async (t) => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    t.teardown(() => server.close());
+    const address = server.address();
+    const port = typeof address === "object" ? address?.port : 0;
+    await t.rejects(check(t, { admin: { listen: { host: "127.0.0.1", port } } }), {
+      message: `admin.listen.port: port ${port} of 127.0.0.1 is in use; stop the process that uses it, or set another port.`,
     });
   });
 

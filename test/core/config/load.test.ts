@@ -15,7 +15,7 @@ t.test("a valid config", async (t) => {
     const { catalogue, plugins, upstreams, ...settings } = config;
     t.strictSame(settings, {
       listen: { host: "127.0.0.1", port: 8080, workers: 1, engine: "auto" },
-      admin: { token: undefined },
+      admin: { token: undefined, listen: undefined },
       stores: {
         ...{ hot: "embedded", ledger: "embedded", data: "./data" },
         ...{ connections: 10, connectionsStated: false },

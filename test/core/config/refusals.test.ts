@@ -473,6 +473,40 @@ t.test("a short admin token is refused if other machines can reach the gateway",
   ]);
 });
 
+t.test(
+  "an address for operators cannot be that of customers, or reachable with a short token",
+  async (t) => {
+    const admin = (changes: string) =>
+      swap(
+        GATEWAY,
+        /^admin: .*$/m.exec(GATEWAY)?.[0] ?? "",
+        `admin: { token: short, listen: ${changes} }`,
+      );
+    for (const [listen, expected] of [
+      [
+        "{ port: 8080 }",
+        "gateway.yaml:2 admin.listen.port: expected another port than listen.port",
+      ],
+      [
+        '{ host: "::", port: 8080 }',
+        "gateway.yaml:2 admin.listen.port: expected another port than listen.port",
+      ],
+      [
+        "{ host: 0.0.0.0, port: 8081 }",
+        "gateway.yaml:2 admin.token: expected at least 32 characters, since other machines can reach admin.listen.host",
+      ],
+      [
+        "{ host: 127.0.0.1 }",
+        "gateway.yaml:2 admin.listen.port: expected a whole number from 1 to 65535, got nothing",
+      ],
+    ] as const) {
+      t.has(await refused(t, { "gateway.yaml": admin(listen) }), [expected]);
+    }
+    const apart = admin("{ port: 8081 }").replace("host: 127.0.0.1", "host: 0.0.0.0");
+    t.notMatch((await refused(t, { "gateway.yaml": apart })).join(), /admin/);
+  },
+);
+
 t.test("an upstream that many models name and the config lacks is one error", async (t) => {
   const files = { "catalogue.yaml": CATALOGUE.replaceAll("upstream: main", "upstream: gone") };
   t.strictSame(await refused(t, files), [
