@@ -69,7 +69,7 @@ export async function boot(
   clock: Clock = systemClock,
 ): Promise<Gateway> {
   let config = first;
-  let upstreams = new ConnectedUpstreams(config, clock);
+  let upstreams = new ConnectedUpstreams(config, clock, log);
   // First: the simulated provider loads uWebSockets.js too, which reads its limits once in a process.
   const { engine } = config.listen;
   const { headerBytesMax } = config.limits;
@@ -204,7 +204,7 @@ export async function boot(
   async function reload(given: GatewayConfig): Promise<readonly string[]> {
     const before = { config, upstreams, running };
     config = inForce(given, before.config);
-    upstreams = new ConnectedUpstreams(config, clock);
+    upstreams = new ConnectedUpstreams(config, clock, log);
     let started: readonly Running[] = before.running;
     try {
       started = running = await runner.start(config, before.running);

@@ -102,6 +102,18 @@ export interface Flow {
   cut(outcome: Outcome): void;
 }
 
+/** An attempt at an upstream that failed, so that the next route was tried or the call ended. */
+export interface FailedAttempt {
+  readonly upstream: string;
+  /**
+   * One of few words: `dns`, `connect`, `tls`, `connection`, `silent`, `cut`, `unreadable`,
+   * `credentials`, `http_` and the status, or `gateway` if the upstream had no part in it.
+   */
+  readonly cause: string;
+  /** What operators see, such as `ECONNREFUSED`. Never content of a call. */
+  readonly reason: string;
+}
+
 /** A call that has ended: final, read-only numbers and names, never prompts or replies. */
 export interface EndedCall extends Readonly<Pick<Call, EndedField>> {
   readonly usage: Readonly<Usage> | undefined;
@@ -115,7 +127,8 @@ export interface EndedCall extends Readonly<Pick<Call, EndedField>> {
 
 type EndedField =
   | ("id" | "at" | "startedMs" | "firstByteAtMs" | "endpoint" | "stream" | "bodyBytes")
-  | ("key" | "refusedKey" | "model" | "mappedFrom" | "route" | "attempts" | "status")
+  | ("key" | "refusedKey" | "model" | "mappedFrom" | "route" | "attempts" | "failedAttempts")
+  | "status"
   | ("surcharge" | "inputTokensBound" | "estimated" | "delivered" | "deliveredTokens" | "refusal")
   | ("heldMicroVnd" | "costMicroVnd" | "writtenOffMicroVnd");
 
@@ -208,6 +221,8 @@ export interface Call {
   readonly route: Route | undefined;
   /** How many times an upstream was tried. */
   readonly attempts: number;
+  /** The attempts that failed, in their order. */
+  readonly failedAttempts: readonly FailedAttempt[];
   /** Controls the reply; undefined before the first upstream is tried. */
   readonly flow: Flow | undefined;
   /** The HTTP status that the client gets; final when `close` runs. */

@@ -23,6 +23,10 @@ export function logCall(call: EndedCall, clock: Clock, log: LineLog): void {
   // The caller may have sent any text as a name.
   if (mappedFrom !== null) line += `,"mapped_from":${JSON.stringify(mappedFrom)}`;
   if (route) line += `,"upstream":"${route.upstream}","attempts":${call.attempts}`;
+  // The reason may come from a plugin that brings credentials.
+  if (call.failedAttempts.length > 0) {
+    line += `,"failed_attempts":${JSON.stringify(call.failedAttempts)}`;
+  }
   line +=
     `,"input_tokens":${usage ? usage.inputTokens : 0},"output_tokens":${usage ? usage.outputTokens : 0}` +
     `,"cost_vnd":"${formatVnd(call.costMicroVnd)}"${held ? priceOf(call, held) : ""}` +

@@ -4,6 +4,7 @@ import type {
   Call,
   CallLimit,
   EndedCall,
+  FailedAttempt,
   Flow,
   FormPart,
   Held,
@@ -20,6 +21,7 @@ import { type CallState, STEPS, StepOutOfOrder } from "./call-state.ts";
 
 const NO_LIMITS: readonly CallLimit[] = [];
 const NO_HEADERS: readonly string[] = [];
+const NO_FAILURES: readonly FailedAttempt[] = [];
 const NO_ROUTES: readonly Route[] = [];
 
 /** The part of a running exchange that only core uses. */
@@ -71,6 +73,7 @@ export class HttpCall implements Call {
 
   route: Route | undefined = undefined;
   attempts = 0;
+  failedAttempts: readonly FailedAttempt[] = NO_FAILURES;
   flow: CoreFlow | undefined = undefined;
   status = 0;
   firstByteAtMs = 0;

@@ -13,6 +13,8 @@ const OPEN_MS_MAX = 60_000;
  */
 export class Breaker implements BreakerState {
   private readonly clock: Clock;
+  /** Called when it opens and when it closes. */
+  private readonly onChange: (state: "open" | "closed", reason: string) => void;
   private inRow = 0;
   private count = 0;
   private last: Failure | undefined = undefined;
@@ -20,8 +22,9 @@ export class Breaker implements BreakerState {
   private failedProbes = 0;
   private probing = false;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, onChange: (state: "open" | "closed", reason: string) => void) {
     this.clock = clock;
+    this.onChange = onChange;
   }
 
   /** Returns true if the upstream may be tried now. `begin` then takes the probe. */
@@ -62,6 +65,7 @@ export class Breaker implements BreakerState {
   }
 
   succeed(): void {
+    if (this.inRow >= FAILURES_TO_OPEN) this.onChange("closed", "a call succeeded");
     this.inRow = 0;
     this.failedProbes = 0;
     this.probing = false;
@@ -78,6 +82,7 @@ export class Breaker implements BreakerState {
     this.probing = false;
     const waitMs = backoffMs(1 + this.failedProbes, OPEN_MS, OPEN_MS_MAX);
     this.openUntilMs = this.clock.monotonic() + waitMs;
+    if (this.inRow === FAILURES_TO_OPEN) this.onChange("open", reason);
   }
 
   /**

@@ -7,6 +7,7 @@ import { type JsonObject, objectOf } from "../process/json.ts";
 import type { Log } from "../process/log.ts";
 import { type TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { Attempt, type AttemptListener } from "./attempt.ts";
+import { type FailureCause, isOwnFailure, NotAuthorised } from "./failure-cause.ts";
 import type { OutgoingRequest } from "./kinds/kind.ts";
 import { chooseRoute } from "./route.ts";
 import type { ServedCall } from "./served-call.ts";
@@ -113,6 +114,34 @@ export class Dispatch {
     attempt.fail(new NotAuthorised(reason));
   }
 
+  /** Counts a failure of the latest attempt against its upstream, unless that had no part in it. */
+  failed(failure: FailureCause): void {
+    const breaker = this.attempt?.upstream.breaker;
+    if (isOwnFailure(failure)) {
+      breaker?.forget();
+      const upstream = this.attempt?.upstream.name;
+      const fields = { call_id: this.call.id, upstream, reason: failure.reason };
+      this.log.error(fields, "cannot send a call to an upstream; trying the next route");
+    } else breaker?.fail(failure.reason);
+    this.record(failure);
+  }
+
+  /** Notes a refusal that says nothing of the upstream's health, such as of the gateway's key. */
+  refused(failure: FailureCause): void {
+    const breaker = this.attempt?.upstream.breaker;
+    breaker?.forget();
+    breaker?.note(failure.reason);
+    this.record(failure);
+  }
+
+  /** Keeps why the latest attempt failed, for the call's log line and the metrics. */
+  record({ cause, reason }: FailureCause): void {
+    const upstream = this.attempt?.upstream.name;
+    if (upstream === undefined) return;
+    const { call } = this;
+    call.failedAttempts = [...call.failedAttempts, { upstream, cause, reason }];
+  }
+
   /**
    * Allows the last route to be tried again, once per call. The upstream may close an idle
    * connection just as it is reused; it has then not read the request.
@@ -176,16 +205,6 @@ export class Dispatch {
     const limit = outputLimit === undefined ? most : Math.min(outputLimit, most);
     const upstream = this.upstreams.get(route.upstream)?.config.profile ?? {};
     this.wire.limitOutput(body, limit, maxTokensField(upstream, route.profile));
-  }
-}
-
-/** Fails an attempt before anything is sent. The upstream's breaker shows its `code`. */
-class NotAuthorised extends Error {
-  readonly code: string;
-
-  constructor(reason: string) {
-    super("no credentials");
-    this.code = `no credentials: ${reason}`;
   }
 }
 

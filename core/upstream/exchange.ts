@@ -10,6 +10,7 @@ import { readableError } from "../wire/provider-error.ts";
 import type { Attempt, AttemptListener, Headers } from "./attempt.ts";
 import { broken, overloaded, refusedUnreadably, tooSlow } from "./broken.ts";
 import { Dispatch } from "./dispatch.ts";
+import { failures } from "./failure-cause.ts";
 import type { ReplyDecoder } from "./kinds/kind.ts";
 import { masked } from "./mask.ts";
 import { replyForm } from "./reply-form.ts";
@@ -100,11 +101,9 @@ export class Exchange implements AttemptListener, Flow {
     if (!attempt) return;
     const { adapter, breaker } = attempt.upstream;
     const refusal = status < 300 ? "caller" : adapter.refusal(status);
-    if (refusal === "failed") breaker.fail(`HTTP ${status}`);
-    else if (refusal !== "caller") {
-      breaker.forget();
-      breaker.note(`HTTP ${status}`);
-    } else if (status >= 300) breaker.succeed();
+    if (refusal === "failed") this.dispatch.failed(failures.byStatus(status));
+    else if (refusal !== "caller") this.dispatch.refused(failures.byStatus(status));
+    else if (status >= 300) breaker.succeed();
     // A provider may cut every stream, so only a whole reply is a success. Until it ends, other
     // calls may probe.
     else breaker.forget();
@@ -146,6 +145,9 @@ export class Exchange implements AttemptListener, Flow {
     if (!this.reader) this.sink.data(chunk);
     else if (!this.reader.push(chunk, this.onEvent)) {
       const isTooLarge = this.reader instanceof SseReader;
+      this.dispatch.record(
+        failures.unreadable(isTooLarge ? "an event is too large" : "not decoded"),
+      );
       return this.cut(broken(isTooLarge ? EVENT_TOO_LARGE : UNREADABLE));
     }
     if (!this.over) this.flush();
@@ -162,21 +164,19 @@ export class Exchange implements AttemptListener, Flow {
     if (!this.reader) return this.finish(COMPLETE);
     const whole = !this.errorSent && (this.mayEndAt(this.last) || this.mayEndAt(this.beforeLast));
     if (whole) return this.finish(COMPLETE);
-    this.attempt?.upstream.breaker.fail("a stream ended before completion");
+    this.dispatch.failed(failures.cut);
     const outcome = broken("Upstream stream ended before completion");
     this.finish({ ...outcome, truncated: true, errorSent: this.errorSent });
   }
 
   failed(error: Error): void {
-    const code = "code" in error ? error.code : undefined;
-    const upstream = this.attempt?.upstream;
-    upstream?.breaker.fail(typeof code === "string" ? code : "the connection failed");
-    this.log.debug({ call_id: this.call.id, upstream: upstream?.name, code }, "upstream failed");
+    const failure = failures.byError(error);
+    this.dispatch.failed(failure);
     if (this.status !== 0) {
       const outcome = broken("The connection to the upstream broke.");
       return this.finish({ ...outcome, errorSent: this.errorSent });
     }
-    const mayResend = code === "UND_ERR_SOCKET" && this.silence.ms < RESEND_WITHIN_MS;
+    const mayResend = failure.reason === "UND_ERR_SOCKET" && this.silence.ms < RESEND_WITHIN_MS;
     if (mayResend) this.dispatch.allowResend();
     this.start();
   }
@@ -220,7 +220,7 @@ export class Exchange implements AttemptListener, Flow {
     const hasBegun = this.call.firstByteAtMs !== 0;
     const limitMs = this.silence.reached(nowMs, hasBegun);
     if (limitMs === undefined) return;
-    this.attempt?.upstream.breaker.fail(`silent for ${limitMs} ms`);
+    this.dispatch.failed(failures.silent(limitMs));
     this.cut(tooSlow(limitMs / 1000, hasBegun));
   }
 

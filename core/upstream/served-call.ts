@@ -1,10 +1,11 @@
-import type { Call } from "../contract/call.ts";
+import type { Call, FailedAttempt } from "../contract/call.ts";
 import type { Route } from "../contract/catalogue.ts";
 
 /** The fields of a call that its exchange sets. */
 export interface ServedCall extends Call {
   route: Route | undefined;
   attempts: number;
+  failedAttempts: readonly FailedAttempt[];
   firstByteAtMs: number;
   /**
    * Records that an upstream was tried, or has replied. Throws if the state of the call does not

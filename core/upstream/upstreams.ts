@@ -6,11 +6,14 @@ import type { Protocol } from "../contract/protocol.ts";
 import type { Upstream, Upstreams } from "../contract/upstreams.ts";
 import type { Clock } from "../process/clock.ts";
 import type { JsonObject } from "../process/json.ts";
+import type { Log } from "../process/log.ts";
 import { Breaker } from "./breaker.ts";
 import type { LoadedUpstream, UpstreamAdapter } from "./kinds/kind.ts";
 
 /** Longer than the server takes to notice a call over its time limit. */
 const DEADLINE_GRACE_MS = 10_000;
+
+const OPENED = "an upstream fails and gets no calls, but for one now and then to see if it works";
 
 /** An upstream for calls: its kind's adapter, its connections, and its breaker. */
 export class HttpUpstream implements Upstream {
@@ -30,6 +33,7 @@ export class HttpUpstream implements Upstream {
     dispatcher: Dispatcher,
     connectMs: number,
     clock: Clock,
+    log: Log,
   ) {
     this.name = name;
     this.config = config;
@@ -37,7 +41,10 @@ export class HttpUpstream implements Upstream {
     this.hidden = [...(this.adapter.hidden?.() ?? [])].sort((a, b) => b.length - a.length);
     this.dispatcher = dispatcher;
     this.connectMs = connectMs;
-    this.breaker = new Breaker(clock);
+    this.breaker = new Breaker(clock, (state, reason) => {
+      if (state === "open") log.warn({ upstream: name, reason }, OPENED);
+      else log.info({ upstream: name }, "an upstream works again and gets calls");
+    });
   }
 
   speaks(protocol: Protocol): boolean {
@@ -61,7 +68,7 @@ export class ConnectedUpstreams implements Upstreams {
   private readonly agents: Agent[] = [];
   readonly limits: Limits;
 
-  constructor(config: UpstreamsConfig, clock: Clock) {
+  constructor(config: UpstreamsConfig, clock: Clock, log: Log) {
     const { connectMs, callMs } = config.limits;
     this.limits = config.limits;
     // The deadline of a call bounds silence, and an exchange bounds that of a stream. These
@@ -80,7 +87,7 @@ export class ConnectedUpstreams implements Upstreams {
         maxHeaderSize: 65_536,
       });
       this.agents.push(agent);
-      this.byName.set(name, new HttpUpstream(name, upstream, agent, connectMs, clock));
+      this.byName.set(name, new HttpUpstream(name, upstream, agent, connectMs, clock, log));
     }
   }
 

@@ -18,6 +18,7 @@ export function createRegistry(
   collectDefaultMetrics({ register: registry });
   addCalls(registry, tally);
   addRefusals(registry, tally);
+  addFailures(registry, tally);
   addSums(registry, tally);
   addGauges(registry, services);
   addReconciliation(registry, reconciliation);
@@ -52,6 +53,21 @@ function addRefusals(registry: Registry, tally: Tally): void {
     collect() {
       this.reset();
       for (const [type, count] of tally.refusals) this.inc({ type }, count);
+    },
+  });
+}
+
+function addFailures(registry: Registry, tally: Tally): void {
+  new Counter({
+    name: "tollgate_upstream_failures_total",
+    help: "Failed attempts at upstreams, by cause: http_ and the status, connect, dns, tls, connection, silent, cut, unreadable, credentials, gateway.",
+    labelNames: ["upstream", "cause"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [upstream, causes] of tally.failures) {
+        for (const [cause, count] of causes) this.inc({ upstream, cause }, count);
+      }
     },
   });
 }

@@ -49,6 +49,8 @@ export class Tally {
     "Seconds from the head of a request to the first byte of the upstream's reply.",
   );
   readonly refusals = new Map<string, number>();
+  /** Failed attempts by upstream and cause, neither of which a client can make up. */
+  readonly failures = new Map<string, Map<string, number>>();
   private readonly byEndpoint = new Map<string, Map<string, Series>>();
 
   /** Counts an ended call. */
@@ -60,6 +62,7 @@ export class Tally {
     series.ended.set(how, (series.ended.get(how) ?? 0) + 1);
     series.chargedMicroVnd += call.costMicroVnd;
     series.writtenOffMicroVnd += call.writtenOffMicroVnd;
+    for (const { upstream, cause } of call.failedAttempts) this.countFailure(upstream, cause);
     const { usage } = call;
     // The customer does not pay for usage that an upstream reports with an error.
     if (usage !== undefined && call.status === 200) {
@@ -76,6 +79,15 @@ export class Tally {
     this.latency.observe(endpoint, call.stream, (call.endedMs - call.startedMs) / 1000);
     if (call.firstByteAtMs === 0) return;
     this.firstByte.observe(endpoint, call.stream, (call.firstByteAtMs - call.startedMs) / 1000);
+  }
+
+  private countFailure(upstream: string, cause: string): void {
+    let causes = this.failures.get(upstream);
+    if (causes === undefined) {
+      causes = new Map();
+      this.failures.set(upstream, causes);
+    }
+    causes.set(cause, (causes.get(cause) ?? 0) + 1);
   }
 
   *series(): Iterable<Series> {

@@ -51,7 +51,7 @@ export async function startServer(
   if (address === null || typeof address === "string") throw new Error("no port is free");
   const config = await shippedConfig(address.port);
   const { log, lines } = recordedLog();
-  const upstreams = new ConnectedUpstreams(config, systemClock);
+  const upstreams = new ConnectedUpstreams(config, systemClock, log);
   const router = new Router();
   for (const endpoint of endpoints) {
     router.add({ method: "POST", path: endpoint.path, access: "call", endpoint });

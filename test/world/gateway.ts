@@ -117,7 +117,7 @@ export class SimulatedGateway {
       }),
       this.pace,
     ]);
-    const upstreams = new SimulatedUpstreams(options.provider, LIMITS, machine);
+    const upstreams = new SimulatedUpstreams(options.provider, LIMITS, machine, log);
     const router = new Router();
     const required = ["key", "model", "upstream", "usage", "hold"] as const;
     const bodies = new BodyBudget({ bytesMax: 1e8, bodyBytesMax: 1e6, bodiesMax: 1e4 });

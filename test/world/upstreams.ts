@@ -1,6 +1,7 @@
 import type { Dispatcher } from "undici";
 import type { Limits } from "../../core/contract/config.ts";
 import type { Clock } from "../../core/process/clock.ts";
+import type { Log } from "../../core/process/log.ts";
 import { httpJson } from "../../core/upstream/kinds/http-json.ts";
 import type { LoadedUpstream } from "../../core/upstream/kinds/kind.ts";
 import { ConnectedUpstreams, HttpUpstream } from "../../core/upstream/upstreams.ts";
@@ -12,8 +13,8 @@ const NAME = "main";
 export class SimulatedUpstreams extends ConnectedUpstreams {
   private readonly upstream: HttpUpstream;
 
-  constructor(provider: SimulatedProvider, limits: Limits, clock: Clock) {
-    super({ limits, upstreams: {} }, clock);
+  constructor(provider: SimulatedProvider, limits: Limits, clock: Clock, log: Log) {
+    super({ limits, upstreams: {} }, clock, log);
     const settings = {
       protocols: { chat: "https://provider.example/v1" },
       keys: ["k"],
@@ -24,7 +25,7 @@ export class SimulatedUpstreams extends ConnectedUpstreams {
       createAdapter: () => httpJson.create(settings),
     } as unknown as LoadedUpstream;
     const dispatcher = provider as unknown as Dispatcher;
-    this.upstream = new HttpUpstream(NAME, config, dispatcher, limits.connectMs, clock);
+    this.upstream = new HttpUpstream(NAME, config, dispatcher, limits.connectMs, clock, log);
   }
 
   override get(name: string): HttpUpstream | undefined {

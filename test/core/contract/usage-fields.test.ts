@@ -72,6 +72,8 @@ t.test("the table of usage fields", async (t) => {
       tariff: { ...tariff, catalogueVersion: "0123abcd" },
       ...{ baseUnits: 0, outputTokens: 0, outputTokensMax: 0 },
     };
+    const reason = 'no credentials: "why"';
+    const failedAttempts = [{ upstream: "main", cause: "credentials", reason }];
     let line = "";
     const write = (text: string) => {
       line = text;
@@ -82,18 +84,19 @@ t.test("the table of usage fields", async (t) => {
       setLevel: () => {},
     });
     logCall(
-      { ...call, held, usage: undefined, outcome: "complete" },
+      { ...call, failedAttempts, held, usage: undefined, outcome: "complete" },
       { now: () => 1, monotonic: () => 0 },
       log,
     );
     const written = JSON.parse(line);
     const names = usageFieldList.map(({ json }) => json);
-    const other = ["level", "time", "pid", "msg", "attempts"];
+    const other = ["level", "time", "pid", "msg", "attempts", "failed_attempts"];
     for (const name of Object.keys(written)) {
       t.ok(names.includes(name) || other.includes(name), name);
     }
     t.equal(written.pid, process.pid);
     t.equal(written.unit_price_vnd, "36000");
+    t.strictSame(written.failed_attempts, failedAttempts);
     t.strictSame(written.discounts, discounts);
   });
 });

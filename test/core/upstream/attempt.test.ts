@@ -6,6 +6,7 @@ import { gzipSync } from "node:zlib";
 import t, { type Test } from "tap";
 import { Attempt, type AttemptListener } from "../../../core/upstream/attempt.ts";
 import { ConnectedUpstreams } from "../../../core/upstream/upstreams.ts";
+import { recordedLog } from "../../support/log.ts";
 import { until } from "../../support/until.ts";
 import { accepted } from "../config/files.ts";
 
@@ -35,7 +36,7 @@ class Controller {
 /** An attempt and what it reports: the bytes and, once there is one, its end. */
 async function setUp(t: Test) {
   const config = await accepted(t, {});
-  const upstreams = new ConnectedUpstreams(config, clock);
+  const upstreams = new ConnectedUpstreams(config, clock, recordedLog().log);
   t.teardown(() => upstreams.close());
   const upstream = upstreams.get("main");
   assert.ok(upstream);

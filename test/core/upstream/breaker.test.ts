@@ -3,7 +3,7 @@ import { Breaker } from "../../../core/upstream/breaker.ts";
 
 function newBreaker() {
   const clock = { ms: 0, now: () => clock.ms, monotonic: () => clock.ms };
-  return { clock, breaker: new Breaker(clock) };
+  return { clock, breaker: new Breaker(clock, () => {}) };
 }
 
 function failTimes(breaker: Breaker, times: number): void {
@@ -14,6 +14,21 @@ function failTimes(breaker: Breaker, times: number): void {
 }
 
 t.test("a breaker", async (t) => {
+  t.test("reports when it opens and closes, and not each failed probe", async (t) => {
+    const clock = { ms: 0, now: () => clock.ms, monotonic: () => clock.ms };
+    const changes: string[] = [];
+    const breaker = new Breaker(clock, (state, reason) => changes.push(`${state}: ${reason}`));
+    for (let at = 0; at < 8; at++) {
+      breaker.begin();
+      breaker.fail(`HTTP ${500 + at}`);
+      clock.ms += 60_000;
+    }
+    breaker.begin();
+    breaker.succeed();
+    breaker.succeed();
+    t.strictSame(changes, ["open: HTTP 504", "closed: a call succeeded"]);
+  });
+
   t.test("opens after five consecutive failures", async (t) => {
     const { breaker } = newBreaker();
     failTimes(breaker, 4);

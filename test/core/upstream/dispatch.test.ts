@@ -15,7 +15,7 @@ const clock = { now: () => 0, monotonic: () => 0 };
 /** A call for the upstream `main`, whose dispatcher records the requests. */
 async function setUp(t: Test) {
   const config = await accepted(t, {});
-  const upstreams = new ConnectedUpstreams(config, clock);
+  const upstreams = new ConnectedUpstreams(config, clock, recordedLog().log);
   t.teardown(() => upstreams.close());
   const upstream = upstreams.get("main");
   assert.ok(upstream);

@@ -3,6 +3,7 @@ import t, { type Test } from "tap";
 import type { Model, Route } from "../../../core/contract/catalogue.ts";
 import { chooseRoute } from "../../../core/upstream/route.ts";
 import { ConnectedUpstreams } from "../../../core/upstream/upstreams.ts";
+import { recordedLog } from "../../support/log.ts";
 import { Random } from "../../support/random.ts";
 import { accepted, CATALOGUE, GATEWAY, swap } from "../config/files.ts";
 
@@ -23,7 +24,7 @@ async function setUp(t: Test, written: readonly string[]) {
     "gateway.yaml": swap(GATEWAY, "catalogue:", `${names}catalogue:`),
     "catalogue.yaml": CATALOGUE.replace("routes: [{ upstream: main, model: plain-1 }]", list),
   });
-  const upstreams = new ConnectedUpstreams(config, clock);
+  const upstreams = new ConnectedUpstreams(config, clock, recordedLog().log);
   t.teardown(() => upstreams.close());
   const model = config.catalogue.get("plain");
   assert.ok(model);

@@ -115,6 +115,13 @@ t.test("GET /metrics", async (t) => {
     t.ok(series.length <= 2, series.join("\n"));
   });
 
+  t.test("counts failed attempts by upstream and cause", async (t) => {
+    t.equal(await call(customer.key, { status: 500 }), 502);
+    const samples = await scrape();
+    const failures = 'tollgate_upstream_failures_total{upstream="anthropic",cause="http_500"}';
+    t.equal(samples.get(failures), 1);
+  });
+
   t.test("reports open calls", async (t) => {
     const hanging = new AbortController();
     const pending = fetch(`${gateway.url}/v1/messages`, {
