@@ -6,14 +6,19 @@ import {
   refuse,
   type Services,
 } from "../../core/contract/index.ts";
+import { PublishedCounts } from "./published.ts";
 import type { Count, TokenCounter } from "./token-counter.ts";
 
-/** Adds `POST /v1/messages/count_tokens`, which counts input tokens free of charge. Resolves model names as calls do. */
+/**
+ * Adds `POST /v1/messages/count_tokens`, which counts input tokens free of charge, as the model's
+ * provider does. Resolves model names as calls do.
+ */
 export function addCountTokensRoute(
   router: Router,
   counter: TokenCounter,
   services: Services,
 ): void {
+  const published = new PublishedCounts(services.upstreams);
   router.add({
     method: "POST",
     path: "/v1/messages/count_tokens",
@@ -25,7 +30,8 @@ export function addCountTokensRoute(
       const named = services.modelNames.current.resolve(count.model, messagesEndpoint);
       if (isRefusal(named)) return named;
       const headers = ["content-type", "application/json", ...named.headers];
-      return { status: 200, headers, body: JSON.stringify({ input_tokens: count.tokens }) };
+      const input_tokens = published.inputTokens(count.input, named.model);
+      return { status: 200, headers, body: JSON.stringify({ input_tokens }) };
     },
   });
 }

@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import type { CountReply, CountRequest } from "./token-worker.ts";
+import type { CountedInput } from "./tokenize.ts";
 
 const WAITING_MAX = 64;
 /** One key may have at most this many of them, so that others get a turn. */
@@ -18,7 +19,7 @@ const IDLE_MS = 60_000;
 
 export type Count =
   /** `model`: the name in the request, if it is a text. */
-  | { readonly kind: "counted"; readonly tokens: number; readonly model: string | undefined }
+  | { readonly kind: "counted"; readonly input: CountedInput; readonly model: string | undefined }
   | { readonly kind: "invalid"; readonly problem: string; readonly param: string | null }
   /** The key has too many requests waiting, or too many bytes. */
   | { readonly kind: "too_many" }
@@ -172,7 +173,7 @@ function ownBuffersOf({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
 }
 
 function countOf(reply: CountReply): Count {
-  return "tokens" in reply
-    ? { kind: "counted", tokens: reply.tokens, model: reply.model }
+  return "input" in reply
+    ? { kind: "counted", input: reply.input, model: reply.model }
     : { kind: "invalid", problem: reply.problem, param: reply.param };
 }

@@ -1,6 +1,6 @@
 import { parentPort } from "node:worker_threads";
 import { arrayOf, excessOf, objectOf, parseJson } from "../../core/contract/index.ts";
-import { tokensOfRequest } from "./tokenize.ts";
+import { type CountedInput, countedInput } from "./tokenize.ts";
 
 /** Sent to the worker: the body of a request. */
 export interface CountRequest {
@@ -10,7 +10,7 @@ export interface CountRequest {
 
 /** Sent by the worker: the count, or why there is none. */
 export type CountReply =
-  | { readonly id: number; readonly tokens: number; readonly model: string | undefined }
+  | { readonly id: number; readonly input: CountedInput; readonly model: string | undefined }
   | { readonly id: number; readonly problem: string; readonly param: string | null };
 
 parentPort?.on("message", ({ id, body }: CountRequest) => parentPort?.postMessage(count(id, body)));
@@ -37,7 +37,7 @@ function count(id: number, bytes: Uint8Array): CountReply {
   try {
     const { model } = body;
     const name = typeof model === "string" ? model : undefined;
-    return { id, tokens: tokensOfRequest(body), model: name };
+    return { id, input: countedInput(body), model: name };
   } catch {
     return { id, problem: PROBLEMS.levels, param: null };
   }

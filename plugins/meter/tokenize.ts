@@ -1,5 +1,7 @@
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
-import { arrayOf, isObject, type JsonObject } from "../../core/contract/index.ts";
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../core/contract/index.ts";
+import { addMedia, type Media, noMedia } from "./media.ts";
+import { PAGES_MAX } from "./pdf-pages.ts";
 
 /** Longer texts are cut before they are tokenized: the tokenizer's time grows with the square of the length. */
 const RUN_CHARACTERS_MAX = 2_000;
@@ -9,30 +11,79 @@ const EXACT_BYTES_MAX = 1_000_000;
 const TOKENS_PER_TURN = 4;
 const TOKENS_PER_TOOL = 10;
 const TOKENS_PER_REQUEST = 3;
-const IMAGE_TOKENS = 1_200;
-const DOCUMENT_BASE64_PER_TOKEN = 40;
+/** A signature carries the whole thinking, in base64. Clients mostly get a summary of it, or none. */
+const SIGNATURE_CHARACTERS_PER_TOKEN = 6;
+/** platform.claude.com: tools that the client runs and the provider defines. Computer use has a prompt too. */
+const BUILT_IN_TOOLS: readonly (readonly [type: RegExp, tokens: number])[] = [
+  [/^bash_/, 245],
+  [/^text_editor_/, 700],
+  [/^computer_/, 735 + 482],
+];
+
+/** What a Messages request has of each kind of input. */
+export interface CountedInput extends Pick<Media, "images" | "pages" | "pdfBytes"> {
+  /** Of all texts, without thinking before the last message of the user. */
+  readonly textTokens: number;
+  readonly earlierThinkingTokens: number;
+  /** Base64 of documents whose pages are not known. */
+  readonly documentBytes: number;
+  readonly hasTools: boolean;
+  /** True if the request demands that a tool is called. */
+  readonly isForced: boolean;
+  readonly hasSchema: boolean;
+}
 
 /**
- * Returns the input tokens of a Messages request by the o200k tokenizer. Counts an image or document by its usual size,
- * and text beyond the first 1,000,000 bytes at the rate of those.
+ * Counts the input of a Messages request by the o200k tokenizer: text beyond the first 1,000,000
+ * bytes at the rate of those. What files count depends on the model.
  */
-export function tokensOfRequest(body: JsonObject): number {
+export function countedInput(body: JsonObject): CountedInput {
   const tally = new Tally();
   tally.tokens += TOKENS_PER_REQUEST;
   addContent(body["system"], tally);
-  for (const turn of arrayOf(body["messages"])) {
+  const turns = arrayOf(body["messages"]);
+  const running = turns.findLastIndex((turn) => isObject(turn) && isOfUser(turn));
+  for (const [at, turn] of turns.entries()) {
+    tally.isEarlier = at < running;
     tally.tokens += TOKENS_PER_TURN;
     if (isObject(turn)) addContent(turn["content"], tally);
   }
-  for (const tool of arrayOf(body["tools"])) {
-    tally.tokens += TOKENS_PER_TOOL;
-    tally.add(JSON.stringify(tool));
+  const tools = arrayOf(body["tools"]);
+  for (const tool of tools) {
+    const type = objectOf(tool)?.["type"];
+    const builtIn = BUILT_IN_TOOLS.find(([known]) => known.test(String(type)));
+    tally.tokens += builtIn?.[1] ?? TOKENS_PER_TOOL;
+    if (!builtIn) tally.add(JSON.stringify(tool));
   }
-  return Math.ceil(tally.tokens);
+  const choice = objectOf(body["tool_choice"])?.["type"];
+  const { images, pages, pdfBytes, officeBytes, otherBytes } = tally.media;
+  return {
+    textTokens: tally.tokens,
+    earlierThinkingTokens: tally.earlierThinkingTokens,
+    images,
+    pages,
+    pdfBytes,
+    documentBytes: officeBytes + otherBytes,
+    hasTools: tools.length > 0,
+    isForced: choice === "any" || choice === "tool",
+    hasSchema: isObject(objectOf(body["output_config"])?.["format"] ?? body["output_format"]),
+  };
+}
+
+/** Returns true for a turn in which the user says something, not only an agent's results. */
+function isOfUser(turn: JsonObject): boolean {
+  if (turn["role"] !== "user") return false;
+  const { content } = turn;
+  if (typeof content === "string") return true;
+  return arrayOf(content).some((block) => objectOf(block)?.["type"] !== "tool_result");
 }
 
 class Tally {
   tokens = 0;
+  earlierThinkingTokens = 0;
+  /** True for turns before the last message of the user. */
+  isEarlier = false;
+  readonly media = noMedia();
   private exactTokens = 0;
   private exactCharacters = 0;
   private bytesLeft = EXACT_BYTES_MAX;
@@ -57,25 +108,59 @@ function addContent(content: unknown, tally: Tally): void {
 
 function addBlock(block: JsonObject, tally: Tally): void {
   const { type, source } = block;
-  if (type === "image") {
-    tally.tokens += IMAGE_TOKENS;
-    return;
-  }
-  if (type === "document" && isObject(source) && source["type"] === "base64") {
-    const { data } = source;
-    if (typeof data === "string") tally.tokens += data.length / DOCUMENT_BASE64_PER_TOKEN;
-    return;
+  if (type === "thinking" || type === "redacted_thinking") return addThinking(block, tally);
+  if (type === "image" || type === "document") {
+    const added = isObject(source) && addSource(type, source, tally);
+    if (added || type === "image") return;
   }
   addContent(block["content"], tally);
-  if (isObject(source)) {
-    addContent(source["data"], tally);
-    addContent(source["content"], tally);
-  }
-  for (const name of ["text", "thinking", "title", "context", "name"]) {
+  for (const name of ["text", "title", "context", "name"]) {
     const text = block[name];
     if (typeof text === "string") tally.add(text);
   }
   if (block["input"] !== undefined) tally.add(JSON.stringify(block["input"]));
+}
+
+/** Adds what an image or document has in it. Returns false if its text stands in other fields too. */
+function addSource(type: "image" | "document", source: JsonObject, tally: Tally): boolean {
+  const { data, media_type: mediaType } = source;
+  if (source["type"] !== "base64" || typeof data !== "string") {
+    if (type === "image") tally.media.images.push(undefined);
+    else if (source["type"] === "url" || source["type"] === "file") tally.media.pages += 1;
+    addContent(data, tally);
+    addContent(source["content"], tally);
+    return false;
+  }
+  addFile(typeof mediaType === "string" ? mediaType : "", data, tally);
+  return true;
+}
+
+/** Adds a file. A PDF whose pages cannot be counted has the most of them, so its size counts. */
+function addFile(type: string, data: string, tally: Tally): void {
+  const file = { ...noMedia(), inflation: tally.media.inflation };
+  const text = addMedia(type.toLowerCase(), data, file);
+  if (text !== undefined) tally.add(text);
+  for (const size of file.images) tally.media.images.push(size);
+  if (file.pages >= PAGES_MAX) {
+    tally.media.otherBytes += file.pdfBytes;
+    return;
+  }
+  tally.media.pages += file.pages;
+  tally.media.pdfBytes += file.pdfBytes;
+  tally.media.officeBytes += file.officeBytes;
+  tally.media.otherBytes += file.otherBytes;
+}
+
+/** Adds thinking: its text, or what its signature shows of its length if that is more. */
+function addThinking(block: JsonObject, tally: Tally): void {
+  const { thinking, signature, data } = block;
+  const before = tally.tokens;
+  if (typeof thinking === "string") tally.add(thinking);
+  const state = typeof signature === "string" ? signature : data;
+  const hidden = typeof state === "string" ? state.length / SIGNATURE_CHARACTERS_PER_TOKEN : 0;
+  const tokens = Math.max(tally.tokens - before, hidden);
+  tally.tokens = before + (tally.isEarlier ? 0 : tokens);
+  if (tally.isEarlier) tally.earlierThinkingTokens += tokens;
 }
 
 /** Returns the tokens of a text. Counts special tokens as plain text. */

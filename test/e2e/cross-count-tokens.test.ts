@@ -84,7 +84,11 @@ t.test("POST /v1/messages/count_tokens", async (t) => {
   t.test("works with Anthropic's client, for models of either protocol", async (t) => {
     const anthropic = new Anthropic({ baseURL: gateway.url, apiKey: customer.key, maxRetries: 0 });
     const data = makePng(4, 4, 0xff0000).toString("base64");
-    for (const model of ["claude-opus-5-5", "gpt-4.1-nano"]) {
+    // Beside the words: the tool and the prompt for tools, and a tile of an image.
+    for (const [model, least, most] of [
+      ["claude-opus-5-5", 300, 345],
+      ["gpt-4.1-nano", 50, 110],
+    ] as const) {
       const words = await anthropic.messages.countTokens({ model, messages: [TURN] });
       const more = await anthropic.messages.countTokens({
         model,
@@ -100,9 +104,8 @@ t.test("POST /v1/messages/count_tokens", async (t) => {
           },
         ],
       });
-      // An image counts 1,200.
       const added = more.input_tokens - words.input_tokens;
-      t.ok(added > 1_215 && added < 1_260, String(added));
+      t.ok(added > least && added < most, `${model}: ${added}`);
     }
   });
 

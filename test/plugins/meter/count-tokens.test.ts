@@ -3,7 +3,13 @@ import { refuse } from "../../../core/contract/index.ts";
 import type { PlainRequest, Route } from "../../../core/contract/routes/router.ts";
 import { addCountTokensRoute } from "../../../plugins/meter/count-tokens.ts";
 import type { Count, TokenCounter } from "../../../plugins/meter/token-counter.ts";
+import type { CountedInput } from "../../../plugins/meter/tokenize.ts";
 import { deskOf, modelOf } from "../../support/plugin-desk.ts";
+
+const INPUT: CountedInput = {
+  ...{ textTokens: 11.5, earlierThinkingTokens: 0, images: [], pages: 0, pdfBytes: 0 },
+  ...{ documentBytes: 0, hasTools: false, isForced: false, hasSchema: false },
+};
 
 /** The reply to a request of key K whose tokens the counter counts so; `asked` has what it was asked. */
 async function reply(count: Count) {
@@ -37,7 +43,11 @@ async function reply(count: Count) {
 
 t.test("counting tokens", async (t) => {
   t.test("returns the count, with the headers of the model that was named", async (t) => {
-    const { got, asked, route } = await reply({ kind: "counted", tokens: 12, model: "sim-large" });
+    const { got, asked, route } = await reply({
+      kind: "counted",
+      input: INPUT,
+      model: "sim-large",
+    });
     t.strictSame(got, {
       status: 200,
       headers: ["content-type", "application/json", "x-svc-model", "sim-large"],
@@ -52,7 +62,7 @@ t.test("counting tokens", async (t) => {
   });
 
   t.test("refuses a model that does not exist", async (t) => {
-    const { got } = await reply({ kind: "counted", tokens: 12, model: undefined });
+    const { got } = await reply({ kind: "counted", input: INPUT, model: undefined });
     t.match(got, { status: 404 });
   });
 

@@ -6,7 +6,7 @@ import { chatProfile } from "../../../core/contract/profile.ts";
 import { arrayOf, type JsonObject, objectOf } from "../../../core/process/json.ts";
 import { contentsOf, type Factors, tokensOf } from "../../../plugins/meter/bound.ts";
 import { familyOverhead } from "../../../plugins/meter/families.ts";
-import { tokensOfRequest } from "../../../plugins/meter/tokenize.ts";
+import { countedInput } from "../../../plugins/meter/tokenize.ts";
 import { messagesToChatRequest } from "../../../plugins/translate/messages-to-chat/request.ts";
 import { CONVERSATIONS } from "./conversations.ts";
 
@@ -81,7 +81,7 @@ const table = Object.entries(CONVERSATIONS).map(([name, request]): Ratios => {
     name,
     exact: countBy(o200k, text),
     other: countBy(cl100k, text),
-    counted: tokensOfRequest(request),
+    counted: countedInput(request).textTokens,
     bound: tokensOf(contents, HOLD, OVERHEAD),
     estimate: tokensOf(contents, ESTIMATE, OVERHEAD),
   };

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { TokenCounter } from "../../../plugins/meter/token-counter.ts";
-import { tokensOfRequest } from "../../../plugins/meter/tokenize.ts";
+import { countedInput } from "../../../plugins/meter/tokenize.ts";
 import { stoppedTimers } from "../../support/stopped-timers.ts";
 
 const request = { messages: [{ role: "user", content: "How many tokens are in this sentence?" }] };
 const BODY = Buffer.from(JSON.stringify(request));
-const COUNTED = { kind: "counted", tokens: tokensOfRequest(request), model: undefined };
+const COUNTED = { kind: "counted", input: countedInput(request), model: undefined };
 const KEY = "a key";
 const BUSY = { kind: "busy" };
 
@@ -34,7 +34,7 @@ t.test("the thread that counts tokens", async (t) => {
         counts,
         others.map((other) => ({
           kind: "counted",
-          tokens: tokensOfRequest(other),
+          input: countedInput(other),
           model: undefined,
         })),
       );

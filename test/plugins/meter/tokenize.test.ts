@@ -1,7 +1,8 @@
 import t from "tap";
-import { tokensOfRequest, tokensOfText } from "../../../plugins/meter/tokenize.ts";
+import { countedInput, tokensOfText } from "../../../plugins/meter/tokenize.ts";
 
-const asked = (content: unknown) => tokensOfRequest({ messages: [{ role: "user", content }] });
+const input = (content: unknown) => countedInput({ messages: [{ role: "user", content }] });
+const asked = (content: unknown) => input(content).textTokens;
 const EMPTY = asked("");
 
 t.test("tokens of a request", async (t) => {
@@ -18,7 +19,7 @@ t.test("tokens of a request", async (t) => {
     const text = tokensOfText(words);
     for (const block of [
       { type: "text", text: words },
-      { type: "thinking", thinking: words, signature: "x".repeat(10_000) },
+      { type: "thinking", thinking: words, signature: "x".repeat(12) },
       { type: "tool_result", tool_use_id: "t", content: words },
       { type: "tool_result", tool_use_id: "t", content: [{ type: "text", text: words }] },
       { type: "document", source: { type: "text", data: words } },
@@ -30,19 +31,37 @@ t.test("tokens of a request", async (t) => {
     t.ok(asked([call]) - EMPTY > text);
   });
 
-  t.test(
-    "count an image by its usual size and a document by its length, not by its base64",
-    async (t) => {
-      const data = "A".repeat(400_000);
-      const image = { type: "image", source: { type: "base64", media_type: "image/png", data } };
-      t.equal(asked([image]) - EMPTY, 1_200);
-      const pdf = {
-        type: "document",
-        source: { type: "base64", media_type: "application/pdf", data },
-      };
-      t.equal(asked([pdf]) - EMPTY, 10_000);
-    },
-  );
+  t.test("leave files to the model, and never read their base64 as text", async (t) => {
+    const data = "A".repeat(400_000);
+    const image = { type: "image", source: { type: "base64", media_type: "image/png", data } };
+    t.match(input([image]), { textTokens: EMPTY, images: [undefined] });
+    const source = { type: "base64", media_type: "application/pdf", data };
+    // Its pages cannot be counted.
+    t.match(input([{ type: "document", source }]), { textTokens: EMPTY, documentBytes: 400_000 });
+    const text = { type: "base64", media_type: "text/plain", data: btoa("one two three") };
+    t.equal(asked([{ type: "document", source: text }]) - EMPTY, tokensOfText("one two three"));
+  });
+
+  t.test("count hidden thinking by its signature", async (t) => {
+    const hidden = { type: "thinking", thinking: "", signature: "x".repeat(600) };
+    t.equal(asked([hidden]) - EMPTY, 100);
+    t.equal(asked([{ type: "redacted_thinking", data: "x".repeat(600) }]) - EMPTY, 100);
+  });
+
+  t.test("keep thinking before the last message of the user apart", async (t) => {
+    const thought = { type: "thinking", thinking: "one two three four", signature: "x" };
+    const earlier = { role: "assistant", content: [thought, { type: "text", text: "a" }] };
+    const use = { type: "tool_use", id: "t", name: "f", input: {} };
+    const running = { role: "assistant", content: [thought, use] };
+    const user = { role: "user", content: "b" };
+    const results = { role: "user", content: [{ type: "tool_result", tool_use_id: "t" }] };
+    const counted = countedInput({ messages: [user, earlier, user, running, results] });
+    t.equal(counted.earlierThinkingTokens, tokensOfText("one two three four"));
+    const bare = countedInput({
+      messages: [user, { ...earlier, content: "a" }, user, running, results],
+    });
+    t.equal(counted.textTokens, bare.textTokens);
+  });
 
   t.test("beyond a million bytes are extrapolated from the rate of those before", async (t) => {
     for (const sentence of [
