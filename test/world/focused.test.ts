@@ -15,7 +15,7 @@ interface Focus {
   readonly movements?: number;
 }
 
-const SEEDS = 6;
+const SEEDS = 4;
 
 /** Combinations of faults that showed a bug within the first seeds. */
 const FOCI: readonly Focus[] = [
