@@ -80,6 +80,7 @@ export {
   type Ledger,
   type LimitChange,
   type LimitChangeResult,
+  type ProofProgress,
 } from "./ledger.ts";
 export type { Rate } from "./rate-limiter.ts";
 export type { RefusedCall, RefusedCalls, RefusedCount } from "./refused-calls.ts";

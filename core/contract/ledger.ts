@@ -102,10 +102,16 @@ export interface Ledger {
    * Returns, for each wallet, the sum of its ledger rows and its balance, in µđ. Then the same for
    * each limit: what its total and the records of its calls leave, and what it has.
    *
-   * `isQuick` reads the balance after the last row instead of summing up. The two are equal unless
-   * a row was changed by hand, and the quick form does not take longer every day.
+   * Rows that `prove` has added up are not read again. `isQuick` reads the balance after the last row
+   * instead of summing up. All are equal unless a row was changed by hand.
    */
   sums(isQuick?: boolean): AsyncIterable<LedgerSum>;
+
+  /**
+   * Adds up the next ledger rows, some 100,000, for all later `sums`; with `isRestart`, from the
+   * first row on. `sums` does it too, without progress, unless `isQuick`.
+   */
+  prove(options?: { readonly isRestart?: boolean }): Promise<ProofProgress>;
 
   /** Returns the same for one wallet, or for one limit of it, as of one instant. */
   sum(accountId: string, limit?: string | null): Promise<LedgerSum | undefined>;
@@ -238,6 +244,14 @@ export interface QuarantinedCall {
   /** Why it is in quarantine. */
   readonly reason: string;
   readonly since: Date;
+}
+
+/** How far the rows of the ledger are added up, by their ids. */
+export interface ProofProgress {
+  readonly provenThrough: bigint;
+  /** The newest row when this proof began. */
+  readonly last: bigint;
+  readonly isDone: boolean;
 }
 
 export interface LedgerSum {

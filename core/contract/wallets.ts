@@ -10,7 +10,13 @@ import type {
   Posted,
   Posting,
 } from "./hold-store.ts";
-import type { Credit, CreditResult, LimitChange, LimitChangeResult } from "./ledger.ts";
+import type {
+  Credit,
+  CreditResult,
+  LimitChange,
+  LimitChangeResult,
+  ProofProgress,
+} from "./ledger.ts";
 import type { StandingCall } from "./standing-call.ts";
 
 /** Wallets in both stores: the hold store for calls, the ledger as the durable record. */
@@ -67,6 +73,8 @@ export interface Wallets {
    * 0, even under load.
    */
   reconcile(options?: { readonly isQuick?: boolean }): AsyncIterable<ReconcileRow>;
+  /** See `Ledger.prove`: what `reconcile` then need not read. */
+  prove(options?: { readonly isRestart?: boolean }): Promise<ProofProgress>;
 }
 
 export type WalletHold =

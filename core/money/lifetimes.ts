@@ -95,6 +95,9 @@ export const LIFETIMES = {
   catchUpMs: 30_000,
   /** Reconcile checks a wallet with drift again after this pause. */
   reconcilePauseMs: 25,
+  /** How long a proof of the ledger waits for transactions that may still write a row, and how often it looks. */
+  proofWaitMs: 5_000,
+  proofPollMs: 20,
 
   /** Between two writes of the counts of refused calls. */
   refusedWriteMs: 1_000,

@@ -16,6 +16,7 @@ import type {
   Ledger,
   LimitChange,
   LimitChangeResult,
+  ProofProgress,
 } from "../contract/ledger.ts";
 import type { StandingCall } from "../contract/standing-call.ts";
 import type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "../contract/wallets.ts";
@@ -153,6 +154,10 @@ export class StoredWallets implements Wallets {
   /** Yields every wallet and limit with its drift, which must be 0, even under load. */
   reconcile(options: { readonly isQuick?: boolean } = {}): AsyncIterable<ReconcileRow> {
     return reconcile(this.holdStore, this.ledger, this.machine, options);
+  }
+
+  prove(options: { readonly isRestart?: boolean } = {}): Promise<ProofProgress> {
+    return this.ledger.prove(options);
   }
 
   private async catchUp(): Promise<void> {

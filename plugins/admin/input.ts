@@ -93,6 +93,8 @@ export const reconcileQuery = mapping({
   ),
 });
 
+export const proofQuery = mapping({ restart: v.optional(v.picklist(["true", "false"])) });
+
 export const usagePage = mapping({
   limit,
   before: v.optional(

@@ -15,7 +15,7 @@ import {
   walletJson,
 } from "../../core/contract/index.ts";
 import { overdueCalls } from "./holds.ts";
-import { adjustment, movement, reconcileQuery } from "./input.ts";
+import { adjustment, movement, proofQuery, reconcileQuery } from "./input.ts";
 import { unknownAccount } from "./unknown.ts";
 
 /** Most rows with a drift in one reply. */
@@ -84,6 +84,18 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
         }
         const overdue = await overdueCalls(services, seconds && seconds * 1_000);
         return done({ drift: rows.length > 0, ...counts, rows, ...overdue });
+      },
+    },
+    {
+      // Changes no book: it remembers what it added up, for `reconcile`.
+      method: "GET",
+      path: "/reconcile/proof",
+      async handle({ query }) {
+        const wanted = readQuery(proofQuery, query);
+        if (isRefusal(wanted)) return wanted;
+        const progress = await wallets.prove({ isRestart: wanted.restart === "true" });
+        const { provenThrough, last, isDone } = progress;
+        return done({ proven_rows: String(provenThrough), rows: String(last), done: isDone });
       },
     },
   ];

@@ -7,6 +7,7 @@ import {
   type LedgerSum,
   type LimitChange,
   type LimitChangeResult,
+  type ProofProgress,
   type QuarantinedCall,
   type TopUpQuery,
   type TopUpSums,
@@ -27,6 +28,7 @@ import { credit, credited, newerWallets, now, readWallet } from "./credit.ts";
 import { PostgresHistory } from "./history.ts";
 import { limitSum, limitSums } from "./limit-sums.ts";
 import { changeLimit, removeLimit } from "./limits.ts";
+import { LedgerProof } from "./proof.ts";
 import { quarantine, quarantined, quarantinedCall, quarantineList } from "./quarantine.ts";
 import { sum, sums, unknownAccounts } from "./sums.ts";
 import { topUps } from "./top-ups.ts";
@@ -49,6 +51,7 @@ export class PostgresLedger implements Ledger {
   private readonly clock: Clock;
   private readonly log: Log;
   private readonly commitAll: Commit;
+  private readonly proof: LedgerProof;
   private timer: NodeJS.Timeout | undefined;
 
   readonly history: PostgresHistory;
@@ -63,6 +66,7 @@ export class PostgresLedger implements Ledger {
     this.log = options.log;
     this.history = new PostgresHistory(this.sql);
     this.commitAll = createCommit(this.sql, this.history);
+    this.proof = new LedgerProof(this.sql);
   }
 
   async start(): Promise<void> {
@@ -165,7 +169,13 @@ export class PostgresLedger implements Ledger {
     return callById(this.sql, callId);
   }
 
+  async prove({ isRestart = false } = {}): Promise<ProofProgress> {
+    if (isRestart) await this.proof.restart();
+    return this.proof.advance();
+  }
+
   async *sums(isQuick = false): AsyncGenerator<LedgerSum> {
+    for (let isProven = isQuick; !isProven; ) ({ isDone: isProven } = await this.proof.advance());
     yield* sums(this.sql, isQuick);
     yield* limitSums(this.sql, isQuick);
   }

@@ -6,9 +6,12 @@ import { quarantinedSum } from "./quarantine.ts";
 const PAGE = 1_000;
 const FIRST = "00000000-0000-0000-0000-000000000000";
 
-const SUM = `(
+/** What is proven, and all rows after it. */
+const SUM = `coalesce((
+    select amount from proven_wallets proven where proven.account_id = wallet.account_id
+  ), 0) + (
     select coalesce(sum(amount), 0)::bigint from ledger_entries entry
-    where entry.account_id = wallet.account_id
+    where entry.account_id = wallet.account_id and entry.id > (select entry_id from ledger_proof)
   )`;
 const LAST = `coalesce((
     select balance_after from ledger_entries entry

@@ -1,4 +1,5 @@
 import { isObject } from "../../../../core/contract/index.ts";
+import type { Client } from "../client.ts";
 import { accountPath, type Command, encoded, given, value } from "../command.ts";
 import { EXIT } from "../failure.ts";
 import { list } from "../pages.ts";
@@ -65,9 +66,12 @@ export const moneyCommands: readonly Command[] = [
     words: "reconcile",
     required: [],
     optional: ["older-than-seconds"],
+    flags: ["full"],
     about:
-      "compare all wallets with the ledger; exit 1 and show the rows that differ, and what is older than a call may last",
-    run: async (client, { "older-than-seconds": olderThan }) => {
+      "compare all wallets with the ledger; exit 1 and show the rows that differ, and what is older than a call may last. " +
+      "Adds up the ledger rows since the last time; with --full, all of them",
+    run: async (client, { "older-than-seconds": olderThan, full }) => {
+      await prove(client, full !== undefined);
       const report = await client.get("/reconcile", given({ older_than_seconds: olderThan }));
       const isClean =
         isObject(report) && report["drift"] === false && (report["overdue"] ?? 0) === 0;
@@ -97,3 +101,14 @@ export const moneyCommands: readonly Command[] = [
       value(await client.post(`/quarantine/${encoded(call)}/retry`, {})),
   },
 ];
+
+/** Adds up the ledger page by page, and shows the progress. If it is stopped, the next one goes on from there. */
+async function prove(client: Client, isFull: boolean): Promise<void> {
+  let query = given({ restart: isFull ? "true" : undefined });
+  for (;;) {
+    const progress = await client.get("/reconcile/proof", query);
+    if (!isObject(progress) || progress["done"] === true) return;
+    console.error(`added up ${progress["proven_rows"]} of ${progress["rows"]} ledger rows`);
+    query = {};
+  }
+}

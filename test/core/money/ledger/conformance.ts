@@ -6,6 +6,7 @@ import { creditTests } from "./credit.ts";
 import { guardTests } from "./guards.ts";
 import { historyTests } from "./history.ts";
 import { limitTests } from "./limits.ts";
+import { proofTests } from "./proof.ts";
 import { quarantineTests } from "./quarantine.ts";
 import { refusedCallsTests } from "./refused-calls.ts";
 import { topUpTests } from "./top-ups.ts";
@@ -33,5 +34,6 @@ export function ledgerConformance(t: Test, name: string, get: () => LedgerUnderT
     refusedCallsTests(t, get);
     guardTests(t, get);
     historyTests(t, get);
+    proofTests(t, get);
   });
 }
