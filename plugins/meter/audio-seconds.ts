@@ -4,7 +4,7 @@ import { waveSeconds } from "./wave-seconds.ts";
 /** The fewest bytes of a second of speech: Opus at 6 kbit/s. */
 const BYTES_PER_SECOND_MIN = 750;
 
-/** Some models count whole chunks of 30 seconds. */
+/** Models that hear with an encoder of Whisper, such as Voxtral, count whole chunks of 30 seconds. */
 const CHUNK_SECONDS = 30;
 
 const MPEG_BITRATES = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 0];

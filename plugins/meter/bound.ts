@@ -40,6 +40,7 @@ interface Contents extends Media {
   readonly modeTokens: number;
 }
 
+/** Frames of messages take 3 to 5 tokens (developers.openai.com, counting tokens; templates of others). */
 const TOKENS_PER_ITEM = 5;
 const NOT_READ = new Set(["model", "stream", "stream_options", "metadata", "user"]);
 

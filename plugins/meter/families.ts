@@ -28,26 +28,35 @@ interface Family {
 }
 
 /**
- * For models of no known family: as much as any family that has been measured. "Recorded" here and
- * below is the largest difference between 1,121 recorded requests and what their providers reported.
+ * For models of no known family: as much as most families that have been measured.
+ *
+ * "Recorded" here and below is the largest difference between 1,121 recorded requests and what their
+ * providers reported. "Template" is what the chat template of the model adds, in tokens of o200k:
+ * ggml-org/llama.cpp, models/templates. What is above these numbers is a margin for what a provider
+ * adds to them. A family without either has no recorded difference, and its numbers are margins.
  */
 const UNKNOWN: Overhead = {
   text_percent: 100,
+  // Recorded: 70 (Azure's Grok, DeepSeek on Responses). Only xAI adds more.
   request: 100,
+  // Recorded: 632 (Llama 4), 570 (Claude).
   tools: 640,
   // platform.claude.com, computer use: 735 tokens and a system prompt of up to 499; others have less.
   built_in_tool: 1_250,
   // Recorded: 92 (Claude), 60 (gpt-oss).
   schema: 110,
+  // huggingface.co, pdf-token-cost: a scanned page is 1,600 tokens on Claude, 560 on Gemini.
   page: 1_700,
   // platform.claude.com, PDF support: 1,500 to 3,000 tokens a page.
   page_text: 3_000,
+  // The largest of most families, in the tiles of Claude.
   image: { base: 30, side: 28, tile_milli: 1_000, most: 5_000 },
   // ai.google.dev, tokens: 32 a second. Qwen-Omni 25, Voxtral 12.5, OpenAI 10.
   audio_second: 32,
 };
 
 const CLAUDE: Partial<Overhead> = {
+  // platform.claude.com, token counting: 14 tokens for an example of 8 tokens of text.
   request: 30,
   // platform.claude.com, tool use: a system prompt of up to 589 tokens. Recorded: 570.
   tools: 620,
@@ -74,7 +83,8 @@ const FAMILIES: readonly Family[] = [
     overhead: { request: 70, tools: 60 },
   },
   {
-    // developers.openai.com, images and vision: 2,833 + 5,667 for each tile of 512 pixels, at most 8.
+    // developers.openai.com, counting tokens: 3 for a request and 3 or 4 for a message; tools some 12 and 7 each.
+    // The same, images and vision: 2,833 + 5,667 for each tile of 512 pixels, at most 8.
     name: /gpt-4o-mini/,
     overhead: {
       request: 15,
@@ -132,7 +142,8 @@ const FAMILIES: readonly Family[] = [
     },
   },
   {
-    // docs.x.ai, image understanding: 256 a tile of 448 pixels, at most 6 and one more. Recorded: 179 a request.
+    // docs.x.ai, image understanding: 256 a tile of 448 pixels, at most 6 and one more. Recorded: 179 a request,
+    // with and without tools; at Azure 100 with tools.
     name: /grok/,
     overhead: {
       request: 200,
@@ -141,12 +152,13 @@ const FAMILIES: readonly Family[] = [
     },
   },
   {
-    // Recorded: 70 for each request, 263 with tools.
+    // Recorded: 70 for each request, 263 with tools. Template of V3.2: 267 for tools.
     name: /deepseek/,
     overhead: { request: 80, tools: 200 },
   },
   {
-    // Recorded: 632 with tools.
+    // Recorded: 632 with tools. Image: 336 pixels a tile, in patches of 14, four to a token; at most 16 tiles and one
+    // of the whole (huggingface.co, Llama4ImageProcessor).
     name: /llama-?4/,
     overhead: {
       request: 30,
@@ -154,9 +166,10 @@ const FAMILIES: readonly Family[] = [
       image: { base: 150, side: 336, tile_milli: 144_000, most: 2_600 },
     },
   },
+  // Template of 3.1: 26 for the dates in each request, 56 for tools.
   { name: /llama/, overhead: { request: 40, tools: 200 } },
   {
-    // Recorded: 187 with tools. help.aliyun.com, vision: 28 or 32 pixels a token, at most 16,384 if asked for.
+    // Recorded: 187 with tools. Template: 86. help.aliyun.com, vision: 28 or 32 pixels a token, at most 16,384 if asked for.
     name: /qwen/,
     overhead: {
       request: 40,
@@ -165,7 +178,7 @@ const FAMILIES: readonly Family[] = [
     },
   },
   {
-    // docs.nvidia.com, GLM-5 image processing: 28 pixels a token, at most 8,000. Recorded: 64 with tools.
+    // docs.nvidia.com, GLM-5 image processing: 28 pixels a token, at most 8,000. Recorded: 64 with tools. Template: 118.
     name: /glm/,
     overhead: {
       request: 30,
@@ -183,15 +196,20 @@ const FAMILIES: readonly Family[] = [
     },
   },
   {
-    // docs.mistral.ai, vision: 28 pixels a token and one a row, at most 1,540 pixels a side.
+    // docs.mistral.ai, vision: 28 pixels a token and one a row, at most 1,540 pixels a side. Template of Small 3.1: a
+    // system prompt of 161 if there is none, and 119 for tools. Mistral's own servers add less.
     name: /mistral|ministral|magistral|devstral|voxtral/,
     overhead: {
-      request: 20,
-      tools: 60,
+      request: 170,
+      tools: 130,
       image: { base: 60, side: 28, tile_milli: 1_000, most: 3_100 },
     },
   },
+  // Template of M2: a system prompt of 26 if there is none, and 113 for tools.
   { name: /minimax/, overhead: { request: 50, tools: 250 } },
+  // Template of K3: 66 that state the effort, 34 for tools, 34 if one of them is required.
+  { name: /kimi-k[3-9]/, overhead: { request: 80, tools: 250 } },
+  // Template of K2: a system prompt of 17 if there is none, and 6 for tools.
   { name: /kimi/, overhead: { request: 40, tools: 250 } },
 ];
 

@@ -32,7 +32,11 @@ const share = (value: number) =>
   v.optional(v.pipe(v.number("a number"), v.minValue(0), v.maxValue(10)), value);
 
 export const options = v.strictObject({
-  /** Factors for holds: cautious, so that a hold covers what the provider will count. */
+  /**
+   * Factors for holds: cautious, so that a hold covers what the provider will count. Those of text are
+   * measured against two tokenizers (README). An image of unknown size is taken for one of 1,400 x 1,400
+   * pixels at Claude, unless the model counts more. Other files, such as video, have no measured factor.
+   */
   hold: v.optional(
     v.strictObject({
       ascii_bytes_per_token: factor(3),
@@ -44,7 +48,7 @@ export const options = v.strictObject({
     }),
     {},
   ),
-  /** Factors for the charge if a provider reports no usage: averages. */
+  /** Factors for the charge if a provider reports no usage: averages, of an image of 1,024 x 1,024 pixels. */
   estimate: v.optional(
     v.strictObject({
       ascii_bytes_per_token: factor(4.2),
