@@ -162,7 +162,7 @@ export {
   servedElsewhere,
   unchangedRequest,
 } from "./upstream-request.ts";
-export { isImage } from "./vision.ts";
+export { documentUrlOf, isImage } from "./vision.ts";
 
 // A plugin's options: `v` is the schema library, the rest are its building blocks.
 

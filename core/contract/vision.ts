@@ -2,6 +2,8 @@ import { arrayOf, type JsonObject, objectOf } from "../process/json.ts";
 import type { Protocol } from "./protocol.ts";
 
 const IMAGE_TYPES = new Set(["image", "image_url", "input_image"]);
+/** Data URLs of documents, which some clients send as images. Without a type it is plain text. */
+const DOCUMENT = /^data:(?:text\/|application\/pdf\b|[;,])/i;
 const SYSTEM_ROLES = new Set(["system", "developer"]);
 /** Media types that models read. Some clients write `image/jpg` for `image/jpeg`. */
 const FORMATS = new Set(["image/jpeg", "image/jpg", "image/png", "image/webp", "image/gif"]);
@@ -50,7 +52,18 @@ export function endsWithImage(body: JsonObject, protocol: Protocol): boolean {
 
 /** Returns true for a part of a turn that is an image, in any protocol. */
 export function isImage(part: JsonObject | undefined): boolean {
-  return IMAGE_TYPES.has(String(part?.["type"]));
+  return IMAGE_TYPES.has(String(part?.["type"])) && documentUrlOf(part) === undefined;
+}
+
+/** Returns the data URL of a text or a PDF that a client sends as an image; undefined for others. */
+export function documentUrlOf(part: JsonObject | undefined): string | undefined {
+  const url = part && urlOf(part);
+  return typeof url === "string" && DOCUMENT.test(url) ? url : undefined;
+}
+
+/** Returns the address of an image: `image_url` is an object in Chat and a string in Responses. */
+function urlOf(image: JsonObject): unknown {
+  return objectOf(image["image_url"])?.["url"] ?? image["image_url"];
 }
 
 function isChatResult(turn: JsonObject | undefined): boolean {
@@ -85,8 +98,7 @@ function imageOf(image: JsonObject): Images {
   if (source?.["type"] === "base64") {
     return stateOf(String(source["media_type"]), source["data"]);
   }
-  // `image_url` is an object in Chat and a string in Responses.
-  const url = objectOf(image["image_url"])?.["url"] ?? image["image_url"];
+  const url = urlOf(image);
   if (typeof url !== "string" || !/^data:/i.test(url)) return "readable";
   const end = url.slice(0, MEDIA_TYPE_CHARACTERS_MAX).search(/[;,]/);
   const type = url.slice("data:".length, Math.max(end, 0));

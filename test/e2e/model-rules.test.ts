@@ -20,6 +20,13 @@ const schema = (properties: object = {}) => ({ type: "object", properties });
 const claudeTools = [{ name: "look", input_schema: schema() }];
 const chatTools = [{ type: "function", function: { name: "look", parameters: schema() } }];
 const user = { role: "user", content: "hello" };
+const shown = (url: string) => ({
+  role: "user",
+  content: [
+    { type: "text", text: "look" },
+    { type: "image_url", image_url: { url } },
+  ],
+});
 const forced = { tools: chatTools, tool_choice: "required" };
 const system = (content: string) => ({ role: "system", content });
 const format = {
@@ -225,6 +232,18 @@ const EDITS: readonly Edit[] = [
         },
       ],
     },
+  },
+  {
+    why: "a text in a data URL is a document, not an image",
+    protocol: "chat",
+    models: ["gpt-4.1", "deepseek-v4-pro", "claude-opus-5-5"],
+    change: { messages: [shown("data:text/csv;base64,YSxi")] },
+  },
+  {
+    why: "a PDF in a data URL is a document, not an image",
+    protocol: "chat",
+    models: ["gpt-4.1", "claude-opus-5-5"],
+    change: { messages: [shown("data:application/pdf;base64,JVBERi0=")] },
   },
   {
     why: "reasoning in the history is taken from a server that refuses it",

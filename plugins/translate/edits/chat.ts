@@ -2,10 +2,12 @@ import { isObject, type JsonObject, objectOf } from "../../../core/contract/inde
 import { editReasoning, isForced, switchThinkingOff } from "./chat-reasoning.ts";
 import { addToHead, editReplay, editRoles, joinAfterTools } from "./chat-turns.ts";
 import type { Draft } from "./draft.ts";
+import { editDocuments } from "./media.ts";
 import { asMoonshotSchema } from "./moonshot-schema.ts";
 
 /** Edits a Chat request to what its model takes. Each edit is one field or one entry. */
 export function editChat(draft: Draft): void {
+  editDocuments(draft, "messages");
   editRoles(draft);
   editSampling(draft);
   editStop(draft);

@@ -1,10 +1,13 @@
 import {
   arrayOf,
+  documentUrlOf,
   isImage,
   isObject,
   type JsonObject,
   objectOf,
 } from "../../../core/contract/index.ts";
+import { decodeText, parseDataUrl } from "../media.ts";
+import type { Draft } from "./draft.ts";
 
 /** The lists of parts in an entry. Responses has the results of tools in `output`. */
 const LISTS = ["content", "output"] as const;
@@ -52,4 +55,30 @@ function withLines(content: readonly unknown[], line: string): readonly unknown[
     return { ...part, content: kept };
   });
   return changed ? edited : content;
+}
+
+/** Makes documents of the texts and PDFs that a client sends as images: no provider reads those. */
+export function editDocuments(draft: Draft, field: "messages" | "input"): void {
+  draft.editEntries(field, (turn) => {
+    let made = turn;
+    for (const name of LISTS) {
+      const parts = turn[name];
+      if (!Array.isArray(parts)) continue;
+      const edited = parts.map((part: unknown) => documentOf(part, field) ?? part);
+      if (edited.some((part, at) => part !== parts[at])) made = { ...made, [name]: edited };
+    }
+    return made;
+  });
+}
+
+function documentOf(part: unknown, field: "messages" | "input"): JsonObject | undefined {
+  const url = documentUrlOf(objectOf(part));
+  const found = url === undefined ? undefined : parseDataUrl(url);
+  if (!found) return undefined;
+  const isChat = field === "messages";
+  if (found.mediaType !== "application/pdf") {
+    return { type: isChat ? "text" : "input_text", text: decodeText(found.data) };
+  }
+  const file = { filename: "document.pdf", file_data: `data:application/pdf;base64,${found.data}` };
+  return isChat ? { type: "file", file } : { type: "input_file", ...file };
 }

@@ -1,8 +1,10 @@
 import { clampEffort, EFFORT_LEVELS } from "../../../core/contract/index.ts";
 import type { Draft } from "./draft.ts";
+import { editDocuments } from "./media.ts";
 
 /** Edits a Responses request to what its model takes. */
 export function editResponses(draft: Draft): void {
+  editDocuments(draft, "input");
   const { sampling, effort_levels: levels, thinking_off: off } = draft.profile;
   if (sampling === "fixed") {
     for (const name of ["temperature", "top_p"]) {
