@@ -4,6 +4,8 @@ import { asParameters, isStrictReady } from "../schema.ts";
 import type { ChatRequest, ChatTool, ChatToolChoice } from "../types.ts";
 import { mark, type Scope } from "./scope.ts";
 
+const TYPE_CHARS_MAX = 64;
+
 /**
  * Returns the tool names of a request for the translation of the reply. Never throws, for any
  * request.
@@ -41,7 +43,11 @@ function translateTool(item: unknown, path: string, scope: Scope): ChatTool[] {
   const type = tool["type"];
   if (type !== undefined && type !== null && type !== "custom") {
     if (profile.unsupported_tools === "drop") notes.drop("tools");
-    else notes.unsupported(`${path}.type`, "only custom tools can be translated");
+    else {
+      // A client with many tools cannot find one by its position.
+      const named = typeof type === "string" ? type.slice(0, TYPE_CHARS_MAX) : "its type";
+      notes.unsupported(`${path}.type`, `${named} cannot be translated, only custom tools can`);
+    }
     return [];
   }
   const schema = notes.object(tool, "input_schema", `${path}.input_schema`);

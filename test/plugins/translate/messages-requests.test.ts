@@ -445,9 +445,9 @@ t.test("Messages requests: tools", async (t) => {
       rejected: "tool_choice.name:",
     },
     {
-      rule: "a tool that the provider runs",
+      rule: "a tool that the provider runs is named by its type",
       given: { tools: [{ type: "web_search_20250305", name: "web_search" }] },
-      rejected: "tools[0].type:",
+      rejected: "tools[0].type: web_search_20250305 cannot be translated",
       code: "unsupported_parameter",
     },
     {
