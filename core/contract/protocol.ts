@@ -66,8 +66,11 @@ export interface Wire {
   /** Returns an error body in the protocol, as JSON text. */
   errorBody(refusal: Refusal, requestId: string): string;
 
-  /** Returns the event that ends a broken stream in the protocol, as text of the stream. */
-  errorEvent(refusal: Refusal): string;
+  /**
+   * Returns the event that ends a broken stream in the protocol, as text of the stream.
+   * `eventsBefore`: the events with a type that the client has got.
+   */
+  errorEvent(refusal: Refusal, eventsBefore: number): string;
 
   /**
    * Returns what an event means to its stream. Call `kindOf` instead, which does it once per event.

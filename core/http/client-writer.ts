@@ -82,14 +82,14 @@ export class ClientWriter {
   }
 
   /** Ends the reply with an error in the client's protocol, even if part of it has left. */
-  fail(refusal: Refusal, wire: Wire): void {
-    this.res.cork(() => this.writeFailure(refusal, wire));
+  fail(refusal: Refusal, wire: Wire, eventsBefore: number): void {
+    this.res.cork(() => this.writeFailure(refusal, wire, eventsBefore));
   }
 
-  private writeFailure(refusal: Refusal, wire: Wire): void {
+  private writeFailure(refusal: Refusal, wire: Wire, eventsBefore: number): void {
     if (this.sent) {
       // An event stream can carry an error. Audio cannot: cut the connection.
-      if (this.isEventStream) this.res.end(wire.errorEvent(refusal));
+      if (this.isEventStream) this.res.end(wire.errorEvent(refusal, eventsBefore));
       else this.res.close();
       return;
     }

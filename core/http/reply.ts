@@ -42,6 +42,9 @@ export class Reply implements Sink {
   /** Bytes withheld until every `close` has run. */
   private readonly withheld: Uint8Array[] = [];
   private wholeBytes = 0;
+  /** Events of Responses that have been written: an error of the gateway goes on with their numbers. */
+  private eventsWritten = 0;
+  private readonly isNumbered: boolean;
 
   constructor(
     res: HttpResponse,
@@ -55,6 +58,7 @@ export class Reply implements Sink {
     this.pipeline = pipeline;
     this.log = log;
     this.wire = wires[call.endpoint.protocol];
+    this.isNumbered = this.wire.protocol === "responses";
     this.wholeBytesMax = limits.replyBytesMax;
     this.onOver = onOver;
   }
@@ -93,6 +97,8 @@ export class Reply implements Sink {
   private deliver(bytes: Uint8Array, event?: ServerEvent): void {
     const { call } = this;
     this.client.add(bytes);
+    // Comments have no type.
+    if (this.isNumbered && event?.type !== undefined) this.eventsWritten++;
     if (call.delivered || call.gone) return;
     call.delivered = event === undefined || this.wire.stage(event) === "delivered";
   }
@@ -192,7 +198,7 @@ export class Reply implements Sink {
     if (!this.call.gone) {
       const failure = failureOf(outcome);
       if (!failure) this.writeWithheld();
-      else this.client.fail(failure, this.wire);
+      else this.client.fail(failure, this.wire, this.eventsWritten);
     }
     this.call.step("ended");
     this.onOver(this.call, this.pipeline);

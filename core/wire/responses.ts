@@ -44,11 +44,13 @@ export const responses: Wire = {
   askForUsage() {},
   errorBody: openAiErrorBody,
 
-  errorEvent: (refusal) =>
+  // Providers number the events from 0, and strict clients order by it.
+  errorEvent: (refusal, eventsBefore) =>
     encodeEvent(
       "error",
       JSON.stringify({
         type: "error",
+        sequence_number: eventsBefore,
         code: refusal.code ?? refusal.type,
         message: refusal.message,
         param: refusal.param,

@@ -111,6 +111,12 @@ t.test("a stream that fails", { jobs: 16 }, async (t) => {
           t.match(text, error);
           t.notMatch(text, terminal);
           t.match(text, /\n\n$/);
+          const numbers = text.match(/"sequence_number":\d+/g) ?? [];
+          const isNumbered = path === "/v1/responses";
+          t.equal(numbers.length, isNumbered ? text.match(/^event: /gm)?.length : 0);
+          for (const [at, number] of numbers.entries()) {
+            t.equal(number, `"sequence_number":${at}`, "numbers of Responses events have no gaps");
+          }
           const record = await onlyRecord(customer.accountId);
           t.equal(record["outcome"], "broken");
           // 40 tokens were requested; a stream cut after four events has a few of them at most.

@@ -77,7 +77,7 @@ t.test("the kind of an event", async (t) => {
         const refusal = refuse.upstreamFailed('it "broke"\n\ndata: [DONE]\n\n');
         const kinds: string[] = [];
         const reader = new SseReader();
-        reader.push(Buffer.from(wires[protocol].errorEvent(refusal)), (each) => {
+        reader.push(Buffer.from(wires[protocol].errorEvent(refusal, 0)), (each) => {
           kinds.push(kindOf(each, wires[protocol]));
         });
         t.strictSame(kinds, ["error"]);
