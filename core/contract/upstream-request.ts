@@ -43,12 +43,24 @@ export function formFields(
   return fields;
 }
 
+/** Names above this make a refusal hard to read. */
+const MODELS_NAMED_MAX = 8;
+
 /**
  * Refuses a model that does not take the endpoint's protocol, and names the path that serves it,
- * and the model if the caller sent another name.
+ * and the model if the caller sent another name. `here`: models that this endpoint serves, for
+ * clients that speak no other protocol.
  */
-export function servedElsewhere(call: Call, model: Model, instead: string): Refusal {
+export function servedElsewhere(
+  call: Call,
+  model: Model,
+  instead: string,
+  here: readonly string[] = [],
+): Refusal {
   const sent = call.mappedFrom === null ? model.id : `${call.mappedFrom} (${model.id})`;
-  const message = `model: ${sent} is not served on ${call.endpoint.path}: use ${instead}`;
+  const named = here.slice(0, MODELS_NAMED_MAX).join(", ");
+  const more = here.length > MODELS_NAMED_MAX ? ", …" : "";
+  const either = named === "" ? "" : `one of ${named}${more} here, or `;
+  const message = `model: ${sent} is not served on ${call.endpoint.path}: use ${either}${instead}`;
   return refuse.badRequest(message, "model");
 }

@@ -136,7 +136,12 @@ export default function translate(
       const { protocol } = endpoint;
       if (endpoint.multipart) return editImages(call);
       if (protocol === "responses" && !hasRoute(model, protocol, services.upstreams)) {
-        return servedElsewhere(call, model, "/v1/chat/completions");
+        const here = services.catalogue.models.filter(
+          (one) =>
+            endpoint.serves.includes(one.standard) && hasRoute(one, protocol, services.upstreams),
+        );
+        const ids = here.map(({ id }) => id);
+        return servedElsewhere(call, model, "/v1/chat/completions", ids);
       }
       const isChat = protocol === "messages" || protocol === "chat";
       if (isChat && model.standard !== protocol) return translateRequest(call, model);

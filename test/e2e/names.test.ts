@@ -106,7 +106,19 @@ t.test("on /v1/responses, with a provider of the top model that does not speak i
     t.equal(status, 400);
     t.match(
       json.error.message,
-      /^model: opus \(claude-opus-5-5\) is not served on \/v1\/responses/,
+      /^model: opus \(claude-opus-5-5\) is not served on \/v1\/responses: use one of gpt-/,
     );
+    // A client of Responses speaks no other protocol: each model that is named works for it.
+    const [named = ""] = /(?<=one of ).*(?=, … here)/.exec(json.error.message) ?? [];
+    t.equal(named.split(", ").length, 8);
+    for (const model of named.split(", ")) {
+      const served = await post(
+        gateway,
+        paths.responses,
+        customer,
+        bodies.responses({}, { model }),
+      );
+      t.equal(served.status, 200, `${model}: ${served.text}`);
+    }
   });
 });
