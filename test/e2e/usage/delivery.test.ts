@@ -181,6 +181,25 @@ t.test("what is delivered", async (t) => {
       }
     });
 
+    t.test(
+      "takes the place of a reported zero, if more than a few words were delivered",
+      async (t) => {
+        const zero = { prompt_tokens: 40, completion_tokens: 0, total_tokens: 40 };
+        for (const [stream, place] of [
+          [false, "usage"],
+          [true, "last"],
+        ] as const) {
+          const customer = await customerWith(gateway);
+          const body = bodies.chat({ text: TEXT, reports: [[place, zero]] }, { stream });
+          t.equal((await post(gateway, paths.chat, customer, body)).status, 200);
+          const record = await billedCall(gateway, customer);
+          const output = Math.ceil(TEXT.length / 4.2);
+          t.strictSame([record["input_tokens"], record["output_tokens"]], [40, output]);
+          t.equal(record["estimated"], true);
+        }
+      },
+    );
+
     t.test("goes on after an early report, if the stream breaks off", async (t) => {
       const customer = await customerWith(gateway);
       const early = {

@@ -48,4 +48,24 @@ t.test("a first event that reports more input than is held", async (t) => {
       t.not(record["cost_vnd"], "0");
     }
   });
+
+  t.test(
+    "a stream that runs past its own limit is held for, or cut, so that all of it is paid",
+    async (t) => {
+      // 10 tokens are asked for, and 10,000 come: 400 đ.
+      const endless = { output_tokens: 10_000, ignore_max_tokens: true };
+      const past = bodies.messages(endless, { stream: true, model: MODEL, max_tokens: 10 });
+      for (const [creditVnd, ending] of [
+        [1_000, "message_stop"],
+        [50, "insufficient_balance"],
+      ] as const) {
+        const customer = await customerWith(gateway, creditVnd);
+        const { text } = await post(gateway, paths.messages, customer, past);
+        t.ok(text.includes(ending), ending);
+        const [record] = await billedCalls(gateway, customer, 1);
+        t.equal(record?.["written_off_vnd"], "0", ending);
+        t.ok(Number(record?.["cost_vnd"]) > 20, String(record?.["cost_vnd"]));
+      }
+    },
+  );
 });
