@@ -40,6 +40,33 @@ t.test("a conversation changes its model", async (t) => {
     }
   }
 
+  t.test("at every step, between the makers that speak Responses", async (t) => {
+    const { key } = await customerWith(gateway);
+    const models = ["gpt-5.6-sol", "grok-4.5", "gpt-5.4"];
+    const tools = [{ type: "function", name: "look", parameters: { type: "object" } }];
+    const input: object[] = [{ role: "user", content: "do it" }];
+    const calls: number[] = [];
+    for (const model of [...models, ...models]) {
+      const fields = { store: false, include: ["reasoning.encrypted_content"] };
+      const body = { model, input, tools, ...fields };
+      const reply = await post(gateway, paths.responses, { key }, body);
+      t.equal(reply.status, 200, `${model}: ${reply.text}`);
+      if (reply.status !== 200) return;
+      input.push(...reply.json.output);
+      const called = reply.json.output.filter(({ type }: { type: string }) => {
+        return type === "function_call";
+      });
+      calls.push(called.length);
+      const hasState = /"encrypted_content":"[^"]/.test(reply.text);
+      t.equal(hasState, called.length > 0, "the model gives state with its calls");
+      for (const { call_id } of called) {
+        input.push({ type: "function_call_output", call_id, output: "ok" });
+      }
+      if (called.length === 0) input.push({ role: "user", content: "do it again" });
+    }
+    t.strictSame(calls, [2, 1, 0, 2, 1, 0]);
+  });
+
   t.test(
     "an image in the history does not end it on a model that cannot read images",
     async (t) => {

@@ -10,7 +10,12 @@ const MAC_CHARS = 22;
  */
 export function makeState(maker: string, kind: string, bound: string): string {
   const hash = createHash("sha256").update(bound).digest("base64url").slice(0, MAC_CHARS);
-  return `${hash}${macOf(maker, kind, hash)}`;
+  return `${startOf(maker, kind)}${hash}${macOf(maker, kind, hash)}`;
+}
+
+/** OpenAI's encrypted reasoning is a Fernet token, and all of these begin so. */
+function startOf(maker: string, kind: string): string {
+  return maker === "openai" && kind === "reasoning" ? "gAAAAA" : "";
 }
 
 /** How state that came back compares with what its maker made. */
@@ -23,9 +28,10 @@ export function checkState(
   state: unknown,
   bound?: string,
 ): StateCheck {
-  if (typeof state !== "string" || state.length !== 2 * MAC_CHARS) return "foreign";
-  const hash = state.slice(0, MAC_CHARS);
-  if (state.slice(MAC_CHARS) !== macOf(maker, kind, hash)) return "foreign";
+  const start = startOf(maker, kind);
+  if (typeof state !== "string" || !state.startsWith(start)) return "foreign";
+  const hash = state.slice(start.length, start.length + MAC_CHARS);
+  if (state !== `${start}${hash}${macOf(maker, kind, hash)}`) return "foreign";
   if (bound === undefined || state === makeState(maker, kind, bound)) return "own";
   return "bound elsewhere";
 }

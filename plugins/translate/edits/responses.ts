@@ -1,10 +1,14 @@
-import { clampEffort, EFFORT_LEVELS } from "../../../core/contract/index.ts";
+import { clampEffort, EFFORT_LEVELS, objectOf } from "../../../core/contract/index.ts";
 import type { Draft } from "./draft.ts";
 import { editDocuments } from "./media.ts";
+
+/** OpenAI's encrypted reasoning is a Fernet token. Source: duolahypercho/codex-router#30. */
+const OPENAI_START = "gAAAAA";
 
 /** Edits a Responses request to what its model takes. */
 export function editResponses(draft: Draft): void {
   editDocuments(draft, "input");
+  leaveForeignReasoning(draft);
   const { sampling, effort_levels: levels, thinking_off: off } = draft.profile;
   if (sampling === "fixed") {
     for (const name of ["temperature", "top_p"]) {
@@ -25,4 +29,25 @@ export function editResponses(draft: Draft): void {
   const level = EFFORT_LEVELS.find((one) => one === effort);
   if (level === undefined || known.includes(level)) return;
   draft.set("reasoning", { ...reasoning, effort: clampEffort(level, known) });
+}
+
+/**
+ * Leaves out encrypted reasoning of another maker, which the provider cannot decrypt: a conversation
+ * that changed its model would end with a 400.
+ */
+function leaveForeignReasoning(draft: Draft): void {
+  const { maker } = draft.profile;
+  if (maker === undefined) return;
+  const isForeign = (entry: unknown): boolean => {
+    const item = objectOf(entry);
+    const state = item?.["encrypted_content"];
+    if (item?.["type"] !== "reasoning" || typeof state !== "string") return false;
+    return state.startsWith(OPENAI_START) !== (maker === "openai");
+  };
+  const items = draft.entries("input");
+  if (!items.some(isForeign)) return;
+  draft.set(
+    "input",
+    items.filter((item) => !isForeign(item)),
+  );
 }

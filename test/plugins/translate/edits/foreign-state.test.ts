@@ -57,3 +57,23 @@ t.test("a refusal and sound of an earlier turn stay for a model that wants no st
   const made = edited(body, "chat", { maker: "openai", replay: "none" });
   t.equal(made.ok && made.body, body);
 });
+
+t.test("encrypted reasoning of Responses goes back to its maker only", async (t) => {
+  const task = { role: "user", content: "go" };
+  const call = { type: "function_call", call_id: "c", name: "f", arguments: "{}" };
+  const output = { type: "function_call_output", call_id: "c", output: "ok" };
+  const reasoning = (encrypted_content: string | null) => ({
+    ...{ type: "reasoning", id: "rs_1", summary: [], encrypted_content },
+  });
+  const [ofOpenAi, other, plain] = [reasoning("gAAAAABo"), reasoning("q83v"), reasoning(null)];
+  for (const [maker, kept] of [
+    ["openai", [task, ofOpenAi, plain, call, output]],
+    ["xai", [task, other, plain, call, output]],
+    [undefined, [task, ofOpenAi, other, plain, call, output]],
+  ] as const) {
+    const input = [task, ofOpenAi, other, plain, call, output];
+    const made = edited({ input }, "responses", maker ? { maker } : {});
+    if (!made.ok) return t.fail(made.reject.message);
+    t.strictSame(made.body["input"], kept, String(maker));
+  }
+});
