@@ -234,6 +234,7 @@ export const chatCases: readonly StrictCase[] = [
   ["k-top-p", "kimi-k2.6", { top_p: 1 }],
   ["k-forced-tool", "kimi-k2.6", forced],
   ["k-schema", "kimi-k2.6", { tools: [tool("a", schema({ properties: { b: {} } }))] }],
+  ["k-parameters-object", "kimi-k2.6", { tools: [tool("a", { type: "string" })] }],
   ["k-not-empty", "kimi-k2.6", turns(user("a"), said(""), user("b"))],
   ["k-pairing", "kimi-k2.6", orphan],
   ["k-reasoning-replay", "kimi-k2.6", turns(user("a"), calling(call("c1")), toolTurn("c1"))],
