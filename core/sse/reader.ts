@@ -57,6 +57,12 @@ export class ServerEvent {
     return this.dataText;
   }
 
+  /** False for a block of comments, and for an event whose data is empty. */
+  get hasData(): boolean {
+    if (!this.scanned) this.scan();
+    return this.dataTo > this.dataFrom || (this.dataText ?? "").trim() !== "";
+  }
+
   private scan(): void {
     this.scanned = true;
     const raw = asBuffer(this.raw);

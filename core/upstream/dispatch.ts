@@ -1,4 +1,4 @@
-import { GONE, type UpstreamRequest } from "../contract/call.ts";
+import { GONE, type Outcome, type UpstreamRequest } from "../contract/call.ts";
 import { outputTokensMax, type Route } from "../contract/catalogue.ts";
 import { maxTokensField } from "../contract/profile.ts";
 import type { Wire } from "../contract/protocol.ts";
@@ -7,6 +7,7 @@ import { type JsonObject, objectOf } from "../process/json.ts";
 import type { Log } from "../process/log.ts";
 import { type TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { Attempt, type AttemptListener } from "./attempt.ts";
+import { broken } from "./broken.ts";
 import { type FailureCause, isOwnFailure, NotAuthorised } from "./failure-cause.ts";
 import type { OutgoingRequest } from "./kinds/kind.ts";
 import { chooseRoute } from "./route.ts";
@@ -140,6 +141,19 @@ export class Dispatch {
     if (upstream === undefined) return;
     const { call } = this;
     call.failedAttempts = [...call.failedAttempts, { upstream, cause, reason }];
+  }
+
+  /** The provider or the gateway's account there is at fault, and no other route is left. */
+  providerFailed(status: number, refusal: "account" | "failed"): Outcome {
+    if (refusal === "failed") {
+      return broken(`The upstream provider failed with HTTP ${status}. Nothing was charged.`);
+    }
+    const upstream = this.attempt?.upstream.name;
+    this.log.error(
+      { upstream, status },
+      "an upstream refuses the gateway's key; its calls get 502: check the account there",
+    );
+    return broken("The upstream provider cannot be used at the moment. Nothing was charged.");
   }
 
   /**

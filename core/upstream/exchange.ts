@@ -10,6 +10,7 @@ import { readableError } from "../wire/provider-error.ts";
 import type { Attempt, AttemptListener, Headers } from "./attempt.ts";
 import { broken, overloaded, refusedUnreadably, tooSlow } from "./broken.ts";
 import { Dispatch } from "./dispatch.ts";
+import { EmptyEvents } from "./empty-events.ts";
 import { failures } from "./failure-cause.ts";
 import type { ReplyDecoder } from "./kinds/kind.ts";
 import { masked } from "./mask.ts";
@@ -24,6 +25,7 @@ const ERROR_BYTES_MAX = 262_144;
 const ERROR_TOO_LARGE = "The upstream sent an error larger than this gateway takes.";
 /** Later, the connection was not just reused: the upstream has worked on the request. */
 const RESEND_WITHIN_MS = 5_000;
+const ONLY_EMPTY_EVENTS = "The upstream sent nothing but empty events for too long.";
 const UNREADABLE = "The upstream sent a stream that this gateway cannot read.";
 
 /** Headers of an upstream's reply that the client gets, besides the content type. */
@@ -40,9 +42,9 @@ export class Exchange implements AttemptListener, Flow {
   private readonly onFlush: () => void;
   /** Ends the call in any state of its sinks, and logs the reason. */
   private readonly onBug: (error: unknown) => void;
-  private readonly log: Log;
   private readonly silence: Silence;
   private readonly wire: Wire;
+  private readonly empty = new EmptyEvents();
   private readonly onEvent: (event: ServerEvent) => void;
 
   private readonly dispatch: Dispatch;
@@ -73,11 +75,10 @@ export class Exchange implements AttemptListener, Flow {
     this.sink = sink;
     this.onFlush = onFlush;
     this.onBug = onBug;
-    this.log = log;
     this.silence = new Silence(clock, upstreams.limits);
     this.wire = wires[call.upstream?.protocol ?? call.endpoint.protocol];
     this.dispatch = new Dispatch(call, this.wire, upstreams, clock, log, this);
-    this.onEvent = (event) => this.readEvent(event);
+    this.onEvent = (event) => this.gather(event);
   }
 
   /** Sends the call to the best route that is left. Ends the call if there is none. */
@@ -115,7 +116,7 @@ export class Exchange implements AttemptListener, Flow {
       }
       const busy = overloaded(status, this.call, single(headers["retry-after"]));
       if (busy) return this.cut(busy);
-      if (refusal !== "elsewhere") return this.cut(this.providerFailed(status, refusal));
+      if (refusal !== "elsewhere") return this.cut(this.dispatch.providerFailed(status, refusal));
     }
     const statedType = single(headers["content-type"]);
     const read = adapter.decoder(status, statedType);
@@ -232,8 +233,16 @@ export class Exchange implements AttemptListener, Flow {
     this.finish(outcome);
   }
 
-  private readEvent(event: ServerEvent): void {
+  private gather(event: ServerEvent): void {
     if (this.over) return;
+    const worth = this.empty.judge(event, this.silence.heardAtMs);
+    if (worth === "pass") return this.readEvent(event);
+    if (worth === "drop") return;
+    this.dispatch.failed(failures.unreadable("only empty events"));
+    this.cut(broken(ONLY_EMPTY_EVENTS));
+  }
+
+  private readEvent(event: ServerEvent): void {
     this.beforeLast = this.last;
     this.last = event;
     const kind = kindOf(event, this.wire);
@@ -279,19 +288,6 @@ export class Exchange implements AttemptListener, Flow {
     // Only now that every sink has returned: a plugin that fails in its `end` fails before the
     // charge.
     this.flush();
-  }
-
-  /** The provider or the gateway's account there is at fault, and no other route is left. */
-  private providerFailed(status: number, refusal: "account" | "failed"): Outcome {
-    if (refusal === "failed") {
-      return broken(`The upstream provider failed with HTTP ${status}. Nothing was charged.`);
-    }
-    const upstream = this.attempt?.upstream.name;
-    this.log.error(
-      { upstream, status },
-      "an upstream refuses the gateway's key; its calls get 502: check the account there",
-    );
-    return broken("The upstream provider cannot be used at the moment. Nothing was charged.");
   }
 }
 

@@ -32,6 +32,11 @@ export class Silence {
     this.begin();
   }
 
+  /** When the upstream was heard last, on the monotonic clock. */
+  get heardAtMs(): number {
+    return this.heardMs;
+  }
+
   get ms(): number {
     return this.clock.monotonic() - this.heardMs;
   }
