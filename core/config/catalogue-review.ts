@@ -142,7 +142,7 @@ class Review {
       if (standard === "images" || standard === "speech") {
         this.report(
           [...at, "price_vnd_per_mtok"],
-          `expected price_vnd_per_call, since ${standard} models are not billed by tokens`,
+          `expected price_vnd_per_call, since ${standard} models are not billed by the token`,
         );
       }
       this.inRange([...at, "price_vnd_per_mtok"], perMtok, this.range.vnd_per_mtok, "vnd_per_mtok");

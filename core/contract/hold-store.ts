@@ -225,13 +225,13 @@ export interface WalletSnapshot {
   readonly creditVersion: number;
   /** Sum of all movements other than calls. */
   readonly creditedMicroVnd: bigint;
-  /** Charges in quarantine beyond the balance. The next movements pay them first. */
+  /** Charges in quarantine that the balance does not cover. The next credits pay them first. */
   readonly uncoveredMicroVnd?: bigint;
   /** The limits beside the wallet, from the same reading. */
   readonly limits?: readonly LimitSnapshot[];
 }
 
-/** How much of the ledger's movements a wallet or a limit in the hold store has. */
+/** The last movement of the ledger that a wallet or a limit in the hold store has. */
 export interface LoadedVersion {
   readonly accountId: string;
   /** Name of the limit; null for the wallet itself. */

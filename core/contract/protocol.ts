@@ -73,7 +73,7 @@ export interface Wire {
   errorEvent(refusal: Refusal, eventsBefore: number): string;
 
   /**
-   * Returns what an event means to its stream. Call `kindOf` instead, which does it once per event.
+   * Returns what an event means to its stream. Call `kindOf` instead: it does this once for each event.
    */
   classify(event: ServerEvent): EventKind;
 

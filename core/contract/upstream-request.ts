@@ -4,7 +4,7 @@ import type { Model } from "./catalogue.ts";
 import type { Protocol } from "./protocol.ts";
 import { type Refusal, refuse } from "./refusal.ts";
 
-/** Client headers that are part of the request itself, by protocol. Each is a list of betas. */
+/** Client headers that are sent on, as parts of the request itself, by protocol. The value of each is a list of betas. */
 export const FORWARDED_HEADERS: Readonly<Record<Protocol, readonly string[]>> = {
   messages: ["anthropic-beta"],
   chat: ["openai-beta"],

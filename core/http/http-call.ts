@@ -84,7 +84,7 @@ export class HttpCall implements Call {
   private current: CallState = "admitting";
   /** How many plugins the call has reached, in the order of the config. `close` runs for these. */
   entered = 0;
-  /** Its index in `HttpCallsInFlight`; -1 if it is not in there. */
+  /** Its index in `HttpCallsInFlight`; -1 if it is not among them. */
   inFlightAt = -1;
   /** True once it is refused and only waits for the end of its body. */
   gaveUpPlace = false;

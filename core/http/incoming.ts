@@ -263,7 +263,9 @@ export class Incoming {
     }
     if (call.gone) return this.reply.leave();
     this.reply.breakOff(
-      refuse.failed("The gateway failed during this reply. What you received of it is charged."),
+      refuse.failed(
+        "The gateway failed during this reply. You are charged for the part that you received.",
+      ),
     );
   }
 

@@ -3,7 +3,7 @@ import { wires } from "../wire/index.ts";
 import { parseFormBody, parseJsonBody } from "./body.ts";
 import type { HttpCall } from "./http-call.ts";
 
-/** Reads the body of a call into its fields, and checks those that core needs. Returns what is wrong with it. */
+/** Reads the body into the fields of the call, and checks those that core needs. Returns the refusal if one is wrong. */
 export function parseCall(call: HttpCall, body: Buffer): Refusal | undefined {
   const type = call.headers["content-type"] ?? "";
   const encoding = call.headers["content-encoding"] ?? "identity";

@@ -35,7 +35,7 @@ export class Reply implements Sink {
   private readonly onOver: OnOver;
   private readonly client: ClientWriter;
 
-  /** The shape of the reply; `none` before its head. */
+  /** The shape of the reply; `none` until its head is written. */
   private shape: "none" | "whole" | "events" | "bytes" = "none";
   /** The outcome that the sink was ended with. The call closes at the next `flush`. */
   private outcome: Outcome | undefined = undefined;

@@ -47,7 +47,7 @@ export interface HttpResponse {
   writeStatus(line: string): HttpResponse;
   /** `value` may have further headers after `\r\n`. */
   writeHeader(name: string, value: string): HttpResponse;
-  /** Sends a chunk. Returns false if the client must catch up: `onWritable` runs then. */
+  /** Sends a chunk. Returns false if the client must catch up; `onWritable` runs once it has. */
   write(chunk: string | Uint8Array): boolean;
   /** Sends what fits of a body of `bytes` bytes. Returns if it fitted, and if the body is complete. */
   tryEnd(chunk: Uint8Array, bytes: number): [boolean, boolean];

@@ -135,7 +135,7 @@ export class RefusedCallsCounter {
     }
   }
 
-  /** Adds what could not be written to what has come since. */
+  /** Puts back the counts that could not be written, added to those that came since. */
   private putBack(accounts: readonly (readonly [string, Waiting])[]): void {
     for (const [accountId, before] of accounts) {
       const since = this.waiting.get(accountId);

@@ -96,7 +96,7 @@ function addSums(registry: Registry, tally: Tally): void {
   );
   sum(
     "tollgate_written_off_vnd_total",
-    "Cost of calls that their wallets did not cover, in đ.",
+    "The part of the cost of calls that their wallets did not cover, in đ.",
     (s) => s.writtenOffMicroVnd / MICRO_VND_PER_VND,
   );
   sum(

@@ -36,6 +36,6 @@ const TOO_MANY = refuse.unavailable(
   "The gateway is fetching images for as many calls as it can; try again shortly, or send the images themselves.",
 );
 const TOO_MANY_OF_ACCOUNT = refuse.rateLimited(
-  "Images are being fetched for other calls of this account; wait until they have arrived.",
+  "Too many images are being fetched for other calls of this account; try again when they are done.",
   { headers: RETRY },
 );

@@ -88,7 +88,7 @@ export default function translate(
     return undefined;
   }
 
-  /** Passes a request in the model's own protocol, with the edits that the model needs. */
+  /** Passes on a request in the model's own protocol, with the edits that the model needs. */
   function passRequest(call: Call, model: Model): Verdict {
     const fitted = nativeRequest(call, model, services);
     if (isRefusal(fitted)) return fitted;

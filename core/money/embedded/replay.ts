@@ -51,7 +51,7 @@ export class Replay {
     return first;
   }
 
-  /** Counts down for an acknowledged entry. Returns false if it was not replayed. */
+  /** Drops an acknowledged entry. Returns false if it was not replayed. */
   acknowledge(entry: StoredEntry): boolean {
     if (Number(entry.entryId) > this.lastPosition) return false;
     const { accountId } = callOf(entry);

@@ -3,7 +3,7 @@ import type { TopUpQuery, TopUpSums } from "../../contract/ledger.ts";
 
 const NONE: TopUpSums = { totalMicroVnd: 0n, periodMicroVnd: 0n };
 
-/** Sums the top-ups of an account, from an index that has no charges. */
+/** Sums the top-ups of an account, by an index that leaves out charges. */
 export async function topUps(
   database: Pick<Database, "query">,
   { accountId, from, to, referencePrefix }: TopUpQuery,

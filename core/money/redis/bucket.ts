@@ -35,7 +35,7 @@ export class Bucket {
     return this.readiness.state;
   }
 
-  /** True if money moves and wallets may be loaded. */
+  /** True if money may be moved and wallets may be loaded. */
   get isReady(): boolean {
     return this.readiness.isReady;
   }
@@ -80,7 +80,7 @@ export class Bucket {
     return this.session.run(operation, keys, args, read);
   }
 
-  /** Resolves once money moves and wallets may be loaded. */
+  /** Resolves once money may be moved and wallets may be loaded. */
   whenLoadable(): Promise<void> {
     return this.readiness.whenReady();
   }

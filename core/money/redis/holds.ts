@@ -97,7 +97,7 @@ export class Holds {
     this.own.delete(callId);
   }
 
-  /** Forgets all holds in a bucket in which the leases of this process have ended. */
+  /** Forgets all holds in a bucket, because this process's leases there have ended. */
   expireAll(bucket: Bucket): void {
     for (const [callId, hold] of this.own) {
       if (hold.bucket === bucket) this.own.delete(callId);

@@ -246,7 +246,7 @@ export class Membership {
     return this.declare(view.epoch, view.epoch);
   }
 
-  /** Ends an epoch that lost data. The next round joins the new one. */
+  /** Ends an epoch that lost data, and begins the next. This process joins it in its next round. */
   private async declare(epoch: string, after: string): Promise<number> {
     this.begunEpoch = textOf(await this.ask("declare", epoch, after));
     failpoint("bucket.declared");

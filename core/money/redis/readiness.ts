@@ -28,7 +28,7 @@ export class Readiness {
     for (const wake of waiters) wake();
   }
 
-  /** True if money moves and wallets may be loaded. */
+  /** True if money may be moved and wallets may be loaded. */
   get isReady(): boolean {
     return this.current === "ready" && this.loads;
   }

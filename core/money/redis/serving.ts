@@ -19,7 +19,10 @@ export async function whenServing(
     const health = healthOf(buckets);
     if (health.kind === "impaired") {
       const { reason } = health;
-      log.warn({ reason }, "starting without some accounts; their calls get 503 until then");
+      log.warn(
+        { reason },
+        "starting although some accounts cannot be served yet; their calls get 503 until they can",
+      );
       return;
     }
     // If Redis replies, the start waits for leases of other processes; to start over would wait longer.

@@ -23,7 +23,7 @@ const settings = {
       some(matching(/^[\x21-\x7e]*$/, "a key without spaces"), "a list of at least one key"),
       v.transform((keys) => keys.filter((key) => key !== "")),
     ),
-    "Keys of the provider, used in turn. If all are empty, the models that only it serves are not offered.",
+    "Keys of the provider, used in rotation. If all are empty, models that no other upstream serves are not offered.",
   ),
   headers: v.optional(described(extraHeaders, "Extra headers for every request."), {}),
 };

@@ -13,7 +13,7 @@ const ROWS = {
   remoteFile: {
     rule: "demand",
     feature: "remote_files",
-    why: "only images may be given by address",
+    why: "only images may be given as a URL",
     instead: WORDS.sendContent,
   },
   containerUpload: {

@@ -54,7 +54,7 @@ export const account = {
   "verify.submit": "Verify and sign in",
   "verify.stranger":
     "You did not sign up? Then someone used your address. Set a password of your own, and the account is yours alone.",
-  "verify.own": "Set a password of my own",
+  "verify.own": "Choose my own password",
   "verify.done.title": "Email verified",
   "verify.done.text": "Thank you. You can now create API keys.",
   "verify.goon": "Continue",

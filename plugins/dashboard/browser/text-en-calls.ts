@@ -84,7 +84,7 @@ export const calls = {
   "cause.api_error": "Provider unreachable",
   "cause.other": "Other",
   "csv.export": "Export CSV",
-  "csv.lead": "All calls that match the filters, in one file for Excel or any other program.",
+  "csv.lead": "All calls that match the filters, in one file for Excel or another spreadsheet.",
   "csv.decimal": "Number format",
   "csv.decimal.point": "1.5, columns separated by commas",
   "csv.decimal.comma": "1,5, columns separated by semicolons (Excel in Vietnamese)",
@@ -97,7 +97,7 @@ export const calls = {
   "column.time_vietnam": "The same time in Vietnam (UTC+7)",
   "column.endpoint": "Path of the endpoint",
   "column.model": "Model that replied",
-  "column.mapped_from": "Model name you sent, if it was a different one",
+  "column.mapped_from": "Model name you sent, if it differs from this one",
   "column.key_id": "Key id",
   "column.key_name": "Key name",
   "column.status": "HTTP status; any status other than 200 is free",
@@ -182,7 +182,7 @@ export const calls = {
   "howto.copy": "Copy: {name}",
   "howto.uses": "Base URL: {address}",
   "howto.claudecode":
-    "Run this in your shell before you start it. To keep it, add it to ~/.bashrc or ~/.zshrc.",
+    "Run these lines in your shell before you start Claude Code. To keep them, add them to ~/.bashrc or ~/.zshrc.",
   "howto.editors":
     "In the settings, choose a provider that is compatible with OpenAI. Cursor: Settings, Models, then “Override OpenAI Base URL”.",
 } as const;

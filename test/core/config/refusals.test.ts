@@ -555,7 +555,7 @@ t.test("a model is refused", async (t) => {
   t.test("if it is for speech and priced by tokens", async (t) => {
     const text = swap(CATALOGUE, "standard: messages", "standard: speech");
     t.strictSame(await refused(t, { "catalogue.yaml": text }), [
-      "catalogue.yaml:3 models[0].price_vnd_per_mtok: expected price_vnd_per_call, since speech models are not billed by tokens",
+      "catalogue.yaml:3 models[0].price_vnd_per_mtok: expected price_vnd_per_call, since speech models are not billed by the token",
       "catalogue.yaml:9 models[0].routes[0].upstream: expected an upstream with the protocol speech, which main lacks",
     ]);
   });
