@@ -77,6 +77,7 @@ export class Judge {
 
   /** Records calls that the ledger lost: it was restored from a backup without them. */
   lostByLedger(callIds: readonly string[]): void {
+    this.revocations.lostByLedger();
     for (const callId of callIds) this.restoredWithout.add(callId);
     this.ledgerRestoresMs.push(this.world.scheduler.nowMs);
   }

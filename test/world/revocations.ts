@@ -30,6 +30,12 @@ export class Revocations {
     this.redisLostMs = this.world.scheduler.nowMs;
   }
 
+  /** Forgets the revocations that a restored backup lacks. The operator revokes such a key again. */
+  lostByLedger(): void {
+    const { revokedKeys } = this.world.ledger.books;
+    for (const keyId of this.first.keys()) if (!revokedKeys.has(keyId)) this.first.delete(keyId);
+  }
+
   problem({ plan, startedMs, deliveredTokens }: SimulatedClient, name: string): string | undefined {
     const revocation = this.first.get(plan.keyId);
     if (!revocation || startedMs <= revocation.atMs || deliveredTokens === 0) return undefined;
