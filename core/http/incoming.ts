@@ -263,9 +263,7 @@ export class Incoming {
     }
     if (call.gone) return this.reply.leave();
     this.reply.breakOff(
-      refuse.failed(
-        "The gateway failed during this reply. You are charged for the part that you received.",
-      ),
+      refuse.failed("The gateway failed during this reply. You pay for the part that you got."),
     );
   }
 
