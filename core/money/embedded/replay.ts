@@ -3,8 +3,6 @@ import { callOf } from "../unreadable.ts";
 
 interface UncommittedCalls {
   readonly entries: Set<StoredEntry>;
-  /** True if a load waits for them. */
-  isAwaited: boolean;
   readonly committed: Promise<void>;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
@@ -17,6 +15,8 @@ interface UncommittedCalls {
  */
 export class Replay {
   private readonly byAccount = new Map<string, UncommittedCalls>();
+  /** Those of `byAccount` that a load waits for. */
+  private readonly waitedFor = new Set<UncommittedCalls>();
   private readonly lastPosition: number;
 
   constructor(entries: readonly StoredEntry[]) {
@@ -33,14 +33,14 @@ export class Replay {
   whenCommitted(accountId: string): Promise<void> {
     const uncommitted = this.byAccount.get(accountId);
     if (uncommitted === undefined) return Promise.resolve();
-    uncommitted.isAwaited = true;
+    this.waitedFor.add(uncommitted);
     return uncommitted.committed;
   }
 
   /** Returns up to `max` entries that loads wait for: those of accounts with few of them first. */
   awaited(max: number): StoredEntry[] {
-    const awaited = [...this.byAccount.values()].filter(({ isAwaited }) => isAwaited);
-    awaited.sort((one, other) => one.entries.size - other.entries.size);
+    if (this.waitedFor.size === 0) return [];
+    const awaited = [...this.waitedFor].sort((one, other) => one.entries.size - other.entries.size);
     const first: StoredEntry[] = [];
     for (const { entries } of awaited) {
       for (const entry of entries) {
@@ -60,6 +60,7 @@ export class Replay {
     uncommitted.entries.delete(entry);
     if (uncommitted.entries.size === 0) {
       this.byAccount.delete(accountId);
+      this.waitedFor.delete(uncommitted);
       uncommitted.resolve();
     }
     return true;
@@ -70,6 +71,7 @@ export class Replay {
     for (const uncommitted of this.byAccount.values())
       uncommitted.reject(new Error("the hold store is stopping; try again after the restart"));
     this.byAccount.clear();
+    this.waitedFor.clear();
   }
 }
 
@@ -82,5 +84,5 @@ function begin(): UncommittedCalls {
   });
   // Avoids an unhandled rejection if no load waits.
   committed.catch(() => {});
-  return { entries: new Set(), isAwaited: false, committed, resolve, reject };
+  return { entries: new Set(), committed, resolve, reject };
 }
