@@ -38,26 +38,25 @@ async function check(t: Test, { listen, admin, stores }: Change): Promise<readon
   return preflight(config as Config, 0);
 }
 
+async function portInUse(t: Test): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
 t.test("a start is refused with one sentence that names the setting", async (t) => {
   t.test("embedded stores and a free port need nothing", (t) => t.resolves(check(t, {})));
 
   t.test("a port that is in use", async (t) => {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    t.teardown(() => server.close());
-    const address = server.address();
-    const port = typeof address === "object" ? address?.port : 0;
+    const port = await portInUse(t);
     await t.rejects(check(t, { listen: { port } }), {
       message: `listen.port: port ${port} of 127.0.0.1 is in use; stop the process that uses it, or set another port.`,
     });
   });
 
   t.test("a port for operators that is in use", async (t) => {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    t.teardown(() => server.close());
-    const address = server.address();
-    const port = typeof address === "object" ? address?.port : 0;
+    const port = await portInUse(t);
     await t.rejects(check(t, { admin: { listen: { host: "127.0.0.1", port } } }), {
       message: `admin.listen.port: port ${port} of 127.0.0.1 is in use; stop the process that uses it, or set another port.`,
     });
