@@ -12,15 +12,17 @@ import { until } from "../support/until.ts";
 const PATH = "/v1/messages";
 const CREDIT_VND = 1_000;
 
-/** A plugin, last in the list, that fails or waits if a header of the call says so. */
+/** A plugin, last in the list, that fails, or waits for the client to leave, if a header of the call says so. */
 const PLUGIN = `
 const waits = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+/** Waits for as long as the client stays. */
+const goes = async (call) => { while (!call.gone) await waits(5); };
 const bug = () => { throw new Error("a bug in a plugin"); };
 function act(call, stage) {
   switch (call.headers["x-bug"]) {
     case stage + "-throws": return bug();
     case stage + "-rejects": return waits(5).then(bug);
-    case stage + "-waits": return waits(300).then(() => undefined);
+    case stage + "-waits": return goes(call);
     case "late-" + stage: return undefined;
   }
 }
@@ -148,7 +150,7 @@ t.test("a plugin with a bug", async (t) => {
         } else {
           const { body } = await client.response();
           client.destroy();
-          t.match(body.toString(), /text_delta.*event: error.*is charged/s);
+          t.match(body.toString(), /text_delta.*event: error.*You pay for the part/s);
           t.notMatch(body.toString(), /message_stop|a bug in a plugin/);
         }
         await noCallsInFlight(gateway);

@@ -210,7 +210,7 @@ t.test("a request body", async (t) => {
     for (const leave of ["destroy", "reset"] as const) {
       const client = await RawClient.open(gateway.port);
       await client.send(rawPost(PATH, customer.key, '{"model":', { "content-length": "5000" }));
-      while ((await callsInFlight(gateway)) === open) {}
+      await until("the call is open", async () => (await callsInFlight(gateway)) > open);
       client[leave]();
       await noCallsInFlight(gateway);
     }
