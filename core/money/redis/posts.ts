@@ -18,6 +18,7 @@ import type { LedgerLookup } from "./ledger-lookup.ts";
 import { Resender, type Sent } from "./resender.ts";
 import { asReply, type Reply } from "./session.ts";
 import { Spool, type SpoolOptions } from "./spool.ts";
+import { UnheardPosts } from "./unheard-posts.ts";
 import { amountOf } from "./view.ts";
 import type { RedisWallets } from "./wallets.ts";
 
@@ -49,6 +50,7 @@ export class Posts {
   private readonly options: PostsOptions;
   private readonly recent = new RecentCalls(RECENT_CALLS);
   private readonly resender: Resender;
+  private readonly unheard = new UnheardPosts();
   private spool: Spool | undefined;
 
   constructor(options: PostsOptions) {
@@ -92,7 +94,9 @@ export class Posts {
 
   post(posting: Posting): Posted | Promise<Posted> {
     requireMicroVnd(posting.costMicroVnd);
-    const before = this.recent.get(posting.callId) ?? this.resender.find(posting.callId);
+    const { callId } = posting;
+    const before =
+      this.recent.get(callId) ?? this.resender.find(callId) ?? this.unheard.findVoided(callId);
     if (before !== undefined) return { ...before, duplicate: true };
     const bucket = this.options.buckets.of(posting.accountId);
     const { epoch, process } = bucket;
@@ -101,7 +105,7 @@ export class Posts {
     const text = encodeEntry(posting, 0, 0);
     const read = (reply: Reply) => this.posted(bucket, posting, text, reply, sent);
     return this.send(bucket, posting, text, read).catch(() =>
-      this.spoolPost(bucket, posting, sent),
+      this.spoolUnheard(bucket, posting, sent),
     );
   }
 
@@ -113,6 +117,13 @@ export class Posts {
         return errorOf(error);
       }
     });
+  }
+
+  /** Voids a call whose post Redis may have. Returns undefined for any other call. Never rejects. */
+  voidUnheard(callId: string): Promise<void> | undefined {
+    const voided = this.unheard.void(callId);
+    if (voided !== undefined) this.options.holds.forget(callId);
+    return voided;
   }
 
   /** Returns why the spool has no room for the posts of `calls` calls; undefined if it has. */
@@ -127,9 +138,10 @@ export class Posts {
     }
   }
 
-  /** Sends the queued posts of a bucket that is ready. Never rejects. */
-  resendAll(bucket: Bucket): Promise<void> {
-    return this.resender.resendAll(bucket, () => this.options.machine.monotonic());
+  /** Sends the queued posts of a bucket that is ready, and takes back those that were voided. Never rejects. */
+  async resendAll(bucket: Bucket): Promise<void> {
+    void this.unheard.round(bucket);
+    await this.resender.resendAll(bucket, () => this.options.machine.monotonic());
   }
 
   private send<T>(
@@ -151,6 +163,7 @@ export class Posts {
     const { callId } = posting;
     if (kind === "unknown") return this.spoolPost(bucket, posting, sent);
     this.options.holds.forget(callId);
+    this.unheard.forget(callId);
     const chargedMicroVnd = amountOf(charged);
     const writtenOffMicroVnd = amountOf(writtenOff);
     // An earlier attempt may have succeeded without a reply. Its entry is in this process's own outbox: commit it.
@@ -166,12 +179,23 @@ export class Posts {
     return posted;
   }
 
+  /** Keeps a post without a reply. Throws if the spool cannot: then its caller posts it again, or voids it. */
+  private spoolUnheard(bucket: Bucket, posting: Posting, sent: Sent): Posted {
+    try {
+      return this.spoolPost(bucket, posting, sent);
+    } catch (error) {
+      this.unheard.add(bucket, posting, sent);
+      throw error;
+    }
+  }
+
   /** Writes a post to the disk, whether or not Redis has it. It is durable when this returns. */
   private spoolPost(bucket: Bucket, posting: Posting, sent: Sent): Posted {
     if (this.spool === undefined)
       throw new Error("the hold store is not started; call start first");
     const { entry, done } = this.spool.add(posting);
     failpoint("spool.kept");
+    this.unheard.forget(posting.callId);
     this.resender.add(bucket, { entry, sent, done });
     return { chargedMicroVnd: posting.costMicroVnd, writtenOffMicroVnd: 0, duplicate: false };
   }

@@ -162,7 +162,7 @@ export class RedisHoldStore implements HoldStore {
   }
 
   void(callId: string, accountId: string): Promise<void> {
-    return this.holds.void(callId, accountId);
+    return this.posts.voidUnheard(callId) ?? this.holds.void(callId, accountId);
   }
 
   load(accountId: string, read: () => Promise<WalletSnapshot | undefined>): Promise<boolean> {

@@ -1,10 +1,31 @@
 -- Gives back the hold of a call; does nothing if it has none, or if another process has it.
 -- ARGV: call, process that has the hold ('' for the hold of a movement that no process has)
+--
+-- After a post without a reply: also gives back its charge, if its entry is still in this process's own outbox. Only
+-- this process can commit it from there, and it does not. If the outbox has another owner by now, the charge stays.
+-- A post that arrives after this step finds a result, and charges nothing.
+-- KEYS[4] outbox of the process  KEYS[5] result of this call
+-- ARGV: epoch, account, limits as in hold.lua, how long to remember the call (ms)
 local hold = call('HGET', holds, ARGV[3])
 if hold then
   local _, holder = parts(hold)
   if process_of(holder) == ARGV[4] then
     give_back(ARGV[3])
+  end
+end
+if KEYS[5] then
+  local done = call('GET', KEYS[5])
+  local charged, place = string.match(done or '', '^(%d+):%d+:(.*)$')
+  local own = ARGV[5] .. '|' .. owner .. '|'
+  if done and string.sub(place, 1, #own) == own and call('XDEL', KEYS[4], string.sub(place, #own + 1)) == 1 then
+    local amount = tonumber(charged)
+    add(ARGV[6], ':a', amount)
+    add(ARGV[6], ':p', 0 - amount)
+    add_to_limits(ARGV[6], ARGV[7], amount, 0, 0 - amount)
+    done = false
+  end
+  if not done then
+    call('SET', KEYS[5], '0:0:', 'PX', ARGV[8])
   end
 end
 return { n, 'ok' }

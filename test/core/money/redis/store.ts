@@ -25,6 +25,7 @@ export interface StoreOptions {
   readonly prefix?: string;
   /** Its own temporary folder by default. */
   readonly spoolFolder?: string;
+  readonly spoolBytesMax?: number;
   readonly ledger?: LedgerLookup;
   readonly times?: Partial<MembershipTimes>;
   readonly outboxEntriesMax?: number;
@@ -62,7 +63,7 @@ export async function startStore(options: StoreOptions): Promise<TestStore> {
     prefix,
     buckets: BUCKETS,
     times: { ...TIMING, ...options.times },
-    spool: { folder: spoolFolder, bytesMax: 10_000_000, log },
+    spool: { folder: spoolFolder, bytesMax: options.spoolBytesMax ?? 10_000_000, log },
     outboxEntriesMax: options.outboxEntriesMax ?? 100_000,
     ledger: options.ledger ?? EMPTY_LEDGER,
     log,
