@@ -95,6 +95,15 @@ export class LedgerWatch {
     await this.keepKnown();
   }
 
+  /**
+   * Keeps all known counts again, because the hold store lost data. The next comparison does so too, but it may wait for
+   * the ledger: if this process dies until then, no other notices that the ledger went back. Never rejects.
+   */
+  async keepAgain(): Promise<void> {
+    if (this.reason === UNCHECKED) return;
+    await this.keepKnown().catch(() => {});
+  }
+
   /** Accepts what the ledger lost. Call it only once every wallet that was loaded before is gone. */
   async restored(): Promise<void> {
     await this.options.history.beginGeneration(this.known.generation);

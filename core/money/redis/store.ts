@@ -277,7 +277,7 @@ export class RedisHoldStore implements HoldStore {
       },
       joined: async (bucket) => {
         this.commits.forgetUnacknowledged(bucket);
-        await this.revocations.expireFormerSet(bucket);
+        await Promise.all([this.watch.keepAgain(), this.revocations.expireFormerSet(bucket)]);
         await this.revocations.applyAll(bucket);
       },
       reaped: (_, process, voidedHolds) => this.outageLog.reaped(process, voidedHolds),

@@ -1,6 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
+import { CommitCounts, MemoryHistory } from "../../../support/commit-counts.ts";
 import { startRedisServer } from "../../../support/redis.ts";
+import { until } from "../../../support/until.ts";
+import { EMPTY_LEDGER, startStore } from "./store.ts";
 import { World } from "./world.ts";
 
 /** Longer than an operation waits, in all its attempts, for a bucket that is being joined. */
@@ -29,5 +32,42 @@ t.test(
       await world.dispose();
       await server.stop();
     }
+  },
+);
+
+t.test(
+  "a ledger that went back is noticed, though Redis lost the counts while a comparison waited for it",
+  async (t) => {
+    const server = await startRedisServer();
+    t.teardown(() => server.stop());
+    let counts = new CommitCounts();
+    const start = (history: MemoryHistory, prefix?: string) =>
+      startStore({
+        servers: server.url,
+        ledger: { ...EMPTY_LEDGER, history },
+        ...(prefix && { prefix }),
+      });
+    const history = new MemoryHistory(() => counts);
+    const first = await start(history);
+    await history.commit();
+    let cut = (_: Error) => {};
+    let isWaiting = false;
+    history.read = () => {
+      isWaiting = true;
+      return new Promise((_, reject) => {
+        cut = reject;
+      });
+    };
+    await until("a comparison waits for the ledger", () => isWaiting);
+    await server.call("FLUSHALL");
+    const isKept = async () => String(await server.call("KEYS", `${first.prefix}:*:ledger`)) !== "";
+    await until("the counts are kept again", isKept);
+    counts = new CommitCounts();
+    const died = first.die();
+    cut(new Error("the ledger is down"));
+    await died;
+    const second = await start(new MemoryHistory(() => counts), first.prefix);
+    t.match(second.store.health(), { cause: "ledger_went_back" });
+    await second.dispose();
   },
 );
