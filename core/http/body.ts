@@ -67,6 +67,12 @@ export function boundDeclared(res: HttpResponse, length: number | undefined): vo
 }
 
 /**
+ * So much of a body is read before its call is admitted: what the socket delivers at once. A stranger's upload waits
+ * until the gateway knows whose memory budget it takes.
+ */
+const UNADMITTED_BYTES_MAX = 65_536;
+
+/**
  * A request body that is being read. What is beyond its limit is not kept.
  *
  * A class, not an object literal with a getter: V8 gives each such literal a hidden class of its own, in old memory,
@@ -83,6 +89,8 @@ export class Reading {
   private bytes = 0;
   private kept = true;
   private over = false;
+  private isAdmitted: boolean;
+  private isPaused = false;
 
   constructor(
     res: HttpResponse,
@@ -94,6 +102,7 @@ export class Reading {
   ) {
     this.res = res;
     this.share = share;
+    this.isAdmitted = share === undefined;
     this.onNoRoom = onNoRoom;
     this.bytesMax = bytesMax;
     this.onWhole = onWhole;
@@ -105,8 +114,17 @@ export class Reading {
     return this.over;
   }
 
+  /** Reads the rest of the body: its call is admitted. */
+  admit(): void {
+    this.isAdmitted = true;
+    if (!this.isPaused) return;
+    this.isPaused = false;
+    this.res.resume();
+  }
+
   /** Drops what was read and keeps nothing more. Still reports the end. */
   discard(): void {
+    this.admit();
     this.kept = false;
     this.chunks = undefined;
     this.share?.release();
@@ -137,6 +155,9 @@ export class Reading {
     if (isLast) this.onWhole(chunks ? Buffer.concat([...chunks, chunk], this.bytes) : chunk);
     else if (chunks) chunks.push(Buffer.from(chunk));
     else this.chunks = [Buffer.from(chunk)];
+    if (isLast || this.isAdmitted || this.isPaused || this.bytes < UNADMITTED_BYTES_MAX) return;
+    this.isPaused = true;
+    this.res.pause();
   }
 }
 

@@ -119,9 +119,9 @@ export class Incoming {
     this.run("admit", () => {
       this.call.step("reading");
       if (this.early) return this.hand(this.early, next);
-      const { key } = this.call;
-      const refusal = key && this.share.ofKey(key.id);
+      const refusal = this.call.key && this.share.ofKey(this.call.key.id);
       if (refusal) this.refuse(refusal);
+      else this.reading?.admit();
     });
   }
 

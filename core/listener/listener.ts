@@ -42,6 +42,8 @@ export interface HttpResponse {
   onData(handler: (lent: ArrayBuffer, isLast: boolean) => void): HttpResponse;
   /** Stops reading the body. A connection that stays paused is cut after 10 s. */
   pause(): void;
+  /** Reads on after `pause`. */
+  resume(): void;
   getRemoteAddressAsText(): ArrayBuffer;
   /** `200 OK`. Call it before any header. */
   writeStatus(line: string): HttpResponse;

@@ -58,6 +58,10 @@ export class NodeResponse implements HttpResponse {
     this.incoming.pause();
   }
 
+  resume(): void {
+    this.incoming.resume();
+  }
+
   getRemoteAddressAsText(): ArrayBuffer {
     return new TextEncoder().encode(this.incoming.socket.remoteAddress).buffer;
   }

@@ -1,6 +1,8 @@
 import t from "tap";
 import { isRefusal } from "../../../core/contract/refusal.ts";
-import { parseJsonBody } from "../../../core/http/body.ts";
+import { parseJsonBody, readBody } from "../../../core/http/body.ts";
+import { BodyBudget } from "../../../core/http/body-budget.ts";
+import type { HttpResponse } from "../../../core/listener/index.ts";
 import { JSON_LEVELS_MAX } from "../../../core/process/json.ts";
 
 t.test("the depth of a request body", async (t) => {
@@ -23,4 +25,60 @@ t.test("the depth of a request body", async (t) => {
       });
     }
   }
+});
+
+t.test("the body of a call that is not admitted yet", async (t) => {
+  const limits = { bytesMax: 1e9, bodyBytesMax: 1e9, bodiesMax: 10 };
+  const begin = () => {
+    const asked: string[] = [];
+    let arrive: (lent: ArrayBuffer, isLast: boolean) => void = () => {};
+    const response = {
+      onData: (handler: typeof arrive) => {
+        arrive = handler;
+      },
+      pause: () => asked.push("pause"),
+      resume: () => asked.push("resume"),
+    };
+    const share = new BodyBudget(limits).open();
+    const onWhole = (body: Buffer) => asked.push(`whole ${body.length}`);
+    const tooLarge = () => asked.push("too large");
+    const reading = readBody(response as unknown as HttpResponse, 1e9, onWhole, tooLarge, share);
+    return {
+      asked,
+      reading,
+      send: (bytes: number, isLast = false) => arrive(new ArrayBuffer(bytes), isLast),
+    };
+  };
+
+  t.test("is read no further than 64 KB, and to its end once it is admitted", async (t) => {
+    const { asked, reading, send } = begin();
+    send(65_535);
+    t.strictSame(asked, []);
+    send(1);
+    send(10);
+    t.strictSame(asked, ["pause"], "the socket may still deliver what it has");
+    reading.admit();
+    send(100_000);
+    send(4, true);
+    t.strictSame(asked, ["pause", "resume", "whole 165550"]);
+  });
+
+  t.test("is read on, and dropped, if it is refused", async (t) => {
+    const { asked, reading, send } = begin();
+    send(100_000);
+    reading.discard();
+    send(100_000);
+    send(0, true);
+    t.strictSame(asked, ["pause", "resume", "whole 0"]);
+  });
+
+  t.test("is never paused if it is admitted at once, or short", async (t) => {
+    const admitted = begin();
+    admitted.reading.admit();
+    admitted.send(1_000_000);
+    t.strictSame(admitted.asked, []);
+    const short = begin();
+    short.send(70_000, true);
+    t.strictSame(short.asked, ["whole 70000"]);
+  });
 });

@@ -1,0 +1,64 @@
+import { parseArgs } from "node:util";
+import { startGateway } from "../support/gateway.ts";
+import { ATTACKS } from "./attacks.ts";
+import { ATTACKED, type AttackResult, runAttack } from "./run.ts";
+
+const MB = 1_048_576;
+const REPLIES_SHOWN = 4;
+const HELP = `npm run attack -- [options] [NAME…]: attacks a gateway beside an honest client; exits 1 if it dies
+
+  --seconds S    how long each attack goes on (20)
+
+${ATTACKS.map(({ name, what }) => `  ${name.padEnd(16)} ${what}`).join("\n")}`;
+
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({
+    options: {
+      seconds: { type: "string", default: "20" },
+      help: { type: "boolean", default: false },
+    },
+    allowPositionals: true,
+  });
+  const unknown = positionals.find((name) => !ATTACKS.some((attack) => attack.name === name));
+  const seconds = Number(values.seconds);
+  if (values.help || unknown !== undefined || !(seconds > 0)) {
+    console.log(HELP);
+    return values.help ? 0 : 2;
+  }
+  const chosen = ATTACKS.filter(
+    ({ name }) => positionals.length === 0 || positionals.includes(name),
+  );
+  console.log("| attack | replies | longest stall | honest p50, p99 | honest errors | peak |");
+  console.log("|---|---|---|---|---|---|");
+  let failed = false;
+  for (const attack of chosen) {
+    // Each attack gets a new process, so that its peak is its own.
+    const gateway = await startGateway(ATTACKED);
+    try {
+      const result = await runAttack(gateway, attack, seconds);
+      console.log(rowOf(result));
+      failed ||= !result.survived;
+    } finally {
+      await gateway.close();
+    }
+  }
+  return failed ? 1 : 0;
+}
+
+function rowOf({ attack, survived, replies, honest, peakBytes }: AttackResult): string {
+  const sorted = [...replies].sort(([, a], [, b]) => b - a).slice(0, REPLIES_SHOWN);
+  const shown = sorted.map(([reply, count]) => `${count} × ${reply}`).join(", ") || "nothing";
+  const errors = Object.entries(honest.errors).map(([error, count]) => `${count} × ${error}`);
+  const times = `${Math.round(honest.p50Ms)}, ${Math.round(honest.p99Ms)} ms`;
+  const cells = [
+    attack.name,
+    shown,
+    `${Math.round(honest.stallMs)} ms`,
+    times,
+    `${errors.join(", ") || "none"} of ${honest.calls}`,
+    survived ? `${Math.round(peakBytes / MB)} MB` : "**died**",
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
+
+process.exit(await main());

@@ -1,0 +1,80 @@
+import { spawn } from "node:child_process";
+import { once, setMaxListeners } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
+import { packageRoot } from "../../core/process/root.ts";
+import { createCustomer } from "../support/admin.ts";
+import type { GatewayOptions, TestGateway } from "../support/gateway.ts";
+import { type Attack, Target } from "./attack.ts";
+import type { HonestReport } from "./honest-child.ts";
+import { MemoryLimit } from "./memory-limit.ts";
+
+const LIMIT_BYTES = 2 * 1_073_741_824;
+const HONEST_CREDIT_VND = 10_000_000;
+/** The honest client goes on for this long after an attack: what is late is late then. */
+const AFTER_MS = 500;
+
+/** The gateway that is attacked: its own ledger, and images from this machine. */
+export const ATTACKED: GatewayOptions = {
+  ledger: "embedded",
+  plugins: { translate: { fetch_private_images: true } },
+};
+
+/** What an attack did. */
+export interface AttackResult {
+  readonly attack: Attack;
+  readonly survived: boolean;
+  readonly replies: ReadonlyMap<string, number>;
+  readonly honest: HonestReport;
+  readonly peakBytes: number;
+}
+
+/** Runs one attack for a time, beside an honest client, against a gateway that is killed beyond 2 GB. */
+export async function runAttack(
+  gateway: TestGateway,
+  attack: Attack,
+  seconds: number,
+): Promise<AttackResult> {
+  const { pid } = gateway;
+  if (pid === undefined) throw new Error("the gateway does not run");
+  const { key } = await createCustomer(gateway, { creditVnd: HONEST_CREDIT_VND });
+  const honest = await startHonest(gateway.url, key);
+  const memory = new MemoryLimit(pid, LIMIT_BYTES);
+  const end = new AbortController();
+  // Every connection of the attack listens for its end.
+  setMaxListeners(0, end.signal);
+  const target = new Target(gateway, end.signal);
+  const attacking = attack.run(target);
+  await delay(seconds * 1_000);
+  const { peakBytes } = memory;
+  end.abort();
+  await attacking;
+  await delay(AFTER_MS);
+  const report = await honest.end();
+  memory.stop();
+  const survived = !memory.wasExceeded && (await isAlive(gateway.url));
+  const peak = Math.max(peakBytes, memory.peakBytes);
+  return { attack, survived, replies: target.replies, honest: report, peakBytes: peak };
+}
+
+async function isAlive(url: string): Promise<boolean> {
+  return (await fetch(`${url}/healthz`).catch(() => undefined))?.status === 200;
+}
+
+async function startHonest(url: string, key: string) {
+  const program = join(packageRoot, "dist/test/attack/honest-child.js");
+  const child = spawn(process.execPath, [program, url, key], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const lines = createInterface({ input: child.stdout });
+  await once(lines, "line");
+  const report = once(lines, "line");
+  return {
+    async end(): Promise<HonestReport> {
+      child.stdin.end();
+      const [text] = await report;
+      return JSON.parse(String(text)) as HonestReport;
+    },
+  };
+}
