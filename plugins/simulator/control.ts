@@ -4,6 +4,7 @@ import { isProblem, readJson } from "./ask.ts";
 import { LiveCall } from "./live-call.ts";
 import { messages } from "./messages.ts";
 import { readBody } from "./read-request.ts";
+import type { Releases } from "./releases.ts";
 import { type Failures, Tally } from "./tally.ts";
 
 /** For control calls, which are not tallied. */
@@ -16,12 +17,14 @@ const json = ["content-type", "application/json"];
  *   GET  /v1/models    the model names that are directives
  *   POST /v1/messages/count_tokens
  *   GET  /_sim/stats   a tally per endpoint, see `Tally`
- *   POST /_sim/reset   resets tallies and failure keys
+ *   POST /_sim/reset   resets tallies, failure keys and released names
+ *   POST /_sim/release/NAME  ends the waits of calls with this `until`
  */
 export function serveControl(
   listener: Listener,
   tallies: Readonly<Record<string, Tally>>,
   failures: Failures,
+  releases: Releases,
 ): void {
   listener.get("/healthz", (res) => {
     res.end("ok\n");
@@ -30,7 +33,7 @@ export function serveControl(
     res.writeHeader("content-type", "application/json").end(modelList);
   });
   listener.post("/v1/messages/count_tokens", (res) => {
-    const call = new LiveCall(res, new Tally());
+    const call = new LiveCall(res, new Tally(), releases);
     readBody(res, call, (body) => call.whole("200 OK", json, countTokens(body), noUsage));
   });
   listener.get("/_sim/stats", (res) => {
@@ -38,7 +41,12 @@ export function serveControl(
   });
   listener.post("/_sim/reset", (res) => {
     failures.clear();
+    releases.clear();
     for (const tally of Object.values(tallies)) tally.reset();
+    res.end("ok\n");
+  });
+  listener.post("/_sim/release/*", (res, req) => {
+    releases.release(req.getUrl().slice("/_sim/release/".length));
     res.end("ok\n");
   });
   listener.any("/*", (res, req) => {

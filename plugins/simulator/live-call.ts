@@ -2,6 +2,7 @@ import type { HttpResponse } from "../../core/contract/index.ts";
 import type { Usage } from "./answer.ts";
 import { corkedBytesMax, type Packet } from "./packets.ts";
 import type { Plan, Script } from "./plan.ts";
+import type { Releases } from "./releases.ts";
 import type { Tally } from "./tally.ts";
 
 /** Bytes that chunked encoding adds to a write: its length in hexadecimal and two line ends. */
@@ -11,12 +12,14 @@ const chunkFrameBytes = 8;
 export class LiveCall {
   readonly #res: HttpResponse;
   readonly #tally: Tally;
+  readonly #releases: Releases;
   #over = false;
   #stopTimer: (() => void) | undefined;
 
-  constructor(res: HttpResponse, tally: Tally) {
+  constructor(res: HttpResponse, tally: Tally, releases: Releases) {
     this.#res = res;
     this.#tally = tally;
+    this.#releases = releases;
     tally.begin();
     res.onAborted(() => {
       this.#close("aborted");
@@ -52,7 +55,7 @@ export class LiveCall {
 
   /** Streams a script at the client's speed, with the delays of the directive. */
   stream(plan: Plan, script: Script, status: string): void {
-    const { event_delay_ms, split_bytes, silent_ms = 0 } = plan.answer.directive;
+    const { event_delay_ms, split_bytes, silent_ms = 0, until } = plan.answer.directive;
     const res = this.#res;
     const paceMs = event_delay_ms ?? (split_bytes === undefined ? undefined : 0);
     const source = script.packets[Symbol.iterator]();
@@ -60,6 +63,7 @@ export class LiveCall {
     let blocked = false;
     const run = () => {
       let pauseMs: number | undefined;
+      let isSilent = false;
       for (let written = 0; pauseMs === undefined; ) {
         const packet = waiting ?? nextOf(source);
         waiting = undefined;
@@ -69,8 +73,10 @@ export class LiveCall {
         }
         const bytes = byteLength(packet);
         written += bytes + chunkFrameBytes;
-        if (bytes === 0) pauseMs = silent_ms;
-        else if (written > corkedBytesMax && written > bytes + chunkFrameBytes) {
+        if (bytes === 0) {
+          pauseMs = silent_ms;
+          isSilent = true;
+        } else if (written > corkedBytesMax && written > bytes + chunkFrameBytes) {
           waiting = packet;
           pauseMs = 0;
         } else {
@@ -79,7 +85,7 @@ export class LiveCall {
           pauseMs = paceMs;
         }
       }
-      this.after(pauseMs, step);
+      this.after(pauseMs, step, isSilent ? until : undefined);
     };
     const step = () => {
       if (!this.#over) res.cork(run);
@@ -99,13 +105,16 @@ export class LiveCall {
   }
 
   /**
-   * Runs `then` after `ms`; 0 means the next turn of the event loop. Skips it if the call is over.
+   * Runs `then` after `ms`, or when the name in `until` is released; 0 means the next turn of the event loop. Skips it
+   * if the call is over.
    */
-  after(ms: number, then: () => void): void {
+  after(ms: number, then: () => void, until?: string): void {
     if (this.#over) return;
     if (ms === 0) {
       const immediate = setImmediate(then);
       this.#stopTimer = () => clearImmediate(immediate);
+    } else if (until !== undefined) {
+      this.#stopTimer = this.#releases.wait(until, ms, then);
     } else {
       const timeout = setTimeout(then, ms);
       this.#stopTimer = () => clearTimeout(timeout);

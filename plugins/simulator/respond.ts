@@ -91,9 +91,9 @@ export class Responder {
 
   #begin(call: LiveCall, plan: Plan): void {
     const faulty = this.#isFaulty(plan);
-    const delayMs = plan.answer.directive.delay_ms ?? 0;
-    if (delayMs === 0) this.#go(call, plan, faulty);
-    else call.after(delayMs, () => this.#go(call, plan, faulty));
+    const { delay_ms = 0, until } = plan.answer.directive;
+    if (delay_ms === 0) this.#go(call, plan, faulty);
+    else call.after(delay_ms, () => this.#go(call, plan, faulty), until);
   }
 
   #go(call: LiveCall, plan: Plan, faulty: boolean): void {

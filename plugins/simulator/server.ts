@@ -7,6 +7,7 @@ import { messages } from "./messages.ts";
 import { withOddReplies } from "./odd-replies.ts";
 import type { Protocol } from "./protocol.ts";
 import { readBody, readHead } from "./read-request.ts";
+import { Releases } from "./releases.ts";
 import { Responder } from "./respond.ts";
 import { responses } from "./responses.ts";
 import { speech } from "./speech.ts";
@@ -47,18 +48,19 @@ const protocols: readonly Protocol[] = [
 export async function startSimulator({ host, port, strict }: SimulatorOptions): Promise<Simulator> {
   const listener = await openListener({ headerBytesMax });
   const failures = new Failures();
+  const releases = new Releases();
   const tallies: Record<string, Tally> = {};
   for (const protocol of protocols) {
     const tally = new Tally();
     tallies[protocol.path] = tally;
     const responder = new Responder(protocol, failures, strict);
     listener.post(protocol.path, (res, req) => {
-      const call = new LiveCall(res, tally);
+      const call = new LiveCall(res, tally, releases);
       const head = readHead(req);
       readBody(res, call, (body) => responder.respond(call, head, body));
     });
   }
-  serveControl(listener, tallies, failures);
+  serveControl(listener, tallies, failures, releases);
   try {
     return { port: await listener.listen(host, port, false), close: () => listener.close() };
   } catch {

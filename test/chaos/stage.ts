@@ -95,5 +95,6 @@ const NO_SIMULATOR = {
   url: "",
   stats: async () => ({}),
   reset: async () => {},
+  release: async () => {},
   stop: async () => {},
 };

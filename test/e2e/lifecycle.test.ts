@@ -19,11 +19,12 @@ import { until } from "../support/until.ts";
 
 const PATH = "/v1/messages";
 const CREDIT_VND = 100_000;
-/**
- * A stream that runs for some seconds, with a known price: 100 + 50 tokens at 36,000 đ a million.
- */
-const LASTING = { input_tokens: 100, output_tokens: 50, deltas: 50, event_delay_ms: 30 };
-const LASTING_VND = "5.4";
+const TOKENS = { input_tokens: 100, output_tokens: 50 };
+/** The price of 100 + 50 tokens at 36,000 đ a million. */
+const PRICE_VND = "5.4";
+/** A stream that pauses in its middle until the simulator releases the name. */
+const lastingUntil = (until: string) =>
+  ({ ...TOKENS, deltas: 50, silent_ms: 600_000, silent_after_events: 20, until }) as const;
 
 let simulator: TestSimulator;
 let folder: string;
@@ -79,8 +80,13 @@ t.test("SIGTERM", async (t) => {
       t.equal((await idle.response()).status, 200);
       const headers = { "x-api-key": key };
       const url = gateway.url + PATH;
-      const stream = await post(url, bodyOf(PATH, LASTING, { stream: true }), headers);
-      const answer = download(url, bodyOf(PATH, { ...LASTING, delay_ms: 1_000 }), headers);
+      const stream = await post(
+        url,
+        bodyOf(PATH, lastingUntil("stopping"), { stream: true }),
+        headers,
+      );
+      const waiting = { ...TOKENS, delay_ms: 600_000, until: "stopping" };
+      const answer = download(url, bodyOf(PATH, waiting), headers);
       await until("both calls are open", async () => (await callsInFlight(gateway)) === 2);
 
       const stopped = gateway.stop();
@@ -91,18 +97,19 @@ t.test("SIGTERM", async (t) => {
       t.match(late.body.toString(), /"service_unavailable"/);
       await idle.closed;
 
+      await gateway.simulator.release("stopping");
       const streamed = await read(stream, { keep: true });
       t.equal(streamed.error, undefined);
       t.match(streamed.body.toString(), /event: message_stop/);
       const answered = await answer;
       t.equal(answered.status, 200);
-      t.equal(answered.headers["x-svc-cost-vnd"], LASTING_VND);
+      t.equal(answered.headers["x-svc-cost-vnd"], PRICE_VND);
       t.equal(await stopped, 0);
 
       await gateway.start();
       await committedWallet(gateway, accountId);
       const costs = (await usage(gateway, accountId)).map((record) => record["cost_vnd"]);
-      t.strictSame(costs.sort(), ["0.072", LASTING_VND, LASTING_VND]);
+      t.strictSame(costs.sort(), ["0.072", PRICE_VND, PRICE_VND]);
       await assertReconciled(gateway);
     },
   );
@@ -172,22 +179,24 @@ t.test("SIGHUP", async (t) => {
 
   t.test("applies a new price to new calls, while running calls keep theirs", async (t) => {
     const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
-    const tokens = { input_tokens: 100, output_tokens: 50 };
-    const running = ask(gateway.url, key, PATH, bodyOf(PATH, { ...tokens, delay_ms: 3_000 }));
-    const stream = ask(gateway.url, key, PATH, bodyOf(PATH, LASTING, { stream: true }));
+    const waiting = { ...TOKENS, delay_ms: 600_000, until: "reloaded" };
+    const running = ask(gateway.url, key, PATH, bodyOf(PATH, waiting));
+    const lasting = bodyOf(PATH, lastingUntil("reloaded"), { stream: true });
+    const stream = ask(gateway.url, key, PATH, lasting);
     await until("both are open", async () => (await callsInFlight(gateway)) === 2);
 
     reprice(36_000, 20_000);
     gateway.signal("SIGHUP");
     await until("the reload is done", () => gateway.logs.includes('"reloaded"'));
-    const next = await ask(gateway.url, key, PATH, bodyOf(PATH, tokens));
+    const next = await ask(gateway.url, key, PATH, bodyOf(PATH, TOKENS));
     t.equal(next.headers.get("x-svc-price-vnd-per-mtok"), "20000");
     t.equal(next.headers.get("x-svc-cost-vnd"), "3");
     await next.text();
 
+    await gateway.simulator.release("reloaded");
     const before = await running;
     t.equal(before.headers.get("x-svc-price-vnd-per-mtok"), "36000");
-    t.equal(before.headers.get("x-svc-cost-vnd"), LASTING_VND);
+    t.equal(before.headers.get("x-svc-cost-vnd"), PRICE_VND);
     await before.text();
     t.match(await (await stream).text(), /message_stop/);
     await noCallsInFlight(gateway);

@@ -125,13 +125,19 @@ t.test("a plugin that a reload has switched off no longer decides anything", asy
     await until("the key is cached", async () => {
       return (await post(gateway, paths.chat, customer, bodies.chat())).status === 200;
     });
-    const running = post(gateway, paths.chat, customer, bodies.chat({ delay_ms: 3_000 }));
+    const running = post(
+      gateway,
+      paths.chat,
+      customer,
+      bodies.chat({ delay_ms: 600_000, until: "reloaded" }),
+    );
     await until("the call is open", async () => {
       const { text } = await get(gateway, "/metrics", undefined);
       return /^tollgate_open_calls 1$/m.test(text);
     });
     await reload(gateway, { plugins: WITHOUT_CUSTOMERS });
     t.strictSame(await me(cookie), [503, SWITCHED_OFF]);
+    await gateway.simulator.release("reloaded");
     const { status, text } = await running;
     t.equal(status, 200, text);
   });

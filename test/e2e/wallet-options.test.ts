@@ -29,17 +29,22 @@ t.test("settle's options", async (t) => {
       ] as const) {
         const customer = await customerWith(gateway);
         const before = await tally(path);
+        const left = `left${path.replaceAll("/", "-")}`;
         const stream = await openStream(
           gateway,
           path,
           customer,
           body(
-            { output_tokens: 800, input_tokens: 200, silent_ms: 300, silent_after_events: 10 },
+            {
+              ...{ output_tokens: 800, input_tokens: 200 },
+              ...{ silent_ms: 600_000, silent_after_events: 10, until: left },
+            },
             { stream: true },
           ),
         );
         await stream.until((text) => text.includes("data: "));
         stream.leave();
+        await gateway.simulator.release(left);
         const record = await billedCall(gateway, customer);
         t.strictSame([record["input_tokens"], record["output_tokens"]], [200, 800], path);
         t.equal(record["estimated"], false);
@@ -56,12 +61,16 @@ t.test("settle's options", async (t) => {
         gateway,
         paths.chat,
         customer,
-        bodies.chat({ output_tokens: 500, input_tokens: 1000, delay_ms: 300 }),
+        bodies.chat({
+          ...{ output_tokens: 500, input_tokens: 1000 },
+          ...{ delay_ms: 600_000, until: "left-whole" },
+        }),
       );
       await until("the upstream is called", async () => {
         return (await tally(paths.chat))["calls"] === before["calls"]! + 1;
       });
       call.leave();
+      await gateway.simulator.release("left-whole");
       await assertBalance(gateway, customer, "99997.75");
     });
   });

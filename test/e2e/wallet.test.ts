@@ -263,11 +263,12 @@ t.test("wallets and running calls", async (t) => {
       const customer = await customerWith(gateway, "3.75");
       const body = bodies.chat(
         // The stream pauses in the second slice, long before the wallet is empty, until the top-up.
-        { output_tokens: 5000, silent_ms: 2000, silent_after_events: 1500 },
+        { output_tokens: 5000, silent_ms: 600_000, silent_after_events: 1500, until: "top-up" },
         { stream: true },
       );
       const stream = await openStream(gateway, paths.chat, customer, body);
       await credit(gateway, customer.accountId, 50_000);
+      await gateway.simulator.release("top-up");
       const text = await stream.rest();
       t.ok(text.endsWith("data: [DONE]\n\n"));
       const record = await billedCall(gateway, customer);

@@ -12,6 +12,8 @@ export interface TestSimulator {
   stats(): Promise<Record<string, Record<string, number>>>;
   /** Deletes tallies and failure keys. */
   reset(): Promise<void>;
+  /** Ends the delays and silences of the calls whose directive has this `until`. */
+  release(name: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -44,6 +46,9 @@ export async function startTestSimulator(): Promise<TestSimulator> {
     },
     async reset() {
       await (await fetch(`${url}/_sim/reset`, { method: "POST" })).arrayBuffer();
+    },
+    async release(name) {
+      await (await fetch(`${url}/_sim/release/${name}`, { method: "POST" })).arrayBuffer();
     },
     stop: () => watchdog.stop(),
   };

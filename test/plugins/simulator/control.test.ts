@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import t from "tap";
+import type { Directive } from "../../../plugins/simulator/directive.ts";
 import { until } from "../../support/until.ts";
 import { type Bench, chatBody, post, startBench, tally } from "./sim.ts";
 
@@ -63,6 +64,29 @@ t.test("the simulator's tally", async (t) => {
     const { writes } = await tally(bench, path);
     await new Promise((resolve) => setTimeout(resolve, 20));
     t.equal((await tally(bench, path))["writes"], writes);
+  });
+
+  t.test("ends delays and silences early if their name is released, before or after", async (t) => {
+    const release = (name: string) =>
+      fetch(`${bench.url}/_sim/release/${name}`, { method: "POST" });
+    const asking = async (directive: Directive, more = {}) => {
+      const { incoming } = await open(chatBody({ output_tokens: 2, ...directive }, more));
+      return incoming.resume();
+    };
+    const before = await tally(bench, path);
+    const delayed = asking({ delay_ms: 600_000, until: "go" });
+    const stream = await asking(
+      { silent_ms: 600_000, silent_after_events: 2, until: "go" },
+      { stream: true },
+    );
+    const ended = once(stream, "end");
+    await until("both wait", async () => (await tally(bench, path))["open"] === 2);
+    await (await release("gone")).text();
+    t.equal((await tally(bench, path))["open"], 2);
+    await (await release("go")).text();
+    await Promise.all([delayed, ended]);
+    await asking({ delay_ms: 600_000, until: "go" });
+    t.equal((await tally(bench, path))["completed"], before["completed"]! + 3);
   });
 
   t.test("produces a large stream only as fast as it is read", async (t) => {
