@@ -15,7 +15,7 @@ import type { BucketMap } from "./bucket-map.ts";
 import type { Commits } from "./commits.ts";
 import { type Holds, limitsText } from "./holds.ts";
 import type { LedgerLookup } from "./ledger-lookup.ts";
-import { Resender, type Sent } from "./resender.ts";
+import { isRemembered, Resender, type Sent } from "./resender.ts";
 import { asReply, type Reply } from "./session.ts";
 import { Spool, type SpoolOptions } from "./spool.ts";
 import { UnheardPosts } from "./unheard-posts.ts";
@@ -100,8 +100,11 @@ export class Posts {
     if (before !== undefined) return { ...before, duplicate: true };
     const bucket = this.options.buckets.of(posting.accountId);
     const { epoch, process } = bucket;
-    const sent = { atMs: this.options.machine.monotonic(), epoch, process };
-    if (bucket.state !== "ready") return this.spoolPost(bucket, posting, sent);
+    const nowMs = this.options.machine.monotonic();
+    const sent = this.unheard.firstSent(callId) ?? { atMs: nowMs, epoch, process };
+    if (bucket.state !== "ready" || !isRemembered(sent, bucket, nowMs)) {
+      return this.spoolPost(bucket, posting, sent);
+    }
     const text = encodeEntry(posting, 0, 0);
     const read = (reply: Reply) => this.posted(bucket, posting, text, reply, sent);
     return this.send(bucket, posting, text, read).catch(() =>

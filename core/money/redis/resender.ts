@@ -20,6 +20,15 @@ export interface Sent {
   readonly process: string;
 }
 
+/**
+ * Returns true if Redis surely remembers the post, if it has it. In the same epoch it does until the post is committed,
+ * which another process may have done if the leases of this one ended.
+ */
+export function isRemembered(sent: Sent, { epoch, process }: Bucket, nowMs: number): boolean {
+  if (sent.epoch !== epoch || sent.process !== process) return false;
+  return nowMs - sent.atMs < LIFETIMES.askLedgerAfterMs;
+}
+
 /** A post with unknown outcome. The spool or this process's memory keeps it until Redis confirms it. */
 interface UnconfirmedPost {
   readonly entry: StoredEntry;
@@ -109,12 +118,10 @@ export class Resender {
   private async resend(bucket: Bucket, post: UnconfirmedPost, nowMs: () => number): Promise<void> {
     const { entry, sent } = post;
     const { callId, accountId, at } = callOf(entry);
-    const { epoch, process } = bucket;
-    // An earlier attempt may have reached Redis without a reply. In the same epoch Redis remembers it until it is committed,
-    // which another process may have done if the leases of this one ended. Then, and after a while, ask the ledger.
-    const isSameMember = sent?.epoch === epoch && sent.process === process;
-    const isRemembered = isSameMember && nowMs() - sent.atMs < LIFETIMES.askLedgerAfterMs;
-    if (!isRemembered && (await this.ledger.hasCall({ callId, at }))) return;
+    const { epoch } = bucket;
+    // An earlier attempt may have reached Redis without a reply.
+    const isKnown = sent !== undefined && isRemembered(sent, bucket, nowMs());
+    if (!isKnown && (await this.ledger.hasCall({ callId, at }))) return;
     if (bucket.epoch !== epoch)
       throw new Error("the epoch changed during the ledger lookup; the next round sends the post");
     let reply = await this.actions.post(bucket, entry);

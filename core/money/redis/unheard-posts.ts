@@ -30,6 +30,11 @@ export class UnheardPosts {
     this.byCall.set(callId, post);
   }
 
+  /** Returns when a post was first sent. Once Redis may have forgotten it, ask the ledger before it is sent again. */
+  firstSent(callId: string): Sent | undefined {
+    return this.byCall.get(callId)?.sent;
+  }
+
   /** The call is posted, or in the spool. */
   forget(callId: string): void {
     this.byCall.delete(callId);
@@ -62,9 +67,9 @@ export class UnheardPosts {
     const { bucket, sent, accountId, limits, isVoided } = post;
     const { epoch, process, state } = bucket;
     if (state !== "ready") return;
+    if (!isVoided) return;
     // The outbox of an earlier epoch or process id is committed by its new owner.
     if (sent.epoch !== epoch || sent.process !== process) return this.forget(callId);
-    if (!isVoided) return;
     const keys = [bucket.epochKeys.outbox, bucket.keys.call(callId)];
     const keptMs = String(LIFETIMES.committedCallKeptMs);
     const args = [callId, process, epoch, accountId, limits, keptMs];

@@ -129,3 +129,22 @@ t.test("a void after another gateway took the outbox over leaves the charge to i
     client.unsent.clear();
   }),
 );
+
+t.test("a call that another gateway committed is not charged again, though Redis forgot it", () =>
+  inScene(async (scene) => {
+    const { store, prefix, world } = scene;
+    await postUnheard(scene, "unheard");
+    await endLeases(server.url, prefix);
+    world.posted.set("c", COST);
+    await world.addGateway();
+    await until("the other commits it", () => world.ledger.charges.has("c"));
+    const [result] = [await server.call("KEYS", `${prefix}:*:d:c`)].flat();
+    // As after two minutes.
+    await server.call("DEL", String(result));
+    const hold = { callId: "n", accountId: "A", keyId: "K", amountMicroVnd: 1, floorMicroVnd: 1 };
+    await until("the first is back", async () => (await store.hold(hold)).kind === "held");
+    await store.void("n", "A");
+    const fits = { ...POSTING, model: "sim" };
+    t.match(await store.post(fits), { chargedMicroVnd: COST });
+  }),
+);
