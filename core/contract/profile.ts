@@ -80,8 +80,11 @@ export const profile = v.strictObject({
   system_messages: v.optional(v.picklist(["many", "one"])),
   /** Chat: false if no user message may follow a tool message. Its text joins the result. */
   user_after_tool: v.optional(v.boolean()),
-  /** Chat: `moonshot` rewrites schemas of tools and formats for Kimi. */
-  schema: v.optional(v.picklist(["json-schema", "moonshot"])),
+  /**
+   * Chat: `moonshot` rewrites schemas of tools and formats for Kimi; `present` gives a tool without
+   * parameters an empty schema.
+   */
+  schema: v.optional(v.picklist(["json-schema", "moonshot", "present"])),
   /** Chat: the reply formats that the model takes. */
   formats: v.optional(v.picklist(["json_schema", "json_object"])),
   /** Chat: the only top-level fields that the server takes. */

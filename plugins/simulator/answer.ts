@@ -9,6 +9,9 @@ export interface ToolCall {
   /** The id from the directive. Undefined if the protocol makes one. */
   readonly id: string | undefined;
   readonly arguments: string;
+  readonly namespace: string | undefined;
+  /** True for a tool that takes text (Responses). */
+  readonly custom: boolean;
 }
 
 /** Token counts. Input includes cache and images, output includes reasoning. */
@@ -111,6 +114,8 @@ function asToolCall(tool: NonNullable<Directive["tools"]>[number]): ToolCall {
   return {
     name: tool.name,
     id: tool.id,
+    namespace: tool.namespace,
+    custom: tool.custom === true,
     arguments: typeof given === "string" ? given : JSON.stringify(given),
   };
 }

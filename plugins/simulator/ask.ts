@@ -107,7 +107,8 @@ function lastTurn(turns: readonly unknown[]): string {
 function isAssistant(turn: unknown): boolean {
   if (!isObject(turn)) return false;
   if (turn["role"] !== undefined) return turn["role"] === "assistant";
-  return turn["type"] === "function_call" || turn["type"] === "reasoning";
+  const { type } = turn;
+  return type === "function_call" || type === "custom_tool_call" || type === "reasoning";
 }
 
 /** Joins all texts of a content value: a string, a list of parts, a part or a tool result. */

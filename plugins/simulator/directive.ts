@@ -24,7 +24,8 @@ import { v } from "../../core/contract/index.ts";
  *   reasoning_field      place of the thinking in Chat: "reasoning_content" (default), "reasoning",
  *                        "reasoning_details" (a list), or "think" (in the content, as <think>)
  *   thought_signature    extra_content.google.thought_signature of the first call (Chat)
- *   tools                [{ name, arguments: object or raw string, id }], several are parallel
+ *   tools                [{ name, arguments: object or raw string, id }], several are parallel; Responses
+ *                        also { namespace, custom: true }, a call of a custom tool with a text
  *   argument_deltas      deltas per tool call's arguments (default 3)
  *   interleave           alternate the deltas of parallel tool calls (Chat streams)
  *   text_after           text after the tool calls
@@ -113,6 +114,8 @@ const directiveSchema = v.strictObject({
         name: v.string(),
         arguments: v.optional(v.union([v.string(), v.record(v.string(), v.unknown())])),
         id: v.optional(v.string()),
+        namespace: v.optional(v.string()),
+        custom: v.optional(v.boolean()),
       }),
     ),
   ),

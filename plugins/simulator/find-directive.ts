@@ -33,7 +33,7 @@ export function findDirective(places: DirectivePlaces): Directive | string {
 export function withoutMarkers(prompt: string): string {
   let rest = prompt;
   for (let at = rest.indexOf(opening); at >= 0; at = rest.indexOf(opening)) {
-    const end = markerEnd(rest, at);
+    const end = markerEnd(rest, at + opening.length);
     if (end === undefined) break;
     rest = rest.slice(0, at) + rest.slice(end.after);
   }
@@ -48,7 +48,7 @@ function written({ model, key, header, prompt }: DirectivePlaces): unknown[] {
     byModel(model),
     key.startsWith(keyPrefix) ? readJson(key.slice(keyPrefix.length)) : undefined,
     header === "" ? undefined : readJson(header),
-    marker < 0 ? undefined : (markerEnd(prompt, marker)?.json ?? unreadable),
+    marker < 0 ? undefined : (markerEnd(prompt, marker + opening.length)?.json ?? unreadable),
   ];
 }
 
@@ -62,12 +62,18 @@ function byModel(model: string): unknown {
   return undefined;
 }
 
+/** Returns the JSON of the last marker `[[NAME JSON]]` in a text; undefined without one that is JSON. */
+export function lastMarker(text: string, name: string): unknown {
+  const start = `[[${name} `;
+  const at = text.lastIndexOf(start);
+  return at < 0 ? undefined : markerEnd(text, at + start.length)?.json;
+}
+
 /**
  * Finds the end of a marker: the first `]]` with valid JSON before it. Nested arrays and strings
  * may contain `]]` too.
  */
-function markerEnd(text: string, start: number): { json: unknown; after: number } | undefined {
-  const from = start + opening.length;
+function markerEnd(text: string, from: number): { json: unknown; after: number } | undefined {
   for (let at = text.indexOf("]]", from); at >= 0; at = text.indexOf("]]", at + 1)) {
     const json = readJson(text.slice(from, at));
     if (json !== unreadable) return { json, after: at + 2 };

@@ -89,21 +89,24 @@ function messageItem(id: string, part: JsonObject): Pick<OutputItem, "opening" |
 
 function callItem(answer: Answer, tool: ToolCall, index: number): OutputItem {
   const number = String(index).padStart(2, "0");
+  const { name, namespace, custom } = tool;
+  const given = custom ? "input" : "arguments";
   const item = {
-    id: `fc_${answer.id.slice(0, 22)}${number}`,
-    type: "function_call",
+    id: `${custom ? "ctc" : "fc"}_${answer.id.slice(0, 22)}${number}`,
+    type: custom ? "custom_tool_call" : "function_call",
     call_id: tool.id ?? `call_${answer.id.slice(0, 22)}${number}`,
-    name: tool.name,
+    name,
+    ...(namespace !== undefined && { namespace }),
   };
   return {
-    opening: { ...item, status: "in_progress", arguments: "" },
-    finished: { ...item, status: "completed", arguments: tool.arguments },
+    opening: { ...item, status: "in_progress", [given]: "" },
+    finished: { ...item, status: "completed", [given]: tool.arguments },
     *steps() {
-      const type = "response.function_call_arguments";
+      const type = `response.${custom ? "custom_tool_call_input" : "function_call_arguments"}`;
       for (const delta of argumentDeltas(answer, tool)) {
         yield { type: `${type}.delta`, fields: {}, delta };
       }
-      const fields = { name: tool.name, arguments: tool.arguments };
+      const fields = { ...(!custom && { name }), [given]: tool.arguments };
       yield { type: `${type}.done`, fields };
     },
   };

@@ -234,6 +234,12 @@ const EDITS: readonly Edit[] = [
     },
   },
   {
+    why: "a tool without parameters gets the empty schema that MiniMax wants",
+    protocol: "chat",
+    models: ["MiniMax-M3", "MiniMax-M2.7", "svc/minimax-m2"],
+    change: { tools: [...chatTools, { type: "function", function: { name: "list" } }] },
+  },
+  {
     why: "a text in a data URL is a document, not an image",
     protocol: "chat",
     models: ["gpt-4.1", "deepseek-v4-pro", "claude-opus-5-5"],

@@ -5,7 +5,8 @@ import { claudeThinks } from "./anthropic-thinking.ts";
 import { callsOf } from "./chat-turns.ts";
 import { blocksOf } from "./message-turns.ts";
 import { kimiThinks } from "./moonshot.ts";
-import { type Facts, objectIn, text } from "./rule.ts";
+import { type Facts, objectIn, objects, text } from "./rule.ts";
+import { isItemCall, scriptedCalls } from "./steps.ts";
 
 /** Fields of a directive that say what the model replies. */
 const REPLIES: readonly (keyof Directive)[] = [
@@ -20,40 +21,80 @@ const THOUGHT = "The task needs a tool, so I call it and read its result.";
 
 /**
  * Adds what a model does with tools unless a directive says what it replies: it thinks and calls two
- * tools at once, then one, then it replies with text.
+ * tools at once, then one, or what a script in the prompt says. Then it replies with text.
  */
 export function agentScript(given: Directive, facts: Facts): Directive {
   const names = callable(facts);
   if (names.length === 0 || REPLIES.some((field) => given[field] !== undefined)) return given;
+  const scripted = scriptedCalls(facts, new Set(names.map(({ name }) => name)));
+  if (scripted) {
+    const all = scripted.flatMap((call) => {
+      const tool = names.find(({ name }) => name === call.name);
+      return tool ? [{ tool, arguments: call.arguments }] : [];
+    });
+    return called(given, facts, parallel(facts) ? all : all.slice(0, 1));
+  }
   const step = stepsOf(facts);
   const calls = parallel(facts) ? (CALLS_OF_STEP[step] ?? 0) : step < 2 ? 1 : 0;
-  if (calls === 0) return given;
   const tools = Array.from({ length: calls }, (_, at) => {
     const tool = names[at % names.length] ?? { name: "", schema: {} };
-    return { name: tool.name, arguments: sample(tool.schema, `${step}.${at}`) };
+    const salt = `${step}.${at}`;
+    return { tool, arguments: tool.custom ? `value ${salt}` : sample(tool.schema, salt) };
   });
+  return called(given, facts, tools);
+}
+
+function called(
+  given: Directive,
+  facts: Facts,
+  calls: readonly { readonly tool: Callable; readonly arguments: JsonObject | string }[],
+): Directive {
+  if (calls.length === 0) return given;
+  const tools = calls.map(({ tool: { name, namespace, custom }, arguments: passed }) => ({
+    ...{ name, arguments: passed },
+    ...(namespace !== undefined && { namespace }),
+    ...(custom && { custom }),
+  }));
   return { ...given, tools, ...(thinks(facts) ? { thinking: THOUGHT } : {}) };
 }
 
 interface Callable {
   readonly name: string;
   readonly schema: JsonObject;
+  readonly namespace?: string;
+  readonly custom?: true;
 }
 
 /** The functions that the model may call here. */
-function callable({ tools, body }: Facts): Callable[] {
+function callable({ tools: given, turns, body }: Facts): Callable[] {
+  const added = turns.filter(({ type }) => type === "additional_tools");
+  const tools = [...given, ...added.flatMap((item) => objects(item["tools"]))];
   const choice = body["tool_choice"];
   if (choice === "none" || objectIn(body, "tool_choice")?.["type"] === "none") return [];
-  const all = tools.flatMap((tool): Callable[] => {
-    const { type } = tool;
-    const called = objectIn(tool, "function") ?? tool;
-    if (type !== undefined && type !== "function" && type !== "custom") return [];
-    const schema = objectIn(called, "parameters") ?? objectIn(called, "input_schema") ?? {};
-    return [{ name: text(called["name"]), schema }];
-  });
+  const all = tools.flatMap(functionsIn);
   const demanded = objectIn(body, "tool_choice");
   const name = objectIn(demanded ?? {}, "function")?.["name"] ?? demanded?.["name"];
   return name === undefined ? all : all.filter((tool) => tool.name === name);
+}
+
+function functionsIn(tool: JsonObject): Callable[] {
+  const { type } = tool;
+  if (type === "namespace") {
+    const namespace = text(tool["name"]);
+    return objects(tool["tools"]).flatMap((inner) =>
+      functionsIn(inner).map((one) => ({ ...one, namespace })),
+    );
+  }
+  const called = objectIn(tool, "function") ?? tool;
+  if (type !== undefined && type !== "function" && type !== "custom") return [];
+  const schema = objectIn(called, "parameters") ?? objectIn(called, "input_schema");
+  const name = text(called["name"]);
+  // A custom tool of Messages has a schema, one of Responses takes text.
+  return [
+    schema || type !== "custom"
+      ? { name, schema: schema ?? {} }
+      : { name, schema: {}, custom: true },
+  ];
 }
 
 function parallel({ body }: Facts): boolean {
@@ -69,7 +110,7 @@ function stepsOf({ protocol, turns }: Facts): number {
     if (isOfUser(turn)) break;
     if (protocol === "responses") {
       const before = turns[at - 1];
-      if (turn["type"] === "function_call" && before?.["type"] !== "function_call") steps++;
+      if (isItemCall(turn) && !(before && isItemCall(before))) steps++;
     } else if (callsOf(turn).length > 0 || blocksOf(turn).some(isUse)) steps++;
   }
   return steps;

@@ -3,8 +3,11 @@ import { REASONING } from "./openai.ts";
 import { type Facts, given, type Rule, text } from "./rule.ts";
 import { checkState } from "./state.ts";
 
-function ids(facts: Facts, type: string): string[] {
-  return facts.turns.filter((item) => item["type"] === type).map(({ call_id }) => text(call_id));
+function ids(facts: Facts, ending: "call" | "call_output"): string[] {
+  const types = [`function_${ending}`, `custom_tool_${ending}`];
+  return facts.turns
+    .filter((item) => types.includes(text(item["type"])))
+    .map(({ call_id }) => text(call_id));
 }
 
 function isReasoning(item: JsonObject): boolean {
@@ -64,8 +67,8 @@ export const responsesRules: readonly Rule[] = [
     id: "r-calls-answered",
     source: "OpenAI docs: function calling",
     refuses: (facts) => {
-      const results = ids(facts, "function_call_output");
-      const open = ids(facts, "function_call").find((id) => !results.includes(id));
+      const results = ids(facts, "call_output");
+      const open = ids(facts, "call").find((id) => !results.includes(id));
       return open && `No tool output found for function call ${open}.`;
     },
   },
@@ -73,8 +76,8 @@ export const responsesRules: readonly Rule[] = [
     id: "r-output-orphan",
     source: "OpenAI docs: function calling",
     refuses: (facts) => {
-      const calls = ids(facts, "function_call");
-      const orphan = ids(facts, "function_call_output").find((id) => !calls.includes(id));
+      const calls = ids(facts, "call");
+      const orphan = ids(facts, "call_output").find((id) => !calls.includes(id));
       return orphan && `No tool call found for function call output with call_id ${orphan}.`;
     },
   },

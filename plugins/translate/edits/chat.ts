@@ -90,7 +90,16 @@ function editForcedTool(draft: Draft): void {
   }
 }
 
+const NO_PARAMETERS = { type: "object", properties: {} };
+
 function editSchemas(draft: Draft): void {
+  if (draft.profile.schema === "present") {
+    draft.editEntries("tools", (tool) => {
+      const called = tool["function"];
+      if (!isObject(called) || isObject(called["parameters"])) return tool;
+      return { ...tool, function: { ...called, parameters: NO_PARAMETERS } };
+    });
+  }
   if (draft.profile.schema !== "moonshot") return;
   draft.editEntries("tools", (tool) => {
     const called = tool["function"];

