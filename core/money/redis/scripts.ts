@@ -32,12 +32,19 @@ export type MembersOperation = (typeof MEMBERS)[number];
  * All operations on money as one script. The script is also the fence of a bucket: a server forgets its scripts when it
  * starts, so after a restart every operation fails as an unknown script. The members check that Redis lost nothing,
  * then one of them loads the script again. Nothing else that a script can see shows that an old snapshot was restored.
- * `fence` is in the text, and so in the hash. It names the bucket, since each has a fence of its own, and the server:
- * a former primary that is promoted again kept the script with its own name, but the gateways use another since.
+ *
+ * The text, and so the hash, names the bucket, since each has a fence of its own, and the server: a former primary that
+ * is promoted again kept the script with its own name, but the gateways use another since. `server` is as `look`
+ * returns it, `<run_id> <address>`; "" for a script that runs nowhere.
  */
-export function moneyScript(fence: string): Script {
-  return script(`-- ${fence}\n${moneyOperations}return { n, 'ok' }\n`);
+export function moneyScript(bucket: string, server: string): Script {
+  const [, run = "", address = ""] = SERVER.exec(server) ?? [];
+  const home = `-- ${bucket}\nlocal home, address = '${run}', '${address}'\n`;
+  return script(`${home}${moneyOperations}return { n, 'ok' }\n`);
 }
+
+/** The only texts that may become part of a script. */
+const SERVER = /^([0-9a-f]+) (table: [0-9a-fx]+)$/;
 
 const moneyOperations = assemble("money", MONEY);
 

@@ -52,9 +52,9 @@ interface SessionOptions {
 export class Session {
   private readonly options: SessionOptions;
   private script: Script;
-  /** `run_id` of the server whose script is used. */
+  /** The server whose script is used: its `run_id`, and the address of its Lua. */
   private server = "";
-  /** `run_id` of the server that the last round found. */
+  /** The server that the last round found. */
   private foundLast = "";
   private keys: EpochKeys;
   private incarnation = 0;
@@ -87,7 +87,7 @@ export class Session {
     return this.seen;
   }
 
-  /** `run_id` of the server that the last round found, whether its script is used or not; "" before the first. */
+  /** The server that the last round found, whether its script is used or not; "" before the first. */
   get serverFound(): string {
     return this.foundLast;
   }
@@ -180,7 +180,7 @@ export class Session {
   }
 
   private scriptOf(server: string): Script {
-    return moneyScript(`${this.options.keys.base} ${server}`);
+    return moneyScript(this.options.keys.base, server);
   }
 
   private check(reply: unknown, epoch: string): Reply {

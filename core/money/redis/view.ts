@@ -15,7 +15,7 @@ export interface BucketView {
   readonly joining: ReadonlyMap<string, string>;
   /** Outboxes of processes that left or died, `epoch|process`, each with the process that claimed it ("" for none). */
   readonly orphans: ReadonlyMap<string, string>;
-  /** The server's `run_id`: another after a restart, or after another server took over. */
+  /** The server, `<run_id> <address of its Lua>`: another after a restart, or after another server took over. */
   readonly server: string;
 }
 

@@ -18,6 +18,7 @@ declare module "fengari" {
     readonly LUA_TTABLE: number;
     lua_createtable(L: State, items: number, fields: number): void;
     lua_error(L: State): number;
+    lua_getfield(L: State, index: number, name: Bytes): number;
     lua_gettop(L: State): number;
     lua_newthread(L: State): State;
     lua_pcall(L: State, args: number, results: number, handler: number): number;
@@ -39,6 +40,7 @@ declare module "fengari" {
   };
 
   export const lauxlib: {
+    luaL_dostring(L: State, source: Bytes): boolean;
     luaL_loadstring(L: State, source: Bytes): number;
     luaL_newstate(): State;
     luaL_ref(L: State, table: number): number;

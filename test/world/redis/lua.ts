@@ -5,6 +5,12 @@ export type RedisReply = string | number | null | readonly RedisReply[];
 type Call = (name: string, args: readonly string[]) => RedisReply;
 
 /** A script failed; the message is the error reply of Redis. */
+/** All servers have their Lua at the same address: the least that a script can be told about them. */
+const REDIS_TABLE = `
+setmetatable(redis, { __tostring = function() return 'table: 0x1' end })
+redis.error_reply = function(text) return { err = text } end
+`;
+
 export class ScriptFailed extends Error {}
 
 /**
@@ -32,6 +38,7 @@ export class LuaScripts {
     lua.lua_pushcfunction(L, (thread: State) => this.callRedis(thread));
     lua.lua_setfield(L, -2, to_luastring("call"));
     lua.lua_setglobal(L, to_luastring("redis"));
+    lauxlib.luaL_dostring(L, to_luastring(REDIS_TABLE));
   }
 
   /** Runs a script. `call` runs its commands. Throws what `call` throws, or ScriptFailed. */
@@ -151,10 +158,19 @@ function read(L: State, at: number): RedisReply {
     case lua.LUA_TBOOLEAN:
       return lua.lua_toboolean(L, at) ? 1 : null;
     case lua.LUA_TTABLE:
+      throwError(L, at);
       return readList(L, at);
     default:
       return null;
   }
+}
+
+/** A table with a field `err` is an error reply. */
+function throwError(L: State, at: number): void {
+  lua.lua_getfield(L, at, to_luastring("err"));
+  const text = lua.lua_type(L, -1) === lua.LUA_TSTRING ? to_jsstring(lua.lua_tostring(L, -1)) : "";
+  lua.lua_pop(L, 1);
+  if (text !== "") throw new Error(text);
 }
 
 function readList(L: State, at: number): RedisReply {

@@ -34,9 +34,14 @@ type Run = (script: Script, keys: readonly string[], args: readonly string[]) =>
 
 type KeysAndArgs = readonly [keys: readonly string[], args: readonly string[]];
 
+const WHICH_SERVER = script(
+  "return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') .. ' ' .. tostring(redis)",
+);
+
 interface Operation {
   readonly name: string;
-  readonly script: Script;
+  /** The script of the money names the server, so each side has its own. */
+  readonly script: Script | "money";
   readonly keys: readonly string[];
   readonly args: readonly string[];
 }
@@ -55,8 +60,8 @@ t.test("the simulated Redis runs every script as a real one does", async (t) => 
   const differences: string[] = [];
   for (let seed = 1; seed <= SEEDS; seed += 1) {
     await server.call("FLUSHALL");
-    const real = new Side((script, keys, args) => client.run(script, keys, args));
-    const simulated = new Side(simulatedRun(lua));
+    const real = await Side.of((script, keys, args) => client.run(script, keys, args));
+    const simulated = await Side.of(simulatedRun(lua));
     const random = new Random(seed);
     const plan = new Plan(random);
     for (let at = 0; at < OPERATIONS; at += 1) {
@@ -123,15 +128,24 @@ class Side {
   private readonly places: string[] = [];
   private readonly ids: string[] = [];
   private readonly execute: Run;
+  private readonly money: Script;
 
-  constructor(execute: Run) {
+  private constructor(execute: Run, server: string) {
     this.execute = execute;
+    this.money = moneyScript("b00", server);
+  }
+
+  static async of(execute: Run): Promise<Side> {
+    return new Side(execute, String(await execute(WHICH_SERVER, [], [])));
   }
 
   async run({ script, keys, args }: Operation): Promise<string> {
     const own = args.map((each) => each.replace(/^#(\d+)$/, (_, at) => this.ids[at] ?? "1-1"));
-    const found = await this.execute(script, keys, own).then(JSON.stringify, failed);
-    const reply = found.replace(/[0-9a-f]{40}/, "run_id");
+    const found = await this.execute(script === "money" ? this.money : script, keys, own).then(
+      JSON.stringify,
+      failed,
+    );
+    const reply = found.replace(/[0-9a-f]{40} table: 0x[0-9a-f]+/, "server");
     return reply.replace(PLACE, (place, epoch, process, id) => {
       if (reply.includes('"posted"') || !this.places.includes(place)) {
         this.places.push(place);
@@ -153,7 +167,6 @@ function failed(error: unknown): string {
 class Plan {
   private readonly random: Random;
   private readonly keys = new BucketKeys("t", 0);
-  private readonly money = moneyScript("b00");
   private epoch = "";
   private begun = 0;
   private version = 0;
@@ -250,7 +263,7 @@ class Plan {
     const [operation, [keys, args]] = random.pick(Object.entries(all));
     return {
       name: operation,
-      script: this.money,
+      script: "money",
       keys: [members, wallets, holds, ...keys],
       args: [operation, process, ...args],
     };

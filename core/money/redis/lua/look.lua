@@ -1,6 +1,6 @@
 -- Counts a heartbeat of this process, and returns the state of the bucket: see `BucketView`.
 -- ARGV: epoch that it last joined ('0' for none), count of operations that Redis acknowledged to it, 1 if it commits
--- posts of the earlier epoch before it joins this one, run_id of the server that it last found ('' for none)
+-- posts of the earlier epoch before it joins this one, the server that it last found ('' for none)
 local run = server()
 local operations = tonumber(call('HGET', key('procs'), me) or '-1')
 if operations >= 0 and ARGV[3] == epoch and operations >= tonumber(ARGV[4]) then

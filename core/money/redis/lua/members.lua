@@ -21,9 +21,9 @@ local function now()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
--- The server's run_id: every start makes a new one, and no snapshot contains it.
+-- The server's run_id, and where its Lua is: every start makes new ones, and no snapshot contains them.
 local function server()
-  return string.match(call('INFO', 'server'), 'run_id:(%x+)')
+  return string.match(call('INFO', 'server'), 'run_id:(%x+)') .. ' ' .. tostring(redis)
 end
 
 local function text(number)

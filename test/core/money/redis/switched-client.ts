@@ -12,6 +12,8 @@ export class SwitchedClient implements RedisCommands {
   readonly unsent = new Set<string>();
   /** Operations of scripts whose reply does not come back. */
   readonly unheard = new Set<string>();
+  /** Runs as soon as an operation is sent, and before it finds its server. */
+  readonly before = new Map<string, () => void>();
   /** Replies to `look`, of all buckets. */
   looks = 0;
 
@@ -48,6 +50,7 @@ export class SwitchedClient implements RedisCommands {
     [operation = ""]: readonly string[],
     command: (client: RedisCommands) => Promise<unknown>,
   ): Promise<unknown> {
+    this.before.get(operation)?.();
     const client = this.primary && this.clients.get(this.primary);
     if (client === undefined || this.unsent.has(operation)) throw new RedisAway("cut by the test");
     const reply = await command(client);
