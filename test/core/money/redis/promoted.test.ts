@@ -125,7 +125,7 @@ t.test("a gateway that could not use the new primary returns to the old one", (t
 );
 
 t.test(
-  "a gateway that has verified a primary lifts the fence of another one, which took over meanwhile",
+  "a gateway that verified one primary lifts no fence of another that took over meanwhile",
   (t) =>
     inWorld(async (parts) => {
       const { world, servers, x, y } = parts;
