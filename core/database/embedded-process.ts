@@ -5,7 +5,8 @@ import { backoffMs } from "../process/backoff.ts";
 import type { Log } from "../process/log.ts";
 
 const PROGRAM = fileURLToPath(new URL("./embedded-server.js", import.meta.url));
-const READY_TIMEOUT_MS = 60_000;
+/** It takes seconds, and a minute on a machine that has much else to do. */
+const READY_TIMEOUT_MS = 180_000;
 const STOP_TIMEOUT_MS = 5_000;
 const RESTART_MS_MIN = 50;
 const RESTART_MS_MAX = 5_000;

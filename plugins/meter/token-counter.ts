@@ -15,6 +15,8 @@ const THREAD_HEAP_MB = 768;
 /** Each request costs something, however short it is. */
 const REQUEST_BYTES = 1_024;
 const COUNT_TIMEOUT_MS = 10_000;
+/** Time for the thread to load the tokenizer: a second, but many on a busy machine. */
+const START_TIMEOUT_MS = 120_000;
 const IDLE_MS = 60_000;
 
 export type Count =
@@ -37,10 +39,12 @@ interface Queue {
 
 /**
  * Counts tokens on a worker thread, one request at a time, for the key with the least work done. The tokenizer takes about 80 MB, so the thread
- * starts with the first request and ends after a minute without one. A thread that takes over 10 s is replaced.
+ * starts with the first request and ends after a minute without one. A thread that counts for over 10 s is replaced.
  */
 export class TokenCounter {
   private worker: Worker | undefined = undefined;
+  /** True once the thread has loaded the tokenizer. */
+  private isReady = false;
   /** By id of the API key. */
   private readonly queues = new Map<string, Queue>();
   private waiting = 0;
@@ -94,10 +98,16 @@ export class TokenCounter {
     const { body } = this.running;
     const request: CountRequest = { id: this.nextId++, body };
     this.worker.postMessage(request, ownBuffersOf(body));
+    this.limit(this.isReady ? COUNT_TIMEOUT_MS : START_TIMEOUT_MS);
+  }
+
+  /** Replaces the thread if it does not reply within `ms`. */
+  private limit(ms: number): void {
+    clearTimeout(this.timer);
     this.timer = setTimeout(() => {
       void this.endWorker({ kind: "busy" });
       this.next();
-    }, COUNT_TIMEOUT_MS);
+    }, ms);
   }
 
   /** Takes the first request of the key that had the fewest bytes counted. Of two, the one that waits longer. */
@@ -131,12 +141,16 @@ export class TokenCounter {
   }
 
   private startWorker(): Worker {
+    this.isReady = false;
     const worker = new Worker(new URL("./token-worker.js", import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MB },
     });
     worker.unref();
-    worker.on("message", (reply: CountReply) => {
-      if (worker === this.worker) this.answer(countOf(reply));
+    worker.on("message", (reply: CountReply | "ready") => {
+      if (worker !== this.worker) return;
+      if (reply !== "ready") return this.answer(countOf(reply));
+      this.isReady = true;
+      if (this.running) this.limit(COUNT_TIMEOUT_MS);
     });
     worker.on("error", () => {
       if (worker !== this.worker) return;

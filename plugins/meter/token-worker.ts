@@ -14,6 +14,8 @@ export type CountReply =
   | { readonly id: number; readonly problem: string; readonly param: string | null };
 
 parentPort?.on("message", ({ id, body }: CountRequest) => parentPort?.postMessage(count(id, body)));
+// The tokenizer is loaded: the time of a count begins.
+parentPort?.postMessage("ready");
 
 const PROBLEMS = {
   levels: "The request body is nested too deeply.",

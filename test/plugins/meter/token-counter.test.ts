@@ -134,6 +134,7 @@ t.test("the thread that counts tokens", async (t) => {
   t.test(
     "is replaced if a count takes longer than ten seconds; waiting requests are served",
     async (t) => {
+      await counter.count(KEY, BODY);
       const timers = stoppedTimers(t);
       const late = counter.count(KEY, BODY);
       const waiting = counter.count(KEY, BODY);
@@ -143,6 +144,13 @@ t.test("the thread that counts tokens", async (t) => {
       t.strictSame(await waiting, COUNTED);
     },
   );
+
+  t.test("has two minutes to start, which a busy machine may need", async (t) => {
+    const timers = stoppedTimers(t);
+    const first = counter.count(KEY, BODY);
+    timers.pass(119_999);
+    t.strictSame(await first, COUNTED);
+  });
 
   t.test("ends after a minute without work, and starts again for the next request", async (t) => {
     const timers = stoppedTimers(t);
