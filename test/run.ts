@@ -17,21 +17,26 @@ const SLOWEST_SHOWN = 10;
 /** The program that runs several files. */
 const TOGETHER = join(testFolder, "support", "together.js");
 
+const LEFT_OUT =
+  "`npm test -- --thorough` also runs the longest tests, and some under the other supported Node.";
+
 interface Finished extends FileResults {
   readonly name: string;
   readonly ms: number;
 }
 
 /**
- * `npm test`: tap runs every test file under this Node, and those that depend on Node also under the other
- * supported line, which is a development dependency. Ends with `N passed, N failed`; exits 1 on any failure.
+ * `npm test`: tap runs the test files under this Node. Ends with `N passed, N failed`; exits 1 on any failure.
  *
- * Arguments are parts of file names: `npm test -- alias sse` runs the matching files only. With `--coverage`, V8
- * counts what these files cover of the sources, and tap reports it.
+ * With `--thorough`, those that take long run too, and those that depend on Node also under the other supported line,
+ * which is a development dependency. Arguments are parts of file names: `npm test -- alias sse` runs the matching files
+ * only. With `--coverage`, V8 counts what these files cover of the sources, and tap reports it.
  */
 async function main(): Promise<void> {
   const isMeasured = process.argv.includes("--coverage");
-  const processes = testProcesses(process.argv.slice(2).filter((word) => !word.startsWith("--")));
+  const parts = process.argv.slice(2).filter((word) => !word.startsWith("--"));
+  const isThorough = process.argv.includes("--thorough");
+  const processes = testProcesses({ parts, isThorough });
   const postgres = await startRunPostgres();
   const env = { ...process.env, ...postgres.env, TAP_TIMEOUT: String(FILE_TIMEOUT_MS / 1000) };
   if (isMeasured) Object.assign(env, { NODE_V8_COVERAGE: emptyCoverageFolder() });
@@ -46,6 +51,7 @@ async function main(): Promise<void> {
   const [passed, failed, skipped] = (["passed", "failed", "skipped"] as const).map((count) =>
     finished.reduce((sum, file) => sum + file[count], 0),
   );
+  if (!isThorough && parts.length === 0) console.log(`\n${LEFT_OUT}`);
   console.log(`\n${passed} passed, ${failed} failed${skipped ? `, ${skipped} skipped` : ""}`);
   process.exitCode = failed || !passed ? 1 : 0;
 }

@@ -20,8 +20,8 @@ const LONGEST = [
   ...["e2e/retention", "e2e/upstream", "e2e/wallet", "e2e/routes"],
 ];
 /**
- * Folders and files, relative to `testFolder`, of tests that also run under the other Node, because they depend on
- * what Node itself provides: sockets, streams, threads, processes, files, cryptography, the resolution of packages.
+ * Folders and files, relative to `testFolder`, of tests that a thorough run also has under the other Node, because they
+ * depend on what Node itself provides: sockets, streams, threads, processes, files, cryptography, the resolution of packages.
  */
 const ON_BOTH_NODES = [
   ...["core/config/load", "core/config/plugins", "core/contract/outside"],
@@ -53,16 +53,28 @@ const ALONE = [
   ...["core/money/ledger-kills", "core/money/redis/orphans", "core/redis/client"],
   ...["e2e/http-silence", "e2e/retention", "e2e/wallet.test"],
 ];
+/** Files that only a thorough run has: they take long, and what they find is found before by those that stay. */
+const THOROUGH = ["chaos/failpoints-embedded", "world/plants/"];
 /** Few enough that the processes of a run end at about the same time. */
 const FILES_TOGETHER = 15;
 
-/** The processes that run all files whose name contains one of `parts`; all files if there are no parts. */
-export function testProcesses(parts: readonly string[]): TestProcess[] {
+export interface Selection {
+  /** Only files whose name contains one of these; all files if there are none. */
+  readonly parts: readonly string[];
+  /** Also the files that take long, and the other Node. */
+  readonly isThorough: boolean;
+}
+
+/** The processes that run the selected files. Files that are named run in any case. */
+export function testProcesses({ parts, isThorough }: Selection): TestProcess[] {
+  const isNamed = (file: string) => parts.some((part) => file.includes(part));
+  const isWanted = (file: string) => isThorough || !startsWithOne(file, THOROUGH);
   const paths = readdirSync(testFolder, { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".test.js"))
-    .filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
+    .filter(parts.length === 0 ? isWanted : isNamed)
     .sort();
-  return runtimes().flatMap((runtime, at) =>
+  const nodes = runtimes().slice(0, isThorough ? undefined : 1);
+  return nodes.flatMap((runtime, at) =>
     grouped(paths.filter((path) => at === 0 || startsWithOne(path, ON_BOTH_NODES))).map(
       (paths) => ({ ...runtime, paths }),
     ),
