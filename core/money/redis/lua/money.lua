@@ -14,7 +14,7 @@ local wallets, holds = KEYS[2], KEYS[3]
 local owner = ARGV[2]
 local call = redis.call
 
--- A script that was sent to `home` may reach another server, if that one takes over meanwhile: then it does nothing.
+-- A script that was sent to `home` may reach another server, if that one takes over on the way: then it does nothing.
 -- run_id is certain, but takes 8 us; `noop` reads it, which begins the use of a server. The others compare the address
 -- of this table, which takes 0.3 us, and differs between two servers if the system places memory at random.
 if tostring(redis) ~= address
