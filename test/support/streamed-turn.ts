@@ -59,7 +59,7 @@ export async function streamedTurn(
 export function resultTurns(
   protocol: ChatProtocol,
   calls: StreamedTurn["calls"],
-  result = "ok",
+  result: unknown = "ok",
 ): Json[] {
   if (protocol === "chat") {
     return calls.map(({ id }) => ({ role: "tool", tool_call_id: id, content: result }));

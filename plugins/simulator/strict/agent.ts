@@ -107,7 +107,8 @@ function stepsOf({ protocol, turns }: Facts): number {
   let steps = 0;
   for (let at = turns.length - 1; at >= 0; at--) {
     const turn = turns[at] ?? {};
-    if (isOfUser(turn)) break;
+    // In Chat, images of results come right behind them, as the user's.
+    if (isOfUser(turn) && turns[at - 1]?.["role"] !== "tool") break;
     if (protocol === "responses") {
       const before = turns[at - 1];
       if (isItemCall(turn) && !(before && isItemCall(before))) steps++;

@@ -135,13 +135,20 @@ export function joinAfterTools(draft: Draft): void {
   for (const entry of draft.entries("messages")) {
     const message = objectOf(entry);
     const last = objectOf(joined.at(-1));
-    const text = textOf(message?.["content"]);
-    const isText = typeof message?.["content"] === "string" || !hasMedia(message?.["content"]);
-    if (message?.["role"] === "user" && last?.["role"] === "tool" && isText) {
-      joined[joined.length - 1] = { ...last, content: `${textOf(last["content"])}\n\n${text}` };
+    if (message?.["role"] === "user" && last?.["role"] === "tool") {
+      const content = together(last["content"], message["content"]);
+      joined[joined.length - 1] = { ...last, content };
     } else joined.push(entry);
   }
   if (joined.length !== draft.entries("messages").length) draft.set("messages", joined);
+}
+
+/** Joins two contents: to one text, or to a list of parts if there is an image among them. */
+function together(one: unknown, other: unknown): unknown {
+  if (!hasMedia(one) && !hasMedia(other)) return `${textOf(one)}\n\n${textOf(other)}`;
+  const parts = (content: unknown) =>
+    typeof content === "string" ? [{ type: "text", text: content }] : arrayOf(content);
+  return [...parts(one), ...parts(other)];
 }
 
 function hasMedia(content: unknown): boolean {
