@@ -41,6 +41,12 @@ const FOCI: readonly Focus[] = [
     seeds: 1,
   },
   {
+    name: "a call that got an error is not charged, though Redis took its post",
+    store: "redis",
+    faults: { diskFull: 1_000, redisLosesReplies: 1_200 },
+    seeds: 2,
+  },
+  {
     name: "a snapshot of Redis from when no gateway ran is not believed",
     store: "redis",
     faults: { sigterm: 3_000, redisOldSnapshot: 3_000 },

@@ -42,6 +42,7 @@ export class Judge {
   private readonly world: World;
   private readonly records: CallRecord[] = [];
   private readonly powerLosses: { readonly host: Host; readonly atMs: number }[] = [];
+  private hasRedisLost = false;
   private readonly forgotten = new Set<string>();
   private readonly restoredWithout = new Set<string>();
   private readonly ledgerRestoresMs: number[] = [];
@@ -72,6 +73,7 @@ export class Judge {
   /** Records that Redis lost data, with the posts that it lost. */
   lostInRedis(callIds: readonly string[]): void {
     this.revocations.lostByRedis();
+    this.hasRedisLost = true;
     for (const callId of callIds) this.forgotten.add(callId);
   }
 
@@ -164,12 +166,21 @@ export class Judge {
       const due = (plan.inputTokens + tokens) * TOKEN_MICRO_VND;
       if (costMicroVnd !== due) return `${name} cost ${costMicroVnd}, and is charged ${due}`;
     }
-    if (client.end === "refused" && outcome === "refused" && costMicroVnd > 0) {
+    const isFree = outcome === "refused" || this.mustTakeBack(gateway);
+    if (client.end === "refused" && isFree && costMicroVnd > 0) {
       return `${name} was refused, and is charged ${costMicroVnd}`;
     }
     const most = (INPUT_TOKENS_MAX + Math.ceil(tokens * ESTIMATE_SHARE_MAX)) * TOKEN_MICRO_VND;
     if (costMicroVnd > most) return `${name} is charged ${costMicroVnd}, more than ${most}`;
     return this.freeOutput(entry, client, name);
+  }
+
+  /**
+   * Returns true if a gateway must take back a post without a reply, after it refused the call. Otherwise it may have died
+   * before that, or Redis may have lost that it did.
+   */
+  private mustTakeBack({ process }: SimulatedGateway): boolean {
+    return process.alive && !this.hasRedisLost;
   }
 
   /** Checks what was written off. Without faults, only the chunk at which a stream was cut may exceed the hold. */
