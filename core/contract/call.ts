@@ -1,10 +1,12 @@
 import type { JsonObject } from "../process/json.ts";
+import type { Outline } from "../process/outline.ts";
 import type { CallerKey } from "./accounts.ts";
 import type { MicroVnd } from "./amount.ts";
 import type { Model, Route } from "./catalogue.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Surcharge } from "./features.ts";
 import type { CallOutcome } from "./hold-store.ts";
+import type { PassedBody } from "./passed-request.ts";
 import type { Protocol } from "./protocol.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Tariff } from "./tariff.ts";
@@ -27,6 +29,8 @@ export interface UpstreamRequest {
    */
   readonly body: JsonObject | undefined;
   readonly form: readonly FormPart[] | undefined;
+  /** The body as bytes that are passed on. If it is there, read fields with `requestToRead`. */
+  readonly passed?: PassedBody | undefined;
   /** Client headers that matter upstream: name, value, name, value. */
   readonly headers: readonly string[];
   /**
@@ -148,9 +152,12 @@ export interface Call {
 
   /**
    * The request as the client sent it: a JSON object, or the text fields of a form. Empty until
-   * `request`.
+   * `request`. Reading it decodes all texts, and the call then goes upstream as JSON that is written
+   * anew. For a few fields, read `bodyToRead(call)`.
    */
   readonly body: JsonObject;
+  /** The same, without its long texts; undefined for a form. Use `bodyToRead`. */
+  readonly outline: Outline | undefined;
   /** The files of a form. */
   readonly form: FormPart[] | undefined;
   readonly bodyBytes: number;

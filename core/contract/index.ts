@@ -144,6 +144,7 @@ export {
   overflowSizes,
 } from "./overflow.ts";
 export type { OverheadTokens } from "./overhead.ts";
+export { bodyToRead, PassedRequest, requestToRead } from "./passed-request.ts";
 export {
   type ChatProfile,
   chatProfile,
@@ -204,6 +205,8 @@ export {
   objectOf,
   parseJson,
 } from "../process/json.ts";
+export type { LongText } from "../process/long-text.ts";
+export type { Outline } from "../process/outline.ts";
 export { PeriodicTask } from "../process/periodic.ts";
 export {
   readSecret,

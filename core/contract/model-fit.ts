@@ -1,6 +1,7 @@
 import type { Call } from "./call.ts";
 import type { Model } from "./catalogue.ts";
 import { type Endpoint, endpoints } from "./endpoint.ts";
+import { bodyToRead } from "./passed-request.ts";
 import type { Protocol } from "./protocol.ts";
 import { type Refusal, refuse } from "./refusal.ts";
 import type { Upstreams } from "./upstreams.ts";
@@ -41,11 +42,11 @@ export function beyond(model: Model, call: Call): Refusal | undefined {
   const param = protocol === "responses" ? "input" : "messages";
   if (!model.labels.has("vision")) {
     // A line replaces all other images: else one of them ends the conversation.
-    if (!endsWithImage(call.body, protocol)) return undefined;
+    if (!endsWithImage(bodyToRead(call), protocol)) return undefined;
     const message = `${model.id} cannot read images: choose a model labelled vision`;
     return refuse.badRequest(message, param);
   }
-  const images = imagesIn(call.body, protocol);
+  const images = imagesIn(bodyToRead(call), protocol);
   if (images === "none" || images === "readable") return undefined;
   if (images === "broken") return refuse.badRequest(`${param}: an image is not base64`, param);
   return refuse.badRequest(`${param}: images must be PNG, JPEG, WebP or GIF`, param);

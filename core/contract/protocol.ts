@@ -120,10 +120,14 @@ export class Delivered {
   mediaBytes = 0;
 
   addText(text: string): void {
-    const bytes = Buffer.byteLength(text);
-    // `bytes - text.length` is what UTF-8 takes beyond one byte per UTF-16 unit. Other scripts take
+    this.addLength(Buffer.byteLength(text), text.length);
+  }
+
+  /** Adds a text by its bytes in UTF-8 and its UTF-16 units. */
+  addLength(bytes: number, units: number): void {
+    // `bytes - units` is what UTF-8 takes beyond one byte per UTF-16 unit. Other scripts take
     // at least two bytes per unit, so twice that never counts them too low.
-    const other = Math.min(bytes, 2 * (bytes - text.length));
+    const other = Math.min(bytes, 2 * (bytes - units));
     this.otherBytes += other;
     this.asciiBytes += bytes - other;
   }

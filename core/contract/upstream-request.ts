@@ -1,6 +1,7 @@
 import type { JsonObject } from "../process/json.ts";
 import type { Call, FormPart, UpstreamRequest } from "./call.ts";
 import type { Model } from "./catalogue.ts";
+import { PassedRequest } from "./passed-request.ts";
 import type { Protocol } from "./protocol.ts";
 import { type Refusal, refuse } from "./refusal.ts";
 
@@ -13,9 +14,17 @@ export const FORWARDED_HEADERS: Readonly<Record<Protocol, readonly string[]>> = 
   speech: [],
 };
 
-/** Returns the unchanged request, for an upstream that speaks the endpoint's protocol. */
+/**
+ * Returns the unchanged request, for an upstream that speaks the endpoint's protocol. Its body goes out as the bytes that
+ * came, unless `call.body` was read before.
+ */
 export function unchangedRequest(call: Call): UpstreamRequest {
   const { protocol, upstreamPath } = call.endpoint;
+  const { outline } = call;
+  if (outline && !outline.isHandedOut) {
+    const passed = { outline, tree: outline.tree, treeFor: undefined };
+    return new PassedRequest(protocol, upstreamPath, call.betaHeaders, passed);
+  }
   return {
     protocol,
     path: upstreamPath,

@@ -2,6 +2,7 @@ import type { Model, Standard } from "../contract/catalogue.ts";
 import type { Config, LoadedPlugin } from "../contract/config.ts";
 import { beyond, hasRoute } from "../contract/model-fit.ts";
 import { exactNames } from "../contract/model-names.ts";
+import { bodyToRead } from "../contract/passed-request.ts";
 import type { Field, Plugin } from "../contract/plugin.ts";
 import type { Protocol } from "../contract/protocol.ts";
 import { isRefusal, refuse } from "../contract/refusal.ts";
@@ -69,7 +70,7 @@ function exactModel(services: Parts): Plugin {
   return {
     name: "core: exact names",
     request(call) {
-      const named = names.resolve(call.body["model"], call.endpoint);
+      const named = names.resolve(bodyToRead(call)["model"], call.endpoint);
       if (isRefusal(named)) return named;
       const refusal = beyond(named.model, call);
       if (refusal === undefined) call.model = named.model;
@@ -92,8 +93,8 @@ function sameProtocol(services: Parts): Plugin {
       if (endpoint.multipart && !form) {
         return refuse.badRequest("image: send the request as multipart/form-data", "image");
       }
-      const parts = form && [...form, ...formFields(call.body)];
-      call.upstream = { ...unchangedRequest(call), form: parts };
+      const request = unchangedRequest(call);
+      call.upstream = form ? { ...request, form: [...form, ...formFields(call.body)] } : request;
       return undefined;
     },
   };

@@ -17,6 +17,7 @@ import type { CallOutcome } from "../contract/hold-store.ts";
 import type { Refusal } from "../contract/refusal.ts";
 import type { Usage } from "../contract/usage.ts";
 import type { JsonObject } from "../process/json.ts";
+import type { Outline } from "../process/outline.ts";
 import { type CallState, STEPS, StepOutOfOrder } from "./call-state.ts";
 
 const NO_LIMITS: readonly CallLimit[] = [];
@@ -43,7 +44,8 @@ export class HttpCall implements Call {
   readonly endpoint: Endpoint;
   readonly headers: Readonly<Record<string, string>>;
 
-  body: JsonObject = {};
+  outline: Outline | undefined = undefined;
+  private fields: JsonObject = {};
   form: FormPart[] | undefined = undefined;
   bodyBytes = 0;
   stream = false;
@@ -103,6 +105,15 @@ export class HttpCall implements Call {
     this.startedMs = startedMs;
     this.endpoint = endpoint;
     this.headers = headers;
+  }
+
+  get body(): JsonObject {
+    return this.outline ? this.outline.handOut() : this.fields;
+  }
+
+  set body(body: JsonObject) {
+    this.outline = undefined;
+    this.fields = body;
   }
 
   get state(): CallState {

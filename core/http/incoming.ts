@@ -85,7 +85,7 @@ export class Incoming {
       if (!key && this.runtime.required.includes("key")) return this.notPossibleWithout("key");
       this.call.step("dispatched");
       const caller = key && { keyId: key.id, accountId: key.accountId };
-      const request = { ...head, body: Buffer.from(body), ...caller };
+      const request = { ...head, body, ...caller };
       this.handle(handler, request).catch((error: unknown) => this.bug(error));
     });
   }
@@ -98,10 +98,7 @@ export class Incoming {
     else this.reply.answer(response);
   }
 
-  /**
-   * Reads the body while admission runs, then calls `next` with it. The body is valid only until
-   * `next` returns.
-   */
+  /** Reads the body while admission runs, then calls `next` with it. */
   private receive(bodyBytesMax: number, next: (body: Buffer) => void): void {
     const length = declaredLength(this.call.headers);
     if (length !== undefined && length > bodyBytesMax) {
@@ -141,7 +138,7 @@ export class Incoming {
     if (isOver(call.state)) return;
     call.bodyBytes = whole.length;
     try {
-      if (call.state === "admitting") this.early = Buffer.from(whole);
+      if (call.state === "admitting") this.early = whole;
       else if (this.refusal) this.refuse(this.refusal);
       else this.hand(whole, next);
     } catch (error) {

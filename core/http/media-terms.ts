@@ -1,6 +1,7 @@
 import type { Call } from "../contract/call.ts";
 import type { Model } from "../contract/catalogue.ts";
 import type { Surcharge } from "../contract/features.ts";
+import { bodyToRead } from "../contract/passed-request.ts";
 import type { Verdict } from "../contract/plugin.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
 
@@ -21,7 +22,8 @@ export function mediaTerms(call: Call, model: Model): string[] | Verdict {
   return typeof factor === "number" ? priceOptions(call, model, factor) : factor;
 }
 
-function tooLong({ body }: Call, { media }: Model): Verdict {
+function tooLong(call: Call, { media }: Model): Verdict {
+  const body = bodyToRead(call);
   const texts = [body["input"], body["instructions"]];
   const length = texts.reduce<number>(
     (sum, text) => sum + (typeof text === "string" ? text.length : 0),

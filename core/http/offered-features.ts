@@ -1,6 +1,7 @@
 import type { Call } from "../contract/call.ts";
 import type { Model, Route } from "../contract/catalogue.ts";
 import type { AllowedFeatures, FeatureName } from "../contract/features.ts";
+import { bodyToRead } from "../contract/passed-request.ts";
 import type { Plugin, Verdict } from "../contract/plugin.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
 import type { Services } from "../contract/services.ts";
@@ -29,7 +30,7 @@ export function offeredFeatures(services: Parts): Plugin {
     name: "core: offered features",
 
     request(call): Verdict {
-      const { body, model, endpoint } = call;
+      const { model, endpoint } = call;
       if (endpoint.serves.includes("images") || endpoint.serves.includes("speech")) {
         const left = model && mediaTerms(call, model);
         if (!Array.isArray(left)) return left;
@@ -38,6 +39,7 @@ export function offeredFeatures(services: Parts): Plugin {
       }
       const betas = betasOf(call);
       if (!betas) return UNSENDABLE;
+      const body = bodyToRead(call);
       const uses = usesIn(body, endpoint.protocol);
       if (model?.price.unit === "call" && wires[endpoint.protocol].choices(body) > 1) {
         return refusalOf(ANSWERS, "n");
@@ -123,9 +125,11 @@ class Decision {
       routes.length > 0 && routes.every((route) => this.allows(route, feature));
     const left = uses.filter(({ row }) => row.rule !== "demand" && !sold(row.feature));
     const tools = left.flatMap(({ tool }) => (tool ? [tool] : []));
+    // What is left out is taken out of the body itself, so that can no longer be passed on.
+    if (left.length > 0) this.call.outline?.handOut();
     for (const { leaveOut } of left) leaveOut?.();
     if (left.some(({ row }) => row === STORE)) returnReasoning(this.call);
-    const chosen = choiceOfLeftOut(this.call.body, tools);
+    const chosen = choiceOfLeftOut(bodyToRead(this.call), tools);
     const at = left.find(({ tool }) => tool !== undefined && tool === chosen);
     if (at) return refusalOf(at.row, "tool_choice");
 

@@ -1,9 +1,13 @@
+import { bodyToRead } from "../contract/passed-request.ts";
 import { isRefusal, type Refusal, refuse } from "../contract/refusal.ts";
 import { wires } from "../wire/index.ts";
-import { parseFormBody, parseJsonBody } from "./body.ts";
+import { parseFormBody, readJsonBody } from "./body.ts";
 import type { HttpCall } from "./http-call.ts";
 
-/** Reads the body into the fields of the call, and checks those that core needs. Returns the refusal if one is wrong. */
+/**
+ * Reads the body into the fields of the call, which keeps its bytes, and checks those that core needs. Returns the
+ * refusal if one is wrong.
+ */
 export function parseCall(call: HttpCall, body: Buffer): Refusal | undefined {
   const type = call.headers["content-type"] ?? "";
   const encoding = call.headers["content-encoding"] ?? "identity";
@@ -22,10 +26,11 @@ export function parseCall(call: HttpCall, body: Buffer): Refusal | undefined {
     call.form = parsed.form;
     call.body = parsed.fields;
   } else {
-    const parsed = parseJsonBody(body);
-    if (isRefusal(parsed)) return parsed;
-    call.body = parsed;
+    const outline = readJsonBody(body);
+    if (isRefusal(outline)) return outline;
+    call.outline = outline;
   }
-  call.stream = call.body["stream"] === true;
-  return wires[call.endpoint.protocol].check(call.body);
+  const read = bodyToRead(call);
+  call.stream = read["stream"] === true;
+  return wires[call.endpoint.protocol].check(read);
 }

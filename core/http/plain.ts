@@ -71,7 +71,7 @@ export function servePlain(
   readBody(
     res,
     bodyBytesMax,
-    (body) => void answer(Buffer.from(body)),
+    (body) => void answer(body),
     () => sendRefused(bodyTooLarge(bodyBytesMax)),
   );
 }

@@ -1,5 +1,6 @@
 import {
   beyond,
+  bodyToRead,
   type ConfigKey,
   type Endpoint,
   type Field,
@@ -110,14 +111,15 @@ export default function alias(services: Services, settings: Settings): Plugin {
     },
 
     request(call) {
-      const named = resolve(call.body["model"], call.endpoint);
+      const name = bodyToRead(call)["model"];
+      const named = resolve(name, call.endpoint);
       if (isRefusal(named)) return named;
       const { model, headers } = named;
       const refusal = beyond(model, call);
       if (refusal) return refusal;
       call.model = model;
       for (const part of headers) call.replyHeaders.push(part);
-      if (model.id !== call.body["model"]) call.mappedFrom = String(call.body["model"]);
+      if (model.id !== name) call.mappedFrom = String(name);
       return undefined;
     },
   };

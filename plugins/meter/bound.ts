@@ -3,9 +3,10 @@ import {
   Delivered,
   isObject,
   type JsonObject,
+  type Outline,
   objectOf,
 } from "../../core/contract/index.ts";
-import { densityTokens } from "./density.ts";
+import { densityOfLong, densityTokens } from "./density.ts";
 import type { Overhead } from "./families.ts";
 import { addMedia, documentTokens, imageTokens, type Media, noMedia } from "./media.ts";
 
@@ -27,6 +28,8 @@ export interface Factors {
 /** The contents of a request, counted without a tokenizer. */
 interface Contents extends Media {
   readonly text: Delivered;
+  /** Has the texts that the body itself lacks. */
+  readonly outline: Outline | undefined;
   /** Tokens of the text beyond those of prose of the same length. */
   densityTokens: number;
   /** Base64 of encrypted reasoning and of signatures, which grow with the reasoning they carry. */
@@ -56,13 +59,15 @@ const PRO_MODE_TOKENS = 1_600;
 const DEFINED_TOOLS = new Set<unknown>([undefined, "function", "custom", "namespace"]);
 
 /**
- * Walks a request once and counts its text, including field names. Counts files by their kind.
+ * Walks a request once and counts its text, including field names. Counts files by their kind. The result is the same
+ * with and without long texts: the outline has those that were left out.
  */
-export function contentsOf(body: JsonObject): Contents {
+export function contentsOf(body: JsonObject, outline?: Outline): Contents {
   const tools = [...arrayOf(body["tools"]), ...arrayOf(body["functions"])];
   const contents: Contents = {
     ...noMedia(),
     text: new Delivered(),
+    outline,
     densityTokens: 0,
     opaqueBytes: 0,
     items: 0,
@@ -163,6 +168,12 @@ function isOpaque(name: string, field: unknown, isReasoning: boolean): field is 
 }
 
 function countText(text: string, contents: Contents): void {
+  const long = contents.outline?.textOf(text);
+  if (long) {
+    contents.text.addLength(long.utf8Bytes, long.units);
+    contents.densityTokens += densityOfLong(long);
+    return;
+  }
   contents.text.addText(text);
   contents.densityTokens += densityTokens(text);
 }

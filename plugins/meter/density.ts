@@ -1,3 +1,5 @@
+import type { LongText } from "../../core/contract/index.ts";
+
 /** Kinds of ASCII characters. All others are OTHER, since they are counted by their bytes. */
 const LOWER = 0;
 const UPPER = 1;
@@ -39,13 +41,26 @@ const KINDS = Uint8Array.from({ length: 128 }, (_, code) => kindOf(code));
 export function densityTokens(text: string): number {
   const { length } = text;
   if (length <= WHOLE_CHARACTERS_MAX) return added(text, 0, length) / TOKEN;
+  return sampled(length, (from) => added(text, from, from + PLACE_CHARACTERS));
+}
+
+const sample = new Uint16Array(PLACE_CHARACTERS);
+
+/** Returns the same for a text that is not decoded. */
+export function densityOfLong(text: LongText): number {
+  const { units } = text;
+  if (units <= WHOLE_CHARACTERS_MAX) return densityTokens(text.decoded());
+  return sampled(units, (from) => {
+    text.read(from, sample);
+    return addedOf(sample);
+  });
+}
+
+function sampled(length: number, addedAt: (from: number) => number): number {
   const places = Math.max(PLACES_MIN, Math.ceil(length / CHARACTERS_PER_PLACE));
   const stride = (length - PLACE_CHARACTERS) / (places - 1);
   let sum = 0;
-  for (let place = 0; place < places; place++) {
-    const from = Math.floor(place * stride);
-    sum += added(text, from, from + PLACE_CHARACTERS);
-  }
+  for (let place = 0; place < places; place++) sum += addedAt(Math.floor(place * stride));
   return (sum / TOKEN / (places * PLACE_CHARACTERS)) * length;
 }
 
@@ -61,6 +76,22 @@ function added(text: string, from: number, to: number): number {
   let letters = 0;
   for (let at = from; at < to; at++) {
     const code = charCodeAt.call(text, at);
+    const kind = code < 128 ? (KINDS[code] ?? OTHER) : OTHER;
+    sum += ADDED[before * 8 + kind] ?? 0;
+    letters = kind === LOWER ? letters + 1 : 0;
+    if (letters > WORD_LETTERS) sum += LETTER_ADDED;
+    before = kind;
+  }
+  return sum;
+}
+
+/** As `added`. A loop of its own, since one for both would be slower for strings. */
+function addedOf(codes: Uint16Array): number {
+  let sum = 0;
+  let before = OTHER;
+  let letters = 0;
+  for (let at = 0; at < codes.length; at++) {
+    const code = codes[at] ?? 0;
     const kind = code < 128 ? (KINDS[code] ?? OTHER) : OTHER;
     sum += ADDED[before * 8 + kind] ?? 0;
     letters = kind === LOWER ? letters + 1 : 0;

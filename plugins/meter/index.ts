@@ -5,6 +5,7 @@ import {
   isBilled,
   mergeProfiles,
   type Plugin,
+  requestToRead,
   type Services,
   type Sink,
   ThrottledLog,
@@ -76,7 +77,8 @@ export default function meter(services: Services, settings: Settings): Plugin {
   const check: UsageCheck = (call) => {
     const { usage, model, upstream, route } = call;
     if (!usage || !model || !upstream) return;
-    const choices = upstream.body ? services.wires[upstream.protocol].choices(upstream.body) : 1;
+    const body = requestToRead(upstream);
+    const choices = body ? services.wires[upstream.protocol].choices(body) : 1;
     const withdrawn = withdrawUnbelievable(usage, model, choices);
     if (!withdrawn) return;
     call.estimated = true;
@@ -104,11 +106,12 @@ export default function meter(services: Services, settings: Settings): Plugin {
 
     request(call) {
       const { upstream, model } = call;
-      if (!upstream?.body || !model) return undefined;
+      const body = upstream && requestToRead(upstream);
+      if (!body || !model) return undefined;
       // Images and speech are not priced per token, so their tokens are recorded if reported, never estimated.
       if (model.standard === "messages" || model.standard === "chat") {
         const most = model.contextWindow ?? Number.POSITIVE_INFINITY;
-        const contents = contentsOf(upstream.body);
+        const contents = contentsOf(body, upstream.passed?.outline);
         const overhead = overheads.of(model);
         call.inputTokensBound = Math.min(tokensOf(contents, bound, overhead), most);
         call.inputTokensLikely = Math.min(tokensOf(contents, likely, overhead), most);
@@ -127,7 +130,7 @@ export default function meter(services: Services, settings: Settings): Plugin {
       if (wire.protocol === "speech") {
         return new AudioHead(unstreamed(), () => pushTokens(call, NONE));
       }
-      const { body } = upstream;
+      const body = requestToRead(upstream);
       const hidden = call.stream && body !== undefined && wire.lacksUsage(body);
       upstream.wantsUsage = hidden;
       const beside = () => isCachedBeside(call);

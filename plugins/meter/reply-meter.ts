@@ -1,4 +1,5 @@
 import {
+  bodyToRead,
   type Call,
   contentTypeOf,
   Delivered,
@@ -81,7 +82,7 @@ export class ReplyMeter implements Sink {
     const reply = objectOf(parseJson(bytes.toString("utf8")));
     const worth = reply ? this.wire.judge(reply) : "none";
     // What a provider makes after its reply is charged by nothing: it is sold only if asked for.
-    const isSold = worth === "pending" ? call.body["background"] === true : worth !== "none";
+    const isSold = worth === "pending" ? bodyToRead(call)["background"] === true : worth !== "none";
     if (!reply || !isSold) return failedReply(reply, call.endpoint.protocol);
     call.replyBody = reply;
     if (worth === "free") return undefined;

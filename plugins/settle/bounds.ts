@@ -1,4 +1,5 @@
 import {
+  bodyToRead,
   type Call,
   countOf,
   MICRO_VND_PER_VND,
@@ -9,7 +10,7 @@ import {
 
 /** Returns the units to hold for a call that is not priced per token. */
 export function fixedUnits(call: Call, tariff: Tariff): number {
-  return tariff.unit === "image" ? (countOf(call.body["n"]) ?? 1) : 1;
+  return tariff.unit === "image" ? (countOf(bodyToRead(call)["n"]) ?? 1) : 1;
 }
 
 /** Units to hold for a call, before its output. */

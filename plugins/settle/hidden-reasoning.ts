@@ -5,6 +5,7 @@ import {
   mergeProfiles,
   objectOf,
   type Profile,
+  requestToRead,
   type Services,
   type UpstreamRequest,
 } from "../../core/contract/index.ts";
@@ -15,11 +16,12 @@ import {
  */
 export function hidesReasoning(
   model: Model,
-  { body, protocol }: UpstreamRequest,
+  upstream: UpstreamRequest,
   upstreams: Services["upstreams"],
 ): boolean {
   if (!model.labels.has("reasoning")) return false;
-  const request = body ?? {};
+  const { protocol } = upstream;
+  const request = requestToRead(upstream) ?? {};
   const wish = protocol === "messages" ? wishOfMessages(request) : wishOfOthers(request);
   return model.routes.some((route) => {
     const { profile } = upstreams.get(route.upstream)?.config ?? {};

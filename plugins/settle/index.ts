@@ -17,6 +17,7 @@ import {
   priceOf,
   type Refusal,
   refuse,
+  requestToRead,
   type Services,
   type Short,
   type Sink,
@@ -83,7 +84,9 @@ export default function settle(
   const unbounded = new OneAtATime();
 
   /** Returns the number of choices requested; each may use the whole output limit. */
-  function choicesOf({ protocol, body }: UpstreamRequest): number {
+  function choicesOf(upstream: UpstreamRequest): number {
+    const { protocol } = upstream;
+    const body = requestToRead(upstream);
     return body ? wires[protocol].choices(body) : 1;
   }
 
@@ -168,7 +171,8 @@ export default function settle(
     let least: number;
     let floor: MicroVnd;
     if (tariff.unit === "mtok") {
-      const { body, protocol } = upstream;
+      const { protocol } = upstream;
+      const body = requestToRead(upstream);
       const limit = body && wires[protocol].outputLimit(body);
       const choices = choicesOf(upstream);
       const most = outputTokensMax(limit, model) * choices;

@@ -34,7 +34,8 @@ import { v } from "../../core/contract/index.ts";
  *   giant_event_bytes    an extra text delta of this size at the start
  *   total_bytes          text of this size, beyond any limit; streams generate it while the client
  *                        reads
- *   echo                 the output text is the request as JSON: method, path, headers, body
+ *   echo                 the output text is the request as JSON: method, path, headers, body;
+ *                        "raw": its body as it came
  *   unique_ids           ids differ per call (default: equal requests get equal bytes)
  *   images               number of images returned, regardless of `n`
  *   image_bytes          size of each image (default: a small real PNG)
@@ -127,7 +128,7 @@ const directiveSchema = v.strictObject({
   stop_sequence: v.optional(v.string()),
   giant_event_bytes: v.optional(count(256 << 20)),
   total_bytes: v.optional(count(16 * 1024 ** 3)),
-  echo: v.optional(v.boolean()),
+  echo: v.optional(v.union([v.boolean(), v.literal("raw")])),
   unique_ids: v.optional(v.boolean()),
   images: v.optional(count(100)),
   image_bytes: v.optional(count(64 << 20)),

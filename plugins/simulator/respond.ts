@@ -84,7 +84,12 @@ export class Responder {
     const verdict = this.#strict ? judge(this.#protocol.path, ask, head.headers) : undefined;
     if (verdict?.error) return verdict.error;
     const directive = verdict ? verdict.directive(found) : found;
-    const echo = directive.echo === true ? JSON.stringify({ ...head, body }) : undefined;
+    const echo =
+      directive.echo === "raw"
+        ? bytes.toString()
+        : directive.echo === true
+          ? JSON.stringify({ ...head, body })
+          : undefined;
     const salt = directive.unique_ids === true ? (++this.#calls).toString(16) : "";
     return new Plan(this.#protocol, makeAnswer(ask, directive, { bytes, salt, echo }));
   }
@@ -158,7 +163,7 @@ function keyOf(headers: Readonly<Record<string, string>>): string {
 
 /** Returns true if the reply depends on the request's body alone. */
 function isRepeatable(directive: Directive): boolean {
-  return directive.echo !== true && directive.unique_ids !== true;
+  return !directive.echo && directive.unique_ids !== true;
 }
 
 function hasFault(directive: Directive): boolean {

@@ -102,7 +102,7 @@ export default function translate(
   function editImages(call: Call): Verdict {
     const form = imageEditForm(call);
     if (isRefusal(form)) return form;
-    const request = unchangedRequest(call);
+    const request = { ...unchangedRequest(call), body: call.body };
     const fetch = () => fetchImages(form, fetcher, () => call.gone);
     const prepare = async () => {
       const parts = await places.run(call.key?.accountId ?? "", fetch);

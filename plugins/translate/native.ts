@@ -1,8 +1,12 @@
 import {
+  bodyToRead,
   type Call,
+  type Endpoint,
   type JsonObject,
   type Model,
   mergeProfiles,
+  type Outline,
+  PassedRequest,
   type Refusal,
   type Route,
   refuse,
@@ -15,9 +19,9 @@ import { withoutImages } from "./edits/media.ts";
 import type { Translated } from "./notes.ts";
 
 /** Returns the client's body, without the images of earlier turns if the model cannot read them. */
-export function readableBody({ body, endpoint }: Call, model: Model): JsonObject {
+export function readableBody(body: JsonObject, { protocol }: Endpoint, model: Model): JsonObject {
   if (model.labels.has("vision")) return body;
-  return withoutImages(body, endpoint.protocol === "responses" ? "input" : "messages", model.id);
+  return withoutImages(body, protocol === "responses" ? "input" : "messages", model.id);
 }
 
 /** A request in the model's own protocol, and the hints that the model does not take. */
@@ -31,12 +35,19 @@ interface Fitted {
  * express it. Passes a body without an edit as it is. Refuses a demand that no route can meet.
  */
 export function nativeRequest(call: Call, model: Model, services: Services): Fitted | Refusal {
-  const { protocol } = call.endpoint;
+  const { endpoint } = call;
+  const { protocol } = endpoint;
+  const given = bodyToRead(call);
   const request = unchangedRequest(call);
-  const body = readableBody(call, model);
+  let body = readableBody(given, endpoint, model);
   const fit = (route: Route): Translated<JsonObject, undefined> => {
     const upstream = services.upstreams.get(route.upstream);
-    return edited(body, protocol, mergeProfiles(upstream?.config.profile, route.profile));
+    const profile = mergeProfiles(upstream?.config.profile, route.profile);
+    const made = edited(body, protocol, profile);
+    if (!call.outline || !made.ok || !movesText(call.outline, made.body)) return made;
+    call.outline.fill();
+    body = readableBody(given, endpoint, model);
+    return edited(body, protocol, profile);
   };
   const routes = model.routes
     .filter((route) => services.upstreams.get(route.upstream)?.speaks(protocol))
@@ -49,13 +60,26 @@ export function nativeRequest(call: Call, model: Model, services: Services): Fit
     const { message, param, code } = refused.reject;
     return refuse.badRequest(message, { param, code });
   }
-  if (made.every((result) => result.ok && result.body === call.body)) {
+  if (made.every((result) => result.ok && result.body === given)) {
     return { request, dropped: [] };
   }
-  const bodyFor = (route: Route) => {
+  const treeFor = (route: Route) => {
     const result = fit(route);
     // A copy, because the exchange sets the model name in the body.
     return result.ok ? { ...result.body } : undefined;
   };
-  return { request: { ...request, body: { ...first.body }, bodyFor }, dropped: first.dropped };
+  const { dropped } = first;
+  const tree = { ...first.body };
+  if (!request.passed) return { request: { ...request, body: tree, bodyFor: treeFor }, dropped };
+  const { path, headers } = request;
+  const passed = { outline: request.passed.outline, tree, treeFor };
+  return { request: new PassedRequest(protocol, path, headers, passed), dropped };
+}
+
+/** Returns true if an edited field has a text that was left out: it must be there to be written. */
+function movesText(outline: Outline, body: JsonObject): boolean {
+  for (const name in body) {
+    if (body[name] !== outline.tree[name] && outline.hasPlaceholder(body[name])) return true;
+  }
+  return false;
 }

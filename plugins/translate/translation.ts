@@ -56,7 +56,7 @@ export class Translation {
     this.model = model;
     // A copy, because the exchange sets the model name in the body, and must not change the
     // client's. A translated reply names the model that serves the call, whatever name was sent.
-    this.body = { ...readableBody(call, model), model: model.id };
+    this.body = { ...readableBody(call.body, call.endpoint, model), model: model.id };
     this.services = services;
   }
 

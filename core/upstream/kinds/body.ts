@@ -9,5 +9,5 @@ interface EncodedBody {
 /** Returns the body in the protocol's own form: multipart with the route's model, or JSON. */
 export function encodeBody(call: OutgoingCall, model: string): EncodedBody {
   if (call.form) return encodeForm(call.form, { model });
-  return { contentType: "application/json", body: JSON.stringify(call.body) };
+  return { contentType: "application/json", body: call.json ?? "" };
 }

@@ -97,10 +97,10 @@ export interface OutgoingCall {
   readonly path: string;
   readonly stream: boolean;
   /**
-   * The complete body, with the route's model, the output limit and the request for usage;
+   * The complete body as JSON, with the route's model, the output limit and the request for usage;
    * undefined for a form.
    */
-  readonly body: JsonObject | undefined;
+  readonly json: string | Buffer | undefined;
   /** The parts of a multipart body. The adapter adds the route's model. */
   readonly form: readonly FormPart[] | undefined;
   /** Client headers that matter upstream: name, value, name, value. */

@@ -27,8 +27,8 @@ function outgoing(
   path: string,
   more: Partial<OutgoingCall> = {},
 ): OutgoingCall {
-  const body = { model: "provider-model", max_tokens: 1 };
-  return { protocol, path, stream: false, body, form: undefined, headers: [], ...more };
+  const json = `{"model":"provider-model","max_tokens":1}`;
+  return { protocol, path, stream: false, json, form: undefined, headers: [], ...more };
 }
 
 t.test("an upstream of the kind http-json", async (t) => {
@@ -62,7 +62,7 @@ t.test("an upstream of the kind http-json", async (t) => {
   t.test("sends a form with the route's model instead of the client's", async (t) => {
     const part = (name: string, data: string) => ({ name, data: Buffer.from(data) });
     const form = [part("model", "client-model"), part("prompt", "in blue")];
-    const call = outgoing("images", "/images/edits", { body: undefined, form });
+    const call = outgoing("images", "/images/edits", { json: undefined, form });
     const request = adapter.request(call, ROUTE);
     const [, , , type] = request?.headers ?? [];
     const boundary = /^multipart\/form-data; boundary=(tollgate-[0-9a-f]{32})$/.exec(

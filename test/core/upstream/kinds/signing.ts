@@ -51,7 +51,7 @@ class Signing implements UpstreamAdapter {
     if (this.settings.forms_only && !call.form) return undefined;
     const { contentType, body } = call.form
       ? encodeBody(call, route.model)
-      : { contentType: "application/json", body: withoutModel(call.body) };
+      : { contentType: "application/json", body: withoutModel(call.json) };
     const operation = call.stream ? "invoke-stream" : "invoke";
     return {
       protocol: call.protocol,
@@ -110,7 +110,7 @@ export function signature(
   return createHmac("sha256", secret).update(signed).digest("hex");
 }
 
-function withoutModel(body: JsonObject | undefined): string {
-  const { model, ...rest } = body ?? {};
+function withoutModel(json: string | Buffer | undefined): string {
+  const { model, ...rest } = JSON.parse(String(json));
   return JSON.stringify(rest);
 }

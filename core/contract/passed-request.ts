@@ -1,0 +1,59 @@
+import type { JsonObject } from "../process/json.ts";
+import type { Outline } from "../process/outline.ts";
+import type { Call, UpstreamRequest } from "./call.ts";
+import type { Route } from "./catalogue.ts";
+import type { Protocol } from "./protocol.ts";
+import type { Refusal } from "./refusal.ts";
+
+/** A body that goes upstream as the bytes that came, with the changed fields spliced in. */
+export interface PassedBody {
+  readonly outline: Outline;
+  /** The outline's tree, or a copy of it with edited fields. Do not change it. */
+  readonly tree: JsonObject;
+  /** As `bodyFor` of the request. */
+  readonly treeFor: ((route: Route) => JsonObject | undefined) | undefined;
+}
+
+/** Returns the body of a call for reading its fields. Long texts may be left out: the values of `TEXT_FIELDS`. */
+export function bodyToRead(call: Pick<Call, "body" | "outline">): JsonObject {
+  return call.outline?.tree ?? call.body;
+}
+
+/** Returns the body of a request as `bodyToRead` does; undefined for a form. */
+export function requestToRead(
+  request: Pick<UpstreamRequest, "body" | "passed">,
+): JsonObject | undefined {
+  return request.passed?.tree ?? request.body;
+}
+
+/**
+ * A request whose body is passed on. Whoever reads `body` or `bodyFor` may change what they return, so the body is then
+ * written anew.
+ */
+export class PassedRequest implements UpstreamRequest {
+  readonly protocol: Protocol;
+  readonly path: string;
+  readonly passed: PassedBody;
+  readonly form: undefined = undefined;
+  readonly headers: readonly string[];
+  readonly prepare: (() => Promise<Refusal | undefined>) | undefined = undefined;
+  outputLimit: number | undefined = undefined;
+  wantsUsage = false;
+
+  constructor(protocol: Protocol, path: string, headers: readonly string[], passed: PassedBody) {
+    this.protocol = protocol;
+    this.path = path;
+    this.headers = headers;
+    this.passed = passed;
+  }
+
+  get body(): JsonObject {
+    this.passed.outline.handOut();
+    return this.passed.tree;
+  }
+
+  get bodyFor(): ((route: Route) => JsonObject | undefined) | undefined {
+    this.passed.outline.handOut();
+    return this.passed.treeFor;
+  }
+}

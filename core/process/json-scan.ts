@@ -1,0 +1,142 @@
+import { JSON_LEVELS_MAX, JSON_VALUES_MAX } from "./json.ts";
+import { LongText } from "./long-text.ts";
+
+const QUOTE = 34;
+const COMMA = 44;
+const COLON = 58;
+const OPEN_LIST = 91;
+const BACKSLASH = 92;
+const CLOSE_LIST = 93;
+const OPEN_OBJECT = 123;
+const CLOSE_OBJECT = 125;
+
+/** Most strings are names and short words: for these, a loop is faster than a native search. */
+const LOOPED_BYTES = 32;
+/** A text is worth leaving out above this. */
+const LONG_BYTES_MIN = 256;
+
+/** Where the fields of a JSON object stand in its bytes. Has a meaning only if the bytes are JSON. */
+export interface JsonScan {
+  /** Of each top-level field: the quotes of its name, and the start and end of its value. */
+  readonly fields: readonly number[];
+  /** How many names all objects have together. */
+  readonly names: number;
+  /** Long texts below the top level, in their order. */
+  readonly texts: readonly LongText[];
+}
+
+/**
+ * Reads a JSON text once, as bytes: finds its top-level fields, and measures long texts in fields whose name is in
+ * `textNames`. Stops at the limits. Does not check the JSON, but for those texts: the caller parses the rest.
+ */
+export function scanJson(
+  bytes: Buffer,
+  textNames: ReadonlySet<string>,
+  levels = JSON_LEVELS_MAX,
+  values = JSON_VALUES_MAX,
+): JsonScan | "levels" | "values" | "malformed" {
+  const { length } = bytes;
+  const fields: number[] = [];
+  const texts: LongText[] = [];
+  let depth = 0;
+  let count = 0;
+  let names = 0;
+  /** The quotes of the latest string. */
+  let open = -1;
+  let close = -1;
+  /** True after a colon: the next string is a value, and the latest was its name. */
+  let isValue = false;
+  /** True while a top-level value has begun whose end is not known. */
+  let isOpen = false;
+  for (let at = 0; at < length; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) {
+      const from = at + 1;
+      let end = endOfShort(bytes, from);
+      if (end < 0) {
+        if (isValue && depth > 1 && textNames.has(bytes.toString("latin1", open + 1, close))) {
+          const text = new LongText(bytes, from);
+          end = text.to;
+          if (end - from >= LONG_BYTES_MIN) texts.push(text);
+        } else end = endOfLong(bytes, -end);
+        if (end === -1) return "malformed";
+      }
+      open = at;
+      close = end;
+      at = end;
+    } else if (byte === COMMA || byte === COLON) {
+      if (++count > values) return "values";
+      isValue = byte === COLON;
+      if (isValue) names++;
+      if (depth !== 1) continue;
+      if (isValue) {
+        fields.push(open, close, startOfValue(bytes, at + 1));
+        isOpen = true;
+      } else if (isOpen) {
+        fields.push(endOfValue(bytes, at));
+        isOpen = false;
+      }
+    } else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+      if (++depth > levels) return "levels";
+      if (++count > values) return "values";
+      isValue = false;
+    } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) {
+      if (--depth === 0 && isOpen) {
+        fields.push(endOfValue(bytes, at));
+        isOpen = false;
+      }
+    }
+  }
+  return { fields, names, texts };
+}
+
+/** Returns the index of the closing quote if it is near; else how far it looked, negative. */
+function endOfShort(bytes: Buffer, from: number): number {
+  const stop = Math.min(from + LOOPED_BYTES, bytes.length);
+  let at = from;
+  while (at < stop) {
+    const byte = bytes[at];
+    if (byte === QUOTE) return at;
+    at += byte === BACKSLASH ? 2 : 1;
+  }
+  return -at;
+}
+
+/** After so many quotes in a row that are escaped, a loop reads the next bytes. */
+const MISSES_MAX = 5;
+const BYTES_AFTER_MISSES = 4_096;
+
+/** Returns the index of the quote that ends a string, or -1. `from` is inside of it, at the start of a character. */
+function endOfLong(bytes: Buffer, from: number): number {
+  let at = from;
+  let misses = 0;
+  for (;;) {
+    const quote = bytes.indexOf(QUOTE, at);
+    if (quote === -1) return -1;
+    let before = quote;
+    while (before > at && bytes[before - 1] === BACKSLASH) before--;
+    if ((quote - before) % 2 === 0) return quote;
+    at = quote + 1;
+    if (++misses < MISSES_MAX) continue;
+    misses = 0;
+    const stop = Math.min(at + BYTES_AFTER_MISSES, bytes.length);
+    while (at < stop) {
+      const byte = bytes[at];
+      if (byte === QUOTE) return at;
+      at += byte === BACKSLASH ? 2 : 1;
+    }
+  }
+}
+
+/** The whitespace of JSON is four characters; no value begins or ends with another one below 33. */
+function startOfValue(bytes: Buffer, from: number): number {
+  let at = from;
+  while (at < bytes.length && (bytes[at] ?? 0) <= 32) at++;
+  return at;
+}
+
+function endOfValue(bytes: Buffer, end: number): number {
+  let at = end;
+  while (at > 0 && (bytes[at - 1] ?? 0) <= 32) at--;
+  return at;
+}

@@ -1,0 +1,170 @@
+import { isAscii } from "node:buffer";
+import { randomBytes } from "node:crypto";
+import { isObject, type JsonObject } from "./json.ts";
+import type { JsonScan } from "./json-scan.ts";
+import type { LongText } from "./long-text.ts";
+import { spliced } from "./splice.ts";
+
+/** Begins what stands for a text that is left out. Nobody outside can guess it. */
+const MARK = randomBytes(9).toString("base64url");
+const DIGITS = 6;
+const PLACEHOLDER_CHARACTERS = MARK.length + DIGITS;
+
+/**
+ * A JSON object that was not parsed as a whole: long texts are left out of its tree, and a placeholder stands for each.
+ * Reading the tree costs little, whatever the texts are. What no one changes is written as the bytes that came.
+ */
+export class Outline {
+  readonly bytes: Buffer;
+  /** The object. Do not change it. */
+  readonly tree: JsonObject;
+  private readonly fields: readonly number[];
+  /**
+   * True if an object in it has a name twice. The tree has one of the two values, and whoever gets the bytes may read the
+   * other.
+   */
+  readonly repeatsNames: boolean;
+  private texts: readonly LongText[];
+  private handedOut = false;
+
+  private constructor(bytes: Buffer, tree: JsonObject, { fields, names, texts }: JsonScan) {
+    this.bytes = bytes;
+    this.tree = tree;
+    this.fields = fields;
+    this.texts = texts;
+    this.repeatsNames = namesIn(tree) !== names;
+  }
+
+  /** Returns undefined if the bytes, which must be UTF-8, are not JSON; the value if it is not an object. */
+  static of(bytes: Buffer, scan: JsonScan): Outline | { readonly value: unknown } | undefined {
+    let value: unknown;
+    try {
+      value = JSON.parse(withoutTexts(bytes, scan.texts));
+    } catch {
+      return undefined;
+    }
+    return isObject(value) ? new Outline(bytes, value, scan) : { value };
+  }
+
+  /** The first top-level name that comes twice, undefined if none does. */
+  get repeatedName(): string | undefined {
+    const seen = new Set<string>();
+    for (const name of this.names()) {
+      if (seen.has(name)) return name;
+      seen.add(name);
+    }
+    return undefined;
+  }
+
+  /** Returns the text that a string of the tree stands for; undefined if the string is itself. */
+  textOf(value: string): LongText | undefined {
+    if (value.length !== PLACEHOLDER_CHARACTERS || !value.startsWith(MARK)) return undefined;
+    return this.texts[Number(value.slice(MARK.length))];
+  }
+
+  /** Returns true if a value has a placeholder anywhere. */
+  hasPlaceholder(value: unknown): boolean {
+    if (this.texts.length === 0 || typeof value === "number" || value === undefined) return false;
+    return JSON.stringify(value).includes(MARK);
+  }
+
+  /** Puts all texts back into the tree. Lists and objects stay the same, so that copies of the tree have the texts too. */
+  fill(): void {
+    const { texts } = this;
+    if (texts.length === 0) return;
+    const stack: object[] = [this.tree];
+    for (let node = stack.pop(); node; node = stack.pop()) {
+      if (Array.isArray(node)) {
+        for (const entry of node)
+          if (typeof entry === "object" && entry !== null) stack.push(entry);
+        continue;
+      }
+      const object = node as JsonObject;
+      for (const name in object) {
+        const value = object[name];
+        if (typeof value === "string") {
+          const text = this.textOf(value);
+          if (text) object[name] = text.decoded();
+        } else if (typeof value === "object" && value !== null) stack.push(value);
+      }
+    }
+    this.texts = [];
+  }
+
+  /** Returns the tree with all texts, for those who may change it: from now on, its bytes say nothing of it. */
+  handOut(): JsonObject {
+    this.fill();
+    this.handedOut = true;
+    return this.tree;
+  }
+
+  /** True once `handOut` was called. */
+  get isHandedOut(): boolean {
+    return this.handedOut;
+  }
+
+  /**
+   * Returns the object as JSON, with the fields of `body`, a copy of the tree with some fields set, added or deleted.
+   * Fields that are the tree's own are written as they came.
+   */
+  written(body: JsonObject): Buffer {
+    const { bytes, tree, fields } = this;
+    const json = (name: string) => {
+      const text = JSON.stringify(body[name]);
+      if (text.includes(MARK)) throw new Error("a placeholder would have been sent for a text");
+      return text;
+    };
+    return spliced(bytes, fields, this.names(), tree, body, json);
+  }
+
+  /** The names of the top-level fields, decoded, in their order. */
+  private names(): string[] {
+    const { bytes, fields } = this;
+    const names: string[] = [];
+    for (let at = 0; at < fields.length; at += 4) {
+      const raw = bytes.toString("utf8", (fields[at] ?? 0) + 1, fields[at + 1]);
+      names.push(raw.includes("\\") ? JSON.parse(`"${raw}"`) : raw);
+    }
+    return names;
+  }
+}
+
+/** Counts the names of all objects. Of a name that comes twice in one object, the parser has kept one. */
+function namesIn(tree: JsonObject): number {
+  let count = 0;
+  const stack: object[] = [tree];
+  for (let node = stack.pop(); node; node = stack.pop()) {
+    if (Array.isArray(node)) {
+      for (const entry of node) if (typeof entry === "object" && entry !== null) stack.push(entry);
+      continue;
+    }
+    const object = node as JsonObject;
+    for (const name in object) {
+      count++;
+      const value = object[name];
+      if (typeof value === "object" && value !== null) stack.push(value);
+    }
+  }
+  return count;
+}
+
+/** Returns the JSON text with a placeholder for each of the texts. */
+function withoutTexts(bytes: Buffer, texts: readonly LongText[]): string {
+  if (texts.length === 0) return textOf(bytes);
+  let size = bytes.length;
+  for (const { from, to } of texts) size -= to - from - PLACEHOLDER_CHARACTERS;
+  const short = Buffer.allocUnsafe(size);
+  let copied = 0;
+  let at = 0;
+  for (const [index, { from, to }] of texts.entries()) {
+    at += bytes.copy(short, at, copied, from);
+    at += short.write(MARK + String(index).padStart(DIGITS, "0"), at, "latin1");
+    copied = to;
+  }
+  bytes.copy(short, at, copied);
+  return textOf(short);
+}
+
+function textOf(bytes: Buffer): string {
+  return bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
+}

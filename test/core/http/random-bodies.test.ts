@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { isUtf8 } from "node:buffer";
+import t from "tap";
+import { isRefusal } from "../../../core/contract/refusal.ts";
+import { readJsonBody } from "../../../core/http/body.ts";
+import { excessOf, isObject, type JsonObject } from "../../../core/process/json.ts";
+import { scanJson } from "../../../core/process/json-scan.ts";
+import type { Outline } from "../../../core/process/outline.ts";
+import { TEXT_FIELDS } from "../../../core/wire/text-fields.ts";
+import { contentsOf } from "../../../plugins/meter/bound.ts";
+import { Random } from "../../support/random.ts";
+import { damaged, randomJson } from "./random-json.ts";
+
+// A million: JSON_DOCUMENTS=1000000 TAP_TIMEOUT=3600 node dist/test/core/http/random-bodies.test.js
+const DOCUMENTS = Number(process.env["JSON_DOCUMENTS"] ?? 4_000);
+
+const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^"{}[\],:]+/g;
+
+/** The raw text of each top-level field by its decoded name, found by regular expression: `null` if a name comes twice. */
+function fieldsOf(text: string): Map<string, string> | null {
+  const fields = new Map<string, string>();
+  let depth = 0;
+  let name: string | undefined;
+  let last = "";
+  let raw = "";
+  for (const [token] of text.matchAll(TOKENS)) {
+    if (depth === 1 && (token === "," || token === "}") && name !== undefined) {
+      if (fields.has(name)) return null;
+      fields.set(name, raw.trim());
+      name = undefined;
+    } else if (depth === 1 && token === ":" && name === undefined) {
+      name = JSON.parse(last);
+      raw = "";
+      continue;
+    }
+    if ("{[".includes(token)) depth++;
+    if ("}]".includes(token)) depth--;
+    if (token.trim() !== "") last = token;
+    raw += token;
+  }
+  return fields;
+}
+
+/** What the gateway should make of the bytes: the object, or why there is none. */
+function expected(bytes: Buffer): JsonObject | string {
+  if (!isUtf8(bytes)) return "not UTF-8";
+  let value: unknown;
+  try {
+    value = JSON.parse(bytes.toString("utf8"));
+  } catch {
+    return bytes.length === 0 ? "empty" : "not valid JSON";
+  }
+  if (!isObject(value)) return "must be a JSON object";
+  return fieldsOf(bytes.toString("utf8")) === null ? "sent twice" : value;
+}
+
+function namesIn(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const own = Array.isArray(value) ? 0 : Object.keys(value).length;
+  return Object.values(value).reduce((sum: number, one) => sum + namesIn(one), own);
+}
+
+const counts = { read: 0, refused: 0, longTexts: 0, edits: 0, repeated: 0 };
+
+function check(random: Random, bytes: Buffer): void {
+  const wanted = expected(bytes);
+  const got = readJsonBody(bytes);
+  if (typeof wanted === "string") {
+    assert.ok(isRefusal(got), `accepted, though it is ${wanted}`);
+    // Without its quotes, a text may open hundreds of lists.
+    const isBroken = wanted === "not valid JSON" && excessOf(bytes) !== undefined;
+    assert.ok(isBroken || got.message.includes(wanted), `${got.message}, not: ${wanted}`);
+    counts.refused++;
+    return;
+  }
+  assert.ok(!isRefusal(got), "refused");
+  counts.read++;
+  const repeats =
+    namesIn(wanted) <
+    [...bytes.toString("utf8").matchAll(TOKENS)].filter(([token]) => token === ":").length;
+  assert.equal(got.isHandedOut, repeats, "names that come twice are seen");
+  if (repeats) {
+    counts.repeated++;
+    return assert.deepStrictEqual(got.tree, wanted);
+  }
+  assert.equal(excessOf(bytes, 4, 30), excessOfScan(bytes));
+  assert.equal(got.written({ ...got.tree }), bytes);
+  checkBound(got, wanted);
+  checkEdits(random, got, wanted);
+  got.fill();
+  assert.deepStrictEqual(got.tree, wanted);
+  assert.equal(got.written({ ...got.tree }), bytes);
+}
+
+function excessOfScan(bytes: Buffer): "levels" | "values" | undefined {
+  const scan = scanJson(bytes, TEXT_FIELDS, 4, 30);
+  return scan === "levels" || scan === "values" ? scan : undefined;
+}
+
+/** The contents that a bound is computed from are those of the parsed body, to the last digit. */
+function checkBound(outline: Outline, wanted: JsonObject): void {
+  const { outline: _, ...ofOutline } = contentsOf(outline.tree, outline);
+  const { outline: __, ...ofTree } = contentsOf(wanted);
+  assert.deepStrictEqual(ofOutline, ofTree);
+  if (outline.hasPlaceholder(outline.tree)) counts.longTexts++;
+}
+
+/** Edited fields have their new values, all others the bytes that came. */
+function checkEdits(random: Random, outline: Outline, wanted: JsonObject): void {
+  const edited = { ...outline.tree };
+  const changed: JsonObject = { ...wanted };
+  const touched = new Set<string>();
+  for (const name of [...Object.keys(wanted), "model", "max_tokens", "new\n đ"]) {
+    if (!random.chance(0.3)) continue;
+    touched.add(name);
+    counts.edits++;
+    if (random.chance(0.4)) {
+      delete edited[name];
+      delete changed[name];
+      continue;
+    }
+    const value = random.pick([1, "x", "\ud800", [{ a: "đ" }], { b: null }]);
+    Object.defineProperty(edited, name, OWN(value));
+    Object.defineProperty(changed, name, OWN(value));
+  }
+  const written = outline.written(edited).toString("utf8");
+  assert.deepStrictEqual(sorted(JSON.parse(written)), sorted(changed));
+  const before = fieldsOf(outline.bytes.toString("utf8"));
+  const after = fieldsOf(written);
+  assert.ok(before && after);
+  for (const [name, raw] of before) if (!touched.has(name)) assert.equal(after.get(name), raw);
+}
+
+const OWN = (value: unknown) => ({ value, enumerable: true, configurable: true, writable: true });
+
+/** Fields as pairs in an order of their own: a field that was deleted and is set again comes last. */
+function sorted(object: JsonObject): [string, unknown][] {
+  return Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+t.test(
+  "a body is read as JSON.parse reads it, bounded the same, and leaves as it came",
+  async (t) => {
+    const random = Random.printed();
+    for (let at = 0; at < DOCUMENTS; at++) {
+      const text = randomJson(random);
+      const bytes = random.chance(0.4) ? damaged(random, text) : Buffer.from(text);
+      try {
+        check(random, bytes);
+      } catch (error) {
+        t.fail(`document ${at}: ${error}`, { json: bytes.toString("utf8") });
+        break;
+      }
+    }
+    t.comment(JSON.stringify(counts));
+    for (const count of Object.values(counts)) t.ok(count > DOCUMENTS / 30, `${count}`);
+  },
+);
