@@ -24,6 +24,8 @@ export interface GatewayOptions {
   readonly stores?: { readonly hot: string; readonly ledger: string };
   /** Options for Node, such as those of its profiler. */
   readonly nodeOptions?: readonly string[];
+  /** The folder of another build. */
+  readonly built?: string;
 }
 
 export interface Gateway extends Target {
@@ -43,7 +45,7 @@ export async function startGateway(children: Children, options: GatewayOptions):
   const folder = children.folder("gateway");
   const file = join(folder, "gateway.yaml");
   writeFileSync(file, stringify(configOf(folder, port, options)));
-  const program = join(built, "core", "main.js");
+  const program = join(options.built ?? built, "core", "main.js");
   const child = children.start("gateway", {
     command: process.execPath,
     args: [...startOptions(), ...(options.nodeOptions ?? []), program, "--config", file],

@@ -1,9 +1,11 @@
 /**
- * `npm run bench [-- scenario… --rounds N --seconds S --profile FOLDER]`: runs all or the named
+ * `npm run bench [-- scenario… --rounds N --seconds S --profile FOLDER --against FOLDER]`: runs all or the named
  * scenarios.
  */
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { backlog } from "./backlog.ts";
+import { bodies } from "./bodies.ts";
 import { Children } from "./children.ts";
 import { commit } from "./commit.ts";
 import { cpuScenarios } from "./cpu-scenarios.ts";
@@ -23,6 +25,7 @@ const scenarios: readonly Scenario[] = [
   fullLoad,
   idleStreams,
   ...slowReaders,
+  bodies,
 ];
 
 const { values, positionals } = parseArgs({
@@ -31,6 +34,7 @@ const { values, positionals } = parseArgs({
     rounds: { type: "string", default: "5" },
     seconds: { type: "string", default: "3" },
     profile: { type: "string" },
+    against: { type: "string" },
     help: { type: "boolean", default: false },
   },
 });
@@ -38,13 +42,16 @@ const options: Options = {
   rounds: Number(values.rounds),
   seconds: Number(values.seconds),
   ...(values.profile !== undefined && { profileFolder: values.profile }),
+  ...(values.against !== undefined && { against: resolve(values.against) }),
 };
 const unknown = positionals.filter((name) => !scenarios.some((each) => each.name === name));
 
 if (values.help || unknown.length > 0 || !(options.rounds >= 1) || !(options.seconds > 0)) {
   for (const name of unknown)
     console.error(`Unknown scenario ${name}. Choose one of the list below.`);
-  console.error("npm run bench [-- scenario… --rounds N --seconds S --profile FOLDER]\n");
+  console.error(
+    "npm run bench [-- scenario… --rounds N --seconds S --profile FOLDER --against FOLDER]\n",
+  );
   for (const { name, about } of scenarios) console.error(`  ${name.padEnd(20)} ${about}`);
   process.exit(values.help ? 0 : 2);
 }

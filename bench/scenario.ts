@@ -11,6 +11,8 @@ export interface Options {
   readonly seconds: number;
   /** Folder for a CPU profile of the gateway. */
   readonly profileFolder?: string;
+  /** The folder of another build, measured beside this one. */
+  readonly against?: string;
 }
 
 /** Returns the Node options that write the gateway's CPU profile at exit. */

@@ -152,8 +152,8 @@ export interface Call {
 
   /**
    * The request as the client sent it: a JSON object, or the text fields of a form. Empty until
-   * `request`. Reading it decodes all texts, and the call then goes upstream as JSON that is written
-   * anew. For a few fields, read `bodyToRead(call)`.
+   * `request`. Reading it decodes all texts, and core then writes the upstream's JSON again instead of
+   * passing the bytes on. For a few fields, read `bodyToRead(call)`.
    */
   readonly body: JsonObject;
   /** The same, without its long texts; undefined for a form. Use `bodyToRead`. */

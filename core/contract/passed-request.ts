@@ -27,8 +27,8 @@ export function requestToRead(
 }
 
 /**
- * A request whose body is passed on. Whoever reads `body` or `bodyFor` may change what they return, so the body is then
- * written anew.
+ * A request whose body is passed on. A plugin that reads `body` or `bodyFor` may change what they return, so core then
+ * writes the JSON again.
  */
 export class PassedRequest implements UpstreamRequest {
   readonly protocol: Protocol;

@@ -180,7 +180,7 @@ const NOTHING = Buffer.alloc(0);
  * Reads a JSON body. Returns its outline, or the refusal that says what is wrong. The outline keeps the bytes.
  *
  * A provider may take another of two fields with the same name than the one that is priced here. So a name that comes
- * twice at the top is refused; inside of a field, the body is written anew, with the one that was read.
+ * twice at the top is refused; inside of a field, core writes the body again, with the one that was read.
  */
 export function readJsonBody(bytes: Buffer): Outline | Refusal {
   if (!isUtf8(bytes))

@@ -15,7 +15,7 @@ const LOOPED_BYTES = 32;
 /** A text is worth leaving out above this. */
 const LONG_BYTES_MIN = 256;
 
-/** Where the fields of a JSON object stand in its bytes. Has a meaning only if the bytes are JSON. */
+/** The places of the fields of a JSON object in its bytes. Has a meaning only if the bytes are JSON. */
 export interface JsonScan {
   /** Of each top-level field: the quotes of its name, and the start and end of its value. */
   readonly fields: readonly number[];

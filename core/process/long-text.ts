@@ -32,7 +32,7 @@ for (const [at, digit] of [..."0123456789abcdef"].entries()) {
 const BYTES_PER_MARK = 512;
 
 /**
- * A string of a JSON text, measured where it stands and not decoded. `from` and `to` are the bytes between its quotes.
+ * A string of a JSON text, measured in place and not decoded. `from` and `to` are the bytes between its quotes.
  * The bytes must be UTF-8.
  */
 export class LongText {

@@ -5,7 +5,7 @@ import type { JsonScan } from "./json-scan.ts";
 import type { LongText } from "./long-text.ts";
 import { spliced } from "./splice.ts";
 
-/** Begins what stands for a text that is left out. Nobody outside can guess it. */
+/** Begins what stands for a text that is left out. Random, so that no client can send it. */
 const MARK = randomBytes(9).toString("base64url");
 const DIGITS = 6;
 const PLACEHOLDER_CHARACTERS = MARK.length + DIGITS;
@@ -20,8 +20,8 @@ export class Outline {
   readonly tree: JsonObject;
   private readonly fields: readonly number[];
   /**
-   * True if an object in it has a name twice. The tree has one of the two values, and whoever gets the bytes may read the
-   * other.
+   * True if an object in it has a name twice. The tree has one of the two values, and a provider that gets the bytes may
+   * read the other.
    */
   readonly repeatsNames: boolean;
   private texts: readonly LongText[];

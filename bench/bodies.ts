@@ -1,0 +1,101 @@
+import { type CpuRow, measureCpu, type Series } from "./cpu.ts";
+import { type Gateway, startGateway } from "./gateway.ts";
+import { startGenerator } from "./generator.ts";
+import { nodeOptionsOf, type Scenario, writeResults } from "./scenario.ts";
+import { printTable } from "./table.ts";
+import { startBareProxy, startUpstream } from "./targets.ts";
+import { CHAT_MODEL, MESSAGES_MODEL, SHORT_ANSWER, type Workload } from "./workload.ts";
+
+const CONNECTIONS = 4;
+const KB = 1_024;
+const SIZES = [KB, 16 * KB, 128 * KB, 512 * KB, 2_048 * KB];
+const KINDS = ["prose", "code", "tools"] as const;
+type Kind = (typeof KINDS)[number];
+
+const PROSE = "Hôm nay trời đẹp, chúng ta đi dạo quanh hồ. The books stand on shelf 14. ";
+const CODE = 'if (name === "a\\n") {\n  return left + "/" + right;\n}\n// đọc tệp, rồi ghi lại\n';
+
+/** Bytes of text in a turn: few long turns, an agent's files, or many short calls of tools. */
+const TURN_BYTES: Readonly<Record<Kind, number>> = { prose: 16 * KB, code: 4 * KB, tools: 160 };
+
+/** `bodies`: what a request body costs the main thread by its size, passed on and translated. */
+export const bodies: Scenario = {
+  name: "bodies",
+  about: "processor time of the main thread by the size of a request, passed on and translated",
+  onRequest: true,
+  async run(children, options) {
+    const upstream = await startUpstream(children);
+    const generator = await startGenerator(children);
+    const bare = await startBareProxy(children, upstream.port);
+    const started = { upstreamPort: upstream.port, nodeOptions: nodeOptionsOf(options) };
+    const gateways: [string, Gateway][] = [["", await startGateway(children, started)]];
+    const { against } = options;
+    if (against !== undefined) {
+      const other = await startGateway(children, { upstreamPort: upstream.port, built: against });
+      gateways.unshift([", before", other]);
+    }
+    const cells: Record<string, string>[] = [];
+    const rows: object[] = [];
+    for (const size of SIZES) {
+      for (const kind of KINDS) {
+        const workload = (model: string) => callOf(model, kind, size);
+        const series: Series[] = [{ label: "bare", target: bare, workload: workload(CHAT_MODEL) }];
+        for (const [name, target] of gateways) {
+          series.push({ label: `passed${name}`, target, workload: workload(CHAT_MODEL) });
+          series.push({ label: `translated${name}`, target, workload: workload(MESSAGES_MODEL) });
+        }
+        const { rounds, seconds } = options;
+        const measured = await measureCpu(generator, series, {
+          ...{ rounds, seconds, connections: CONNECTIONS, unit: "call" },
+        });
+        rows.push({ size, kind, measured });
+        cells.push({ body: `${size / KB} KB, ${kind}`, ...cellsOf(measured) });
+      }
+    }
+    printTable("bodies: ms of the main thread per call", cells);
+    writeResults("bodies", children, options, rows);
+    for (const [, gateway] of gateways) await gateway.reconcile();
+    await children.endAll();
+  },
+};
+
+function cellsOf(rows: readonly CpuRow[]): Record<string, string> {
+  return Object.fromEntries(rows.map(({ label, mainUs }) => [label, (mainUs / 1_000).toFixed(2)]));
+}
+
+/** An agent's conversation of about this size. */
+function callOf(model: string, kind: Kind, size: number): Workload {
+  const turnBytes = Math.min(TURN_BYTES[kind], size / 4);
+  const text = repeated(kind === "prose" ? PROSE : CODE, turnBytes);
+  const messages: object[] = [];
+  let bytes = 0;
+  for (let call = 0; bytes < size; call++) {
+    const turns = kind === "prose" ? said(text) : toolTurns(text, `call_${call}`);
+    messages.push(...turns);
+    bytes += JSON.stringify(turns).length;
+  }
+  const content = `Go on. [[sim ${JSON.stringify(SHORT_ANSWER)}]]`;
+  const body = { model, messages: [...messages, { role: "user", content }], max_tokens: 4_000 };
+  return { path: "/v1/chat/completions", body: JSON.stringify(body), endsWith: "}" };
+}
+
+function said(content: string): object[] {
+  return [
+    { role: "user", content },
+    { role: "assistant", content },
+  ];
+}
+
+function toolTurns(text: string, id: string): object[] {
+  const called = { name: "write_file", arguments: JSON.stringify({ path: `src/${id}.ts`, text }) };
+  return [
+    { role: "user", content: "Write it." },
+    { role: "assistant", content: null, tool_calls: [{ id, type: "function", function: called }] },
+    { role: "tool", tool_call_id: id, content: text },
+    { role: "assistant", content: "Done." },
+  ];
+}
+
+function repeated(text: string, length: number): string {
+  return text.repeat(Math.ceil(length / text.length)).slice(0, length);
+}
