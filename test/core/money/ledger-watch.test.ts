@@ -2,8 +2,9 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import type { LedgerProgress } from "../../../core/contract/ledger.ts";
+import { type LedgerProgress, LedgerWentBack } from "../../../core/contract/ledger.ts";
 import { FileKeptProgress } from "../../../core/money/embedded/kept-progress.ts";
+import { LedgerWriter } from "../../../core/money/ledger/writer.ts";
 import { merged, NO_PROGRESS, without } from "../../../core/money/ledger-progress.ts";
 import { type KeptProgress, LedgerWatch } from "../../../core/money/ledger-watch.ts";
 import { systemMachine } from "../../../core/process/machine.ts";
@@ -164,3 +165,60 @@ t.test(
     t.equal(await site.verdict(file()), true);
   },
 );
+
+t.test("a writer states the highest count confirmed to it", async (t) => {
+  let made = 0;
+  const writer = new LedgerWriter(() => `w${++made}`);
+  const commit = (commits: number, reply: Promise<unknown> = Promise.resolve()) =>
+    writer.run(async (stamp) => {
+      await reply;
+      return { commits, stamp };
+    });
+
+  t.test("whatever the order of the replies", async (t) => {
+    let arrive = () => {};
+    const late = commit(
+      1,
+      new Promise<void>((resolve) => {
+        arrive = resolve;
+      }),
+    );
+    await commit(2);
+    arrive();
+    await late;
+    t.strictSame((await commit(3)).stamp, { writer: "w1", confirmed: 2 });
+  });
+
+  t.test(
+    "and goes on as another one after a restore, of which late replies count nothing",
+    async (t) => {
+      let arrive = () => {};
+      const late = commit(
+        4,
+        new Promise<void>((resolve) => {
+          arrive = resolve;
+        }),
+      );
+      writer.forget();
+      arrive();
+      await late;
+      t.equal(writer.confirmed.size, 0);
+      t.strictSame((await commit(1)).stamp, { writer: "w2", confirmed: 0 });
+    },
+  );
+
+  t.test("and as another one, with the old count, after the ledger went back", async (t) => {
+    await t.rejects(
+      writer.run(() => Promise.reject(new LedgerWentBack())),
+      LedgerWentBack,
+    );
+    t.strictSame((await commit(7)).stamp, { writer: "w3", confirmed: 0 });
+    t.strictSame(
+      [...writer.confirmed],
+      [
+        ["w2", 1],
+        ["w3", 7],
+      ],
+    );
+  });
+});

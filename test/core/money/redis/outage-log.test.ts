@@ -26,3 +26,28 @@ t.test("a start that cannot connect logs it after two seconds, once", async (t) 
   for (; nowMs < 10_000; nowMs += 500) outages.failed("0", new Error("connecting"));
   t.equal(lines.length, 1);
 });
+
+t.test("an outage ends in the log once every bucket is back", async (t) => {
+  const { log, lines } = recordedLog();
+  let nowMs = 10_000;
+  const outages = new OutageLog(log, () => nowMs);
+  outages.recovered("0");
+  for (const bucket of ["0", "1"]) outages.failed(bucket, new Error("gone"));
+  outages.recovered("0");
+  t.equal(lines.length, 1, "one bucket is still away");
+  outages.recovered("1");
+  t.match(lines.at(-1), { msg: "Redis is reachable again" });
+  outages.recovered("1");
+  t.equal(lines.length, 2);
+  nowMs += 60_000;
+  outages.failed("0", new Error("gone again"));
+  t.equal(lines.length, 3, "the next outage is logged too");
+});
+
+t.test("each lease that ended with holds is logged, for money moved", async (t) => {
+  const { log, lines } = recordedLog();
+  const outages = new OutageLog(log, () => 0);
+  for (const voidedHolds of [0, 0, 2, 3]) outages.reaped("p", voidedHolds);
+  t.match(lines, [{ voidedHolds: 0 }, { voidedHolds: 2 }, { voidedHolds: 3 }]);
+  t.equal(lines.length, 3);
+});

@@ -65,6 +65,23 @@ t.test(
     }),
 );
 
+t.test("a call that runs through a wipe learns what is left, if its wallet is short", async (t) =>
+  inWorld(async ({ world, server, x }) => {
+    await x.store.load("A", () => world.ledger.wallet("A"));
+    const held = await x.store.hold({ ...CALL, amountMicroVnd: 300, floorMicroVnd: 300 });
+    t.equal(held.kind, "held");
+    await server.call("FLUSHALL");
+    const extension = { callId: "c", accountId: "A", totalMicroVnd: 1_001, floorMicroVnd: 1_001 };
+    t.strictSame(await x.store.extend(extension), {
+      kind: "short",
+      limit: "wallet",
+      availableMicroVnd: 1_000,
+    });
+    await x.store.void("c", "A");
+    await world.check();
+  }),
+);
+
 t.test("a post that was spooled through a wipe is charged to its limits", async (t) =>
   inWorld(async ({ world, server, x, y, proxy }) => {
     world.ledger.setLimit("A", "key:K", 500);
