@@ -146,8 +146,8 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   },
   "an old post is sent without a look into the ledger": {
     file: "core/money/redis/resender.ts",
-    find: "if (!isRemembered && ",
-    replace: "if (false && !isRemembered && ",
+    find: "if (!isKnown && ",
+    replace: "if (false && !isKnown && ",
     store: "redis",
     faults: { kill: 1_500, redisLosesReplies: 1_500, redisWipe: 4_000 },
     from: 6,
