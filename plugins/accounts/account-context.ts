@@ -9,12 +9,13 @@ import {
 import { CredentialStore } from "./credentials.ts";
 import { Devices } from "./devices.ts";
 import type { Mail, Mailer } from "./mail/mailer.ts";
-import type { MailTemplate } from "./mail/texts.ts";
+import type { MailTemplate, Notice } from "./mail/texts.ts";
 import type { Language, Options } from "./options.ts";
 import { fromElsewhere } from "./own-page.ts";
 import { Passwords } from "./passwords.ts";
 import { blockOf, remoteAddressOf } from "./remote-address.ts";
 import type { Sealer } from "./sealing/sealer.ts";
+import { SecondFactors } from "./second-factor/store.ts";
 import { Sessions } from "./sessions.ts";
 import { type Attempt, Throttle } from "./throttle.ts";
 
@@ -26,6 +27,7 @@ export class AccountContext {
   readonly credentials: CredentialStore;
   readonly sessions: Sessions;
   readonly devices: Devices;
+  readonly secondFactors: SecondFactors;
   readonly throttle: Throttle;
   readonly mailer: Mailer;
   readonly sealer: Sealer;
@@ -39,6 +41,7 @@ export class AccountContext {
     this.credentials = new CredentialStore(accounts, database, clock);
     this.sessions = new Sessions(accounts, database, clock, options);
     this.devices = new Devices(database, clock);
+    this.secondFactors = new SecondFactors(database, clock);
     this.throttle = new Throttle(database, clock);
     this.mailer = mailer;
     this.sealer = sealer;
@@ -76,6 +79,15 @@ export class AccountContext {
 
   languageOf(credentials: { readonly language: Language | null }): Language {
     return credentials.language ?? this.options.language;
+  }
+
+  /** Mails the owner of an account what has changed, in case another person has changed it. */
+  tellOwner(accountId: string, kind: Notice): void {
+    this.mailer.take(async () => {
+      const account = await this.credentials.ofAccount(accountId);
+      if (!account) return undefined;
+      return { to: account.email, language: this.languageOf(account), template: { kind } };
+    });
   }
 
   /** Returns a mail with a link to a dashboard page. The token follows a #, so browsers send it to no server. */

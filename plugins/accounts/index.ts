@@ -1,5 +1,6 @@
 import {
   addCustomerRoutes,
+  addOperatorRoutes,
   addPublicRoutes,
   type ConfigKey,
   type Plugin,
@@ -9,15 +10,17 @@ import {
 import { AccountContext } from "./account-context.ts";
 import { Mailer } from "./mail/mailer.ts";
 import { printingTransport, smtpTransport } from "./mail/transport.ts";
+import { commands, operatorRoutes } from "./operator-routes.ts";
 import { type Options, options } from "./options.ts";
 import { provide } from "./provide.ts";
 import { keyRoutes } from "./routes/keys.ts";
 import { meRoutes } from "./routes/me.ts";
 import { changePasswordRoute, forgottenPasswordRoutes } from "./routes/password.ts";
+import { secondFactorRoutes } from "./routes/second-factor.ts";
 import { sessionRoutes, signInRoute } from "./routes/sign-in.ts";
 import { signUpRoutes } from "./routes/sign-up.ts";
 import { masterKeysOf } from "./sealing/master-keys.ts";
-import { rotate } from "./sealing/rotate.ts";
+import { rotate, sealedSecrets } from "./sealing/rotate.ts";
 import { Sealer } from "./sealing/sealer.ts";
 
 export { options };
@@ -56,14 +59,18 @@ export default function accounts(services: Services, settings: Options): Plugin 
     // Code runs from dist; SQL is read from the sources.
     migrations: new URL("../../../plugins/accounts/migrations/", import.meta.url),
 
+    commands,
+
     async start() {
       sealer.use(await masterKeysOf(services.config.stores, settings.master_keys));
       if (sealer.newest === undefined) {
-        log.warn("no master_keys configured; customers see a new API key only once");
+        log.warn(
+          "no master_keys configured; customers see a new API key only once, and have no second factor",
+        );
       }
       if (!settings.smtp) log.warn("no smtp configured; printing the links of mails to stdout");
       provide(context);
-      rotation = rotate(services.accounts, sealer, log, stopping.signal);
+      rotation = rotate(sealedSecrets(context), sealer, log, stopping.signal);
       sweeping = setInterval(() => void sweep(), SWEEP_MS).unref();
     },
 
@@ -78,9 +85,11 @@ export default function accounts(services: Services, settings: Options): Plugin 
       addCustomerRoutes(router, services, PREFIX, [
         ...meRoutes(context),
         changePasswordRoute(context),
+        ...secondFactorRoutes(context),
         ...sessionRoutes(context),
         ...keyRoutes(context),
       ]);
+      addOperatorRoutes(router, services, "/admin/v1", operatorRoutes(context));
     },
 
     async stop() {

@@ -4,6 +4,8 @@ const PASSWORD = "a password of 10 to 200 characters";
 const PASSWORD_CHARACTERS_MIN = 10;
 const PASSWORD_CHARACTERS_MAX = 200;
 const TOKEN = "the token of the link";
+const CODE = "a code of the authenticator app, or a recovery code";
+const CODE_CHARACTERS_MAX = 40;
 const NAME = "a name of 1 to 100 characters on one line";
 
 const newPassword = v.pipe(
@@ -18,12 +20,14 @@ const givenPassword = v.pipe(
   v.string(PASSWORD),
   v.maxLength(4 * PASSWORD_CHARACTERS_MAX, PASSWORD),
 );
+/** Six digits, or a recovery code. */
+const code = v.pipe(v.string(CODE), v.nonEmpty(CODE), v.maxLength(CODE_CHARACTERS_MAX, CODE));
 const language = oneOf(["vi", "en"]);
 const token = matching(/^[\w-]{43}$/, TOKEN);
 
 export const signUp = mapping({ email, password: newPassword, language: v.optional(language) });
-export const signIn = mapping({ email, password: givenPassword });
-export const verification = mapping({ token, password: givenPassword });
+export const signIn = mapping({ email, password: givenPassword, code: v.optional(code) });
+export const verification = mapping({ token, password: givenPassword, code: v.optional(code) });
 export const resend = mapping({ email });
 export const forgotten = mapping({ email, language: v.optional(language) });
 export const resetLink = mapping({ token });
@@ -33,5 +37,8 @@ export const reset = mapping({
   revoke_keys: v.optional(v.boolean("true or false"), false),
 });
 export const change = mapping({ current: givenPassword, password: newPassword });
+export const newFactor = mapping({ current: givenPassword });
+export const firstCode = mapping({ code });
+export const factorChange = mapping({ current: givenPassword, code });
 export const settings = mapping({ language });
 export const newKey = mapping({ name: line(100, NAME) });

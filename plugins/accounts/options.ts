@@ -42,7 +42,7 @@ export const options = v.strictObject({
   ),
   /** The mail server. Without it, the links of mails are printed to stdout. */
   smtp: v.optional(smtp),
-  /** Keys that encrypt API keys, so that customers can copy them again; newest first. */
+  /** Keys that encrypt API keys, so that customers can copy them again, and second factors; newest first. */
   master_keys: v.optional(masterKeys),
   /** Number of proxies in front of the gateway that append to x-forwarded-for; 0 = clients connect directly. */
   proxies: v.optional(whole(0, 10), 0),

@@ -56,16 +56,20 @@ export class Sessions {
     return (this.options.session_days * DAY_MS) / 1000;
   }
 
-  /** Opens a session and returns its token; undefined if the password has changed since it was checked. */
+  /**
+   * Opens a session and returns its token; undefined if the password or the second factor has changed since they were
+   * checked.
+   */
   async open(
     accountId: string,
     checkedHash: string,
+    checkedFactor: string | null,
     request: PlainRequest,
   ): Promise<string | undefined> {
     const token = newToken();
     const now = this.clock.now();
     const [row] = await this.database.query<{ opened: boolean }>(
-      "select open_session($1, $2, $3, $4, $5, $6, $7, $8) as opened",
+      "select open_session($1, $2, $3, $4, $5, $6, $7, $8, $9) as opened",
       [
         accountId,
         checkedHash,
@@ -75,6 +79,7 @@ export class Sessions {
         remoteAddressOf(request, this.options.proxies),
         agentOf(request),
         SESSIONS_MAX,
+        checkedFactor,
       ],
     );
     return row?.opened ? token : undefined;

@@ -18,6 +18,8 @@ const RATES = {
   account: { burst: 100, periodS: HOUR_S / 100 },
   /** Passwords tried for one account in a browser in which it has signed in before. */
   device: { burst: 5, periodS: MINUTE_S },
+  /** Codes of a second factor tried for one account, from all addresses: a guess is right once in 300,000 times. */
+  code: { burst: 10, periodS: HOUR_S / 10 },
   /** Requests that cost a hash or a query, from one address. High, because many customers may share an address. */
   address: { burst: 60, periodS: 1 },
   signUp: { burst: 20, periodS: HOUR_S / 20 },

@@ -5,7 +5,10 @@ export type MailTemplate =
   | { readonly kind: "verify"; readonly link: string }
   | { readonly kind: "taken"; readonly link: string }
   | { readonly kind: "reset"; readonly link: string }
-  | { readonly kind: "changed" };
+  | { readonly kind: Notice };
+
+/** What the owner of an account learns after the fact. */
+export type Notice = "changed" | "factor-on" | "factor-off";
 
 export interface MailText {
   readonly subject: string;
@@ -62,6 +65,20 @@ const VI: Wordings = {
       "Nếu không phải bạn, hãy đặt lại mật khẩu ngay và kiểm tra các khóa API của mình.",
     ],
   },
+  "factor-on": {
+    subject: "Đã bật xác thực hai bước",
+    paragraphs: [
+      "Từ giờ, khi đăng nhập bạn cần thêm mã từ ứng dụng xác thực. Hãy giữ các mã khôi phục ở nơi an toàn: mỗi mã thay được một lần ứng dụng.",
+      "Nếu không phải bạn, hãy liên hệ hỗ trợ ngay.",
+    ],
+  },
+  "factor-off": {
+    subject: "Đã tắt xác thực hai bước",
+    paragraphs: [
+      "Từ giờ, chỉ cần mật khẩu là đăng nhập được vào tài khoản của bạn.",
+      "Nếu không phải bạn, hãy đổi mật khẩu, bật lại xác thực hai bước và kiểm tra các khóa API.",
+    ],
+  },
 };
 
 const EN: Wordings = {
@@ -91,6 +108,20 @@ const EN: Wordings = {
     paragraphs: [
       "The password of your account was just changed, and your other devices were signed out.",
       "If it was not you, reset your password immediately and check your API keys.",
+    ],
+  },
+  "factor-on": {
+    subject: "Two-step sign-in is on",
+    paragraphs: [
+      "From now on, signing in also takes a code from your authenticator app. Keep the recovery codes in a safe place: each replaces the app once.",
+      "If it was not you, contact support immediately.",
+    ],
+  },
+  "factor-off": {
+    subject: "Two-step sign-in is off",
+    paragraphs: [
+      "From now on, your password alone signs in to your account.",
+      "If it was not you, change your password, switch two-step sign-in on again and check your API keys.",
     ],
   },
 };

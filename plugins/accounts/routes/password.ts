@@ -4,15 +4,13 @@ import {
   done,
   isRefusal,
   type PublicRoute,
-  type Refusal,
   readBody,
-  refuse,
 } from "../../../core/contract/index.ts";
 import { type AccountContext, busy, invalidToken } from "../account-context.ts";
 import { forgottenCookie } from "../cookie.ts";
 import { change, forgotten, reset, resetLink } from "../input.ts";
+import { rightPassword, wrongPassword } from "../own-password.ts";
 import { weakPassword } from "../weak-password.ts";
-import { triesOf } from "./sign-in.ts";
 
 /** Routes to reset a forgotten password by a link in a mail. */
 export function forgottenPasswordRoutes(context: AccountContext): PublicRoute[] {
@@ -52,7 +50,7 @@ export function forgottenPasswordRoutes(context: AccountContext): PublicRoute[] 
         const accountId = await credentials.reset(wanted.token, passwordHash);
         if (accountId === undefined) return invalidToken();
         const revoked = wanted.revoke_keys ? await revokeAll(context, accountId) : 0;
-        tellOwner(context, accountId);
+        context.tellOwner(accountId, "changed");
         // The link proves who this is, so guesses of strangers must not keep the owner from signing in now.
         const device = await context.devices.remember(accountId, context.isSecure);
         const cookies = ["set-cookie", forgottenCookie(context.isSecure), "set-cookie", device];
@@ -90,47 +88,24 @@ async function revokeAll(context: AccountContext, accountId: string): Promise<nu
 }
 
 export function changePasswordRoute(context: AccountContext): CustomerRoute {
-  const { credentials, passwords, throttle } = context;
+  const { credentials, passwords } = context;
   return {
     method: "POST",
     path: "/password/change",
-    async handle(request, { accountId, email, sessionId }) {
+    async handle(request, customer) {
       const wanted = readBody(change, request.body);
       if (isRefusal(wanted)) return wanted;
-      // The limits of sign-in apply here too, so that a stolen session cannot guess the password.
-      const weak = weakPassword(wanted.password, email);
+      const weak = weakPassword(wanted.password, customer.email);
       if (weak) return weak;
-      const account = await credentials.ofAccount(accountId);
-      const { tries } = await triesOf(context, request, email, account);
-      const refusal = await throttle.take(["address", context.remoteOf(request)], ...tries);
-      if (refusal) return refusal;
-      const checkedHash = account?.passwordHash ?? undefined;
-      const isRight = await passwords.check(wanted.current, checkedHash);
-      if (isRight === false || checkedHash === undefined) return wrongPassword();
-      await throttle.giveBack(...tries);
-      const passwordHash = isRight === "busy" ? isRight : await passwords.hash(wanted.password);
+      const checkedHash = await rightPassword(context, request, customer, wanted.current);
+      if (isRefusal(checkedHash)) return checkedHash;
+      const passwordHash = await passwords.hash(wanted.password);
       if (passwordHash === "busy") return busy();
+      const { accountId, sessionId } = customer;
       const isChanged = await credentials.change(accountId, checkedHash, passwordHash, sessionId);
       if (!isChanged) return wrongPassword();
-      tellOwner(context, accountId);
+      context.tellOwner(accountId, "changed");
       return done({});
     },
   };
-}
-
-/** Mails the owner, in case another person has changed the password. */
-function tellOwner(context: AccountContext, accountId: string): void {
-  context.mailer.take(async () => {
-    const account = await context.credentials.ofAccount(accountId);
-    if (!account) return undefined;
-    const template = { kind: "changed" } as const;
-    return { to: account.email, language: context.languageOf(account), template };
-  });
-}
-
-function wrongPassword(): Refusal {
-  return refuse.forbidden("The current password is wrong.", {
-    code: "wrong_password",
-    param: "current",
-  });
 }

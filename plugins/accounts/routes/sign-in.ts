@@ -16,8 +16,10 @@ import { type AccountContext, busy } from "../account-context.ts";
 import { cookieOf, forgottenCookie } from "../cookie.ts";
 import type { Credentials } from "../credentials.ts";
 import { signIn } from "../input.ts";
+import { rightCode } from "../second-factor/right-code.ts";
 import { csrfTokenOf } from "../secret.ts";
 import type { Attempt } from "../throttle.ts";
+import { codeTriesOf, triesOf } from "../tries.ts";
 import { accountBody } from "./me.ts";
 
 /**
@@ -50,43 +52,40 @@ export function signInRoute(context: AccountContext): PublicRoute {
         return wrong();
       }
       await throttle.giveBack(...tries);
-      return signedIn(context, request, account, passwordHash, isKnownDevice);
+      const checked = { account, passwordHash, tries, isKnownDevice };
+      return signedIn(context, request, checked, given.code);
     },
   };
 }
 
-/**
- * The limits of a password that is tried, counted before it is checked, so that parallel guesses all count. A browser
- * in which the account has signed in before has a limit of its own: guesses of strangers do not lock its owner out.
- */
-export async function triesOf(
-  context: AccountContext,
-  request: PlainRequest,
-  email: string,
-  account: Credentials | undefined,
-): Promise<{ readonly tries: Attempt[]; readonly isKnownDevice: boolean }> {
-  const device = await context.devices.known(request, account?.accountId, context.isSecure);
-  if (device !== undefined)
-    return { tries: [["device", `${device} ${email}`]], isKnownDevice: true };
-  const tries: Attempt[] = [
-    ["password", `${context.remoteOf(request)} ${email}`],
-    ["account", email],
-  ];
-  return { tries, isKnownDevice: false };
+/** A right password, and how it was checked. */
+interface Checked {
+  readonly account: Credentials;
+  readonly passwordHash: string;
+  readonly tries: readonly Attempt[];
+  readonly isKnownDevice: boolean;
 }
 
-/** Opens a session after a right password, and remembers a browser that is new to the account. */
+/**
+ * Opens a session after a right password, and after the right code if the account has a second factor. Remembers a
+ * browser that is new to the account.
+ */
 export async function signedIn(
   context: AccountContext,
   request: PlainRequest,
-  account: Credentials,
-  passwordHash: string,
-  isKnownDevice: boolean,
+  { account, passwordHash, tries, isKnownDevice }: Checked,
+  code: string | undefined,
 ): Promise<PlainResponse | Refusal> {
-  const { sessions, devices, isSecure } = context;
+  const { sessions, devices, secondFactors, isSecure } = context;
   if (account.status !== "active") return accountSuspended("account_suspended");
   const { accountId } = account;
-  const token = await sessions.open(accountId, passwordHash, request);
+  const factor = await secondFactors.ofAccount(accountId);
+  if (factor) {
+    if (code === undefined) return codeRequired();
+    const refusal = await rightCode(context, factor, code, codeTriesOf(tries));
+    if (refusal) return refusal;
+  }
+  const token = await sessions.open(accountId, passwordHash, factor?.keyId ?? null, request);
   if (token === undefined) return wrong();
   const csrfToken = csrfTokenOf(token);
   const body = { account: accountBody(account, csrfToken), csrf_token: csrfToken };
@@ -154,6 +153,11 @@ function remind(context: AccountContext, account: Credentials): void {
     const refusal = await context.throttle.take(["reminder", account.email]);
     return refusal ? undefined : context.linkMail("verify", account, context.languageOf(account));
   });
+}
+
+function codeRequired(): Refusal {
+  const message = "Send `code` too: a code of your authenticator app, or a recovery code.";
+  return refuse.unauthenticated(message, { code: "second_factor_required", param: "code" });
 }
 
 /** One reply for a wrong password, no password, no account and an unverified address, so that it reveals nothing. */

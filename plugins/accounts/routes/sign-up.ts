@@ -13,8 +13,9 @@ import {
 import { type AccountContext, busy, invalidToken } from "../account-context.ts";
 import { evenly } from "../evenly.ts";
 import { resend, signUp, verification } from "../input.ts";
+import { triesOf } from "../tries.ts";
 import { weakPassword } from "../weak-password.ts";
-import { signedIn, triesOf } from "./sign-in.ts";
+import { signedIn } from "./sign-in.ts";
 
 /** Routes to sign up, and to verify the email address. */
 export function signUpRoutes(context: AccountContext): PublicRoute[] {
@@ -68,7 +69,7 @@ export function signUpRoutes(context: AccountContext): PublicRoute[] {
 async function verify(
   context: AccountContext,
   request: PlainRequest,
-  { token, password }: v.InferOutput<typeof verification>,
+  { token, password, code }: v.InferOutput<typeof verification>,
 ): Promise<PlainResponse | Refusal> {
   const { credentials, passwords, throttle } = context;
   const account = await credentials.ofLink(token, "verify");
@@ -83,7 +84,8 @@ async function verify(
   if (!isRight) return notTheSignUp();
   if (!(await credentials.verify(token))) return invalidToken();
   const verified = { ...account, isEmailVerified: true };
-  return signedIn(context, request, verified, passwordHash, isKnownDevice);
+  const checked = { account: verified, passwordHash, tries, isKnownDevice };
+  return signedIn(context, request, checked, code);
 }
 
 function notTheSignUp(): Refusal {

@@ -1,13 +1,37 @@
-import type { Accounts, Log } from "../../../core/contract/index.ts";
+import type { Log, SealedKey, SealedKeyRecord } from "../../../core/contract/index.ts";
+import type { AccountContext } from "../account-context.ts";
 import type { Sealer } from "./sealer.ts";
 
+/** A table of secrets that master keys seal. */
+interface SealedSecrets {
+  readonly what: string;
+  sealedByOthers(newest: string, after: string | undefined): Promise<SealedKeyRecord[]>;
+  reseal(id: string, sealedBy: string, next: SealedKey): Promise<boolean>;
+}
+
+export function sealedSecrets({ services, secondFactors }: AccountContext): SealedSecrets[] {
+  const { accounts } = services;
+  return [
+    {
+      what: "keys",
+      sealedByOthers: (newest, after) => accounts.keysSealedByOthers(newest, after),
+      reseal: (id, sealedBy, next) => accounts.resealKey(id, sealedBy, next),
+    },
+    {
+      what: "second factors",
+      sealedByOthers: (newest, after) => secondFactors.sealedByOthers(newest, after),
+      reseal: (id, sealedBy, next) => secondFactors.reseal(id, sealedBy, next),
+    },
+  ];
+}
+
 /**
- * Seals every key again that an older master key sealed, so that the operator can remove the older one from the config.
- * Several processes may do this at once: a key that another process has already sealed again is skipped. Keys can be
- * unsealed throughout. Never rejects: the next start seals what is left.
+ * Seals every secret again that an older master key sealed, so that the operator can remove the older one from the config.
+ * Several processes may do this at once: a secret that another process has already sealed again is skipped. Secrets can
+ * be unsealed throughout. Never rejects: the next start seals what is left.
  */
 export async function rotate(
-  accounts: Accounts,
+  tables: readonly SealedSecrets[],
   sealer: Sealer,
   log: Log,
   stop: AbortSignal,
@@ -15,17 +39,17 @@ export async function rotate(
   const newest = sealer.newest;
   if (newest === undefined) return;
   try {
-    await sealAll(accounts, sealer, newest, log, stop);
+    for (const secrets of tables) await sealAll(secrets, sealer, newest, log, stop);
   } catch (error) {
     log.error(
       { err: error },
-      "cannot seal keys with the newest master key; the next start tries again",
+      "cannot seal secrets with the newest master key; the next start tries again",
     );
   }
 }
 
 async function sealAll(
-  accounts: Accounts,
+  secrets: SealedSecrets,
   sealer: Sealer,
   newest: string,
   log: Log,
@@ -35,7 +59,7 @@ async function sealAll(
   let lost = 0;
   let after: string | undefined;
   while (!stop.aborted) {
-    const batch = await accounts.keysSealedByOthers(newest, after);
+    const batch = await secrets.sealedByOthers(newest, after);
     for (const record of batch) {
       const secret = sealer.unseal(record);
       if (secret === undefined) {
@@ -44,17 +68,20 @@ async function sealAll(
       }
       const { keyId, accountId, sealedBy } = record;
       const next = sealer.seal(keyId, accountId, secret);
-      if (await accounts.resealKey(keyId, sealedBy, next)) sealed += 1;
+      if (await secrets.reseal(keyId, sealedBy, next)) sealed += 1;
     }
     const last = batch.at(-1);
     if (last === undefined) break;
     after = last.keyId;
   }
-  if (sealed > 0)
-    log.info({ keys: sealed, master_key: newest }, "sealed keys with the newest master key");
-  if (lost > 0)
+  const { what } = secrets;
+  if (sealed > 0) {
+    log.info({ count: sealed, master_key: newest }, `sealed ${what} with the newest master key`);
+  }
+  if (lost > 0) {
     log.warn(
-      { keys: lost },
-      "cannot unseal keys whose master key is not in the config; they cannot be shown",
+      { count: lost },
+      `cannot unseal ${what} whose master key is not in the config; they stay as they are`,
     );
+  }
 }

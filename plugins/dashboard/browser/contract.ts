@@ -21,6 +21,13 @@ export interface Session {
   readonly current: boolean;
 }
 
+export interface SecondFactor {
+  /** False if the gateway cannot encrypt secrets. */
+  readonly available: boolean;
+  readonly enabled_at: string | null;
+  readonly recovery_codes_left: number;
+}
+
 export interface Key {
   readonly id: string;
   readonly name: string;

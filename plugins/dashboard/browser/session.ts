@@ -30,10 +30,9 @@ export async function loadAccount(): Promise<Account | undefined> {
   return account;
 }
 
-/** Signs in. Rejects with an `ApiError` that says why the API refused. */
-export async function signIn(email: string, password: string): Promise<void> {
-  const body = { email, password };
-  await enter("/sign-in", body);
+/** Signs in. `code`: of the second factor. Rejects with an `ApiError` that says why the API refused. */
+export async function signIn(email: string, password: string, code?: string): Promise<void> {
+  await enter("/sign-in", { email, password, ...(code !== undefined && { code }) });
 }
 
 /** Verifies the address that a link was mailed to, and signs in. Rejects as `signIn` does. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
+import { codeAt } from "../../../plugins/accounts/second-factor/totp.ts";
 import { credit } from "../../support/admin.ts";
 import { ask, bodyOf } from "../../support/ask.ts";
 import { PASSWORD } from "../../support/browser-session.ts";
@@ -131,6 +132,57 @@ t.test("a customer in a browser", async (t) => {
     await page.getByText("Đã thu hồi 1 khóa API").waitFor();
     t.equal((await session.get("/me")).status, 401);
     t.equal((await session.signIn(session.email, "another long password")).status, 200);
+  });
+
+  t.test("switches on a second factor, and signs in with a code", async (t) => {
+    const { page, complaints, session } = await stage.customer();
+    await signInByForm(page, stage.url, session.email);
+    await page.goto(`${stage.url}/dashboard/account`);
+    await page.getByRole("button", { name: "Bật", exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Mật khẩu hiện tại").fill(PASSWORD);
+    await dialog.getByRole("button", { name: "Tiếp tục" }).click();
+    const qr = dialog.getByAltText("Mã QR cho ứng dụng xác thực");
+    await qr.waitFor();
+    t.ok(await qr.evaluate((image) => image instanceof HTMLImageElement && image.naturalWidth > 0));
+    const shown = await dialog.locator("[data-secret]").textContent();
+    const secret = shown?.replaceAll(" ", "") ?? "";
+    t.match(secret, /^[A-Z2-7]{32}$/);
+    const codeOf = (aside: number) => codeAt(secret, Math.floor(Date.now() / 30_000) + aside);
+    await dialog.getByLabel("Mã xác thực").fill(codeOf(0));
+    await dialog.getByRole("button", { name: "Bật" }).click();
+    const codes = (await page.locator("[data-codes]").textContent())?.split("\n") ?? [];
+    t.equal(codes.length, 10);
+    await dialog.getByRole("button", { name: "Xong" }).click();
+    await page.getByText("Số mã khôi phục chưa dùng: 10").waitFor();
+
+    const { page: other, complaints: others } = await stage.visitor();
+    await other.goto(`${stage.url}/dashboard/sign-in`);
+    await other.getByLabel("Email").fill(session.email);
+    await other.getByLabel("Mật khẩu").fill(PASSWORD);
+    await other.getByRole("button", { name: "Đăng nhập" }).click();
+    const code = other.getByLabel("Mã xác thực");
+    await code.fill("not a code");
+    t.ok(await code.evaluate((input) => input === document.activeElement));
+    await other.getByRole("button", { name: "Đăng nhập" }).click();
+    await other.getByRole("alert").getByText("Mã không đúng hoặc đã được dùng").waitFor();
+    await code.fill(codes[0] ?? "");
+    await other.getByRole("button", { name: "Đăng nhập" }).click();
+    await other.getByRole("heading", { name: "Tổng quan" }).waitFor();
+
+    await other.goto(`${stage.url}/dashboard/account`);
+    await other.getByText("Số mã khôi phục chưa dùng: 9").waitFor();
+    await other.getByRole("button", { name: "Tắt" }).click();
+    await other.getByRole("dialog").getByLabel("Mật khẩu hiện tại").fill(PASSWORD);
+    await other.getByRole("dialog").getByLabel("Mã xác thực").fill(codeOf(1));
+    await other.getByRole("dialog").getByRole("button", { name: "Tắt" }).click();
+    await other.getByRole("button", { name: "Bật", exact: true }).waitFor();
+    t.equal((await session.signIn(session.email)).status, 200);
+    const all = [...complaints, ...others];
+    t.strictSame(
+      all.filter((text) => !/status of 40[13]/.test(text)),
+      [],
+    );
   });
 
   t.test("creates, copies and revokes keys, and is refused the eleventh", async (t) => {

@@ -11,13 +11,18 @@ import { copyEmptyLedger } from "../../support/ledger-template.ts";
 import { startMailServer, type TestMailServer } from "../../support/mail-server.ts";
 import { migratedDatabase } from "../../support/postgres.ts";
 
+const ADMIN_TOKEN = "token";
+
 /** A gateway in the test's own process; the test can list its routes and move its clock. */
 export interface GatewayInProcess {
   readonly url: string;
+  readonly adminToken: string;
   readonly gateway: Gateway;
   readonly mailServer: TestMailServer;
   /** Moves the clock forward. */
   pass(ms: number): void;
+  /** What its clock shows. */
+  now(): number;
   close(): Promise<void>;
 }
 
@@ -28,7 +33,7 @@ export async function bootInProcess(): Promise<GatewayInProcess> {
   const smtp = { host: "127.0.0.1", port: mailServer.port, from: MAIL_FROM };
   const database = await migratedDatabase();
   const ledger = database?.url;
-  const around = { port: 0, data: folder, ledger, simulatorPort: 1, adminToken: "token" };
+  const around = { port: 0, data: folder, ledger, simulatorPort: 1, adminToken: ADMIN_TOKEN };
   writeConfig(file, testConfig({ plugins: { accounts: { smtp, proxies: 1 } } }, around));
   if (!database) await copyEmptyLedger(folder);
   const loaded = await loadConfig(file, process.env);
@@ -41,11 +46,13 @@ export async function bootInProcess(): Promise<GatewayInProcess> {
   const gateway = await boot(loaded.config, createLog("silent"), clock);
   return {
     url: gateway.address,
+    adminToken: ADMIN_TOKEN,
     gateway,
     mailServer,
     pass(ms) {
       passedMs += ms;
     },
+    now: () => clock.now(),
     async close() {
       await gateway.stop();
       await Promise.all([mailServer.stop(), database?.stop()]);

@@ -4,12 +4,14 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
 import { formatVnd, MICRO_VND_PER_VND, parseVnd } from "../../../core/contract/amount.ts";
+import { codeAt } from "../../../plugins/accounts/second-factor/totp.ts";
 import { type AccountsGateway, startAccountsGateway } from "../../support/accounts.ts";
 import { admin, committedWallet, credit } from "../../support/admin.ts";
-import { type BrowserSession, signedUp } from "../../support/browser-session.ts";
+import { type BrowserSession, PASSWORD, signedUp } from "../../support/browser-session.ts";
 import type { TestGateway } from "../../support/gateway.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
 import { bodies, paths, post } from "../../support/requests.ts";
+import { until } from "../../support/until.ts";
 
 t.test("keys", async (t) => {
   let all: AccountsGateway;
@@ -188,7 +190,7 @@ t.test("the master key", async (t) => {
   );
 
   t.test(
-    "can be rotated: keys sealed with the old one are sealed again with the new one",
+    "can be rotated: keys and second factors of the old one are sealed again with the new one",
     async (t) => {
       const key = () => randomBytes(32).toString("base64");
       const env = { MASTER_ONE: key(), MASTER_TWO: key() };
@@ -203,6 +205,9 @@ t.test("the master key", async (t) => {
       try {
         const session = await signedUp(gateway, mailServer);
         const { body } = await session.post("/keys", { name: "sealed by the first" });
+        const { secret } = (await session.post("/second-factor", { current: PASSWORD })).body;
+        const codeOf = (aside: number) => codeAt(secret, Math.floor(Date.now() / 30_000) + aside);
+        await session.post("/second-factor/confirm", { code: codeOf(0) });
         const reveal = async () => {
           const answer = await session.post(`/keys/${body.id}/reveal`);
           return answer.code ?? answer.body.key;
@@ -210,14 +215,23 @@ t.test("the master key", async (t) => {
         await restart({ master_keys: [two, one] });
         t.equal(await reveal(), body.key);
         const deadline = performance.now() + 30_000;
-        while (!gateway.logs.includes("sealed keys with the newest")) {
+        // Keys are sealed first.
+        while (!gateway.logs.includes("sealed second factors with the newest")) {
           t.ok(performance.now() < deadline, gateway.logs);
           await delay(20);
         }
+        t.match(gateway.logs, "sealed keys with the newest");
         await restart({ master_keys: [two] });
         t.equal(await reveal(), body.key);
+        const proof = { current: PASSWORD, code: codeOf(1) };
+        t.equal((await session.post("/second-factor/recovery-codes", proof)).status, 200);
         await restart({ master_keys: [one] });
         t.equal(await reveal(), "key_not_recoverable");
+        const lost = await session.post("/second-factor/off", proof);
+        t.equal(lost.code, "wrong_code");
+        await until("the operator can see why", () =>
+          gateway.logs.includes("cannot unseal a second factor"),
+        );
         for (const secret of Object.values(env)) t.ok(!gateway.logs.includes(secret));
       } finally {
         await close();

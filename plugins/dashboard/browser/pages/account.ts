@@ -9,6 +9,7 @@ import { ago, date } from "../format.ts";
 import { card, pageHead, waiting } from "../page-head.ts";
 import { go, show } from "../router.ts";
 import { BASE, type PageContext } from "../routes.ts";
+import { secondFactorCard } from "../second-factor.ts";
 import { chooseLanguage, currentAccount, forgetAccount } from "../session.ts";
 import { currentLanguage, t } from "../text.ts";
 import { currentTheme, setTheme, themes } from "../theme.ts";
@@ -21,6 +22,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     pageHead(t("nav.account"), currentAccount()?.email ?? ""),
     el("div", { class: "grid two" }, about(), appearance()),
     card(t("account.password"), passwordForm()),
+    secondFactorCard(signal),
     card(
       t("account.sessions"),
       el("p", { class: "hint" }, t("account.sessions.hint")),

@@ -1,8 +1,10 @@
+import { ApiError } from "../api.ts";
 import { authCard } from "../auth-card.ts";
 import { el, fill } from "../dom.ts";
 import { field, form } from "../form.ts";
 import { go, nextAddress } from "../router.ts";
 import { BASE, type PageContext } from "../routes.ts";
+import { codeField } from "../second-factor.ts";
 import { signIn } from "../session.ts";
 import { t } from "../text.ts";
 
@@ -20,8 +22,19 @@ export function render({ root }: PageContext): void {
     autocomplete: "current-password",
     required: true,
   });
+  const code = codeField();
+  const second = el("div");
   const submit = async () => {
-    await signIn(email.input.value, password.input.value);
+    const isAsked = second.childElementCount > 0;
+    try {
+      await signIn(email.input.value, password.input.value, isAsked ? code.input.value : undefined);
+    } catch (error) {
+      const isNeeded = error instanceof ApiError && error.code === "second_factor_required";
+      if (isAsked || !isNeeded) throw error;
+      fill(second, code.element);
+      code.input.focus();
+      return;
+    }
     go(nextAddress(), { replace: true });
   };
   fill(
@@ -29,7 +42,7 @@ export function render({ root }: PageContext): void {
     authCard(
       t("signin.title"),
       t("signin.lead"),
-      form(t("signin.submit"), submit, email.element, password.element),
+      form(t("signin.submit"), submit, email.element, password.element, second),
       el(
         "p",
         { class: "row spread" },

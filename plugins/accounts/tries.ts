@@ -1,0 +1,31 @@
+import type { PlainRequest } from "../../core/contract/index.ts";
+import type { AccountContext } from "./account-context.ts";
+import type { Credentials } from "./credentials.ts";
+import type { Attempt } from "./throttle.ts";
+
+/**
+ * The limits of a password that is tried, counted before it is checked, so that parallel guesses all count. A browser
+ * in which the account has signed in before has a limit of its own: guesses of strangers do not lock its owner out.
+ */
+export async function triesOf(
+  context: AccountContext,
+  request: PlainRequest,
+  email: string,
+  account: Credentials | undefined,
+): Promise<{ readonly tries: Attempt[]; readonly isKnownDevice: boolean }> {
+  const device = await context.devices.known(request, account?.accountId, context.isSecure);
+  if (device !== undefined)
+    return { tries: [["device", `${device} ${email}`]], isKnownDevice: true };
+  const tries: Attempt[] = [
+    ["password", `${context.remoteOf(request)} ${email}`],
+    ["account", email],
+  ];
+  return { tries, isKnownDevice: false };
+}
+
+/** The limits of a code that is tried after a right password: those of passwords, counted apart, and fewer in all. */
+export function codeTriesOf(passwordTries: readonly Attempt[]): Attempt[] {
+  return passwordTries.map(([what, subject]) =>
+    what === "account" ? ["code", subject] : [what, `code ${subject}`],
+  );
+}

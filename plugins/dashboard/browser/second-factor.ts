@@ -1,0 +1,191 @@
+import { get, post } from "./api.ts";
+import type { SecondFactor } from "./contract.ts";
+import { copyButton } from "./copy.ts";
+import { openDialog } from "./dialog.ts";
+import { el, fill } from "./dom.ts";
+import { failureText } from "./failure.ts";
+import { type Field, field, form, notice } from "./form.ts";
+import { date } from "./format.ts";
+import { card, waiting } from "./page-head.ts";
+import { t } from "./text.ts";
+
+interface NewFactor {
+  readonly secret: string;
+  readonly uri: string;
+  readonly qr_svg: string;
+}
+
+interface NewCodes {
+  readonly recovery_codes: readonly string[];
+}
+
+/** A field for a code of the authenticator app, or a recovery code. */
+export function codeField(): Field {
+  return field(
+    t("factor.code"),
+    { name: "code", autocomplete: "one-time-code", autocapitalize: "none", required: true },
+    t("factor.code.hint"),
+  );
+}
+
+/** The card of the account page that switches the second factor on and off. */
+export function secondFactorCard(signal: AbortSignal): HTMLElement {
+  const content = el("div", {}, waiting(t("loading")));
+  void load();
+  return card(t("factor.title"), content);
+
+  async function load(): Promise<void> {
+    try {
+      const factor = await get<SecondFactor>("/second-factor");
+      if (!signal.aborted) fill(content, state(factor, load));
+    } catch (error) {
+      if (!signal.aborted) fill(content, notice("bad", failureText(error)));
+    }
+  }
+}
+
+function state(factor: SecondFactor, reload: () => Promise<void>): HTMLElement {
+  const { available, enabled_at: enabledAt, recovery_codes_left: left } = factor;
+  const button = (text: string, look: string, onclick: () => void) =>
+    el("button", { type: "button", class: look, onclick }, text);
+  if (enabledAt === null) {
+    return el(
+      "div",
+      { class: "stack" },
+      el("p", { class: "hint" }, available ? t("factor.off") : t("factor.unavailable")),
+      available &&
+        el(
+          "p",
+          {},
+          button(t("factor.on"), "", () => openSetUp(reload)),
+        ),
+    );
+  }
+  return el(
+    "div",
+    { class: "stack" },
+    notice(left > 2 ? "good" : "info", t("factor.since", { date: date(enabledAt) })),
+    el("p", { class: "hint" }, t("factor.left", { count: left })),
+    el(
+      "p",
+      { class: "row" },
+      button(t("factor.newcodes"), "", () => openNewCodes(reload)),
+      button(t("factor.turnoff"), "danger", () => openTurnOff(reload)),
+    ),
+  );
+}
+
+function passwordField(): Field {
+  return field(t("password.current"), {
+    type: "password",
+    name: "current-password",
+    autocomplete: "current-password",
+    required: true,
+  });
+}
+
+/** Asks for the password, shows the secret, asks for a first code, shows the recovery codes. */
+function openSetUp(reload: () => Promise<void>): void {
+  const steps = el("div", { class: "stack" });
+  const dialog = openDialog(
+    t("factor.title"),
+    steps,
+    cancelButton(() => dialog.close()),
+  );
+  const password = passwordField();
+  const begin = async () => {
+    const made = await post<NewFactor>("/second-factor", { current: password.input.value });
+    showSecret(made);
+  };
+  fill(steps, form(t("factor.continue"), begin, password.element));
+
+  function showSecret({ secret, uri, qr_svg: svg }: NewFactor): void {
+    const code = codeField();
+    const confirm = async () => {
+      const made = await post<NewCodes>("/second-factor/confirm", { code: code.input.value });
+      dialog.close();
+      openCodes(made.recovery_codes);
+      await reload();
+    };
+    const spaced = secret.replace(/.{4}(?=.)/g, "$& ");
+    fill(
+      steps,
+      el("p", {}, t("factor.scan")),
+      el(
+        "div",
+        { class: "qr-frame" },
+        // The browser runs no script of an SVG in an <img>.
+        el("img", {
+          class: "qr",
+          alt: t("factor.qr.alt"),
+          width: 220,
+          height: 220,
+          src: `data:image/svg+xml,${encodeURIComponent(svg)}`,
+        }),
+      ),
+      el("p", { class: "hint" }, t("factor.byhand"), " ", el("a", { href: uri }, t("factor.open"))),
+      el("code", { class: "secret", "data-secret": true }, spaced),
+      el(
+        "p",
+        {},
+        copyButton(t("factor.copysecret"), () => secret),
+      ),
+      form(t("factor.on"), confirm, code.element),
+    );
+    code.input.focus();
+  }
+}
+
+/** Shows recovery codes. They are shown only this once. */
+function openCodes(codes: readonly string[]): void {
+  const text = codes.join("\n");
+  const dialog = openDialog(
+    t("factor.codes"),
+    notice("info", t("factor.codes.text")),
+    el("pre", { class: "secret", "data-codes": true }, text),
+    el(
+      "div",
+      { class: "row end" },
+      copyButton(t("factor.copycodes"), () => text),
+      el("button", { type: "button", class: "primary", onclick: () => dialog.close() }, t("done")),
+    ),
+  );
+}
+
+function openNewCodes(reload: () => Promise<void>): void {
+  openProof(t("factor.newcodes"), t("factor.newcodes.text"), async (proof) => {
+    const made = await post<NewCodes>("/second-factor/recovery-codes", proof);
+    openCodes(made.recovery_codes);
+    await reload();
+  });
+}
+
+function openTurnOff(reload: () => Promise<void>): void {
+  openProof(t("factor.turnoff"), t("factor.turnoff.text"), async (proof) => {
+    await post("/second-factor/off", proof);
+    await reload();
+  });
+}
+
+/** Asks for the password and a code, which every change of a second factor takes. */
+function openProof(
+  title: string,
+  text: string,
+  change: (proof: { current: string; code: string }) => Promise<void>,
+): void {
+  const [password, code] = [passwordField(), codeField()];
+  const submit = async () => {
+    await change({ current: password.input.value, code: code.input.value });
+    dialog.close();
+  };
+  const dialog = openDialog(
+    title,
+    el("p", {}, text),
+    form(title, submit, password.element, code.element),
+    cancelButton(() => dialog.close()),
+  );
+}
+
+function cancelButton(onclick: () => void): HTMLElement {
+  return el("button", { type: "button", class: "quiet", onclick }, t("cancel"));
+}
