@@ -24,7 +24,7 @@ export interface GatewayOptions {
   readonly stores?: { readonly hot: string; readonly ledger: string };
   /** Options for Node, such as those of its profiler. */
   readonly nodeOptions?: readonly string[];
-  /** The folder of another build. */
+  /** The folder of another build, whose config is beside it. */
   readonly built?: string;
 }
 
@@ -79,7 +79,7 @@ function startOptions(): string[] {
  * benchmark's.
  */
 function configOf(folder: string, port: number, options: GatewayOptions): JsonObject {
-  const shipped = join(built, "..", "config");
+  const shipped = join(options.built ?? built, "..", "config");
   const config: JsonObject = parse(readFileSync(join(shipped, "gateway.yaml"), "utf8"));
   const { upstreamPort, stores = { hot: "embedded", ledger: "embedded" } } = options;
   const base = `http://127.0.0.1:${upstreamPort}`;

@@ -10,8 +10,8 @@ const CLOSE_LIST = 93;
 const OPEN_OBJECT = 123;
 const CLOSE_OBJECT = 125;
 
-/** Most strings are names and short words: for these, a loop is faster than a native search. */
-const LOOPED_BYTES = 32;
+/** Most strings are names and short words: for these, a loop is faster than the call of a native search. */
+const LOOPED_BYTES = 64;
 /** A text is worth leaving out above this. */
 const LONG_BYTES_MIN = 256;
 

@@ -25,25 +25,30 @@ export class Outline {
    */
   readonly repeatsNames: boolean;
   private texts: readonly LongText[];
+  /** The bytes as text if all are there and each is a character. */
+  private readonly ascii: string | undefined;
   private handedOut = false;
 
-  private constructor(bytes: Buffer, tree: JsonObject, { fields, names, texts }: JsonScan) {
+  private constructor(bytes: Buffer, json: string, tree: JsonObject, scan: JsonScan) {
+    const { fields, names, texts } = scan;
     this.bytes = bytes;
     this.tree = tree;
     this.fields = fields;
     this.texts = texts;
+    this.ascii = texts.length === 0 && json.length === bytes.length ? json : undefined;
     this.repeatsNames = namesIn(tree) !== names;
   }
 
   /** Returns undefined if the bytes, which must be UTF-8, are not JSON; the value if it is not an object. */
   static of(bytes: Buffer, scan: JsonScan): Outline | { readonly value: unknown } | undefined {
+    const json = withoutTexts(bytes, scan.texts);
     let value: unknown;
     try {
-      value = JSON.parse(withoutTexts(bytes, scan.texts));
+      value = JSON.parse(json);
     } catch {
       return undefined;
     }
-    return isObject(value) ? new Outline(bytes, value, scan) : { value };
+    return isObject(value) ? new Outline(bytes, json, value, scan) : { value };
   }
 
   /** The first top-level name that comes twice, undefined if none does. */
@@ -119,10 +124,12 @@ export class Outline {
 
   /** The names of the top-level fields, decoded, in their order. */
   private names(): string[] {
-    const { bytes, fields } = this;
+    const { ascii, bytes, fields } = this;
     const names: string[] = [];
     for (let at = 0; at < fields.length; at += 4) {
-      const raw = bytes.toString("utf8", (fields[at] ?? 0) + 1, fields[at + 1]);
+      const from = (fields[at] ?? 0) + 1;
+      const to = fields[at + 1];
+      const raw = ascii?.slice(from, to) ?? bytes.toString("utf8", from, to);
       names.push(raw.includes("\\") ? JSON.parse(`"${raw}"`) : raw);
     }
     return names;

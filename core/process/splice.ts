@@ -21,17 +21,22 @@ export function spliced(
   json: (name: string) => string,
 ): Buffer {
   const edits: Edit[] = [];
-  const has = (name: string) => Object.hasOwn(after, name) && after[name] !== undefined;
-  let last = -1;
-  for (let at = 0; at < names.length; at++) if (has(names[at] ?? "")) last = at;
+  let last = names.length - 1;
+  while (last >= 0 && !has(after, names[last] ?? "")) last--;
   for (let at = 0; at <= last; at++) {
     const name = names[at] ?? "";
-    const [from = 0, , valueFrom = 0, to = 0] = fields.slice(4 * at, 4 * at + 4);
-    // Up to the next name, with the comma between them.
-    if (!has(name)) edits.push({ from, to: fields[4 * at + 4] ?? 0, text: "" });
-    else if (after[name] !== before[name]) edits.push({ from: valueFrom, to, text: json(name) });
+    const field = 4 * at;
+    if (!has(after, name)) {
+      // Up to the next name, with the comma between them.
+      edits.push({ from: fields[field] ?? 0, to: fields[field + 4] ?? 0, text: "" });
+    } else if (after[name] !== before[name]) {
+      edits.push({ from: fields[field + 2] ?? 0, to: fields[field + 3] ?? 0, text: json(name) });
+    }
   }
-  const added = Object.keys(after).filter((name) => has(name) && !Object.hasOwn(before, name));
+  const added: string[] = [];
+  for (const name in after) {
+    if (has(after, name) && !Object.hasOwn(before, name)) added.push(name);
+  }
   if (added.length > 0 || last < names.length - 1) {
     // An object without fields has nothing but whitespace behind its brace.
     const start = fields[0] ?? bytes.indexOf("{") + 1;
@@ -44,6 +49,9 @@ export function spliced(
   }
   return edits.length === 0 ? bytes : edited(bytes, edits);
 }
+
+const has = (body: JsonObject, name: string) =>
+  Object.hasOwn(body, name) && body[name] !== undefined;
 
 /** Applies edits, which are in the order of the bytes. */
 function edited(bytes: Buffer, edits: readonly Edit[]): Buffer {
