@@ -7,8 +7,14 @@ import { KEY_KEPT_MS } from "../contract/accounts.ts";
 export const LIFETIMES = {
   // Membership: this process in a bucket of Redis.
 
-  /** Between two heartbeats of a process in a bucket. */
+  /** Between two heartbeats of a process. */
   heartbeatMs: 1_000,
+  /** A process without a heartbeat for this long is watched in every bucket. */
+  quietMs: 4_000,
+  /** Between two rounds of a bucket in which nothing changes and whose members all beat. */
+  settledRoundMs: 6_000,
+  /** Redis forgets the heartbeat of a dead process after this time. */
+  beatKeptMs: 60_000,
   /** A process without a heartbeat for this long loses its leases: others void its holds and claim its outbox. */
   leaseMs: 10_000,
   /** Minimum age of an epoch before loads are allowed, so that all other processes have noticed the epoch. */
@@ -133,8 +139,16 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
     (of) => of.heartbeatMs > of.replyTimeoutMs,
   ],
   [
-    "leaseMs / 2 > heartbeatMs + replyTimeoutMs, or a live process is neither fresh nor seen between heartbeats",
-    (of) => of.leaseMs / 2 > of.heartbeatMs + of.replyTimeoutMs,
+    "leaseMs / 2 > quietMs > 2 * heartbeatMs + replyTimeoutMs, or a live process is neither fresh nor seen between looks",
+    (of) => of.leaseMs / 2 > of.quietMs && of.quietMs > 2 * of.heartbeatMs + of.replyTimeoutMs,
+  ],
+  [
+    "leaseMs > settledRoundMs + 2 * heartbeatMs, or gateways of earlier versions, which see only rounds, end leases",
+    (of) => of.leaseMs > of.settledRoundMs + 2 * of.heartbeatMs,
+  ],
+  [
+    "beatKeptMs > leaseMs, or the heartbeat of a live process is forgotten",
+    (of) => of.beatKeptMs > of.leaseMs,
   ],
   [
     "graceMs > heartbeatMs + replyTimeoutMs, or wallets are loaded before other processes notice the epoch",

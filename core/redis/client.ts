@@ -24,6 +24,8 @@ export class RedisAway extends Error {
 
 /** What the hold store needs of Redis. Every command resolves or rejects in bounded time. */
 export interface RedisCommands {
+  /** True if a command can use only keys of one hash tag. */
+  readonly isCluster: boolean;
   /** Connects in the background and reconnects forever. Calls `onReady` after each connect. */
   connect(onReady: () => void): void;
   disconnect(): void;
@@ -38,6 +40,7 @@ export interface RedisCommands {
  * the last reply.
  */
 export class RedisClient implements RedisCommands {
+  readonly isCluster: boolean;
   private readonly client: Redis | Cluster;
   private readonly commands: Batch | SlotPipelines;
   private readonly replyTimeout: ReplyTimeout | undefined;
@@ -45,6 +48,7 @@ export class RedisClient implements RedisCommands {
   /** `servers`: the URL of one Redis, or of some nodes of a cluster. */
   constructor(servers: string | readonly string[], timeoutMs: number) {
     this.client = connect(servers, timeoutMs);
+    this.isCluster = this.client instanceof Cluster;
     if (this.client instanceof Redis) {
       this.commands = new Batch(this.client);
       this.replyTimeout = new ReplyTimeout(this.client, timeoutMs);

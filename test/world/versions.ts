@@ -46,6 +46,7 @@ export function decodedByNewer(entry: StoredEntry): StoredEntry {
 
 /** Redis as a gateway of another version uses it: its entries have its own form. */
 export class OtherCommands implements RedisCommands {
+  readonly isCluster = false;
   private readonly commands: RedisCommands;
   private readonly version: Version;
 

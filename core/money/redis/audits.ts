@@ -6,7 +6,8 @@ import { type MovementHold, movementOf } from "../movement-hold.ts";
 import type { Bucket } from "./bucket.ts";
 import type { Holds } from "./holds.ts";
 import type { LedgerLookup } from "./ledger-lookup.ts";
-import type { Membership, MembershipTimes } from "./membership.ts";
+import type { Membership } from "./membership.ts";
+import type { MembershipTimes } from "./membership-options.ts";
 import { asReply } from "./session.ts";
 import type { RedisWallets } from "./wallets.ts";
 
@@ -45,8 +46,9 @@ export class Audits {
   }
 
   private async audit(bucket: Bucket): Promise<void> {
-    const held = await this.options.memberships.get(bucket)?.heldCalls();
-    if (held === undefined) return;
+    const membership = this.options.memberships.get(bucket);
+    if (!membership?.view?.hasHolds) return;
+    const held = await membership.heldCalls();
     await this.options.holds.audit(bucket, held.own);
     await this.end(bucket, this.due(bucket, held.unowned));
   }

@@ -17,15 +17,27 @@ export class FailureDetector {
     this.leaseMs = leaseMs;
   }
 
-  /** Records a heartbeat ("" for none). Returns true if it has not changed for a lease. */
-  isSilent(process: string, beat: string, nowMs: number): boolean {
+  /**
+   * Records a heartbeat ("" for none). Returns true if it has not changed for a lease. A process that was not watched
+   * before counts as silent since `sinceMs`.
+   */
+  isSilent(process: string, beat: string, nowMs: number, sinceMs: number = nowMs): boolean {
     const seen = this.seen.get(process);
-    if (!seen || seen.beat !== beat || nowMs - seen.seenAtMs > this.leaseMs / 2) {
+    if (!seen || nowMs - seen.seenAtMs > this.leaseMs / 2) {
+      this.seen.set(process, { beat, sinceMs, seenAtMs: nowMs });
+      return false;
+    }
+    if (seen.beat !== beat) {
       this.seen.set(process, { beat, sinceMs: nowMs, seenAtMs: nowMs });
       return false;
     }
     seen.seenAtMs = nowMs;
     return nowMs - seen.sinceMs >= this.leaseMs;
+  }
+
+  /** Returns when the heartbeat of a process changed last, as far as it was watched. */
+  sinceMs(process: string): number | undefined {
+    return this.seen.get(process)?.sinceMs;
   }
 
   /** Moves a process to another name, with "" as its heartbeat. Its silence so far counts. */

@@ -17,6 +17,16 @@ export function progressKey(prefix: string): string {
   return `${prefix}:{${bucketName(0)}}:ledger`;
 }
 
+/** Returns the key of a process's heartbeat for all buckets: in the first. It ends no lease. */
+export function beatKey(prefix: string, process: string): string {
+  return `${prefix}:{${bucketName(0)}}:beat:${process}`;
+}
+
+/** Returns a key beside the heartbeats that never exists. */
+export function noKey(prefix: string): string {
+  return `${prefix}:{${bucketName(0)}}:none`;
+}
+
 /** The names of a bucket's keys. All share a hash tag, so a script touches one node of a cluster. */
 export class BucketKeys {
   /** `b07`. */
@@ -24,6 +34,8 @@ export class BucketKeys {
   /** Prefix of every key of the bucket: `tollgate:{b07}:`. */
   readonly base: string;
   readonly epoch: string;
+  /** Changes with the epoch, the members, the orphans and whether wallets may be loaded. */
+  readonly version: string;
   /** A set that earlier versions wrote: see `revoked`. */
   readonly formerRevoked: string;
   /** Written to see if Redis has room. */
@@ -35,6 +47,7 @@ export class BucketKeys {
     this.bucket = bucketName(index);
     this.base = `${prefix}:{${this.bucket}}:`;
     this.epoch = `${this.base}epoch`;
+    this.version = `${this.base}version`;
     this.formerRevoked = `${this.base}revoked`;
     this.room = `${this.base}room`;
     this.orphans = `${this.base}orphans`;

@@ -1,52 +1,20 @@
 import { backoffMs } from "../../process/backoff.ts";
 import { failpoint } from "../../process/failpoint.ts";
-import type { Machine } from "../../process/machine.ts";
-import { isUnknownScript, type RedisCommands } from "../../redis/client.ts";
+import { isUnknownScript } from "../../redis/client.ts";
 import { numberOf, textOf } from "../../redis/reply.ts";
-import { LIFETIMES, type Lifetimes } from "../lifetimes.ts";
+import { LIFETIMES } from "../lifetimes.ts";
 import { Bucket } from "./bucket.ts";
 import { type HeldCalls, readHeldCalls } from "./held-calls.ts";
 import { judge } from "./judgement.ts";
 import type { BucketKeys } from "./keys.ts";
+import type { MembershipOptions } from "./membership-options.ts";
+import { claimOrphans } from "./orphans.ts";
 import { Peers, type SilentMember } from "./peers.ts";
+import { settledRoundMsOf } from "./quiet.ts";
 import { Readiness } from "./readiness.ts";
 import { type MembersOperation, membersScript } from "./scripts.ts";
 import { asReply, isJoining, Session } from "./session.ts";
 import { type BucketView, isAbandoned, readView } from "./view.ts";
-
-/** The lifetimes that tests shorten. */
-export type MembershipTimes = Pick<Lifetimes, "heartbeatMs" | "leaseMs" | "graceMs"> &
-  Partial<Pick<Lifetimes, "joiningRoundMs" | "startTimeoutMs" | "unownedMovementMs">>;
-
-export interface MembershipEvents {
-  /** An operation failed: Redis did not reply, or this process must join first. `wasReady`: the first such failure. */
-  failed(bucket: Bucket, error: unknown, wasReady: boolean): void;
-  /** The bucket has a new epoch, because Redis lost data. */
-  moved(bucket: Bucket): void;
-  /** Wallets of the new epoch were loaded without the uncommitted posts of this process. They must be sent again. */
-  mustResend(bucket: Bucket): void;
-  /** The leases of this process ended while it was suspended: its holds are gone. */
-  expelled(bucket: Bucket): void;
-  /** This process has joined a new epoch. Its operations pass once the bucket is ready. */
-  joined(bucket: Bucket): Promise<void>;
-  /** The leases of a silent process were ended, and its holds voided. */
-  reaped(bucket: Bucket, process: string, voidedHolds: number): void;
-  /** A round found the bucket ready: work that an outage delayed can go on. */
-  maintained(bucket: Bucket): void;
-  /** Returns true if this process has posts that it does not know to be in the ledger. */
-  hasUncommitted(bucket: Bucket): boolean;
-  /** Returns true while the committer has entries of this bucket in hand. */
-  isCommitting(bucket: Bucket): boolean;
-}
-
-interface MembershipOptions {
-  readonly client: RedisCommands;
-  /** Id of this process in Redis, a UUID. */
-  readonly process: string;
-  readonly times: MembershipTimes;
-  readonly machine: Machine;
-  readonly events: MembershipEvents;
-}
 
 /**
  * Keeps this process a member of one bucket. In each round it sends a heartbeat, checks whether Redis lost data, and
@@ -61,8 +29,14 @@ export class Membership {
   private readonly readiness = new Readiness();
   private readonly peers: Peers;
   private readonly claimedOutboxes = new Set<string>();
+  private readonly settledRoundMs: number;
   private failures = 0;
   private moving = false;
+  private lastView: BucketView | undefined;
+  /** True if the last round found nothing to do, and nothing that it waits for: see `glanced`. */
+  private isSettled = false;
+  /** True if the next round is due in `settledRoundMs`. */
+  private isPaused = false;
   /** True if this process was a member of the epoch before, so it knows the other members. */
   private isWitness = false;
   /** The last epoch that this process declared. */
@@ -77,7 +51,8 @@ export class Membership {
     this.options = options;
     this.session = new Session({ keys, client, process, onTrouble: (error) => this.fail(error) });
     this.bucket = new Bucket(keys, this.session, this.readiness, options.machine);
-    this.peers = new Peers(options.times.leaseMs);
+    this.settledRoundMs = settledRoundMsOf(options.times);
+    this.peers = new Peers(options.times.leaseMs, (member) => options.pulse.beatAtMs(member));
   }
 
   /** Orphaned outboxes that this process has claimed, and so has to commit. */
@@ -91,6 +66,35 @@ export class Membership {
    */
   isFresh(nowMs: number): boolean {
     return nowMs - this.freshAtMs < this.options.times.leaseMs / 2;
+  }
+
+  /** The bucket as the last round found it. */
+  get view(): BucketView | undefined {
+    return this.lastView;
+  }
+
+  /**
+   * Takes the epoch and version of the bucket, as the heartbeat of the process read them after `nowMs`. If nothing changed
+   * since the last round, this is as good as a round. Returns false if a round must look now.
+   */
+  glanced(epoch: unknown, version: unknown, nowMs: number): boolean {
+    if (!this.isSettled) return this.unsettle();
+    // After a suspend a round must look: other processes may have ended the leases of this one.
+    const isSame = epoch === this.session.epoch && version === this.view?.version;
+    if (!isSame || !this.isFresh(nowMs)) {
+      // The next look then already says that posts of the earlier epoch are missing, before others allow loads.
+      if (epoch === "" || Number(epoch) > Number(this.session.epoch)) this.noticeMove();
+      return this.unsettle();
+    }
+    this.freshAtMs = Math.max(this.freshAtMs, nowMs);
+    this.options.events.maintained(this.bucket);
+    return true;
+  }
+
+  /** Makes rounds look at every heartbeat until the bucket is settled again. Returns false if the next must be hurried. */
+  unsettle(): boolean {
+    this.isSettled = false;
+    return !this.isPaused;
   }
 
   /** Runs one round. Returns the delay before the next, in ms. Never rejects. */
@@ -111,6 +115,7 @@ export class Membership {
   /** Records a failed operation. No money moves in the bucket until a round has checked it. */
   fail(error: unknown): void {
     const wasReady = this.readiness.state === "ready";
+    this.isSettled = false;
     this.readiness.set(isJoining(error) ? "joining" : "away", false);
     this.options.events.failed(this.bucket, error, wasReady);
   }
@@ -142,7 +147,15 @@ export class Membership {
     const seen = session.operationsSeen;
     const epoch = session.epoch === "" ? "0" : session.epoch;
     const moving = this.moving ? "1" : "0";
-    const view = readView(await this.ask("look", epoch, String(seen), moving, session.serverFound));
+    const isListWanted = !this.isSettled || !this.options.pulse.isQuiet;
+    this.isSettled = false;
+    this.isPaused = false;
+    const { version = "", members = [] } = this.view ?? {};
+    const known = [version, String(members.length), isListWanted ? "1" : "0"];
+    const args = [epoch, String(seen), moving, session.serverFound, ...known];
+    const view = readView(await this.ask("look", ...args), members);
+    this.lastView = view;
+    if (view.isListed) this.options.pulse.listed();
     session.found(view);
     switch (judge(session.epoch, seen, view)) {
       case "member":
@@ -162,20 +175,23 @@ export class Membership {
   private async move(view: BucketView, nowMs: number): Promise<number> {
     const { bucket } = this;
     const { events } = this.options;
-    if (!this.moving) {
-      this.moving = true;
-      this.isWitness = true;
-      this.claimedOutboxes.clear();
-      this.peers.awaitAllElsewhere();
-      this.readiness.set("joining", false);
-      events.moved(bucket);
-    }
+    this.noticeMove();
     this.freshAtMs = nowMs;
     if (!events.hasUncommitted(bucket)) return this.join(view, nowMs);
     if (!view.acceptsLoads || events.isCommitting(bucket)) return this.joiningRoundMs;
     events.mustResend(bucket);
     failpoint("bucket.requeued");
     return 0;
+  }
+
+  private noticeMove(): void {
+    if (this.moving) return;
+    this.moving = true;
+    this.isWitness = true;
+    this.claimedOutboxes.clear();
+    this.peers.awaitAllElsewhere();
+    this.readiness.set("joining", false);
+    this.options.events.moved(this.bucket);
   }
 
   private expelled(): number {
@@ -208,7 +224,7 @@ export class Membership {
 
   private async maintain(view: BucketView, nowMs: number): Promise<number> {
     const { session, peers, readiness } = this;
-    const { heartbeatMs } = this.options.times;
+    const { times, events, pulse } = this.options;
     this.moving = false;
     this.freshAtMs = nowMs;
     if (session.isFenced) {
@@ -221,7 +237,7 @@ export class Membership {
       return this.abandonEpoch(view, silent);
     }
     for (const member of silent) await this.reap(member);
-    await this.claimOrphans(view);
+    await claimOrphans(view, session.process, this.claimedOutboxes, (...args) => this.ask(...args));
     peers.rememberMembers(view, session.process);
     if (session.isFenced) {
       if (peers.isAwaited || view.members.some((member) => !member.verified))
@@ -233,8 +249,11 @@ export class Membership {
     const allowLoads = view.acceptsLoads || (await this.acceptsLoads(nowMs));
     const isChanged = readiness.state !== "ready" || readiness.acceptsLoads !== allowLoads;
     readiness.set("ready", allowLoads);
-    this.options.events.maintained(this.bucket);
-    return allowLoads && !isChanged ? heartbeatMs : Math.min(this.joiningRoundMs, heartbeatMs);
+    events.maintained(this.bucket);
+    if (!allowLoads || isChanged) return Math.min(this.joiningRoundMs, times.heartbeatMs);
+    this.isSettled = pulse.isQuiet && view.joining.size === 0 && view.orphans.size === 0;
+    this.isPaused = this.isSettled;
+    return this.isPaused ? this.settledRoundMs : times.heartbeatMs;
   }
 
   /**
@@ -259,17 +278,6 @@ export class Membership {
     if (voided < 0) return;
     failpoint("lease.reaped");
     this.options.events.reaped(this.bucket, process, voided);
-  }
-
-  private async claimOrphans(view: BucketView): Promise<void> {
-    const members = new Set(view.members.map((member) => member.process));
-    for (const [orphan, claimer] of view.orphans) {
-      if (claimer === this.session.process) this.claimedOutboxes.add(orphan);
-      else if (!members.has(claimer) && (await this.ask("claim", orphan, claimer)) === 1) {
-        failpoint("lease.claimed");
-        this.claimedOutboxes.add(orphan);
-      }
-    }
   }
 
   /** Asks for loads once the others had time to notice the epoch: by this process's clock, as Redis's may be set back. */

@@ -1,5 +1,9 @@
 import { FailureDetector } from "./failure-detector.ts";
+import { quietMsOf } from "./quiet.ts";
 import type { BucketView } from "./view.ts";
+
+/** Returns when a member last beat for all its buckets, as far as this process watched it. */
+type BeatAtMs = (member: string) => number | undefined;
 
 export interface SilentMember {
   readonly process: string;
@@ -14,8 +18,13 @@ export class Peers {
   /** Members that must rejoin, or be silent for a lease, before money moves. */
   private readonly awaited = new Set<string>();
 
-  constructor(leaseMs: number) {
+  private readonly beatAtMs: BeatAtMs;
+  private readonly quietMs: number;
+
+  constructor(leaseMs: number, beatAtMs: BeatAtMs = () => undefined) {
     this.detector = new FailureDetector(leaseMs);
+    this.quietMs = quietMsOf({ leaseMs });
+    this.beatAtMs = beatAtMs;
   }
 
   get isAwaited(): boolean {
@@ -35,13 +44,21 @@ export class Peers {
     }
   }
 
-  /** Returns the members and joining processes that have been silent for a lease. */
+  /**
+   * Returns the members and joining processes that have been silent for a lease. The members of a settled bucket are
+   * not listed, so one that then stops beating is silent since its last beat: `quietMs` of a lease at most, so that
+   * this process sees the heartbeat of the bucket for longer than a member believes that its leases are in force.
+   */
   silent(view: BucketView, self: string, nowMs: number): SilentMember[] {
-    const members = view.members.map(({ process, beat }) => ({ process, beat }));
+    const listed = view.isListed ? view.members : [];
+    const members = listed.map(({ process, beat }) => ({ process, beat }));
     const joining = [...view.joining].map(([process, beat]) => ({ process, beat }));
-    return [...members, ...joining].filter(
-      ({ process, beat }) => process !== self && this.detector.isSilent(process, beat, nowMs),
-    );
+    return [...members, ...joining].filter(({ process, beat }) => {
+      if (process === self) return false;
+      const beatAtMs = this.beatAtMs(process) ?? nowMs;
+      const sinceMs = Math.max(beatAtMs, nowMs - this.quietMs);
+      return this.detector.isSilent(process, beat, nowMs, sinceMs);
+    });
   }
 
   /**

@@ -19,7 +19,6 @@ import type { OutboxEntry, StoredEntry } from "../../contract/outbox-entry.ts";
 import type { RestoreResult } from "../../contract/restorable.ts";
 import type { Log } from "../../process/log.ts";
 import { type Machine, systemMachine } from "../../process/machine.ts";
-import { PeriodicTask } from "../../process/periodic.ts";
 import { withTimeout } from "../../process/timeout.ts";
 import { BUCKETS } from "../../redis/buckets.ts";
 import type { RedisCommands } from "../../redis/client.ts";
@@ -31,15 +30,18 @@ import type { Bucket } from "./bucket.ts";
 import { BucketMap } from "./bucket-map.ts";
 import { Commits } from "./commits.ts";
 import { healthOfStore } from "./health.ts";
+import { Heartbeat } from "./heartbeat.ts";
 import { Holds } from "./holds.ts";
 import { RedisKeptProgress } from "./kept-progress.ts";
 import { BucketKeys, progressKey } from "./keys.ts";
 import type { LedgerLookup } from "./ledger-lookup.ts";
-import { Membership, type MembershipEvents, type MembershipTimes } from "./membership.ts";
+import { Membership } from "./membership.ts";
+import type { MembershipEvents, MembershipTimes } from "./membership-options.ts";
 import { OutageLog } from "./outage-log.ts";
 import { Posts } from "./posts.ts";
 import { restore } from "./restore.ts";
 import { Revocations } from "./revocations.ts";
+import { Rounds } from "./rounds.ts";
 import { whenServing } from "./serving.ts";
 import type { SpoolOptions } from "./spool.ts";
 import { standingCalls } from "./standing.ts";
@@ -71,7 +73,7 @@ export class RedisHoldStore implements HoldStore {
   private readonly machine: Machine;
   private readonly buckets: readonly Bucket[];
   private readonly memberships = new Map<Bucket, Membership>();
-  private readonly rounds: readonly PeriodicTask[];
+  private readonly rounds: Rounds;
   private readonly outageLog: OutageLog;
   private readonly revocations: Revocations;
   private readonly commits: Commits;
@@ -94,9 +96,11 @@ export class RedisHoldStore implements HoldStore {
     this.watch = new LedgerWatch({ history: ledger.history, kept, machine, log });
     const { memberships, watch } = this;
     const events = this.membershipEvents();
+    const hurry = (membership: Membership) => this.rounds.hurry(membership);
+    const pulse = new Heartbeat({ client, prefix, process, memberships, hurry, times, machine });
     for (let index = 0; index < (options.buckets ?? BUCKETS); index += 1) {
       const keys = new BucketKeys(prefix, index);
-      const membership = new Membership(keys, { process, client, times, machine, events });
+      const membership = new Membership(keys, { process, client, times, machine, events, pulse });
       memberships.set(membership.bucket, membership);
     }
     this.buckets = [...memberships.keys()];
@@ -114,16 +118,14 @@ export class RedisHoldStore implements HoldStore {
     const { wallets, holds, commits } = this;
     this.posts = new Posts({ buckets, wallets, holds, commits, spool, ledger, machine, log });
     this.audits = new Audits({ memberships, holds, wallets, ledger, times, machine, log });
-    this.rounds = [...memberships.values()].map(
-      (membership) => new PeriodicTask(() => membership.step(machine.monotonic()), machine),
-    );
+    this.rounds = new Rounds(pulse, memberships.values(), machine);
   }
 
   async start(): Promise<void> {
     const { times: { startTimeoutMs = LIFETIMES.startTimeoutMs } = {}, log } = this.options;
     await this.posts.start();
-    this.client.connect(() => this.hurry());
-    for (const round of this.rounds) round.start();
+    this.client.connect(() => this.rounds.hurryAll());
+    this.rounds.start();
     try {
       await whenServing(this.buckets, startTimeoutMs, this.machine, log);
       await refuseEviction(this.client);
@@ -138,7 +140,7 @@ export class RedisHoldStore implements HoldStore {
     this.stopped = true;
     await this.watch.stop();
     this.commits.stop();
-    await Promise.all(this.rounds.map((round) => round.stop()));
+    await this.rounds.stop();
     const left = Array.from(this.memberships.values(), (each) => each.leave().catch(() => {}));
     await withTimeout(Promise.all(left), LIFETIMES.leaveTimeoutMs, this.machine);
     this.client.disconnect();
@@ -256,17 +258,13 @@ export class RedisHoldStore implements HoldStore {
     return this.posts.refusal(holds + 1);
   }
 
-  private hurry(): void {
-    for (const round of this.rounds) round.hurry();
-  }
-
   private membershipEvents(): MembershipEvents {
     return {
       failed: (bucket, error, wasReady) => {
         const isAway = bucket.state === "away" && !this.stopped;
         if (isAway) this.outageLog.failed(bucket.name, error);
         // A failure in one bucket mostly means all: they check now, not at their next heartbeat.
-        if (wasReady) this.hurry();
+        if (wasReady) this.rounds.hurryAll();
       },
       moved: () => this.outageLog.moved(),
       mustResend: (bucket) => this.posts.resendUncommitted(bucket),

@@ -10,13 +10,20 @@ export interface BucketView {
   readonly reaped: boolean;
   /** True if wallets may be loaded. */
   readonly acceptsLoads: boolean;
+  /** As of the last list: the server lists them only if they changed, or if it is asked to. */
   readonly members: readonly Member[];
+  /** True if the server listed the members: their heartbeats are current. */
+  readonly isListed: boolean;
   /** Heartbeats by process, of processes that commit posts of earlier epochs before they join. */
   readonly joining: ReadonlyMap<string, string>;
   /** Outboxes of processes that left or died, `epoch|process`, each with the process that claimed it ("" for none). */
   readonly orphans: ReadonlyMap<string, string>;
   /** The server, `<run_id> <address of its Lua>`: another after a restart, or after another server took over. */
   readonly server: string;
+  /** True if there is a hold of any process. */
+  readonly hasHolds: boolean;
+  /** Of the epoch, the members, the orphans and the loads; "" if Redis was wiped. */
+  readonly version: string;
 }
 
 /**
@@ -34,22 +41,38 @@ interface Member {
   readonly verified: boolean;
 }
 
-export function readView(reply: unknown): BucketView {
-  const [epoch, operations, reaped, acceptsLoads, members, joining, orphans, server] =
-    listOf(reply);
+/** `known`: the members that this process knows, which a reply without a list confirms. */
+export function readView(reply: unknown, known: readonly Member[] = []): BucketView {
+  const [
+    epoch,
+    operations,
+    reaped,
+    acceptsLoads,
+    members,
+    joining,
+    orphans,
+    server,
+    version,
+    holds,
+  ] = listOf(reply);
   return {
     epoch: textOf(epoch),
     operations: numberOf(operations),
     reaped: reaped === 1,
     acceptsLoads: acceptsLoads === 1,
-    members: listOf(members).map((member) => {
-      const [process, beat, verified] = listOf(member);
-      return { process: textOf(process), beat: textOf(beat), verified: verified === "1" };
-    }),
+    members: members === null ? known : listOf(members).map(memberOf),
+    isListed: members !== null,
     joining: mapOf(joining),
     orphans: mapOf(orphans),
     server: textOf(server),
+    version: textOf(version),
+    hasHolds: holds === 1,
   };
+}
+
+function memberOf(member: unknown): Member {
+  const [process, beat, verified] = listOf(member);
+  return { process: textOf(process), beat: textOf(beat), verified: verified === "1" };
 }
 
 /** Parses an amount of µđ, which scripts return as digits: see `money.lua`. */

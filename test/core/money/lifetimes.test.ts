@@ -8,7 +8,9 @@ import { packageRoot } from "../../../core/process/root.ts";
 /** A change that breaks each relation alone. */
 const BROKEN: Record<string, Partial<Lifetimes>> = {
   "heartbeatMs > replyTimeoutMs": { heartbeatMs: 400 },
-  "leaseMs / 2 > heartbeatMs + replyTimeoutMs": { leaseMs: 2_900 },
+  "leaseMs / 2 > quietMs > 2 * heartbeatMs + replyTimeoutMs": { quietMs: 5_000 },
+  "leaseMs > settledRoundMs + 2 * heartbeatMs": { settledRoundMs: 8_000 },
+  "beatKeptMs > leaseMs": { beatKeptMs: 10_000 },
   "graceMs > heartbeatMs + replyTimeoutMs": { graceMs: 1_450 },
   "witnessGraceMs > roundRetryMsMax + joiningRoundMs": { witnessGraceMs: 270 },
   "witnessGraceMs <= graceMs": { witnessGraceMs: 1_501 },

@@ -68,6 +68,7 @@ interface ClientOptions {
  * fails, whether or not it was carried out. With `resends` it is sent again, and may be carried out twice.
  */
 export class SimulatedRedisClient implements RedisCommands {
+  readonly isCluster = false;
   private readonly options: ClientOptions;
   private connection: Connection | undefined;
   private onReady: () => void = () => {};

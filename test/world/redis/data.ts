@@ -120,6 +120,7 @@ type Command = (data: RedisData, key: string, args: readonly string[], nowMs: nu
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   GET: (data, key) => data.text(key),
+  MGET: (data, key, others) => [key, ...others].map((each) => data.text(each)),
   SET(data, key, [value = "", option, ms], nowMs) {
     data.set(key, value);
     if (option === "PX") data.expire(key, nowMs + Number(ms));

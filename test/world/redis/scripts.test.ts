@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { MICRO_VND_MAX } from "../../../core/contract/amount.ts";
-import { BucketKeys, progressKey } from "../../../core/money/redis/keys.ts";
+import { BucketKeys, beatKey, noKey, progressKey } from "../../../core/money/redis/keys.ts";
 import {
   type MembersOperation,
   type MoneyOperation,
@@ -23,10 +23,13 @@ const OPERATIONS = 300;
 const LUA = "core/money/redis/lua";
 /** These begin the two scripts of operations, and are none themselves. */
 const HEADS = ["members", "money"];
+const beatScript = script(readLua(`${LUA}/beat.lua`));
 const progressScript = script(readLua(`${LUA}/progress.lua`));
 /** An epoch is at least this, so both servers begin the same ones. */
 const EPOCH_MIN = "9000000000000000";
 const LATER_MS = "600000";
+/** The version of a bucket is the time of its last change. */
+const VERSION = /"(1\d{12})"/;
 /** The place of a post: its epoch, its process, and its id in their outbox, which contains the time. */
 const PLACE = /(\d{16})\|(p\d)\|(\d{13}-\d+)/g;
 
@@ -127,11 +130,14 @@ function simulatedRun(lua: LuaScripts): Run {
 class Side {
   private readonly places: string[] = [];
   private readonly ids: string[] = [];
+  private version = "";
   private readonly execute: Run;
   private readonly money: Script;
+  private readonly server: string;
 
   private constructor(execute: Run, server: string) {
     this.execute = execute;
+    this.server = server;
     this.money = moneyScript("b00", server);
   }
 
@@ -140,12 +146,20 @@ class Side {
   }
 
   async run({ script, keys, args }: Operation): Promise<string> {
-    const own = args.map((each) => each.replace(/^#(\d+)$/, (_, at) => this.ids[at] ?? "1-1"));
+    const own = args.map((each) =>
+      each
+        .replace(/^#(\d+)$/, (_, at) => this.ids[at] ?? "1-1")
+        .replace("@server", this.server)
+        .replace("@version", this.version),
+    );
     const found = await this.execute(script === "money" ? this.money : script, keys, own).then(
       JSON.stringify,
       failed,
     );
-    const reply = found.replace(/[0-9a-f]{40} table: 0x[0-9a-f]+/, "server");
+    this.version = VERSION.exec(found)?.[1] ?? this.version;
+    const reply = found
+      .replace(/[0-9a-f]{40} table: 0x[0-9a-f]+/, "server")
+      .replace(VERSION, '"version"');
     return reply.replace(PLACE, (place, epoch, process, id) => {
       if (reply.includes('"posted"') || !this.places.includes(place)) {
         this.places.push(place);
@@ -189,6 +203,7 @@ class Plan {
     if (this.begun <= SETUP.length) return this.setUp(this.begun - 1);
     const { random } = this;
     if (random.chance(0.03)) return this.ofProgress();
+    if (random.chance(0.02)) return this.ofHeartbeat();
     return random.chance(0.06) ? this.ofMembers() : this.ofMoney();
   }
 
@@ -203,6 +218,14 @@ class Plan {
     return { name: "progress", script: progressScript, keys: [progressKey("t")], args };
   }
 
+  private ofHeartbeat(): Operation {
+    const { random } = this;
+    const processes = [`p${random.below(3)}`, "p0", "p1", "p2"];
+    const keys = [noKey("t"), ...processes.map((process) => beatKey("t", process))];
+    const args = [random.pick(["", String(this.begun)]), LATER_MS];
+    return { name: "beat", script: beatScript, keys, args };
+  }
+
   private setUp(at: number): Operation {
     return this.members(SETUP[at] ?? "look", `p${at % 3}`, [this.epoch, EPOCH_MIN]);
   }
@@ -211,7 +234,10 @@ class Plan {
     const { random, epoch } = this;
     const [process, other] = [`p${random.below(3)}`, `p${random.below(3)}`];
     const argumentsOf: Readonly<Record<MembersOperation, readonly string[]>> = {
-      look: [epoch, "0", random.pick(["0", "1"])],
+      look: [
+        ...[epoch, "0", random.pick(["0", "1"]), random.pick(["", "@server"])],
+        ...["@version", String(random.below(4)), random.pick(["0", "1"])],
+      ],
       join: [epoch, EPOCH_MIN],
       declare: [epoch, EPOCH_MIN],
       reap: [epoch, other, random.pick(["1", "2"])],

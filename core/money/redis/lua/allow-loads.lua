@@ -14,4 +14,5 @@ for at = 1, #orphans do
   end
 end
 call('SET', key('open'), '1')
+changed()
 return 1

@@ -4,4 +4,5 @@ if call('HGET', base .. 'orphans', ARGV[3]) ~= ARGV[4] then
   return 0
 end
 call('HSET', base .. 'orphans', ARGV[3], me)
+changed()
 return 1

@@ -6,4 +6,5 @@ if call('XLEN', outbox) > 0 then
 end
 call('DEL', outbox)
 call('HDEL', base .. 'orphans', ARGV[3])
+changed()
 return 1

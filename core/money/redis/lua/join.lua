@@ -11,4 +11,5 @@ call('HSETNX', key('procs'), me, '1')
 call('HINCRBY', key('beats'), me, '1')
 call('HSET', key('verified'), me, server())
 call('HDEL', key('joining'), me)
+changed()
 return epoch

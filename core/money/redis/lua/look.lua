@@ -1,24 +1,41 @@
--- Counts a heartbeat of this process, and returns the state of the bucket: see `BucketView`.
+-- Counts a heartbeat of this process in the bucket, and returns the bucket's state: see `BucketView`.
 -- ARGV: epoch that it last joined ('0' for none), count of operations that Redis acknowledged to it, 1 if it commits
--- posts of the earlier epoch before it joins this one, the server that it last found ('' for none)
+-- posts of the earlier epoch before it joins this one, the server that it last found ('' for none); then version and
+-- number of the members that it knows, 1 to list them even if they are the same
 local run = server()
 local operations = tonumber(call('HGET', key('procs'), me) or '-1')
 if operations >= 0 and ARGV[3] == epoch and operations >= tonumber(ARGV[4]) then
   call('HINCRBY', key('beats'), me, '1')
   if ARGV[6] == run then
-    call('HSET', key('verified'), me, run)
+    if call('HGET', key('verified'), me) ~= run then
+      call('HSET', key('verified'), me, run)
+      changed()
+    end
   elseif ARGV[6] ~= '' then
     -- It comes from another server. What members verified here before may be from before that server took over.
     call('DEL', key('verified'))
+    changed()
   end
 elseif ARGV[5] == '1' and epoch ~= '' then
-  call('HINCRBY', key('joining'), me, '1')
+  if call('HINCRBY', key('joining'), me, '1') == 1 then
+    changed()
+  end
 end
-local procs = {}
-local beats = call('HGETALL', key('beats'))
-for at = 1, #beats, 2 do
-  local verified = call('HGET', key('verified'), beats[at]) == run and '1' or '0'
-  procs[#procs + 1] = { beats[at], beats[at + 1], verified }
+local version = call('GET', base .. 'version') or ''
+-- Earlier versions of the gateway change members without a new version, hence the count.
+local count = call('HLEN', key('beats'))
+local procs = false
+if ARGV[9] ~= '0' or ARGV[3] ~= epoch or ARGV[6] ~= run or ARGV[7] ~= version or ARGV[8] ~= text(count) then
+  procs = {}
+  local verified = {}
+  local servers = call('HGETALL', key('verified'))
+  for at = 1, #servers, 2 do
+    verified[servers[at]] = servers[at + 1]
+  end
+  local beats = call('HGETALL', key('beats'))
+  for at = 1, #beats, 2 do
+    procs[#procs + 1] = { beats[at], beats[at + 1], verified[beats[at]] == run and '1' or '0' }
+  end
 end
 return {
   epoch,
@@ -29,4 +46,6 @@ return {
   call('HGETALL', key('joining')),
   call('HGETALL', base .. 'orphans'),
   run,
+  version,
+  call('EXISTS', key('holds')),
 }

@@ -30,10 +30,18 @@ local function text(number)
   return string.format('%.0f', number)
 end
 
+-- Gives the bucket a new version, after every change of its epoch, members, orphans or loads. Gateways read the version
+-- each second, and look at the rest when it is another one. A time, so that it is not repeated after a loss of data.
+local function changed()
+  local version = tonumber(call('GET', base .. 'version') or '0')
+  call('SET', base .. 'version', text(math.max(now(), version + 1)))
+end
+
 -- An epoch is a time in ms, so a later one is larger even if Redis has lost the one before.
 local function begin(after)
   epoch = text(math.max(now(), tonumber(after) + 1))
   call('SET', KEYS[1], epoch)
+  changed()
 end
 
 -- Makes the outbox of a process an orphan, claimed by `claimer` ('' for none). Deletes it if it is empty.
@@ -83,4 +91,5 @@ local function forget(process)
   call('HDEL', key('beats'), process)
   call('HDEL', key('verified'), process)
   call('HDEL', key('joining'), process)
+  changed()
 end

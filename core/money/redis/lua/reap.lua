@@ -8,6 +8,7 @@ if epoch ~= ARGV[3] then
 end
 if call('HGET', key('joining'), process) == ARGV[5] then
   call('HDEL', key('joining'), process)
+  changed()
   return 0
 end
 if call('HGET', key('beats'), process) ~= ARGV[5] then

@@ -17,6 +17,9 @@ function view(members: readonly string[], joining: readonly string[] = []): Buck
     joining: new Map(joining.map(part)),
     orphans: new Map(),
     server: "s",
+    version: "1",
+    hasHolds: false,
+    isListed: true,
   };
 }
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { LedgerLookup } from "../../../../core/money/redis/ledger-lookup.ts";
-import type { MembershipTimes } from "../../../../core/money/redis/membership.ts";
+import type { MembershipTimes } from "../../../../core/money/redis/membership-options.ts";
 import { membersScript } from "../../../../core/money/redis/scripts.ts";
 import { RedisHoldStore } from "../../../../core/money/redis/store.ts";
 import { readView } from "../../../../core/money/redis/view.ts";

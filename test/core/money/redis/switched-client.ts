@@ -5,6 +5,7 @@ import { clientOf } from "./store.ts";
 
 /** A client that finds the primary at the server that the test says. */
 export class SwitchedClient implements RedisCommands {
+  readonly isCluster = false;
   private readonly clients: ReadonlyMap<RedisServer, RedisCommands>;
   /** Every command goes to this server. Without one, Redis is unreachable. */
   primary: RedisServer | undefined;

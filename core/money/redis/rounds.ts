@@ -1,0 +1,38 @@
+import type { Machine } from "../../process/machine.ts";
+import { PeriodicTask } from "../../process/periodic.ts";
+import type { Heartbeat } from "./heartbeat.ts";
+import type { Membership } from "./membership.ts";
+
+/** The heartbeat of this process, and its rounds in each bucket. */
+export class Rounds {
+  private readonly heartbeat: Heartbeat;
+  private readonly tasks: ReadonlyMap<Membership, PeriodicTask>;
+
+  constructor(heartbeat: Heartbeat, memberships: Iterable<Membership>, machine: Machine) {
+    this.heartbeat = heartbeat;
+    this.tasks = new Map(
+      Array.from(memberships, (membership) => [
+        membership,
+        new PeriodicTask(() => membership.step(machine.monotonic()), machine),
+      ]),
+    );
+  }
+
+  start(): void {
+    this.heartbeat.start();
+    for (const task of this.tasks.values()) task.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.heartbeat.stop();
+    await Promise.all(Array.from(this.tasks.values(), (task) => task.stop()));
+  }
+
+  hurry(membership: Membership): void {
+    this.tasks.get(membership)?.hurry();
+  }
+
+  hurryAll(): void {
+    for (const task of this.tasks.values()) task.hurry();
+  }
+}

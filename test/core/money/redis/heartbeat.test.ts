@@ -1,0 +1,165 @@
+import { setTimeout as delay } from "node:timers/promises";
+import t from "tap";
+import { Heartbeat } from "../../../../core/money/redis/heartbeat.ts";
+import type { Membership } from "../../../../core/money/redis/membership.ts";
+import { systemMachine } from "../../../../core/process/machine.ts";
+import type { RedisCommands } from "../../../../core/redis/client.ts";
+import type { Script } from "../../../../core/redis/script.ts";
+import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
+import { until } from "../../../support/until.ts";
+import { holdRequest } from "../wallet-fixtures.ts";
+import { clientOf, startStore } from "./store.ts";
+import { SwitchedClient } from "./switched-client.ts";
+
+const WALLET = {
+  accountId: "A",
+  balanceMicroVnd: 1_000n,
+  creditVersion: 1,
+  creditedMicroVnd: 1_000n,
+};
+
+let server: RedisServer;
+
+t.before(async () => {
+  server = await startRedisServer();
+});
+
+t.teardown(() => server.stop());
+
+/** A client that counts the heartbeats of its process, and can drop them as a gateway of an earlier version has none. */
+class BeatClient extends SwitchedClient {
+  beats = 0;
+  isMute = false;
+
+  override run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    if (!keys.some((key) => key.includes(":beat:"))) return super.run(script, keys, args);
+    if (this.isMute) return Promise.reject(new Error("dropped by the test"));
+    if (args[0] !== "") this.beats += 1;
+    return super.run(script, keys, args);
+  }
+}
+
+t.test(
+  "idle gateways send a heartbeat for the process, and hardly any for its buckets",
+  async (t) => {
+    const times = { leaseMs: 60_000 };
+    const clients = [new BeatClient([server]), new BeatClient([server])] as const;
+    const [client] = clients;
+    const first = await startStore({ servers: server.url, client, times });
+    const { prefix } = first;
+    const second = await startStore({ servers: server.url, client: clients[1], prefix, times });
+    await until("both know each other", () => clients.every(({ beats }) => beats > 20));
+    const [beats, looks] = [client.beats, client.looks];
+    await until("100 heartbeats", () => client.beats >= beats + 100);
+    t.ok(
+      client.looks - looks < 40,
+      `${client.looks - looks} looks in 100 heartbeats; one a bucket is 400`,
+    );
+    await second.dispose();
+    await first.dispose();
+  },
+);
+
+t.test("a gateway without a heartbeat of its own, as of an earlier version", async (t) => {
+  const leaseMs = 1_000;
+  const client = new BeatClient([server]);
+  client.isMute = true;
+  const own = await startStore({ servers: server.url, times: { leaseMs } });
+  const { prefix } = own;
+  const earlier = await startStore({ servers: server.url, client, prefix, times: { leaseMs } });
+  await own.store.load("A", async () => WALLET);
+  t.equal((await earlier.store.hold(holdRequest("c1", 300))).kind, "held");
+
+  t.test("keeps its hold far beyond a lease", async (t) => {
+    await delay(3 * leaseMs);
+    t.equal((await own.store.balances("A"))?.heldMicroVnd, 300);
+  });
+
+  t.test("loses it once it is dead", async () => {
+    await earlier.die();
+    await until("the hold is given back", async () => {
+      return (await own.store.balances("A"))?.heldMicroVnd === 0;
+    });
+    await own.dispose();
+  });
+});
+
+/** A membership that lists these processes, and is or is not fresh. */
+function listing(processes: readonly string[], isFresh = true): Membership {
+  const members = processes.map((process) => ({ process, beat: "1", verified: true }));
+  const bucket = { keys: { epoch: "e", version: "v" } };
+  const fake = { view: { members }, bucket, isFresh: () => isFresh };
+  const calls = { glanced: () => true, unsettle: () => true };
+  return { ...fake, ...calls } as unknown as Membership;
+}
+
+interface Beat {
+  readonly watched: readonly string[];
+  readonly count: string;
+  /** The keys of each read. */
+  readonly reads: readonly (readonly string[])[];
+}
+
+/** Runs a heartbeat until it has beaten once, and returns what it sent. */
+async function firstBeat(
+  process: string,
+  memberships: readonly Membership[],
+  isCluster = false,
+): Promise<Beat> {
+  const reads: string[][] = [];
+  let sent: Beat | undefined;
+  const client = {
+    isCluster,
+    call: async (_: string, ...keys: string[]) => {
+      reads.push(keys);
+      return keys.map(() => null);
+    },
+    run: async (
+      _: Script,
+      [, , ...watched]: readonly string[],
+      [count = ""]: readonly string[],
+    ) => {
+      sent ??= { watched: watched.map((key) => key.replace(/^.*:/, "")), count, reads };
+      return watched.map(() => "1");
+    },
+  } as unknown as RedisCommands;
+  const heartbeat = new Heartbeat({
+    ...{ client, prefix: "t", process, memberships: new Map(memberships.entries()) },
+    ...{ hurry: () => {}, times: { heartbeatMs: 60_000, leaseMs: 1_000 }, machine: systemMachine },
+  });
+  heartbeat.start();
+  await until("it beats", () => sent !== undefined);
+  await heartbeat.stop();
+  return sent ?? { watched: [], count: "", reads };
+}
+
+t.test("a process watches the next 16 in a ring of their ids, so all are watched", async (t) => {
+  const ids = Array.from({ length: 40 }, (_, at) => `p${String(at).padStart(2, "0")}`);
+  // One joined again after its leases had ended.
+  const members = ids.map((id) => (id === "p05" ? "p05~2" : id));
+  const watched = await Promise.all(ids.map((id) => firstBeat(id, [listing(members)])));
+  t.strictSame(watched[39]?.watched, ids.slice(0, 16));
+  t.strictSame(watched[30]?.watched, [...ids.slice(31), ...ids.slice(0, 7)]);
+  for (const id of ids) {
+    t.equal(watched.filter((each) => each.watched.includes(id)).length, 16, id);
+  }
+});
+
+t.test("a process that is not fresh in a bucket sends no heartbeat", async (t) => {
+  t.equal((await firstBeat("p", [listing(["p"])])).count, "1");
+  t.equal((await firstBeat("p", [listing(["p"]), listing(["p"], false)])).count, "");
+});
+
+t.test(
+  "a heartbeat reads all buckets by one command, and in a cluster by one for each slot",
+  async (t) => {
+    const buckets = [listing(["p"]), listing(["p"])];
+    t.strictSame((await firstBeat("p", buckets)).reads, [["e", "v", "e", "v"]]);
+    t.strictSame((await firstBeat("p", buckets, true)).reads, [
+      ["e", "v"],
+      ["e", "v"],
+    ]);
+    t.equal(clientOf(["redis://127.0.0.1:1"]).isCluster, true);
+    t.equal(clientOf("redis://127.0.0.1:1").isCluster, false);
+  },
+);
