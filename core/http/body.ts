@@ -180,7 +180,8 @@ const NOTHING = Buffer.alloc(0);
  * Reads a JSON body. Returns its outline, or the refusal that says what is wrong. The outline keeps the bytes.
  *
  * A provider may take another of two fields with the same name than the one that is priced here. So a name that comes
- * twice at the top is refused; inside of a field, core writes the body again, with the one that was read.
+ * twice at the top is refused; inside of a field, core writes the body again, with the one that was read. So it does with
+ * numbers of more digits than a parser keeps: the bound counts each number alike, and a provider may read all digits.
  */
 export function readJsonBody(bytes: Buffer): Outline | Refusal {
   if (!isUtf8(bytes))
@@ -199,6 +200,7 @@ export function readJsonBody(bytes: Buffer): Outline | Refusal {
   if (!(outline instanceof Outline)) {
     return refuse.badRequest("The request body must be a JSON object.");
   }
+  if (typeof scan !== "string" && scan.hasLongNumber) outline.handOut();
   if (!outline.repeatsNames) return outline;
   const repeated = outline.repeatedName;
   if (repeated === undefined) {

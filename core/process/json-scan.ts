@@ -12,6 +12,8 @@ const CLOSE_OBJECT = 125;
 
 /** Most strings are names and short words: for these, a loop is faster than the call of a native search. */
 const LOOPED_BYTES = 64;
+/** No number that `JSON.stringify` writes is longer: -0.0000012345678901234567. */
+const NUMBER_BYTES_MAX = 25;
 /** A text is worth leaving out above this. */
 const LONG_BYTES_MIN = 256;
 
@@ -21,6 +23,8 @@ export interface JsonScan {
   readonly fields: readonly number[];
   /** How many names all objects have together. */
   readonly names: number;
+  /** True if a number has more digits than a parser keeps. */
+  readonly hasLongNumber: boolean;
   /** Long texts below the top level, in their order. */
   readonly texts: readonly LongText[];
 }
@@ -41,6 +45,9 @@ export function scanJson(
   let depth = 0;
   let count = 0;
   let names = 0;
+  /** The end of the latest string, or the latest comma, colon or bracket. */
+  let mark = -1;
+  let hasLongNumber = false;
   /** The quotes of the latest string. */
   let open = -1;
   let close = -1;
@@ -64,7 +71,10 @@ export function scanJson(
       open = at;
       close = end;
       at = end;
+      mark = end;
     } else if (byte === COMMA || byte === COLON) {
+      if (at - mark > NUMBER_BYTES_MAX && isLong(bytes, mark + 1, at)) hasLongNumber = true;
+      mark = at;
       if (++count > values) return "values";
       isValue = byte === COLON;
       if (isValue) names++;
@@ -80,14 +90,22 @@ export function scanJson(
       if (++depth > levels) return "levels";
       if (++count > values) return "values";
       isValue = false;
+      mark = at;
     } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) {
+      if (at - mark > NUMBER_BYTES_MAX && isLong(bytes, mark + 1, at)) hasLongNumber = true;
+      mark = at;
       if (--depth === 0 && isOpen) {
         fields.push(endOfValue(bytes, at));
         isOpen = false;
       }
     }
   }
-  return { fields, names, texts };
+  return { fields, names, hasLongNumber, texts };
+}
+
+/** Returns true if what stands between two marks is longer than a number, without the space around it. */
+function isLong(bytes: Buffer, from: number, to: number): boolean {
+  return endOfValue(bytes, to) - startOfValue(bytes, from) > NUMBER_BYTES_MAX;
 }
 
 /** Returns the index of the closing quote if it is near; else how far it looked, negative. */

@@ -83,3 +83,20 @@ t.test("the body of a call that is not admitted yet", async (t) => {
     t.strictSame(short.asked, ["whole 70000"]);
   });
 });
+
+t.test(
+  "a number with more digits than a parser keeps does not leave as it came, since no bound counts them",
+  async (t) => {
+    const read = (number: string) => {
+      const body = readJsonBody(
+        Buffer.from(`{"model":"m","tools":[{"enum":[ ${number} ,1]}],"n":${number} }`),
+      );
+      assert.ok(!isRefusal(body));
+      return body.isHandedOut;
+    };
+    t.equal(read("9".repeat(25)), false);
+    t.equal(read("9".repeat(26)), true);
+    t.equal(read(`-1.${"0".repeat(4_000)}e1`), true);
+    t.equal(read(`1${" ".repeat(40)}`), false);
+  },
+);

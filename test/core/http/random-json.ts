@@ -18,7 +18,19 @@ const NAMES = [
     "\\ud800",
   ],
 ];
-const NUMBERS = ["0", "-0", "1", "1.0", "1e999", "-1E-9", "12345678901234567890", "0.1", "3"];
+const NUMBERS = [
+  "0",
+  "-0",
+  "1",
+  "1.0",
+  "1e999",
+  "-1E-9",
+  "12345678901234567890",
+  "0.1",
+  "3",
+  "9".repeat(25),
+  "9".repeat(26),
+];
 const SHORT = ["text", "user", "base64", "image", "tool_use", "reasoning", "pdf", "data:,x", "a"];
 const PIECES = [
   ...["the quick brown fox ", "Xin chào các bạn ", "漢字かな", "🌏🎉", "0123456789abcdef", "x"],
