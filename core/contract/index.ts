@@ -160,7 +160,6 @@ export { Delivered, kindOf, type Protocol, type Stage, type Wire } from "./proto
 export {
   FORWARDED_HEADERS,
   formFields,
-  servedElsewhere,
   unchangedRequest,
 } from "./upstream-request.ts";
 export { documentUrlOf, isImage } from "./vision.ts";

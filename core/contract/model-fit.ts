@@ -21,7 +21,7 @@ export function pathsOf(model: Model, upstreams: Upstreams, isTranslated: boolea
   return endpoints
     .filter(({ protocol, serves }) => {
       if (!serves.includes(standard)) return false;
-      if (protocol === "responses") return hasRoute(model, protocol, upstreams);
+      if (protocol === "responses") return isTranslated || hasRoute(model, protocol, upstreams);
       return isTranslated || protocol === standard;
     })
     .map(({ path }) => path);

@@ -1,5 +1,6 @@
 import type { Model, Standard } from "../contract/catalogue.ts";
 import type { Config, LoadedPlugin } from "../contract/config.ts";
+import type { Endpoint } from "../contract/endpoint.ts";
 import { beyond, hasRoute } from "../contract/model-fit.ts";
 import { exactNames } from "../contract/model-names.ts";
 import { bodyToRead } from "../contract/passed-request.ts";
@@ -88,7 +89,7 @@ function sameProtocol(services: Parts): Plugin {
       if (!model) return undefined;
       const { protocol } = endpoint;
       if (!speaks(model, protocol, services)) {
-        return servedElsewhere(call, model, PATHS[model.standard]);
+        return servedElsewhere(call, model, PATHS[model.standard], servedHere(endpoint, services));
       }
       if (endpoint.multipart && !form) {
         return refuse.badRequest("image: send the request as multipart/form-data", "image");
@@ -107,6 +108,14 @@ function sameProtocol(services: Parts): Plugin {
 function speaks(model: Model, protocol: Protocol, { upstreams }: Parts): boolean {
   if (protocol !== "responses") return model.standard === protocol;
   return hasRoute(model, protocol, upstreams);
+}
+
+/** The models of an endpoint whose clients speak no other protocol: only these work for them. */
+function servedHere({ protocol, serves }: Endpoint, services: Parts): string[] {
+  if (protocol !== "responses") return [];
+  return services.catalogue.models
+    .filter((model) => serves.includes(model.standard) && speaks(model, protocol, services))
+    .map(({ id }) => id);
 }
 
 /** The path for calls of each standard. */

@@ -46,6 +46,7 @@ export type Settings = v.InferOutput<typeof options>;
 /** Resolves the requested name to a model of the catalogue. Refuses a model that does not fit the endpoint or request. */
 export default function alias(services: Services, settings: Settings): Plugin {
   const { config, catalogue } = services;
+  const isTranslated = config.plugins.some(({ module }) => module.sets?.includes("upstream"));
   const { prefix } = config.headers;
   const { ids, defaultName } = familiesOf(settings, catalogue);
   const modelOfFamily = (name: string) => catalogue.get(ids.get(name) ?? "");
@@ -66,7 +67,9 @@ export default function alias(services: Services, settings: Settings): Plugin {
   function topAt(endpoint: Endpoint): Model | undefined {
     if (!top || !endpoint.serves.includes("chat")) return undefined;
     const isServed = (model: Model) =>
-      endpoint.protocol !== "responses" || hasRoute(model, "responses", services.upstreams);
+      isTranslated ||
+      endpoint.protocol !== "responses" ||
+      hasRoute(model, "responses", services.upstreams);
     if (isServed(top)) return top;
     const [dearest] = catalogue.models
       .filter((model) => model.price.unit === "mtok" && isServed(model))

@@ -14,7 +14,6 @@ import {
   refuse,
   type Services,
   secretFile,
-  servedElsewhere,
   unchangedRequest,
   upstreamPaths,
   type Verdict,
@@ -44,7 +43,8 @@ export const sets: readonly Field[] = ["upstream"];
 export const reads: readonly ConfigKey[] = ["headers"];
 
 /**
- * Translates requests and replies between Messages and Chat Completions if client and model differ.
+ * Translates requests and replies between Messages and Chat Completions, and those of Responses into
+ * both, if client and model differ.
  * Edits every request to what its model takes.
  */
 export default function translate(
@@ -135,13 +135,9 @@ export default function translate(
       if (!model) return undefined;
       const { protocol } = endpoint;
       if (endpoint.multipart) return editImages(call);
-      if (protocol === "responses" && !hasRoute(model, protocol, services.upstreams)) {
-        const here = services.catalogue.models.filter(
-          (one) =>
-            endpoint.serves.includes(one.standard) && hasRoute(one, protocol, services.upstreams),
-        );
-        const ids = here.map(({ id }) => id);
-        return servedElsewhere(call, model, "/v1/chat/completions", ids);
+      if (protocol === "responses") {
+        const isNative = hasRoute(model, protocol, services.upstreams);
+        return isNative ? passRequest(call, model) : translateRequest(call, model);
       }
       const isChat = protocol === "messages" || protocol === "chat";
       if (isChat && model.standard !== protocol) return translateRequest(call, model);

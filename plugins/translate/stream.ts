@@ -1,5 +1,5 @@
-import type { Failure } from "./errors.ts";
-import type { ChatError, MessagesError } from "./types.ts";
+import type { Failure, Reply } from "./errors.ts";
+import type { ChatError, MessagesError, MessagesEvent } from "./types.ts";
 
 /**
  * The meaning of a piece of the client's stream. `terminal` is the event that completes the reply;
@@ -12,6 +12,8 @@ export type Mark = "event" | "comment" | "usage" | "terminal" | "error";
 export interface ClientStream {
   /** Sends one whole, encoded event. */
   write(event: string, mark: Mark): void;
+  /** Takes an event of Messages instead of its text, to translate it on. */
+  take?(event: MessagesEvent): void;
   /** Sends an error as the whole reply, for a failure before the first write. Nothing follows. */
   refuse(status: number, body: MessagesError | ChatError): void;
 }
@@ -34,6 +36,12 @@ export interface StreamTranslator {
   cut(failure: Failure): void;
   /** Sends a ping, if the stream has begun and is not over. */
   ping(): void;
+}
+
+/** Translates the reply to a translated request. */
+export interface WayBack {
+  reply(body: unknown): Reply<object>;
+  stream(client: ClientStream): StreamTranslator;
 }
 
 /**

@@ -7,33 +7,39 @@ import {
   messagesProfile,
   type OverflowSizes,
   type Profile,
+  type Protocol,
   type Route,
   type Services,
 } from "../../core/contract/index.ts";
-import { type ChatContext, chatToMessagesRequest } from "./chat-to-messages/request.ts";
+import { chatToMessagesRequest } from "./chat-to-messages/request.ts";
 import { chatToMessagesResponse } from "./chat-to-messages/response.ts";
 import { ChatToMessagesStream } from "./chat-to-messages/stream.ts";
 import { edited } from "./edits/index.ts";
 import { chatErrorToMessages, messagesErrorToChat, type Reply } from "./errors.ts";
-import { type MessagesContext, messagesToChatRequest } from "./messages-to-chat/request.ts";
+import { messagesToChatRequest } from "./messages-to-chat/request.ts";
 import { messagesToChatResponse } from "./messages-to-chat/response.ts";
 import { MessagesToChatStream } from "./messages-to-chat/stream.ts";
+import { messagesToResponse } from "./messages-to-responses/response.ts";
+import { MessagesToResponsesStream } from "./messages-to-responses/stream.ts";
+import { onToResponses } from "./messages-to-responses/way-back.ts";
 import { readableBody } from "./native.ts";
 import type { Translated } from "./notes.ts";
+import { responsesToMessagesRequest } from "./responses-to-messages/request.ts";
 import { type StateSeal, stateOf } from "./state/seal.ts";
-import type { ClientStream, StreamTranslator } from "./stream.ts";
+import type { ClientStream, StreamTranslator, WayBack } from "./stream.ts";
 import { textCharacters } from "./text-characters.ts";
-
-/** The direction of a translated request and the context for the translation of its reply. */
-type Made = { readonly dropped: readonly string[] } & (
-  | { readonly to: "chat"; readonly context: MessagesContext }
-  | { readonly to: "messages"; readonly context: ChatContext }
-);
 
 /** Of English and code; for an estimate. */
 const CHARACTERS_PER_TOKEN = 4;
 
 type Result = Translated<JsonObject, unknown>;
+
+/** A request that was translated, what that dropped, and how its reply goes back. */
+interface Draft {
+  readonly body: object;
+  readonly dropped: readonly string[];
+  readonly back: WayBack;
+}
 
 /**
  * Translates the request and the reply of one call. Routes of a model may speak different dialects,
@@ -42,17 +48,19 @@ type Result = Translated<JsonObject, unknown>;
  */
 export class Translation {
   readonly to: "messages" | "chat";
+  private readonly client: Protocol;
   private readonly model: Model;
   private readonly body: JsonObject;
   private readonly services: Services;
   private readonly seal: StateSeal;
-  private made: Made | undefined = undefined;
+  private made: Pick<Draft, "dropped" | "back"> | undefined = undefined;
   /** Cache of the latest result: it is needed more than once per route, and a body may be large. */
   private latest: { readonly route: Route; readonly made: Result } | undefined = undefined;
 
   constructor(call: Call, model: Model, services: Services, seal: StateSeal) {
     this.seal = seal;
-    this.to = call.endpoint.protocol === "messages" ? "chat" : "messages";
+    this.client = call.endpoint.protocol;
+    this.to = model.standard === "messages" ? "messages" : "chat";
     this.model = model;
     // A copy, because the exchange sets the model name in the body, and must not change the
     // client's. A translated reply names the model that serves the call, whatever name was sent.
@@ -90,17 +98,14 @@ export class Translation {
   }
 
   reply(body: unknown): Reply<object> {
-    const { made } = this;
-    if (made?.to === "chat") return chatToMessagesResponse(body, made.context);
-    if (made) return messagesToChatResponse(body, made.context, this.services.clock.now());
-    return this.error(502, undefined);
+    return this.made?.back.reply(body) ?? this.error(502, undefined);
   }
 
   /** Translates an error reply. `body` is the raw text, JSON or not. */
   error(status: number, body: unknown): Reply<object> {
-    return this.to === "chat"
-      ? chatErrorToMessages(status, body, () => this.sizes())
-      : messagesErrorToChat(status, body);
+    if (this.to === "messages") return messagesErrorToChat(status, body);
+    const reply = chatErrorToMessages(status, body, () => this.sizes());
+    return this.client === "messages" ? reply : messagesErrorToChat(reply.status, reply.body);
   }
 
   /** Estimates the sizes that an overflow names, for providers that do not say them. */
@@ -112,9 +117,7 @@ export class Translation {
   }
 
   stream(client: ClientStream): StreamTranslator | undefined {
-    const { made } = this;
-    if (made?.to === "chat") return new ChatToMessagesStream(made.context, client);
-    return made && new MessagesToChatStream(made.context, client, this.services.clock.now());
+    return this.made?.back.stream(client);
   }
 
   private make(route: Route): Result {
@@ -128,27 +131,68 @@ export class Translation {
     const known: Profile =
       most === undefined ? {} : { default_max_tokens: most, max_output_tokens: most };
     const profile = { ...known, ...mergeProfiles(upstream?.config.profile, route.profile) };
-    if (this.to === "chat") {
-      const maker = stateOf(this.seal, profile.maker ?? route.upstream);
-      const made = messagesToChatRequest(this.body, chatProfile(profile), maker);
-      if (!made.ok) return made;
-      const fit = this.fitted(made.body, made.dropped, profile);
-      if (fit.ok) this.made = { to: "chat", context: made.context, dropped: fit.dropped };
-      return fit;
-    }
+    const draft = this.drafted(route, profile);
+    if (!draft.ok) return draft;
+    return this.fitted(draft.context, profile);
+  }
+
+  private drafted(route: Route, profile: Profile): Translated<object, Draft> {
+    const { clock } = this.services;
+    if (this.client === "messages") return this.toChat(this.body, route, profile);
+    if (this.client === "responses") return this.fromResponses(route, profile);
     const made = chatToMessagesRequest(this.body, messagesProfile(profile));
     if (!made.ok) return made;
-    const fit = this.fitted(made.body, made.dropped, profile);
-    if (fit.ok) this.made = { to: "messages", context: made.context, dropped: fit.dropped };
-    return fit;
+    const { body, dropped, context } = made;
+    return drafted(body, dropped, {
+      reply: (reply) => messagesToChatResponse(reply, context, clock.now()),
+      stream: (client) => new MessagesToChatStream(context, client, clock.now()),
+    });
+  }
+
+  private toChat(messages: object, route: Route, profile: Profile): Translated<object, Draft> {
+    const maker = stateOf(this.seal, profile.maker ?? route.upstream);
+    const made = messagesToChatRequest(messages, chatProfile(profile), maker);
+    if (!made.ok) return made;
+    const { body, dropped, context } = made;
+    return drafted(body, dropped, {
+      reply: (reply) => chatToMessagesResponse(reply, context),
+      stream: (client) => new ChatToMessagesStream(context, client),
+    });
+  }
+
+  /** Translates a Responses request to Messages, and from there on to Chat if the model speaks it. */
+  private fromResponses(route: Route, profile: Profile): Translated<object, Draft> {
+    const { clock } = this.services;
+    const isLast = this.to === "messages";
+    const made = responsesToMessagesRequest(this.body, messagesProfile(profile), isLast);
+    if (!made.ok) return made;
+    const { body, dropped, context } = made;
+    if (isLast) {
+      return drafted(body, dropped, {
+        reply: (reply) => messagesToResponse(reply, context, clock.now()),
+        stream: (client) => new MessagesToResponsesStream(context, client, clock.now()),
+      });
+    }
+    const second = this.toChat(body, route, profile);
+    if (!second.ok) return second;
+    const back = onToResponses(second.context.back, context, clock);
+    return drafted(second.body, [...dropped, ...second.dropped], back);
   }
 
   /** Edits a translated request to what the model of the route takes. */
-  private fitted(body: object, dropped: readonly string[], profile: Profile): Result {
-    const client = this.to === "chat" ? "messages" : "chat";
-    const made = edited({ ...body }, this.to, profile, client);
+  private fitted({ body, dropped, back }: Draft, profile: Profile): Result {
+    const made = edited({ ...body }, this.to, profile, this.client);
     if (!made.ok) return made;
     const names = [...new Set([...dropped, ...made.dropped])];
+    this.made = { dropped: names, back };
     return { ...made, body: { ...made.body }, dropped: names };
   }
+}
+
+function drafted(
+  body: object,
+  dropped: readonly string[],
+  back: WayBack,
+): Translated<object, Draft> {
+  return { ok: true, body, dropped, context: { body, dropped, back } };
 }

@@ -14,7 +14,7 @@ const STEPS = 3;
 export interface Cell {
   readonly client: string;
   readonly model: string;
-  readonly result: "done" | "failed" | "not installed" | "other protocol";
+  readonly result: "done" | "failed" | "not installed";
   /** Calls that succeeded, and what they cost. */
   readonly calls: number;
   /** Calls with an error, among them those that the client repeated. */

@@ -21,9 +21,6 @@ const MODELS = [
   ...["qwen3.7-max", "kimi-k2.7-code", "glm-5.2", "MiniMax-M3", "svc/mistral-large-3-675b"],
 ];
 
-/** Families that speak Responses. The gateway serves their models alone to clients of Responses. */
-const SPEAKS_RESPONSES = /^(gpt|grok)-/;
-
 const HELP = `npm run agents -- [options]: runs agents and libraries on a model of each family;
 exits 1 if one fails, or if the books disagree
 
@@ -72,11 +69,10 @@ async function main(): Promise<number> {
     for (const client of clients) {
       const made = await install(client, into, node);
       for (const model of models) {
-        const fixed = unrunnable(client, model, "failure" in made ? made.failure : undefined);
         work.push(
-          "installed" in made && !fixed
+          "installed" in made
             ? () => runCell(stage, client, model, made.installed)
-            : async () => fixed ?? empty(client, model),
+            : async () => notInstalled(client, model, made.failure),
         );
       }
     }
@@ -110,16 +106,9 @@ function newerNode(): string {
   return existsSync(other) ? other : process.execPath;
 }
 
-/** Returns the cell of a client that cannot be run on a model. */
-function unrunnable(client: Client, model: string, failure: string | undefined): Cell | undefined {
-  if (client.protocol === "responses" && !SPEAKS_RESPONSES.test(model)) return empty(client, model);
-  if (failure === undefined) return undefined;
-  return { ...empty(client, model), result: "not installed", error: failure };
-}
-
-function empty({ name: client }: Client, model: string): Cell {
-  const none = { calls: 0, refused: 0, costVnd: "0", seconds: 0, error: "" };
-  return { client, model, result: "other protocol", ...none };
+function notInstalled({ name: client }: Client, model: string, error: string): Cell {
+  const none = { calls: 0, refused: 0, costVnd: "0", seconds: 0 };
+  return { client, model, result: "not installed", ...none, error };
 }
 
 function line({ client, model, result, calls, refused, seconds, error }: Cell): string {

@@ -4,7 +4,6 @@ const SIGNS: Readonly<Record<Cell["result"], string>> = {
   done: "done",
   failed: "**failed**",
   "not installed": "not installed",
-  "other protocol": "—",
 };
 
 /** Makes a table of models and clients: result, calls, and what they cost in đ. */
@@ -34,7 +33,7 @@ export function failures(cells: readonly Cell[]): string {
 }
 
 function textOf({ result, calls, refused, costVnd }: Cell): string {
-  if (result === "other protocol" || result === "not installed") return SIGNS[result];
+  if (result === "not installed") return SIGNS[result];
   const repeated = refused > 0 ? ` + ${refused} refused` : "";
   return `${SIGNS[result]}: ${calls}${repeated}, ${costVnd} đ`;
 }

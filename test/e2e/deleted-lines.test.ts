@@ -150,8 +150,8 @@ t.test("without translate", async (t) => {
         customer,
         bodies.responses({}, { model: "claude-opus-5-5" }),
       );
-      // The simulated upstreams accept Responses for every model.
-      t.equal(responses.status, 200);
+      t.equal(responses.status, 400);
+      t.match(responses.json.error.message, /is not served on \/v1\/responses: use one of gpt-/);
     },
   );
 

@@ -74,11 +74,10 @@ t.test("a dated or prefixed name of a model", async (t) => {
   });
 });
 
-t.test("on /v1/responses, with a provider of the top model that does not speak it", async (t) => {
+t.test("on /v1/responses, without translation", async (t) => {
   let gateway: TestGateway;
   t.before(async () => {
-    const upstreams = { anthropic: { protocols: { responses: undefined } } };
-    gateway = await startGateway({ config: { upstreams } });
+    gateway = await startGateway({ plugins: { translate: false } });
   });
   t.teardown(() => gateway.close());
 
@@ -96,7 +95,7 @@ t.test("on /v1/responses, with a provider of the top model that does not speak i
     const used = served.find(({ id }: Entry) => id === headers.get("x-svc-model"));
     t.equal(used?.pricing.vnd_per_mtok, Math.max(...prices));
     const opus = data.find(({ id }: Entry) => id === "claude-opus-5-5");
-    t.strictSame(opus.endpoints, [paths.messages, paths.chat]);
+    t.strictSame(opus.endpoints, [paths.messages]);
   });
 
   t.test("a name that means a model which this endpoint lacks is refused with both", async (t) => {
@@ -109,8 +108,8 @@ t.test("on /v1/responses, with a provider of the top model that does not speak i
       /^model: opus \(claude-opus-5-5\) is not served on \/v1\/responses: use one of gpt-/,
     );
     // A client of Responses speaks no other protocol: each model that is named works for it.
-    const [named = ""] = /(?<=one of ).*(?=, … here)/.exec(json.error.message) ?? [];
-    t.equal(named.split(", ").length, 8);
+    const [named = ""] = /(?<=one of ).*(?= here)/.exec(json.error.message) ?? [];
+    t.ok(named.split(", ").length > 5, named);
     for (const model of named.split(", ")) {
       const served = await post(
         gateway,

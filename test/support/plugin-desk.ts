@@ -113,7 +113,11 @@ export function deskOf(parts: Partial<Record<keyof Services, unknown>> = {}): De
   const wallets = new RecordedWallets();
   const desk = { wallets, lines, nowMs: 1_000_000 };
   const services = {
-    config: { headers: { prefix: "x-svc-" }, listen: { host: "127.0.0.1", port: 8080 } },
+    config: {
+      plugins: [],
+      headers: { prefix: "x-svc-" },
+      listen: { host: "127.0.0.1", port: 8080 },
+    },
     catalogue: new Catalogue([modelOf()]),
     clock: { now: () => desk.nowMs, monotonic: () => desk.nowMs },
     log,

@@ -185,7 +185,8 @@ export class ChatToMessagesStream implements StreamTranslator {
   }
 
   private write(event: MessagesEvent, mark: Mark): void {
-    this.client.write(encodeEvent(event.type, json(event)), mark);
+    if (this.client.take) this.client.take(event);
+    else this.client.write(encodeEvent(event.type, json(event)), mark);
   }
 }
 

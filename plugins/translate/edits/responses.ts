@@ -1,4 +1,5 @@
 import { clampEffort, EFFORT_LEVELS, objectOf } from "../../../core/contract/index.ts";
+import { isPackedReasoning } from "../state/reasoning.ts";
 import type { Draft } from "./draft.ts";
 import { editDocuments } from "./media.ts";
 
@@ -42,6 +43,7 @@ function leaveForeignReasoning(draft: Draft): void {
     const item = objectOf(entry);
     const state = item?.["encrypted_content"];
     if (item?.["type"] !== "reasoning" || typeof state !== "string") return false;
+    if (isPackedReasoning(state)) return true;
     return state.startsWith(OPENAI_START) !== (maker === "openai");
   };
   const items = draft.entries("input");

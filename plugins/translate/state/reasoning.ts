@@ -1,0 +1,31 @@
+import { isObject, parseJson } from "../../../core/contract/index.ts";
+import type { MessagesThinking } from "../types.ts";
+
+const START = "tgr1.";
+
+/**
+ * Packs a block of thinking for a client of Responses, which sends back `encrypted_content` as it
+ * came. The text goes along, since the client may not have asked to see it.
+ */
+export function packReasoning(block: MessagesThinking): string {
+  return START + Buffer.from(JSON.stringify(block)).toString("base64url");
+}
+
+/** Returns true for encrypted reasoning that a gateway made. */
+export function isPackedReasoning(state: string): boolean {
+  return state.startsWith(START);
+}
+
+/**
+ * Returns the block of thinking; undefined for another maker's state. The model's provider, or the
+ * seal of its state, verifies the signature inside.
+ */
+export function openReasoning(state: unknown): MessagesThinking | undefined {
+  if (typeof state !== "string" || !isPackedReasoning(state)) return undefined;
+  const block = parseJson(Buffer.from(state.slice(START.length), "base64url").toString("utf8"));
+  if (!isObject(block)) return undefined;
+  const { type, thinking, signature, data } = block;
+  if (type === "redacted_thinking" && typeof data === "string") return { type, data };
+  if (type !== "thinking" || typeof thinking !== "string") return undefined;
+  return typeof signature === "string" ? { type, thinking, signature } : undefined;
+}
