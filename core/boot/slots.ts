@@ -1,4 +1,5 @@
 import type { KeySealer } from "../contract/accounts.ts";
+import type { PluginCounter } from "../contract/counter.ts";
 import { type Customers, noCustomers } from "../contract/customers.ts";
 import type { DiscountSource } from "../contract/discount.ts";
 import {
@@ -32,6 +33,7 @@ export class SlotBoard {
   private readonly modelNames: Place<ModelNames>;
   private readonly keySealer: Place<KeySealer | undefined>;
   private readonly discounts: Place<DiscountSource>;
+  private readonly counters: Place<PluginCounter>;
   private readonly exactNames: ModelNames;
 
   constructor(exactNames: ModelNames) {
@@ -42,6 +44,7 @@ export class SlotBoard {
     this.modelNames = new Place(counts);
     this.keySealer = new Place(counts);
     this.discounts = new Place(counts);
+    this.counters = new Place(counts);
     this.exactNames = exactNames;
   }
 
@@ -59,6 +62,7 @@ export class SlotBoard {
       modelNames: this.modelNames.slot(viewer, this.exactNames),
       keySealer: this.keySealer.slot(viewer, undefined),
       discounts: this.discounts.shared(viewer),
+      counters: this.counters.shared(viewer),
     };
   }
 
@@ -85,6 +89,7 @@ export class SlotBoard {
     }
     this.keySealer.withdraw(owner);
     this.discounts.withdraw(owner);
+    this.counters.withdraw(owner);
   }
 
   private counts(viewer: Owner | undefined, owner: Owner): boolean {

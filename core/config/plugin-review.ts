@@ -23,6 +23,7 @@ const USUAL: Readonly<Record<Field | SlotName, string>> = {
   modelNames: "alias",
   keySealer: "accounts",
   discounts: "topup",
+  counters: "a plugin that counts",
 };
 
 /** The fields that charging needs. Core itself sets `model` and `upstream` if no plugin does. */

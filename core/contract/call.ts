@@ -221,6 +221,11 @@ export interface Call {
    */
   lingerMs: number;
 
+  /**
+   * Headers that plugins add to the request to the upstream: name, value, name, value. Replace the list; others share
+   * it.
+   */
+  upstreamHeaders: readonly string[];
   /** Headers that plugins add to those of the upstream: name, value, name, value. */
   readonly replyHeaders: string[];
 

@@ -59,6 +59,7 @@ export type {
 } from "./accounts.ts";
 export type { Config } from "./config.ts";
 export { contentTypeOf } from "./content-type.ts";
+export type { PluginCounter } from "./counter.ts";
 export type { Customers } from "./customers.ts";
 export type { Database, Parameter } from "./database.ts";
 export type { Customer, CustomerGuard, OperatorGuard } from "./guards.ts";

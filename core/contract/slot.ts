@@ -1,4 +1,5 @@
 import type { KeySealer } from "./accounts.ts";
+import type { PluginCounter } from "./counter.ts";
 import type { Customers } from "./customers.ts";
 import type { DiscountSource } from "./discount.ts";
 import type { Guards } from "./guards.ts";
@@ -39,6 +40,8 @@ export interface Slots {
   readonly keySealer: Slot<KeySealer | undefined>;
   /** Core asks every source whenever it reads a key. */
   readonly discounts: SharedSlot<DiscountSource>;
+  /** Counters that plugins add to `/metrics`. */
+  readonly counters: SharedSlot<PluginCounter>;
 }
 
 /** Names of the slots for `provides` and `uses` of a plugin's module. */
@@ -49,5 +52,6 @@ export const SLOT_NAMES = [
   "modelNames",
   "keySealer",
   "discounts",
+  "counters",
 ] as const;
 export type SlotName = (typeof SLOT_NAMES)[number];

@@ -71,6 +71,7 @@ export class HttpCall implements Call {
   costMicroVnd: MicroVnd = 0;
   writtenOffMicroVnd: MicroVnd = 0;
   lingerMs = 0;
+  upstreamHeaders: readonly string[] = NO_HEADERS;
   readonly replyHeaders: string[] = [];
 
   route: Route | undefined = undefined;

@@ -191,8 +191,10 @@ export class Dispatch {
     const { form } = request;
     const json = form ? undefined : this.jsonFor(route, request);
     if (json === undefined && !form) return undefined;
-    const { protocol, path, headers } = request;
-    const { stream } = this.call;
+    const { protocol, path } = request;
+    const { stream, upstreamHeaders } = this.call;
+    const isAdded = upstreamHeaders.length > 0;
+    const headers = isAdded ? request.headers.concat(upstreamHeaders) : request.headers;
     const made = upstream.adapter.request({ protocol, path, stream, json, form, headers }, route);
     return made && { route, upstream, request: made };
   }

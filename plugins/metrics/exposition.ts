@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import { MICRO_VND_PER_VND, type Services } from "../../core/contract/index.ts";
+import { MICRO_VND_PER_VND, type PluginCounter, type Services } from "../../core/contract/index.ts";
 import type { Ages } from "./ages.ts";
 import type { Reconciliation } from "./reconciliation.ts";
 import { calls, type Series, type Tally } from "./tally.ts";
@@ -24,6 +24,16 @@ export function createRegistry(
   addReconciliation(registry, reconciliation);
   addAges(registry, ages, services);
   return registry;
+}
+
+/** Returns the counters of other plugins as text. They change with a reload, so each scrape reads them again. */
+export async function countersText(counters: readonly PluginCounter[]): Promise<string> {
+  const registry = new Registry();
+  for (const { name, help, label, counts } of counters) {
+    const counter = new Counter({ name, help, labelNames: [label], registers: [registry] });
+    for (const [value, count] of Object.entries(counts())) counter.inc({ [label]: value }, count);
+  }
+  return registry.metrics();
 }
 
 function addCalls(registry: Registry, tally: Tally): void {

@@ -59,10 +59,17 @@ export default function metrics(
         bodyBytesMax: UNREAD_BODY_BYTES_MAX,
         handler: async () => {
           const known = await exposed();
+          const { countersText } = await import("./exposition.ts");
+          const texts = [
+            await known.metrics(),
+            tally.latency.text(),
+            tally.firstByte.text(),
+            await countersText(services.counters.all),
+          ];
           return {
             status: 200,
             headers: ["content-type", known.contentType],
-            body: `${await known.metrics()}\n${tally.latency.text()}\n${tally.firstByte.text()}`,
+            body: texts.join("\n"),
           };
         },
       });
