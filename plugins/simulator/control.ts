@@ -18,7 +18,7 @@ const json = ["content-type", "application/json"];
  *   POST /v1/messages/count_tokens
  *   GET  /_sim/stats   a tally per endpoint, see `Tally`
  *   POST /_sim/reset   resets tallies, failure keys and released names
- *   POST /_sim/release/NAME  ends the waits of calls with this `until`
+ *   POST /_sim/release?name=NAME  ends the waits of calls with this `until`
  */
 export function serveControl(
   listener: Listener,
@@ -45,8 +45,8 @@ export function serveControl(
     for (const tally of Object.values(tallies)) tally.reset();
     res.end("ok\n");
   });
-  listener.post("/_sim/release/*", (res, req) => {
-    releases.release(req.getUrl().slice("/_sim/release/".length));
+  listener.post("/_sim/release", (res, req) => {
+    releases.release(new URLSearchParams(req.getQuery() ?? "").get("name") ?? "");
     res.end("ok\n");
   });
   listener.any("/*", (res, req) => {

@@ -57,7 +57,7 @@ import { v } from "../../core/contract/index.ts";
  *   delay_ms             before the first byte
  *   event_delay_ms       between writes of a stream; 0 writes each event in its own packet
  *   silent_ms            one pause in a stream, after `silent_after_events` events (default 1)
- *   until                name that ends `delay_ms` and `silent_ms` early: POST /_sim/release/NAME
+ *   until                name that ends `delay_ms` and `silent_ms` early: POST /_sim/release?name=NAME
  *   hang                 never reply
  * Faults (`*_after_events` counts from the start; negative from the end: -1 is before the last)
  *   status               reply with this 4xx or 5xx

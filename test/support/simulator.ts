@@ -48,7 +48,7 @@ export async function startTestSimulator(): Promise<TestSimulator> {
       await (await fetch(`${url}/_sim/reset`, { method: "POST" })).arrayBuffer();
     },
     async release(name) {
-      await (await fetch(`${url}/_sim/release/${name}`, { method: "POST" })).arrayBuffer();
+      await (await fetch(`${url}/_sim/release?name=${name}`, { method: "POST" })).arrayBuffer();
     },
     stop: () => watchdog.stop(),
   };

@@ -68,7 +68,7 @@ t.test("the simulator's tally", async (t) => {
 
   t.test("ends delays and silences early if their name is released, before or after", async (t) => {
     const release = (name: string) =>
-      fetch(`${bench.url}/_sim/release/${name}`, { method: "POST" });
+      fetch(`${bench.url}/_sim/release?name=${name}`, { method: "POST" });
     const asking = async (directive: Directive, more = {}) => {
       const { incoming } = await open(chatBody({ output_tokens: 2, ...directive }, more));
       return incoming.resume();
