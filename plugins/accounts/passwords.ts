@@ -52,9 +52,16 @@ export class Passwords {
   }
 }
 
-/** Loads the library with the first password: a gateway may never see one. */
-function argon2(): Promise<typeof import("@node-rs/argon2")> {
-  return import("@node-rs/argon2");
+type Argon2 = typeof import("@node-rs/argon2");
+let loaded: Promise<Argon2> | undefined;
+
+/**
+ * Loads the library with the first password: a gateway may never see one. Requests that wait for it go on in one turn,
+ * so that a refusal never waits for a hash.
+ */
+function argon2(): Promise<Argon2> {
+  loaded ??= import("@node-rs/argon2");
+  return loaded;
 }
 
 /** Returns random text in the format of a hash. Checking against it takes as long as against a real one. */
