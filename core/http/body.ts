@@ -200,11 +200,10 @@ export function readJsonBody(bytes: Buffer): Outline | Refusal {
   if (!(outline instanceof Outline)) {
     return refuse.badRequest("The request body must be a JSON object.");
   }
-  if (typeof scan !== "string" && scan.hasLongNumber) outline.handOut();
-  if (!outline.repeatsNames) return outline;
-  const repeated = outline.repeatedName;
+  const repeated = outline.repeatsNames ? outline.repeatedName : undefined;
   if (repeated === undefined) {
-    outline.handOut();
+    const hasLongNumber = typeof scan !== "string" && scan.hasLongNumber;
+    if (outline.repeatsNames || hasLongNumber) outline.handOut();
     return outline;
   }
   const field = /^\w*/.exec(repeated)?.[0] ?? "";

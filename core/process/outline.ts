@@ -10,32 +10,37 @@ const MARK = randomBytes(9).toString("base64url");
 const DIGITS = 6;
 const PLACEHOLDER_CHARACTERS = MARK.length + DIGITS;
 
+/** A longer body is not kept a second time, as text: a call may stream for minutes. */
+const SHORT_BYTES_MAX = 4_096;
+const NOTHING = Buffer.alloc(0);
+
 /**
  * A JSON object that was not parsed as a whole: long texts are left out of its tree, and a placeholder stands for each.
  * Reading the tree costs little, whatever the texts are. What no one changes is written as the bytes that came.
  */
 export class Outline {
-  readonly bytes: Buffer;
+  private came: Buffer;
   /** The object. Do not change it. */
   readonly tree: JsonObject;
-  private readonly fields: readonly number[];
+  private fields: readonly number[];
   /**
    * True if an object in it has a name twice. The tree has one of the two values, and a provider that gets the bytes may
    * read the other.
    */
   readonly repeatsNames: boolean;
   private texts: readonly LongText[];
-  /** The bytes as text if all are there and each is a character. */
+  /** The bytes of a short body as text if all are there and each is a character. */
   private readonly ascii: string | undefined;
   private handedOut = false;
 
   private constructor(bytes: Buffer, json: string, tree: JsonObject, scan: JsonScan) {
     const { fields, names, texts } = scan;
-    this.bytes = bytes;
+    this.came = bytes;
     this.tree = tree;
     this.fields = fields;
     this.texts = texts;
-    this.ascii = texts.length === 0 && json.length === bytes.length ? json : undefined;
+    const isAll = texts.length === 0 && json.length === bytes.length;
+    this.ascii = isAll && json.length <= SHORT_BYTES_MAX ? json : undefined;
     this.repeatsNames = namesIn(tree) !== names;
   }
 
@@ -49,6 +54,11 @@ export class Outline {
       return undefined;
     }
     return isObject(value) ? new Outline(bytes, json, value, scan) : { value };
+  }
+
+  /** The bytes that came; none once the tree is handed out. */
+  get bytes(): Buffer {
+    return this.came;
   }
 
   /** The first top-level name that comes twice, undefined if none does. */
@@ -100,6 +110,9 @@ export class Outline {
   handOut(): JsonObject {
     this.fill();
     this.handedOut = true;
+    // A call may stream for minutes, and the tree has all of them.
+    this.came = NOTHING;
+    this.fields = [];
     return this.tree;
   }
 

@@ -119,3 +119,13 @@ t.test("what is no string of JSON is refused where it is not decoded", async (t)
     }
   }
 });
+
+t.test("of a long body, one copy is kept while its call runs", async (t) => {
+  const image = `data:image/png;base64,${"A".repeat(50_000)}`;
+  const outline = outlineOf(`{"a":[{"url":"${image}"}],"model":"b"}`);
+  const longStrings = Object.values(outline).filter((value) => String(value).length > 1_000);
+  t.strictSame(longStrings, [outline.bytes], "beside the bytes, only the tree has it");
+  outline.handOut();
+  t.equal(outline.bytes.length, 0);
+  t.strictSame(outline.tree, { a: [{ url: image }], model: "b" });
+});
