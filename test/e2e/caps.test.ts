@@ -22,7 +22,7 @@ const entry = (id: string, standard: string, profile: object) => ({
   max_output_tokens: MOST,
   labels: ["streaming"],
   standard,
-  routes: [{ upstream: "openai", model: id, profile }],
+  routes: [{ upstream: standard === "chat" ? "openai" : "anthropic", model: id, profile }],
 });
 
 let gateway: TestGateway;
