@@ -19,19 +19,18 @@ t.test("a revoked key", async (t) => {
   });
 
   t.test("is one key in one bucket, until no process can have it in its cache", async (t) => {
-    const before = new Set(await client.keys(`${prefix}*`));
+    // Other keys come and go, such as the store's heartbeat.
+    const revocations = () => client.keys(`${prefix}*:revoked*`);
+    t.strictSame(await revocations(), []);
     for (let n = 0; n < 10; n += 1) await store.revoke(`K${n}`, `account ${n}`);
-    const added = (await client.keys(`${prefix}*`)).filter((key) => !before.has(key));
+    const added = await revocations();
     t.equal(added.length, 10, added.join(" "));
     for (const key of added) {
       const leftMs = await client.pttl(key);
       t.ok(leftMs > KEY_KEPT_MS && leftMs <= 2 * KEY_KEPT_MS, `${leftMs} ms`);
     }
     for (let n = 0; n < 10; n += 1) await store.restore(`K${n}`, `account ${n}`);
-    t.strictSame(
-      (await client.keys(`${prefix}*`)).filter((key) => !before.has(key)),
-      [],
-    );
+    t.strictSame(await revocations(), []);
   });
 
   t.test("of an earlier version of the gateway is forgotten too", async (t) => {
