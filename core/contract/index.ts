@@ -198,13 +198,13 @@ export { idTime, isId, newId } from "../process/id.ts";
 export {
   arrayOf,
   countOf,
-  excessOf,
   isObject,
   JSON_LEVELS_MAX,
   type JsonObject,
   objectOf,
   parseJson,
 } from "../process/json.ts";
+export { excessOf } from "../process/json-scan.ts";
 export type { LongText } from "../process/long-text.ts";
 export type { Outline } from "../process/outline.ts";
 export { PeriodicTask } from "../process/periodic.ts";

@@ -201,13 +201,12 @@ export function readJsonBody(bytes: Buffer): Outline | Refusal {
     return refuse.badRequest("The request body must be a JSON object.");
   }
   const repeated = outline.repeatsNames ? outline.repeatedName : undefined;
-  if (repeated === undefined) {
-    const hasLongNumber = typeof scan !== "string" && scan.hasLongNumber;
-    if (outline.repeatsNames || hasLongNumber) outline.handOut();
-    return outline;
+  if (repeated !== undefined) {
+    const field = /^\w*/.exec(repeated)?.[0] ?? "";
+    return refuse.badRequest(`${field}: sent twice; send each field once`, field);
   }
-  const field = /^\w*/.exec(repeated)?.[0] ?? "";
-  return refuse.badRequest(`${field}: sent twice; send each field once`, field);
+  if (outline.repeatsNames || outline.hasLongNumber) outline.handOut();
+  return outline;
 }
 
 const EXCESS = {

@@ -28,13 +28,15 @@ export class Outline {
    * read the other.
    */
   readonly repeatsNames: boolean;
+  /** True if a number has more digits than the tree keeps. */
+  readonly hasLongNumber: boolean;
   private texts: readonly LongText[];
   /** The bytes of a short body as text if all are there and each is a character. */
   private readonly ascii: string | undefined;
   private handedOut = false;
 
   private constructor(bytes: Buffer, json: string, tree: JsonObject, scan: JsonScan) {
-    const { fields, names, texts } = scan;
+    const { fields, names, texts, hasLongNumber } = scan;
     this.came = bytes;
     this.tree = tree;
     this.fields = fields;
@@ -42,6 +44,7 @@ export class Outline {
     const isAll = texts.length === 0 && json.length === bytes.length;
     this.ascii = isAll && json.length <= SHORT_BYTES_MAX ? json : undefined;
     this.repeatsNames = namesIn(tree) !== names;
+    this.hasLongNumber = hasLongNumber;
   }
 
   /** Returns undefined if the bytes, which must be UTF-8, are not JSON; the value if it is not an object. */

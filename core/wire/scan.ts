@@ -1,4 +1,5 @@
 import type { Delivered } from "../contract/protocol.ts";
+import { endOfLong } from "../process/json-scan.ts";
 import { asBuffer } from "../sse/bytes.ts";
 
 const QUOTE = 34;
@@ -60,21 +61,12 @@ export function endOfString(bytes: Buffer, from: number): number {
     const byte = bytes[at];
     if (byte === QUOTE) return at;
     if (byte === BACKSLASH) at++;
-    // Long strings are searched by the machine's own instructions.
-    else if (at - from === LOOPED_BYTES) return endOfLongString(bytes, at + 1);
+    else if (at - from === LOOPED_BYTES) {
+      const end = endOfLong(bytes, at + 1);
+      return end === -1 ? bytes.length : end;
+    }
   }
   return at;
-}
-
-function endOfLongString(bytes: Buffer, from: number): number {
-  let quote = bytes.indexOf(QUOTE, from);
-  while (quote !== -1) {
-    let before = quote;
-    while (before > from && bytes[before - 1] === BACKSLASH) before--;
-    if ((quote - before) % 2 === 0) return quote;
-    quote = bytes.indexOf(QUOTE, quote + 1);
-  }
-  return bytes.length;
 }
 
 /**

@@ -3,14 +3,16 @@ import { LIFETIMES } from "../lifetimes.ts";
 type Lease = { readonly leaseMs: number };
 
 /** Returns `quietMs` of a lease, which tests shorten. */
-export function quietMsOf({ leaseMs }: Lease): number {
-  return Math.min(LIFETIMES.quietMs, (leaseMs * LIFETIMES.quietMs) / LIFETIMES.leaseMs);
+export function quietMsOf(lease: Lease): number {
+  return shortened(LIFETIMES.quietMs, lease);
 }
 
 /** Returns `settledRoundMs` of a lease. */
-export function settledRoundMsOf({ leaseMs }: Lease): number {
-  return Math.min(
-    LIFETIMES.settledRoundMs,
-    (leaseMs * LIFETIMES.settledRoundMs) / LIFETIMES.leaseMs,
-  );
+export function settledRoundMsOf(lease: Lease): number {
+  return shortened(LIFETIMES.settledRoundMs, lease);
+}
+
+/** Shortens a time by as much as the lease is shorter than usual. */
+function shortened(ms: number, { leaseMs }: Lease): number {
+  return Math.min(ms, (leaseMs * ms) / LIFETIMES.leaseMs);
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { excessOf } from "../../../core/process/json.ts";
+import { excessOf } from "../../../core/process/json-scan.ts";
 
 const nestsDeeperThan = (levels: number, bytes: Buffer) =>
   excessOf(bytes, levels, Number.POSITIVE_INFINITY) === "levels";
