@@ -2,16 +2,15 @@ import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import t from "tap";
-import { FAILPOINTS, type Failpoint } from "../../core/process/failpoint.ts";
-import { type Customer, createCustomer } from "../support/admin.ts";
+import type { Failpoint } from "../../core/process/failpoint.ts";
+import type { Customer } from "../support/admin.ts";
 import { ArmedGateway, refusingPlugin } from "../support/armed.ts";
-import { type GatewayOptions, startGateway, type TestGateway } from "../support/gateway.ts";
+import { startGateway } from "../support/gateway.ts";
 import { assertReconciled } from "../support/proof.ts";
 import { startTestSimulator, type TestSimulator } from "../support/simulator.ts";
-import { type Claim, CREDIT_VND, call, crash, DRIVES } from "./failpoint-calls.ts";
+import { type Claim, CREDIT_VND, call, crash } from "./failpoint-calls.ts";
+import { customerAt, DRIVEN, failpointOptions } from "./failpoint-gateways.ts";
 import { prove } from "./failpoint-proof.ts";
-
-const SLICE_TOKENS = 16;
 
 let simulator: TestSimulator;
 let plugin: string;
@@ -26,22 +25,8 @@ t.teardown(async () => {
   rmSync(dirname(plugin), { recursive: true });
 });
 
-/** No customer signs in here, so the gateways also start without the plugins for that. */
-function options(stores: Readonly<Record<string, string>>): GatewayOptions {
-  return {
-    simulator,
-    config: { stores },
-    plugins: {
-      ...{ accounts: false, dashboard: false, topup: false },
-      settle: { slice_tokens: SLICE_TOKENS },
-      [plugin]: true,
-    },
-  };
-}
-
-function customerOf(gateway: TestGateway): Promise<Customer> {
-  return createCustomer(gateway, { creditVnd: CREDIT_VND });
-}
+const options = (stores: Readonly<Record<string, string>>) =>
+  failpointOptions(simulator, plugin, stores);
 
 /** A start reaches these points too, with what the previous run has left. */
 function isReachedAtStart(point: Failpoint): boolean {
@@ -56,7 +41,7 @@ async function crashInTurn(points: readonly Failpoint[]): Promise<void> {
   const hot = options({ hot: "embedded" });
   const first = await startGateway(hot);
   const customers = new Map<Failpoint, Customer>();
-  for (const point of points) customers.set(point, await customerOf(first));
+  for (const point of points) customers.set(point, await customerAt(first));
   assert.equal(await first.stop(), 0);
   const how = { ...hot, data: first.data };
   const claims: Claim[] = [];
@@ -77,8 +62,6 @@ async function crashInTurn(points: readonly Failpoint[]): Promise<void> {
   await first.close();
 }
 
-const DRIVEN = FAILPOINTS.filter((point) => point in DRIVES);
-
 t.test("a gateway that dies between two steps of money, with an embedded hold store", async (t) => {
   t.test("loses nothing over a restart", async () => {
     const atStart = DRIVEN.filter(isReachedAtStart);
@@ -93,7 +76,7 @@ t.test("a gateway that dies between two steps of money, with an embedded hold st
         options({ hot: "embedded", ledger: "embedded" }),
       );
       // With an embedded ledger, only its own gateway can create customers.
-      const customer = await customerOf(armed.gateway);
+      const customer = await customerAt(armed.gateway);
       const done = await call(armed.gateway, customer);
       await armed.died();
       await armed.startUnarmed();

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import t from "tap";
 import { FAILPOINTS, type Failpoint } from "../../core/process/failpoint.ts";
-import { type Customer, createCustomer } from "../support/admin.ts";
+import type { Customer } from "../support/admin.ts";
 import { ArmedGateway, diesAtStart, refusingPlugin } from "../support/armed.ts";
 import { type GatewayOptions, startGateway, type TestGateway } from "../support/gateway.ts";
 import { type PostgresServer, startPostgresServer } from "../support/postgres-server.ts";
@@ -10,15 +10,12 @@ import { assertReconciled } from "../support/proof.ts";
 import { type RedisServer, startRedisServer } from "../support/redis.ts";
 import { startTestSimulator, type TestSimulator } from "../support/simulator.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
-import { type Claim, CREDIT_VND, call, callWhile, crash, DRIVES } from "./failpoint-calls.ts";
+import { type Claim, CREDIT_VND, call, callWhile, crash } from "./failpoint-calls.ts";
+import { customerAt, DRIVEN, failpointOptions } from "./failpoint-gateways.ts";
 import { assertNoHolds, committedIn, prove, untilClaimed, untilServed } from "./failpoint-proof.ts";
 
-const SLICE_TOKENS = 16;
 const LANES = 2;
 const DURABLE = { settings: ["--save", "", "--appendonly", "yes", "--appendfsync", "always"] };
-
-/** No customer signs in here, so the gateways also start without these plugins. */
-const WITHOUT_CUSTOMERS = { accounts: false, dashboard: false, topup: false } as const;
 
 let postgres: PostgresServer;
 let simulator: TestSimulator;
@@ -44,16 +41,11 @@ t.teardown(async () => {
 });
 
 function options(hot: string, more: Partial<GatewayOptions> = {}, ledger = postgres.url) {
-  return {
-    simulator,
-    config: { stores: { hot, ledger } },
-    plugins: { ...WITHOUT_CUSTOMERS, settle: { slice_tokens: SLICE_TOKENS }, [plugin]: true },
-    ...more,
-  } satisfies GatewayOptions;
+  return { ...failpointOptions(simulator, plugin, { hot, ledger }), ...more };
 }
 
-function customerOf(gateway: TestGateway = office): Promise<Customer> {
-  return createCustomer(gateway, { creditVnd: CREDIT_VND });
+function customerOf(): Promise<Customer> {
+  return customerAt(office);
 }
 
 async function inLanes<T>(list: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
@@ -63,8 +55,6 @@ async function inLanes<T>(list: readonly T[], work: (item: T) => Promise<void>):
   };
   await Promise.all(Array.from({ length: LANES }, lane));
 }
-
-const DRIVEN = FAILPOINTS.filter((point) => point in DRIVES);
 
 t.test("a gateway that dies between two steps of money", { jobs: 2 }, async (t) => {
   t.test("loses nothing, because another gateway takes over: Redis", async () => {

@@ -77,9 +77,9 @@ t.test("a second factor", async (t) => {
   t.test("takes each code once, even if it is used several times at once", async (t) => {
     const { email, secret } = await withFactor();
     const code = codeOf(secret);
-    const answers = await Promise.all(Array.from({ length: 4 }, () => signIn(email, code)));
-    t.equal(answers.filter(({ status }) => status === 200).length, 1);
-    t.equal(answers.filter(({ code }) => code === "wrong_code").length, 3);
+    const replies = await Promise.all(Array.from({ length: 4 }, () => signIn(email, code)));
+    t.equal(replies.filter(({ status }) => status === 200).length, 1);
+    t.equal(replies.filter(({ code }) => code === "wrong_code").length, 3);
     const before = codeOf(secret, -1);
     t.equal((await signIn(email, before)).code, "wrong_code", "one of an earlier step");
     t.equal((await signIn(email, codeOf(secret, 1))).status, 200, "the next one");
@@ -97,8 +97,8 @@ t.test("a second factor", async (t) => {
     t.equal(new Set(codes).size, 10);
     for (const code of codes) t.match(code, /^(?:[a-z2-7]{4}-){3}[a-z2-7]{4}$/);
     const [first = "", second = "", third = ""] = codes;
-    const answers = await Promise.all([1, 2, 3].map(() => signIn(email, first)));
-    t.equal(answers.filter(({ status }) => status === 200).length, 1);
+    const replies = await Promise.all([1, 2, 3].map(() => signIn(email, first)));
+    t.equal(replies.filter(({ status }) => status === 200).length, 1);
     const typed = second.toUpperCase().replaceAll("-", " ");
     t.equal((await signIn(email, typed)).status, 200);
     t.equal((await customer.get("/second-factor")).body.recovery_codes_left, 8);
@@ -181,10 +181,10 @@ t.test("a second factor", async (t) => {
     t.strictSame(outcome(first), [403, "wrong_code"], "the first secret was replaced");
     t.equal((await other.signIn(email)).status, 200, "off until the first code");
     const code = codeOf(secret);
-    const answers = await Promise.all(
+    const replies = await Promise.all(
       [1, 2].map(() => customer.post("/second-factor/confirm", { code })),
     );
-    t.strictSame(answers.map(({ status }) => status).sort(), [200, 409]);
+    t.strictSame(replies.map(({ status }) => status).sort(), [200, 409]);
     t.equal((await customer.get("/me")).status, 200);
     t.equal((await other.get("/me")).status, 401, "a session without a code ends");
     t.match((await world.mailServer.mailsTo(email, 2)).at(-1)?.subject, /Two-step sign-in is on/);
