@@ -11,20 +11,20 @@ import {
   type Route,
   type Services,
 } from "../../core/contract/index.ts";
-import { chatToMessagesRequest } from "./chat-to-messages/request.ts";
-import { chatToMessagesResponse } from "./chat-to-messages/response.ts";
-import { ChatToMessagesStream } from "./chat-to-messages/stream.ts";
+import { chatToMessagesRequest } from "./chat/read/request.ts";
+import { chatToMessagesResponse } from "./chat/read/response.ts";
+import { ChatToMessagesStream } from "./chat/read/stream.ts";
+import { messagesToChatRequest } from "./chat/write/request.ts";
+import { messagesToChatResponse } from "./chat/write/response.ts";
+import { MessagesToChatStream } from "./chat/write/stream.ts";
 import { edited } from "./edits/index.ts";
 import { chatErrorToMessages, messagesErrorToChat, type Reply } from "./errors.ts";
-import { messagesToChatRequest } from "./messages-to-chat/request.ts";
-import { messagesToChatResponse } from "./messages-to-chat/response.ts";
-import { MessagesToChatStream } from "./messages-to-chat/stream.ts";
-import { messagesToResponse } from "./messages-to-responses/response.ts";
-import { MessagesToResponsesStream } from "./messages-to-responses/stream.ts";
-import { onToResponses } from "./messages-to-responses/way-back.ts";
 import { readableBody } from "./native.ts";
 import type { Translated } from "./notes.ts";
-import { responsesToMessagesRequest } from "./responses-to-messages/request.ts";
+import { responsesToMessagesRequest } from "./responses/read/request.ts";
+import { messagesToResponse } from "./responses/write/response.ts";
+import { MessagesToResponsesStream } from "./responses/write/stream.ts";
+import { onToResponses } from "./responses/write/way-back.ts";
 import { type StateSeal, stateOf } from "./state/seal.ts";
 import type { ClientStream, StreamTranslator, WayBack } from "./stream.ts";
 import { textCharacters } from "./text-characters.ts";

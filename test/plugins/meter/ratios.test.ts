@@ -7,7 +7,7 @@ import { arrayOf, type JsonObject, objectOf } from "../../../core/process/json.t
 import { contentsOf, type Factors, tokensOf } from "../../../plugins/meter/bound.ts";
 import { familyOverhead } from "../../../plugins/meter/families.ts";
 import { countedInput } from "../../../plugins/meter/tokenize.ts";
-import { messagesToChatRequest } from "../../../plugins/translate/messages-to-chat/request.ts";
+import { messagesToChatRequest } from "../../../plugins/translate/chat/write/request.ts";
 import { CONVERSATIONS } from "./conversations.ts";
 
 /** The plugin's defaults: cautious for holds, average for estimates. */

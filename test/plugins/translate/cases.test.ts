@@ -8,14 +8,14 @@ import { wires } from "../../../core/wire/index.ts";
 import {
   chatContext,
   chatToMessagesRequest,
-} from "../../../plugins/translate/chat-to-messages/request.ts";
-import { chatToMessagesResponse } from "../../../plugins/translate/chat-to-messages/response.ts";
-import { chatErrorToMessages, messagesErrorToChat } from "../../../plugins/translate/errors.ts";
+} from "../../../plugins/translate/chat/read/request.ts";
+import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/response.ts";
 import {
   messagesContext,
   messagesToChatRequest,
-} from "../../../plugins/translate/messages-to-chat/request.ts";
-import { messagesToChatResponse } from "../../../plugins/translate/messages-to-chat/response.ts";
+} from "../../../plugins/translate/chat/write/request.ts";
+import { messagesToChatResponse } from "../../../plugins/translate/chat/write/response.ts";
+import { chatErrorToMessages, messagesErrorToChat } from "../../../plugins/translate/errors.ts";
 import type { End } from "../../../plugins/translate/stream.ts";
 import { assembleChat, assembleMessages } from "./assemble.ts";
 import {

@@ -7,8 +7,8 @@ import { kindOf } from "../../../core/contract/protocol.ts";
 import { refuse } from "../../../core/contract/refusal.ts";
 import { ServerEvent } from "../../../core/sse/reader.ts";
 import { wires } from "../../../core/wire/index.ts";
-import { ChatToMessagesStream } from "../../../plugins/translate/chat-to-messages/stream.ts";
-import { messagesContext } from "../../../plugins/translate/messages-to-chat/request.ts";
+import { ChatToMessagesStream } from "../../../plugins/translate/chat/read/stream.ts";
+import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
 import { TranslatingSink } from "../../../plugins/translate/translating-sink.ts";
 import { newCall } from "../../support/call.ts";
 

@@ -1,11 +1,11 @@
 import { chatProfile, messagesProfile, type Profile } from "../../../core/contract/profile.ts";
 import { isObject } from "../../../core/process/json.ts";
 import { type ServerEvent, SseReader } from "../../../core/sse/reader.ts";
-import { chatContext } from "../../../plugins/translate/chat-to-messages/request.ts";
-import { ChatToMessagesStream } from "../../../plugins/translate/chat-to-messages/stream.ts";
+import { chatContext } from "../../../plugins/translate/chat/read/request.ts";
+import { ChatToMessagesStream } from "../../../plugins/translate/chat/read/stream.ts";
+import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
+import { MessagesToChatStream } from "../../../plugins/translate/chat/write/stream.ts";
 import type { RandomText } from "../../../plugins/translate/ids.ts";
-import { messagesContext } from "../../../plugins/translate/messages-to-chat/request.ts";
-import { MessagesToChatStream } from "../../../plugins/translate/messages-to-chat/stream.ts";
 import type {
   ClientStream,
   End,

@@ -6,14 +6,14 @@ import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import {
   chatContext,
   chatToMessagesRequest,
-} from "../../../plugins/translate/chat-to-messages/request.ts";
-import { chatToMessagesResponse } from "../../../plugins/translate/chat-to-messages/response.ts";
-import { chatErrorToMessages, messagesErrorToChat } from "../../../plugins/translate/errors.ts";
+} from "../../../plugins/translate/chat/read/request.ts";
+import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/response.ts";
 import {
   messagesContext,
   messagesToChatRequest,
-} from "../../../plugins/translate/messages-to-chat/request.ts";
-import { messagesToChatResponse } from "../../../plugins/translate/messages-to-chat/response.ts";
+} from "../../../plugins/translate/chat/write/request.ts";
+import { messagesToChatResponse } from "../../../plugins/translate/chat/write/response.ts";
+import { chatErrorToMessages, messagesErrorToChat } from "../../../plugins/translate/errors.ts";
 import { chatRequest, damaged, messagesRequest } from "./conversations.ts";
 import { type Client, NOW_MS, Recorder, translator } from "./harness.ts";
 import {

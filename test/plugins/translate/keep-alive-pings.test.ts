@@ -7,11 +7,11 @@ import { chatProfile, messagesProfile } from "../../../core/contract/profile.ts"
 import { kindOf } from "../../../core/contract/protocol.ts";
 import { ServerEvent } from "../../../core/sse/reader.ts";
 import { wires } from "../../../core/wire/index.ts";
-import { chatToMessagesRequest } from "../../../plugins/translate/chat-to-messages/request.ts";
-import { ChatToMessagesStream } from "../../../plugins/translate/chat-to-messages/stream.ts";
+import { chatToMessagesRequest } from "../../../plugins/translate/chat/read/request.ts";
+import { ChatToMessagesStream } from "../../../plugins/translate/chat/read/stream.ts";
+import { messagesToChatRequest } from "../../../plugins/translate/chat/write/request.ts";
+import { MessagesToChatStream } from "../../../plugins/translate/chat/write/stream.ts";
 import { KeepAlivePings } from "../../../plugins/translate/keep-alive-pings.ts";
-import { messagesToChatRequest } from "../../../plugins/translate/messages-to-chat/request.ts";
-import { MessagesToChatStream } from "../../../plugins/translate/messages-to-chat/stream.ts";
 import { TranslatingSink } from "../../../plugins/translate/translating-sink.ts";
 import { newCall } from "../../support/call.ts";
 import { stoppedTimers } from "../../support/stopped-timers.ts";

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import type { Test } from "tap";
 import { chatProfile, messagesProfile, type Profile } from "../../../core/contract/profile.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
-import { chatToMessagesRequest } from "../../../plugins/translate/chat-to-messages/request.ts";
-import { messagesToChatRequest } from "../../../plugins/translate/messages-to-chat/request.ts";
+import { chatToMessagesRequest } from "../../../plugins/translate/chat/read/request.ts";
+import { messagesToChatRequest } from "../../../plugins/translate/chat/write/request.ts";
 import { checkChatRequest, checkMessagesRequest } from "./invariants.ts";
 import { mismatch } from "./match.ts";
 

@@ -6,13 +6,13 @@ import type { JsonObject } from "../../../core/process/json.ts";
 import {
   chatContext,
   chatToMessagesRequest,
-} from "../../../plugins/translate/chat-to-messages/request.ts";
-import { chatToMessagesResponse } from "../../../plugins/translate/chat-to-messages/response.ts";
+} from "../../../plugins/translate/chat/read/request.ts";
+import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/response.ts";
 import {
   messagesContext,
   messagesToChatRequest,
-} from "../../../plugins/translate/messages-to-chat/request.ts";
-import { messagesToChatResponse } from "../../../plugins/translate/messages-to-chat/response.ts";
+} from "../../../plugins/translate/chat/write/request.ts";
+import { messagesToChatResponse } from "../../../plugins/translate/chat/write/response.ts";
 import { assembleChat, assembleMessages } from "./assemble.ts";
 import { chatRequest, messagesRequest } from "./conversations.ts";
 import { type Client, type FixtureEvent, NOW_MS, pieces, run, serialise } from "./harness.ts";

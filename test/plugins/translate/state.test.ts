@@ -1,7 +1,7 @@
 import t from "tap";
 import { chatProfile } from "../../../core/contract/profile.ts";
-import { ChatToMessagesStream } from "../../../plugins/translate/chat-to-messages/stream.ts";
-import { messagesContext } from "../../../plugins/translate/messages-to-chat/request.ts";
+import { ChatToMessagesStream } from "../../../plugins/translate/chat/read/stream.ts";
+import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
 import { StateSeal, stateOf } from "../../../plugins/translate/state/seal.ts";
 import { countingText, Recorder } from "./harness.ts";
 

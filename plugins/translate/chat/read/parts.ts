@@ -1,0 +1,114 @@
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../../../core/contract/index.ts";
+import type { AnswerBlock, MessagesStop } from "../../types.ts";
+
+export type Thought = Extract<AnswerBlock, { type: "thinking" | "redacted_thinking" }>;
+
+/**
+ * Returns the reasoning in a Chat message or delta. Servers use different fields, some several with
+ * the same content, so only the first field that is not empty counts.
+ */
+export function thoughtsOf(message: JsonObject): Thought[] {
+  const blocks = arrayOf(message["thinking_blocks"]).flatMap(thoughtOf);
+  if (blocks.length > 0) return blocks;
+  const details = arrayOf(message["reasoning_details"]).map((item) =>
+    isObject(item) && typeof item["text"] === "string" ? item["text"] : "",
+  );
+  const texts = [message["reasoning_content"], message["reasoning"], details.join("")];
+  const thinking = texts.find((text) => typeof text === "string" && text !== "");
+  return typeof thinking === "string" ? [{ type: "thinking", thinking, signature: "" }] : [];
+}
+
+/** Returns Gemini's thought signature of a call, in a message or delta; empty if it has none. */
+export function thoughtSignatureOf(call: JsonObject): string {
+  return stringOf(objectOf(objectOf(call["extra_content"])?.["google"])?.["thought_signature"]);
+}
+
+/** Returns the text of a Chat message or delta. Some servers send it in parts. */
+export function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  return arrayOf(content)
+    .map((part) =>
+      isObject(part) && part["type"] === "text" && typeof part["text"] === "string"
+        ? part["text"]
+        : "",
+    )
+    .join("");
+}
+
+export function stringOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** Returns the choice with index 0. A Messages reply has no place for more. */
+export function firstChoice(choices: unknown): JsonObject | undefined {
+  return arrayOf(choices)
+    .filter(isObject)
+    .find((choice) => (choice["index"] ?? 0) === 0);
+}
+
+/**
+ * Returns name and arguments of a call in a Chat message or delta. Requests never declare custom
+ * tools.
+ */
+export function functionOf(call: JsonObject): { name: string; args: unknown } {
+  const called = objectOf(call["function"]) ?? {};
+  return { name: stringOf(called["name"]), args: called["arguments"] };
+}
+
+/** The facts about a Chat reply that determine its stop reason. */
+interface Ending {
+  readonly finishReason: string;
+  readonly called: boolean;
+  readonly refusal: string;
+  /** The stop sequence that the server reports. */
+  readonly matched: string;
+}
+
+/** Returns true if the finish reason means that the upstream failed. */
+export function isFailure(finishReason: unknown): boolean {
+  return (
+    finishReason === "error" ||
+    finishReason === "abort" ||
+    finishReason === "insufficient_system_resource"
+  );
+}
+
+export function matchedStop(choice: JsonObject): string {
+  return stringOf(choice["stop_reason"]) || stringOf(choice["matched_stop"]);
+}
+
+export function stopOf(ending: Ending): MessagesStop {
+  const stop = reasonOf(ending);
+  if (stop.stop_reason === "refusal" && ending.refusal !== "") {
+    stop.stop_details = { type: "refusal", category: null, explanation: ending.refusal };
+  }
+  return stop;
+}
+
+function reasonOf({ finishReason, called, refusal, matched }: Ending): MessagesStop {
+  switch (finishReason) {
+    case "length":
+    case "model_length":
+    case "max_tokens":
+      return { stop_reason: "max_tokens", stop_sequence: null };
+    case "content_filter":
+      return { stop_reason: "refusal", stop_sequence: null };
+  }
+  // The client must run a call, whatever finish reason the server gives.
+  if (called) return { stop_reason: "tool_use", stop_sequence: null };
+  if (refusal !== "") return { stop_reason: "refusal", stop_sequence: null };
+  if (matched !== "") return { stop_reason: "stop_sequence", stop_sequence: matched };
+  return { stop_reason: "end_turn", stop_sequence: null };
+}
+
+function thoughtOf(item: unknown): Thought[] {
+  if (!isObject(item)) return [];
+  if (item["type"] === "redacted_thinking") {
+    const data = stringOf(item["data"]);
+    return data === "" ? [] : [{ type: "redacted_thinking", data }];
+  }
+  const thinking = stringOf(item["thinking"]);
+  const signature = stringOf(item["signature"]);
+  if (thinking === "" && signature === "") return [];
+  return [{ type: "thinking", thinking, signature }];
+}

@@ -1,0 +1,210 @@
+import {
+  isObject,
+  type JsonObject,
+  type MessagesProfile,
+  objectOf,
+} from "../../../../core/contract/index.ts";
+import { sha256Hex } from "../../ids.ts";
+import { isGiven, type Scope } from "../../messages/scope.ts";
+import { arrange } from "../../messages/turns.ts";
+import { ToolNames } from "../../names.ts";
+import { Notes, type Translated } from "../../notes.ts";
+import type { MessagesRequest, MessagesText } from "../../types.ts";
+import { addFormat, formatAsTool } from "./format.ts";
+import { History } from "./history.ts";
+import { addSampling } from "./sampling.ts";
+import { addThinking, isThinking } from "./thinking.ts";
+import { addStubs, addTools, customTools, declaredTools } from "./tools.ts";
+
+/** Facts about a Chat request that the translation of its reply needs. */
+export interface ChatContext {
+  /** The model name in the request. The reply repeats it. */
+  readonly model: string;
+  readonly toolNames: ToolNames;
+  /** The client's names of its custom tools. Their calls are translated back to custom calls. */
+  readonly customTools: ReadonlySet<string>;
+  /** True if the client wants a chunk with usage at the end of its stream. */
+  readonly includeUsage: boolean;
+  /** True if a tool replaces the reply format. The input of its call is the reply. */
+  readonly formatIsTool: boolean;
+}
+
+const TRANSLATED = new Set([
+  "model",
+  "messages",
+  "max_completion_tokens",
+  "max_tokens",
+  "temperature",
+  "top_p",
+  "top_k",
+  "stop",
+  "stream",
+  "stream_options",
+  "tools",
+  "functions",
+  "tool_choice",
+  "function_call",
+  "parallel_tool_calls",
+  "reasoning_effort",
+  "thinking",
+  "response_format",
+  "safety_identifier",
+  "user",
+  "service_tier",
+  "n",
+  "logprobs",
+  "top_logprobs",
+  "modalities",
+  "audio",
+  "web_search_options",
+]);
+
+const USER_CHARS_MAX = 256;
+
+/** Reads the context from a request, without validating the rest of it. */
+export function chatContext(body: unknown, profile: MessagesProfile): ChatContext {
+  const request = objectOf(body) ?? {};
+  const model = request["model"];
+  const toolNames = new ToolNames();
+  for (const name of declaredTools(request)) toolNames.forMessages(name);
+  return {
+    model: typeof model === "string" ? model : "",
+    toolNames,
+    customTools: customTools(request),
+    includeUsage: objectOf(request["stream_options"])?.["include_usage"] === true,
+    formatIsTool: formatAsTool(request, profile),
+  };
+}
+
+/**
+ * Translates the request of a Chat client for a Messages upstream. Takes any JSON, never throws.
+ */
+export function chatToMessagesRequest(
+  body: unknown,
+  profile: MessagesProfile,
+): Translated<MessagesRequest, ChatContext> {
+  const notes = new Notes();
+  const context = chatContext(body, profile);
+  const scope: Scope = { profile, notes, names: context.toolNames };
+  const request: MessagesRequest = { model: context.model, max_tokens: 0, messages: [] };
+  if (isObject(body)) fill(request, body, context, scope);
+  else notes.invalid("body", "must be a JSON object");
+  if (notes.rejected) return { ok: false, reject: notes.rejected };
+  return { ok: true, body: request, dropped: notes.dropped, context };
+}
+
+function fill(
+  request: MessagesRequest,
+  body: JsonObject,
+  context: ChatContext,
+  scope: Scope,
+): void {
+  const { notes } = scope;
+  refuseContracts(body, notes);
+  for (const name of Object.keys(body)) {
+    if (!TRANSLATED.has(name) && isGiven(body[name])) notes.drop(name);
+  }
+  const hasMaxTokens = addMaxTokens(body, request, scope);
+  const history = readHistory(body, notes, scope);
+  addTools(body, request, scope);
+  addConversation(request, history, scope);
+  const lastAnswer = request.messages.findLast((turn) => turn.role === "assistant");
+  const called = lastAnswer?.content.some((block) => block.type === "tool_use") === true;
+  const continuesUnsigned = called && !history.hasSignedThinking;
+  addThinking(body, request, { hasMaxTokens, continuesUnsigned }, scope);
+  addFormat(body, request, context.formatIsTool, scope);
+  addStubs(history.calledNames, request);
+  addSampling(body, request, isThinking(request), scope);
+  addStops(body, request, notes);
+  addUser(body, request, notes);
+  addTier(body, request, notes);
+  const stream = notes.boolean(body, "stream", "stream");
+  if (stream !== undefined) request.stream = stream;
+}
+
+/** Rejects fields that the client relies on and the upstream cannot honour. */
+function refuseContracts(body: JsonObject, notes: Notes): void {
+  const n = notes.number(body, "n", "n");
+  if (n !== undefined && n > 1) notes.unsupported("n", "this model gives one choice");
+  else if (n !== undefined && n !== 1) notes.invalid("n", "must be 1");
+  if (notes.boolean(body, "logprobs", "logprobs")) {
+    notes.unsupported("logprobs", "this model gives no probabilities");
+  }
+  if ((notes.number(body, "top_logprobs", "top_logprobs") ?? 0) > 0) {
+    notes.unsupported("top_logprobs", "this model gives no probabilities");
+  }
+  if (notes.array(body, "modalities", "modalities")?.includes("audio")) {
+    notes.unsupported("modalities", "this model gives no audio");
+  }
+  if (isGiven(body["audio"])) notes.unsupported("audio", "this model gives no audio");
+  if (isGiven(body["web_search_options"])) {
+    notes.unsupported("web_search_options", "web search is not available for this model");
+  }
+}
+
+/**
+ * Returns true if the client set a limit. In Chat, no field means no limit, so the default is
+ * generous.
+ */
+function addMaxTokens(body: JsonObject, request: MessagesRequest, scope: Scope): boolean {
+  const { notes, profile } = scope;
+  const name = isGiven(body["max_completion_tokens"]) ? "max_completion_tokens" : "max_tokens";
+  const given = notes.number(body, name, name);
+  if (given !== undefined && (!Number.isSafeInteger(given) || given < 1)) {
+    notes.invalid(name, "must be a whole number of 1 or more");
+  }
+  const wanted = given ?? profile.default_max_tokens;
+  request.max_tokens = Math.min(wanted, profile.max_output_tokens ?? wanted);
+  return given !== undefined;
+}
+
+function readHistory(body: JsonObject, notes: Notes, scope: Scope): History {
+  const history = new History(scope);
+  const given = body["messages"];
+  if (!Array.isArray(given) || given.length === 0) {
+    notes.invalid("messages", "must be a non-empty array");
+    return history;
+  }
+  for (const [at, item] of given.entries()) history.add(item, at);
+  history.end();
+  return history;
+}
+
+function addConversation(request: MessagesRequest, history: History, scope: Scope): void {
+  const { turns, hoisted } = arrange(history.turns, scope.profile);
+  const system: MessagesText[] = [...history.head, ...hoisted];
+  if (!history.hasConversation && system.length > 0) {
+    // Messages requires a turn, so the system text becomes a user turn.
+    request.messages = [{ role: "user", content: system }];
+    return;
+  }
+  if (turns.length === 0) scope.notes.invalid("messages", "have no content");
+  request.messages = turns;
+  if (system.length > 0) request.system = system;
+}
+
+function addStops(body: JsonObject, request: MessagesRequest, notes: Notes): void {
+  const given = body["stop"];
+  if (!isGiven(given)) return;
+  const stops: string[] = [];
+  for (const item of Array.isArray(given) ? given : [given]) {
+    if (typeof item !== "string") notes.invalid("stop", "must be a string or an array of strings");
+    // The upstream refuses blank stop sequences.
+    else if (item.trim() !== "") stops.push(item);
+  }
+  if (stops.length > 0) request.stop_sequences = stops;
+}
+
+function addUser(body: JsonObject, request: MessagesRequest, notes: Notes): void {
+  const user = notes.string(body, "user", "user");
+  const id = notes.string(body, "safety_identifier", "safety_identifier") || user;
+  if (!id) return;
+  request.metadata = { user_id: id.length <= USER_CHARS_MAX ? id : sha256Hex(id) };
+}
+
+function addTier(body: JsonObject, request: MessagesRequest, notes: Notes): void {
+  const tier = body["service_tier"];
+  if (tier === "auto" || tier === "priority") request.service_tier = "auto";
+  else if (tier === "default") request.service_tier = "standard_only";
+  else if (isGiven(tier)) notes.drop("service_tier");
+}

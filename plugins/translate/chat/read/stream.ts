@@ -1,0 +1,198 @@
+import {
+  arrayOf,
+  encodeEvent,
+  isObject,
+  type JsonObject,
+  objectOf,
+  parseJson,
+  readChatUsage,
+  Usage,
+} from "../../../../core/contract/index.ts";
+import { argumentsText } from "../../arguments.ts";
+import {
+  brokenForMessages,
+  chatErrorIn200,
+  type Failure,
+  MALFORMED,
+  messagesFailure,
+  OVERSIZED,
+  type Reply,
+  TRUNCATED,
+} from "../../errors.ts";
+import { type RandomText, randomText, toMessageId } from "../../ids.ts";
+import { BlockWriter } from "../../messages/blocks.ts";
+import { type StreamedCall, StreamedCalls } from "../../messages/calls.ts";
+import type { ClientStream, End, Mark, StreamTranslator, UpstreamEvent } from "../../stream.ts";
+import type { MessagesAnswer, MessagesError, MessagesEvent } from "../../types.ts";
+import { toMessagesUsage } from "../../usage.ts";
+import type { MessagesContext } from "../write/request.ts";
+import {
+  firstChoice,
+  functionOf,
+  isFailure,
+  matchedStop,
+  stopOf,
+  stringOf,
+  textOf,
+  thoughtSignatureOf,
+  thoughtsOf,
+} from "./parts.ts";
+
+/** Bound for the refusal text, which is repeated in the last event. */
+const REFUSAL_CHARS_MAX = 16_384;
+
+/** Translates the stream of a Chat Completions upstream for a Messages client. */
+export class ChatToMessagesStream implements StreamTranslator {
+  private readonly context: MessagesContext;
+  private readonly client: ClientStream;
+  private readonly random: RandomText;
+  private readonly blocks: BlockWriter;
+  private readonly calls = new StreamedCalls();
+  private started = false;
+  private over = false;
+  private finishReason = "";
+  private matched = "";
+  private refusal = "";
+  private readonly usage = new Usage();
+
+  constructor(context: MessagesContext, client: ClientStream, random: RandomText = randomText) {
+    this.context = context;
+    this.usage.cachedBeside = context.cachedBeside;
+    this.client = client;
+    this.random = random;
+    this.blocks = new BlockWriter((event) => this.write(event, "event"), context, random);
+  }
+
+  event(event: UpstreamEvent): void {
+    const data = event.data;
+    if (this.over || data === "") return;
+    if (data.startsWith("[DONE]")) {
+      this.complete();
+      return;
+    }
+    const chunk = parseJson(data);
+    if (event.type === "error" || (isObject(chunk) && chunk["error"])) {
+      this.fail(chatErrorIn200(isObject(chunk) ? chunk : {}));
+    } else if (isObject(chunk)) {
+      this.chunk(chunk);
+    } else if (chunk === undefined && (event.type === undefined || event.type === "message")) {
+      // Named events are server extensions. Only an event without a name must be a chunk.
+      this.fail(brokenForMessages(MALFORMED));
+    }
+  }
+
+  end(how: End): void {
+    if (this.over) return;
+    if (how === "eof" && this.finishReason !== "") this.complete();
+    else this.fail(brokenForMessages(TRUNCATED));
+  }
+
+  cut(failure: Failure): void {
+    if (!this.over) this.fail(messagesFailure(failure));
+  }
+
+  ping(): void {
+    if (this.started && !this.over) this.write({ type: "ping" }, "comment");
+  }
+
+  private chunk(chunk: JsonObject): void {
+    readChatUsage(chunk, this.usage);
+    const choice = firstChoice(chunk["choices"]);
+    if (!choice) return;
+    const reason = stringOf(choice["finish_reason"]);
+    if (this.finishReason === "" && isFailure(reason)) {
+      const message = `Upstream ended with finish reason "${reason}"`;
+      // Ignores the content of the failing chunk. Earlier chunks have been sent.
+      this.fail(choice["error"] ? chatErrorIn200(choice) : brokenForMessages(message));
+      return;
+    }
+    if (!this.started) this.start(chunk["id"]);
+    this.delta(objectOf(choice["delta"]) ?? {});
+    // Only stores the reason, because usage usually follows it.
+    this.finishReason ||= reason;
+    this.matched ||= matchedStop(choice);
+    if (this.blocks.overfull) this.fail(brokenForMessages(OVERSIZED));
+  }
+
+  private start(id: unknown): void {
+    this.started = true;
+    const message: MessagesAnswer = {
+      id: toMessageId(id, this.random),
+      type: "message",
+      role: "assistant",
+      model: this.context.model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: toMessagesUsage(this.usage),
+    };
+    this.write({ type: "message_start", message }, "usage");
+  }
+
+  private delta(delta: JsonObject): void {
+    for (const thought of thoughtsOf(delta)) this.blocks.thought(thought);
+    this.blocks.text(textOf(delta["content"]));
+    const refusal = stringOf(delta["refusal"]);
+    if (this.refusal.length < REFUSAL_CHARS_MAX) this.refusal += refusal;
+    this.blocks.text(refusal);
+    for (const item of arrayOf(delta["tool_calls"])) {
+      if (!isObject(item)) continue;
+      const { name, args } = functionOf(item);
+      const call = this.calls.find(item["index"], stringOf(item["id"]), name);
+      this.callDelta(call, name, args, thoughtSignatureOf(item));
+    }
+    const legacy = objectOf(delta["function_call"]);
+    if (legacy) this.callDelta(this.calls.legacy(), stringOf(legacy["name"]), legacy["arguments"]);
+  }
+
+  private callDelta(
+    call: StreamedCall | undefined,
+    name: string,
+    args: unknown,
+    signature = "",
+  ): void {
+    if (call === undefined) {
+      this.blocks.overfull = true;
+      return;
+    }
+    // Some servers repeat the name in every delta.
+    call.name ||= name;
+    this.blocks.call(call, argumentsText(args), signature);
+  }
+
+  private complete(): void {
+    if (!this.started) {
+      this.fail(brokenForMessages(TRUNCATED));
+      return;
+    }
+    this.blocks.finish(this.calls.waiting());
+    const stop = stopOf({
+      finishReason: this.finishReason,
+      called: this.blocks.called,
+      refusal: this.refusal,
+      matched: this.matched,
+    });
+    const usage = toMessagesUsage(this.usage);
+    this.write({ type: "message_delta", delta: stop, usage }, "usage");
+    this.over = true;
+    this.write({ type: "message_stop" }, "terminal");
+  }
+
+  private fail(reply: Reply<MessagesError>): void {
+    this.over = true;
+    if (this.started) this.write(reply.body, "error");
+    else this.client.refuse(reply.status, reply.body);
+  }
+
+  private write(event: MessagesEvent, mark: Mark): void {
+    if (this.client.take) this.client.take(event);
+    else this.client.write(encodeEvent(event.type, json(event)), mark);
+  }
+}
+
+/** Most events are deltas. A template for their outer part halves the cost of JSON.stringify. */
+function json(event: MessagesEvent): string {
+  if (event.type !== "content_block_delta") return JSON.stringify(event);
+  const { type, index, delta } = event;
+  return `{"type":"${type}","index":${index},"delta":${JSON.stringify(delta)}}`;
+}

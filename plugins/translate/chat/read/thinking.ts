@@ -1,0 +1,138 @@
+import {
+  clampEffort,
+  EFFORT_LEVELS,
+  type EffortLevel,
+  type JsonObject,
+  type MessagesProfile,
+} from "../../../../core/contract/index.ts";
+import { isGiven, type Scope, withoutNulls } from "../../messages/scope.ts";
+import type { MessagesRequest } from "../../types.ts";
+
+/** Thinking budgets in tokens per effort level, for models that take a budget. */
+const BUDGETS: Readonly<Record<EffortLevel, number>> = {
+  minimal: 1024,
+  low: 2048,
+  medium: 8192,
+  high: 16_384,
+  xhigh: 32_768,
+  max: 32_768,
+};
+const BUDGET_MIN = 1024;
+const THINKING_TYPES = ["enabled", "disabled", "adaptive", "between_tools"];
+
+/** Facts of the request that decide whether the model can think in this turn. */
+interface Circumstances {
+  /** True if the client set the output limit itself. */
+  readonly hasMaxTokens: boolean;
+  /** True if the conversation ends in tool results and has no signed thinking. */
+  readonly continuesUnsigned: boolean;
+}
+
+/**
+ * Adds thinking or effort to the request. May raise a default `max_tokens`, so that the reply keeps
+ * its room beside the thinking.
+ */
+export function addThinking(
+  body: JsonObject,
+  request: MessagesRequest,
+  circumstances: Circumstances,
+  scope: Scope,
+): void {
+  const effort = effortOf(body, scope);
+  const given = scope.notes.object(body, "thinking", "thinking");
+  const { profile } = scope;
+  if (profile.thinking === "none") {
+    if (given) scope.notes.drop("thinking");
+    if (effort !== undefined && effort !== "none") scope.notes.drop("reasoning_effort");
+    return;
+  }
+  if (given) {
+    addGiven(given, request, circumstances, scope);
+    return;
+  }
+  if (effort === undefined) return;
+  if (effort === "none") {
+    request.thinking = { type: "disabled" };
+  } else if (profile.thinking === "adaptive") {
+    request.output_config = { effort: clampEffort(effort, profile.effort_levels) };
+    // Newer models omit their thoughts by default, and the client asked for reasoning.
+    if (mayThink(request)) request.thinking = { type: "adaptive", display: "summarized" };
+  } else if (mayThink(request) && !circumstances.continuesUnsigned) {
+    addBudget(BUDGETS[effort], request, circumstances.hasMaxTokens, profile);
+  }
+  const asked = request.thinking !== undefined || request.output_config !== undefined;
+  if (!asked) scope.notes.drop("reasoning_effort");
+}
+
+/** Returns true if thinking is on. The upstream then refuses sampling parameters. */
+export function isThinking(request: MessagesRequest): boolean {
+  const type = request.thinking?.["type"];
+  return type === "enabled" || type === "adaptive";
+}
+
+/**
+ * Returns false for a forced call, which the upstream refuses together with thinking. The call is
+ * more important.
+ */
+function mayThink(request: MessagesRequest): boolean {
+  const choice = request.tool_choice?.type;
+  return choice !== "any" && choice !== "tool";
+}
+
+function addGiven(
+  given: JsonObject,
+  request: MessagesRequest,
+  circumstances: Circumstances,
+  scope: Scope,
+): void {
+  const { profile, notes } = scope;
+  const type = given["type"];
+  if (!THINKING_TYPES.some((known) => known === type)) {
+    notes.invalid("thinking.type", "is not a known type of thinking");
+  }
+  const thinks = type === "enabled" || type === "adaptive";
+  const unsigned = profile.thinking === "budget" && circumstances.continuesUnsigned;
+  if (thinks && (!mayThink(request) || unsigned)) {
+    notes.drop("thinking");
+    return;
+  }
+  request.thinking = withoutNulls(given);
+  if (type !== "enabled") return;
+  const path = "thinking.budget_tokens";
+  const budget = notes.number(given, "budget_tokens", path) ?? 0;
+  if (!circumstances.hasMaxTokens && budget >= request.max_tokens) {
+    request.max_tokens = capped(budget + profile.default_max_tokens, profile);
+  }
+  if (!Number.isInteger(budget) || budget < BUDGET_MIN || budget >= request.max_tokens) {
+    notes.invalid(path, `must be a whole number from ${BUDGET_MIN} to less than max_tokens`);
+  }
+}
+
+function addBudget(
+  wanted: number,
+  request: MessagesRequest,
+  hasMaxTokens: boolean,
+  profile: MessagesProfile,
+): void {
+  const maxTokens = hasMaxTokens
+    ? request.max_tokens
+    : capped(wanted + profile.default_max_tokens, profile);
+  const budget = Math.min(wanted, maxTokens - 1);
+  // The upstream refuses a budget below the minimum.
+  if (budget < BUDGET_MIN) return;
+  request.max_tokens = maxTokens;
+  request.thinking = { type: "enabled", budget_tokens: budget };
+}
+
+function capped(maxTokens: number, profile: MessagesProfile): number {
+  return Math.min(maxTokens, profile.max_output_tokens ?? maxTokens);
+}
+
+function effortOf(body: JsonObject, scope: Scope): EffortLevel | "none" | undefined {
+  const given = body["reasoning_effort"];
+  if (!isGiven(given)) return undefined;
+  if (given === "none") return "none";
+  const level = EFFORT_LEVELS.find((known) => known === given);
+  if (level === undefined) scope.notes.invalid("reasoning_effort", "is not a known effort level");
+  return level;
+}

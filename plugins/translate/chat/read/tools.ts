@@ -1,0 +1,184 @@
+import type Anthropic from "@anthropic-ai/sdk";
+import { arrayOf, type JsonObject, objectOf } from "../../../../core/contract/index.ts";
+import { isGiven, mark, type Scope } from "../../messages/scope.ts";
+import { withObjectType } from "../../schema.ts";
+import type { MessagesRequest, MessagesTool } from "../../types.ts";
+
+/** Name of the tool that replaces the reply format for models without structured outputs. */
+export const STRUCTURED_OUTPUT = "structured_output";
+
+/**
+ * Returns the client's names of its custom tools. Never throws, for any request.
+ */
+export function customTools(body: JsonObject): ReadonlySet<string> {
+  const names = arrayOf(body["tools"]).flatMap((tool) => {
+    const name = objectOf(objectOf(tool)?.["custom"])?.["name"];
+    return typeof name === "string" ? [name] : [];
+  });
+  return new Set(names);
+}
+
+/** Returns the names of all tools that the client declared. */
+export function declaredTools(body: JsonObject): string[] {
+  const functions = arrayOf(body["functions"]).map(objectOf);
+  const tools = arrayOf(body["tools"])
+    .map(objectOf)
+    .map((tool) => objectOf(tool?.["function"]) ?? objectOf(tool?.["custom"]));
+  return [...tools, ...functions].flatMap((definition) => {
+    const name = definition?.["name"];
+    return typeof name === "string" ? [name] : [];
+  });
+}
+
+/** Adds tools and tool choice to the request. Reads the legacy `functions` fields too. */
+export function addTools(body: JsonObject, request: MessagesRequest, scope: Scope): void {
+  let tools = declared(body, scope);
+  if (tools.length === 0) return;
+  const [choice, allowed] = chosen(body, tools, scope);
+  if (allowed !== undefined) tools = tools.filter((tool) => allowed.has(tool.name));
+  request.tools = tools;
+  const parallel = scope.notes.boolean(body, "parallel_tool_calls", "parallel_tool_calls");
+  if (parallel === false && choice?.type !== "none") {
+    // The flag is part of the choice, and `auto` is the default choice.
+    request.tool_choice = { ...(choice ?? { type: "auto" }), disable_parallel_tool_use: true };
+  } else if (choice) {
+    request.tool_choice = choice;
+  }
+}
+
+/**
+ * Declares the tools that the history calls, if the request has none: the upstream requires it.
+ * Forbids calls.
+ */
+export function addStubs(names: ReadonlySet<string>, request: MessagesRequest): void {
+  if (request.tools !== undefined || names.size === 0) return;
+  request.tools = [...names].map((name) => ({
+    name,
+    input_schema: { type: "object", properties: {} },
+  }));
+  request.tool_choice = { type: "none" };
+}
+
+function declared(body: JsonObject, scope: Scope): MessagesTool[] {
+  const { notes } = scope;
+  const tools = notes.array(body, "tools", "tools") ?? [];
+  if (tools.length > 0) return tools.flatMap((item, at) => toolOf(item, `tools[${at}]`, scope));
+  const functions = notes.array(body, "functions", "functions") ?? [];
+  return functions.flatMap((item, at) => {
+    const definition = notes.element(item, `functions[${at}]`);
+    return definition ? [functionTool(definition, `functions[${at}]`, scope)] : [];
+  });
+}
+
+function toolOf(item: unknown, path: string, scope: Scope): MessagesTool[] {
+  const { notes } = scope;
+  const tool = notes.element(item, path);
+  if (!tool) return [];
+  const type = tool["type"] ?? "function";
+  if (type === "custom") {
+    const custom = notes.element(tool["custom"], `${path}.custom`);
+    return custom ? [mark(customTool(custom, `${path}.custom`, scope), tool, path, scope)] : [];
+  }
+  if (type !== "function") {
+    notes.unsupported(`${path}.type`, "only function and custom tools can be translated");
+    return [];
+  }
+  const definition = notes.element(tool["function"], `${path}.function`);
+  if (!definition) return [];
+  return [mark(functionTool(definition, `${path}.function`, scope), tool, path, scope)];
+}
+
+function functionTool(definition: JsonObject, path: string, scope: Scope): MessagesTool {
+  const { notes } = scope;
+  const schema = notes.object(definition, "parameters", `${path}.parameters`) ?? {};
+  const empty = Object.keys(schema).length === 0;
+  const tool: MessagesTool = {
+    name: scope.names.forMessages(notes.requiredString(definition, "name", `${path}.name`)),
+    input_schema: empty ? { type: "object", properties: {} } : withObjectType(schema),
+  };
+  const description = notes.string(definition, "description", `${path}.description`);
+  if (description) tool.description = description;
+  if (notes.boolean(definition, "strict", `${path}.strict`) === true) tool.strict = true;
+  return tool;
+}
+
+/** Converts a custom tool, whose input is a text, to a Messages tool with one text property. */
+function customTool(custom: JsonObject, path: string, scope: Scope): MessagesTool {
+  const { notes } = scope;
+  const tool: MessagesTool = {
+    name: scope.names.forMessages(notes.requiredString(custom, "name", `${path}.name`)),
+    input_schema: {
+      type: "object",
+      properties: { input: { type: "string" } },
+      required: ["input"],
+    },
+  };
+  const description = notes.string(custom, "description", `${path}.description`);
+  const grammar = grammarOf(custom, path, scope);
+  const texts = [description, grammar].filter((text) => text !== undefined && text !== "");
+  if (texts.length > 0) tool.description = texts.join("\n\n");
+  return tool;
+}
+
+function grammarOf(custom: JsonObject, path: string, scope: Scope): string | undefined {
+  const { notes } = scope;
+  const format = notes.object(custom, "format", `${path}.format`);
+  if (format?.["type"] !== "grammar") return undefined;
+  const where = `${path}.format.grammar`;
+  const grammar = notes.element(format["grammar"], where);
+  if (!grammar) return undefined;
+  const syntax = notes.requiredString(grammar, "syntax", `${where}.syntax`);
+  const definition = notes.requiredString(grammar, "definition", `${where}.definition`);
+  return `Input grammar (${syntax}):\n${definition}`;
+}
+
+type Chosen = [choice: Anthropic.ToolChoice | undefined, allowed: ReadonlySet<string> | undefined];
+
+function chosen(body: JsonObject, tools: readonly MessagesTool[], scope: Scope): Chosen {
+  const path = isGiven(body["tool_choice"]) ? "tool_choice" : "function_call";
+  const choice = body[path];
+  if (!isGiven(choice)) return [undefined, undefined];
+  if (choice === "auto" || choice === "none") return [{ type: choice }, undefined];
+  if (choice === "required") return [{ type: "any" }, undefined];
+  const given = objectOf(choice);
+  if (given?.["type"] === "allowed_tools") return allowedOf(given, tools, scope);
+  const name = given && namedBy(given, path === "function_call");
+  if (name === undefined) {
+    scope.notes.invalid(path, "is not a valid tool choice");
+    return [undefined, undefined];
+  }
+  const translated = scope.names.forMessages(name);
+  if (!tools.some((tool) => tool.name === translated)) {
+    scope.notes.invalid(path, "names a tool that this request does not declare");
+  }
+  return [{ type: "tool", name: translated }, undefined];
+}
+
+function allowedOf(choice: JsonObject, tools: readonly MessagesTool[], scope: Scope): Chosen {
+  const path = "tool_choice.allowed_tools";
+  const given = scope.notes.element(choice["allowed_tools"], path);
+  if (!given) return [undefined, undefined];
+  const names = arrayOf(given["tools"]).flatMap((item) => {
+    const name = namedBy(objectOf(item) ?? {}, true);
+    return name === undefined ? [] : [scope.names.forMessages(name)];
+  });
+  const allowed = new Set(names);
+  if (!tools.some((tool) => allowed.has(tool.name))) {
+    scope.notes.invalid(path, "names no tool that this request declares");
+  }
+  const mode = given["mode"] ?? "auto";
+  if (mode !== "auto" && mode !== "required") {
+    scope.notes.invalid(`${path}.mode`, 'must be "auto" or "required"');
+  }
+  return [{ type: mode === "required" ? "any" : "auto" }, allowed];
+}
+
+/**
+ * Returns the tool name of a choice. `bare` also allows the name at the top, as in legacy and list
+ * forms.
+ */
+function namedBy(choice: JsonObject, bare: boolean): string | undefined {
+  const named = objectOf(choice["function"]) ?? objectOf(choice["custom"]);
+  const name = (named ?? (bare ? choice : {}))["name"];
+  return typeof name === "string" && name !== "" ? name : undefined;
+}

@@ -1,0 +1,26 @@
+import type { ChatProfile, JsonObject } from "../../../../core/contract/index.ts";
+import type { ToolNames } from "../../names.ts";
+import type { Notes } from "../../notes.ts";
+import type { MakerState } from "../../state/seal.ts";
+import type { Marked } from "../../types.ts";
+
+/** Shared by all functions that translate one request. */
+export interface Scope {
+  readonly profile: ChatProfile;
+  readonly notes: Notes;
+  readonly names: ToolNames;
+  /** Opens the state of the model's maker. Without it, all thinking counts as the maker's. */
+  readonly state: MakerState | undefined;
+}
+
+/** Copies the cache mark of `from` to `to` if the upstream supports cache marks. */
+export function mark<T extends Marked>(to: T, from: JsonObject, path: string, scope: Scope): T {
+  if (from["cache_control"] === undefined || from["cache_control"] === null) return to;
+  if (scope.profile.cache_control === "drop") {
+    scope.notes.drop("cache_control");
+    return to;
+  }
+  const cacheControl = scope.notes.object(from, "cache_control", `${path}.cache_control`);
+  if (cacheControl) to.cache_control = cacheControl;
+  return to;
+}

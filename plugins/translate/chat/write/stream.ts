@@ -1,0 +1,159 @@
+import {
+  encodeComment,
+  isObject,
+  type JsonObject,
+  objectOf,
+  parseJson,
+  readMessagesUsage,
+  Usage,
+} from "../../../../core/contract/index.ts";
+import {
+  brokenForChat,
+  chatFailure,
+  type Failure,
+  MALFORMED,
+  messagesErrorToChat,
+  OVERSIZED,
+  type Reply,
+  TRUNCATED,
+} from "../../errors.ts";
+import { type RandomText, randomText, toCompletionId } from "../../ids.ts";
+import type { ClientStream, End, StreamTranslator, UpstreamEvent } from "../../stream.ts";
+import type { ChatDelta, ChatError } from "../../types.ts";
+import { toChatUsage } from "../../usage.ts";
+import type { ChatContext } from "../read/request.ts";
+import { explanationOf, finishReasonOf } from "./answer.ts";
+import { BlockReader } from "./blocks.ts";
+import { ChunkWriter, DONE, errorChunk } from "./chunks.ts";
+
+/** Translates the stream of a Messages upstream for a Chat client. */
+export class MessagesToChatStream implements StreamTranslator {
+  private readonly context: ChatContext;
+  private readonly client: ClientStream;
+  private readonly random: RandomText;
+  private readonly created: number;
+  private readonly blocks: BlockReader;
+  private readonly usage = new Usage();
+  /** Undefined until the first chunk. Until then an error can be the whole reply. */
+  private chunks: ChunkWriter | undefined = undefined;
+  private over = false;
+  private stopReason = "";
+  private stopDetails: unknown = undefined;
+
+  /** `nowMs`: creation time of the reply in milliseconds since the Unix epoch. */
+  constructor(
+    context: ChatContext,
+    client: ClientStream,
+    nowMs: number,
+    random: RandomText = randomText,
+  ) {
+    this.context = context;
+    this.client = client;
+    this.random = random;
+    this.created = Math.floor(nowMs / 1000);
+    this.blocks = new BlockReader(context, (delta) => this.write(delta));
+  }
+
+  event(event: UpstreamEvent): void {
+    const text = event.data;
+    if (this.over || text === "" || text.startsWith("[DONE]")) return;
+    const data = parseJson(text);
+    if (isObject(data)) this.dispatch(data, event.type);
+    else if (data === undefined && isOurs(event.type)) this.fail(brokenForChat(MALFORMED, null));
+  }
+
+  end(how: End): void {
+    if (this.over) return;
+    if (how === "eof" && this.stopReason !== "") this.complete();
+    else this.fail(brokenForChat(TRUNCATED, "upstream_truncated"));
+  }
+
+  cut(failure: Failure): void {
+    if (!this.over) this.fail(chatFailure(failure));
+  }
+
+  ping(): void {
+    if (this.chunks && !this.over) this.client.write(encodeComment("ping"), "comment");
+  }
+
+  private dispatch(data: JsonObject, eventType: string | undefined): void {
+    switch (typeof data["type"] === "string" ? data["type"] : eventType) {
+      case "message_start":
+        readMessagesUsage(data, this.usage);
+        this.start(objectOf(data["message"]) ?? {});
+        return;
+      case "content_block_start":
+        this.blocks.start(data["index"], objectOf(data["content_block"]) ?? {});
+        break;
+      case "content_block_delta":
+        this.blocks.delta(data["index"], objectOf(data["delta"]) ?? {});
+        break;
+      case "content_block_stop":
+        this.blocks.stop(data["index"]);
+        break;
+      case "message_delta":
+        this.messageDelta(data);
+        return;
+      case "message_stop":
+        this.complete();
+        return;
+      case "ping":
+        this.ping();
+        return;
+      case "error":
+        this.fail(messagesErrorToChat(200, data));
+        return;
+    }
+    if (this.blocks.overfull) this.fail(brokenForChat(OVERSIZED, null));
+  }
+
+  private start(message: JsonObject): void {
+    if (this.chunks) return;
+    const id = toCompletionId(message["id"], this.random);
+    const { model, includeUsage } = this.context;
+    this.chunks = new ChunkWriter(id, this.created, model, includeUsage);
+    this.write({ role: "assistant", content: "" });
+  }
+
+  private messageDelta(data: JsonObject): void {
+    readMessagesUsage(data, this.usage);
+    const delta = objectOf(data["delta"]) ?? {};
+    // A later event without a reason keeps the earlier one.
+    if (typeof delta["stop_reason"] === "string") this.stopReason = delta["stop_reason"];
+    if (isObject(delta["stop_details"])) this.stopDetails = delta["stop_details"];
+  }
+
+  private complete(): void {
+    const { chunks } = this;
+    if (!chunks) {
+      this.fail(brokenForChat(TRUNCATED, "upstream_truncated"));
+      return;
+    }
+    this.blocks.finish();
+    const refusal = explanationOf(this.stopReason, this.stopDetails);
+    if (refusal !== null) this.write({ refusal });
+    const reason = finishReasonOf(this.stopReason, this.blocks.calls > 0);
+    this.client.write(chunks.finish(reason), "event");
+    const usage = chunks.usage(toChatUsage(this.usage));
+    if (usage !== "") this.client.write(usage, "usage");
+    this.over = true;
+    this.client.write(DONE, "terminal");
+  }
+
+  private fail(reply: Reply<ChatError>): void {
+    this.over = true;
+    if (this.chunks) this.client.write(errorChunk(reply.body), "error");
+    else this.client.refuse(reply.status, reply.body);
+  }
+
+  private write(delta: ChatDelta): void {
+    // Some servers omit message_start, but the client's stream needs a first chunk.
+    if (!this.chunks) this.start({});
+    if (this.chunks) this.client.write(this.chunks.delta(delta), "event");
+  }
+}
+
+/** Returns true if an event of this name must follow the protocol. Others are server extensions. */
+function isOurs(type: string | undefined): boolean {
+  return type === undefined || /^(message|content_block|error|ping)/.test(type);
+}

@@ -1,0 +1,237 @@
+import type { JsonObject } from "../../../../core/contract/index.ts";
+import { argumentsOf } from "../../arguments.ts";
+import { toChatToolId } from "../../ids.ts";
+import type { ChatAssistant, ChatMessage, ChatPart, ChatText, ChatToolCall } from "../../types.ts";
+import { asContent, toolAnswer, userParts } from "./content.ts";
+import type { Scope } from "./scope.ts";
+import { asSystemContent, systemTexts } from "./system.ts";
+
+/**
+ * Translates the turns of a Messages conversation.
+ *
+ * Chat requires the tool messages of a call directly after it. So everything between two assistant
+ * turns is collected first. Tool results go first, then system entries and user messages in order.
+ */
+export class Turns {
+  readonly messages: ChatMessage[] = [];
+  /** System texts that move to the start of the conversation. */
+  readonly hoisted: ChatText[] = [];
+  private readonly scope: Scope;
+  /** Ids of the calls of the last assistant turn that have no result yet. */
+  private readonly open = new Set<string>();
+  private results: ChatMessage[] = [];
+  private rest: ChatMessage[] = [];
+  private between = false;
+
+  constructor(scope: Scope) {
+    this.scope = scope;
+  }
+
+  add(item: unknown, path: string): void {
+    const message = this.scope.notes.element(item, path);
+    if (!message) return;
+    switch (message["role"]) {
+      case "assistant":
+        this.closeGap();
+        this.addAssistant(message, path);
+        return;
+      case "user":
+        this.between = true;
+        this.addUser(message, path);
+        return;
+      case "system":
+        this.between = true;
+        this.addSystem(message["content"], `${path}.content`);
+        return;
+      default:
+        this.scope.notes.invalid(`${path}.role`, 'must be "user" or "assistant"');
+    }
+  }
+
+  end(): void {
+    this.closeGap();
+    this.requireAnswers();
+  }
+
+  private closeGap(): void {
+    if (!this.between) return;
+    this.requireAnswers();
+    for (const message of this.results) this.messages.push(message);
+    for (const message of this.rest) this.messages.push(message);
+    this.results = [];
+    this.rest = [];
+    this.between = false;
+  }
+
+  private requireAnswers(): void {
+    if (this.open.size === 0) return;
+    const ids = Array.from(this.open, (id) => id.slice(0, 128));
+    this.scope.notes.invalid(
+      "messages",
+      `these tool_use ids have no tool_result in the next turn: ${ids.slice(0, 8).join(", ")}`,
+    );
+    this.open.clear();
+  }
+
+  private addUser(message: JsonObject, path: string): void {
+    const content = message["content"];
+    const where = `${path}.content`;
+    if (typeof content === "string") {
+      if (content !== "") this.rest.push({ role: "user", content });
+      return;
+    }
+    if (!Array.isArray(content)) {
+      this.scope.notes.invalid(where, "must be a string or an array of blocks");
+      return;
+    }
+    const attachments: ChatPart[] = [];
+    for (const [at, item] of content.entries()) {
+      const block = this.scope.notes.element(item, `${where}[${at}]`);
+      if (block?.["type"] !== "tool_result") continue;
+      this.answer(block, `${where}[${at}]`);
+      const { message: result, attachments: media } = toolAnswer(
+        block,
+        `${where}[${at}]`,
+        this.scope,
+      );
+      this.results.push(result);
+      for (const part of media) attachments.push(part);
+    }
+    const parts = [...attachments, ...userParts(content, where, this.scope)];
+    if (parts.length > 0) this.rest.push({ role: "user", content: asContent(parts, content) });
+  }
+
+  private answer(block: JsonObject, path: string): void {
+    const id = block["tool_use_id"];
+    if (typeof id !== "string" || this.open.delete(id)) return;
+    const why = "matches no open tool_use of the previous assistant turn";
+    this.scope.notes.invalid(`${path}.tool_use_id`, `${id.slice(0, 128)} ${why}`);
+  }
+
+  private addSystem(content: unknown, path: string): void {
+    const texts = systemTexts(content, path, this.scope);
+    if (texts.length === 0) return;
+    const { mid_system: place, cache_control: marks } = this.scope.profile;
+    if (place === "hoist") {
+      for (const text of texts) this.hoisted.push(text);
+    } else if (place === "user") {
+      const text = asSystemContent(texts, false);
+      this.rest.push({ role: "user", content: `<system-reminder>${text}</system-reminder>` });
+    } else {
+      const marked = marks === "keep" && Array.isArray(content);
+      this.rest.push({ role: "system", content: asSystemContent(texts, marked) });
+    }
+  }
+
+  private addAssistant(message: JsonObject, path: string): void {
+    const answersPending = this.open.size > 0;
+    const turn = this.assistantTurn(message["content"], `${path}.content`);
+    if (turn === undefined) return;
+    const last = this.messages.at(-1);
+    // Merges turns only here, because no text may come between a call and its result.
+    if (answersPending && last?.role === "assistant") join(last, turn);
+    else this.messages.push(turn);
+  }
+
+  private assistantTurn(content: unknown, path: string): ChatAssistant | undefined {
+    if (typeof content === "string") {
+      return content === "" ? undefined : { role: "assistant", content };
+    }
+    if (!Array.isArray(content)) {
+      this.scope.notes.invalid(path, "must be a string or an array of blocks");
+      return undefined;
+    }
+    const texts: string[] = [];
+    const thoughts: string[] = [];
+    const calls: ChatToolCall[] = [];
+    let signature = "";
+    for (const [at, item] of content.entries()) {
+      const where = `${path}[${at}]`;
+      const block = this.scope.notes.element(item, where);
+      if (!block) continue;
+      const type = block["type"];
+      if (type === "text") {
+        texts.push(this.scope.notes.string(block, "text", `${where}.text`) ?? "");
+      } else if (type === "thinking") {
+        const text = this.scope.notes.string(block, "thinking", `${where}.thinking`) ?? "";
+        const state = this.stateOf(block, text);
+        if (state === "") thoughts.push(text);
+        else if (state !== undefined) signature = state;
+      } else if (type === "tool_use") {
+        calls.push(signed(this.call(block, where), signature));
+        signature = "";
+      } else if (!isServerBlock(type)) {
+        this.scope.notes.unsupported(`${where}.type`, "this block cannot be translated");
+      }
+    }
+    return this.build(texts.join(""), thoughts.join(""), calls);
+  }
+
+  /**
+   * Returns the state of a thinking block: empty if its text is the state; undefined if it is not of
+   * the model's maker, whose reasoning is nothing to another one.
+   */
+  private stateOf(block: JsonObject, text: string): string | undefined {
+    const { state } = this.scope;
+    if (!state) return "";
+    const { signature } = block;
+    return typeof signature === "string" ? state.open(signature, text) : undefined;
+  }
+
+  private build(text: string, thought: string, calls: ChatToolCall[]): ChatAssistant | undefined {
+    if (text === "" && calls.length === 0) return undefined;
+    const turn: ChatAssistant = { role: "assistant", content: text === "" ? null : text };
+    const { replay, replay_reasoning } = this.scope.profile;
+    if (replay_reasoning && thought !== "") turn.reasoning_content = thought;
+    if (replay === "reasoning_details" && thought !== "") {
+      turn.reasoning_details = [{ type: "reasoning.text", text: thought }];
+    }
+    if (calls.length > 0) turn.tool_calls = calls;
+    return turn;
+  }
+
+  private call(block: JsonObject, path: string): ChatToolCall {
+    const { notes, names, profile } = this.scope;
+    const id = notes.requiredString(block, "id", `${path}.id`);
+    const name = notes.requiredString(block, "name", `${path}.name`);
+    const input = notes.object(block, "input", `${path}.input`);
+    if (this.open.has(id)) notes.invalid(`${path}.id`, "is used by two calls");
+    this.open.add(id);
+    return {
+      id: toChatToolId(id, profile.tool_id_max),
+      type: "function",
+      function: {
+        name: names.forChat(name, profile.tool_name_max),
+        arguments: argumentsOf(input),
+      },
+    };
+  }
+}
+
+/** Gives a call the thought signature that came with it. */
+function signed(call: ChatToolCall, thought_signature: string): ChatToolCall {
+  if (thought_signature === "") return call;
+  return { ...call, extra_content: { google: { thought_signature } } };
+}
+
+/** Returns true for blocks of server tools and redacted thinking, which Chat cannot express. */
+function isServerBlock(type: unknown): boolean {
+  return (
+    type === "redacted_thinking" ||
+    type === "server_tool_use" ||
+    type === "mcp_tool_use" ||
+    type === "container_upload" ||
+    (typeof type === "string" && type.endsWith("_tool_result"))
+  );
+}
+
+function join(first: ChatAssistant, second: ChatAssistant): void {
+  const text = (first.content ?? "") + (second.content ?? "");
+  first.content = text === "" ? null : text;
+  const thought = (first.reasoning_content ?? "") + (second.reasoning_content ?? "");
+  if (thought !== "") first.reasoning_content = thought;
+  const details = [...(first.reasoning_details ?? []), ...(second.reasoning_details ?? [])];
+  if (details.length > 0) first.reasoning_details = details;
+  const calls = [...(first.tool_calls ?? []), ...(second.tool_calls ?? [])];
+  if (calls.length > 0) first.tool_calls = calls;
+}

@@ -1,0 +1,175 @@
+import { arrayOf, type JsonObject, objectOf } from "../../../../core/contract/index.ts";
+import { inputOf } from "../../arguments.ts";
+import { HistoryToolIds } from "../../ids.ts";
+import { textBlocks, userBlocks } from "../../messages/content.ts";
+import type { Scope } from "../../messages/scope.ts";
+import { openReasoning } from "../../state/reasoning.ts";
+import type {
+  MessagesBlock,
+  MessagesText,
+  MessagesToolResult,
+  MessagesToolUse,
+  MessagesTurn,
+} from "../../types.ts";
+import type { ClientTools } from "./tools.ts";
+
+/** Reads the items of a Responses request into the turns of a Messages conversation. */
+export class Items {
+  /** System texts before the first turn. */
+  readonly system: MessagesText[] = [];
+  private readonly turns: MessagesTurn[] = [];
+  private readonly scope: Scope;
+  private readonly tools: ClientTools;
+  private readonly ids = new HistoryToolIds();
+  /** Calls without a result, by the client's id. */
+  private readonly open = new Map<string, string>();
+
+  constructor(scope: Scope, tools: ClientTools) {
+    this.scope = scope;
+    this.tools = tools;
+  }
+
+  add(given: unknown, path: string): void {
+    const { notes } = this.scope;
+    const item = notes.element(given, path);
+    if (!item) return;
+    const type = item["type"] ?? "message";
+    switch (type) {
+      case "message":
+        this.addMessage(item, path);
+        return;
+      case "reasoning": {
+        const block = openReasoning(item["encrypted_content"]);
+        if (block) this.push("assistant", [block]);
+        return;
+      }
+      case "function_call":
+      case "custom_tool_call":
+        this.push("assistant", [this.call(item, path, type === "custom_tool_call")]);
+        return;
+      case "function_call_output":
+      case "custom_tool_call_output":
+        this.addResult(item, path);
+        return;
+      case "additional_tools":
+        return;
+      default:
+        // Items of tools that ran at another provider.
+        notes.drop(typeof type === "string" ? type : "input");
+    }
+  }
+
+  /** Returns the turns. Refuses a call without a result. */
+  end(): MessagesTurn[] {
+    const [id] = this.open.keys();
+    if (id !== undefined) {
+      this.scope.notes.invalid(
+        "input",
+        `no tool output found for function call ${id.slice(0, 128)}`,
+      );
+    }
+    return this.turns.filter(({ content }) => !content.every(isThinking));
+  }
+
+  private addMessage(item: JsonObject, path: string): void {
+    const { notes } = this.scope;
+    const content = asChatParts(item["content"]);
+    const where = `${path}.content`;
+    switch (item["role"]) {
+      case "user":
+        this.push("user", userBlocks(content, where, this.scope));
+        return;
+      case "assistant":
+        this.push("assistant", textsOf(content));
+        return;
+      case "system":
+      case "developer":
+        if (this.turns.length === 0) this.system.push(...textsOf(content));
+        else this.push("system", textsOf(content));
+        return;
+      default:
+        notes.invalid(`${path}.role`, 'must be "user", "assistant", "system" or "developer"');
+    }
+  }
+
+  private call(item: JsonObject, path: string, custom: boolean): MessagesToolUse {
+    const { notes } = this.scope;
+    const raw = notes.requiredString(item, "call_id", `${path}.call_id`);
+    const id = this.ids.use(raw);
+    this.open.set(raw, id);
+    const given = notes.requiredString(item, "name", `${path}.name`);
+    const name = this.tools.nameOf(given, item["namespace"]);
+    const input = custom
+      ? { input: notes.string(item, "input", `${path}.input`) ?? "" }
+      : inputOf(item["arguments"]);
+    return { type: "tool_use", id, name, input };
+  }
+
+  /** Puts a result right behind the turn with the calls: nothing may stand between them. */
+  private addResult(item: JsonObject, path: string): void {
+    const { notes } = this.scope;
+    const raw = notes.requiredString(item, "call_id", `${path}.call_id`);
+    const id = this.open.get(raw);
+    if (id === undefined) {
+      notes.invalid(`${path}.call_id`, `no tool call found with call_id ${raw.slice(0, 128)}`);
+      return;
+    }
+    this.open.delete(raw);
+    const output = asChatParts(item["output"]);
+    const blocks = userBlocks(output, `${path}.output`, this.scope);
+    const content = typeof output === "string" ? output : blocks;
+    const result: MessagesToolResult = {
+      ...{ type: "tool_result", tool_use_id: id },
+      ...(blocks.length > 0 && { content }),
+    };
+    const at = this.turns.findLastIndex(({ role }) => role === "assistant") + 1;
+    const next = this.turns[at];
+    if (next?.role !== "user") {
+      this.turns.splice(at, 0, { role: "user", content: [result] });
+      return;
+    }
+    const results = next.content.filter(({ type }) => type === "tool_result").length;
+    next.content.splice(results, 0, result);
+  }
+
+  /** Appends a turn, to the last one if it has the same role. */
+  private push(role: MessagesTurn["role"], content: MessagesBlock[]): void {
+    if (content.length === 0) return;
+    const last = this.turns.at(-1);
+    if (last?.role !== role) this.turns.push({ role, content });
+    else for (const block of content) last.content.push(block);
+  }
+}
+
+function isThinking({ type }: MessagesBlock): boolean {
+  return type === "thinking" || type === "redacted_thinking";
+}
+
+/** Names the parts of a content as Chat does. */
+function asChatParts(content: unknown): unknown {
+  if (!Array.isArray(content)) return content;
+  return content.map((given: unknown) => {
+    const part = objectOf(given);
+    switch (part?.["type"]) {
+      case "input_text":
+      case "output_text":
+        return { type: "text", text: part["text"] };
+      case "refusal":
+        return { type: "text", text: part["refusal"] };
+      case "input_image":
+        return { type: "image_url", image_url: { url: part["image_url"] } };
+      case "input_file":
+        return { type: "file", file: part };
+      default:
+        return given;
+    }
+  });
+}
+
+function textsOf(content: unknown): MessagesText[] {
+  if (typeof content === "string") return textBlocks(content);
+  return arrayOf(content).flatMap((part) => {
+    const text = objectOf(part)?.["text"];
+    return typeof text === "string" ? textBlocks(text) : [];
+  });
+}

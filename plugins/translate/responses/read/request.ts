@@ -1,0 +1,200 @@
+import {
+  arrayOf,
+  isObject,
+  type JsonObject,
+  type MessagesProfile,
+  objectOf,
+} from "../../../../core/contract/index.ts";
+import { sha256Hex } from "../../ids.ts";
+import { textBlocks } from "../../messages/content.ts";
+import { isGiven, type Scope } from "../../messages/scope.ts";
+import { arrange } from "../../messages/turns.ts";
+import { ToolNames } from "../../names.ts";
+import { Notes, type Translated } from "../../notes.ts";
+import { closeObjects } from "../../schema.ts";
+import type { MessagesRequest } from "../../types.ts";
+import { Items } from "./items.ts";
+import { addReasoning, showsReasoning } from "./reasoning.ts";
+import { type ClientTool, ClientTools, chosenTools } from "./tools.ts";
+
+/** Facts about a Responses request that the translation of its reply needs. */
+export interface ResponsesContext {
+  /** The model name in the request. The reply repeats it. */
+  readonly model: string;
+  /** True if the client wants to read the reasoning. */
+  readonly showsReasoning: boolean;
+  /** The settings of the request, which the reply repeats. */
+  readonly settings: JsonObject;
+  /** Returns the client's tool for a call of the model. */
+  tool(name: string): ClientTool;
+}
+
+const TRANSLATED = new Set([
+  ...["model", "instructions", "input", "tools", "tool_choice", "parallel_tool_calls"],
+  ...["max_output_tokens", "temperature", "top_p", "reasoning", "text", "stream"],
+  ...["safety_identifier", "user", "service_tier"],
+  // Nothing is stored here, reasoning comes back encrypted in any case, and usage is always sent.
+  ...["store", "include", "background", "truncation", "stream_options"],
+  ...["previous_response_id", "conversation", "prompt", "top_logprobs", "max_tool_calls"],
+]);
+
+const REPEATED = [
+  ...["instructions", "max_output_tokens", "parallel_tool_calls", "reasoning", "temperature"],
+  ...["text", "tool_choice", "tools", "top_p", "metadata"],
+];
+
+const USER_CHARS_MAX = 256;
+const AS_JSON = "Respond with one valid JSON object and nothing else.";
+
+/**
+ * Translates the request of a Responses client into one of Messages. `isArranged` orders the turns as
+ * a Messages upstream requires; a translation to Chat orders them itself. Never throws.
+ */
+export function responsesToMessagesRequest(
+  body: unknown,
+  profile: MessagesProfile,
+  isArranged: boolean,
+): Translated<MessagesRequest, ResponsesContext> {
+  const notes = new Notes();
+  const tools = new ClientTools(notes);
+  const given = objectOf(body) ?? {};
+  const model = typeof given["model"] === "string" ? given["model"] : "";
+  const request: MessagesRequest = { model, max_tokens: 0, messages: [] };
+  const scope: Scope = { profile, notes, names: new ToolNames() };
+  if (isObject(body)) fill(request, body, tools, scope, isArranged);
+  else notes.invalid("body", "must be a JSON object");
+  if (notes.rejected) return { ok: false, reject: notes.rejected };
+  const settings = Object.fromEntries(
+    REPEATED.flatMap((name) => (isGiven(given[name]) ? [[name, given[name]]] : [])),
+  );
+  const context = {
+    ...{ model, settings, showsReasoning: showsReasoning(given) },
+    tool: (name: string) => tools.original(name),
+  };
+  return { ok: true, body: request, dropped: notes.dropped, context };
+}
+
+function fill(
+  request: MessagesRequest,
+  body: JsonObject,
+  tools: ClientTools,
+  scope: Scope,
+  isArranged: boolean,
+): void {
+  const { notes } = scope;
+  refuseDemands(body, scope);
+  for (const name of Object.keys(body)) {
+    if (!TRANSLATED.has(name) && isGiven(body[name])) notes.drop(name);
+  }
+  addTools(request, body, tools, scope);
+  addConversation(request, body, tools, scope, isArranged);
+  addLimit(request, body, scope);
+  for (const name of ["temperature", "top_p"] as const) {
+    const value = notes.number(body, name, name);
+    // Messages goes from 0 to 1.
+    if (value !== undefined) request[name] = Math.min(1, value);
+  }
+  addReasoning(request, body, notes);
+  addFormat(request, body, scope);
+  const user = notes.string(body, "user", "user");
+  const id = notes.string(body, "safety_identifier", "safety_identifier") || user;
+  if (id) request.metadata = { user_id: id.length <= USER_CHARS_MAX ? id : sha256Hex(id) };
+  const stream = notes.boolean(body, "stream", "stream");
+  if (stream !== undefined) request.stream = stream;
+  const tier = body["service_tier"];
+  if (tier === "default") request.service_tier = "standard_only";
+  else if (tier === "auto") request.service_tier = "auto";
+  else if (isGiven(tier)) notes.drop("service_tier");
+}
+
+/** Rejects what the client relies on and the gateway, which stores nothing, cannot honour. */
+function refuseDemands(body: JsonObject, { notes }: Scope): void {
+  for (const name of ["previous_response_id", "conversation", "prompt"]) {
+    if (isGiven(body[name])) notes.unsupported(name, "nothing is stored: send the whole input");
+  }
+  if (body["background"] === true) notes.unsupported("background", "is not available");
+  if (body["truncation"] === "auto") notes.unsupported("truncation", "must be disabled");
+  if (isGiven(body["max_tool_calls"])) notes.unsupported("max_tool_calls", "is not available");
+  const wantsOdds = arrayOf(body["include"]).includes("message.output_text.logprobs");
+  if (wantsOdds || Number(body["top_logprobs"] ?? 0) > 0) {
+    notes.unsupported("top_logprobs", "this model gives no probabilities");
+  }
+}
+
+function addTools(
+  request: MessagesRequest,
+  body: JsonObject,
+  tools: ClientTools,
+  { notes }: Scope,
+): void {
+  tools.add(notes.array(body, "tools", "tools") ?? [], "tools");
+  for (const [at, given] of arrayOf(body["input"]).entries()) {
+    const item = objectOf(given);
+    const path = `input[${at}].tools`;
+    if (item?.["type"] === "additional_tools") tools.add(arrayOf(item["tools"]), path);
+  }
+  const { tools: allowed, choice } = chosenTools(body, tools, notes);
+  if (allowed.length > 0) request.tools = [...allowed];
+  if (choice) request.tool_choice = choice;
+}
+
+function addConversation(
+  request: MessagesRequest,
+  body: JsonObject,
+  tools: ClientTools,
+  scope: Scope,
+  isArranged: boolean,
+): void {
+  const { notes } = scope;
+  const { input } = body;
+  const items = new Items(scope, tools);
+  if (typeof input === "string") items.add({ role: "user", content: input }, "input");
+  else if (!Array.isArray(input)) notes.invalid("input", "must be a string or an array of items");
+  else for (const [at, item] of input.entries()) items.add(item, `input[${at}]`);
+  const turns = items.end();
+  const instructions = notes.string(body, "instructions", "instructions") ?? "";
+  const { turns: made, hoisted } = isArranged
+    ? arrange(turns, scope.profile)
+    : { turns, hoisted: [] };
+  const system = [...textBlocks(instructions), ...items.system, ...hoisted];
+  if (made.length === 0 && system.length === 0) notes.invalid("input", "has no content");
+  if (made.length === 0) request.messages = [{ role: "user", content: system }];
+  else {
+    request.messages = made;
+    if (system.length > 0) request.system = system;
+  }
+}
+
+function addLimit(request: MessagesRequest, body: JsonObject, { notes, profile }: Scope): void {
+  const given = notes.number(body, "max_output_tokens", "max_output_tokens");
+  if (given !== undefined && (!Number.isSafeInteger(given) || given < 1)) {
+    notes.invalid("max_output_tokens", "must be a whole number of 1 or more");
+  }
+  const wanted = given ?? profile.default_max_tokens;
+  request.max_tokens = Math.min(wanted, profile.max_output_tokens ?? wanted);
+}
+
+function addFormat(request: MessagesRequest, body: JsonObject, { notes, profile }: Scope): void {
+  const text = notes.object(body, "text", "text");
+  if (isGiven(text?.["verbosity"])) notes.drop("text.verbosity");
+  const format = objectOf(text?.["format"]);
+  switch (format?.["type"]) {
+    case undefined:
+    case "text":
+      return;
+    case "json_object":
+      request.system = [...(request.system ?? []), ...textBlocks(AS_JSON)];
+      return;
+    case "json_schema": {
+      const schema = notes.element(format["schema"], "text.format.schema");
+      if (profile.structured_outputs !== "native") notes.drop("text.format");
+      else if (schema) {
+        const closed = { type: "json_schema", schema: closeObjects(schema) } as const;
+        request.output_config = { ...request.output_config, format: closed };
+      }
+      return;
+    }
+    default:
+      notes.unsupported("text.format.type", "cannot be translated");
+  }
+}

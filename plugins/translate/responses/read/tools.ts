@@ -1,0 +1,142 @@
+import type Anthropic from "@anthropic-ai/sdk";
+import { arrayOf, type JsonObject, objectOf } from "../../../../core/contract/index.ts";
+import { ToolNames } from "../../names.ts";
+import type { Notes } from "../../notes.ts";
+import { withObjectType } from "../../schema.ts";
+import type { MessagesTool } from "../../types.ts";
+
+/** A tool as the client knows it. */
+export interface ClientTool {
+  readonly name: string;
+  readonly namespace: string | undefined;
+  /** True if it takes a text instead of an object. */
+  readonly custom: boolean;
+}
+
+const INPUT = {
+  type: "object",
+  properties: { input: { type: "string" } },
+  required: ["input"],
+};
+
+/** The tools of a Responses request. A tool in a namespace becomes `NAMESPACE__NAME`. */
+export class ClientTools {
+  readonly declared: MessagesTool[] = [];
+  /** By the names that the model sees. */
+  private readonly clients = new Map<string, ClientTool>();
+  private readonly names = new ToolNames();
+  private readonly notes: Notes;
+
+  constructor(notes: Notes) {
+    this.notes = notes;
+  }
+
+  /** Returns the client's tool for a call of the model. */
+  original(name: string): ClientTool {
+    return this.clients.get(name) ?? { name, namespace: undefined, custom: false };
+  }
+
+  /** Returns the name that the model sees. */
+  nameOf(name: string, namespace?: unknown): string {
+    return this.names.forMessages(
+      typeof namespace === "string" && namespace !== "" ? `${namespace}__${name}` : name,
+    );
+  }
+
+  add(items: readonly unknown[], path: string, namespace?: string): void {
+    for (const [at, item] of items.entries()) {
+      const tool = this.notes.element(item, `${path}[${at}]`);
+      if (tool) this.addOne(tool, `${path}[${at}]`, namespace);
+    }
+  }
+
+  private addOne(tool: JsonObject, path: string, namespace: string | undefined): void {
+    const { notes } = this;
+    const { type } = tool;
+    if (type === "namespace") {
+      const name = notes.requiredString(tool, "name", `${path}.name`);
+      this.add(notes.array(tool, "tools", `${path}.tools`) ?? [], `${path}.tools`, name);
+      return;
+    }
+    if (type !== "function" && type !== "custom") {
+      // Agents always send tools of the provider or of their own machine; models work without.
+      notes.drop(typeof type === "string" ? type : "tools");
+      return;
+    }
+    const name = notes.requiredString(tool, "name", `${path}.name`);
+    const custom = type === "custom";
+    const seen = this.nameOf(name, namespace);
+    if (this.clients.has(seen)) return;
+    this.clients.set(seen, { name, namespace, custom });
+    const description = [
+      notes.string(tool, "description", `${path}.description`),
+      custom ? grammarOf(tool) : undefined,
+    ].filter((text) => text !== undefined && text !== "");
+    this.declared.push({
+      name: seen,
+      input_schema: custom ? INPUT : schemaOf(notes.object(tool, "parameters", path)),
+      ...(description.length > 0 && { description: description.join("\n\n") }),
+      ...(tool["strict"] === true && { strict: true as const }),
+    });
+  }
+}
+
+function schemaOf(schema: JsonObject = {}): JsonObject {
+  const isEmpty = Object.keys(schema).length === 0;
+  return isEmpty ? { type: "object", properties: {} } : withObjectType(schema);
+}
+
+function grammarOf(tool: JsonObject): string | undefined {
+  const format = objectOf(tool["format"]);
+  if (format?.["type"] !== "grammar") return undefined;
+  return `Input grammar (${String(format["syntax"])}):\n${String(format["definition"])}`;
+}
+
+/** The choice of tools, and the tools that may be chosen from. */
+interface Chosen {
+  readonly tools: readonly MessagesTool[];
+  readonly choice: Anthropic.ToolChoice | undefined;
+}
+
+/** Reads `tool_choice` and `parallel_tool_calls`. */
+export function chosenTools(body: JsonObject, tools: ClientTools, notes: Notes): Chosen {
+  const { declared } = tools;
+  const parallel = notes.boolean(body, "parallel_tool_calls", "parallel_tool_calls");
+  const made = choiceOf(body["tool_choice"], tools, notes);
+  if (declared.length === 0) return { tools: [], choice: undefined };
+  const choice: Anthropic.ToolChoice =
+    parallel === false && made.choice?.type !== "none"
+      ? { ...(made.choice ?? { type: "auto" }), disable_parallel_tool_use: true }
+      : (made.choice ?? { type: "auto" });
+  const isDefault = made.choice === undefined && parallel !== false;
+  return { tools: made.tools, choice: isDefault ? undefined : choice };
+}
+
+function choiceOf(given: unknown, tools: ClientTools, notes: Notes): Chosen {
+  const { declared } = tools;
+  const all = (choice?: Anthropic.ToolChoice): Chosen => ({ tools: declared, choice });
+  if (given === undefined || given === null || given === "auto") return all();
+  if (given === "none") return all({ type: "none" });
+  if (given === "required") return all({ type: "any" });
+  const choice = objectOf(given);
+  if (choice?.["type"] === "allowed_tools") {
+    const names = new Set(arrayOf(choice["tools"]).map((one) => seenName(objectOf(one), tools)));
+    const allowed = declared.filter(({ name }) => names.has(name));
+    if (allowed.length === 0) notes.invalid("tool_choice", "allows no tool of this request");
+    return {
+      tools: allowed,
+      choice: choice["mode"] === "required" ? { type: "any" } : undefined,
+    };
+  }
+  const name = seenName(choice, tools);
+  if (name === undefined || !declared.some((tool) => tool.name === name)) {
+    notes.unsupported("tool_choice", "names no function or custom tool of this request");
+    return all();
+  }
+  return all({ type: "tool", name });
+}
+
+function seenName(choice: JsonObject | undefined, tools: ClientTools): string | undefined {
+  const name = choice?.["name"];
+  return typeof name === "string" ? tools.nameOf(name, choice?.["namespace"]) : undefined;
+}

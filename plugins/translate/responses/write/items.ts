@@ -1,0 +1,52 @@
+import type { JsonObject } from "../../../../core/contract/index.ts";
+import { customInputOfText } from "../../chat/write/answer.ts";
+import { type RandomText, sha256Hex } from "../../ids.ts";
+import { packReasoning } from "../../state/reasoning.ts";
+import type { ClientTool } from "../read/tools.ts";
+
+/** OpenAI takes no longer one, if the conversation goes on there. */
+const CALL_ID_CHARS_MAX = 64;
+
+export function messageItem(id: string, text: string, status: string): JsonObject {
+  const part = { type: "output_text", text, annotations: [], logprobs: [] };
+  return { id, type: "message", status, role: "assistant", content: [part] };
+}
+
+/** `block` is thinking of Messages, signed or redacted. */
+export function reasoningItem(id: string, block: JsonObject, isShown: boolean): JsonObject {
+  const text = typeof block["thinking"] === "string" ? block["thinking"] : "";
+  const summary = isShown && text !== "" ? [{ type: "summary_text", text }] : [];
+  return { id, type: "reasoning", summary, encrypted_content: stateOf(block, text) };
+}
+
+function stateOf(block: JsonObject, thinking: string): string | null {
+  const { type, signature, data } = block;
+  if (type === "redacted_thinking") {
+    return typeof data === "string" ? packReasoning({ type, data }) : null;
+  }
+  const isSigned = typeof signature === "string" && signature !== "";
+  return isSigned ? packReasoning({ type: "thinking", thinking, signature }) : null;
+}
+
+/** `args` is the input as JSON; a custom tool gets the text in it. */
+export function callItem(
+  tool: ClientTool,
+  id: unknown,
+  args: string,
+  random: RandomText,
+  status = "completed",
+): JsonObject {
+  const { name, namespace, custom } = tool;
+  const given = typeof id === "string" && id !== "" ? id : `call_${random(24)}`;
+  const call_id =
+    given.length <= CALL_ID_CHARS_MAX ? given : `call_${sha256Hex(given).slice(0, 32)}`;
+  return {
+    id: `${custom ? "ctc" : "fc"}_${random(24)}`,
+    type: custom ? "custom_tool_call" : "function_call",
+    status,
+    call_id,
+    name,
+    ...(namespace !== undefined && { namespace }),
+    ...(custom ? { input: args === "" ? "" : customInputOfText(args) } : { arguments: args }),
+  };
+}

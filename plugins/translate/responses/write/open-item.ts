@@ -1,0 +1,166 @@
+import type { JsonObject } from "../../../../core/contract/index.ts";
+import type { RandomText } from "../../ids.ts";
+import type { ResponsesContext } from "../read/request.ts";
+import { callItem, messageItem, reasoningItem } from "./items.ts";
+
+/** What an item needs to write itself. */
+interface Writing {
+  readonly context: ResponsesContext;
+  readonly random: RandomText;
+  write(type: string, fields: JsonObject): void;
+}
+
+/** A block of a Messages stream that is written as an output item, event by event. */
+export abstract class OpenItem {
+  protected readonly id: string;
+  private readonly at: number;
+  private readonly writing: Writing;
+
+  protected constructor(id: string, at: number, writing: Writing) {
+    this.id = id;
+    this.at = at;
+    this.writing = writing;
+  }
+
+  /** Opens the item of a block at a place of the output. Undefined for a block that has none. */
+  static of(block: JsonObject, at: number, writing: Writing): OpenItem | undefined {
+    switch (block["type"]) {
+      case "text":
+        return new OpenText(String(block["text"] ?? ""), at, writing);
+      case "thinking":
+      case "redacted_thinking":
+        return new OpenReasoning(block, at, writing);
+      case "tool_use":
+        return new OpenCall(block, at, writing);
+      default:
+        return undefined;
+    }
+  }
+
+  /** Takes a delta of the block. */
+  abstract delta(delta: JsonObject): void;
+
+  /** Writes the end of the item and returns it. */
+  abstract close(): JsonObject;
+
+  protected write(type: string, fields: JsonObject): void {
+    this.writing.write(type, { item_id: this.id, output_index: this.at, ...fields });
+  }
+
+  protected added(item: JsonObject): void {
+    this.writing.write("response.output_item.added", { output_index: this.at, item });
+  }
+
+  protected done(item: JsonObject): JsonObject {
+    this.writing.write("response.output_item.done", { output_index: this.at, item });
+    return item;
+  }
+}
+
+class OpenText extends OpenItem {
+  private readonly texts: string[] = [];
+
+  constructor(text: string, at: number, writing: Writing) {
+    super(`msg_${writing.random(24)}`, at, writing);
+    this.added({ ...messageItem(this.id, "", "in_progress"), content: [] });
+    const part = { type: "output_text", text: "", annotations: [], logprobs: [] };
+    this.write("response.content_part.added", { content_index: 0, part });
+    this.delta({ text });
+  }
+
+  delta({ text }: JsonObject): void {
+    if (typeof text !== "string" || text === "") return;
+    this.texts.push(text);
+    this.write("response.output_text.delta", { content_index: 0, delta: text, logprobs: [] });
+  }
+
+  close(): JsonObject {
+    const text = this.texts.join("");
+    this.write("response.output_text.done", { content_index: 0, text, logprobs: [] });
+    const part = { type: "output_text", text, annotations: [], logprobs: [] };
+    this.write("response.content_part.done", { content_index: 0, part });
+    return this.done(messageItem(this.id, text, "completed"));
+  }
+}
+
+class OpenReasoning extends OpenItem {
+  private readonly block: JsonObject;
+  private readonly isShown: boolean;
+  private readonly texts: string[] = [];
+  private signature = "";
+
+  constructor(block: JsonObject, at: number, writing: Writing) {
+    super(`rs_${writing.random(24)}`, at, writing);
+    this.block = block;
+    this.isShown = writing.context.showsReasoning;
+    this.added({ id: this.id, type: "reasoning", summary: [], encrypted_content: null });
+    this.delta(block);
+  }
+
+  delta({ thinking, signature }: JsonObject): void {
+    if (typeof signature === "string") this.signature += signature;
+    if (typeof thinking !== "string" || thinking === "") return;
+    if (this.isShown && this.texts.length === 0) {
+      const part = { type: "summary_text", text: "" };
+      this.write("response.reasoning_summary_part.added", { summary_index: 0, part });
+    }
+    this.texts.push(thinking);
+    if (!this.isShown) return;
+    const delta = { summary_index: 0, delta: thinking };
+    this.write("response.reasoning_summary_text.delta", delta);
+  }
+
+  close(): JsonObject {
+    const thinking = this.texts.join("");
+    if (this.isShown && thinking !== "") {
+      const part = { type: "summary_text", text: thinking };
+      const done = { summary_index: 0, text: thinking };
+      this.write("response.reasoning_summary_text.done", done);
+      this.write("response.reasoning_summary_part.done", { summary_index: 0, part });
+    }
+    const { signature } = this;
+    return this.done(reasoningItem(this.id, { ...this.block, thinking, signature }, this.isShown));
+  }
+}
+
+class OpenCall extends OpenItem {
+  private readonly item: JsonObject;
+  private readonly finished: (args: string) => JsonObject;
+  private readonly isCustom: boolean;
+  private readonly pieces: string[] = [];
+
+  constructor(block: JsonObject, at: number, writing: Writing) {
+    const { context, random } = writing;
+    const tool = context.tool(String(block["name"] ?? ""));
+    const item = callItem(tool, block["id"], "", random, "in_progress");
+    super(String(item["id"]), at, writing);
+    this.item = item;
+    this.isCustom = tool.custom;
+    this.finished = (args) => {
+      const { id, call_id } = item;
+      return { ...callItem(tool, call_id, args, random), id, call_id };
+    };
+    this.added(item);
+  }
+
+  delta({ partial_json: piece }: JsonObject): void {
+    if (typeof piece !== "string" || piece === "") return;
+    this.pieces.push(piece);
+    // The text of a custom tool stands inside the JSON, so it is read at the end.
+    if (!this.isCustom) this.write("response.function_call_arguments.delta", { delta: piece });
+  }
+
+  close(): JsonObject {
+    if (this.pieces.length === 0) this.delta({ partial_json: "{}" });
+    const item = this.finished(this.pieces.join(""));
+    if (this.isCustom) {
+      const { input } = item;
+      this.write("response.custom_tool_call_input.delta", { delta: input });
+      this.write("response.custom_tool_call_input.done", { input });
+    } else {
+      const done = { name: this.item["name"], arguments: item["arguments"] };
+      this.write("response.function_call_arguments.done", done);
+    }
+    return this.done(item);
+  }
+}

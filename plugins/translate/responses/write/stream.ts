@@ -1,0 +1,157 @@
+import {
+  encodeComment,
+  encodeEvent,
+  isObject,
+  type JsonObject,
+  objectOf,
+  parseJson,
+  readMessagesUsage,
+} from "../../../../core/contract/index.ts";
+import {
+  brokenForChat,
+  chatFailure,
+  type Failure,
+  MALFORMED,
+  messagesErrorToChat,
+  type Reply,
+  TRUNCATED,
+} from "../../errors.ts";
+import { type RandomText, randomText } from "../../ids.ts";
+import type { ClientStream, End, Mark, StreamTranslator, UpstreamEvent } from "../../stream.ts";
+import type { ChatError } from "../../types.ts";
+import type { ResponsesContext } from "../read/request.ts";
+import { OpenItem } from "./open-item.ts";
+import { ResponseObject } from "./response.ts";
+
+/** Translates the stream of a Messages upstream for a Responses client. */
+export class MessagesToResponsesStream implements StreamTranslator {
+  private readonly context: ResponsesContext;
+  private readonly client: ClientStream;
+  private readonly random: RandomText;
+  private readonly response: ResponseObject;
+  private sequence = 0;
+  private started = false;
+  private over = false;
+  /** The block that is being written. Messages writes one at a time. */
+  private open: OpenItem | undefined = undefined;
+
+  /** `nowMs`: creation time of the reply in milliseconds since the Unix epoch. */
+  constructor(
+    context: ResponsesContext,
+    client: ClientStream,
+    nowMs: number,
+    random: RandomText = randomText,
+  ) {
+    this.context = context;
+    this.client = client;
+    this.random = random;
+    this.response = new ResponseObject(context, nowMs, random);
+  }
+
+  event({ data, type }: UpstreamEvent): void {
+    if (this.over || data === "" || data.startsWith("[DONE]")) return;
+    const event = parseJson(data);
+    if (isObject(event)) this.take(event, type);
+    else if (event === undefined) this.fail(brokenForChat(MALFORMED, null));
+  }
+
+  /** Takes an event of Messages that is parsed. */
+  take(event: JsonObject, name?: string): void {
+    if (this.over) return;
+    switch (event["type"] ?? name) {
+      case "message_start":
+        readMessagesUsage(event, this.response.usage);
+        this.start();
+        return;
+      case "content_block_start":
+        this.start();
+        this.closeItem();
+        this.openItem(objectOf(event["content_block"]) ?? {});
+        return;
+      case "content_block_delta":
+        this.open?.delta(objectOf(event["delta"]) ?? {});
+        return;
+      case "content_block_stop":
+        this.closeItem();
+        return;
+      case "message_delta": {
+        readMessagesUsage(event, this.response.usage);
+        const reason = objectOf(event["delta"])?.["stop_reason"];
+        if (typeof reason === "string") this.response.stopReason = reason;
+        return;
+      }
+      case "message_stop":
+        this.complete();
+        return;
+      case "ping":
+        this.ping();
+        return;
+      case "error":
+        this.fail(messagesErrorToChat(200, event));
+    }
+  }
+
+  end(how: End): void {
+    if (this.over) return;
+    if (how === "eof" && this.response.stopReason !== "") this.complete();
+    else this.fail(brokenForChat(TRUNCATED, "upstream_truncated"));
+  }
+
+  cut(failure: Failure): void {
+    if (!this.over) this.fail(chatFailure(failure));
+  }
+
+  ping(): void {
+    if (this.started && !this.over) this.client.write(encodeComment("ping"), "comment");
+  }
+
+  /** Ends the stream with an error: the whole reply, if nothing was written. */
+  fail({ status, body }: Reply<ChatError>): void {
+    this.over = true;
+    if (!this.started) {
+      this.client.refuse(status, body);
+      return;
+    }
+    const { code, message } = body.error;
+    // An error of Messages has no code, also if it comes from a translation of Chat.
+    const known = message === TRUNCATED ? "upstream_truncated" : code;
+    const response = this.response.failed(known ?? "server_error", message);
+    this.write("response.failed", { response }, "error");
+  }
+
+  private start(): void {
+    if (this.started) return;
+    this.started = true;
+    const response = this.response.opening();
+    this.write("response.created", { response });
+    this.write("response.in_progress", { response });
+  }
+
+  private openItem(block: JsonObject): void {
+    const at = this.response.output.length;
+    const write = (type: string, fields: JsonObject) => this.write(type, fields);
+    this.open = OpenItem.of(block, at, { context: this.context, random: this.random, write });
+  }
+
+  private closeItem(): void {
+    const item = this.open?.close();
+    if (item) this.response.output.push(item);
+    this.open = undefined;
+  }
+
+  private complete(): void {
+    if (!this.started) {
+      this.fail(brokenForChat(TRUNCATED, "upstream_truncated"));
+      return;
+    }
+    this.closeItem();
+    this.over = true;
+    const response = this.response.ended();
+    this.write(`response.${String(response["status"])}`, { response }, "terminal");
+  }
+
+  private write(type: string, fields: JsonObject, mark: Mark = "event"): void {
+    const event = { type, sequence_number: this.sequence++, ...fields };
+    this.client.write(encodeEvent(type, JSON.stringify(event)), mark);
+  }
+}
