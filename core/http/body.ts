@@ -30,18 +30,25 @@ export function isChunked(headers: Readonly<Record<string, string>>): boolean {
 }
 
 /**
- * Returns the 400 for a request whose end is ambiguous. Of two lengths, uWebSockets.js takes the
- * first; a body with an unknown encoding it takes for no body. A proxy in front may read the
- * request differently, and could then take part of this body for another client's request.
+ * Returns the 400 for a request that a proxy in front may read differently; it could then take part of this body for
+ * another client's request. Of two lengths, uWebSockets.js takes the first; a body with an unknown encoding it takes for
+ * no body, and trailers for the next request.
  */
-export function ambiguousLength(headers: Readonly<Record<string, string>>): Refusal | undefined {
+export function ambiguity(headers: Readonly<Record<string, string>>): Refusal | undefined {
   const encoding = headers["transfer-encoding"];
   const isKnown = encoding === undefined || encoding.trim().toLowerCase() === "chunked";
-  if (isKnown && !headers["content-length"]?.includes(",")) return undefined;
-  return refuse.badRequest(
-    "The end of the body is ambiguous: send one content-length, or transfer-encoding: chunked.",
-  );
+  if (!isKnown || headers["content-length"]?.includes(",")) return AMBIGUOUS.end;
+  if (headers["trailer"] !== undefined) return AMBIGUOUS.trailers;
+  return headers["host"]?.includes(",") ? AMBIGUOUS.host : undefined;
 }
+
+const AMBIGUOUS = {
+  end: refuse.badRequest(
+    "The end of the body is ambiguous: send one content-length, or transfer-encoding: chunked.",
+  ),
+  trailers: refuse.badRequest("Trailers are not read: end the body with its last chunk."),
+  host: refuse.badRequest("The header host is sent twice."),
+};
 
 /**
  * A refused body of a declared length is read and discarded up to this size, so that its connection

@@ -5,7 +5,7 @@ import type { Router } from "../contract/routes/router.ts";
 import type { HttpRequest, HttpResponse, Listener } from "../listener/index.ts";
 import { newId } from "../process/id.ts";
 import { withTimeout } from "../process/timeout.ts";
-import { ambiguousLength, boundDeclared, declaredLength, isChunked, readBody } from "./body.ts";
+import { ambiguity, boundDeclared, declaredLength, isChunked, readBody } from "./body.ts";
 import { EndedCalls } from "./ended-calls.ts";
 import { headersOf, notServed, refuseAndCut, sendRefusal, wireOf } from "./errors.ts";
 import { isEnded } from "./http-call.ts";
@@ -109,7 +109,7 @@ export class Server {
     const match = router.match(method, path);
     const id = newId(runtime.clock.now());
     const headers = headersOf(req);
-    const unclear = ambiguousLength(headers);
+    const unclear = ambiguity(headers);
     if (unclear) return refuseAndCut(res, method, wireOf(path, headers), unclear, id);
     if (match.kind !== "route") {
       return this.refuse(res, method, headers, path, notServed(match, path), id);

@@ -1,5 +1,11 @@
 import type { us_listen_socket } from "uWebSockets.js";
-import { type Listener, PortInUse } from "./listener.ts";
+import {
+  type Handler,
+  type HttpRequest,
+  type HttpResponse,
+  type Listener,
+  PortInUse,
+} from "./listener.ts";
 
 /** uWebSockets.js's `LIBUS_LISTEN_EXCLUSIVE_PORT`, which its types do not export. */
 const EXCLUSIVE_PORT = 1;
@@ -17,9 +23,9 @@ export async function openNative(headerBytesMax: number): Promise<Listener> {
   };
   return {
     engine: "native",
-    get: (path, handler) => void app.get(path, handler),
-    post: (path, handler) => void app.post(path, handler),
-    any: (path, handler) => void app.any(path, handler),
+    get: (path, handler) => void app.get(path, announcing(handler)),
+    post: (path, handler) => void app.post(path, announcing(handler)),
+    any: (path, handler) => void app.any(path, announcing(handler)),
     listen: (host, port, shared) =>
       new Promise((resolve, reject) => {
         const onListen = (socket: us_listen_socket | false) => {
@@ -37,6 +43,25 @@ export async function openNative(headerBytesMax: number): Promise<Listener> {
       app.close();
     },
   };
+}
+
+/** uWebSockets.js closes a connection whose client asks for that alone, but leaves out to say so. */
+function announcing(handler: Handler) {
+  return (response: HttpResponse, request: HeadRequest) => {
+    if (request.getHeader("connection").toLowerCase() === "close") announceClose(response);
+    handler(response, request);
+  };
+}
+
+function announceClose(response: HttpResponse): void {
+  const { writeStatus } = response;
+  response.writeStatus = (line) =>
+    writeStatus.call(response, line).writeHeader("connection", "close");
+}
+
+interface HeadRequest extends HttpRequest {
+  /** Returns an empty text if there is none. */
+  getHeader(lowerCaseName: string): string;
 }
 
 /** The published declaration lacks the overload with both a host and options. */

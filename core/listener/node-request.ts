@@ -9,7 +9,7 @@ export class NodeRequest implements HttpRequest {
 
   constructor(incoming: IncomingMessage) {
     this.incoming = incoming;
-    const { url = "/" } = incoming;
+    const url = originForm(incoming.url ?? "/");
     const mark = url.indexOf("?");
     this.path = mark === -1 ? url : url.slice(0, mark);
     this.query = mark === -1 ? undefined : url.slice(mark + 1);
@@ -33,4 +33,11 @@ export class NodeRequest implements HttpRequest {
       each((rawHeaders[at] ?? "").toLowerCase(), rawHeaders[at + 1] ?? "");
     }
   }
+}
+
+/** HTTP has a server take the whole address too, as clients send it to a proxy. */
+function originForm(url: string): string {
+  if (url.startsWith("/")) return url;
+  const path = url.replace(/^https?:\/\/[^/?]*/i, "");
+  return path.startsWith("/") || path === url ? path : `/${path}`;
 }

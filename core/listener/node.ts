@@ -1,5 +1,6 @@
-import { createServer, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { Handler, Listener } from "./listener.ts";
 import { PortInUse } from "./listener.ts";
 import { NodeRequest } from "./node-request.ts";
@@ -15,9 +16,21 @@ export function openNode(headerBytesMax: number): Listener {
   let fallback: Handler = (response) => response.close();
   /** The last response on each connection. */
   const latest = new WeakMap<Socket, ServerResponse>();
+  const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    latest.set(incoming.socket, outgoing);
+    if (incoming.httpVersion !== "1.1") return refuse(outgoing, 505, "Only HTTP/1.1 is served.");
+    if (incoming.headers.host === undefined) {
+      return refuse(outgoing, 400, "The request lacks the header host.");
+    }
+    const request = new NodeRequest(incoming);
+    const handler = handlers.get(`${incoming.method} ${request.getUrl()}`) ?? fallback;
+    handler(new NodeResponse(incoming, outgoing), request);
+  };
   const server = createServer(
     {
       maxHeaderSize: headerBytesMax,
+      // `serve` says what is missing.
+      requireHostHeader: false,
       headersTimeout: IDLE_MS,
       keepAliveTimeout: IDLE_MS,
       // A body may take longer, as long as it arrives.
@@ -25,14 +38,15 @@ export function openNode(headerBytesMax: number): Listener {
       connectionsCheckingInterval: CHECK_MS,
       highWaterMark: SOCKET_BYTES,
     },
-    (incoming, outgoing) => {
-      latest.set(incoming.socket, outgoing);
-      if (incoming.httpVersion !== "1.1") return refuseVersion(outgoing);
-      const request = new NodeRequest(incoming);
-      const handler = handlers.get(`${incoming.method} ${request.getUrl()}`) ?? fallback;
-      handler(new NodeResponse(incoming, outgoing), request);
-    },
+    serve,
   );
+  // Beyond a number, `node:http` leaves headers out without a word. Their bytes are limited.
+  server.maxHeadersCount = 0;
+  // As the native engine: an expectation that is unknown is no reason to refuse.
+  server.on("checkExpectation", serve);
+  server.on("connect", (_, socket: Duplex) => {
+    writeRefusal(socket, "405 Method Not Allowed", "This is no proxy: CONNECT is not served.");
+  });
   server.on("clientError", (error: Unreadable, socket: Socket) => {
     const response = latest.get(socket);
     // Behind a response that has begun and not ended, this one would be read as its rest.
@@ -81,10 +95,10 @@ function canSharePort(version: string): boolean {
   return major > 23 || (major === 23 && minor >= 1) || (major === 22 && minor >= 12);
 }
 
-/** A client of HTTP/1.0 could not tell a stream that was cut from a whole one. */
-function refuseVersion(outgoing: ServerResponse): void {
-  outgoing.writeHead(505, { connection: "close", "content-type": "application/json" });
-  outgoing.end(errorBody("Only HTTP/1.1 is served."));
+/** Refuses a client of HTTP/1.0, which could not tell a stream that was cut from a whole one, or one without a host. */
+function refuse(outgoing: ServerResponse, status: number, message: string): void {
+  outgoing.writeHead(status, { connection: "close", "content-type": "application/json" });
+  outgoing.end(errorBody(message));
 }
 
 /** The error of the parser of `node:http`. */
@@ -97,9 +111,15 @@ function refuseUnreadable({ code, rawPacket }: Unreadable, socket: Socket): void
   if (code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const isLarge = code === "HPE_HEADER_OVERFLOW";
   const status = isLarge ? "431 Request Header Fields Too Large" : "400 Bad Request";
-  const body = errorBody(isLarge ? "The headers are too large." : "The request is not valid HTTP.");
-  const head = `connection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`;
+  const message = isLarge ? "The headers are too large." : "The request is not valid HTTP.";
   const isHead = rawPacket?.subarray(0, 5).toString("latin1") === "HEAD ";
+  writeRefusal(socket, status, message, isHead);
+}
+
+/** Replies if `node:http` offers no response, and ends the connection. */
+function writeRefusal(socket: Duplex, status: string, message: string, isHead = false): void {
+  const body = errorBody(message);
+  const head = `connection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`;
   socket.end(`HTTP/1.1 ${status}\r\n${head}\r\n\r\n${isHead ? "" : body}`);
 }
 

@@ -13,11 +13,15 @@ import type { MailTemplate, Notice } from "./mail/texts.ts";
 import type { Language, Options } from "./options.ts";
 import { fromElsewhere } from "./own-page.ts";
 import { Passwords } from "./passwords.ts";
-import { blockOf, remoteAddressOf } from "./remote-address.ts";
+import { blockOf, isForwarded, remoteAddressOf } from "./remote-address.ts";
 import type { Sealer } from "./sealing/sealer.ts";
 import { SecondFactors } from "./second-factor/store.ts";
 import { Sessions } from "./sessions.ts";
 import { type Attempt, Throttle } from "./throttle.ts";
+
+const PROXIES_ARE_ZERO =
+  "a proxy passes requests on, but the option proxies of the plugin accounts is 0: all customers share the limits of one " +
+  "address. Set it to the number of proxies that append to x-forwarded-for";
 
 /** What the routes share: stores, limits on attempts, mails, and the gateway's public address. */
 export class AccountContext {
@@ -32,6 +36,7 @@ export class AccountContext {
   readonly mailer: Mailer;
   readonly sealer: Sealer;
   private listeningAt: string;
+  private hasWarned = false;
 
   constructor(services: Services, options: Options, mailer: Mailer, sealer: Sealer) {
     const { accounts, database, clock, config } = services;
@@ -62,6 +67,10 @@ export class AccountContext {
 
   /** Returns the block of addresses by which a request's attempts are counted. */
   remoteOf(request: PlainRequest): string {
+    if (this.options.proxies === 0 && !this.hasWarned && isForwarded(request)) {
+      this.hasWarned = true;
+      this.services.log.warn({ remoteAddress: request.remoteAddress }, PROXIES_ARE_ZERO);
+    }
     return blockOf(remoteAddressOf(request, this.options.proxies));
   }
 

@@ -12,6 +12,15 @@ export function remoteAddressOf(request: PlainRequest, proxies: number): string 
   return written ?? addressIn(request.remoteAddress) ?? "unknown";
 }
 
+/** The networks of reverse proxies that are set up beside a gateway. */
+const NEAR = new Set(["loopback", "private", "uniqueLocal", "linkLocal", "carrierGradeNat"]);
+
+/** Returns true if a proxy nearby has passed the request on: by its address, all customers would be one. */
+export function isForwarded({ headers, remoteAddress }: PlainRequest): boolean {
+  if (headers["x-forwarded-for"] === undefined || isIP(remoteAddress) === 0) return false;
+  return NEAR.has(ipaddr.process(remoteAddress).range());
+}
+
 /** Returns what attempts are counted by: the /64 block of an IPv6 address, since one customer has all 2^64 of it. */
 export function blockOf(address: string): string {
   return isIP(address) === 6 ? hexOf(ipaddr.IPv6.parse(address).parts.slice(0, 4)) : address;

@@ -61,6 +61,33 @@ t.test("a connection", async (t) => {
     client.destroy();
   });
 
+  for (const stream of [false, true]) {
+    t.test(`that its client ends is announced to end (streamed: ${stream})`, async (t) => {
+      const { key } = await newCustomer();
+      const client = await RawClient.open(gateway.port);
+      const body = bodyOf(PATH, { output_tokens: 2 }, { stream });
+      await client.send(rawPost(PATH, key, body, { connection: "close" }));
+      const { status, whole, headers } = await client.response();
+      t.strictSame([status, whole, headers["connection"]], [200, true, "close"]);
+      await client.closed;
+    });
+  }
+
+  for (const [what, more] of [
+    ["two hosts", "host: another\r\n"],
+    ["trailers", "trailer: x-sum\r\n"],
+  ] as const) {
+    t.test(`is cut behind a request with ${what}`, async (t) => {
+      const { key } = await newCustomer();
+      const client = await RawClient.open(gateway.port);
+      const head = `POST ${PATH} HTTP/1.1\r\nhost: g\r\nx-api-key: ${key}\r\n${more}`;
+      await client.send(`${head}transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n`);
+      const { status, headers } = await client.response();
+      t.strictSame([status, headers["connection"]], [400, "close"]);
+      await client.closed;
+    });
+  }
+
   t.test("replies to pipelined requests without an upstream in their order", async (t) => {
     const { key } = await newCustomer();
     const client = await RawClient.open(gateway.port);

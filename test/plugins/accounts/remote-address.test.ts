@@ -1,12 +1,15 @@
 import t from "tap";
-import { blockOf, remoteAddressOf } from "../../../plugins/accounts/remote-address.ts";
+import type { PlainRequest } from "../../../core/contract/index.ts";
+import { blockOf, isForwarded, remoteAddressOf } from "../../../plugins/accounts/remote-address.ts";
 
-function addressOf(remoteAddress: string, proxies: number, forwarded?: string): string {
+function requestFrom(remoteAddress: string, forwarded?: string): PlainRequest {
   const headers = forwarded === undefined ? {} : { "x-forwarded-for": forwarded };
   const request = { method: "GET", path: "/", params: {}, query: new URLSearchParams(), headers };
-  const rest = { body: Buffer.alloc(0), requestId: "1" };
-  return remoteAddressOf({ ...request, ...rest, remoteAddress }, proxies);
+  return { ...request, body: Buffer.alloc(0), requestId: "1", remoteAddress };
 }
+
+const addressOf = (remoteAddress: string, proxies: number, forwarded?: string) =>
+  remoteAddressOf(requestFrom(remoteAddress, forwarded), proxies);
 
 t.test("remote addresses", async (t) => {
   const peer = "10.0.0.1";
@@ -39,5 +42,19 @@ t.test("remote addresses", async (t) => {
     ["1::2.3.4.5", "1:0:0:0"],
   ] as const) {
     t.test(`${address} counts as ${block}`, async (t) => t.equal(blockOf(address), block));
+  }
+});
+
+t.test("a request that a proxy nearby has passed on is known as one", async (t) => {
+  for (const [address, forwarded, expected] of [
+    ["127.0.0.1", "2.2.2.2", true],
+    ["172.18.0.5", "2.2.2.2", true],
+    ["0000:0000:0000:0000:0000:ffff:7f00:0001", "2.2.2.2", true],
+    ["fd00::1", "2.2.2.2", true],
+    ["127.0.0.1", undefined, false],
+    ["9.9.9.9", "2.2.2.2", false],
+    ["", "2.2.2.2", false],
+  ] as const) {
+    t.equal(isForwarded(requestFrom(address, forwarded)), expected, `${address} for ${forwarded}`);
   }
 });
