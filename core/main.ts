@@ -13,7 +13,10 @@ import { isWorker, superviseWorkers, whenOrphaned } from "./process/supervisor.t
 import { reportThrownWork } from "./process/turn.ts";
 import { Watchdog } from "./process/watchdog.ts";
 
-/** What a stop may take beyond the time that running calls may finish in: commits, and connections that close. */
+/**
+ * How long a stop may take in addition to the time in which running calls may finish: for commits, and for connections
+ * that close.
+ */
 const STOP_MS = 60_000;
 
 const HELP = `Usage: npm start -- [options]      (installed as a package: tollgate [options])

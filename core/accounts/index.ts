@@ -17,7 +17,10 @@ interface AccountsRoom {
   readonly operatorActions: OperatorActions;
   /** Not started here: `boot` starts it if other processes share the database. */
   readonly keyChanges: KeyChanges;
-  /** Reads what the ledger says of its keys. */
+  /**
+   * Reads the secret of the MACs of keys from the ledger. Until then, every string passes for a
+   * key.
+   */
   start(): Promise<void>;
 }
 
@@ -27,7 +30,7 @@ interface AccountsOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly slots: KeySlots;
-  /** Most memory for cached keys. */
+  /** Maximum memory for cached keys, in bytes. */
   readonly keyCacheBytesMax: number;
 }
 

@@ -1,20 +1,23 @@
 import { LRUCache } from "lru-cache";
 import type { CallerKey } from "../contract/accounts.ts";
 
-/** Strings that are no key: 2 MB. A flood of them evicts only others like them. */
+/** How many strings that are not keys are cached: about 2 MB. A flood of them evicts only other such strings. */
 const UNKNOWN_MAX = 10_000;
 /** Unknown strings are cached briefly, so that guessing does not load the ledger. */
 const UNKNOWN_MS = 5_000;
-/** Of a key without the texts below: its record, its places in the cache and in the index of accounts. */
+/**
+ * Memory of a cached key in bytes, without the texts that `bytesOf` adds: its record and its places in the cache and in
+ * the index of accounts.
+ */
 const KEY_BYTES = 440;
 const DISCOUNT_BYTES = 150;
 
 /** A cached key. */
 export interface KnownKey {
   readonly key: CallerKey;
-  /** When it was read, by the monotonic clock. */
+  /** When the key was read, by the monotonic clock. */
   readonly readAtMs: number;
-  /** When it is read again, in the background. */
+  /** When to read the key again, in the background. */
   refreshAtMs: number;
 }
 
@@ -46,7 +49,7 @@ export class KeyCache {
   set(name: string, known: KnownKey): void {
     this.unknown.delete(name);
     this.known.set(name, known);
-    // Not if the key alone is larger than the cache.
+    // The cache does not take a key that alone exceeds its size.
     if (this.known.has(name)) this.byAccount.add(known.key.accountId, name);
   }
 
@@ -93,7 +96,7 @@ class AccountNames {
   }
 }
 
-/** Returns the memory of a key, about: a character of a name may take two bytes. */
+/** Returns the approximate memory of a key in bytes. A character of a name may take two bytes. */
 function bytesOf({ id, accountId, hash, name, discounts }: CallerKey): number {
   const texts = id.length + accountId.length + hash.length + 2 * name.length;
   return KEY_BYTES + texts + DISCOUNT_BYTES * discounts.length;

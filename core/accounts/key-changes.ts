@@ -10,7 +10,7 @@ const PAUSE_MS = 1_000;
 /** A change is dated by its statement but visible only after its commit, so each poll looks back this much further. */
 const COMMIT_MS_MAX = 5_000;
 
-/** Changes that are applied before other work gets its turn. */
+/** How many changes are applied before other work gets a turn. */
 const CHANGES_AT_ONCE = 1_000;
 
 /** Returns the changes of accounts and keys of the last `withinMs`. */

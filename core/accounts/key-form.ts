@@ -8,7 +8,10 @@ const RANDOM_CHARACTERS = (RANDOM_BYTES / 3) * 4;
 /** One guess in 2^48 passes, and then costs one read. */
 const MAC_BYTES = 6;
 const MAC_CHARACTERS = (MAC_BYTES / 3) * 4;
-/** Gateways of an earlier version may still create keys without a MAC; the last such key may be revoked. */
+/**
+ * How often to check for keys without a MAC: gateways of an earlier version may still create them, and the last one may
+ * be revoked.
+ */
 const CHECK_EARLIER_MS = 60_000;
 
 type FormRows = Pick<KeyRows, "macSecret" | "hasKeysWithoutMac">;
@@ -49,7 +52,7 @@ export class KeyForm {
     const mac = text.slice(KEY_PREFIX.length + RANDOM_CHARACTERS);
     if (random.length < RANDOM_CHARACTERS) return "no";
     if (mac === "") return this.judgeEarlier();
-    // The time of this comparison may show a part of the MAC, which is worth one read to a guesser.
+    // The time of this comparison may reveal a part of the MAC, which saves a guesser no more than one read.
     return mac.length === MAC_CHARACTERS && mac === macOf(random, this.secret) ? "yes" : "no";
   }
 

@@ -21,7 +21,7 @@ export class KeyReadings {
   private readonly options: KeyReadingsOptions;
   /** Running queries by the name of the key, oldest first. */
   private readonly running = new Map<string, Reading>();
-  /** Accounts that changed since the oldest of them began, with the number of their last change, oldest first. */
+  /** Accounts that changed since the oldest running query began, with the number of their last change, oldest first. */
   private readonly changed = new Map<string, number>();
   private changes = 0;
 
@@ -50,7 +50,7 @@ export class KeyReadings {
     return result;
   }
 
-  /** Results of queries that run now are not used for this account. */
+  /** Call when an account changes. Results of queries that are running are then not used for it. */
   accountChanged(accountId: string): void {
     this.changes += 1;
     if (this.running.size === 0) return;

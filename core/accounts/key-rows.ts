@@ -86,7 +86,7 @@ function recordOf(row: Omit<KeyRecord, "hash">, hash: string): KeyRecord {
     accountId: row.accountId,
     name: row.name,
     hash,
-    // The same two texts for all keys.
+    // All keys share the same two strings, to save memory.
     status: row.status === "active" ? "active" : "revoked",
     requestsPerMinute: row.requestsPerMinute,
     accountStatus: row.accountStatus === "active" ? "active" : "suspended",

@@ -27,7 +27,7 @@ const FRESH_MS = 30_000;
  * rejects at once; one that is only slow, on a busy machine, gets the time.
  */
 const READ_TIMEOUT_MS = 5_000;
-/** Most reads at once of strings that may be keys of an earlier version, or guesses that look like them. */
+/** Maximum concurrent reads of strings that may be keys of an earlier version, or guesses that look like them. */
 const UNSURE_READS_MAX = 64;
 
 /** What plugins provide for keys: the sealer, and the discounts that accounts have earned. */
@@ -42,7 +42,7 @@ interface CachedKeysOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly slots: KeySlots;
-  /** Most memory for keys; a key takes about 0.6 KB. */
+  /** Maximum memory for cached keys, in bytes; a key takes about 0.6 KB. */
   readonly cacheBytesMax: number;
 }
 
@@ -119,8 +119,8 @@ export class CachedKeys implements Keys, KnownKeys {
   }
 
   /**
-   * Reads a key that the hold store has refused from the ledger again. If key and account are active there (one
-   * process suspended the account, another lifted it), restores the key in the hold store.
+   * Reads a key again from the ledger after the hold store has refused it. If key and account are active there (one
+   * process suspended the account, another reactivated it), restores the key in the hold store.
    */
   async refused(key: KeyRecord): Promise<CallerKey | undefined> {
     this.forgetAccount(key.accountId);
@@ -200,7 +200,7 @@ export class CachedKeys implements Keys, KnownKeys {
   }
 
   private refresh(name: string, cached: KnownKey, nowMs: number): void {
-    // Calls until it is read, or after the read has failed, do not begin another query.
+    // Set before the query, so that no other call begins one while it runs, or right after it has failed.
     cached.refreshAtMs = nowMs + FRESH_MS;
     this.readings.read(name).catch((error: unknown) => {
       this.log.warn({ err: error }, "cannot refresh a key from the ledger; using the cached one");

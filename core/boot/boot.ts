@@ -278,7 +278,7 @@ function reasonOf(health: HoldStoreHealth): string | undefined {
   return health.kind === "ok" ? undefined : health.reason;
 }
 
-/** Logs what an operator may not have meant. */
+/** Logs settings that an operator may have made by mistake. */
 function warn({ unbilled, catalogue }: GatewayConfig, log: LineLog): void {
   if (unbilled) log.warn("unbilled: true in the config; calls are neither held nor charged");
   const missing = notOffered(catalogue);

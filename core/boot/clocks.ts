@@ -7,9 +7,9 @@ import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 
 /** Another computer whose clock matters. */
 export interface ClockReader {
-  /** As in messages and in the metric: `Redis`, `Postgres`. */
+  /** The store's name in messages and in the metric: `Redis` or `Postgres`. */
   readonly name: string;
-  /** Returns its time, ms since 1970. */
+  /** Returns the time of that clock, in ms since 1970. */
   read(): Promise<number>;
 }
 
@@ -21,14 +21,14 @@ interface ClocksOptions {
   readonly log: Log;
 }
 
-/** The ledger takes no call from before: see `core/money/ledger/commit.ts`. */
+/** The ledger refuses calls from before this time: see `core/money/ledger/commit.ts`. */
 const EARLIEST_MS = Date.UTC(2020, 0);
 /** A difference above this is logged. */
 const NOTABLE_MS = 1_000;
 const RECHECK_MS = 60_000;
 const READ_TIMEOUT_MS = 5_000;
 const LOG_EVERY_MS = 600_000;
-/** The quickest of these readings counts: a slow one says little. */
+/** Number of readings of a clock. The quickest counts: a slow one is imprecise. */
 const READINGS = 3;
 const GATEWAY = "this gateway";
 
@@ -51,7 +51,7 @@ export class Clocks {
     });
   }
 
-  /** As last measured, in comparison with this gateway. */
+  /** The differences as last measured, relative to this gateway's clock. */
   get differences(): readonly ClockDifference[] {
     return this.last;
   }
@@ -112,13 +112,16 @@ export class Clocks {
       quickestMs = tripMs;
       aheadMs = thereMs - (beforeMs + tripMs / 2);
     }
-    // The clock was read at any instant of the trip.
+    // The clock may have been read at any instant of the round trip.
     const sureMs = Math.max(0, Math.abs(aheadMs) - quickestMs / 2);
     return [{ clock: name, aheadMs: Math.sign(aheadMs) * sureMs }];
   }
 }
 
-/** Returns the clock that is farthest from the middle one, and from the other clocks; undefined if there is one clock. */
+/**
+ * Returns the clock that is farthest from the middle one, with its difference from each other clock; undefined if there
+ * is only this gateway's.
+ */
 function farthestOff(
   differences: readonly ClockDifference[],
 ): { text: string; differenceMs: number } | undefined {

@@ -11,7 +11,7 @@ const RETRY_MS = 250;
 /**
  * Checks what a config names outside of itself: the data folder, the address to listen on, Redis and Postgres. Runs
  * before any of them is opened. Rejects at the first that does not work, with one sentence that names the setting.
- * Returns what works now and may not later. Loads a store's client only if the config uses it.
+ * Returns warnings about what works now but may fail later. Loads a store's client only if the config uses it.
  */
 export async function preflight(
   { listen, admin, stores }: Config,
@@ -64,7 +64,7 @@ async function checkFolder(folder: string): Promise<void> {
     await access(folder, constants.W_OK);
   } catch (error) {
     throw new Error(
-      `stores.data: expected a folder that can be written, but ${folder} is none (${codeOf(error)}).`,
+      `stores.data: expected a folder that can be written; ${folder} is not one (${codeOf(error)}).`,
     );
   }
 }
@@ -92,7 +92,7 @@ function addressFault(setting: string, host: string, port: number, code: string)
     case "EADDRINUSE":
       return `${setting}.port: port ${port} of ${host} is in use; stop the process that uses it, or set another port.`;
     case "EACCES":
-      return `${setting}.port: this user may not listen on port ${port}; set one above 1023, or grant CAP_NET_BIND_SERVICE.`;
+      return `${setting}.port: this user is not allowed to listen on port ${port}; set one above 1023, or grant CAP_NET_BIND_SERVICE.`;
     case "EADDRNOTAVAIL":
       return `${setting}.host: this machine has no address ${host}; use one of its own, 127.0.0.1, or 0.0.0.0 for all.`;
     case "ENOTFOUND":
@@ -133,7 +133,7 @@ async function reach(
   }
 }
 
-/** The part of a URL that is no secret. */
+/** Returns a URL without its secrets. */
 function placeOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : "an address that cannot be read";
 }

@@ -24,7 +24,7 @@ import { type SecretKind, secretFile } from "../process/secret-file.ts";
 import type { RedisCommands } from "../redis/client.ts";
 import type { ClockReader } from "./clocks.ts";
 
-/** Most posted calls that may wait for the ledger: about 260 MB at 1.3 KB each. */
+/** Maximum number of posted calls that wait for the ledger: about 260 MB at 1.3 KB each. */
 export const OUTBOX_ENTRIES_MAX = 200_000;
 const JOURNAL_BYTES_MAX = 1024 * 1024 * 1024;
 

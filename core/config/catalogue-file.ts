@@ -74,8 +74,8 @@ export const entry = {
   price_vnd_per_mtok: v.optional(described(price, "đ per 1,000,000 input and output tokens.")),
   price_vnd_per_call: v.optional(described(price, "đ per call; for image models, per image.")),
   channel: v.optional(described(oneOf(CHANNELS), "Channel that serves the model."), "standard"),
-  context_window: v.optional(described(tokens, "Most input and output tokens together.")),
-  max_output_tokens: v.optional(described(tokens, "Most output tokens of one reply.")),
+  context_window: v.optional(described(tokens, "Maximum input and output tokens together.")),
+  max_output_tokens: v.optional(described(tokens, "Maximum output tokens of one reply.")),
   labels: v.optional(
     described(v.array(oneOf(LABELS), `a list of ${LABELS.join(", ")}`), "What the model can do."),
     [],

@@ -190,7 +190,7 @@ class Review {
       else {
         this.report(
           [...at, "routes", index],
-          `expected every route once, got routes[${first}] again; use weight for a larger share`,
+          `expected each route at most once; routes[${first}] is the same route; use weight for a larger share`,
         );
       }
       const place = [...at, "routes", index, "upstream"];

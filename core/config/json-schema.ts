@@ -78,7 +78,10 @@ function plain(schema: v.GenericSchema, errorMode: "throw" | "ignore"): JsonObje
 /** Upstreams, models and routes share this long schema, so they refer to it. */
 const FEATURES = JSON.stringify(plain(features, "throw"));
 
-/** Allows an environment variable for each number, choice and text with a pattern. */
+/**
+ * Adds `${NAME}` as a valid form of each number, choice and text with a pattern, so that editors accept environment
+ * variables there.
+ */
 function orVariable(node: unknown, refers = true): unknown {
   if (Array.isArray(node)) return node.map((entry) => orVariable(entry));
   if (!isObject(node)) return node;

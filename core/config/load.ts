@@ -148,6 +148,6 @@ function toConfig(
   };
 }
 
-/** Of one process to Postgres: they serve thousands of calls a second. */
+/** Default number of connections of one process to Postgres: they serve thousands of calls a second. */
 const CONNECTIONS = 10;
 const MB = 1024 * 1024;

@@ -17,7 +17,7 @@ export type ImportPlugin = (url: string) => Promise<unknown>;
 /** A plugin and its place in the config. */
 export interface PlacedPlugin {
   readonly loaded: LoadedPlugin;
-  /** Ends with the plugin's name, even if the config gives it no options. */
+  /** Path in the config. Ends with the plugin's name, even if the config gives it no options. */
   readonly at: Path;
 }
 
@@ -40,7 +40,11 @@ export async function loadPlugins(
     const url = locate(name, dirname(resolve(source.file)));
     const first = indexes.get(name) ?? indexes.get(url ?? "");
     if (first !== undefined) {
-      problems.add(source, at, `expected every plugin once, got plugins[${first}] again`);
+      problems.add(
+        source,
+        at,
+        `expected each plugin at most once; plugins[${first}] is the same plugin`,
+      );
       continue;
     }
     indexes.set(name, index);

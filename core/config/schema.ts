@@ -99,7 +99,7 @@ export const stores = v.optional(
       "embedded",
     ),
     connections: v.optional(
-      described(whole(2, 10_000), "Most connections of one process to Postgres. Default: 10."),
+      described(whole(2, 10_000), "Maximum connections of one process to Postgres. Default: 10."),
     ),
     data: v.optional(
       described(
@@ -118,7 +118,7 @@ export const limits = v.optional(
     receiving_mb: v.optional(
       described(
         whole(1, 1_048_576),
-        "Most MB of request bodies that may be arriving at once; a quarter of it for one key.",
+        "Maximum MB of request bodies that arrive at the same time; a quarter of it for one key.",
       ),
       512,
     ),
@@ -130,12 +130,12 @@ export const limits = v.optional(
     key_cache_mb: v.optional(
       described(
         whole(1, 1_048_576),
-        "Most MB of a process for API keys that it has read lately, at about 0.6 KB a key.",
+        "Maximum MB of cached API keys of a process, at about 0.6 KB a key.",
       ),
       64,
     ),
     calls_max: v.optional(
-      described(whole(1, 1_000_000), "Most calls in flight per process."),
+      described(whole(1, 1_000_000), "Maximum calls in flight per process."),
       20_000,
     ),
     call_seconds: v.optional(described(whole(1, 86_400), "Longest call, in seconds."), 900),

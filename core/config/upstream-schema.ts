@@ -22,7 +22,10 @@ const common = {
     {},
   ),
   connections: v.optional(
-    described(whole(1, 1_000_000), "Most connections at once. Default: limits.calls_max."),
+    described(
+      whole(1, 1_000_000),
+      "Maximum connections at the same time. Default: limits.calls_max.",
+    ),
   ),
   features: v.optional(
     described(features, "Features beyond plain tokens that calls may use, with their prices."),

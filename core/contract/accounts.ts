@@ -5,7 +5,7 @@ export const KEY_PREFIX = "tg-";
 /** How many first characters of a key are stored as plain text. */
 export const KEY_SHOWN_CHARACTERS = 10;
 
-/** A process uses a key that it has read for at most this long, while it cannot read it again. */
+/** How long a process uses a cached key at most while it cannot read the key again. */
 export const KEY_KEPT_MS = 3_600_000;
 
 export interface Account {
@@ -34,7 +34,7 @@ export interface NewKey {
   /** The first characters, for display: `tg-ab12…`. */
   readonly prefix: string;
   readonly activeKeysMax: number;
-  /** Its encrypted text, for its owner; null if no plugin seals keys. */
+  /** The key's text, encrypted for its owner; null if no plugin seals keys. */
   readonly sealed: SealedKey | null;
 }
 
@@ -72,7 +72,7 @@ export interface Accounts {
   /** Creates an account and its empty wallet. */
   create(account: { readonly id: string; readonly email: string }): Promise<NewAccountResult>;
   find(id: string): Promise<Account | undefined>;
-  /** Ignores case. */
+  /** Finds an account by its e-mail address, ignoring case. */
   findByEmail(email: string): Promise<Account | undefined>;
   /** Oldest first. */
   search(search: AccountSearch): Promise<Account[]>;
@@ -107,7 +107,7 @@ export interface Accounts {
    * the key does not exist.
    */
   sealedKey(accountId: string, keyId: string): Promise<SealedKeyRecord | "unsealed" | undefined>;
-  /** Returns keys that are sealed by any other master key, ordered by id, after the id `after`. */
+  /** Returns the keys that a master key other than `masterKey` has sealed, by id, from after the id `after`. */
   keysSealedByOthers(masterKey: string, after: string | undefined): Promise<SealedKeyRecord[]>;
   /** Replaces the encrypted text of a key if `sealedBy` still seals it. Returns false otherwise. */
   resealKey(keyId: string, sealedBy: string, next: SealedKey): Promise<boolean>;
@@ -171,8 +171,7 @@ export interface Keys {
   refused(key: KeyRecord): Promise<CallerKey | undefined>;
 
   /**
-   * Returns the key as it is after a credit that came since it was read. Returns it unchanged if
-   * the ledger is too slow.
+   * Reads a key again after a credit, which may have earned a discount. Returns it unchanged if the ledger is too slow.
    */
   renew(key: CallerKey): Promise<CallerKey>;
 }

@@ -29,7 +29,7 @@ export interface UpstreamRequest {
    */
   readonly body: JsonObject | undefined;
   readonly form: readonly FormPart[] | undefined;
-  /** The body as bytes that are passed on. If it is there, read fields with `requestToRead`. */
+  /** The body as bytes that are passed on. If set, read fields with `requestToRead`. */
   readonly passed?: PassedBody | undefined;
   /** Client headers that matter upstream: name, value, name, value. */
   readonly headers: readonly string[];
@@ -39,8 +39,8 @@ export interface UpstreamRequest {
    */
   readonly bodyFor: ((route: Route) => JsonObject | undefined) | undefined;
   /**
-   * Work that only a call with money may cause, such as fetching what the request names. Core runs it once, after all
-   * request plugins. It may replace the call's `upstream`, or refuse the call, which gives the hold back.
+   * Work to do only once the price of the call is held, such as fetching what the request names. Core runs it once,
+   * after all request plugins. It may replace the call's `upstream`, or refuse the call, which gives the hold back.
    */
   readonly prepare: (() => Promise<Refusal | undefined>) | undefined;
   /** The most output tokens that the wallet covers. Core writes it into the body that is sent. */
@@ -66,7 +66,10 @@ export interface CallLimit {
 /** The hold of a running call: its price, and the output that it covers. */
 export interface Held {
   readonly tariff: Tariff;
-  /** Input and fixed units. Grows only if the upstream reports more input than was expected. */
+  /**
+   * Units held for the input, or the fixed units of a price per call or image. Grows only if the upstream reports more
+   * input than was expected.
+   */
   baseUnits: number;
   outputTokens: number;
   readonly outputTokensMax: number;
@@ -100,7 +103,7 @@ export const REFUSED: Outcome = { kind: "refused" };
 export interface Flow {
   pause(): void;
   resume(): void;
-  /** Sends what a plugin wrote to the sink outside a chunk from the upstream. */
+  /** Sends what a plugin has written to the sink. Call it after writing outside of an upstream's chunk. */
   flush(): void;
   /** Ends the reply with an error in the client's protocol and cancels the upstream. */
   cut(outcome: Outcome): void;
@@ -156,7 +159,7 @@ export interface Call {
    * passing the bytes on. For a few fields, read `bodyToRead(call)`.
    */
   readonly body: JsonObject;
-  /** The same, without its long texts; undefined for a form. Use `bodyToRead`. */
+  /** The body without its long texts; undefined for a form. Use `bodyToRead`. */
   readonly outline: Outline | undefined;
   /** The files of a form. */
   readonly form: FormPart[] | undefined;

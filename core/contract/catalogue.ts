@@ -37,7 +37,7 @@ export interface Route {
 
 /** What the price of an image or of speech covers. */
 interface MediaTerms {
-  /** The largest image that costs the price itself, in pixels. */
+  /** The largest image that costs the price without a factor, in pixels. */
   readonly pixelsMax: number;
   /** Factors on the price of larger images, in ascending order. Images larger than the last are not sold. */
   readonly sizeFactors: readonly SizeFactor[];
@@ -84,7 +84,7 @@ export interface Model {
 /** Used for a model whose catalogue entry has no `max_output_tokens`. */
 const OUTPUT_TOKENS_DEFAULT = 32_000;
 
-/** Returns the most output tokens of an answer: the call's own limit, at most the model's. */
+/** Returns the maximum output tokens of a reply: the call's own limit, at most the model's. */
 export function outputTokensMax(limit: number | undefined, model: Model): number {
   const most = model.maxOutputTokens ?? OUTPUT_TOKENS_DEFAULT;
   return limit === undefined ? most : Math.min(limit, most);

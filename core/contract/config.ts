@@ -24,7 +24,7 @@ export interface Config {
     readonly hot: "embedded" | string | readonly string[];
     /** `embedded`, or the URL of a Postgres server. */
     readonly ledger: "embedded" | string;
-    /** Most connections of one process to Postgres. */
+    /** Maximum connections of one process to Postgres. */
     readonly connections: number;
     /** True if the config states them: only then does the start depend on them. */
     readonly connectionsStated: boolean;
@@ -43,13 +43,13 @@ export interface Config {
 
 export interface Limits {
   readonly bodyBytesMax: number;
-  /** Most bytes of request bodies that may be arriving at once. */
+  /** Maximum bytes of request bodies that arrive at the same time. */
   readonly receivingBytesMax: number;
   readonly headerBytesMax: number;
   readonly replyBytesMax: number;
-  /** Most memory of one process for the API keys that it has read lately. */
+  /** Maximum memory of one process for cached API keys. */
   readonly keyCacheBytesMax: number;
-  /** Most calls in flight in one process. */
+  /** Maximum calls in flight in one process. */
   readonly callsMax: number;
   /** Longest duration of a call. */
   readonly callMs: number;
@@ -74,7 +74,7 @@ export interface UpstreamConfig {
   readonly protocols: ReadonlySet<Protocol>;
   readonly profile: Profile;
   readonly features: AllowedFeatures;
-  /** Most connections at the same time. */
+  /** Maximum connections at the same time. */
   readonly connections: number;
 }
 

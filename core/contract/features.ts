@@ -38,7 +38,10 @@ export type FeatureName = keyof typeof FEATURES;
 interface FeatureFacts {
   /** True if the provider counts input that is not in the request, without a limit. */
   readonly unbounded?: boolean;
-  /** True if ids of the provider's account name state, which is one account for all customers. */
+  /**
+   * True if ids at the provider name stored state. All customers share one account there, so one
+   * could use another's ids.
+   */
   readonly sharesIds?: boolean;
 }
 
@@ -57,7 +60,10 @@ const terms = {
   fees: v.optional(described(whole(0, 10_000_000), "đ for each use that the provider reports."), 0),
   factor: v.optional(described(priceFactor, "Factor on the model's unit price."), 1),
   hold_tokens: v.optional(
-    described(whole(0, 10_000_000), "Input tokens that the hold adds for a call that uses it."),
+    described(
+      whole(0, 10_000_000),
+      "Input tokens that the hold covers in addition for a call that uses the feature.",
+    ),
     0,
   ),
   hold_uses: v.optional(described(whole(1, 1000), "Uses whose fees the hold covers."), 1),
@@ -68,7 +74,7 @@ const sharing = mapping({
   ...terms,
   i_accept_shared_ids: described(
     v.literal(true, ACCEPTED),
-    "All customers share the provider's account: an id of one opens for any other who knows it.",
+    "All customers share the provider's account: a customer who knows an id of another one can use it.",
   ),
 });
 
@@ -90,11 +96,11 @@ export type AllowedFeatures = Readonly<Partial<Record<FeatureName, FeatureTerms>
 
 /** What the allowed features that a call uses add to its price. */
 export interface Surcharge {
-  /** On the unit price. */
+  /** A factor on the unit price. */
   readonly factor: number;
-  /** đ for each use, by feature. */
+  /** Fees in đ for each use, by feature. */
   readonly fees: ReadonlyMap<FeatureName, number>;
-  /** Input tokens that the hold adds. */
+  /** Input tokens that the hold covers in addition. */
   readonly holdTokens: number;
   /** Fees that the hold covers, in đ. */
   readonly holdFeesVnd: number;

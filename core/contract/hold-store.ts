@@ -82,8 +82,8 @@ export interface HoldStore extends Restorable {
   balances(accountId: string): Awaitable<Balances | undefined>;
 
   /**
-   * Returns what movements all loaded wallets and limits have, in pages of about a thousand. One may
-   * come twice. A wallet may be among them that is not loaded, if a movement reached it.
+   * Returns the last movement that each loaded wallet and limit has, in pages of about a thousand.
+   * A wallet may come twice. A wallet that is not loaded may come too, if a movement reached it.
    */
   loadedVersions(): AsyncIterable<readonly LoadedVersion[]>;
 
@@ -111,7 +111,10 @@ export interface HoldStore extends Restorable {
   /** Returns how many posted calls are not in the ledger yet, as far as this process knows. */
   uncommittedCalls(): number;
 
-  /** Returns the entry of one of them; undefined if this process has none. Searches all of them. */
+  /**
+   * Returns the entry of an uncommitted call; undefined if this process has none. Searches all of
+   * them.
+   */
   findUncommitted(callId: string): OutboxEntry | undefined;
 
   /**
@@ -120,7 +123,10 @@ export interface HoldStore extends Restorable {
    */
   unsent(): StandingCall[];
 
-  /** Yields all holds, in pages, and the oldest post of each outbox. In Redis, of all processes. */
+  /**
+   * Yields all holds, in pages, and the oldest post of each outbox. With Redis: those of all
+   * processes.
+   */
   standing(): AsyncIterable<readonly StandingCall[]>;
 
   /** Says if a call could be charged now. */
@@ -161,9 +167,12 @@ export const WALLET_LIMIT = "wallet";
 /** The wallet or a limit does not cover the floor. */
 export interface Short {
   readonly kind: "short";
-  /** The one with the least available: `wallet`, or a name from the request. */
+  /** The limit with the least available: `wallet`, or a name from the request. */
   readonly limit: string;
-  /** What it has available. Below zero if it was lowered, or charged beyond its holds. */
+  /**
+   * The amount that this limit has available. Below zero if the limit was lowered, or charged
+   * beyond its holds.
+   */
   readonly availableMicroVnd: MicroVnd;
 }
 
@@ -203,7 +212,7 @@ export type ExtendResult =
 
 /** The charge and the usage record of a call that has ended. Never any content. */
 export interface Posting extends PostedUsage {
-  /** The computed cost; the wallet may cover less. `limits` names those of its hold. */
+  /** The computed cost; the wallet may cover less. `limits` names the limits of the call's hold. */
   readonly costMicroVnd: MicroVnd;
 }
 
@@ -234,7 +243,7 @@ export interface WalletSnapshot {
 /** The last movement of the ledger that a wallet or a limit in the hold store has. */
 export interface LoadedVersion {
   readonly accountId: string;
-  /** Name of the limit; null for the wallet itself. */
+  /** The version of the newest movement or change that is applied to the wallet or limit. */
   readonly limit: string | null;
   /** Of the newest movement or change that is applied to it. */
   readonly version: number;
@@ -259,7 +268,10 @@ export interface LimitSnapshot {
   readonly availableMicroVnd: MicroVnd;
 }
 
-/** The ledger has left: available + held + uncommitted. */
+/**
+ * The parts of a limit. Their sum is what the ledger has left of it: available + held +
+ * uncommitted.
+ */
 export interface LimitBalances {
   readonly totalMicroVnd: MicroVnd;
   /** Below zero if the limit was lowered, or charged beyond its holds. */

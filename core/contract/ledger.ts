@@ -37,7 +37,7 @@ export interface Ledger {
   /** Returns entries in quarantine, oldest first. */
   quarantineList(limit: number): Promise<QuarantinedCall[]>;
 
-  /** Returns one of them; undefined if it is not in quarantine. */
+  /** Returns a call in quarantine; undefined if it is not there. */
   quarantinedCall(callId: string): Promise<QuarantinedCall | undefined>;
 
   /**
@@ -87,8 +87,8 @@ export interface Ledger {
   wallet(accountId: string): Promise<WalletSnapshot | undefined>;
 
   /**
-   * Returns those of these wallets, with their limits, of which the ledger has a newer version, or a
-   * newer version of one of their limits.
+   * Returns the wallets of `loaded` that have a newer version in the ledger, or a limit with a
+   * newer version there, with all their limits.
    */
   newerWallets(loaded: readonly LoadedVersion[]): Promise<WalletSnapshot[]>;
 
@@ -100,10 +100,11 @@ export interface Ledger {
 
   /**
    * Returns, for each wallet, the sum of its ledger rows and its balance, in µđ. Then the same for
-   * each limit: what its total and the records of its calls leave, and what it has.
+   * each limit: the amount that its total and the records of its calls leave, and the amount
+   * stored.
    *
-   * Rows that `prove` has added up are not read again. `isQuick` reads the balance after the last row
-   * instead of summing up. All are equal unless a row was changed by hand.
+   * Rows that `prove` has added up are not read again. `isQuick` reads the balance after the last
+   * row instead of summing up. All are equal unless a row was changed by hand.
    */
   sums(isQuick?: boolean): AsyncIterable<LedgerSum>;
 
@@ -113,10 +114,10 @@ export interface Ledger {
    */
   prove(options?: { readonly isRestart?: boolean }): Promise<ProofProgress>;
 
-  /** Returns the same for one wallet, or for one limit of it, as of one instant. */
+  /** Returns the sums of one wallet, or of one limit of it, as of one instant. */
   sum(accountId: string, limit?: string | null): Promise<LedgerSum | undefined>;
 
-  /** Returns those of these accounts that have no wallet. */
+  /** Returns which of these accounts have no wallet. */
   unknownAccounts(accountIds: readonly string[]): Promise<string[]>;
 }
 
@@ -125,13 +126,19 @@ export interface Ledger {
  * a new id once it learns that commits were lost. A number falls only if the ledger lost commits.
  */
 export interface LedgerProgress {
-  /** Rises when an operator accepts what the ledger lost. The numbers of earlier ones are void. */
+  /**
+   * Rises when an operator accepts that the ledger lost commits. Numbers of earlier generations are
+   * void.
+   */
   readonly generation: number;
   /** By writer, a UUID. */
   readonly commits: ReadonlyMap<string, number>;
 }
 
-/** What the ledger has, against what it had confirmed. `core/money/README.md` says how it is used. */
+/**
+ * Compares the commits that the ledger has with those that it had confirmed. `core/money/README.md`
+ * says how it is used.
+ */
 export interface LedgerHistory {
   /** The numbers that the ledger has confirmed to this process, by writer. */
   readonly confirmed: ReadonlyMap<string, number>;
@@ -222,7 +229,7 @@ export interface TopUpQuery {
   /** Start of the period, included. `to` is excluded. */
   readonly from: Date;
   readonly to: Date;
-  /** Counts only top-ups whose reference begins with it; empty counts all. */
+  /** Counts only top-ups whose reference begins with this text; empty counts all. */
   readonly referencePrefix: string;
 }
 
@@ -249,7 +256,7 @@ export interface QuarantinedCall {
 /** How far the rows of the ledger are added up, by their ids. */
 export interface ProofProgress {
   readonly provenThrough: bigint;
-  /** The newest row when this proof began. */
+  /** The id of the newest row when this proof began. */
   readonly last: bigint;
   readonly isDone: boolean;
 }

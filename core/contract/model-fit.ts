@@ -13,8 +13,8 @@ export function hasRoute(model: Model, protocol: Protocol, upstreams: Upstreams)
 }
 
 /**
- * Returns the paths that serve a model. Without translation, a chat model has no other chat path
- * than its own.
+ * Returns the paths that serve a model. Without translation, only the path of its own protocol
+ * serves a chat model.
  */
 export function pathsOf(model: Model, upstreams: Upstreams, isTranslated: boolean): string[] {
   const { standard } = model;
@@ -41,7 +41,8 @@ export function beyond(model: Model, call: Call): Refusal | undefined {
   const { protocol } = call.endpoint;
   const param = protocol === "responses" ? "input" : "messages";
   if (!model.labels.has("vision")) {
-    // A line replaces all other images: else one of them ends the conversation.
+    // Translation replaces images of earlier turns by a line of text. Refusing them here would end
+    // the conversation.
     if (!endsWithImage(bodyToRead(call), protocol)) return undefined;
     const message = `${model.id} cannot read images: choose a model labelled vision`;
     return refuse.badRequest(message, param);

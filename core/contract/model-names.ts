@@ -40,7 +40,10 @@ export function modelNameRequired(): Refusal {
   return refuse.badRequest("model: the name of a model is required", "model");
 }
 
-/** 404. `nearest` are ids that the caller may have meant. */
+/**
+ * Returns the refusal for an unknown model, 404. `nearest` lists ids that the caller may have
+ * meant.
+ */
 export function unknownModel(nearest: readonly string[] = []): Refusal {
   const advice = nearest.length === 0 ? "" : ` The nearest names are ${nearest.join(", ")}.`;
   const message = `There is no model of this name here: GET /v1/models lists the names.${advice}`;

@@ -23,7 +23,10 @@ export interface UnreadableEntry {
   readonly reason: string;
 }
 
-/** What the text of such an entry shows of its call. What it does not show is "" or 0. */
+/**
+ * The fields of a call, as far as the text of an unreadable entry shows them. Those that it does
+ * not show are "" or 0.
+ */
 export interface UnreadableCall {
   /** `entry-` and a hash of the text if that does not show the id. */
   readonly callId: string;

@@ -75,8 +75,8 @@ export function overflowSizes(message: string): OverflowSizes | undefined {
 const number = (text: string) => Number(text.replaceAll(",", ""));
 
 /**
- * Says an overflow in the words that Claude Code looks for. It reads both numbers to see how much to
- * cut.
+ * Returns the message of an overflow in the words that Claude Code looks for. It reads both numbers
+ * to decide how much to cut.
  */
 export function overflowForMessages(message: string, sizes: OverflowSizes | undefined): string {
   const prefix = "prompt is too long: ";

@@ -10,7 +10,10 @@ const tokens = (what: string) =>
  */
 export const overheadTokens = mapping({
   text_percent: v.optional(
-    described(whole(50, 500), "Tokens of a text, in percent of what other tokenizers take for it."),
+    described(
+      whole(50, 500),
+      "Tokens of a text, in percent of those that other tokenizers need for it.",
+    ),
   ),
   request: tokens("to each request"),
   tools: tokens("to a request with tools, once"),
@@ -23,7 +26,7 @@ export const overheadTokens = mapping({
       base: described(whole(0, 1_000_000), "Tokens of each image."),
       side: described(whole(8, 10_000), "Pixels of the side of a tile."),
       tile_milli: described(whole(0, 100_000_000), "Thousandths of a token for each tile."),
-      most: described(whole(1, 1_000_000), "The most tokens of an image."),
+      most: described(whole(1, 1_000_000), "Maximum tokens of an image."),
     }),
   ),
   audio_second: tokens("for each second of audio"),

@@ -22,7 +22,10 @@ const samplingValues = v.strictObject({
  * different values in each, each protocol reads only the values that it knows.
  */
 export const profile = v.strictObject({
-  /** Who made the model. Its state goes back to it only. Default: the upstream's name. */
+  /**
+   * The maker of the model. Reasoning state, such as signatures, goes back only to models of this maker. Default: the
+   * upstream's name.
+   */
   maker: v.optional(v.pipe(v.string(), v.regex(/^[a-z]{1,32}$/, "1 to 32 small letters"))),
   /**
    * Chat: how strict the server is. `openai`: OpenAI and Azure. `compatible`: vLLM, Groq and
@@ -57,7 +60,7 @@ export const profile = v.strictObject({
   reasoning: v.optional(
     v.picklist(["effort", "none", "thinking", "thinking+effort", "enable_thinking"]),
   ),
-  /** The effort levels that the model accepts; `none` switches its reasoning off. */
+  /** The effort levels that the model accepts. The level `none`, if it is in the list, switches reasoning off. */
   effort_levels: v.optional(effortLevels),
   /** What "no thinking" becomes. `lowest`: the lowest effort. `refuse`: 400. */
   thinking_off: v.optional(
@@ -65,9 +68,9 @@ export const profile = v.strictObject({
   ),
   /** Messages: with thinking off, a higher effort is lowered to this. */
   thinking_off_effort_max: v.optional(v.picklist(EFFORT_LEVELS)),
-  /** `on`: the model thinks if nothing is asked. */
+  /** `on`: the model thinks unless the request says otherwise. */
   thinking_default: v.optional(v.picklist(["on", "off"])),
-  /** Chat: `none` switches reasoning off in calls with tools, because the model refuses both. */
+  /** Chat: `none` switches reasoning off in calls with tools, for models that refuse the two together. */
   tools_effort: v.optional(v.picklist(["keep", "none"])),
   /**
    * A call that must use a tool. `thinking_off`: switches thinking off for it; `auto`: asks for the
@@ -100,8 +103,8 @@ export const profile = v.strictObject({
   /** Chat: the reasoning of turns that have none. With `thought_signature`, it stands for a signature. */
   replay_fill: v.optional(v.string()),
   /**
-   * The stream carries all reasoning as text. Otherwise the report of a reasoning model is awaited
-   * for longer after its client has left.
+   * True if the stream carries all reasoning as text. Otherwise the gateway waits longer for the usage report of a
+   * reasoning model whose client has left.
    */
   streams_reasoning: v.optional(v.boolean()),
   /** Chat: send earlier thinking back as `reasoning_content`. */
@@ -122,7 +125,7 @@ export const profile = v.strictObject({
   tool_id_max: v.optional(v.nullable(v.pipe(v.number(), v.integer(), v.minValue(37)))),
   /** Messages: the output limit if the client sends none. Best set to the model's maximum. */
   default_max_tokens: v.optional(count),
-  /** Messages: the most output tokens of the model; null = unknown. */
+  /** Messages: the maximum output tokens of the model; null = unknown. */
   max_output_tokens: v.optional(limit),
   /** Messages: how to ask the model to think. */
   thinking: v.optional(v.picklist(["adaptive", "budget", "none"])),

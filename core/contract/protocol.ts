@@ -43,8 +43,8 @@ export interface Wire {
   check(body: JsonObject): Refusal | undefined;
 
   /**
-   * Returns the most output tokens that the body allows per choice, the larger of two limits;
-   * undefined if it sets none.
+   * Returns the maximum output tokens that the body allows per choice, the larger of two limits; undefined if it sets
+   * none.
    */
   outputLimit(body: JsonObject): number | undefined;
 
@@ -99,8 +99,8 @@ export interface Wire {
   readEvent(event: ServerEvent, usage: Usage): boolean;
 
   /**
-   * Adds the output that one event delivers, for streams whose usage never comes. What repeats
-   * earlier output, or is the input of a tool's result, does not count.
+   * Adds the output that one event delivers, for streams whose usage never comes. Repetitions of earlier output, and
+   * the input of a tool's result, do not count.
    */
   countDelta(event: ServerEvent, delivered: Delivered): void;
 

@@ -83,7 +83,7 @@ export const refuse = {
   unauthenticated: factory(401, "authentication_error"),
   /** 402: the wallet or a limit does not cover the call. */
   insufficientBalance: factory(402, "insufficient_balance"),
-  /** 403: the key is valid, but may not do this. */
+  /** 403: the key is valid, but is not allowed to do this. */
   forbidden: factory(403, "permission_error"),
   /** 404: the path, model or object does not exist. */
   notFound: factory(404, "not_found_error"),

@@ -8,7 +8,7 @@ import type { Refusal } from "./refusal.ts";
 export interface RefusedCalls {
   /** By day (in Vietnam), key, status and cause; newest day first. */
   readonly counts: readonly RefusedCount[];
-  /** The last ones of the account, newest first: at most 20. */
+  /** The last refused calls of the account, newest first: at most 20. */
   readonly last: readonly RefusedCall[];
 }
 

@@ -70,11 +70,11 @@ export interface Services extends Slots {
   imageFetcher(options: ImageFetcherOptions): ImageFetcher;
 }
 
-/** What a clock shows in comparison with this gateway's. */
+/** The difference of a store's clock from this gateway's. */
 export interface ClockDifference {
   /** `Redis` or `Postgres`. */
   readonly clock: string;
-  /** Negative if it is behind. */
+  /** Negative if the store's clock is behind. */
   readonly aheadMs: number;
 }
 

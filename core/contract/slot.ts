@@ -24,7 +24,7 @@ export interface Slot<T> {
 export interface SharedSlot<T> {
   /** The values of all running providers, oldest first. */
   readonly all: readonly T[];
-  /** As in `Slot`. */
+  /** Adds a value, under the rules of `Slot.provide`. */
   provide(value: T): () => void;
 }
 

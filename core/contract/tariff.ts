@@ -63,7 +63,7 @@ export function priceOf(
   return discounted(cost(quantity, tariff.microVnd), tariff.discountBps);
 }
 
-/** Returns the most tokens, calls or images whose price an amount covers. */
+/** Returns the maximum number of tokens, calls or images whose price the amount covers. */
 export function affordable(amount: MicroVnd, tariff: Tariff): number {
   const perUnit = BigInt(tariff.microVnd) * BigInt(BASIS_POINTS - tariff.discountBps);
   if (perUnit === 0n) return Number.MAX_SAFE_INTEGER;
@@ -192,8 +192,8 @@ function countedQuantity(
 }
 
 /**
- * Returns true if a call costs what it used: part of its reply was delivered. Or the client left, or
- * the wallet ran out, before that, and the provider has reported what it bills.
+ * Returns true if a call costs what it used: if part of its reply was delivered, or if the client left or the wallet
+ * ran out before that and the provider has reported what it bills.
  */
 export function isBilled({ status, delivered, outcome, usage }: ChargedCall): boolean {
   if (status !== 200) return false;

@@ -90,7 +90,7 @@ export interface UsageSum extends UsageTotal {
 }
 
 export interface UsageSums {
-  /** By day: in the order of the days. Else the largest charge first. */
+  /** The sum of everything that the filter selects, including what `sums` lacks. */
   readonly sums: readonly UsageSum[];
   /** Of everything that the filter selects, including what `sums` lacks. */
   readonly total: UsageTotal;

@@ -27,7 +27,7 @@ export class Usage {
   reasoningReported = false;
   /** True if the provider is known to report cached tokens beside the input (profile: `cached_tokens`). */
   cachedBeside = false;
-  /** True if the provider reported one number for both. All of it is in the input here. */
+  /** True if the provider reported one number for input and output together. All of it counts as input here. */
   totalOnly = false;
   /**
    * Further passes of the same call, such as a compaction, an advisor or the making of an image.

@@ -10,9 +10,9 @@ const FORMATS = new Set(["image/jpeg", "image/jpg", "image/png", "image/webp", "
 /** Longer than any media type. Limits the search: up to 20 MB of image follow. */
 const MEDIA_TYPE_CHARACTERS_MAX = 100;
 
-/** Line breaks may be in it, as some encoders write them, and the letters of both alphabets. */
+/** Base64 may have line breaks, as some encoders write them, and the letters of both alphabets. */
 const BASE64 = /^[\w+/\r\n-]*={0,2}[\r\n]*$/;
-/** Of longer data, only so much at the start and the end is checked: images have megabytes. */
+/** How much of longer data is checked at its start and at its end: images have megabytes. */
 const CHECKED_CHARACTERS = 2_048;
 
 type Images = "none" | "readable" | "unreadable" | "broken";
@@ -103,7 +103,7 @@ function imageOf(image: JsonObject): Images {
   const end = url.slice(0, MEDIA_TYPE_CHARACTERS_MAX).search(/[;,]/);
   const type = url.slice("data:".length, Math.max(end, 0));
   const [encoding = ""] = /;base64,/i.exec(url.slice(0, 2 * MEDIA_TYPE_CHARACTERS_MAX)) ?? [];
-  // Without it, the data may be percent-encoded.
+  // Data that is not base64 may be percent-encoded.
   if (encoding === "") return stateOf(type, "");
   return stateOf(type, url.slice(url.indexOf(encoding) + encoding.length));
 }

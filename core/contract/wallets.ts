@@ -49,8 +49,8 @@ export interface Wallets {
   changeLimit(change: LimitChange): Promise<LimitChangeResult>;
   /**
    * Removes a limit. Its name cannot be used again, and calls that name it get 503: stop naming it
-   * first. Returns false if the limit does not exist. What running calls hold of it stays held
-   * until they end.
+   * first. Returns false if the limit does not exist. Running calls keep what they hold of it until
+   * they end.
    */
   removeLimit(accountId: string, name: string): Promise<boolean>;
   /**
@@ -73,7 +73,7 @@ export interface Wallets {
    * 0, even under load.
    */
   reconcile(options?: { readonly isQuick?: boolean }): AsyncIterable<ReconcileRow>;
-  /** See `Ledger.prove`: what `reconcile` then need not read. */
+  /** Adds up ledger rows in advance, so that `reconcile` need not read them: see `Ledger.prove`. */
   prove(options?: { readonly isRestart?: boolean }): Promise<ProofProgress>;
 }
 
@@ -84,8 +84,8 @@ export type WalletHold =
 
 export interface WalletBalances extends Balances {
   /**
-   * What the ledger will have once all calls are committed and all holds are void: the sum of the
-   * three parts.
+   * The balance that the ledger will have once all calls are committed and all holds are void: the
+   * sum of the three parts.
    */
   readonly balanceMicroVnd: number;
 }

@@ -5,7 +5,7 @@ import { backoffMs } from "../process/backoff.ts";
 import type { Log } from "../process/log.ts";
 
 const PROGRAM = fileURLToPath(new URL("./embedded-server.js", import.meta.url));
-/** It takes seconds, and a minute on a machine that has much else to do. */
+/** The database takes seconds to start, and a minute on a busy machine. */
 const READY_TIMEOUT_MS = 180_000;
 const STOP_TIMEOUT_MS = 5_000;
 const RESTART_MS_MIN = 50;
@@ -38,8 +38,8 @@ export class EmbeddedProcess {
   }
 
   /**
-   * Resolves once the database takes queries. Rejects with what prevents it. Later crashes are
-   * handled here.
+   * Resolves once the database takes queries. Rejects with the reason if it cannot. Later crashes
+   * are handled here.
    */
   async start(): Promise<void> {
     await this.launch();

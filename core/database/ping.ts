@@ -5,7 +5,7 @@ export async function pingPostgres(url: string, timeoutMs: number): Promise<void
   await withConnection(url, timeoutMs, (sql) => sql`SELECT 1`);
 }
 
-/** The connections of a server that this user may open to this database, and how many others use of them. */
+/** The connections of a server that this user may open to this database, and how many of them others use. */
 export interface ServerConnections {
   readonly allowed: number;
   readonly used: number;

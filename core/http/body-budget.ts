@@ -1,20 +1,20 @@
 import { type Refusal, refuse } from "../contract/refusal.ts";
 
-/** So much of each body is free, so that short requests are served while long ones take all of the budget. */
+/** This much of each body does not count, so that short requests are served while long ones take all of the budget. */
 const FREE_BYTES = 16 * 1024;
-/** One key may have this share of the whole, and this share of the calls. */
+/** One key may use the whole divided by this: of the bytes, and of the calls. */
 const SHARE_OF_KEY = 4;
 
 export interface BudgetLimits {
-  /** Bytes of all bodies that are arriving. */
+  /** Maximum bytes of all bodies that are arriving. */
   readonly bytesMax: number;
-  /** Bytes of one body: a key can always send one. */
+  /** Maximum bytes of one body: a key can always send one. */
   readonly bodyBytesMax: number;
-  /** Bodies that are arriving. */
+  /** Maximum number of bodies that are arriving. */
   readonly bodiesMax: number;
 }
 
-/** What one key has arriving. */
+/** The bodies of one key that are arriving. */
 interface Use {
   bytes: number;
   bodies: number;
@@ -97,7 +97,7 @@ class Share {
     return refusal;
   }
 
-  /** Counts this body for a key. Returns why the key may not send it now. */
+  /** Counts this body for a key. Returns the refusal if the key must not send it now. */
   ofKey(key: string): Refusal | undefined {
     if (this.released) return undefined;
     const refusal = this.budget.join(this.counted, key);

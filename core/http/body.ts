@@ -66,13 +66,13 @@ export function boundDeclared(res: HttpResponse, length: number | undefined): vo
 }
 
 /**
- * So much of a body is read before its call is admitted: what the socket delivers at once. A stranger's upload waits
- * until the gateway knows whose memory budget it takes.
+ * This much of a body is read before its call is admitted: what the socket delivers at once. The rest of a stranger's
+ * upload waits until the gateway knows whose memory budget it takes.
  */
 const UNADMITTED_BYTES_MAX = 65_536;
 
 /**
- * A request body that is being read. What is beyond its limit is not kept.
+ * A request body that is being read. Bytes beyond its limit are not kept.
  *
  * A class, not an object literal with a getter: V8 gives each such literal a hidden class of its own, in old memory,
  * which keeps the whole call alive until the next full collection.

@@ -5,7 +5,7 @@ import { atEndOfTurn } from "../process/turn.ts";
 import type { HttpCall } from "./http-call.ts";
 import { CORKED_BYTES_MAX, endHead, endWhole, statusLine, writeSliced } from "./write.ts";
 
-/** What chunked encoding adds to each write: its length in hexadecimal and two line ends. */
+/** Bytes that chunked encoding adds to each write: its length in hexadecimal and two line ends. */
 const CHUNK_FRAME_BYTES = 8;
 
 /**

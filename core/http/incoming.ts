@@ -25,7 +25,7 @@ import type { RequestHead } from "./plain.ts";
 import { Reply } from "./reply.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** How long a refused call waits for the end of its chunked body, and how many calls may. */
+/** How long a refused call waits for the end of its chunked body, and how many calls may wait at once. */
 export const LINGER_MS = 1_000;
 const LINGERING_MAX = 1_000;
 
@@ -41,12 +41,15 @@ export class Incoming {
   private reading: Reading | undefined = undefined;
   /** The whole body, if it arrived before admission ended. */
   private early: Buffer | undefined = undefined;
-  /** The refusal of this call. Sent once no verdict is pending and a chunked body has ended, or soon. */
+  /**
+   * The refusal of this call. Sent once no verdict is pending, and a chunked body has ended or has been awaited long
+   * enough.
+   */
   private refusal: Refusal | undefined = undefined;
   private readonly share: Share;
   private readonly inFlight: HttpCallsInFlight;
   private linger: NodeJS.Timeout | undefined = undefined;
-  /** Cancels the upstream of a client that has left, if its report does not come. */
+  /** Cancels the upstream of a client that has left if the report of usage does not come in time. */
   private readingOn: NodeJS.Timeout | undefined = undefined;
 
   constructor(

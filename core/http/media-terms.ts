@@ -5,14 +5,14 @@ import { bodyToRead } from "../contract/passed-request.ts";
 import type { Verdict } from "../contract/plugin.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
 
-/** Options of images that cost a provider more, and the values that do. */
+/** Image options that can cost a provider more, and the values that do. */
 const DEARER: Readonly<Record<string, ReadonlySet<unknown>>> = {
   quality: new Set(["high", "hd"]),
   input_fidelity: new Set(["high"]),
 };
 
 /**
- * Holds a call for images or speech to what its price covers: the size of an image, the length of
+ * Limits a call for images or speech to what its price covers: the size of an image, the length of
  * a text, and options. Prices sizes and options that the catalogue lists with a factor. Returns the
  * names of dearer options that it left out, since the catalogue does not list them.
  */
@@ -54,7 +54,7 @@ function priceOptions(call: Call, { media }: Model, sizeFactor: number): string[
     const given = body[name];
     const isOpen = given === undefined || given === null || given === "auto";
     const [first = ""] = Object.keys(factors);
-    // A provider that may choose could choose the dearest.
+    // If the provider may choose the value, it could choose the dearest.
     const value = isOpen && !("auto" in factors) ? first : String(given ?? "auto");
     if (!Object.hasOwn(factors, value)) {
       const known = Object.keys(factors).join(", ");

@@ -125,7 +125,8 @@ class Decision {
       routes.length > 0 && routes.every((route) => this.allows(route, feature));
     const left = uses.filter(({ row }) => row.rule !== "demand" && !sold(row.feature));
     const tools = left.flatMap(({ tool }) => (tool ? [tool] : []));
-    // What is left out is taken out of the body itself, so that can no longer be passed on.
+    // Features that are left out are removed from the body itself, so its bytes can no longer be
+    // passed on.
     if (left.length > 0) this.call.outline?.handOut();
     for (const { leaveOut } of left) leaveOut?.();
     if (left.some(({ row }) => row === STORE)) returnReasoning(this.call);
@@ -164,7 +165,10 @@ class Decision {
   }
 }
 
-/** Names in a header what was left out. Names may come from the client, so unsafe ones are not. */
+/**
+ * Names the features that were left out in a header. Names may come from the client, so unsafe ones
+ * are skipped.
+ */
 function reportLeftOut(call: Call, names: readonly string[], prefix: string): void {
   const safe = [...new Set(names)].filter((name) => HEADER_SAFE.test(name));
   if (safe.length === 0) return;

@@ -118,7 +118,7 @@ export class Pipeline {
     pending: Promise<Verdict>,
   ): Promise<Verdict> {
     const verdict = await pending;
-    // If the client has left, no further plugin runs, least of all one that takes a hold.
+    // If the client has left, no further plugin runs. In particular, none takes a hold.
     if (verdict !== undefined || call.gone) return verdict;
     return this.run(stage, call, next);
   }

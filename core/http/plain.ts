@@ -63,7 +63,7 @@ export function servePlain(
         { err: error, path: head.path, request_id: head.requestId },
         "a route failed; the client gets 500",
       );
-      // Cut the connection, so that the client cannot take the reply for whole.
+      // Cut the connection, so that the client cannot mistake the reply for a whole one.
       if (answered && !gone) res.close();
       sendRefused(refuse.failed("The gateway failed to serve this request."));
     }

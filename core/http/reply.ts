@@ -121,7 +121,7 @@ export class Reply implements Sink {
     this.client.flush();
   }
 
-  /** Sends the response of a route that needs a key but no upstream. Its body is whole. */
+  /** Sends the whole response of a route that needs a key but no upstream. */
   answer(response: PlainResponse): void {
     this.call.step("replying");
     this.call.status = response.status;

@@ -8,13 +8,13 @@ import type { BodyBudget } from "./body-budget.ts";
 import type { Pipeline } from "./pipeline.ts";
 
 /**
- * What one generation of the config serves calls with. A reload creates a new one; calls in flight
- * keep theirs.
+ * The routes, plugins and limits that one generation of the config serves calls with. A reload
+ * creates a new generation; calls in flight keep theirs.
  */
 export interface Runtime {
   readonly pipeline: Pipeline;
   readonly router: Router;
-  /** What `admin.listen` serves; undefined without it. */
+  /** The routes that `admin.listen` serves; undefined without it. */
   readonly operatorRouter: Router | undefined;
   readonly upstreams: ConnectedUpstreams;
   readonly clock: Clock;

@@ -2,7 +2,7 @@ import { STATUS_CODES } from "node:http";
 import type { HttpResponse } from "../listener/index.ts";
 
 /**
- * Most bytes written under one cork. uWebSockets.js buffers 16 KB there. A write that no longer
+ * Maximum bytes written under one cork. uWebSockets.js buffers 16 KB there. A write that no longer
  * fits is lost if the flush before it meets a full socket.
  */
 export const CORKED_BYTES_MAX = 14_000;

@@ -1,4 +1,4 @@
--- KEYS[1] running calls of a key, by the end of their leases. ARGV: call, most calls at the same
+-- KEYS[1] running calls of a key, by the end of their leases. ARGV: call, maximum calls at the same
 -- time, lease (ms)
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)

@@ -10,7 +10,7 @@ interface Part {
   readonly type?: string;
 }
 
-/** Parses a multipart body. Returns undefined if it is none. The data is a view of `body` if it can be. */
+/** Parses a multipart body. Returns undefined if it is not multipart. The data is a view of `body` if it can be. */
 export function formParts(body: Uint8Array, contentType: string): Part[] | undefined {
   const parts: Part[] = [];
   let isWrong = false;

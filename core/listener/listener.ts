@@ -6,7 +6,7 @@ export interface Listener {
   readonly engine: EngineName;
   get(path: string, handler: Handler): void;
   post(path: string, handler: Handler): void;
-  /** `path` is `/*`: gets what no other handler gets. */
+  /** `path` is `/*`: the handler gets every request that no other handler gets. */
   any(path: string, handler: Handler): void;
   /** Resolves with the port. Rejects if the port is in use. `shared`: other processes may listen on it too. */
   listen(host: string, port: number, shared: boolean): Promise<number>;

@@ -5,10 +5,10 @@ import type { HttpResponse } from "./listener.ts";
 export const IDLE_MS = 10_000;
 /** A reply that has ended and that its client does not read is cut after this time. */
 const UNREAD_MS = 60_000;
-/** What `node:http` refuses in a header's value. */
+/** Characters that `node:http` refuses in the value of a header. */
 const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/g;
 const NOTHING = new ArrayBuffer(0);
-/** Statuses without a body, which has no length then. */
+/** Statuses without a body, and so without a length. */
 const BODILESS = new Set([204, 304]);
 
 /** The response to a request to `node:http`, and its body. */
@@ -89,7 +89,7 @@ export class NodeResponse implements HttpResponse {
   tryEnd(chunk: Uint8Array, bytes: number): [boolean, boolean] {
     this.writeHead(bytes);
     this.bodyBytes += chunk.length;
-    // What the socket does not take waits in memory, as the body is anyway.
+    // Bytes that the socket does not take wait in memory, as the whole body does in any case.
     this.outgoing.write(chunk);
     if (this.bodyBytes < bytes) return [true, false];
     this.finish();

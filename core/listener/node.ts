@@ -6,7 +6,7 @@ import { PortInUse } from "./listener.ts";
 import { NodeRequest } from "./node-request.ts";
 import { IDLE_MS, NodeResponse } from "./node-response.ts";
 
-/** As the native engine: a socket takes this much before it is full. */
+/** Bytes that a socket takes before it is full, the same as in the native engine. */
 const SOCKET_BYTES = 65_536;
 const CHECK_MS = 2_000;
 
@@ -49,7 +49,7 @@ export function openNode(headerBytesMax: number): Listener {
   });
   server.on("clientError", (error: Unreadable, socket: Socket) => {
     const response = latest.get(socket);
-    // Behind a response that has begun and not ended, this one would be read as its rest.
+    // If the previous response has begun and not ended, this one would be read as the rest of it.
     if (response?.headersSent && !response.writableFinished) socket.destroy();
     else refuseUnreadable(error, socket);
   });
@@ -106,7 +106,7 @@ interface Unreadable extends NodeJS.ErrnoException {
   readonly rawPacket?: Buffer;
 }
 
-/** Refuses what is no HTTP. */
+/** Refuses a request that is not valid HTTP. */
 function refuseUnreadable({ code, rawPacket }: Unreadable, socket: Socket): void {
   if (code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const isLarge = code === "HPE_HEADER_OVERFLOW";

@@ -91,7 +91,7 @@ export class Committer {
           backoffMs(this.failures, LIFETIMES.commitRetryMsMin, LIFETIMES.commitRetryMsMax),
         );
       else if (read === 0) {
-        // A store that has entries but may not return them does not wait. Pause, so that timers and sockets are served.
+        // A store that has entries but must not return them yet does not wait. Pause, so that timers and sockets are served.
         await this.sleep(LIFETIMES.emptyReadPauseMs);
       } else if (read < batchEntries) {
         await this.sleep(Math.min(lingerMs, read * LIFETIMES.lingerMsPerCall));
@@ -121,7 +121,9 @@ export class Committer {
     }
   }
 
-  /** Commits a batch. What cannot be read goes to quarantine, so that no other entry and no bucket waits for it. */
+  /**
+   * Commits a batch. Entries that cannot be read go to quarantine, so that no other entry and no bucket waits for them.
+   */
   private async commitReadable(entries: readonly StoredEntry[]): Promise<void> {
     const readable: OutboxEntry[] = [];
     for (const entry of entries) {

@@ -4,8 +4,8 @@ import { type Machine, sleep } from "../process/machine.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 
 /**
- * Retries what the hold store could not take: movements and limits that are committed to the ledger and not yet
- * applied. So a payment made during an outage becomes spendable by itself.
+ * Applies movements and limits that are committed to the ledger and that the hold store could not take at first;
+ * retries until it does. So a payment made during an outage becomes spendable by itself.
  */
 export class LateMovements {
   private readonly holdStore: HoldStore;
@@ -30,7 +30,10 @@ export class LateMovements {
     return this.retry(`movement ${accountId} ${reference}`, () => succeeds(again));
   }
 
-  /** If the outcome of a commit is unknown, applies later what the ledger then has of the wallet. Rejects all the same. */
+  /**
+   * If the outcome of a commit is unknown, later applies the state that the ledger has of the wallet by then. Still
+   * rejects.
+   */
   async orLater<T>(committed: Promise<T>, accountId: string): Promise<T> {
     try {
       return await committed;
@@ -63,7 +66,7 @@ export class LateMovements {
       const { creditVersion, creditedMicroVnd } = wallet;
       const total = { accountId, creditVersion, creditedMicroVnd, releasedCallIds };
       const isApplied = await this.holdStore.credit(total);
-      // Returns false for a wallet that is not loaded. Its load brings the limits too.
+      // `setLimit` returns false for a wallet that is not loaded, whose load brings the limits too.
       for (const limit of wallet.limits ?? []) await this.holdStore.setLimit(accountId, limit);
       return isApplied || releasedCallIds.length === 0;
     } catch {

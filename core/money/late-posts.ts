@@ -24,7 +24,7 @@ export class LatePosts {
     return this.waiting.size;
   }
 
-  /** Returns all of them. */
+  /** Returns all posts that are in memory only. */
   unsent(): StandingCall[] {
     return Array.from(this.waiting.values(), (posting) =>
       unsentPost(posting, posting.costMicroVnd, ""),

@@ -8,7 +8,10 @@ import { LIFETIMES } from "./lifetimes.ts";
 
 /** Remembers the highest progress of the ledger that any process saw, for longer than this process lives. */
 export interface KeptProgress {
-  /** Raises what is kept to `progress`, drops these counts if they are unchanged, and returns all that is kept then. */
+  /**
+   * Raises the kept counts to `progress`, drops the counts in `dropped` that are unchanged, and returns all kept
+   * counts.
+   */
   keep(
     progress: LedgerProgress,
     dropped: ReadonlyMap<string, number>,
@@ -22,7 +25,7 @@ interface LedgerWatchOptions {
   readonly log: Log;
 }
 
-const UNCHECKED = "the ledger has not been compared with what it had confirmed yet";
+const UNCHECKED = "the ledger has not been compared yet with the commits that it had confirmed";
 const WENT_BACK =
   "the ledger lacks commits that it had confirmed: it was restored from a backup, or is a replica that was behind; " +
   "run `npm run admin -- restore` (see Backup and restore in config/deploy/README.md)";
@@ -39,7 +42,7 @@ export class LedgerWatch {
   private known = NO_PROGRESS;
   /** The generation in which `history.confirmed` was confirmed. */
   private generation = 0;
-  /** Counts of this process that are kept. */
+  /** The counts of this process that it has kept. */
   private keptCounts: ReadonlyMap<string, number> = new Map();
   /** Old counts that the ledger was found to have. Later ones imply them, so they are no longer kept. */
   private outdated: ReadonlyMap<string, number> = new Map();
@@ -96,15 +99,15 @@ export class LedgerWatch {
   }
 
   /**
-   * Keeps all known counts again, because the hold store lost data. The next comparison does so too, but it may wait for
-   * the ledger: if this process dies until then, no other notices that the ledger went back. Never rejects.
+   * Keeps all known counts again, because the hold store lost data. The next comparison does so too, but it may wait
+   * for the ledger: if this process dies before that, no other notices that the ledger went back. Never rejects.
    */
   async keepAgain(): Promise<void> {
     if (this.reason === UNCHECKED) return;
     await this.keepKnown().catch(() => {});
   }
 
-  /** Accepts what the ledger lost. Call it only once every wallet that was loaded before is gone. */
+  /** Accepts that the ledger lost commits. Call it only once every wallet that was loaded before is gone. */
   async restored(): Promise<void> {
     await this.options.history.beginGeneration(this.known.generation);
     await this.check();
@@ -116,14 +119,14 @@ export class LedgerWatch {
     } catch (error) {
       this.failures.warn(
         { err: error },
-        "cannot compare the ledger with what it confirmed; retrying",
+        "cannot compare the ledger with the commits that it had confirmed; retrying",
       );
     }
     this.onChecked();
     return LIFETIMES.ledgerCheckMs;
   }
 
-  /** Compares once at a time, so that an earlier comparison never has the last word. */
+  /** Runs one comparison at a time, so that an earlier one never overwrites the result of a later one. */
   private check(): Promise<void> {
     const check = this.lastCheck.then(() => this.compare());
     this.lastCheck = check.catch(() => {});
@@ -133,11 +136,11 @@ export class LedgerWatch {
   private async compare(): Promise<void> {
     const { history } = this.options;
     await this.keepKnown();
-    // The ledger is read after the rest. So it has everything that is known, unless it lost some of it.
+    // The ledger is read last. So it has every known count, unless it lost commits.
     const { known } = this;
     const ledger = await history.read([...known.commits.keys()]);
     if (ledger.generation > this.generation) {
-      // An operator restored: what was confirmed to this process before shows nothing any more.
+      // An operator has restored: counts that were confirmed to this process before are void.
       this.generation = ledger.generation;
       history.forget();
     }
@@ -164,7 +167,7 @@ export class LedgerWatch {
     if (this.wentBack && !wentBack)
       log.error({ reason }, "the ledger went back; new calls get 503");
     if (wentBack && !this.wentBack)
-      log.info({}, "the ledger has what it had confirmed; calls go on");
+      log.info({}, "the ledger has every commit that it had confirmed; calls are served again");
   }
 }
 

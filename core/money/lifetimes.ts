@@ -7,11 +7,11 @@ import { KEY_KEPT_MS } from "../contract/accounts.ts";
 export const LIFETIMES = {
   // Membership: this process in a bucket of Redis.
 
-  /** Between two heartbeats of a process. */
+  /** Time between two heartbeats of a process. */
   heartbeatMs: 1_000,
   /** A process without a heartbeat for this long is watched in every bucket. */
   quietMs: 4_000,
-  /** Between two rounds of a bucket in which nothing changes and whose members all beat. */
+  /** Time between two rounds of a bucket in which nothing changes and whose members all beat. */
   settledRoundMs: 6_000,
   /** Redis forgets the heartbeat of a dead process after this time. */
   beatKeptMs: 60_000,
@@ -19,9 +19,11 @@ export const LIFETIMES = {
   leaseMs: 10_000,
   /** Minimum age of an epoch before loads are allowed, so that all other processes have noticed the epoch. */
   graceMs: 1_500,
-  /** The same for a process that was a member of the epoch before, so it knows whom to await. */
+  /**
+   * The same minimum age for a process that was a member of the epoch before, and so knows which processes to await.
+   */
   witnessGraceMs: 300,
-  /** Between two rounds of a process that joins a bucket. */
+  /** Time between two rounds of a process that joins a bucket. */
   joiningRoundMs: 20,
   /** Backoff after a round that Redis did not reply to; doubles up to `roundRetryMsMax`. */
   roundRetryMsMin: 50,
@@ -36,7 +38,7 @@ export const LIFETIMES = {
   outageLogMs: 1_000,
   /** A connection to Redis that is not made yet at a start is no outage before this time. */
   connectingMs: 2_000,
-  /** Between two audits, which void holds of this process that no running call owns. */
+  /** Time between two audits, which void holds of this process that no running call owns. */
   auditMs: 10_000,
 
   // Posts: a call is charged once, even if its post is sent several times.
@@ -77,7 +79,7 @@ export const LIFETIMES = {
   paceTickMs: 10,
   /** Shorter delays of new calls are not worth a line in the log. */
   paceLoggedMsMin: 100,
-  /** Between two comparisons of the ledger with what it had confirmed. */
+  /** Time between two comparisons of the ledger with the commits that it had confirmed. */
   ledgerCheckMs: 2_000,
   /** A restore waits this long: before it for running calls if balances are in memory, after it for wallets that load. */
   restoreWaitMs: 30_000,
@@ -105,19 +107,19 @@ export const LIFETIMES = {
   proofWaitMs: 5_000,
   proofPollMs: 20,
 
-  /** Between two writes of the counts of refused calls. */
+  /** Time between two writes of the counts of refused calls. */
   refusedWriteMs: 1_000,
-  /** A stop waits this long for their last write. */
+  /** A stop waits this long for the last write of these counts. */
   refusedStopMs: 2_000,
 
-  /** Redis keeps the key that shows if it has room for this long. */
+  /** How long Redis keeps the key that is written to see if it has room. */
   roomKeptMs: 1_000,
 
   // The lock on balances in a shared ledger: see `ledger/balances-lock.ts`.
 
-  /** Between two heartbeats of its owner. */
+  /** Time between two heartbeats of the gateway that has the lock. */
   balancesBeatMs: 2_000,
-  /** An owner elsewhere without a heartbeat for this long is dead. */
+  /** A gateway with the lock, on another host, is dead after this long without a heartbeat. */
   balancesSilentMs: 10_000,
 
   // Journal and spool: posted calls on the disk.
@@ -132,99 +134,99 @@ export const LIFETIMES = {
 
 export type Lifetimes = { readonly [Name in keyof typeof LIFETIMES]: number };
 
-/** Each required relation, and what breaks without it. */
+/** Each required relation, and the fault that it prevents. */
 const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])[] = [
   [
-    "heartbeatMs > replyTimeoutMs, or a round is not over when the next is due",
+    "heartbeatMs > replyTimeoutMs; otherwise a round is not over when the next is due",
     (of) => of.heartbeatMs > of.replyTimeoutMs,
   ],
   [
-    "leaseMs / 2 > quietMs > 2 * heartbeatMs + replyTimeoutMs, or a live process is neither fresh nor seen between looks",
+    "leaseMs / 2 > quietMs > 2 * heartbeatMs + replyTimeoutMs; otherwise a live process is neither fresh nor seen between looks",
     (of) => of.leaseMs / 2 > of.quietMs && of.quietMs > 2 * of.heartbeatMs + of.replyTimeoutMs,
   ],
   [
-    "leaseMs > settledRoundMs + 2 * heartbeatMs, or gateways of earlier versions, which see only rounds, end leases",
+    "leaseMs > settledRoundMs + 2 * heartbeatMs; otherwise gateways of earlier versions, which see only rounds, end leases",
     (of) => of.leaseMs > of.settledRoundMs + 2 * of.heartbeatMs,
   ],
   [
-    "beatKeptMs > leaseMs, or the heartbeat of a live process is forgotten",
+    "beatKeptMs > leaseMs; otherwise the heartbeat of a live process is forgotten",
     (of) => of.beatKeptMs > of.leaseMs,
   ],
   [
-    "graceMs > heartbeatMs + replyTimeoutMs, or wallets are loaded before other processes notice the epoch",
+    "graceMs > heartbeatMs + replyTimeoutMs; otherwise wallets are loaded before other processes notice the epoch",
     (of) => of.graceMs > of.heartbeatMs + of.replyTimeoutMs,
   ],
   [
-    "witnessGraceMs > roundRetryMsMax + joiningRoundMs, or a retrying process cannot join the epoch in time",
+    "witnessGraceMs > roundRetryMsMax + joiningRoundMs; otherwise a retrying process cannot join the epoch in time",
     (of) => of.witnessGraceMs > of.roundRetryMsMax + of.joiningRoundMs,
   ],
   [
-    "witnessGraceMs <= graceMs, or the process that knows more waits longer",
+    "witnessGraceMs <= graceMs; otherwise the process that knows more waits longer",
     (of) => of.witnessGraceMs <= of.graceMs,
   ],
   [
-    "roundRetryMsMax <= heartbeatMs, or recovery from an outage takes longer than a normal round",
+    "roundRetryMsMax <= heartbeatMs; otherwise recovery from an outage takes longer than a normal round",
     (of) => of.roundRetryMsMax <= of.heartbeatMs,
   ],
   [
-    "startTimeoutMs > leaseMs + graceMs, or a start fails while it waits for the leases of dead processes",
+    "startTimeoutMs > leaseMs + graceMs; otherwise a start fails while it waits for the leases of dead processes",
     (of) => of.startTimeoutMs > of.leaseMs + of.graceMs,
   ],
   [
-    "catchUpMs > leaseMs + graceMs, or a start fails while Redis is being joined",
+    "catchUpMs > leaseMs + graceMs; otherwise a start fails while Redis is being joined",
     (of) => of.catchUpMs > of.leaseMs + of.graceMs,
   ],
   [
-    "leaveTimeoutMs > replyTimeoutMs, or a stop is over before Redis replies and its holds stay for a lease",
+    "leaveTimeoutMs > replyTimeoutMs; otherwise a stop is over before Redis replies and its holds stay for a lease",
     (of) => of.leaveTimeoutMs > of.replyTimeoutMs,
   ],
   [
-    "auditMs >= heartbeatMs, or audits are due more often than rounds",
+    "auditMs >= heartbeatMs; otherwise audits are due more often than rounds",
     (of) => of.auditMs >= of.heartbeatMs,
   ],
   [
-    "2 * replyTimeoutMs < 1 s, or a call is not refused within a second: the rate limiter asks Redis, then the hold",
+    "2 * replyTimeoutMs < 1 s; otherwise a call is not refused within a second: the rate limiter asks Redis, then the hold",
     (of) => 2 * of.replyTimeoutMs < 1_000,
   ],
   [
-    "joinWaitMs < loadTimeoutMs <= 5 s, or a first call is refused without the reason, or after its client gave up",
+    "joinWaitMs < loadTimeoutMs <= 5 s; otherwise a first call is refused without the reason, or after its client gave up",
     (of) => of.joinWaitMs < of.loadTimeoutMs && of.loadTimeoutMs <= 5_000,
   ],
   // A process may stall after it checks the age of a post. Redis refuses its post once a lease has passed.
   [
-    "committedCallKeptMs > askLedgerAfterMs + leaseMs + replyTimeoutMs, or a resent post charges the wallet twice",
+    "committedCallKeptMs > askLedgerAfterMs + leaseMs + replyTimeoutMs; otherwise a resent post charges the wallet twice",
     (of) => of.committedCallKeptMs > of.askLedgerAfterMs + of.leaseMs + of.replyTimeoutMs,
   ],
   [
-    "revokedKeptMs > KEY_KEPT_MS, or a process that still has a revoked key sells calls to it",
+    "revokedKeptMs > KEY_KEPT_MS; otherwise a process that still has a revoked key sells calls to it",
     (of) => of.revokedKeptMs > KEY_KEPT_MS,
   ],
   [
-    "readWaitMs > gatherMs, or the committer never gathers a batch",
+    "readWaitMs > gatherMs; otherwise the committer never gathers a batch",
     (of) => of.readWaitMs > of.gatherMs,
   ],
   [
-    "paceWaitMsMax > paceDelayMsMax > paceTickMs, or calls are refused instead of delayed",
+    "paceWaitMsMax > paceDelayMsMax > paceTickMs; otherwise calls are refused instead of delayed",
     (of) => of.paceWaitMsMax > of.paceDelayMsMax && of.paceDelayMsMax > of.paceTickMs,
   ],
   [
-    "commitRetryMsMin <= commitRetryMsMax, or retries do not slow down",
+    "commitRetryMsMin <= commitRetryMsMax; otherwise retries do not slow down",
     (of) => of.commitRetryMsMin <= of.commitRetryMsMax,
   ],
   [
-    "unownedMovementMs > movementCommitMs + statementTimeoutMs, or a movement is committed after its hold was ended",
+    "unownedMovementMs > movementCommitMs + statementTimeoutMs; otherwise a movement is committed after its hold was ended",
     (of) => of.unownedMovementMs > of.movementCommitMs + of.statementTimeoutMs,
   ],
   [
-    "balancesSilentMs > 3 * balancesBeatMs, or a slow reply makes a live owner look dead",
+    "balancesSilentMs > 3 * balancesBeatMs; otherwise a slow reply makes a live owner look dead",
     (of) => of.balancesSilentMs > 3 * of.balancesBeatMs,
   ],
   [
-    "ledgerCheckMs < leaseMs, or calls are sold for longer than a lease after the ledger went back",
+    "ledgerCheckMs < leaseMs; otherwise calls are sold for longer than a lease after the ledger went back",
     (of) => of.ledgerCheckMs < of.leaseMs,
   ],
   [
-    "journalLockWaitMs > leaveTimeoutMs, or a restart fails while the earlier process stops",
+    "journalLockWaitMs > leaveTimeoutMs; otherwise a restart fails while the earlier process stops",
     (of) => of.journalLockWaitMs > of.leaveTimeoutMs,
   ],
 ];
@@ -233,7 +235,7 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
 export function requireLifetimes(lifetimes: Lifetimes): void {
   const broken = RELATIONS.filter(([, holds]) => !holds(lifetimes)).map(([relation]) => relation);
   if (broken.length > 0)
-    throw new RangeError(`lifetimes of money do not fit together: ${broken.join("; ")}`);
+    throw new RangeError(`lifetimes of money do not fit together: ${broken.join("\n")}`);
 }
 
 requireLifetimes(LIFETIMES);

@@ -1,7 +1,7 @@
 import { requireMicroVnd } from "../contract/amount.ts";
 import { type LimitSnapshot, WALLET_LIMIT } from "../contract/hold-store.ts";
 
-/** Without `|`, which separates names in Redis. */
+/** Names that a limit can have. They have no `|`, which separates names in Redis. */
 const NAME = /^[A-Za-z0-9:._-]{1,100}$/;
 
 /** Throws RangeError if a limit cannot have this name. */
@@ -19,7 +19,7 @@ export function requireLimit({ name, totalMicroVnd, availableMicroVnd }: LimitSn
   requireMicroVnd(totalMicroVnd);
   if (!Number.isSafeInteger(availableMicroVnd)) {
     throw new RangeError(
-      `${availableMicroVnd} µđ cannot be available of a limit; use a safe integer`,
+      `${availableMicroVnd} µđ is not an amount that a limit can have available; use a safe integer`,
     );
   }
 }

@@ -21,7 +21,7 @@ export class Movements {
   private readonly ledger: Ledger;
   private readonly late: LateMovements;
   private readonly hold: MovementsOptions["hold"];
-  /** Holds of committed movements that wait for another one to be applied; by account. */
+  /** Holds of committed movements that stay until another movement is applied; by account. */
   private readonly unreleased = new Map<string, Set<string>>();
 
   constructor({ holdStore, ledger, late, hold }: MovementsOptions) {

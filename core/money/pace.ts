@@ -39,7 +39,7 @@ export class Pace implements Plugin, PaceStatus {
   private due = 0;
   private tickedMs = 0;
   private stopped = false;
-  /** Milliseconds that calls have waited which wait no more. */
+  /** The waits, added up, of the calls that have gone on, in milliseconds. */
   private waitedBeforeMs = 0;
   private readonly onTick = () => this.tick();
 
@@ -106,14 +106,14 @@ export class Pace implements Plugin, PaceStatus {
     });
   }
 
-  /** Lets as many calls go on that each waits for the delay on average. */
+  /** Lets some calls go on: so many that a call waits for the delay on average. */
   private tick(): void {
     const nowMs = this.machine.monotonic();
     this.refuseOverdue(nowMs);
     const { delayMs } = this.backlog;
     const elapsedMs = nowMs - this.tickedMs;
     this.tickedMs = nowMs;
-    // After a delay of 0, or a stall, all of them.
+    // If the delay is 0, or after a stall, all of them go on.
     const share = elapsedMs < delayMs ? elapsedMs / delayMs : 1;
     this.due += this.waiting.size * share;
     while (this.due >= 1 && this.waiting.size > 0) if (this.letNextGo()) this.due -= 1;

@@ -61,7 +61,7 @@ async function lookAgain(
 ): Promise<ReconcileRow[]> {
   let row = first;
   let everStoodStill = false;
-  /** Against the first of the two reads; once it shows no drift, it stays. */
+  /** The row by the first of the two reads. Once it shows no drift, it is not replaced. */
   let moving: ReconcileRow | undefined;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const before = await ledger.sum(first.accountId, first.limit);
@@ -89,7 +89,7 @@ function balancesOf(
   return limit === null ? holdStore.balances(accountId) : holdStore.limit(accountId, limit);
 }
 
-/** Computes a row. A wallet or limit that is not loaded counts with what it would be loaded with. */
+/** Computes a row. A wallet or limit that is not loaded counts with the amounts that a load would give it. */
 function compare(sum: LedgerSum, loaded: Parts | undefined): ReconcileRow {
   const { balanceMicroVnd, quarantinedMicroVnd } = sum;
   const available = loaded

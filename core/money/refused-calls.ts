@@ -15,18 +15,18 @@ import {
 } from "./ledger/refused-calls.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 
-/** Accounts in one statement. */
+/** Maximum number of accounts in one statement. */
 const BATCH_ACCOUNTS = 200;
-/** Most accounts that wait to be written, while the ledger is down for example. */
+/** Maximum number of accounts that wait to be written, while the ledger is down for example. */
 const ACCOUNTS_MAX = 10_000;
-/** Most counts of one account between two writes; beyond it the cause is `other`. */
+/** Maximum number of counts of one account between two writes; beyond it the cause is `other`. */
 const COUNTS_MAX = 100;
 const KEPT_DAYS = 400;
 const MS_PER_DAY = 86_400_000;
 
 const OTHER = "other";
 
-/** What an account has to be written. */
+/** The counts and calls of an account that wait to be written. */
 interface Waiting {
   readonly counts: Map<string, { -readonly [Name in keyof RefusedCount]: RefusedCount[Name] }>;
   /** Oldest first. */
@@ -40,9 +40,9 @@ interface RefusedCallsOptions {
 }
 
 /**
- * Counts the calls that the gateway refuses itself: in memory, and every second in one statement.
- * What it takes is bounded by accounts, days, keys, statuses and causes, however many calls a client
- * makes. Only calls with a key of an account count, so a stranger adds nothing.
+ * Counts the calls that the gateway refuses itself: in memory, and every second in one statement. Its memory is bounded
+ * by accounts, days, keys, statuses and causes, however many calls a client makes. Only calls with a key of an account
+ * count, so a stranger adds nothing.
  */
 export class RefusedCallsCounter {
   private readonly database: Pick<Database, "query">;
@@ -66,7 +66,7 @@ export class RefusedCallsCounter {
     this.task.start();
   }
 
-  /** Writes what waits, and stops. A ledger that does not reply delays no stop: the counts are lost. */
+  /** Writes the counts that wait, and stops. A ledger that does not reply delays no stop: the counts are lost. */
   async stop(): Promise<void> {
     await withTimeout(
       this.task.stop().then(() => this.write()),

@@ -4,7 +4,7 @@ import { LIFETIMES } from "./lifetimes.ts";
 /** Keys that were revoked through this process, each until no process has it in its cache. */
 export class RevokedKeys {
   private readonly machine: Machine;
-  /** When each is forgotten, by the monotonic clock; in this order. */
+  /** When each key is forgotten, by the monotonic clock; the earliest first. */
   private readonly untilMs = new Map<string, number>();
 
   constructor(machine: Machine) {

@@ -22,7 +22,7 @@ export interface Disk {
   list(folder: string): string[];
   read(path: string): Buffer;
   remove(path: string): void;
-  /** Makes created and removed names survive a power loss. */
+  /** Syncs a folder, so that files created and removed in it survive a power loss. */
   syncFolder(folder: string): void;
   /** Creates a file to append to, with mode 600. Returns its descriptor. */
   create(path: string): number;

@@ -14,12 +14,12 @@ const CLOSE_OBJECT = 125;
 const LOOPED_BYTES = 64;
 /** No number that `JSON.stringify` writes is longer: -0.0000012345678901234567. */
 const NUMBER_BYTES_MAX = 25;
-/** A text is worth leaving out above this. */
+/** A text longer than this is worth leaving out. */
 const LONG_BYTES_MIN = 256;
 
-/** The places of the fields of a JSON object in its bytes. Has a meaning only if the bytes are JSON. */
+/** The positions of the fields of a JSON object in its bytes. Meaningless if the bytes are not JSON. */
 export interface JsonScan {
-  /** Of each top-level field: the quotes of its name, and the start and end of its value. */
+  /** For each top-level field: the quotes of its name, and the start and end of its value. */
   readonly fields: readonly number[];
   /** How many names all objects have together. */
   readonly names: number;
@@ -31,7 +31,7 @@ export interface JsonScan {
 
 /**
  * Reads a JSON text once, as bytes: finds its top-level fields, and measures long texts in fields whose name is in
- * `textNames`. Stops at the limits. Does not check the JSON, but for those texts: the caller parses the rest.
+ * `textNames`. Stops at the limits. Checks only these texts as JSON: the caller parses the rest.
  */
 export function scanJson(
   bytes: Buffer,
@@ -45,7 +45,7 @@ export function scanJson(
   let depth = 0;
   let count = 0;
   let names = 0;
-  /** The end of the latest string, or the latest comma, colon or bracket. */
+  /** The position of the latest structure: the end of a string, a comma, a colon or a bracket. */
   let mark = -1;
   let hasLongNumber = false;
   /** The quotes of the latest string. */
@@ -106,7 +106,7 @@ export function scanJson(
 const NO_NAMES: ReadonlySet<string> = new Set();
 
 /**
- * Returns what a JSON text has too much of, undefined if nothing. Does not parse: 20 MB of opening brackets cost V8's
+ * Returns the limit that a JSON text exceeds; undefined if none. Does not parse: 20 MB of opening brackets cost V8's
  * parser 1.4 GB. The result has no meaning if the text is not JSON.
  */
 export function excessOf(
@@ -118,12 +118,12 @@ export function excessOf(
   return scan === "levels" || scan === "values" ? scan : undefined;
 }
 
-/** Returns true if what stands between two marks is longer than a number, without the space around it. */
+/** Returns true if the text between two marks is longer than a number, without the space around it. */
 function isLong(bytes: Buffer, from: number, to: number): boolean {
   return endOfValue(bytes, to) - startOfValue(bytes, from) > NUMBER_BYTES_MAX;
 }
 
-/** Returns the index of the closing quote if it is near; else how far it looked, negative. */
+/** Returns the index of the closing quote if it is near. Otherwise returns how far it looked, as a negative number. */
 function endOfShort(bytes: Buffer, from: number): number {
   const stop = Math.min(from + LOOPED_BYTES, bytes.length);
   let at = from;
@@ -135,7 +135,7 @@ function endOfShort(bytes: Buffer, from: number): number {
   return -at;
 }
 
-/** After so many quotes in a row that are escaped, a loop reads the next bytes. */
+/** After this many escaped quotes in a row, a loop reads the next bytes. */
 const MISSES_MAX = 5;
 const BYTES_AFTER_MISSES = 4_096;
 

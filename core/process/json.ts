@@ -36,7 +36,7 @@ export function parseJson(text: string): unknown {
 export const JSON_LEVELS_MAX = 200;
 
 /**
- * Most names and values of a request, together. A conversation of 1,600 turns with tools has some 20,000. A body of
+ * Maximum names and values of a request, together. A conversation of 1,600 turns with tools has some 20,000. A body of
  * millions of tiny values would stop every other call for seconds while it is parsed.
  */
 export const JSON_VALUES_MAX = 100_000;

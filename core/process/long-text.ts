@@ -28,7 +28,9 @@ for (const [at, digit] of [..."0123456789abcdef"].entries()) {
   HEX[digit.toUpperCase().charCodeAt(0)] = at;
 }
 
-/** The position of a decoded character is noted once in so many bytes, so that a part can be read without the rest. */
+/**
+ * The position of a decoded character is noted once in this many bytes, so that a part can be read without the rest.
+ */
 const BYTES_PER_MARK = 512;
 
 /**
@@ -37,7 +39,7 @@ const BYTES_PER_MARK = 512;
  */
 export class LongText {
   readonly from: number;
-  /** The index of the closing quote; -1 if the string has none, or is no JSON string. */
+  /** The index of the closing quote; -1 if the string has none, or is not a JSON string. */
   readonly to: number;
   /** The length of the decoded string, in UTF-16 units. */
   readonly units: number;
@@ -54,14 +56,14 @@ export class LongText {
     const words = new Int32Array(buffer, 0, buffer.byteLength >> 2);
     let at = from;
     let units = 0;
-    /** By how much the raw text is longer than the decoded one. */
+    /** How many more bytes the raw text has than the decoded one. */
     let saved = 0;
     let to = -1;
     walk: while (at < length) {
       this.marks.push(at, units);
       const stop = Math.min(at + BYTES_PER_MARK, length);
       while (at < stop) {
-        // Four bytes at once, up to one that is not plain text.
+        // Reads four bytes at once, up to the first group that is not plain text.
         if (((start + at) & 3) === 0) {
           const end = (start + stop) >> 2;
           let word = (start + at) >> 2;
@@ -153,7 +155,7 @@ export class LongText {
     }
   }
 
-  /** Returns the index of the last mark that has at most so many units before it. */
+  /** Returns the index of the last mark that has at most this many units before it. */
   private markBefore(units: number): number {
     const { marks } = this;
     let low = 0;
@@ -196,7 +198,7 @@ const rest = (bytes: Buffer, at: number) => (bytes[at] ?? 0) & 0x3f;
 
 const byteAfterIsU = (bytes: Buffer, at: number) => bytes[at + 1] === LETTER_U;
 
-/** Returns the UTF-16 unit of the escape that begins at the backslash `at`; -1 if it is none. */
+/** Returns the UTF-16 unit of the escape that begins at the backslash `at`; -1 if it is not an escape. */
 function escapeAt(bytes: Buffer, at: number): number {
   const letter = bytes[at + 1] ?? 0;
   if (letter !== LETTER_U) return ESCAPED[letter] || -1;

@@ -10,8 +10,8 @@ export interface Timer {
 }
 
 /**
- * What code takes from its machine: time, timers, random ids, files. `core/money` gets it as a parameter, so that a
- * simulation can replace it: see `test/world/README.md`.
+ * Everything that code takes from its machine: time, timers, random ids, files. `core/money` gets it as a parameter, so
+ * that a simulation can replace it: see `test/world/README.md`.
  */
 export interface Machine extends Clock {
   /** Calls `work` once, after `ms`. */

@@ -5,7 +5,7 @@ import type { JsonScan } from "./json-scan.ts";
 import type { LongText } from "./long-text.ts";
 import { spliced } from "./splice.ts";
 
-/** Begins what stands for a text that is left out. Random, so that no client can send it. */
+/** The beginning of every placeholder of a text that is left out. Random, so that no client can send it. */
 const MARK = randomBytes(9).toString("base64url");
 const DIGITS = 6;
 const PLACEHOLDER_CHARACTERS = MARK.length + DIGITS;
@@ -16,7 +16,8 @@ const NOTHING = Buffer.alloc(0);
 
 /**
  * A JSON object that was not parsed as a whole: long texts are left out of its tree, and a placeholder stands for each.
- * Reading the tree costs little, whatever the texts are. What no one changes is written as the bytes that came.
+ * Reading the tree costs little, however long the texts are. Fields that are not changed are written as the bytes that
+ * came.
  */
 export class Outline {
   private came: Buffer;
@@ -24,8 +25,8 @@ export class Outline {
   readonly tree: JsonObject;
   private fields: readonly number[];
   /**
-   * True if an object in it has a name twice. The tree has one of the two values, and a provider that gets the bytes may
-   * read the other.
+   * True if an object in it has two fields of one name. The tree has one of the two values, and a provider that gets
+   * the bytes may read the other.
    */
   readonly repeatsNames: boolean;
   /** True if a number has more digits than the tree keeps. */
@@ -59,7 +60,7 @@ export class Outline {
     return isObject(value) ? new Outline(bytes, json, value, scan) : { value };
   }
 
-  /** The bytes that came; none once the tree is handed out. */
+  /** The bytes that came; empty once the tree is handed out. */
   get bytes(): Buffer {
     return this.came;
   }
@@ -74,7 +75,7 @@ export class Outline {
     return undefined;
   }
 
-  /** Returns the text that a string of the tree stands for; undefined if the string is itself. */
+  /** Returns the text that a string of the tree stands for; undefined if the string is not a placeholder. */
   textOf(value: string): LongText | undefined {
     if (value.length !== PLACEHOLDER_CHARACTERS || !value.startsWith(MARK)) return undefined;
     return this.texts[Number(value.slice(MARK.length))];
@@ -109,11 +110,11 @@ export class Outline {
     this.texts = [];
   }
 
-  /** Returns the tree with all texts, for those who may change it: from now on, its bytes say nothing of it. */
+  /** Returns the tree with all texts, to a caller that may change it. From then on, the bytes are no longer valid. */
   handOut(): JsonObject {
     this.fill();
     this.handedOut = true;
-    // A call may stream for minutes, and the tree has all of them.
+    // A call may stream for minutes. The tree has all texts now, so the bytes are not kept.
     this.came = NOTHING;
     this.fields = [];
     return this.tree;

@@ -9,7 +9,7 @@ export const USABLE_SECRET = /^[\x21-\x7e]{16,512}$/;
 export interface SecretKind {
   create(): string;
   isUsable(secret: string): boolean;
-  /** What the operator can do about a file without a usable secret. */
+  /** Tells the operator what to do about a file without a usable secret. */
   readonly advice: string;
 }
 
@@ -54,7 +54,10 @@ export async function replaceSecret(file: string, secret: string): Promise<void>
   await rename(await writeOwn(file, secret), file);
 }
 
-/** Writes the secret beside the file, under a random name: this process may run the same function twice at once. */
+/**
+ * Writes the secret to a file of a random name beside the other one: this process may run the same function twice at
+ * once.
+ */
 async function writeOwn(file: string, secret: string): Promise<string> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const own = `${file}.${randomBytes(8).toString("hex")}`;

@@ -38,7 +38,7 @@ export function spliced(
     if (has(after, name) && !Object.hasOwn(before, name)) added.push(name);
   }
   if (added.length > 0 || last < names.length - 1) {
-    // An object without fields has nothing but whitespace behind its brace.
+    // An object without fields has only whitespace after its brace.
     const start = fields[0] ?? bytes.indexOf("{") + 1;
     const text = added.map((name) => `${JSON.stringify(name)}:${json(name)}`).join(",");
     edits.push({

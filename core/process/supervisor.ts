@@ -3,7 +3,7 @@ import { backoffMs } from "./backoff.ts";
 import type { Log } from "./log.ts";
 
 interface ClusterOptions {
-  /** What each worker runs. */
+  /** The script that each worker runs. */
   readonly script: string;
   readonly args: readonly string[];
   readonly workers: number;

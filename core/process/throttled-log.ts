@@ -9,8 +9,8 @@ interface ThrottleOptions {
 }
 
 /**
- * Throttles lines that an outage would repeat for every call. Logs the first at once, then at most one per message
- * and 10 s, with the number of lines left out. A store that is down must not fill the disk.
+ * Throttles lines that an outage would repeat for every call. Logs the first at once, then at most one per message and
+ * 10 s, with the number of lines left out. So a store that is down does not fill the disk.
  */
 export class ThrottledLog {
   private readonly log: Log;

@@ -31,7 +31,7 @@ let report = (error: unknown): void => {
   process.emitWarning(error instanceof Error ? error : String(error));
 };
 
-/** Sets what gets the errors of work that throws. Each call belongs to someone, so the other work runs all the same. */
+/** Sets the function that gets the errors of work that throws. The work of other calls still runs. */
 export function reportThrownWork(reporter: (error: unknown) => void): void {
   report = reporter;
 }

@@ -82,7 +82,7 @@ function places(
   });
 }
 
-/** Writes a line like those of the log straight to stdout: the stream of the log belongs to the watched thread. */
+/** Writes a line in the form of the log straight to stdout: the stream of the log belongs to the watched thread. */
 function log(level: number, msg: string, where?: readonly string[]): void {
   const line = { level, time: Date.now(), stalledMs: ticks * tickMs, where, msg };
   try {

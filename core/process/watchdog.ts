@@ -7,13 +7,13 @@ export const STALLED_STATUS = 70;
 interface WatchdogLimits {
   /** How often the thread looks. */
   readonly tickMs: number;
-  /** Ticks without a turn of the event loop until the log says where it stands. */
+  /** Ticks without a turn of the event loop until the log shows its stack. */
   readonly reportTicks: number;
   /** Ticks without a turn until the process ends. */
   readonly endTicks: number;
 }
 
-/** What the thread gets. */
+/** The data that the watchdog's thread gets. */
 export interface WatchdogData extends WatchdogLimits {
   /** `[turns, mayEnd]`, shared between both threads. */
   readonly shared: Int32Array<SharedArrayBuffer>;
@@ -21,13 +21,13 @@ export interface WatchdogData extends WatchdogLimits {
 }
 
 const LIMITS: WatchdogLimits = { tickMs: 1_000, reportTicks: 5, endTicks: 15 };
-/** What the thread gets that kills the process if the first one cannot end it. */
+/** The data for the thread that kills the process if the first one cannot end it. */
 export interface KillData extends WatchdogData {
-  /** Turns of the loop when it was found standing. */
+  /** How often the loop had turned when it was found blocked. */
   readonly turns: number;
 }
 
-/** A timer and an inspector session need no more. */
+/** Memory limits: a timer and an inspector session need no more. */
 const MEMORY = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 };
 
 /**

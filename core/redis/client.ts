@@ -8,10 +8,10 @@ import { SlotPipelines } from "./slot-pipelines.ts";
 const CONNECT_TIMEOUT_MS = 1_000;
 const RECONNECT_MS_MIN = 25;
 const RECONNECT_MS_MAX = 250;
-/** Most redirections of a command in a cluster before it fails. */
+/** Maximum redirections of a command in a cluster before it fails. */
 const REDIRECTIONS_MAX = 4;
 const CLUSTER_RETRY_MS = 50;
-/** How often the table of slots is read, beside after each redirection: after a crash no node redirects. */
+/** How often the table of slots is read, in addition to after each redirection: after a crash no node redirects. */
 const SLOTS_REFRESH_MS = 2_000;
 
 /** Redis is not connected or not ready. The command was not sent. */
@@ -22,7 +22,7 @@ export class RedisAway extends Error {
   }
 }
 
-/** What the hold store needs of Redis. Every command resolves or rejects in bounded time. */
+/** The part of a Redis client that the hold store needs. Every command resolves or rejects in bounded time. */
 export interface RedisCommands {
   /** True if a command can use only keys of one hash tag. */
   readonly isCluster: boolean;

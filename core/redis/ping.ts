@@ -29,7 +29,7 @@ export async function pingRedis(url: string, timeoutMs: number): Promise<void> {
   }
 }
 
-/** A server that cannot serve yet replies all the same. The hold store waits for it. */
+/** A server that cannot serve yet also sends a reply. The hold store waits for it. */
 function isBusy(error: unknown): boolean {
   return error instanceof Error && /^(LOADING|BUSY|MASTERDOWN|OOM|MISCONF)\b/.test(error.message);
 }

@@ -22,7 +22,7 @@ const REDIRECTED = /^(?:MOVED|ASK|TRYAGAIN) /;
 export class SlotPipelines {
   private readonly cluster: Cluster;
   private readonly flush = (): void => this.send();
-  /** By hash tag, or by key if it has none. */
+  /** Waiting commands by hash tag, or by key if it has none. */
   private waiting = new Map<string, Waiting[]>();
 
   constructor(cluster: Cluster) {

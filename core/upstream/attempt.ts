@@ -17,7 +17,9 @@ export interface AttemptListener {
 
 export type Headers = Record<string, string | string[] | undefined>;
 
-/** Asks for replies as they are: they are read at once, so compressing them would only take time. */
+/**
+ * Asks for uncompressed replies: they are read at once, so compressing them would only take time.
+ */
 const PLAIN = ["accept-encoding", "identity"];
 
 /**
@@ -30,7 +32,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | undefined = undefined;
   private left = false;
   private paused = false;
-  /** Set if the body is compressed all the same. */
+  /** Set if the upstream sent a compressed body although it was not asked to. */
   private decompressor: Decompressor | undefined = undefined;
   /** True while the decompressor has enough to do. */
   private busy = false;
@@ -62,7 +64,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.onResponseError(undefined, error);
   }
 
-  /** True after `leave` or `abort`: what the attempt still brings is dropped. */
+  /** True after `leave` or `abort`: later events of the attempt are dropped. */
   get isLeft(): boolean {
     return this.left;
   }
@@ -160,7 +162,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     } catch (error) {
       this.listener.bug(error);
     }
-    // More may follow the end of a compressed body, while nothing reads it any more.
+    // More bytes may follow the end of a compressed body, although nothing reads them any more.
     if (this.decompressor) this.abort();
   }
 
@@ -177,7 +179,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     } catch (thrown) {
       this.listener.bug(thrown);
     }
-    // The body may go on, though it cannot be read, or its connection stand paused.
+    // The body may go on although it cannot be read, or its connection may stay paused.
     if (this.decompressor) this.abort();
   }
 }

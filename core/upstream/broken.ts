@@ -20,7 +20,7 @@ export function refusedUnreadably(status: number, retryAfter: string | undefined
 }
 
 /**
- * Returns the refusal for a provider that has too much to do; undefined for another status. Each
+ * Returns the refusal for a provider that is overloaded; undefined for another status. Each
  * protocol has its own status for it, and agents wait longer then than after a failure.
  */
 export function overloaded(

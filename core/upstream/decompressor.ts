@@ -11,7 +11,7 @@ import {
 
 type Decoder = Gunzip | Inflate | InflateRaw | BrotliDecompress;
 
-/** What becomes of a compressed body. */
+/** Receives the decompressed body. */
 interface DecompressorListener {
   received(chunk: Buffer): void;
   completed(): void;
@@ -24,15 +24,15 @@ interface DecompressorListener {
 const ENCODINGS = new Set(["gzip", "x-gzip", "deflate", "br"]);
 
 /**
- * Decompresses the body of one reply. What it grows to is passed on in pieces of some KB, so the
- * limits of the reply stop a body that grows without end.
+ * Decompresses the body of one reply. Passes it on in pieces of some KB, so the limits of the reply
+ * stop a body that grows without end.
  */
 export class Decompressor {
   private readonly encoding: string;
   private readonly listener: DecompressorListener;
   private decoder: Decoder | undefined = undefined;
   private over = false;
-  /** Why the connection broke: what the decoder finds missing then is only the consequence. */
+  /** Why the connection broke. Errors of the decoder after that are only its consequence. */
   private reason: Error | undefined = undefined;
 
   private constructor(encoding: string, listener: DecompressorListener) {
@@ -40,7 +40,7 @@ export class Decompressor {
     this.listener = listener;
   }
 
-  /** Returns undefined if the body is not compressed, or in a way that is not read. */
+  /** Returns undefined if the body is not compressed, or has an encoding that is not read. */
   static of(stated: string | undefined, listener: DecompressorListener): Decompressor | undefined {
     const encoding = stated?.trim().toLowerCase();
     if (encoding === undefined || !ENCODINGS.has(encoding)) return undefined;
@@ -62,8 +62,8 @@ export class Decompressor {
   }
 
   /**
-   * Ends a body whose connection broke. What came is passed on first: it is whole if its own end,
-   * which a compressed body carries, is among it.
+   * Ends a body whose connection broke. Passes the received part on first: the body is whole if its
+   * own end, which a compressed body carries, is in that part.
    */
   cut(error: Error): void {
     if (this.over) return;

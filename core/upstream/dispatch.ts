@@ -14,7 +14,7 @@ import { chooseRoute } from "./route.ts";
 import type { ServedCall } from "./served-call.ts";
 import type { ConnectedUpstreams, HttpUpstream } from "./upstreams.ts";
 
-/** Most attempts per call, over all its routes. */
+/** Maximum attempts per call, over all its routes. */
 const ATTEMPTS_MAX = 3;
 
 /** A route, and the request for it. */
@@ -202,7 +202,7 @@ export class Dispatch {
   private jsonFor(route: Route, request: UpstreamRequest): string | Buffer | undefined {
     const { passed } = request;
     if (!passed || passed.outline.isHandedOut) {
-      // A body that a plugin made of `bodyToRead` lacks the long texts until now.
+      // The long texts that `bodyToRead` left out are put back only now into a body that a plugin made of it.
       this.call.outline?.handOut();
       const body = request.bodyFor ? request.bodyFor(route) : request.body;
       return body && JSON.stringify(this.completed(body, route, request));
@@ -211,7 +211,7 @@ export class Dispatch {
     return tree && passed.outline.written(this.completed({ ...tree }, route, request));
   }
 
-  /** Sets the fields that depend on the route and on what is held. Changes no value inside of a field. */
+  /** Sets the fields that depend on the route and on the hold. Changes no value inside of a field. */
   private completed(body: JsonObject, route: Route, request: UpstreamRequest): JsonObject {
     body["model"] = route.model;
     this.limitOutput(route, body, request);
@@ -220,8 +220,8 @@ export class Dispatch {
   }
 
   /**
-   * Sends what is held: one limit, at most the model's, under the name that the route knows. A call
-   * that is not streamed gets one even if its client states none.
+   * Sets the output limit that the hold covers: one limit, at most the model's, under the name that the route knows. A
+   * call that is not streamed gets one even if its client states none.
    */
   private limitOutput(route: Route, body: JsonObject, { outputLimit }: UpstreamRequest): void {
     const { model, stream } = this.call;

@@ -1,10 +1,10 @@
 import type { ServerEvent } from "../sse/reader.ts";
 
-/** So many in a row pass as they are: providers send a few a second while a model thinks. */
+/** This many in a row pass unchanged: providers send a few a second while a model thinks. */
 const PASSED_IN_ROW = 100;
-/** Beyond them, one in this time passes, so that the client sees that the stream lives. */
+/** After that, one per this time passes, so that the client sees that the stream is alive. */
 const PASS_EVERY_MS = 1_000;
-/** An hour of 25 a second. */
+/** Maximum in a row: an hour of 25 a second. */
 const IN_ROW_MAX = 100_000;
 /** Pings are shorter, and so is `data:` without data. */
 const SHORT_BYTES = 64;
@@ -21,7 +21,10 @@ export class EmptyEvents {
   private inRow = 0;
   private passedMs = 0;
 
-  /** `drop` for one too many, `excess` if nothing else has come for too long. */
+  /**
+   * Returns `drop` for an event beyond the limits, `excess` if no other event has come for too
+   * long.
+   */
   judge(event: ServerEvent, nowMs: number): "pass" | "drop" | "excess" {
     if (!isEmpty(event)) {
       this.inRow = 0;

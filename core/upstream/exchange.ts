@@ -49,7 +49,7 @@ export class Exchange implements AttemptListener, Flow {
 
   private readonly dispatch: Dispatch;
   private status = 0;
-  /** The body of a refusal, which is masked as a whole. */
+  /** The body of an error reply, which is masked as a whole. */
   private readonly error: Buffer[] = [];
   private errorBytes = 0;
   private reader: ReplyDecoder | undefined = undefined;
@@ -95,7 +95,7 @@ export class Exchange implements AttemptListener, Flow {
   }
 
   replied(stated: number, headers: Headers): void {
-    // Any success is one: what its body is worth is decided by its body.
+    // Any 2xx status counts as success. The body decides what the reply is worth.
     const status = stated < 300 ? 200 : stated;
     this.status = status;
     const { attempt } = this;

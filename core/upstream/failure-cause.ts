@@ -1,9 +1,12 @@
 import type { FailedAttempt } from "../contract/call.ts";
 
-/** A failure of the gateway or of its config. It says nothing of the upstream. */
+/** The cause of failures of the gateway or of its config. They say nothing of the upstream. */
 const OWN = "gateway";
 
-/** Causes by the codes of Node and undici. There are few, because a metric has one series a cause. */
+/**
+ * Causes by the error codes of Node and undici. There are few causes, because a metric has one time
+ * series for each.
+ */
 const CAUSES: Readonly<Record<string, string>> = {
   ENOTFOUND: "dns",
   EAI_AGAIN: "dns",
@@ -19,7 +22,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   UND_ERR_BODY_TIMEOUT: "silent",
   UND_ERR_HEADERS_OVERFLOW: "unreadable",
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "unreadable",
-  // What undici refuses to send, and pools that a reload has closed.
+  // Requests that undici refuses to send, and pools that a reload has closed.
   UND_ERR_INVALID_ARG: OWN,
   UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: OWN,
   UND_ERR_CLOSED: OWN,
@@ -32,7 +35,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: OWN,
 };
 const TLS = /^(?:ERR_TLS|ERR_SSL|EPROTO|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_)/;
-/** Of the parser of HTTP, and of a body that cannot be decompressed. */
+/** Codes of the HTTP parser, and of a body that cannot be decompressed. */
 const UNREADABLE = /^(?:HPE_|Z_|ERR__ERROR_)/;
 
 /** Why an attempt failed: a cause for metrics, and the reason for operators. No content of a call. */

@@ -14,8 +14,8 @@ const ADDRESSES =
 const OWN_NAMES = /(?:^|\.)(?:localhost|internal|intranet|corp|local|lan|home|svc|test)$/i;
 
 /**
- * Replaces what an upstream's error reveals of the operator: the configured keys and addresses, ids of accounts, and
- * hosts of private networks. Providers quote them, and the error goes to a customer.
+ * Replaces the parts of an upstream's error that reveal something of the operator: the configured keys and addresses,
+ * ids of accounts, and hosts of private networks. Providers quote them, and the error goes to a customer.
  */
 export function masked(text: string, hidden: readonly string[]): string {
   const parsed = parseJson(text);
@@ -58,6 +58,6 @@ function isOwn(address: string): boolean {
   if (isIP(name) !== 0) return !isPublic(name);
   const hasScheme = /^https?:/i.test(address);
   if (name.includes(".")) return OWN_NAMES.test(name);
-  // A plain word is an address only with a scheme, or with a port that no line number looks like.
+  // A plain word counts as an address only if it has a scheme, or a port of a size that no line number has.
   return hasScheme || (/[a-z]/i.test(name) && /:\d{4,5}$/.test(host));
 }

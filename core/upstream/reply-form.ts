@@ -11,8 +11,9 @@ interface ReplyForm {
 }
 
 /**
- * Returns the form of a successful reply. Only audio may be anything but JSON or events. What some
- * servers call text is read as what was asked for, so that none of it passes unread.
+ * Returns the form of a successful reply. Only audio may be anything but JSON or events. If a
+ * server sends another content type, the reply is read as the form that the request asked for, so
+ * that none of it passes unread.
  */
 export function replyForm(
   decoder: Decoder,

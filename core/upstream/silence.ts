@@ -2,9 +2,9 @@ import type { Limits } from "../contract/config.ts";
 import type { Clock } from "../process/clock.ts";
 
 /**
- * Measures how long the upstream of a call has been silent, but for the time in which the gateway
- * does not read it. Only streams have a limit: a reply that is not streamed is one silence until it
- * is whole, so the deadline of the call bounds it.
+ * Measures how long the upstream of a call has been silent, except while the gateway does not read
+ * it. Only streams have a limit: a reply that is not streamed is silent until it is whole, so the
+ * deadline of the call bounds it.
  */
 export class Silence {
   private readonly clock: Clock;
@@ -32,7 +32,7 @@ export class Silence {
     this.begin();
   }
 
-  /** When the upstream was heard last, on the monotonic clock. */
+  /** When the upstream last sent something, on the monotonic clock. */
   get heardAtMs(): number {
     return this.heardMs;
   }

@@ -13,7 +13,7 @@ import type { LoadedUpstream, UpstreamAdapter } from "./kinds/kind.ts";
 /** Longer than the server takes to notice a call over its time limit. */
 const DEADLINE_GRACE_MS = 10_000;
 
-const OPENED = "an upstream fails and gets no calls, but for one now and then to see if it works";
+const OPENED = "an upstream fails; it gets no calls except for an occasional probe";
 
 /** An upstream for calls: its kind's adapter, its connections, and its breaker. */
 export class HttpUpstream implements Upstream {

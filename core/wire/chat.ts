@@ -25,7 +25,7 @@ const TIMINGS = Buffer.from('"timings"');
 const TIMINGS_BYTES_MIN = 350;
 const ERROR = Buffer.from('"error"');
 
-/** The most choices that providers accept. */
+/** The maximum number of choices that providers accept. */
 const CHOICES_MAX = 128;
 
 /** Longer than any `data: [DONE]`, with any line ends. */

@@ -9,7 +9,7 @@ const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
 const SPACE = 32;
 
-/** Deeper values are skipped: no provider nests its text as deep. */
+/** Values at a deeper level are skipped: no provider nests its text this deep. */
 const LEVELS_MAX = 12;
 
 /**
@@ -159,7 +159,7 @@ function countValue(
   if (rule === "json" || rule === "image" || rule === "media") {
     const end = skipValue(bytes, at);
     if (first !== QUOTE && first !== OPEN_BRACE) return end;
-    // An empty string or object is nothing.
+    // An empty string or object does not count.
     const size = end - at - 2;
     if (size <= 0) return end;
     if (rule === "image") delivered.images++;
@@ -186,7 +186,7 @@ function countList(
     const byte = bytes[at];
     if (byte === CLOSE_BRACKET) return at + 1;
     if (byte === COMMA || byte === SPACE) at++;
-    // A brace that closes nothing is no value: text of a provider need not be JSON.
+    // A brace that closes nothing is not a value: text of a provider need not be JSON.
     else at = Math.max(at + 1, countValue(bytes, at, rule, delivered, level));
   }
   return at;

@@ -6,7 +6,7 @@ import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
 import { openAiErrorBody } from "./openai-error.ts";
 
-/** The most images that providers make per call. */
+/** The maximum number of images that providers make per call. */
 const IMAGES_PER_CALL_MAX = 10;
 
 const SIZE = /^([1-9]\d{0,4}x[1-9]\d{0,4}|auto)$/;

@@ -111,7 +111,7 @@ export default function settle(
     if (now.accountStatus === "suspended") return accountSuspended();
     log.info(
       { call_id: id, key_id: now.id },
-      "hold store had an active key as revoked; restored it",
+      "the hold store listed an active key as revoked; marked it active again",
     );
     return refuse.unavailable("The account was just resumed; try again.");
   }

@@ -11,8 +11,8 @@ const FIELDS_MAX = 20;
 const FIELD_CHARACTERS_MAX = 500;
 
 /**
- * Runs an operator's action between the two halves of its row in the audit trail: what was asked,
- * and the status.
+ * Runs an operator's action. Writes its row in the audit trail before it, and adds the status of
+ * the reply after it.
  */
 export async function audit(
   { operatorActions, log }: Services,

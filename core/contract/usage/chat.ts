@@ -2,7 +2,7 @@ import { arrayOf, type JsonObject, objectOf } from "../../process/json.ts";
 import { Usage } from "../usage.ts";
 import { readReport } from "./report.ts";
 
-/** The fields of a provider's own, such as `x_groq`. */
+/** Prefix of the fields that one provider adds, such as `x_groq`. */
 const VENDOR_PREFIX = "x_";
 
 /** Reports that bridges keep as they come: of Google, Cohere and llama.cpp. */

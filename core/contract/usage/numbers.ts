@@ -55,7 +55,7 @@ const PATHS = {
   citations: ["citation_tokens"],
   audioOutput: ["completion_tokens_details.audio_tokens", "output_tokens_details.audio_tokens"],
   imageOutput: ["completion_tokens_details.image_tokens", "output_tokens_details.image_tokens"],
-  /** Images beside the other fields. The input may include them, or not. */
+  /** Image tokens beside the other fields. The input may or may not include them. */
   images: ["image_tokens"],
 } as const;
 
@@ -87,7 +87,7 @@ export function numbersOf(report: JsonObject): Numbers {
   return numbers as Numbers;
 }
 
-/** Returns a number of tokens, bounded; undefined if the value is none. */
+/** Returns a number of tokens, bounded; undefined if the value is not one. */
 export function tokensOf(value: unknown): number | undefined {
   const count = countOf(value);
   return count === undefined ? undefined : Math.min(count, TOKENS_MAX);

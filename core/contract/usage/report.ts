@@ -98,7 +98,7 @@ export function detachedImages({ images = 0, total }: Numbers, others: number): 
   return total === undefined || total >= others + images ? images : 0;
 }
 
-/** States if caches are known to be beside the input, though the numbers do not prove it. */
+/** States if caches are beside the input even if the numbers do not prove it. */
 type CacheBeside = "no" | "unless-in-total" | "always";
 
 function hasCachesBeside(report: JsonObject, usage: Usage): CacheBeside {

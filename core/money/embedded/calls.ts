@@ -38,7 +38,7 @@ interface Charge extends Omit<OutboxEntry, "entryId"> {
   readonly hold: Hold | undefined;
 }
 
-/** The only process that has embedded balances. */
+/** The name of the only process that has embedded balances. */
 const OWN = "embedded";
 const STALE: HoldResult = { kind: "stale" };
 const UNKNOWN: HoldResult = { kind: "unknown" };
@@ -90,7 +90,7 @@ export class EmbeddedCalls {
 
   /**
    * Drops the holds of movements. A ledger that went back may lack the money that such a movement takes away, and then
-   * its hold would never end. What the ledger has of the movement is in the next load.
+   * its hold would never end. The next load includes the movement if the ledger has it.
    */
   dropMovements(): void {
     for (const callId of this.holds.keys()) if (isMovementHold(callId)) this.void(callId);

@@ -46,7 +46,7 @@ export class FileKeptProgress implements KeptProgress {
     return kept;
   }
 
-  /** If this fails, the file before stays, and the next start may not notice a ledger that lost the latest commits. */
+  /** If this fails, the file before stays, and the next start may miss that the ledger lost the latest commits. */
   private write(progress: LedgerProgress): void {
     const { disk } = this.machine;
     const before = this.numbers();
@@ -80,7 +80,7 @@ export class FileKeptProgress implements KeptProgress {
   private failed(error: unknown): void {
     this.failures.warn(
       { err: error },
-      "cannot write the ledger's progress; a ledger that goes back while the gateway is stopped may not be noticed",
+      "cannot write the ledger's progress; the next start may miss that the ledger went back",
     );
   }
 

@@ -21,7 +21,7 @@ export class PostedCalls {
   private journal: Journal | undefined;
   private outbox = new Outbox(1);
   private replay = new Replay([]);
-  /** Woken by the next post, and by a stop. */
+  /** The pause of the committer. The next post ends it, and so does a stop. */
   private readonly pause: WakeableSleep;
 
   constructor(options: JournalOptions, entriesMax: number) {

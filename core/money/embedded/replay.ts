@@ -15,7 +15,7 @@ interface UncommittedCalls {
  */
 export class Replay {
   private readonly byAccount = new Map<string, UncommittedCalls>();
-  /** Those of `byAccount` that a load waits for. */
+  /** The calls of `byAccount` that a load waits for. */
   private readonly waitedFor = new Set<UncommittedCalls>();
   private readonly lastPosition: number;
 

@@ -33,7 +33,7 @@ interface EmbeddedHoldStoreOptions {
   readonly journal: JournalOptions;
   /** Holds are refused while at least this many posted calls are uncommitted (about 1.3 KB of memory each). */
   readonly outboxEntriesMax: number;
-  /** Returns why no money may be sold, whatever is available; undefined if it may. */
+  /** Returns why all holds are refused, whatever the wallets have; undefined if they are not. */
   readonly refusal?: () => string | undefined;
   readonly history: LedgerHistory;
 }
@@ -82,7 +82,7 @@ export class EmbeddedHoldStore implements HoldStore {
   }
 
   hold(request: HoldRequest): HoldResult {
-    // First: a client with a revoked key must not try again.
+    // Checked first: a client with a revoked key must not try again.
     if (this.revoked.has(request.keyId)) return REVOKED;
     const reason = this.refusal();
     return reason === undefined ? this.calls.hold(request) : { kind: "unavailable", reason };

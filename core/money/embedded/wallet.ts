@@ -16,16 +16,16 @@ export interface Wallet {
   uncommittedMicroVnd: MicroVnd;
   creditVersion: number;
   creditedMicroVnd: bigint;
-  /** By name. Undefined for a wallet that never had a limit: most have none. */
+  /** Limits by name. Undefined for a wallet that never had one: most have none. */
   limits: Map<string, Limit> | undefined;
 }
 
 export interface Hold {
   readonly wallet: Wallet;
-  /** Limits that it counts against, beside the wallet. */
+  /** Limits that the hold counts against, in addition to the wallet. */
   readonly limits: readonly Limit[];
   amountMicroVnd: MicroVnd;
-  /** When it was taken, in milliseconds since the Unix epoch. */
+  /** When the hold was taken, in milliseconds since the Unix epoch. */
   readonly sinceMs: number;
 }
 

@@ -28,7 +28,7 @@ export interface JournalOptions {
 /**
  * An append-only log in segment files. Records that are appended together take one synchronous write. Once `append`
  * returns, they survive a kill -9 of this process, and with `sync` a loss of power. A segment is deleted once all its
- * records are acknowledged. That itself writes nothing, so some come back after a start: readers must be idempotent.
+ * records are acknowledged. Acknowledging writes nothing, so some come back after a start: readers must be idempotent.
  *
  * After a failed sync the kernel may have dropped what was written, and a later sync of that file proves nothing. So
  * records are refused until a new segment, which begins with those not known to be on the disk, is written and synced.
@@ -84,7 +84,7 @@ export class Journal {
     this.closed = found.segments;
     this.closedBytes = found.segments.reduce((sum, segment) => sum + segment.bytes, 0);
     this.nextPosition = (found.segments.at(-1)?.lastPosition ?? 0) + 1;
-    // Its process may have been killed after a failed sync, or before any: a sync of its file now would prove nothing.
+    // Their writer may have been killed after a failed sync, or before any: a sync of its file now would prove nothing.
     this.unsynced = found.newest.map(({ payload }) => payload);
     try {
       this.begin();
@@ -138,7 +138,7 @@ export class Journal {
     }
   }
 
-  /** Marks all records up to and including `through` as safe elsewhere, and deletes segments without others. */
+  /** Marks all records up to and including `through` as safe elsewhere, and deletes segments that have no others. */
   acknowledge(through: number): void {
     this.acknowledged = through;
     let done = 0;
@@ -192,7 +192,7 @@ export class Journal {
     return `the journal in ${folder} is full (${bytesMax} bytes): ${advice}`;
   }
 
-  /** Truncates a partial write. A segment in which it stays is not used any more. */
+  /** Truncates a partial write. If that fails, the segment is not used any more. */
   private cut(segment: SegmentWriter, bytes: number): void {
     try {
       segment.truncate(bytes);
@@ -260,7 +260,7 @@ export class Journal {
     this.unsynced = [];
   }
 
-  /** The current segment has all its records, so starts do not add up copies. */
+  /** Removed because the current segment has all its records: otherwise each start would add another copy of them. */
   private removeNewestClosed(): void {
     const [last] = this.closed.splice(-1);
     if (last) this.disk.remove(last.path);

@@ -21,7 +21,7 @@ interface RecoveredJournal {
   /** Oldest first; each holds at least one record. */
   readonly segments: SegmentFile[];
   readonly records: JournalRecord[];
-  /** The records from the first of the newest segment on, which may not be on the disk. */
+  /** The records from the first of the newest segment on, which are perhaps not on the disk. */
   readonly newest: readonly JournalRecord[];
 }
 
@@ -30,7 +30,7 @@ export class MissingRecords extends Error {
   constructor(folder: string, expected: number, found: number) {
     super(
       `the journal in ${folder} jumps from record ${expected - 1} to record ${found}: calls that were ` +
-        "served and may not be charged yet are missing, so the gateway does not start. Restore the " +
+        "served and perhaps not charged are missing, so the gateway does not start. Restore the " +
         `segment; or create an empty file ${segmentName(expected)}.damaged there to start without it.`,
     );
     this.name = "MissingRecords";
@@ -59,7 +59,8 @@ export function recoverJournal(disk: Disk, folder: string, log: Log): RecoveredJ
   for (const file of files) if (!found.includes(file)) disk.remove(file.path);
   const segments: SegmentFile[] = [];
   const records: JournalRecord[] = [];
-  // Unknown for the first segment, because older ones were deleted, and after a segment that was set aside.
+  // The position at which the next segment must begin. Unknown for the first one, because older ones were deleted, and
+  // after a segment that was set aside.
   let expected: number | undefined;
   for (const [at, { path, began, contents }] of found.entries()) {
     if (contents === undefined) {
@@ -99,7 +100,7 @@ export function recoverJournal(disk: Disk, folder: string, log: Log): RecoveredJ
   return { segments, records, newest };
 }
 
-/** Returns true for a segment that has no record yet, or part of its first. */
+/** Returns true for a segment without a complete record: it is empty, or has only part of its first record. */
 function isEmpty({ records, isDamaged }: SegmentContents): boolean {
   return records.length === 0 && !isDamaged;
 }

@@ -33,7 +33,7 @@ export class DamagedSegment extends Error {
     const last = contents.records.at(-1)?.position ?? "none";
     super(
       `${path} is damaged at byte ${contents.soundBytes}, after record ${last}. It holds ` +
-        "calls that were served and may not be charged yet, so the gateway does not start. " +
+        "calls that were served and perhaps not charged, so the gateway does not start. " +
         `Restore the file; or rename it to ${path}.damaged to start without every record in it ` +
         "(they stay there as text, one JSON object a line, to be committed by hand).",
     );

@@ -15,7 +15,7 @@ export class JournalFull extends Error {
   }
 }
 
-/** Writes one segment file. It may not be used after a failed sync: a later sync can succeed though writes are lost. */
+/** Writes one segment file. Do not use it after a failed sync: a later sync can succeed though writes are lost. */
 export class SegmentWriter {
   readonly path: string;
   private readonly disk: Disk;
@@ -117,18 +117,24 @@ export class SegmentWriter {
     this.size += length;
   }
 
-  /** Closes and deletes a file without records that matter. Never throws: recovery can read what stays. */
+  /**
+   * Closes and deletes the file, whose records are not needed. Never throws: a file that stays does no harm at
+   * recovery.
+   */
   discard(): void {
     try {
       this.close();
       this.disk.remove(this.path);
     } catch {
-      // A disk that fails.
+      // The disk fails; the file stays.
     }
   }
 }
 
-/** Returns at least the bytes of a line. Measures it only if 3 bytes per UTF-16 unit, the most in UTF-8, are too many. */
+/**
+ * Returns an upper bound of the bytes of a line. Measures the line only if 3 bytes per UTF-16 unit, the maximum in
+ * UTF-8, are too many.
+ */
 function lineBytesMax(payload: string): number {
   const most = LINE_FRAME_BYTES + payload.length * 3;
   return most <= RECORD_BYTES_MAX ? most : LINE_FRAME_BYTES + Buffer.byteLength(payload);

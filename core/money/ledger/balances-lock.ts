@@ -24,7 +24,7 @@ interface BalancesLockOptions {
   readonly host?: string;
 }
 
-/** Between two looks for connections of earlier processes. */
+/** Time between two checks for connections of earlier processes. */
 const POLL_MS = 20;
 const NAME = "tollgate balances";
 
@@ -83,7 +83,7 @@ export class BalancesLock {
     });
   }
 
-  /** Returns why no money may be sold now; undefined if this gateway has the lock. */
+  /** Returns why all holds are refused now; undefined if this gateway has the lock. */
   refusal(): string | undefined {
     return this.lostTo;
   }
@@ -165,7 +165,7 @@ export class BalancesLock {
     const owner = await readOwner(database);
     if (owner !== undefined && owner.folder !== folder) return false;
     if (owner !== undefined && !sameFolder(owner.place, this.place)) return false;
-    // Calls are refused only from the moment at which the loss was noticed.
+    // Before the loss is noticed, calls are still served. So only a noticed loss can end, once all wallets are dropped.
     if (this.lostTo === undefined || !forgetWallets()) return false;
     return owner === undefined ? this.insert() : this.replace(owner);
   }
@@ -181,8 +181,8 @@ class BalancesTaken extends Error {
   constructor({ place, at }: Owner) {
     super(
       `stores: the balances of this ledger are kept by ${place}, last seen at ${at.toISOString()}. ` +
-        "Two gateways with embedded balances would sell the same money twice. Stop that one, or set stores.hot " +
-        "to a Redis that both use. If its data folder is lost for good, with the calls in it that were not " +
+        "Two gateways with embedded balances would spend the same money twice. Stop that gateway, or set stores.hot " +
+        "to a Redis that both use. If the data folder of that gateway is lost for good, with the calls in it that were not " +
         "committed, run in Postgres: delete from balances_owner",
     );
     this.name = "BalancesTaken";

@@ -4,7 +4,7 @@ import { type LedgerHistory, type LedgerProgress, LedgerWentBack } from "../../c
 import { type Sql, sqlState } from "../../database/client.ts";
 import { LedgerWriter } from "./writer.ts";
 
-/** Raised by `count_commit`. */
+/** The SQLSTATE that `count_commit` raises if the ledger lost commits. */
 const WENT_BACK = "TG001";
 
 interface CountRow {

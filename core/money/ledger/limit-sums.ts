@@ -16,8 +16,9 @@ interface LimitSum extends LedgerSum {
 }
 
 /**
- * Selects what is left of some limits, and the same as the sum of their changes and of the records of their calls. One
- * statement, so one instant. Reads the records of an account once for all its limits. `which`: the limits, as SQL.
+ * Selects the rest of some limits as stored, and the rest computed from their changes and the records of their calls.
+ * One statement, so both are of one instant. Reads the records of an account once for all its limits. `which`: the
+ * limits, as SQL.
  */
 function statement(which: string, isQuick: boolean): string {
   const charged = isQuick ? "page.charged" : "coalesce(spent.charged, 0)";

@@ -14,7 +14,7 @@ export class LedgerProof {
   private readonly sql: Sql;
   private readonly machine: Machine;
   private readonly rows: number;
-  /** The id of the row that the pages lead to. */
+  /** The id of the last row that these pages will add up. */
   private bound: bigint | undefined;
 
   constructor(sql: Sql, machine: Machine = systemMachine, rows = ROWS) {

@@ -24,8 +24,8 @@ export function quarantinedSum(account: string): string {
 }
 
 /**
- * Stores an entry that the ledger refuses or that cannot be read, with the reason. Stores none of a call that is charged
- * already: its gateway may have died after the commit, and its charge would be taken from the wallet twice.
+ * Stores an entry that the ledger refuses or that cannot be read, with the reason. Does not store a call that is
+ * charged already: its gateway may have died after the commit, and its charge would be taken from the wallet twice.
  */
 export async function quarantine(
   history: PostgresHistory,

@@ -3,7 +3,7 @@ import type { RefusedCall, RefusedCalls, RefusedCount } from "../../contract/ref
 import type { UsageFilter } from "../../contract/usage-books.ts";
 import { dayOf } from "../../contract/vietnam-day.ts";
 
-/** Refused calls that are kept of an account. */
+/** Number of refused calls that are kept for an account. */
 export const LAST_REFUSED_CALLS = 20;
 const COUNTS_MAX = 1_000;
 
@@ -85,7 +85,7 @@ export async function refusedCalls(
   );
   const last = (kept?.calls ?? [])
     .map((call) => ({ ...call, at: new Date(call.at) }))
-    // Several processes add theirs, each in its own time.
+    // Several processes add calls, so they are not in the order of their times.
     .sort((a, b) => b.at.getTime() - a.at.getTime());
   return { counts, last };
 }

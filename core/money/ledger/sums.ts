@@ -6,7 +6,7 @@ import { quarantinedSum } from "./quarantine.ts";
 const PAGE = 1_000;
 const FIRST = "00000000-0000-0000-0000-000000000000";
 
-/** What is proven, and all rows after it. */
+/** SQL of the proven sum plus all rows after it. */
 const SUM = `coalesce((
     select amount from proven_wallets proven where proven.account_id = wallet.account_id
   ), 0) + (
@@ -51,7 +51,7 @@ export async function sum(sql: Sql, accountId: string): Promise<LedgerSum | unde
   return found;
 }
 
-/** Returns those of these accounts that have no wallet. */
+/** Returns which of these accounts have no wallet. */
 export async function unknownAccounts(sql: Sql, accountIds: readonly string[]): Promise<string[]> {
   const known = await sql.query<{ id: string }>(
     "select account_id as id from wallets where account_id = any($1::text::uuid[])",

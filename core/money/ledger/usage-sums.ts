@@ -14,10 +14,10 @@ const COLUMNS: Record<UsageDimension, string> = {
   key: "key_id as key",
 };
 const GROUPS: Record<UsageDimension, string> = { day: "day", model: "model", key: "key_id" };
-/** Enough for a year of days for each of 30 models. */
+/** Maximum number of sums: enough for a year of days for each of 30 models. */
 const ROWS_MAX = 12_000;
 
-/** A sum as the statement returns it, and if it is the one of all rows. */
+/** A sum as the statement returns it, and whether it is the total of all rows. */
 interface SumRow extends UsageSum {
   readonly isTotal: boolean;
 }

@@ -41,7 +41,7 @@ export async function callById(
   callId: string,
 ): Promise<UsageRecord | undefined> {
   const madeAtMs = idTime(callId);
-  // No call is that late, and Postgres may refuse such a time.
+  // No call has such a late time, and Postgres may refuse it.
   if (madeAtMs > NO_LATER_MS) return undefined;
   const [record] = await sql.query<UsageRecord>(BY_ID, [
     callId,

@@ -1,6 +1,6 @@
 import { LedgerWentBack } from "../../contract/ledger.ts";
 
-/** What a commit needs to be counted: the writer, and the count last confirmed to it. */
+/** The data that counts a commit: the writer, and the count last confirmed to it. */
 export interface CommitStamp {
   readonly writer: string;
   readonly confirmed: number;
@@ -41,7 +41,7 @@ export class LedgerWriter {
       }
       return result;
     } catch (error) {
-      // The count of this writer never rises again, so it goes on to show that the ledger lost commits.
+      // The count of this writer never rises again, so it keeps showing that the ledger lost commits.
       if (error instanceof LedgerWentBack && writer === this.id) this.id = this.uuid();
       throw error;
     }

@@ -29,7 +29,7 @@ interface AuditsOptions {
 export class Audits {
   private readonly options: AuditsOptions;
   private readonly rounds = new Map<Bucket, number>();
-  /** When this process first saw the hold of a movement without a process; by bucket, then by call. */
+  /** When this process first saw the hold of a movement that no process has; by bucket, then by call. */
   private readonly seen = new Map<Bucket, Map<string, number>>();
 
   constructor(options: AuditsOptions) {
@@ -81,7 +81,7 @@ export class Audits {
       } else await bucket.run("void", [], [callId, ""], asReply);
       log.warn(
         { hold: callId, committed: isCommitted },
-        "a gateway did not complete a movement; ending its hold by what the ledger has",
+        "a gateway did not complete a movement; ending its hold, with or without the movement, as the ledger shows",
       );
     }
     // In one step for each account: a wallet may afford its movements only together.

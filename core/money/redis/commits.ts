@@ -13,7 +13,7 @@ import { readOutbox } from "./orphans.ts";
 import { outboxOf } from "./place.ts";
 import { asReply } from "./session.ts";
 
-/** A text in the spool that names no account. Call `done` once it is in quarantine. */
+/** An entry in the spool whose text names no account. Call `done` once it is in quarantine. */
 interface UnreadableText {
   readonly entry: UnreadableEntry;
   done(): void;
@@ -30,9 +30,9 @@ interface CommitsOptions {
 
 /** The posted calls of one bucket that are not both committed and acknowledged. */
 interface Outstanding {
-  /** Posted by this process, not known to be in the ledger; by entry id, oldest first. */
+  /** Entries that this process posted and that are not known to be in the ledger; by entry id, oldest first. */
   readonly uncommitted: Map<string, StoredEntry>;
-  /** In the ledger, but the acknowledgement failed; it is retried once Redis is back. */
+  /** Entries in the ledger whose acknowledgement failed; it is retried once Redis is back. */
   unacknowledged: StoredEntry[];
 }
 
@@ -50,7 +50,7 @@ export class Commits {
   private readonly unreadable = new Map<string, UnreadableText>();
   private next = 0;
   private uncommittedCalls = 0;
-  /** Woken by the next post, and by a stop. */
+  /** The pause of the committer. The next post ends it, and so does a stop. */
   private readonly pause: WakeableSleep;
   private stopped = false;
 
@@ -76,7 +76,7 @@ export class Commits {
     this.pause.wake();
   }
 
-  /** Adds a text that Redis cannot take, because it is not known whose wallet it charges. */
+  /** Adds an entry that Redis cannot take, because its text does not show whose wallet it charges. */
   addUnreadable({ entry, done }: UnreadableText): void {
     const entryId = `spool|${entry.call.callId}`;
     this.unreadable.set(entryId, { entry: { ...entry, entryId }, done });

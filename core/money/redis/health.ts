@@ -2,7 +2,7 @@ import type { HoldStoreHealth } from "../../contract/hold-store.ts";
 import type { LedgerWatch } from "../ledger-watch.ts";
 import type { Bucket } from "./bucket.ts";
 
-/** What keeps money from moving in a bucket, the farthest from ready first. */
+/** The reasons for which no money moves in a bucket, the farthest from ready first. */
 const CAUSES = [
   {
     cause: "redis_unreachable",
@@ -12,7 +12,7 @@ const CAUSES = [
   {
     cause: "redis_full",
     reason:
-      "Redis is full (maxmemory): it has room again once posted calls are committed, else raise maxmemory",
+      "Redis is full (maxmemory): it has room again once posted calls are committed; if it stays full, raise maxmemory",
     is: ({ isFull }: Bucket) => isFull,
   },
   {
@@ -36,7 +36,7 @@ export function healthOf(buckets: readonly Bucket[]): HoldStoreHealth {
   return { kind, cause, reason: `${reason} (${out.length} of ${buckets.length} buckets)` };
 }
 
-/** Returns the health of a store. `noRoom`: why it cannot keep another post, if it cannot. */
+/** Returns the health of a store. `noRoom`: the reason if it cannot keep another post. */
 export function healthOfStore(
   buckets: readonly Bucket[],
   { wentBack, refusal, cause }: Pick<LedgerWatch, "wentBack" | "refusal" | "cause">,

@@ -25,7 +25,7 @@ interface HeartbeatOptions {
   /** Id of this process, a UUID. */
   readonly process: string;
   readonly memberships: ReadonlyMap<unknown, Membership>;
-  /** Looks at a bucket now. */
+  /** Makes the next round of a bucket run now. */
   readonly hurry: (membership: Membership) => void;
   readonly times: Pick<MembershipTimes, "heartbeatMs" | "leaseMs">;
   readonly machine: Machine;
@@ -116,7 +116,7 @@ export class Heartbeat implements Pulse {
     const keys = [noKey(prefix), ...[process, ...watched].map((each) => beatKey(prefix, each))];
     const args = [isAlive ? String(this.count) : "", String(LIFETIMES.beatKeptMs)];
     const reply = await client.run(SCRIPT, keys, args).catch(() => undefined);
-    // Without a reply, what is known counts until it is too old.
+    // Without a reply, the heartbeats read before count until they are too old.
     if (reply === undefined) return;
     const beats = listOf(reply).map(textOf);
     let isQuiet = true;

@@ -5,7 +5,7 @@ import type { MovementHold } from "../movement-hold.ts";
 export interface HeldCalls {
   /** The calls and movements that have a hold of this process. */
   readonly own: readonly string[];
-  /** Holds of movements that no process has: theirs died, or gave them up. */
+  /** Holds of movements that no process has: the process that had them died, or gave them up. */
   readonly unowned: readonly MovementHold[];
 }
 

@@ -20,7 +20,7 @@ interface HoldsOptions {
   readonly wallets: RedisWallets;
   /** Reads a wallet from the ledger. */
   readonly ledger: Pick<LedgerLookup, "wallet">;
-  /** Returns why no hold can be taken now, beside `holds` others; undefined if one can. */
+  /** Returns why no hold can be taken now, in addition to `holds` others; undefined if one can. */
   readonly refusal: (holds: number) => string | undefined;
   readonly machine: Machine;
 }
@@ -105,8 +105,8 @@ export class Holds {
   }
 
   /**
-   * Ends holds that nothing here owns. Voids those of calls. The ledger may have a movement: its hold loses this process.
-   * `held`: the calls that have a hold of this process in Redis.
+   * Ends holds that nothing in this process owns. Voids those of calls. The ledger may have a movement, so its hold
+   * stays and only loses this process as its holder. `held`: the calls that have a hold of this process in Redis.
    */
   async audit(bucket: Bucket, held: readonly string[]): Promise<void> {
     const lost = held.filter((callId) => !this.own.has(callId));

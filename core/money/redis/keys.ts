@@ -12,12 +12,15 @@ export interface EpochKeys {
   readonly outbox: string;
 }
 
-/** Returns the key of the ledger's progress: one for all buckets, in the first. */
+/** Returns the key of the ledger's progress: one key for all buckets, stored in the first. */
 export function progressKey(prefix: string): string {
   return `${prefix}:{${bucketName(0)}}:ledger`;
 }
 
-/** Returns the key of a process's heartbeat for all buckets: in the first. It ends no lease. */
+/**
+ * Returns the key of a process's heartbeat for all buckets, stored in the first. No lease ends by
+ * it.
+ */
 export function beatKey(prefix: string, process: string): string {
   return `${prefix}:{${bucketName(0)}}:beat:${process}`;
 }
@@ -34,11 +37,14 @@ export class BucketKeys {
   /** Prefix of every key of the bucket: `tollgate:{b07}:`. */
   readonly base: string;
   readonly epoch: string;
-  /** Changes with the epoch, the members, the orphans and whether wallets may be loaded. */
+  /**
+   * The version of the bucket. Changes with the epoch, the members, the orphans and whether wallets
+   * may be loaded.
+   */
   readonly version: string;
   /** A set that earlier versions wrote: see `revoked`. */
   readonly formerRevoked: string;
-  /** Written to see if Redis has room. */
+  /** A key that is written to see if Redis has room. */
   readonly room: string;
   /** Outboxes of dead gateways: see the README of this folder. */
   readonly orphans: string;

@@ -28,9 +28,9 @@ export interface MembershipEvents {
   isCommitting(bucket: Bucket): boolean;
 }
 
-/** What the heartbeat of the process knows of the other processes. */
+/** The other processes, as the heartbeat of this process shows them. */
 export interface Pulse {
-  /** True while the processes that this one watches beat, each of which is fresh in all its buckets. */
+  /** True while every process that this one watches beats, which shows that it is fresh in all its buckets. */
   readonly isQuiet: boolean;
   /** Returns when a member last beat, as far as it was watched. */
   beatAtMs(member: string): number | undefined;

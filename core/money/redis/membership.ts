@@ -22,7 +22,7 @@ import { type BucketView, isAbandoned, readView } from "./view.ts";
  * old one.
  */
 export class Membership {
-  /** What holds, posts, wallets and commits use. */
+  /** The bucket as holds, posts, wallets and commits use it. */
   readonly bucket: Bucket;
   private readonly options: MembershipOptions;
   private readonly session: Session;

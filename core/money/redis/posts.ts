@@ -40,7 +40,9 @@ const SPOOLED_POST_BYTES = 1_024;
 /** What a post says of its call. */
 type Sendable = Pick<Posting, "callId" | "accountId" | "costMicroVnd" | "limits">;
 
-/** An entry that this version cannot read is posted with what its text shows, so that its wallet is charged. */
+/**
+ * An entry that this version cannot read is posted with the fields that its text shows, so that its wallet is charged.
+ */
 function sendable(entry: StoredEntry): Sendable {
   return { ...callOf(entry), costMicroVnd: costOf(entry) };
 }
@@ -69,7 +71,7 @@ export class Posts {
     return this.resender.size;
   }
 
-  /** Returns the oldest of them in each bucket. */
+  /** Returns the oldest unconfirmed post of each bucket. */
   unsent(): StandingCall[] {
     return this.resender.unsent();
   }
@@ -182,7 +184,7 @@ export class Posts {
     return posted;
   }
 
-  /** Keeps a post without a reply. Throws if the spool cannot: then its caller posts it again, or voids it. */
+  /** Keeps a post without a reply. Throws if the spool cannot: then the caller posts the call again, or voids it. */
   private spoolUnheard(bucket: Bucket, posting: Posting, sent: Sent): Posted {
     try {
       return this.spoolPost(bucket, posting, sent);

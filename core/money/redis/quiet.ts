@@ -2,12 +2,12 @@ import { LIFETIMES } from "../lifetimes.ts";
 
 type Lease = { readonly leaseMs: number };
 
-/** Returns `quietMs` of a lease, which tests shorten. */
+/** Returns `quietMs`, shortened with a lease that a test has shortened. */
 export function quietMsOf(lease: Lease): number {
   return shortened(LIFETIMES.quietMs, lease);
 }
 
-/** Returns `settledRoundMs` of a lease. */
+/** Returns `settledRoundMs`, shortened with a lease that a test has shortened. */
 export function settledRoundMsOf(lease: Lease): number {
   return shortened(LIFETIMES.settledRoundMs, lease);
 }

@@ -21,8 +21,8 @@ export interface Sent {
 }
 
 /**
- * Returns true if Redis surely remembers the post, if it has it. In the same epoch it does until the post is committed,
- * which another process may have done if the leases of this one ended.
+ * Returns true if Redis, in case it has the post, surely still remembers it. In the same epoch it does until the post
+ * is committed, which another process may have done if the leases of this one ended.
  */
 export function isRemembered(sent: Sent, { epoch, process }: Bucket, nowMs: number): boolean {
   if (sent.epoch !== epoch || sent.process !== process) return false;
@@ -107,7 +107,7 @@ export class Resender {
         taken += 1;
       }
     } catch {
-      // Redis or the ledger is unreachable: the next round sends the rest.
+      // Redis or the ledger is unreachable. The rest stays in the queue for the next round.
     } finally {
       queue.splice(0, taken);
       if (queue.length === 0) this.queues.delete(bucket);

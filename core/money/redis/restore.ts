@@ -13,9 +13,9 @@ import { NotMember } from "./session.ts";
 import { readView } from "./view.ts";
 
 /**
- * Drops every wallet, and then accepts what the ledger lost: the page on money says why in this order. Rejects if a bucket
- * cannot be reached. To repeat it is safe. Resolves once wallets load here again, so that the operator's next command finds
- * them: a new epoch begins in milliseconds, or after the lease of a gateway that is dead.
+ * Drops every wallet, and then accepts that the ledger lost commits: the page on money says why in this order. Rejects
+ * if a bucket cannot be reached. To repeat it is safe. Resolves once wallets load here again, so that the operator's
+ * next command finds them: a new epoch begins in milliseconds, or after the lease of a gateway that is dead.
  */
 export async function restore(
   client: RedisCommands,

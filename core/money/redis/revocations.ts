@@ -6,9 +6,9 @@ import type { Bucket } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
 
 /**
- * Writes a revoked key to the bucket of its account, which every hold with this key asks. Redis forgets it once no
- * process can have the key in its cache. A write that fails is retried once Redis is back, even if the operator does
- * not try again.
+ * Writes a revoked key to the bucket of its account, in which every hold with this key looks for it. Redis forgets it
+ * once no process can have the key in its cache. A write that fails is retried once Redis is back, even if the operator
+ * does not try again.
  */
 export class Revocations {
   private readonly client: RedisCommands;
@@ -43,9 +43,9 @@ export class Revocations {
     await this.client.call("DEL", bucket.keys.revoked(keyId));
   }
 
-  /** Writes all revocations of this process to a bucket that may have lost them. */
+  /** Writes every revocation made through this process to a bucket that may have lost them. */
   async applyAll(bucket: Bucket): Promise<void> {
-    // First: a revocation during these writes may fail, and then its write is missing.
+    // Deleted before the writes: a revocation that fails during them adds the bucket again.
     this.behind.delete(bucket);
     const keys = this.own.get(bucket)?.left() ?? [];
     try {

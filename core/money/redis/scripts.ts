@@ -34,8 +34,8 @@ export type MembersOperation = (typeof MEMBERS)[number];
  * then one of them loads the script again. Nothing else that a script can see shows that an old snapshot was restored.
  *
  * The text, and so the hash, names the bucket, since each has a fence of its own, and the server: a former primary that
- * is promoted again kept the script with its own name, but the gateways use another since. `server` is as `look`
- * returns it, `<run_id> <address>`; "" for a script that runs nowhere.
+ * is promoted again kept the script with its own name, but the gateways have used another name since. `server` is as
+ * `look` returns it, `<run_id> <address>`; "" for a script that runs nowhere.
  */
 export function moneyScript(bucket: string, server: string): Script {
   const [, run = "", address = ""] = SERVER.exec(server) ?? [];

@@ -25,7 +25,7 @@ export async function whenServing(
       );
       return;
     }
-    // If Redis replies, the start waits for leases of other processes; to start over would wait longer.
+    // If Redis replies, the start waits for leases of other processes: a new start would wait longer.
     if (buckets.every((bucket) => bucket.state !== "away")) continue;
     throw new Error(
       `stores.hot: Redis did not reply within ${timeoutMs / 1_000} s; check its address and state`,

@@ -8,7 +8,7 @@ import { decodeEntry, entryOf } from "../entry.ts";
 import { Journal } from "../journal/journal.ts";
 import { Outbox } from "../outbox.ts";
 
-/** Processes that can share a spool folder. */
+/** Maximum number of processes that share a spool folder. */
 const FOLDERS_MAX = 256;
 
 export interface SpoolOptions {
@@ -19,7 +19,10 @@ export interface SpoolOptions {
   readonly machine?: Machine;
 }
 
-/** A post on the disk, with its full cost as its charge. Call `done` once Redis or the ledger has it: drops it. */
+/**
+ * A post on the disk, with its full cost as its charge. Call `done` once Redis or the ledger has the post, to drop it
+ * here.
+ */
 interface Spooled {
   readonly entry: StoredEntry;
   done(): void;

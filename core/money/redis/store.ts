@@ -243,12 +243,12 @@ export class RedisHoldStore implements HoldStore {
     return restore(this.client, this.memberships, this.watch, this.machine);
   }
 
-  /** Returns why no hold can be taken beside `holds` others. Its post must find room later. */
+  /** Returns why no hold can be taken in addition to `holds` others. Its post must find room later. */
   private refusal(holds: number): string | undefined {
     return this.watch.refusal ?? this.noRoom(holds);
   }
 
-  /** Returns why the posts of that many calls and one more cannot be kept. */
+  /** Returns why the posts of that many calls and one more cannot be kept; undefined if they can. */
   private noRoom(holds: number): string | undefined {
     const uncommitted = this.commits.size;
     const { outboxEntriesMax } = this.options;

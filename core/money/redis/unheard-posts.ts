@@ -57,7 +57,7 @@ export class UnheardPosts {
     return { chargedMicroVnd: 0, writtenOffMicroVnd: 0, duplicate: true };
   }
 
-  /** Takes back what was voided in a bucket that is ready. Never rejects. */
+  /** Takes back the voided posts of a bucket that is ready. Never rejects. */
   async round(bucket: Bucket): Promise<void> {
     const posts = [...this.byCall].filter(([, post]) => post.bucket === bucket);
     await Promise.all(posts.map(([callId, post]) => this.takeBack(callId, post)));

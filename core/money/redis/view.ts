@@ -10,7 +10,7 @@ export interface BucketView {
   readonly reaped: boolean;
   /** True if wallets may be loaded. */
   readonly acceptsLoads: boolean;
-  /** As of the last list: the server lists them only if they changed, or if it is asked to. */
+  /** The members as last listed: the server lists them only if they changed, or if it is asked to. */
   readonly members: readonly Member[];
   /** True if the server listed the members: their heartbeats are current. */
   readonly isListed: boolean;
@@ -22,7 +22,7 @@ export interface BucketView {
   readonly server: string;
   /** True if there is a hold of any process. */
   readonly hasHolds: boolean;
-  /** Of the epoch, the members, the orphans and the loads; "" if Redis was wiped. */
+  /** The version of the epoch, the members, the orphans and the loads together; "" if Redis was wiped. */
   readonly version: string;
 }
 

@@ -35,7 +35,7 @@ export class RedisWallets {
     this.ledger = ledger;
   }
 
-  /** See `HoldStore.load`. Concurrent loads of one wallet share one. */
+  /** See `HoldStore.load`. Concurrent loads of one wallet run as one. */
   load(accountId: string, read: () => Promise<WalletSnapshot | undefined>): Promise<boolean> {
     const running = this.loading.get(accountId);
     if (running !== undefined) return running;
@@ -75,7 +75,7 @@ export class RedisWallets {
       const reply = await bucket.asMember(() => bucket.run("set-limit", [], args, asReply));
       if (reply[0] !== "unset") return reply[0] !== "unknown";
       if (Number(textOf(reply[1])) > 0) break;
-      // They are committed by now. Was the reading of the ledger before that?
+      // The charges that were missing are in the ledger by now. Read it again, since the earlier reading may lack them.
       count = textOf(reply[2]);
       const wallet = await this.ledger.wallet(accountId);
       const again = wallet?.limits?.find((each) => each.name === limit.name);
@@ -117,7 +117,7 @@ export class RedisWallets {
     return this.read(bucket, accountId);
   }
 
-  /** Yields versions in pages. Rejects if a bucket is closed, after all others. */
+  /** Yields versions in pages. If a bucket is not reachable, yields those of all others first, then rejects. */
   async *versions(): AsyncGenerator<LoadedVersion[]> {
     const closedLast = [...this.buckets.all].sort((a, b) => Number(b.isReady) - Number(a.isReady));
     for (const bucket of closedLast) {

@@ -148,9 +148,7 @@ export type Decoder = "events" | "json" | "bytes" | ReplyDecoder;
  * `text/event-stream`.
  */
 export interface ReplyDecoder {
-  /**
-   * Passes on every complete event. Returns false if the body cannot be read: the call then ends.
-   */
+  /** Reads a chunk and passes on every complete event. Returns false if the body cannot be read: the call then ends. */
   push(chunk: Buffer, onEvent: (event: ServerEvent) => void): boolean;
   /** Called at the end of the body. */
   end(onEvent: (event: ServerEvent) => void): void;

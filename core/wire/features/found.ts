@@ -6,9 +6,9 @@ export interface Use {
   readonly row: Row;
   /** Path of the field at fault: `tools[2].type`. */
   readonly path: string;
-  /** Its name in the header that lists what was left out. */
+  /** The name of the part in the header that lists what was left out. */
   readonly name: string;
-  /** Takes it out of the body; undefined for a demand. */
+  /** Removes this part from the body; undefined for a demand. */
   readonly leaveOut: (() => void) | undefined;
   /** The tool, if it is one. */
   readonly tool: JsonObject | undefined;

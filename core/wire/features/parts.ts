@@ -2,7 +2,7 @@ import { arrayOf, type JsonObject, objectOf } from "../../process/json.ts";
 import type { Found } from "./found.ts";
 import { type Row, WORDS } from "./table.ts";
 
-/** What turns, tool results and input items may carry beyond their own text and media. */
+/** Parts of turns, tool results and input items beyond their own text and media. */
 const ROWS = {
   fileId: {
     rule: "demand",

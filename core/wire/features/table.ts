@@ -3,16 +3,16 @@ import type { Protocol } from "../../contract/protocol.ts";
 
 /**
  * Everything in a request that makes a provider bill more than plain tokens, keeps state there, or
- * reads state by its id. Each row says what is in the request, and what becomes of it unless the
+ * reads state by its id. Each row describes a part of a request, and what happens to it unless the
  * config allows the feature:
  *
  * - `hint`: left out, because the reply is the same without it.
  * - `optional`: left out, and named in the response header `x-svc-left-out`.
  * - `demand`: refused with 400. The message names the field, why, and what to do instead.
  *
- * This file has the top-level fields, `parts.ts` what turns and tools carry, `tools.ts` the types of
- * tools, `betas.ts` the beta headers. Fields and parts that are not listed go upstream as they are.
- * Types of tools and beta headers are the other way round: those that are not listed do not.
+ * This file has the top-level fields, `parts.ts` the parts of turns and tools, `tools.ts` the types
+ * of tools, `betas.ts` the beta headers. Fields and parts that are not listed go upstream
+ * unchanged. Types of tools and beta headers that are not listed do not go upstream.
  */
 export interface Row {
   readonly rule: "hint" | "optional" | "demand";
@@ -256,7 +256,7 @@ export const FIELDS: readonly FieldRow[] = [
   },
 ];
 
-/** More than one answer of a model that is priced per call. */
+/** More than one reply of a model that is priced per call. */
 export const ANSWERS: Row = {
   rule: "demand",
   feature: undefined,

@@ -72,7 +72,7 @@ t.test("a start is refused with one sentence that names the setting", async (t) 
   t.test("a data folder that is a file", async (t) => {
     const data = join(await folderOf(t, { file: "" }), "file");
     await t.rejects(check(t, { stores: { data } }), {
-      message: `stores.data: expected a folder that can be written, but ${data} is none (EEXIST).`,
+      message: `stores.data: expected a folder that can be written; ${data} is not one (EEXIST).`,
     });
   });
 

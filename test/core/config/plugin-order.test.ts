@@ -149,12 +149,14 @@ const wrong: readonly Row[] = [
   [
     "one plugin by name and by path, so it would run twice",
     `auth\n${AUTH}\nmeter\nsettle`,
-    ["gateway.yaml:8 plugins[1]: expected every plugin once, got plugins[0] again"],
+    ["gateway.yaml:8 plugins[1]: expected each plugin at most once; plugins[0] is the same plugin"],
   ],
   [
     "one plugin twice by name",
     `auth\nmeter\nsettle\nauth`,
-    ["gateway.yaml:10 plugins[3]: expected every plugin once, got plugins[0] again"],
+    [
+      "gateway.yaml:10 plugins[3]: expected each plugin at most once; plugins[0] is the same plugin",
+    ],
   ],
   [
     "a plugin that requires an unknown field of calls",

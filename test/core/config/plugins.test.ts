@@ -127,7 +127,7 @@ t.test("a plugin is refused", async (t) => {
     ["  - ./throws.js\n", `${place}[0]: expected a module that can be loaded: not today`],
     [
       "  - ./plain.js\n  - ./plain.js\n",
-      `gateway.yaml:14 plugins[1]: expected every plugin once, got plugins[0] again`,
+      `gateway.yaml:14 plugins[1]: expected each plugin at most once; plugins[0] is the same plugin`,
     ],
     [
       "  - ./plain.js: { a: 1 }\n",

@@ -424,7 +424,7 @@ const models: readonly Row[] = [
   [
     `[{ upstream: main, model: plain-1 }]`,
     `[{ upstream: main, model: plain-1 }, { upstream: main, model: plain-1 }]`,
-    `catalogue.yaml:9 models[0].routes[1]: expected every route once, got routes[0] again; use weight for a larger share`,
+    `catalogue.yaml:9 models[0].routes[1]: expected each route at most once; routes[0] is the same route; use weight for a larger share`,
   ],
   [
     `upstream: main`,

@@ -40,7 +40,7 @@ function brokenBy(change: Partial<Lifetimes>): string[] {
     return [];
   } catch (error) {
     assert.ok(error instanceof RangeError);
-    return error.message.replace("lifetimes of money do not fit together: ", "").split("; ");
+    return error.message.replace("lifetimes of money do not fit together: ", "").split("\n");
   }
 }
 

@@ -1,4 +1,5 @@
--- Takes the holder off the hold of a movement, if it is this process, which does not complete it. Its time stays.
+-- Removes this process as the holder of a movement's hold, because it does not complete the movement. The time of the
+-- hold stays. Does nothing if this process is not its holder.
 -- ARGV: call
 local hold = call('HGET', holds, ARGV[3])
 if hold then

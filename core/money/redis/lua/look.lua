@@ -12,7 +12,7 @@ if operations >= 0 and ARGV[3] == epoch and operations >= tonumber(ARGV[4]) then
       changed()
     end
   elseif ARGV[6] ~= '' then
-    -- It comes from another server. What members verified here before may be from before that server took over.
+    -- The data comes from another server. What members have verified may be from before that server took over.
     call('DEL', key('verified'))
     changed()
   end

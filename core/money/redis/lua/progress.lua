@@ -1,8 +1,8 @@
--- Raises what is known of the ledger's progress, and returns all of it: see `LedgerWatch`.
+-- Raises the known progress of the ledger, and returns all of it: see `LedgerWatch`.
 -- KEYS[1] hash: `generation`, and by writer its count of commits
 -- ARGV: generation, how many counts to drop, then writer and count of each, then writer and count of those to raise
 local call = redis.call
--- At maxmemory the counts rise all the same: a first write that needs no memory lets the others pass, see money.lua.
+-- The counts rise at maxmemory too: a first write that needs no memory lets the others pass, see money.lua.
 call('HDEL', KEYS[1], '')
 local kept, given = tonumber(call('HGET', KEYS[1], 'generation') or '-1'), tonumber(ARGV[1])
 if given > kept then
