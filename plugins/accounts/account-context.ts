@@ -23,7 +23,7 @@ const PROXIES_ARE_ZERO =
   "a proxy passes requests on, but the option proxies of the plugin accounts is 0: all customers share the limits of one " +
   "address. Set it to the number of proxies that append to x-forwarded-for";
 
-/** What the routes share: stores, limits on attempts, mails, and the gateway's public address. */
+/** What all routes of this plugin share: stores, limits on attempts, mails, and the gateway's public address. */
 export class AccountContext {
   readonly services: Services;
   readonly options: Options;
@@ -65,7 +65,7 @@ export class AccountContext {
     this.listeningAt = reachableAddress(address);
   }
 
-  /** Returns the block of addresses by which a request's attempts are counted. */
+  /** Returns the block of addresses that counts the attempts of a request. */
   remoteOf(request: PlainRequest): string {
     if (this.options.proxies === 0 && !this.hasWarned && isForwarded(request)) {
       this.hasWarned = true;
@@ -99,7 +99,7 @@ export class AccountContext {
     });
   }
 
-  /** Returns a mail with a link to a dashboard page. The token follows a #, so browsers send it to no server. */
+  /** Sends the owner of an account a mail about a change, in case another person has made it. */
   async linkMail(
     kind: "verify" | "taken" | "reset",
     account: { readonly accountId: string; readonly email: string },
@@ -115,7 +115,7 @@ export class AccountContext {
   }
 }
 
-/** The queue of passwords or of mails is full. */
+/** Returns the refusal for a full queue of passwords or of mails. */
 export function busy(): Refusal {
   const message = "The server is busy; try again in a few seconds.";
   return refuse.unavailable(message, {

@@ -1,6 +1,6 @@
 import { parseCookie, stringifySetCookie } from "cookie";
 
-/** What the cookies are for: the session, and the browser in which an account has signed in before. */
+/** The purposes of the cookies: the session, and the browser in which an account has signed in before. */
 type Purpose = "session" | "device";
 /** The form of both tokens. */
 const TOKEN = /^[\w-]{43}$/;
@@ -25,7 +25,7 @@ export function cookieOf(
   return stringifySetCookie({
     name: nameOf(purpose, isSecure),
     value: token,
-    // The prefix of the name asks for the root.
+    // The prefix `__Host-` of the name requires the root path.
     path: isSecure ? "/" : "/account",
     maxAge: maxAgeS,
     httpOnly: true,
@@ -34,7 +34,10 @@ export function cookieOf(
   });
 }
 
-/** Under https with a prefix, for which browsers refuse cookies that pages of neighbouring domains set. */
+/**
+ * Under https, the name has a prefix. Browsers refuse a cookie with this prefix if a neighbouring domain's page sets
+ * it.
+ */
 function nameOf(purpose: Purpose, isSecure: boolean): string {
   return `${isSecure ? "__Host-" : ""}tollgate_${purpose}`;
 }

@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000;
 const VALID_MS = { verify: 48 * HOUR_MS, reset: HOUR_MS };
 type Purpose = keyof typeof VALID_MS;
 
-/** What sign-in needs to know of an account. */
+/** The fields of an account that sign-in needs. */
 export interface Credentials {
   readonly accountId: string;
   readonly email: string;
@@ -23,7 +23,7 @@ export interface Credentials {
 
 type Row = Pick<Credentials, "passwordHash" | "isEmailVerified" | "language">;
 
-/** No account has this id. Asked for all the same, so that the time of a reply does not reveal which accounts exist. */
+/** The id of no account. It is looked up too, so that the time of a reply does not reveal which accounts exist. */
 export const NO_ACCOUNT = "00000000-0000-0000-0000-000000000000";
 
 /** Stores password hashes, and the hashes of the tokens in mails. */

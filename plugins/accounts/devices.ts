@@ -5,7 +5,7 @@ import { hashOf, newToken } from "./secret.ts";
 
 const DAY_MS = 86_400_000;
 const VALID_DAYS = 365;
-/** Devices of one account. A new one replaces the one that was not used for longest. */
+/** Maximum devices of one account. A new one replaces the one that was not used for the longest time. */
 const DEVICES_MAX = 20;
 
 /** Remembers the browsers in which an account has signed in. Each has a random cookie; the database has its hash. */

@@ -47,7 +47,7 @@ export const options = v.strictObject({
   /** Number of proxies in front of the gateway that append to x-forwarded-for; 0 = clients connect directly. */
   proxies: v.optional(whole(0, 10), 0),
   language: v.optional(oneOf(["vi", "en"]), "vi"),
-  /** Most active keys of one account. */
+  /** Maximum active keys of one account. */
   active_keys_max: v.optional(whole(1, 1000), 10),
   /** A session ends after `session_idle_hours` without a request, and after `session_days` in any case. */
   session_idle_hours: v.optional(whole(1, 8_760), 168),

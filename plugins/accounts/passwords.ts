@@ -8,9 +8,11 @@ const PARAMETERS = {
   timeCost: 2,
   parallelism: 1,
 };
-/** The thread pool has four threads, and the journal needs some of them for its files. */
+/**
+ * Hashes that run at the same time. The thread pool has four threads, and the journal needs some of them for its files.
+ */
 const AT_ONCE = 2;
-/** With more of them a request would wait for seconds. */
+/** Maximum number of waiting requests. With more, a request would wait for seconds. */
 const WAITING_MAX = 64;
 
 /**
@@ -20,7 +22,7 @@ const WAITING_MAX = 64;
 export class Passwords {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
-  /** Checked if there is no account, so that the response time does not reveal it. No password matches. */
+  /** Checked if there is no account, so that the response time does not reveal that. No password matches it. */
   private readonly dummyHash = hashOfNothing();
 
   async hash(password: string): Promise<string | "busy"> {

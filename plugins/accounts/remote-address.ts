@@ -21,7 +21,10 @@ export function isForwarded({ headers, remoteAddress }: PlainRequest): boolean {
   return NEAR.has(ipaddr.process(remoteAddress).range());
 }
 
-/** Returns what attempts are counted by: the /64 block of an IPv6 address, since one customer has all 2^64 of it. */
+/**
+ * Returns the block of addresses that attempts are counted by: the /64 block of an IPv6 address, since one customer has
+ * all 2^64 addresses of it.
+ */
 export function blockOf(address: string): string {
   return isIP(address) === 6 ? hexOf(ipaddr.IPv6.parse(address).parts.slice(0, 4)) : address;
 }

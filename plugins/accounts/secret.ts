@@ -7,7 +7,7 @@ export function newToken(): string {
   return randomBytes(RANDOM_BYTES).toString("base64url");
 }
 
-/** Returns what the database stores of a token. */
+/** Returns the hash that the database stores of a token. */
 export function hashOf(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }

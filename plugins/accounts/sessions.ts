@@ -19,7 +19,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** The last use of a session is written at most this often, so that most requests only read. */
 const SEEN_EVERY_MS = 60_000;
-/** Sessions of one account. A new one replaces the oldest. */
+/** Maximum sessions of one account. A new one replaces the oldest. */
 const SESSIONS_MAX = 50;
 const AGENT_CHARACTERS_MAX = 200;
 

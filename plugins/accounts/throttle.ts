@@ -12,13 +12,13 @@ const HOUR_S = 3_600;
 
 /** The limits. For passwords only failed attempts count; for the others all do. */
 const RATES = {
-  /** Passwords tried for one account, from one address. */
+  /** Wrong passwords for one account, from one address. */
   password: { burst: 5, periodS: MINUTE_S },
-  /** Passwords tried for one account, from all addresses: at most 2,400 guesses a day. */
+  /** Wrong passwords for one account, from all addresses: at most 2,400 guesses a day. */
   account: { burst: 100, periodS: HOUR_S / 100 },
-  /** Passwords tried for one account in a browser in which it has signed in before. */
+  /** Wrong passwords for one account in a browser in which it has signed in before. */
   device: { burst: 5, periodS: MINUTE_S },
-  /** Codes of a second factor tried for one account, from all addresses: a guess is right once in 300,000 times. */
+  /** Wrong codes of a second factor for one account, from all addresses: a guess is right once in 300,000 times. */
   code: { burst: 10, periodS: HOUR_S / 10 },
   /** Requests that cost a hash or a query, from one address. High, because many customers may share an address. */
   address: { burst: 60, periodS: 1 },
@@ -55,7 +55,7 @@ export class Throttle {
     this.clock = clock;
   }
 
-  /** Counts one attempt against each limit, or refuses and counts none if one is used up. */
+  /** Counts one attempt against each limit. If one limit is used up, refuses and counts none. */
   async take(...attempts: readonly Attempt[]): Promise<Refusal | undefined> {
     const who = JSON.stringify(attempts);
     const nowMs = this.clock.monotonic();

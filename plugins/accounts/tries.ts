@@ -23,7 +23,10 @@ export async function triesOf(
   return { tries, isKnownDevice: false };
 }
 
-/** The limits of a code that is tried after a right password: those of passwords, counted apart, and fewer in all. */
+/**
+ * The limits for codes that are tried after a right password: those of passwords, counted separately, and fewer in
+ * total.
+ */
 export function codeTriesOf(passwordTries: readonly Attempt[]): Attempt[] {
   return passwordTries.map(([what, subject]) =>
     what === "account" ? ["code", subject] : [what, `code ${subject}`],

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { type Refusal, refuse } from "../../core/contract/index.ts";
 
-/** Fewer different characters than this are no password: `aaaaaaaaaa`, `1212121212`. */
+/** A password with fewer different characters than this is too weak: `aaaaaaaaaa`, `1212121212`. */
 const DIFFERENT_MIN = 4;
 /** Shorter names occur in good passwords by chance. */
 const NAME_CHARACTERS_MIN = 4;

@@ -9,12 +9,15 @@ import {
 } from "../../core/contract/index.ts";
 import { holdPage } from "./input.ts";
 
-/** Most overdue calls in one reply. */
+/** Maximum overdue calls in one reply. */
 const ROWS_MAX = 1000;
-/** A hold outlives the longest call by less: a dead gateway's lease, and the hold of a movement that no process has. */
+/**
+ * A hold outlives the longest call by less than this: by the lease of a dead gateway, or by the hold of a movement that
+ * no process has.
+ */
 const GRACE_MS = 180_000;
 
-/** What has to end: a hold, a posted call that is not in the ledger, or a call in quarantine. */
+/** An item that has to end: a hold, a posted call that is not in the ledger, or a call in quarantine. */
 interface Standing extends Omit<StandingCall, "kind" | "process"> {
   readonly kind: "hold" | "uncommitted" | "quarantine";
   readonly process: string | null;
@@ -40,8 +43,8 @@ export function holdRoutes({ holdStore, clock }: Services): OperatorRoute[] {
 }
 
 /**
- * Finds what is older than a call may last: no call or gateway ends it any more. Returns the number and the oldest rows.
- * `olderThanMs`: default the longest call of the config, and 3 minutes.
+ * Finds items that are older than a call may last: no call or gateway ends them any more. Returns their number and the
+ * oldest rows. `olderThanMs`: default the longest call of the config, and 3 minutes.
  */
 export async function overdueCalls(
   { holdStore, wallets, ledger, clock, config }: Services,
@@ -74,7 +77,7 @@ class Oldest {
     this.max = max;
   }
 
-  /** How many were added. Redis may return one twice. */
+  /** How many items were added. Redis may return one twice. */
   get count(): number {
     return this.seen.size;
   }

@@ -24,7 +24,7 @@ import { usageRoutes } from "./usage.ts";
 export const provides: readonly SlotName[] = ["guards.operator"];
 
 export const options = v.strictObject({
-  /** Most active keys of one account. */
+  /** Maximum active keys of one account. */
   active_keys_max: v.optional(whole(1, 1000), 10),
 });
 

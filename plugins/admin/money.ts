@@ -18,7 +18,7 @@ import { overdueCalls } from "./holds.ts";
 import { adjustment, movement, proofQuery, reconcileQuery } from "./input.ts";
 import { unknownAccount } from "./unknown.ts";
 
-/** Most rows with a drift in one reply. */
+/** Maximum rows with a drift in one reply. */
 const ROWS_MAX = 1000;
 
 /** Routes for credits, adjustments, wallets and reconciliation. Amounts are decimal strings in đ. */
@@ -87,7 +87,8 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
       },
     },
     {
-      // Changes no book: it remembers what it added up, for `reconcile`.
+      // A GET, because it changes no book: it only remembers for `reconcile` which rows it has
+      // added up.
       method: "GET",
       path: "/reconcile/proof",
       async handle({ query }) {

@@ -13,7 +13,7 @@ import {
 } from "../../core/contract/index.ts";
 
 const FILE = "admin-token";
-/** Wrong tokens from one address: this many at once, then this many a minute. */
+/** Limit for wrong tokens from one address: this many at once, then this many a minute. */
 const WRONG_AT_ONCE = 30;
 const WRONG_PER_MINUTE = 60;
 const BLOCKED_MAX = 10_000;
@@ -26,7 +26,7 @@ export class AdminToken {
   private readonly services: Services;
   private readonly log: ThrottledLog;
   private ofFile: Promise<string> | undefined;
-  /** Until when an address may not try again, by its address, on the monotonic clock. */
+  /** The time until which an address is blocked, by address, on the monotonic clock. */
   private readonly blocked = new Map<string, number>();
 
   constructor(services: Services) {
@@ -92,7 +92,7 @@ export class AdminToken {
 }
 
 /**
- * Returns the address that tries are counted by. A request from this machine may have come through a proxy, which
+ * Returns the address by which tries are counted. A request from this machine may have come through a proxy, which
  * appends the address of its client.
  */
 function addressOf({ remoteAddress, headers }: PlainRequest): string {

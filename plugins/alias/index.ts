@@ -50,7 +50,7 @@ export default function alias(services: Services, settings: Settings): Plugin {
   const { prefix } = config.headers;
   const { ids, defaultName } = familiesOf(settings, catalogue);
   const modelOfFamily = (name: string) => catalogue.get(ids.get(name) ?? "");
-  // Also of models that the catalogue withholds.
+  // Includes models that the catalogue withholds.
   const all = [...catalogue.models, ...catalogue.notOffered];
   const byLowerCase = new Map(all.map(({ id }) => [id.toLowerCase(), id]));
   const idOf = (spelling: string) => byLowerCase.get(spelling) ?? ids.get(spelling);
@@ -84,7 +84,7 @@ export default function alias(services: Services, settings: Settings): Plugin {
   function modelOf(name: string, endpoint: Endpoint): Model | Refusal {
     const known = catalogue.get(name) ?? modelOfFamily(name) ?? onlyModel(name, endpoint);
     if (known) return known;
-    // Another model, at another price, is no substitute for one that the caller names rightly.
+    // Another model, at another price, must not replace one that the caller has named correctly.
     if (catalogue.withholds(ids.get(name) ?? name)) return unknown(name, endpoint);
     for (const spelling of spellings(name, settings)) {
       const id = idOf(spelling);

@@ -29,7 +29,7 @@ export default function auth({ keys, log }: Services): Plugin {
         );
       }
       const found = keys.find(secret);
-      // Without an await: most keys are known, and then the call goes on in this turn.
+      // Without an await: most keys are cached, and then the call continues in this turn.
       if (!(found instanceof Promise) && (isActive(found) || other === undefined)) {
         return check(found);
       }
@@ -57,7 +57,7 @@ export default function auth({ keys, log }: Services): Plugin {
     },
   };
 
-  /** Returns the first key if it is active, else the one of the other header if that is known. */
+  /** Returns the first key if it is active. Otherwise returns the key of the other header if that is known. */
   async function either(
     first: CallerKey | undefined | Promise<CallerKey | undefined>,
     other: string | undefined,
@@ -74,7 +74,7 @@ function isActive(key: CallerKey | undefined): key is CallerKey {
 
 /**
  * Returns the secrets of both headers, `x-api-key` first. Many clients are configured with a dummy in one header and
- * the key in the other one, or send one of them empty.
+ * the key in the other, or send one of them empty.
  */
 function keysIn(headers: Readonly<Record<string, string>>): string[] {
   const secrets: string[] = [];

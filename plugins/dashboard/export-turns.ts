@@ -1,7 +1,10 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 import type { Clock } from "../../core/contract/index.ts";
 
-/** A thread whose turns take 1 ms longer than nothing waits 10 ms before the next page. */
+/**
+ * The export pauses for this many times the delay of the thread: if turns take 1 ms longer than usual, the next page
+ * waits 10 ms.
+ */
 const PAUSES_PER_DELAY = 10;
 const PAUSE_MS_MAX = 1_000;
 
@@ -21,7 +24,7 @@ export class ExportTurns {
     this.sleep = sleep;
   }
 
-  /** Runs `readPage` after the pages that wait already. */
+  /** Runs `readPage` after the pages that are already waiting. */
   take<Page>(readPage: () => Promise<Page>): Promise<Page> {
     const page = this.last.then(readPage);
     this.last = page.catch(() => undefined).then(() => this.pause());

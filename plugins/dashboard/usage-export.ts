@@ -20,7 +20,10 @@ import { exportInput } from "./usage-input.ts";
  * database.
  */
 const PAGE = 1000;
-/** Records that become text before calls get their turn: 0.5 ms, and less than one packet buffer. */
+/**
+ * Records that are converted to text before calls get their turn: 0.5 ms, and less than one packet
+ * buffer.
+ */
 const SLICE = 50;
 
 /**

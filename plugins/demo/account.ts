@@ -1,7 +1,7 @@
 import { newId, type Services } from "../../core/contract/index.ts";
 
 export const DEMO_EMAIL = "demo@tollgate.local";
-/** The same at every start, so that the ledger applies the credit once. */
+/** The reference of the credit, the same at every start, so that the ledger applies it once. */
 const REFERENCE = "demo";
 
 /** Returns the id of the demo account; creates and credits it if it is missing. Rejects if it cannot be credited. */

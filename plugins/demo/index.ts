@@ -14,7 +14,7 @@ import { greeting } from "./greeting.ts";
 import { type DemoKey, demoKey } from "./key.ts";
 import { demoPassword } from "./password.ts";
 
-/** The demo account gets a password, which `accounts` sets. */
+/** Comes after `accounts`, which sets the password of the demo account. */
 export const after: readonly string[] = ["accounts"];
 
 export const options = v.strictObject({ allow_public: allowPublic });

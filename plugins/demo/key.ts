@@ -2,7 +2,7 @@ import { type Keys, readSecret, replaceSecret } from "../../core/contract/index.
 
 const ACTIVE_KEYS_MAX = 10;
 
-/** The key to print. `too_many`: the key file was deleted ten times, so the account has its most active keys. */
+/** The key to print. `too_many`: the key file was deleted ten times, so the account has its maximum of active keys. */
 export type DemoKey =
   | { readonly kind: "key"; readonly key: string }
   | { readonly kind: "too_many" }

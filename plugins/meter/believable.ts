@@ -6,7 +6,7 @@ const TIMES_MAX = 10;
 const CONTEXT_TOKENS_DEFAULT = 1_000_000;
 const OUTPUT_TOKENS_DEFAULT = 32_000;
 
-/** What a provider reported of a call beyond reason. */
+/** Reported numbers that were withdrawn because they are beyond reason. */
 type Withdrawn = Readonly<Partial<Record<"inputTokens" | "outputTokens", number>>>;
 
 /**
@@ -31,12 +31,12 @@ export function withdrawUnbelievable(
     usage.outputTokens = 0;
     usage.outputReported = false;
   }
-  // Parts of the input and of the output. They are recorded, and not billed again.
+  // Parts of the input and of the output, which are recorded and not billed again.
   if (input || usage.cacheReadTokens > inputMax) usage.cacheReadTokens = 0;
   if (input || usage.cacheWriteTokens > inputMax) usage.cacheWriteTokens = 0;
   if (output || usage.reasoningTokens > outputMax) usage.reasoningTokens = 0;
   if (!input && !output) return undefined;
-  // Their sum is in the number that is withdrawn.
+  // The sum of the passes is in the number that is withdrawn.
   usage.passes = [];
   return { ...(input && { inputTokens }), ...(output && { outputTokens }) };
 }

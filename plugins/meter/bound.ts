@@ -14,9 +14,9 @@ import { addMedia, documentTokens, imageTokens, type Media, noMedia } from "./me
 export interface Factors {
   readonly asciiBytesPerToken: number;
   readonly otherBytesPerToken: number;
-  /** True for a bound: the most that a request can be. False for what is likely. */
+  /** True for a bound: the maximum that a request can use. False for a likely value. */
   readonly isBound: boolean;
-  /** An image whose size is unknown; a bound takes the most that the model counts if that is more. */
+  /** Tokens of an image whose size is unknown. A bound uses the maximum that the model counts if that is more. */
   readonly imageTokens: number;
   readonly documentBytesPerToken: number;
   /** Share of `densityTokens` that counts. */
@@ -28,7 +28,7 @@ export interface Factors {
 /** The contents of a request, counted without a tokenizer. */
 interface Contents extends Media {
   readonly text: Delivered;
-  /** Has the texts that the body itself lacks. */
+  /** The outline of the body: it has the texts that the body lacks. */
   readonly outline: Outline | undefined;
   /** Tokens of the text beyond those of prose of the same length. */
   densityTokens: number;
@@ -47,7 +47,7 @@ interface Contents extends Media {
 const TOKENS_PER_ITEM = 5;
 const NOT_READ = new Set(["model", "stream", "stream_options", "metadata", "user"]);
 
-/** Reasoning that only its maker can read: 4 characters a token or more, since they are text in base64. */
+/** For reasoning that only its maker can read: 4 characters a token or more, since it is base64. */
 const OPAQUE_BYTES_PER_TOKEN = 4;
 const OPAQUE = new Set(["encrypted_content", "thought_signature", "signature", "data"]);
 const REASONING = new Set<unknown>(["thinking", "redacted_thinking", "reasoning"]);
@@ -55,7 +55,7 @@ const REASONING = new Set<unknown>(["thinking", "redacted_thinking", "reasoning"
 /** `reasoning.mode: pro` of OpenAI's Responses. Recorded: 1,497. */
 const PRO_MODE_TOKENS = 1_600;
 
-/** Tools whose definition is in the request. The provider defines others. */
+/** Types of tools whose definition is in the request. The provider defines all others. */
 const DEFINED_TOOLS = new Set<unknown>([undefined, "function", "custom", "namespace"]);
 
 /**
@@ -106,10 +106,10 @@ function hasSchema(body: JsonObject): boolean {
   return type !== undefined && type !== "text";
 }
 
-/** What is inside of the values of a level. */
+/** The values of the next level. */
 interface Below {
   readonly parts: unknown[];
-  /** What a model reads as JSON, in which nothing is a file. */
+  /** Values that a model reads as JSON, in which nothing is a file. */
   readonly plain: unknown[];
 }
 
@@ -247,7 +247,7 @@ function imageTokensOf(size: Contents["images"][number], factors: Factors, overh
   return (factors.isBound ? Math.max : Math.min)(factors.imageTokens, overhead.image.most);
 }
 
-/** Returns what the provider adds for what a request asks for. */
+/** Returns the tokens that the provider adds for the features of a request. */
 function addedTokens(contents: Contents, overhead: Overhead): number {
   return (
     overhead.request +

@@ -1,6 +1,6 @@
 import type { LongText } from "../../core/contract/index.ts";
 
-/** Kinds of ASCII characters. All others are OTHER, since they are counted by their bytes. */
+/** Kinds of ASCII characters. All other characters are OTHER, since they are counted by their bytes. */
 const LOWER = 0;
 const UPPER = 1;
 const DIGIT = 2;
@@ -9,10 +9,10 @@ const PUNCTUATION = 4;
 const OTHER = 5;
 
 /**
- * What a character adds beyond its share of a word, in 1/64 token, by the kind of the character before it (row) and its
- * own (column). Lower-case words add nothing; a digit after another kind starts a token, and so does the space before
- * it. Fitted to o200k and cl100k on random hex, base64, digits, UUIDs and tables of numbers (`ratios.test.ts`). Prose
- * has few of these, so its estimate hardly changes.
+ * Tokens that a character adds beyond its share of a word, in 1/64 token, by the kind of the character before it (row)
+ * and its own (column). Lower-case words add nothing; a digit after another kind starts a token, and so does the space
+ * before it. Fitted to o200k and cl100k on random hex, base64, digits, UUIDs and tables of numbers (`ratios.test.ts`).
+ * Prose has few of these, so its estimate hardly changes.
  */
 const ADDED = Int32Array.of(
   // lower, upper, digit, space, punctuation, other, -, -
@@ -25,7 +25,7 @@ const ADDED = Int32Array.of(
 );
 const TOKEN = 64;
 
-/** Few words are longer. Longer runs of letters take more tokens per letter. */
+/** Few words are longer than this. Longer runs of letters take more tokens per letter. */
 const WORD_LETTERS = 10;
 const LETTER_ADDED = 20;
 
@@ -46,7 +46,7 @@ export function densityTokens(text: string): number {
 
 const sample = new Uint16Array(PLACE_CHARACTERS);
 
-/** Returns the same for a text that is not decoded. */
+/** Returns the same tokens for a text that is not decoded. */
 export function densityOfLong(text: LongText): number {
   const { units } = text;
   if (units <= WHOLE_CHARACTERS_MAX) return densityTokens(text.decoded());
@@ -85,7 +85,7 @@ function added(text: string, from: number, to: number): number {
   return sum;
 }
 
-/** As `added`. A loop of its own, since one for both would be slower for strings. */
+/** Does the same as `added`. A loop of its own, since one for both would be slower for strings. */
 function addedOf(codes: Uint16Array): number {
   let sum = 0;
   let before = OTHER;

@@ -2,8 +2,9 @@ import type { Call, Delivered, Pass, Usage } from "../../core/contract/index.ts"
 import { type Factors, textTokens } from "./bound.ts";
 
 /**
- * A reported end of the output is believed over so many tokens more: an estimate is no better than
- * that. A reported zero is a zero only if hardly more was delivered.
+ * A provider's final report of the output is believed if at most this many more tokens were
+ * delivered: an estimate is no better than that. A reported zero counts only if hardly more was
+ * delivered.
  */
 const TOKENS_BELIEVED = 16;
 
@@ -18,8 +19,8 @@ export function outputTokensOf(delivered: Delivered, factors: Factors): number {
 }
 
 /**
- * Fills in what the provider has not reported: the likely input, and what was delivered after its
- * last report. Returns true if it did.
+ * Fills in numbers that the provider has not reported: the likely input, and the output delivered
+ * after the last report. Returns true if it did.
  */
 export function fillIn(call: Call, usage: Usage): boolean {
   const { inputTokensLikely: input, deliveredTokens } = call;
@@ -36,7 +37,7 @@ export function fillIn(call: Call, usage: Usage): boolean {
     return true;
   }
   const missed = deliveredTokens - (usage.outputTokens > 0 ? usage.deliveredAtReport : 0);
-  // A provider that ends its stream has counted it, give or take.
+  // A provider that completes its stream has counted the output, with a small error.
   const believed = call.outcome === "complete" ? TOKENS_BELIEVED : 0;
   if (missed <= believed) return estimated;
   usage.outputTokens += missed;

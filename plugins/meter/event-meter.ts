@@ -16,9 +16,9 @@ import { outputTokensOf } from "./estimate.ts";
 import { failedReply } from "./failed-reply.ts";
 
 /**
- * Reads usage from a reply: from a stream as it passes, from a whole one when it has ended.
- * Providers may send either, whatever was asked for. Counts the delivered text of a stream, so that
- * one that breaks off or reports no usage can be charged for it.
+ * Reads usage from a reply: from a stream as it passes, from a whole reply when it has ended. Providers may send either
+ * form, whichever was asked for. Counts the delivered text of a stream, so that one that breaks off or reports no usage
+ * can be charged for it.
  */
 export class EventMeter implements Sink {
   private readonly call: Call;
@@ -26,20 +26,20 @@ export class EventMeter implements Sink {
   private readonly wire: Wire;
   private readonly usage: Usage;
   private readonly factors: Factors;
-  /** Drops the event that only reports usage, because the client did not request it. */
+  /** True if the event that only reports usage is dropped, because the client did not request it. */
   private readonly hidesUsage: boolean;
   private readonly check: UsageCheck;
   /** Returns true if the route that replies reports cached tokens beside the input. */
   private readonly isCachedBeside: () => boolean;
   private readonly delivered = new Delivered();
-  /** What came after the client had left. */
+  /** Output that arrived after the client had left. */
   private readonly unread = new Delivered();
-  /** Makes `whole`. */
+  /** Creates `whole`. */
   private readonly unstreamed: () => Sink;
-  /** Set if the reply is no stream, whatever was asked for. */
+  /** Set if the reply is not a stream, even if one was asked for. */
   private whole: Sink | undefined = undefined;
   private hasEvents = false;
-  /** How far the upstream's stream has come. */
+  /** How far the upstream's stream has advanced. */
   private stage: Stage = "none";
   /** The value of `usage.outputReports` that was seen last. */
   private reports = 0;
@@ -76,10 +76,10 @@ export class EventMeter implements Sink {
     this.hasEvents = true;
     const mayReport = kindOf(event, wire) !== "data";
     const onlyUsage = mayReport && wire.readEvent(event, usage);
-    // Before the hold is extended to what was reported.
+    // Checked before the hold is extended to the reported usage.
     if (mayReport) this.check(call);
     if (this.stage !== "delivered") this.look(wire.stage(event));
-    // What comes after the client has left is only read to learn the usage.
+    // Output that arrives after the client has left is only read to learn the usage.
     const isOverheld = call.gone && this.exceedsHold(event);
     if (!call.gone) {
       wire.countDelta(event, this.delivered);
@@ -93,7 +93,10 @@ export class EventMeter implements Sink {
     if (isOverheld) call.flow?.cut(GONE);
   }
 
-  /** Returns true once the upstream has written more than the call has held. A call that is drained is not counted. */
+  /**
+   * Returns true once the upstream has written more than the call has held. A call that is drained to its end is not
+   * checked.
+   */
   private exceedsHold(event: ServerEvent): boolean {
     const { call } = this;
     if (!Number.isFinite(call.lingerMs)) return false;

@@ -29,9 +29,8 @@ const STATUS_BY_NAME: Readonly<Record<string, number>> = {
 };
 
 /**
- * Returns the outcome of a successful status with a body that is no reply, for a client of
- * `protocol`. An error in the body counts as if it had come with its own status. `body` is
- * undefined if it is not JSON.
+ * Returns the outcome of a successful status whose body is not a reply, for a client of `protocol`. An error in the
+ * body counts as if it had come with its own status. `body` is undefined if it is not JSON.
  */
 export function failedReply(body: JsonObject | undefined, protocol: Protocol): Outcome {
   const refusal = body ? refusalOf(body, protocol) : refuse.upstreamFailed(INVALID);

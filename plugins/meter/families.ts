@@ -8,7 +8,7 @@ import {
 /** How a provider counts an image: a base, and a number for each tile that it covers in part. */
 export type ImageTokens = NonNullable<OverheadTokens["image"]>;
 
-/** What a provider counts beside the text of a request, with every key set. */
+/** Tokens that a provider counts in addition to the text of a request, with every key set. */
 export interface Overhead {
   readonly text_percent: number;
   readonly request: number;
@@ -28,12 +28,12 @@ interface Family {
 }
 
 /**
- * For models of no known family: as much as most families that have been measured.
+ * The overhead of models of no known family: as much as most families that have been measured.
  *
- * "Recorded" here and below is the largest difference between 1,121 recorded requests and what their
- * providers reported. "Template" is what the chat template of the model adds, in tokens of o200k:
- * ggml-org/llama.cpp, models/templates. What is above these numbers is a margin for what a provider
- * adds to them. A family without either has no recorded difference, and its numbers are margins.
+ * "Recorded" here and below is the largest difference between 1,121 recorded requests and what their providers
+ * reported. "Template" is what the chat template of the model adds, in tokens of o200k: ggml-org/llama.cpp,
+ * models/templates. The rest of each number is a margin for tokens that a provider adds. A family without either has no
+ * recorded difference, and its numbers are margins.
  */
 const UNKNOWN: Overhead = {
   text_percent: 100,
@@ -78,7 +78,7 @@ const FAMILIES: readonly Family[] = [
   },
   { name: /claude/, overhead: CLAUDE },
   {
-    // Before `gpt`. Recorded: 60 for each request, 13 for tools.
+    // Listed before `gpt`. Recorded: 60 for each request, 13 for tools.
     name: /gpt-oss/,
     overhead: { request: 70, tools: 60 },
   },
@@ -221,8 +221,8 @@ export function familyOverhead(name: string): Overhead {
 }
 
 /**
- * The overheads of models: the largest over their routes, since any of them may serve a call. What
- * a profile states counts over the model's family.
+ * The overheads of models: the largest over their routes, since any of them may serve a call. Numbers that a profile
+ * states override those of the model's family.
  */
 export class Overheads {
   private readonly known = new WeakMap<Model, Overhead>();

@@ -53,5 +53,5 @@ function jpegSize(base64: string): ImageSize | undefined {
   return undefined;
 }
 
-/** Tables among the markers of frames. */
+/** Markers of tables, among the markers of frames. */
 const NO_FRAME = new Set([0xc4, 0xc8, 0xcc]);

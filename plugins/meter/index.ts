@@ -108,7 +108,7 @@ export default function meter(services: Services, settings: Settings): Plugin {
       const { upstream, model } = call;
       const body = upstream && requestToRead(upstream);
       if (!body || !model) return undefined;
-      // Images and speech are not priced per token, so their tokens are recorded if reported, never estimated.
+      // Images and speech are not priced per token, so their tokens are recorded only if reported, never estimated.
       if (model.standard === "messages" || model.standard === "chat") {
         const most = model.contextWindow ?? Number.POSITIVE_INFINITY;
         const contents = contentsOf(body, upstream.passed?.outline);
@@ -145,7 +145,7 @@ export default function meter(services: Services, settings: Settings): Plugin {
         check(call);
         if (fillIn(call, usage)) call.estimated = true;
       }
-      // The headers of audio were made when it began.
+      // The headers of audio were written when it began.
       if (call.endpoint.protocol !== "speech") pushTokens(call, isCounted ? usage : NONE);
     },
   };

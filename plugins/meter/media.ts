@@ -5,15 +5,15 @@ import { Inflation, pdfPages } from "./pdf-pages.ts";
 
 /** Media of a request, as far as their tokens depend on them. */
 export interface Media {
-  /** Sizes of images; undefined for one whose header does not state it. */
+  /** Sizes of the images; undefined for an image whose header does not state it. */
   readonly images: (ImageSize | undefined)[];
-  /** Pages of PDFs. */
+  /** Number of pages of PDFs. */
   pages: number;
-  /** Base64 of PDFs. Dense pages have more of it. */
+  /** Bytes of PDFs in base64. Dense pages have more. */
   pdfBytes: number;
-  /** Base64 of office documents. */
+  /** Bytes of office documents in base64. */
   officeBytes: number;
-  /** Base64 of files that have no bound of their own, such as video. */
+  /** Bytes in base64 of files that have no bound of their own, such as video. */
   otherBytes: number;
   audioSeconds: number;
   readonly inflation: Inflation;
@@ -29,16 +29,16 @@ export const noMedia = (): Media => ({
   inflation: new Inflation(),
 });
 
-/** Base64 of office documents: zip files. */
+/** The beginning of a zip file in base64: office documents are zip files. */
 const ZIP = "UEsD";
 /** Assumed, not measured: half of such a file is text, at the bytes of a PDF's; the rest is markup. */
 const ZIP_BYTES_PER_TOKEN = 4;
 /** Types of files that a model reads as text. Those of office documents have `xml` in their names too. */
 const TEXT = /^(text\/|application\/(json|xml|x-yaml|yaml)\b)|\+(json|xml)\b/;
-/** Compressed text of a PDF takes at least so much base64 a token. Measured: English prose, 2.0 to 2.6. */
+/** Minimum base64 bytes for each token of a PDF's compressed text. Measured: English prose, 2.0 to 2.6. */
 const PDF_BYTES_PER_TOKEN = 2;
 
-/** Adds a file in base64. Returns its text if it is one. */
+/** Adds a file in base64. Returns its text if it is a text file. */
 export function addMedia(type: string, base64: string, media: Media): string | undefined {
   if (type.startsWith("image/")) media.images.push(imageSize(base64));
   else if (type.startsWith("audio/")) media.audioSeconds += audioSeconds(base64, type);
@@ -57,7 +57,7 @@ export function imageTokens(size: ImageSize, { base, side, tile_milli, most }: I
   return Math.min(base + Math.ceil((tiles * tile_milli) / 1_000), most);
 }
 
-/** Returns the tokens of documents. Of a PDF each page counts as an image, and its text. */
+/** Returns the tokens of documents. Each page of a PDF counts as an image, plus its text. */
 export function documentTokens(media: Media, overhead: Overhead): number {
   const { pages, pdfBytes, officeBytes } = media;
   const text = Math.min(pages * overhead.page_text, pdfBytes / PDF_BYTES_PER_TOKEN);

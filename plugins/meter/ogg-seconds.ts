@@ -1,21 +1,21 @@
 const MAGIC = "OggS";
-/** Of a page, before the table of its segments. */
+/** Bytes of a page's head, before the table of its segments. */
 const HEAD_BYTES = 27;
 const FLAGS_AT = 5;
 const FIRST_PAGE_FLAG = 2;
 const SEGMENT_BYTES_MAX = 255;
-/** RFC 6716: no packet is longer. An empty one, which is lost speech, may stand for as much. */
+/** Longest packet, by RFC 6716. An empty one, which is lost speech, may stand for as much. */
 const PACKET_MS_MAX = 120;
-/** A day. No model hears more, and a hostile file is not read further. */
+/** One day. No model hears more, and a hostile file is not read further. */
 const MS_MAX = 86_400_000;
 const SILK_MS = [10, 20, 40, 60];
 const CELT_MS = [2.5, 5, 10, 20];
 const HEADERS = ["OpusHead", "OpusTags"];
 
 /**
- * Adds up the packets of an Ogg file with Opus, by RFC 7845 and 6716, or more. The number of samples
- * that its pages state is not read: no decoder needs it, so it may say anything. Returns undefined
- * for another codec.
+ * Returns at least the seconds of an Ogg file with Opus: adds up its packets by RFC 7845 and 6716.
+ * The number of samples that its pages state is not read: no decoder needs it, so it can have any
+ * value. Returns undefined for another codec.
  */
 export function oggSeconds(bytes: Buffer, bytesPerSecondMin: number): number | undefined {
   if (!isHeader(bytes, HEAD_BYTES + (bytes[HEAD_BYTES - 1] ?? 0))) return undefined;

@@ -3,9 +3,9 @@ import { inflateSync } from "node:zlib";
 /** More pages than any provider takes: Claude 600, OpenAI 100, Gemini 1,000. */
 export const PAGES_MAX = 1_000;
 
-/** The most bytes of objects that are inflated to count the pages of all PDFs of a request: some 20 ms. */
+/** Maximum bytes of objects that are inflated to count the pages of all PDFs of a request: some 20 ms. */
 const INFLATED_BYTES_MAX = 4 * 1_048_576;
-/** Names in PDFs rarely have any. */
+/** Maximum escapes in names. Names in PDFs rarely have any. */
 const ESCAPES_MAX = 10_000;
 
 const STREAM = Buffer.from("stream");
@@ -18,9 +18,9 @@ const REFERENCE = /\d{1,10}\s{1,10}\d{1,5}\s{1,10}R/g;
 const ESCAPED = /#[0-9A-Fa-f]{2}/g;
 
 /**
- * Returns the pages of a PDF, or more. Readers differ in what they count, so the largest of three
- * numbers is taken: pages, what the trees of pages claim, and what they refer to. A file whose
- * objects cannot be read counts as the longest that a provider takes.
+ * Returns at least the pages of a PDF. Readers differ in what they count, so this takes the largest of three numbers:
+ * the pages, the count that the page trees claim, and the pages that they refer to. A file whose objects cannot be read
+ * counts as the longest that a provider takes.
  */
 export function pdfPages(bytes: Buffer, inflation: Inflation): number {
   const objects = objectsOf(bytes, inflation);
@@ -33,7 +33,7 @@ export function pdfPages(bytes: Buffer, inflation: Inflation): number {
   return most === 0 ? PAGES_MAX : Math.min(most, PAGES_MAX);
 }
 
-/** What may still be inflated for a request. A small file can inflate to a thousand times its size. */
+/** How many bytes may still be inflated for a request. A small file can inflate to a thousand times its size. */
 export class Inflation {
   private left = INFLATED_BYTES_MAX;
 
@@ -48,14 +48,17 @@ export class Inflation {
       this.left -= text.length;
       return text;
     } catch {
-      // What was inflated in vain took time too.
+      // A failed attempt to inflate took time too, so nothing more is inflated.
       this.left = 0;
       return undefined;
     }
   }
 }
 
-/** Counts the references in lists of pages. A list that does not end counts as the most: each would be read to the end. */
+/**
+ * Counts the references in lists of pages. A list that does not end counts as the maximum: each would be read to the
+ * end.
+ */
 function kidsIn(text: string): number {
   let kids = 0;
   for (const { 0: start, index } of text.matchAll(KIDS)) {

@@ -3,9 +3,11 @@ import { type ImageTokens, Overheads } from "./families.ts";
 import { imageTokens } from "./media.ts";
 import type { CountedInput } from "./tokenize.ts";
 
-/** What a provider counts beside text, as it publishes it. `families.ts` has the bounds of the same. */
+/**
+ * Tokens that a provider counts in addition to text, as it publishes them. `families.ts` has upper bounds of the same.
+ */
 interface Published {
-  /** The prompt for tools, and that for a call that must use one. */
+  /** Tokens of the prompt for tools, and of the prompt for a call that must use one. */
   readonly tools: number;
   readonly forcedTools: number;
   readonly schema: number;
@@ -41,21 +43,21 @@ const CLAUDE: readonly Claude[] = [
 ];
 
 /**
- * platform.claude.com, PDF support: 1,500 to 3,000 tokens a page. Each page is an image of about
- * this much, and its text.
+ * platform.claude.com, PDF support: 1,500 to 3,000 tokens a page. Each page is an image of about this many tokens, plus
+ * its text.
  */
 const PAGE = 1_560;
 const PAGE_TEXT_MAX = 700;
-/** Base64 of a PDF for a token of its text: fonts and pictures take most of it. */
+/** Bytes of a PDF in base64 for each token of its text: fonts and pictures take most of the file. */
 const PDF_BYTES_PER_TOKEN = 8;
-/** Base64 of a document of unknown pages for a token. */
+/** Bytes in base64 for each token of a document whose number of pages is unknown. */
 const DOCUMENT_BYTES_PER_TOKEN = 40;
-/** An image of unknown size. */
+/** Tokens of an image of unknown size. */
 const IMAGE_TOKENS = 1_200;
-/** Of what was recorded at most as the prompt for tools of other makers, this much is usual. */
+/** The usual share of the largest recorded prompt for tools, for models of other makers. */
 const USUAL_SHARE = 0.5;
 
-/** Adds to counted text what the provider of a model counts beside it. */
+/** Adds to counted text the tokens that the provider of a model counts in addition. */
 export class PublishedCounts {
   private readonly overheads: Overheads;
   private readonly upstreams: Services["upstreams"];

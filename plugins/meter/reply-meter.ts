@@ -81,7 +81,7 @@ export class ReplyMeter implements Sink {
     const { call } = this;
     const reply = objectOf(parseJson(bytes.toString("utf8")));
     const worth = reply ? this.wire.judge(reply) : "none";
-    // What a provider makes after its reply is charged by nothing: it is sold only if asked for.
+    // The part that a provider makes after its reply is not charged, so such a reply is sold only if it was asked for.
     const isSold = worth === "pending" ? bodyToRead(call)["background"] === true : worth !== "none";
     if (!reply || !isSold) return failedReply(reply, call.endpoint.protocol);
     call.replyBody = reply;

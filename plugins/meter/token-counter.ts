@@ -3,16 +3,16 @@ import type { CountReply, CountRequest } from "./token-worker.ts";
 import type { CountedInput } from "./tokenize.ts";
 
 const WAITING_MAX = 64;
-/** One key may have at most this many of them, so that others get a turn. */
+/** Maximum number of waiting requests of one key, so that other keys get a turn. */
 const WAITING_OF_KEY_MAX = 8;
-/** Most bytes of bodies that wait, of all keys and of one. A body of any size may wait alone. */
+/** Maximum bytes of waiting bodies, of all keys and of one. A single body of any size may wait. */
 const WAITING_BYTES_MAX = 64 * 1_048_576;
 const WAITING_BYTES_OF_KEY_MAX = WAITING_BYTES_MAX / 4;
 /** The key that had the fewest bytes counted in this time is served next. */
 const WINDOW_MS = 60_000;
-/** Beyond it, the thread ends and its request gets 503; the process lives on. */
+/** Heap limit of the thread. Beyond it, the thread ends and its request gets 503; the process lives on. */
 const THREAD_HEAP_MB = 768;
-/** Each request costs something, however short it is. */
+/** Added to the bytes of each request: even the shortest costs some time. */
 const REQUEST_BYTES = 1_024;
 const COUNT_TIMEOUT_MS = 10_000;
 /** Time for the thread to load the tokenizer: a second, but many on a busy machine. */
@@ -20,7 +20,7 @@ const START_TIMEOUT_MS = 120_000;
 const IDLE_MS = 60_000;
 
 export type Count =
-  /** `model`: the name in the request, if it is a text. */
+  /** `model`: the name in the request, if it is a string. */
   | { readonly kind: "counted"; readonly input: CountedInput; readonly model: string | undefined }
   | { readonly kind: "invalid"; readonly problem: string; readonly param: string | null }
   /** The key has too many requests waiting, or too many bytes. */
@@ -45,7 +45,7 @@ export class TokenCounter {
   private worker: Worker | undefined = undefined;
   /** True once the thread has loaded the tokenizer. */
   private isReady = false;
-  /** By id of the API key. */
+  /** Waiting requests by id of the API key. */
   private readonly queues = new Map<string, Queue>();
   private waiting = 0;
   private waitingBytes = 0;
@@ -110,7 +110,10 @@ export class TokenCounter {
     }, ms);
   }
 
-  /** Takes the first request of the key that had the fewest bytes counted. Of two, the one that waits longer. */
+  /**
+   * Takes the first request of the key that had the fewest bytes counted. If two keys are equal, takes the one that has
+   * waited longer.
+   */
   private take(): Waiting | undefined {
     const keyId = this.nextKey();
     const queue = keyId === undefined ? undefined : this.queues.get(keyId);
@@ -176,12 +179,15 @@ export class TokenCounter {
   }
 }
 
-/** Returns true if `more` bytes go beyond the limit. Alone, a body of any size passes. */
+/** Returns true if `more` bytes exceed the limit. A single body of any size passes. */
 function exceeds(bytes: number, more: number, bytesMax: number): boolean {
   return bytes > 0 && bytes + more > bytesMax;
 }
 
-/** Returns the memory of a body to hand it over without a copy; nothing if it shares its memory with others. */
+/**
+ * Returns the memory of a body, to hand it over without a copy; an empty list if the body shares its memory with
+ * others.
+ */
 function ownBuffersOf({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
   return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
 }

@@ -7,7 +7,7 @@ import { PAGES_MAX } from "./pdf-pages.ts";
 const RUN_CHARACTERS_MAX = 2_000;
 /** Text beyond this is estimated. Counting this much takes 1 s, or 3 s at worst. */
 const EXACT_BYTES_MAX = 1_000_000;
-/** Tokens that a turn, a tool and a request take besides their text. */
+/** Tokens of a turn, a tool and a request in addition to their text. */
 const TOKENS_PER_TURN = 4;
 const TOKENS_PER_TOOL = 10;
 const TOKENS_PER_REQUEST = 3;
@@ -20,12 +20,12 @@ const BUILT_IN_TOOLS: readonly (readonly [type: RegExp, tokens: number])[] = [
   [/^computer_/, 735 + 482],
 ];
 
-/** What a Messages request has of each kind of input. */
+/** The amounts of each kind of input in a Messages request. */
 export interface CountedInput extends Pick<Media, "images" | "pages" | "pdfBytes"> {
-  /** Of all texts, without thinking before the last message of the user. */
+  /** Tokens of all texts, except of thinking before the last message of the user. */
   readonly textTokens: number;
   readonly earlierThinkingTokens: number;
-  /** Base64 of documents whose pages are not known. */
+  /** Bytes in base64 of documents whose number of pages is unknown. */
   readonly documentBytes: number;
   readonly hasTools: boolean;
   /** True if the request demands that a tool is called. */
@@ -34,8 +34,8 @@ export interface CountedInput extends Pick<Media, "images" | "pages" | "pdfBytes
 }
 
 /**
- * Counts the input of a Messages request by the o200k tokenizer: text beyond the first 1,000,000
- * bytes at the rate of those. What files count depends on the model.
+ * Counts the input of a Messages request by the o200k tokenizer. Text beyond the first 1,000,000 bytes counts at the
+ * rate of those. The tokens of files depend on the model.
  */
 export function countedInput(body: JsonObject): CountedInput {
   const tally = new Tally();
@@ -121,7 +121,7 @@ function addBlock(block: JsonObject, tally: Tally): void {
   if (block["input"] !== undefined) tally.add(JSON.stringify(block["input"]));
 }
 
-/** Adds what an image or document has in it. Returns false if its text stands in other fields too. */
+/** Adds the contents of an image or document. Returns false if its text stands in other fields too. */
 function addSource(type: "image" | "document", source: JsonObject, tally: Tally): boolean {
   const { data, media_type: mediaType } = source;
   if (source["type"] !== "base64" || typeof data !== "string") {
@@ -135,7 +135,7 @@ function addSource(type: "image" | "document", source: JsonObject, tally: Tally)
   return true;
 }
 
-/** Adds a file. A PDF whose pages cannot be counted has the most of them, so its size counts. */
+/** Adds a file. A PDF whose pages cannot be counted counts by its size instead. */
 function addFile(type: string, data: string, tally: Tally): void {
   const file = { ...noMedia(), inflation: tally.media.inflation };
   const text = addMedia(type.toLowerCase(), data, file);
@@ -151,7 +151,7 @@ function addFile(type: string, data: string, tally: Tally): void {
   tally.media.otherBytes += file.otherBytes;
 }
 
-/** Adds thinking: its text, or what its signature shows of its length if that is more. */
+/** Adds thinking: its text, or the length that its signature shows if that is more. */
 function addThinking(block: JsonObject, tally: Tally): void {
   const { thinking, signature, data } = block;
   const before = tally.tokens;

@@ -1,11 +1,11 @@
-/** More is no audio that a model hears. */
+/** Larger values do not belong to audio that a model hears. */
 const SANE = { samplesPerSecond: 192_000, channels: 8, bitsPerSample: 64 };
 const CHUNK_HEAD_BYTES = 8;
 const CHUNKS_MAX = 1_000;
 
 /**
- * Returns the seconds of a wave file. Decoders go by its samples, so the bytes of a second that it
- * states count only if they agree with them. Otherwise the slowest of both counts, at most
+ * Returns the seconds of a wave file. Decoders go by its samples, so the stated bytes per second
+ * count only if they agree with the samples. Otherwise the slowest of both counts, at most
  * `bytesPerSecondMin`. Returns undefined if it has no readable format.
  */
 export function waveSeconds(bytes: Buffer, bytesPerSecondMin: number): number | undefined {

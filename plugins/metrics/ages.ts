@@ -2,7 +2,10 @@ import { PeriodicTask, type Services, ThrottledLog } from "../../core/contract/i
 
 const POLL_MS_MAX = 30_000;
 
-/** What has to end, in all processes; times in milliseconds since the Unix epoch, undefined if there is none. */
+/**
+ * The oldest items that have to end, in all processes; times in milliseconds since the Unix epoch, undefined if there
+ * is none.
+ */
 interface Standing {
   readonly holds: number;
   readonly oldestHoldMs: number | undefined;
@@ -11,7 +14,10 @@ interface Standing {
   readonly oldestQuarantinedMs: number | undefined;
 }
 
-/** Reads periodically how old the oldest hold, uncommitted call and quarantined call are. None may stay forever. */
+/**
+ * Reads periodically how old the oldest hold, uncommitted call and quarantined call are. None of them should stay
+ * forever.
+ */
 export class Ages {
   private readonly services: Services;
   private readonly log: ThrottledLog;

@@ -233,7 +233,7 @@ function addGauges(registry: Registry, services: Services): void {
   });
 }
 
-/** Returns a function that adds a gauge of what was last read. Such a gauge has no value before the first reading. */
+/** Returns a function that adds a gauge of the last reading. Such a gauge has no value before the first reading. */
 function gaugesOf<Last>(registry: Registry, last: () => Last | undefined) {
   return (name: string, help: string, read: (last: Last) => number) =>
     new Gauge({

@@ -28,7 +28,7 @@ export interface Series {
   chargedMicroVnd: number;
   writtenOffMicroVnd: number;
   estimated: number;
-  /** Calls whose provider reported the input, if it could be bounded before: what it is compared with. */
+  /** Calls whose input was both bounded before the call and reported by the provider. */
   bounded: number;
   boundTokens: number;
   reportedTokens: number;
@@ -125,7 +125,7 @@ export class Tally {
 /** Compares the input that a provider reports with the bound that money was held for. */
 function compare(reported: number, call: EndedCall, series: Series): void {
   const { inputTokensBound: bound, surcharge } = call;
-  // Images and speech have no bound, and tools of the provider bring input without one.
+  // Images and speech have no bound, and tools of the provider add input that has no bound.
   if (bound === 0 || surcharge?.unbounded) return;
   series.bounded++;
   series.boundTokens += bound;

@@ -21,7 +21,7 @@ export const options = v.strictObject({
   requests_per_minute: v.optional(limit, 0),
   /** Calls allowed at once after a quiet minute; 0 = as many as the limit allows per minute. */
   burst: v.optional(limit, 0),
-  /** Most calls in flight per key; 0 = unlimited. */
+  /** Maximum calls in flight per key; 0 = unlimited. */
   concurrent_calls: v.optional(limit, 0),
 });
 

@@ -16,13 +16,14 @@ export function fixedUnits(call: Call, tariff: Tariff): number {
 /** Units to hold for a call, before its output. */
 interface Base {
   readonly units: number;
-  /** The least that the wallet must cover; the same as `units` if the input is known. */
+  /** The minimum that the wallet must cover; the same as `units` if the input is known. */
   readonly least: number;
 }
 
 /**
  * Returns the units to hold for the input of a call and for the fees of its features. If the input
- * cannot be computed from the request, that is the whole context window, or what the wallet has.
+ * cannot be computed from the request, that is the whole context window, or as much as the wallet
+ * has.
  */
 export function baseOf(call: Call, units: number, model: Model, tariff: Tariff): Base {
   const { surcharge } = call;

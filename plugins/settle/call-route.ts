@@ -11,9 +11,9 @@ import {
   UNREAD_BODY_BYTES_MAX,
 } from "../../core/contract/index.ts";
 
-/** Most calls are committed within 1 s. */
+/** Headers of a pending reply: most calls are committed within 1 s. */
 const RETRY_HEADERS = ["retry-after", "1"];
-/** A call posted by another process is visible once it is committed. Without an outage that takes less than this. */
+/** A call posted by another process is visible once it is committed, which takes less than this without an outage. */
 const RECENT_MS = 60_000;
 const PING_TIMEOUT_MS = 1_000;
 

@@ -4,7 +4,7 @@ import type { AwaitableVerdict, Call, Refusal, Wallets } from "../../core/contra
 const SHORT_BYTES_MAX = 64 * 1024;
 
 /**
- * Refuses a long body whose wallet has nothing, while only its headers have arrived: anyone can have a key, and reading
+ * Refuses a long body if the wallet is empty, while only its headers have arrived: anyone can have a key, and reading
  * and parsing 20 MB costs more than such a caller ever pays. Short bodies are read first; their hold refuses them.
  */
 export function emptyWallet(
@@ -19,7 +19,7 @@ export function emptyWallet(
   return wallets.balances(key.accountId).then(
     (balances) =>
       balances === undefined || balances.availableMicroVnd <= 0 ? refusal() : undefined,
-    // The hold decides, and says what is wrong with the store.
+    // If this check fails, the hold decides, and reports what is wrong with the store.
     () => undefined,
   );
 }

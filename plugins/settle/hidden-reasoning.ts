@@ -30,7 +30,7 @@ export function hidesReasoning(
   });
 }
 
-/** What a request says about reasoning; undefined if it leaves that to the model. */
+/** Whether a request asks for reasoning; undefined if it leaves that to the model. */
 type Wish = "on" | "off" | undefined;
 
 function wishOfMessages(body: JsonObject): Wish {
@@ -49,8 +49,8 @@ function wishOfOthers(body: JsonObject): Wish {
 
 /**
  * A model whose reasoning cannot be switched off reasons at its lowest effort, or between calls of
- * tools. If nothing is asked, models of Messages reason if their profile says so; of others it is
- * assumed.
+ * tools. If the request says nothing, models of Messages reason if their profile says so; for other
+ * models this is assumed.
  */
 function mayReason(
   wish: Wish,

@@ -19,7 +19,7 @@ interface ExtenderSettings {
   readonly onShort: ((short: Short | undefined) => Refusal) | undefined;
 }
 
-/** Estimates are not exact: an upstream ignores its limit if it delivers so much more. */
+/** Estimates are not exact: an upstream ignores its limit if it delivers this much more. */
 const SLACK_TOKENS = 64;
 const SLACK_SHARE = 0.25;
 
@@ -34,7 +34,7 @@ export class HoldExtender implements Sink {
   private readonly wallets: Wallets;
   private readonly settings: ExtenderSettings;
   private pending = false;
-  /** True while the reported input is more than is held. */
+  /** True while the reported input exceeds the hold. */
   private overInput = false;
   private exhausted = false;
   private short: Short | undefined = undefined;
@@ -56,7 +56,7 @@ export class HoldExtender implements Sink {
   event(event: ServerEvent): void {
     this.client.event(event);
     const { held, call } = this;
-    // A report that comes later, with the end of the stream, changes nothing any more.
+    // A report at the end of the stream comes too late to change anything.
     if (call.deliveredTokens === 0) this.checkInput();
     if (call.deliveredTokens + this.settings.sliceTokens / 2 < held.outputTokens) return;
     this.runLow();
@@ -71,7 +71,7 @@ export class HoldExtender implements Sink {
     this.client.end(outcome);
   }
 
-  /** A first event may report more input than is held: tools of the provider add their own. */
+  /** The first event may report more input than is held, because tools of the provider add input. */
   private checkInput(): void {
     const { held, call } = this;
     const input = call.usage?.inputTokens ?? 0;
@@ -92,7 +92,7 @@ export class HoldExtender implements Sink {
     else if (this.pending) this.wait();
   }
 
-  /** The most output to hold for: the call's limit, unless its upstream clearly ignores it. */
+  /** The maximum output to hold for: the call's limit, unless its upstream clearly ignores it. */
   private get limit(): number {
     const { outputTokensMax } = this.held;
     const ignored = outputTokensMax + Math.max(SLACK_TOKENS, outputTokensMax * SLACK_SHARE);
@@ -109,7 +109,7 @@ export class HoldExtender implements Sink {
     const { held, call } = this;
     const covered = Math.max(held.outputTokens, call.deliveredTokens);
     const total = Math.min(covered + this.settings.sliceTokens, this.limit);
-    // An extension below what is delivered would not stop the stream, though it exceeds its hold.
+    // An extension below the delivered output would not stop the stream, though it exceeds its hold.
     this.extend(total, Math.min(covered + 1, total));
   }
 

@@ -116,7 +116,7 @@ export default function settle(
     return refuse.unavailable("The account was just resumed; try again.");
   }
 
-  /** `least` are the base units to count on if the wallet does not cover what is wanted. */
+  /** `least` is the minimum of base units to hold if the wallet does not cover all units. */
   function decide(
     call: Call,
     wantedHold: Held,
@@ -177,7 +177,7 @@ export default function settle(
       const choices = choicesOf(upstream);
       const most = outputTokensMax(limit, model) * choices;
       const slice = Math.max(settings.slice_tokens, choices);
-      // Tokens that the stream does not carry cannot be held for as they come.
+      // Tokens that the stream does not carry cannot be held step by step, so the whole limit is held.
       const isCounted = call.stream && !hidesReasoning(model, upstream, services.upstreams);
       const output = isCounted ? Math.min(slice, most) : most;
       const base = baseOf(call, call.inputTokensBound, model, tariff);
@@ -209,7 +209,7 @@ export default function settle(
     const { key, model, upstream } = call;
     if (!key || !model || !upstream) return undefined;
     call.key = await keys.renew(key);
-    // Any version: a later credit came after this call.
+    // Accepts any version: a later credit came after this call.
     return hold(call, call.key, model, upstream, Number.MAX_SAFE_INTEGER);
   }
 
@@ -279,7 +279,7 @@ export default function settle(
         failpoint("post.after");
         call.costMicroVnd = result.chargedMicroVnd;
         call.writtenOffMicroVnd = result.writtenOffMicroVnd;
-        // The headers of audio, with its cost, were sent before it.
+        // The headers of audio, which include its cost, were sent before it.
         if (call.status === 200 && call.endpoint.protocol !== "speech") {
           pushCost(call, charge, result, prefix);
         }

@@ -1,7 +1,7 @@
 import type { Model, Services, UpstreamRequest } from "../../core/contract/index.ts";
 import { hidesReasoning } from "./hidden-reasoning.ts";
 
-/** How long a call may go on after its client has left. */
+/** How long a call may continue after its client has left. */
 interface LingerSettings {
   readonly when_client_leaves: "linger" | "cancel" | "drain";
   readonly linger_seconds: number;
@@ -9,9 +9,9 @@ interface LingerSettings {
 }
 
 /**
- * Returns how long the upstream of a call may go on after its client has left, in milliseconds, so
- * that it can report what it bills. Reasoning that is not streamed cannot be counted here: its
- * report is waited for longer. A fixed price needs no report.
+ * Returns how long the upstream of a call may continue after its client has left, in milliseconds,
+ * so that it can report what it bills. Reasoning that is not streamed cannot be counted here, so
+ * the gateway waits longer for its report. A fixed price needs no report.
  */
 export function lingerMsOf(
   model: Model,

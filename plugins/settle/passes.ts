@@ -7,7 +7,9 @@ import {
   priceOf,
 } from "../../core/contract/index.ts";
 
-/** What passes of other models cost. They are part of the usage, and not of the priced quantity. */
+/**
+ * The cost of passes of other models. They are part of the usage, and not of the priced quantity.
+ */
 interface OtherPasses {
   readonly tokens: number;
   readonly microVnd: MicroVnd;
@@ -39,7 +41,7 @@ export function otherPasses(call: Call, { tariff }: Held, catalogue: Catalogue):
 function otherModel(name: string, { model, route }: Call, catalogue: Catalogue): Model | undefined {
   const isThere = ({ routes }: Model) =>
     routes.some((one) => one.upstream === route?.upstream && one.model === name);
-  // Compared by its routes and its id: a reload replaces the entries of running calls.
+  // Compared by routes and id: a reload replaces the entries of running calls.
   if (model && isThere(model)) return undefined;
   const there = catalogue.models.filter((one) => isThere(one) && isPerToken(one));
   const named = catalogue.get(name);

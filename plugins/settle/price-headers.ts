@@ -18,19 +18,19 @@ const PRICE_NAMES = {
 } as const;
 
 /**
- * Shows the price that applies to a call, so that its headers add up: units × price + fees - what is written off = cost.
- * It includes the factor of the features that the call uses and the discount, which has a header of its own.
+ * Shows the price that applies to a call, so that its headers add up: units × price + fees - the written-off part =
+ * cost. It includes the factor of the features that the call uses and the discount, which has a header of its own.
  */
 export function pushPrice(call: Call, tariff: Tariff, prefix: string): void {
   const { unit, discountBps } = tariff;
   const shown = formatVnd(priceOf(1, { microVnd: unitPriceOf(tariff), discountBps }));
   call.replyHeaders.push(prefix + PRICE_NAMES[unit], shown);
-  // The interface names one header for every fixed price.
+  // The documented interface has one header for every fixed price.
   if (unit === "image") call.replyHeaders.push(prefix + PRICE_NAMES.call, shown);
   if (discountBps > 0) call.replyHeaders.push(`${prefix}discount-bps`, String(discountBps));
 }
 
-/** Shows what a call cost, and what of it is not units × price. */
+/** Shows the cost of a call, and the parts of it that are not units × price. */
 export function pushCost(call: Call, charge: Charge, posted: Posted, prefix: string): void {
   const { replyHeaders } = call;
   const fees = charge.feesMicroVnd ?? 0;

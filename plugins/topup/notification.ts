@@ -8,7 +8,7 @@ import {
 
 /** A bank notification of one transfer, as far as it can be read. */
 export interface Notification {
-  /** The bank's id; a digest of the body if it has none. */
+  /** The bank's id of the notification; a digest of the body if it has none. */
   readonly id: string;
   readonly direction: "in" | "out" | "unknown";
   /** Null unless it is a whole number of đ, above 0, that a wallet can hold. */

@@ -4,9 +4,9 @@ const BIN = 'the six digits of a bank in the VietQR network, such as "970436"';
 const ACCOUNT_NUMBER = "an account number of 4 to 19 letters and digits, in quotes";
 const PREFIX = "2 to 6 capital letters, without I, L and O, which look like digits";
 const SECRET = "a secret of 16 to 512 characters without spaces";
-/** Below 2^53 − 1 µđ, the most that a wallet can hold. */
+/** Below 2^53 − 1 µđ, the maximum of a wallet. */
 const AMOUNT_MAX_VND = 1_000_000_000;
-/** Most discount of one promotion: 50 %, so that both together are at most 100 %. */
+/** Maximum discount of one promotion: 50 %, so that both together are at most 100 %. */
 const DISCOUNT_BPS_MAX = 5_000;
 
 const secret = matching(/^[\x21-\x7e]{16,512}$/, SECRET);
@@ -16,7 +16,7 @@ const promotion = (thresholdVnd: number, discountBps: number) =>
   v.optional(
     mapping({
       threshold_vnd: v.optional(vnd, thresholdVnd),
-      /** 0 = off. */
+      /** 100 = 1%; 0 = off. */
       discount_bps: v.optional(whole(0, DISCOUNT_BPS_MAX), discountBps),
     }),
     {},
@@ -39,7 +39,7 @@ export const options = v.pipe(
       "TG",
     ),
     minimum_vnd: v.optional(vnd, 50_000),
-    /** Default: the most that banks allow for an instant transfer. */
+    /** Default: the maximum that banks allow for an instant transfer. */
     maximum_vnd: v.optional(vnd, 499_999_999),
     order_valid_minutes: v.optional(whole(5, 43_200), 1_440),
     open_orders_max: v.optional(whole(1, 100), 5),

@@ -175,7 +175,7 @@ function shownPromotion(promotion: Settings["promotions"]["daily"]) {
   return { ...promotion, threshold_vnd: String(promotion.threshold_vnd) };
 }
 
-/** One refusal for unknown orders and those of other accounts. */
+/** Returns the same refusal for unknown orders and for orders of other accounts. */
 function unknown(): Refusal {
   return refuse.notFound("You have no such top-up.");
 }

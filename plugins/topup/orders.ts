@@ -10,7 +10,7 @@ export interface Order {
   readonly createdAt: Date;
   readonly expiresAt: Date;
   readonly cancelledAt: Date | null;
-  /** Credited for the order so far, and the time of the first credit. */
+  /** The sum credited for the order so far, and the time of the first credit. */
   readonly receivedMicroVnd: bigint;
   readonly paidAt: Date | null;
 }
@@ -23,7 +23,7 @@ type CreateOrderResult =
   | { readonly kind: "created"; readonly order: Order }
   | { readonly kind: "no_account" | "too_many_open" | "too_many_today" };
 
-/** More than a customer pays in a day. Cancelled orders count too, so that no loop fills the table. */
+/** More orders than a customer makes in a day. Cancelled orders count too, so that no loop fills the table. */
 const ORDERS_A_DAY_MAX = 100;
 const CODE_ATTEMPTS = 5;
 

@@ -3,7 +3,7 @@ import type { Database } from "../../core/contract/index.ts";
 export const TRANSFER_STATES = ["matched", "credited", "unmatched", "ignored"] as const;
 type TransferState = (typeof TRANSFER_STATES)[number];
 
-/** Why a transfer cannot be matched to an order, whatever its text says. */
+/** The reason why a transfer cannot be matched to an order, even if its text has a code. */
 export type Hindrance =
   | "outgoing"
   | "unknown_direction"
@@ -54,7 +54,7 @@ interface NewTransfer
 
 interface Recorded {
   readonly transfer: Transfer;
-  /** False if this transfer was recorded before. The first notification counts. */
+  /** False if this transfer was recorded before: only the first notification counts. */
   readonly isNew: boolean;
   readonly isSame: boolean;
 }
@@ -145,7 +145,7 @@ export function transfersIn(
   );
 }
 
-/** Returns transfers that are matched but may not be credited yet, oldest first. */
+/** Returns transfers that are matched and still to be credited, oldest first. */
 export function matchedTransfers(
   database: Database,
   limit: number,
@@ -157,7 +157,9 @@ export function matchedTransfers(
   );
 }
 
-/** Assigns a transfer to an account. Returns undefined if it is not unmatched or ignored, or has no incoming amount. */
+/**
+ * Assigns a transfer to an account. Returns undefined unless it is unmatched or ignored, and has an incoming amount.
+ */
 export async function assignTransfer(
   database: Database,
   id: string,
@@ -174,7 +176,7 @@ export async function assignTransfer(
   return assigned;
 }
 
-/** Marks a transfer as ignored. Returns undefined if it is not unmatched. */
+/** Marks a transfer as ignored. Returns undefined unless it is unmatched. */
 export async function ignoreTransfer(
   database: Database,
   id: string,

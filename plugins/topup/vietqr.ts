@@ -8,7 +8,7 @@ interface VietQr {
   readonly reference?: string;
 }
 
-// Both libraries are loaded for the first code: their 80 files would take a fourteenth of a gateway's start.
+// Loaded for the first QR code: the 80 files of both libraries would take a fourteenth of a gateway's start.
 
 /** Returns the text of a QR code for one payment, which the VietQR standard calls dynamic. */
 export async function qrText(payment: VietQr): Promise<string> {

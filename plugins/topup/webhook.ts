@@ -15,7 +15,7 @@ import type { Settings } from "./options.ts";
 import type { WebhookGuard } from "./signature.ts";
 import { type Hindrance, recordTransfer } from "./transfers.ts";
 
-/** The bank waits only a few seconds for the reply. A sweep credits the transfer later if this is not enough. */
+/** The bank waits only a few seconds for the reply. A credit that takes longer is completed by a sweep. */
 const CREDIT_WAIT_MS = 3_000;
 
 /**

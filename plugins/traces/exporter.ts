@@ -21,7 +21,7 @@ type Delivery = "delivered" | "refused" | "later";
 
 /**
  * Sends spans to an OTLP receiver in the background, every 5 s or as soon as 256 wait. Keeps a bounded number. Drops
- * and counts what is beyond it, and what the receiver refuses.
+ * and counts the spans beyond it, and those that the receiver refuses.
  */
 export class Exporter {
   sentSpans = 0;
@@ -31,7 +31,7 @@ export class Exporter {
   private readonly throttledLog: ThrottledLog;
   private waiting: OtlpSpan[] = [];
   private sending: Promise<void> | undefined;
-  /** True after a failure: then only the timer begins to send. */
+  /** True after a failure: then only the timer starts a new attempt. */
   private isAway = false;
   private readonly timer: NodeJS.Timeout;
 
@@ -51,7 +51,7 @@ export class Exporter {
     if (this.waiting.length >= BATCH_SPANS && !this.isAway) this.flush();
   }
 
-  /** Sends what waits for up to 2 s, then drops the rest. */
+  /** Sends the waiting spans for up to 2 s, then drops the rest. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
     this.flush();
@@ -70,13 +70,13 @@ export class Exporter {
     });
   }
 
-  /** Sends batch by batch until nothing waits or the receiver fails. Never rejects. */
+  /** Sends batch by batch until no span waits or the receiver fails. Never rejects. */
   private async sendAll(): Promise<void> {
     while (this.waiting.length > 0) {
       const batch = this.waiting.slice(0, BATCH_SPANS);
       const delivery = await this.send(batch);
       this.isAway = delivery === "later";
-      // What failed stays in the queue, and keeps its place in the bound.
+      // Failed spans stay in the queue, and keep their place in the bound.
       if (this.isAway) return;
       this.waiting = this.waiting.slice(batch.length);
       if (delivery === "delivered") this.sentSpans += batch.length;

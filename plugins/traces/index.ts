@@ -22,7 +22,7 @@ export const options = v.strictObject({
   service_name: v.optional(text(), "tollgate"),
   /** The share of calls to record. A client that sends `traceparent` decides for its own calls. */
   sampled_share: v.optional(v.pipe(v.number(SHARE), v.minValue(0, SHARE), v.maxValue(1, SHARE)), 1),
-  /** The most spans that wait for the receiver. More are dropped and counted. */
+  /** Maximum spans that wait for the receiver. Further ones are dropped and counted. */
   queued_spans_max: v.optional(whole(1, 100_000), 4_096),
 });
 

@@ -2,7 +2,7 @@ import type { EndedCall } from "../../core/contract/index.ts";
 import { attributesOf, nanosecondsOf, type OtlpSpan, SPAN_KIND, STATUS } from "./otlp.ts";
 import type { CallTrace } from "./trace-context.ts";
 
-/** Names that the conventions prescribe, by the usual names of upstreams. Any other upstream keeps its own. */
+/** Provider names that the conventions prescribe, by the usual names of upstreams. Any other upstream keeps its own. */
 const PROVIDERS: Readonly<Record<string, string>> = {
   aws: "aws.bedrock",
   google: "gcp.gemini",
@@ -14,8 +14,8 @@ const SERVER_ERROR = 500;
 
 /**
  * Returns the spans of a call that has ended: one for the call, and below it one for the provider's part if an upstream
- * was tried. Names follow the semantic conventions for HTTP and for generative AI; what they lack begins with
- * `tollgate.`. They never have a prompt, a reply or a key.
+ * was tried. Names follow the semantic conventions for HTTP and for generative AI; names of our own begin with
+ * `tollgate.`. Spans never have a prompt, a reply or a key.
  */
 export function spansOf(call: EndedCall, trace: CallTrace): OtlpSpan[] {
   const spans = [callSpan(call, trace)];
@@ -97,7 +97,7 @@ function timeOf(call: EndedCall, monotonicMs: number): number {
   return call.at + (monotonicMs - call.startedMs);
 }
 
-/** The conventions have no name for images and speech but this. */
+/** The conventions have no other name for images and speech. */
 function operationOf({ endpoint }: EndedCall): string {
   return endpoint.protocol === "images" || endpoint.protocol === "speech"
     ? "generate_content"

@@ -1,13 +1,13 @@
 import type { Language } from "../options.ts";
 
-/** What a mail is about, and its link if it has one. */
+/** The subject of a mail, with its link if it has one. */
 export type MailTemplate =
   | { readonly kind: "verify"; readonly link: string }
   | { readonly kind: "taken"; readonly link: string }
   | { readonly kind: "reset"; readonly link: string }
   | { readonly kind: Notice };
 
-/** What the owner of an account learns after the fact. */
+/** A change that the owner of an account is notified of. */
 export type Notice = "changed" | "factor-on" | "factor-off";
 
 export interface MailText {

@@ -58,7 +58,7 @@ export function signInRoute(context: AccountContext): PublicRoute {
   };
 }
 
-/** A right password, and how it was checked. */
+/** A right password, and the limits that counted its check. */
 interface Checked {
   readonly account: Credentials;
   readonly passwordHash: string;
@@ -160,7 +160,9 @@ function codeRequired(): Refusal {
   return refuse.unauthenticated(message, { code: "second_factor_required", param: "code" });
 }
 
-/** One reply for a wrong password, no password, no account and an unverified address, so that it reveals nothing. */
+/**
+ * One reply for a wrong password, no password, no account and an unverified address, so that the reply reveals nothing.
+ */
 function wrong(): Refusal {
   const message = "Wrong email or password, or your email is not verified yet; check your inbox.";
   return refuse.unauthenticated(message, { code: "wrong_credentials" });

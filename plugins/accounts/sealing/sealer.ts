@@ -13,7 +13,7 @@ const TAG_BYTES = 16;
 export class Sealer implements KeySealer {
   private masterKeys: readonly MasterKey[] = [];
 
-  /** The first master key seals from now on; all of them unseal. */
+  /** Sets the master keys. The first one seals from now on; all of them unseal. */
   use(masterKeys: readonly MasterKey[]): void {
     this.masterKeys = masterKeys;
   }

@@ -13,7 +13,10 @@ export function newRecoveryCodes(): string[] {
   );
 }
 
-/** Returns what the database stores of a recovery code, however its owner typed it. */
+/**
+ * Returns the hash of a recovery code that the database stores. It is the same however its owner
+ * types the code.
+ */
 export function recoveryHashOf(accountId: string, code: string): Buffer {
   return hashOf(`${accountId} ${code.toLowerCase().replace(/[^a-z2-7]/g, "")}`);
 }

@@ -11,7 +11,10 @@ import { recoveryHashOf } from "./recovery-codes.ts";
 const PENDING_MS = 3_600_000;
 const BATCH = 100;
 
-/** The second factor of an account. Its secret is sealed under its id, as an API key is. */
+/**
+ * The second factor of an account. The secret is sealed, bound to the id of the second factor, as an API key is bound
+ * to its id.
+ */
 export interface SecondFactor extends SealedKeyRecord {
   /** Null if the owner has not entered a first code yet. */
   readonly confirmedAt: Date | null;
@@ -126,7 +129,7 @@ export class SecondFactors {
     return row?.dropped ?? false;
   }
 
-  /** Returns second factors that are sealed by any other master key, ordered by id, after the id `after`. */
+  /** Returns second factors that a master key other than `masterKey` has sealed, by id, from after the id `after`. */
   sealedByOthers(masterKey: string, after: string | undefined): Promise<SealedKeyRecord[]> {
     return this.database.query<SealedKeyRecord>(
       `select ${RECORD} from account_second_factors

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { bytesOfBase32, randomBase32 } from "./base32.ts";
 
-/** What authenticator apps support: RFC 6238 with SHA-1, six digits, a new code every 30 s. */
+/** The settings that all authenticator apps support: RFC 6238 with SHA-1, six digits, a new code every 30 s. */
 const DIGITS = 6;
 const STEP_MS = 30_000;
 /** A code of the step before or after counts too: the clock of a phone may differ, and typing takes time. */
@@ -23,7 +23,10 @@ export function codeAt(secret: string, step: number): string {
   return String(number % 10 ** DIGITS).padStart(DIGITS, "0");
 }
 
-/** Returns the time step whose code this is; undefined if it is none of the present. Compares in constant time. */
+/**
+ * Returns the time step whose code this is; undefined if the code belongs to no step that is valid now. Compares in
+ * constant time.
+ */
 export function stepOf(secret: string, code: string, nowMs: number): number | undefined {
   const given = Buffer.from(code.padEnd(DIGITS).slice(0, DIGITS), "latin1");
   let found: number | undefined;

@@ -1,7 +1,7 @@
 import { isObject, parseJson } from "../../../core/contract/index.ts";
 import { EXIT, Failure } from "./failure.ts";
 
-/** Reconciling many wallets takes minutes. */
+/** Long enough to reconcile many wallets, which takes minutes. */
 const TIMEOUT_MS = 600_000;
 
 /** The admin API of a running gateway. */
@@ -39,7 +39,8 @@ export class Client {
     const { status, text } = await this.exchange(method, path, body);
     const answer = parseJson(text);
     if (status >= 200 && status < 300 && answer !== undefined) return answer;
-    // Commands of plugins come from the admin API, so the gateway has one.
+    // Built-in commands have no prefix. Those of plugins come from the admin API, so the gateway
+    // has one.
     const mayLackApi = this.prefix !== "";
     throw new Failure(EXIT.refused, refusalIn(answer, status, this.base, mayLackApi));
   }

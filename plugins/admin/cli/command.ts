@@ -44,7 +44,10 @@ export function given(
   return set;
 }
 
-/** Returns a whole number as a number, and other text unchanged: the API says what it expects. */
+/**
+ * Returns a whole number as a number, and other text unchanged: the API then says which values it
+ * expects.
+ */
 export function numeric(text: string | undefined): number | string {
   return /^-?\d+$/.test(text ?? "") ? Number(text) : (text ?? "");
 }

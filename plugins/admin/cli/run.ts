@@ -15,7 +15,7 @@ const MISSING = "Cannot read the commands of plugins from the gateway";
 const LIST = "npm run admin -- help lists the commands";
 const TOKEN_FILE = join("data", "admin-token");
 
-/** What a command takes from its process, so that it also runs without one. */
+/** The parts of its process that a command uses, so that a test can replace them. */
 interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The working directory: the token is looked for in its data folder. */

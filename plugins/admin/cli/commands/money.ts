@@ -102,7 +102,7 @@ export const moneyCommands: readonly Command[] = [
   },
 ];
 
-/** Adds up the ledger page by page, and shows the progress. If it is stopped, the next one goes on from there. */
+/** Adds up the ledger page by page, and shows the progress. If it is stopped, the next `prove` continues from there. */
 async function prove(client: Client, isFull: boolean): Promise<void> {
   let query = given({ restart: isFull ? "true" : undefined });
   for (;;) {

@@ -67,7 +67,10 @@ t.test("the lock on balances in memory", async (t) => {
       const killed = lockOf({ folder: "a" });
       await killed.start();
       await kill(killed);
-      await t.rejects(lockOf({ folder: "b" }).start(), /data folder of that gateway is lost for good/);
+      await t.rejects(
+        lockOf({ folder: "b" }).start(),
+        /data folder of that gateway is lost for good/,
+      );
       const next = lockOf({ folder: "a" });
       await next.start();
       await kill(next);
