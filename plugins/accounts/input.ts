@@ -4,7 +4,7 @@ const PASSWORD = "a password of 10 to 200 characters";
 const PASSWORD_CHARACTERS_MIN = 10;
 const PASSWORD_CHARACTERS_MAX = 200;
 const TOKEN = "the token of the link";
-const CODE = "a code of the authenticator app, or a recovery code";
+const CODE = "a code from the authenticator app, or a recovery code";
 const CODE_CHARACTERS_MAX = 40;
 const NAME = "a name of 1 to 100 characters on one line";
 

@@ -33,7 +33,8 @@ export function commandRoutes({ commands }: Services): OperatorRoute[] {
 }
 
 function problemOf({ words, path, options = [], oneOf = [] }: Command): string | undefined {
-  if (!WORDS.test(words)) return "its words must have only lower-case letters and hyphens";
+  if (!WORDS.test(words))
+    return "the words of a command must have only lower-case letters and hyphens";
   if (!path.startsWith("/")) return `its path ${path} must start with /`;
   const known = new Map(options.map((option) => [option.name, option]));
   if (known.size < options.length) return "it has an option twice";

@@ -84,7 +84,7 @@ export default function meter(services: Services, settings: Settings): Plugin {
     call.estimated = true;
     throttledLog.warn(
       { call_id: call.id, model: model.id, upstream: route?.upstream, ...withdrawn },
-      "a provider reported more tokens than its model can have; they are counted here instead",
+      "a provider reported more tokens than its model can have; the gateway counts the tokens itself",
     );
   };
 

@@ -48,7 +48,10 @@ export class Ages {
     try {
       this.last = await this.read();
     } catch (error) {
-      this.log.warn({ err: error }, "cannot read the ages of holds; the metrics keep the last");
+      this.log.warn(
+        { err: error },
+        "cannot read the ages of holds; the metrics keep their last values",
+      );
     }
   }
 

@@ -96,7 +96,7 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
             );
           case "too_many_today":
             return refuse.rateLimited(
-              "You have created too many top-ups today; try again tomorrow.",
+              "You have created too many top-ups in the last 24 hours; try again later.",
               {
                 code: "too_many_orders",
                 headers: ["retry-after", "3600"],

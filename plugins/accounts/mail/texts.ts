@@ -68,7 +68,7 @@ const VI: Wordings = {
   "factor-on": {
     subject: "Đã bật xác thực hai bước",
     paragraphs: [
-      "Từ giờ, khi đăng nhập bạn cần thêm mã từ ứng dụng xác thực. Hãy giữ các mã khôi phục ở nơi an toàn: mỗi mã thay được một lần ứng dụng.",
+      "Từ giờ, khi đăng nhập bạn cần thêm mã từ ứng dụng xác thực. Hãy giữ các mã khôi phục ở nơi an toàn: khi không có ứng dụng, bạn có thể dùng mỗi mã một lần.",
       "Nếu không phải bạn, hãy liên hệ hỗ trợ ngay.",
     ],
   },
@@ -113,7 +113,7 @@ const EN: Wordings = {
   "factor-on": {
     subject: "Two-step sign-in is on",
     paragraphs: [
-      "From now on, signing in also takes a code from your authenticator app. Keep the recovery codes in a safe place: each replaces the app once.",
+      "From now on, signing in also takes a code from your authenticator app. Keep the recovery codes in a safe place: without the app, you can sign in with each of them once.",
       "If it was not you, contact support immediately.",
     ],
   },

@@ -156,7 +156,7 @@ function remind(context: AccountContext, account: Credentials): void {
 }
 
 function codeRequired(): Refusal {
-  const message = "Send `code` too: a code of your authenticator app, or a recovery code.";
+  const message = "Send `code` too: a code from your authenticator app, or a recovery code.";
   return refuse.unauthenticated(message, { code: "second_factor_required", param: "code" });
 }
 

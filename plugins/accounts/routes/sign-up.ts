@@ -90,7 +90,7 @@ async function verify(
 
 function notTheSignUp(): Refusal {
   const message =
-    "This is not the password of the sign-up. If you did not sign up, set a password of your own by POST /account/v1/password/forgot.";
+    "This is not the password that was chosen at the sign-up. If you did not sign up, set a password of your own by POST /account/v1/password/forgot.";
   return refuse.forbidden(message, { code: "wrong_sign_up_password", param: "password" });
 }
 

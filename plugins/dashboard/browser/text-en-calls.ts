@@ -173,7 +173,7 @@ export const calls = {
     "Chat calls models with one of your keys, as your own programs do. You can revoke it at any time.",
   "chat.nokey.make": "Create a chat key",
   "howto.lead": "Change two settings in your client: the base URL and the key.",
-  "howto.address": "Which base URL",
+  "howto.address": "Which base URL to use",
   "howto.messages": "Clients for the Messages API",
   "howto.chat": "Clients for the Chat Completions API",
   "howto.wrong": "404 means a wrong base URL: /v1 is missing or doubled. 401 means a wrong key.",

@@ -54,8 +54,8 @@ export const account = {
   "verify.lead": "Hãy nhập mật khẩu bạn đã chọn khi đăng ký.",
   "verify.submit": "Xác minh và đăng nhập",
   "verify.stranger":
-    "Bạn không đăng ký? Vậy có người đã dùng địa chỉ của bạn. Hãy đặt mật khẩu của riêng bạn, và tài khoản chỉ thuộc về bạn.",
-  "verify.own": "Đặt mật khẩu của tôi",
+    "Bạn không đăng ký? Vậy có người đã dùng địa chỉ email của bạn để đăng ký. Hãy đặt mật khẩu mới để chỉ mình bạn dùng được tài khoản này.",
+  "verify.own": "Đặt mật khẩu mới",
   "verify.done.title": "Đã xác minh email",
   "verify.done.text": "Cảm ơn bạn. Giờ bạn có thể tạo khóa API.",
   "verify.goon": "Tiếp tục",
@@ -106,7 +106,7 @@ export const account = {
   "keys.revoke.title": "Thu hồi khóa này?",
   "keys.revoke.text": "“{name}” sẽ ngừng hoạt động ngay. Bạn không thể hoàn tác.",
   "keys.revoked": "Đã thu hồi “{name}”.",
-  "keys.revokedat": "Thu hồi ngày {date}",
+  "keys.revokedat": "Đã thu hồi ngày {date}",
   "keys.past": "Khóa đã thu hồi ({count})",
   "topup.action": "Nạp tiền",
   "topup.lead": "Chuyển khoản bằng mã QR. Số dư không bao giờ hết hạn.",
@@ -155,7 +155,7 @@ export const account = {
   "topup.again": "Tạo yêu cầu nạp tiền mới",
   "account.about": "Thông tin tài khoản",
   "account.verified": "Đã xác minh email",
-  "account.since": "Khách hàng từ ngày",
+  "account.since": "Ngày tạo tài khoản",
   "account.appearance": "Ngôn ngữ và giao diện",
   "account.password": "Đổi mật khẩu",
   "account.password.submit": "Đổi mật khẩu",
@@ -177,7 +177,7 @@ export const account = {
   "factor.copysecret": "Sao chép khóa xác thực",
   "factor.codes": "Mã khôi phục",
   "factor.codes.text":
-    "Nếu mất điện thoại, mỗi mã giúp bạn đăng nhập một lần. Các mã chỉ hiện lần này: hãy cất ở nơi an toàn.",
+    "Nếu mất điện thoại, bạn có thể đăng nhập bằng các mã này; mỗi mã chỉ dùng được một lần. Mã chỉ hiển thị lần này, hãy lưu ở nơi an toàn.",
   "factor.copycodes": "Sao chép các mã khôi phục",
   "factor.newcodes": "Tạo mã khôi phục mới",
   "factor.newcodes.text": "Các mã khôi phục cũ sẽ không dùng được nữa.",
@@ -194,9 +194,11 @@ export const account = {
   "error.unexpected": "Đã có lỗi xảy ra. Vui lòng thử lại.",
   "error.0": "Không kết nối được máy chủ. Hãy kiểm tra mạng.",
   "error.400": "Thông tin nhập chưa hợp lệ. Vui lòng kiểm tra lại.",
-  "error.401": "Khóa hoặc phiên đăng nhập không còn hiệu lực.",
+  "error.401":
+    "Khóa hoặc phiên đăng nhập không còn hiệu lực. Hãy đăng nhập lại hoặc dùng khóa khác.",
   "error.402": "Số dư không đủ cho lượt gọi này. Nạp tiền xong, khóa dùng được ngay.",
-  "error.403": "Bạn không được phép làm việc này.",
+  "error.403":
+    "Bạn không được phép làm việc này. Nếu bạn cho rằng có nhầm lẫn, hãy liên hệ hỗ trợ.",
   "error.404": "Không tìm thấy.",
   "error.413": "Dữ liệu quá lớn.",
   "error.429": "Quá nhiều yêu cầu. Hãy thử lại sau {seconds} giây.",
@@ -210,7 +212,7 @@ export const account = {
   "error.wrong_credentials":
     "Email hoặc mật khẩu không đúng, hoặc email chưa được xác minh. Hãy kiểm tra hộp thư.",
   "error.wrong_password": "Mật khẩu hiện tại không đúng.",
-  "error.second_factor_required": "Hãy đăng nhập bằng mã của ứng dụng xác thực.",
+  "error.second_factor_required": "Hãy đăng nhập bằng mã từ ứng dụng xác thực.",
   "error.second_factor_unavailable": "Máy chủ này chưa hỗ trợ xác thực hai bước.",
   "error.second_factor_on": "Xác thực hai bước đã được bật. Vui lòng tải lại trang.",
   "error.second_factor_off": "Xác thực hai bước đang tắt. Vui lòng tải lại trang.",
@@ -218,21 +220,22 @@ export const account = {
   "error.wrong_code": "Mã không đúng hoặc đã được dùng. Hãy chờ mã tiếp theo.",
   "error.wrong_csrf_token": "Trang này đã cũ. Vui lòng tải lại trang.",
   "error.wrong_origin":
-    "Địa chỉ của trang không khớp với máy chủ. Hãy mở trang bằng địa chỉ thường dùng.",
+    "Máy chủ không nhận ra địa chỉ của trang này. Hãy mở trang từ địa chỉ bạn thường dùng.",
   "error.account_suspended": "Tài khoản đang bị tạm khóa. Vui lòng liên hệ hỗ trợ.",
   "error.too_many_attempts": "Thử quá nhiều lần. Vui lòng chờ một lúc rồi thử lại.",
   "error.busy": "Hệ thống đang bận. Vui lòng thử lại sau giây lát.",
   "error.invalid_token": "Liên kết đã hết hạn hoặc đã được sử dụng.",
   "error.weak_password":
     "Mật khẩu này dễ đoán: quá phổ biến, lặp lại, hoặc chứa địa chỉ email của bạn.",
-  "error.wrong_sign_up_password": "Đây không phải mật khẩu khi đăng ký.",
+  "error.wrong_sign_up_password": "Đây không phải mật khẩu bạn đã chọn khi đăng ký.",
   "error.email_not_verified": "Vui lòng xác minh địa chỉ email trước.",
   "error.too_many_keys": "Bạn đã đạt số khóa đang dùng tối đa. Hãy thu hồi bớt một khóa.",
   "error.key_not_recoverable":
     "Không thể xem lại khóa này. Khóa vẫn dùng được; nếu đã mất, hãy tạo khóa mới.",
   "error.too_many_open_orders":
     "Bạn có quá nhiều yêu cầu nạp tiền đang chờ. Hãy thanh toán hoặc hủy bớt.",
-  "error.too_many_orders": "Bạn đã tạo quá nhiều yêu cầu nạp tiền trong ngày.",
+  "error.too_many_orders":
+    "Bạn đã tạo quá nhiều yêu cầu nạp tiền trong 24 giờ qua. Hãy thử lại sau.",
   "error.order_not_open": "Chỉ có thể hủy yêu cầu nạp tiền đang chờ.",
   "error.too_many_exports": "Có quá nhiều tệp đang được xuất. Hãy chờ một tệp hoàn tất.",
 } as const;

@@ -92,7 +92,7 @@ export const calls = {
   "csv.download": "Tải xuống",
   "csv.columns": "Ý nghĩa các cột trong tệp CSV",
   "csv.form":
-    "UTF-8, mỗi dòng một lượt gọi, mới nhất trước. Nếu bảng tính có thể hiểu nội dung là công thức, dấu ' được thêm vào đầu.",
+    "UTF-8, mỗi dòng một lượt gọi, mới nhất trước. Nếu bảng tính có thể hiểu nội dung là công thức, một dấu nháy đơn được thêm vào đầu.",
   "column.call_id": "ID lượt gọi: x-request-id của phản hồi",
   "column.time_utc": "Lúc bắt đầu gọi, giờ UTC",
   "column.time_vietnam": "Cùng thời điểm, giờ Việt Nam (UTC+7)",
@@ -183,7 +183,7 @@ export const calls = {
   "howto.copy": "Sao chép: {name}",
   "howto.uses": "Địa chỉ gốc: {address}",
   "howto.claudecode":
-    "Chạy các lệnh này trong terminal trước khi mở. Để dùng lâu dài, hãy thêm vào ~/.bashrc hoặc ~/.zshrc.",
+    "Chạy các lệnh này trong terminal trước khi mở Claude Code. Để dùng lâu dài, hãy thêm các lệnh vào ~/.bashrc hoặc ~/.zshrc.",
   "howto.editors":
     "Trong phần cài đặt, chọn nhà cung cấp tương thích OpenAI. Cursor: Settings, Models, rồi “Override OpenAI Base URL”.",
 } as const;

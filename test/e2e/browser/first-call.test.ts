@@ -43,7 +43,7 @@ t.test("a customer in a browser", async (t) => {
       await page.getByLabel("Mật khẩu").fill("not of the sign-up");
       t.ok(!page.url().includes("token"), "the address has no token any more");
       await page.getByRole("button", { name: "Xác minh và đăng nhập" }).click();
-      await page.getByText("Đây không phải mật khẩu khi đăng ký").waitFor();
+      await page.getByText("Đây không phải mật khẩu bạn đã chọn khi đăng ký").waitFor();
       await page.getByLabel("Mật khẩu").fill(PASSWORD);
       await page.getByRole("button", { name: "Xác minh và đăng nhập" }).click();
       await page.getByText("Giờ bạn có thể tạo khóa API").waitFor();

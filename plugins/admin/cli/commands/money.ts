@@ -68,7 +68,7 @@ export const moneyCommands: readonly Command[] = [
     optional: ["older-than-seconds"],
     flags: ["full"],
     about:
-      "compare all wallets with the ledger; exit 1 and show the rows that differ, and what is older than a call may last. " +
+      "compare all wallets with the ledger; exit 1 and show the rows that differ, and items that are older than a call may last. " +
       "Adds up the ledger rows since the last time; with --full, all of them",
     run: async (client, { "older-than-seconds": olderThan, full }) => {
       await prove(client, full !== undefined);
