@@ -6,7 +6,7 @@ const { values } = parseArgs({
   options: {
     port: { type: "string", default: "9001" },
     host: { type: "string", default: "127.0.0.1" },
-    // Takes everything, as no real provider does.
+    // Accepts every request, unlike a real provider.
     lenient: { type: "boolean", default: false },
   },
 });

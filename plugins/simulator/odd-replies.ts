@@ -4,8 +4,8 @@ import type { Directive } from "./directive.ts";
 import type { Protocol } from "./protocol.ts";
 
 /**
- * Adds what no protocol's own code sends: usage in the places and shapes of other providers, and
- * replies given word for word.
+ * Adds replies that the code of no protocol sends: usage in the places and shapes of other
+ * providers, and replies given word for word.
  */
 export function withOddReplies(protocol: Protocol): Protocol {
   return {
@@ -20,7 +20,10 @@ export function withOddReplies(protocol: Protocol): Protocol {
   };
 }
 
-/** Returns true if the directive gives the events of a stream, which then comes unasked too. */
+/**
+ * Returns true if the directive lists the events of a stream, which is then sent even if none was
+ * asked for.
+ */
 export function givesEvents({ reply }: Directive): boolean {
   return Array.isArray(reply);
 }

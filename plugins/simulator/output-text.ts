@@ -21,7 +21,7 @@ interface OutputText {
   readonly stop: string | undefined;
 }
 
-/** What the text depends on beside the request and its directive. */
+/** The facts beside the request and its directive on which the text depends. */
 interface TextOptions {
   /** Used as the text, regardless of the limit. */
   readonly echo: string | undefined;

@@ -17,7 +17,9 @@ export class Releases {
     this.#released.clear();
   }
 
-  /** Runs `then` after `ms`, or when the name is released. Returns what stops the wait. */
+  /**
+   * Runs `then` after `ms`, or when the name is released. Returns a function that stops the wait.
+   */
   wait(name: string, ms: number, then: () => void): () => void {
     const waiting = this.#waiting.get(name) ?? new Set();
     this.#waiting.set(name, waiting);

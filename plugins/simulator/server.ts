@@ -13,7 +13,7 @@ import { responses } from "./responses.ts";
 import { speech } from "./speech.ts";
 import { Failures, Tally } from "./tally.ts";
 
-/** As the gateway's own limit. */
+/** The same as the gateway's own limit. */
 const headerBytesMax = 65_536;
 
 /** Options of a simulator. */

@@ -50,8 +50,8 @@ function textOf(value: unknown): string {
 }
 
 /**
- * Returns true if a value is shallow enough for recursion. Uses none itself. Needed for values that
- * core has not checked: upstream replies, and JSON inside of a string.
+ * Returns true if a value is shallow enough for recursion. Does not recurse itself. Needed for
+ * values that core has not checked: upstream replies, and JSON inside of a string.
  */
 function isShallow(value: unknown): boolean {
   let level: unknown[] = [value];

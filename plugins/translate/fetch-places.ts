@@ -1,6 +1,9 @@
 import { type Refusal, refuse } from "../../core/contract/index.ts";
 
-/** Calls that fetch images at the same time: of all accounts, and of one. Each keeps at most two largest images. */
+/**
+ * Limits of calls that fetch images at the same time: of all accounts, and of one. Each call keeps at most two images
+ * of the largest size.
+ */
 const PLACES = 8;
 const PLACES_OF_ACCOUNT = 2;
 

@@ -14,9 +14,9 @@ const IMAGE_FIELDS = ["image", "image_url", "reference_image", "ref_image"] as c
 const IMAGES_MAX = 16;
 const DATA_URL = /^data:[^,]*;base64,/i;
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
-/** As much as a client may send itself, by the default of `limits.body_mb`. */
+/** The same size as a client may send itself, by the default of `limits.body_mb`. */
 const FETCHED_BYTES_MAX = 20 * 1_048_576;
-/** For all images of a call. */
+/** Time limit for fetching all images of a call. */
 const FETCH_MS = 30_000;
 
 /** A part of the form whose image is not fetched yet. */
@@ -112,7 +112,7 @@ function isImageField(name: string): boolean {
   return IMAGE_FIELDS.some((field) => field === name);
 }
 
-/** Returns the image or its address, or a sentence that says what is wrong. */
+/** Returns the image or its address, or a sentence that says why there is none. */
 function read(source: string): FetchedImage | { readonly url: string } | string {
   if (/^https?:\/\//i.test(source)) return { url: source };
   const prefix = DATA_URL.exec(source)?.[0] ?? "";

@@ -43,9 +43,8 @@ export const sets: readonly Field[] = ["upstream"];
 export const reads: readonly ConfigKey[] = ["headers"];
 
 /**
- * Translates requests and replies between Messages and Chat Completions, and those of Responses into
- * both, if client and model differ.
- * Edits every request to what its model takes.
+ * Translates requests and replies between Messages and Chat Completions, and from Responses to both, if client and
+ * model differ. Edits every request to the form that its model accepts.
  */
 export default function translate(
   services: Services,
@@ -155,7 +154,7 @@ export default function translate(
 
     async start() {
       const { admin, stores } = services.config;
-      // All gateways of a service must open each other's envelopes, and share this token.
+      // All gateways of a service must be able to open each other's envelopes. They share this token.
       seal = new StateSeal(admin.token ?? (await secretFile(join(stores.data, STATE_KEY_FILE))));
       pings.start();
     },

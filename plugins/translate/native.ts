@@ -76,7 +76,10 @@ export function nativeRequest(call: Call, model: Model, services: Services): Fit
   return { request: new PassedRequest(protocol, path, headers, passed), dropped };
 }
 
-/** Returns true if an edited field has a text that was left out: it must be there to be written. */
+/**
+ * Returns true if an edited field has a text that was left out. The text must be present to be
+ * written.
+ */
 function movesText(outline: Outline, body: JsonObject): boolean {
   for (const name in body) {
     if (body[name] !== outline.tree[name] && outline.hasPlaceholder(body[name])) return true;

@@ -12,7 +12,7 @@ export type Mark = "event" | "comment" | "usage" | "terminal" | "error";
 export interface ClientStream {
   /** Sends one whole, encoded event. */
   write(event: string, mark: Mark): void;
-  /** Takes an event of Messages instead of its text, to translate it on. */
+  /** Takes an event of Messages instead of its text, to translate it further. */
   take?(event: MessagesEvent): void;
   /** Sends an error as the whole reply, for a failure before the first write. Nothing follows. */
   refuse(status: number, body: MessagesError | ChatError): void;

@@ -1,10 +1,10 @@
 import { arrayOf, isObject, type JsonObject } from "../../core/contract/index.ts";
 
-/** Of quotes and separators around a value. */
+/** Characters of quotes and separators around a value. */
 const PUNCTUATION = 3;
 
 /**
- * Counts the characters of a Messages request, but for the data of its images and documents, which
+ * Counts the characters of a Messages request, without the data of its images and documents, which
  * no model reads as text. Does not write the request out: it may have megabytes.
  */
 export function textCharacters(value: unknown): number {

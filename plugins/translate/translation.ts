@@ -29,12 +29,12 @@ import { type StateSeal, stateOf } from "./state/seal.ts";
 import type { ClientStream, StreamTranslator, WayBack } from "./stream.ts";
 import { textCharacters } from "./text-characters.ts";
 
-/** Of English and code; for an estimate. */
+/** Average for English and code, used only for an estimate. */
 const CHARACTERS_PER_TOKEN = 4;
 
 type Result = Translated<JsonObject, unknown>;
 
-/** A request that was translated, what that dropped, and how its reply goes back. */
+/** A translated request, the hints that were dropped, and the way back of its reply. */
 interface Draft {
   readonly body: object;
   readonly dropped: readonly string[];
@@ -179,7 +179,7 @@ export class Translation {
     return drafted(second.body, [...dropped, ...second.dropped], back);
   }
 
-  /** Edits a translated request to what the model of the route takes. */
+  /** Edits a translated request to the form that the model of the route accepts. */
   private fitted({ body, dropped, back }: Draft, profile: Profile): Result {
     const made = edited({ ...body }, this.to, profile, this.client);
     if (!made.ok) return made;

@@ -142,7 +142,7 @@ export interface Sum extends Total {
 
 export interface Sums {
   readonly data: readonly Sum[];
-  /** Of everything, including what `data` lacks. */
+  /** The sums of everything, including what `data` lacks. */
   readonly total: Total;
   /** True if the oldest days are missing in `data`. */
   readonly cut: boolean;

@@ -14,7 +14,7 @@ export function openDialog(title: string, ...content: Child[]): HTMLDialogElemen
   return dialog;
 }
 
-/** Asks for confirmation. Resolves to true if the customer chooses `action`. */
+/** Asks for confirmation. Resolves with true if the customer chooses `action`. */
 export function confirmed(title: string, text: string, action: string): Promise<boolean> {
   return new Promise((resolve) => {
     const close = (answer: string) => dialog.close(answer);

@@ -19,7 +19,7 @@ interface NewCodes {
   readonly recovery_codes: readonly string[];
 }
 
-/** A field for a code of the authenticator app, or a recovery code. */
+/** A field for a code from the authenticator app, or a recovery code. */
 export function codeField(): Field {
   return field(
     t("factor.code"),

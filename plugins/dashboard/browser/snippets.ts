@@ -14,8 +14,8 @@ const HELLO = "Xin chào!";
 
 /**
  * Code and settings for common clients. Clients for the Messages API append `/v1` to the base URL;
- * those for Chat Completions expect `/v1` in it. `background` is a cheap model for the work that an
- * agent does on the side; without it, the agent names one of its own.
+ * those for Chat Completions expect `/v1` in it. `background` is a cheap model for an agent's
+ * background work; without it, the agent names a model of its own.
  */
 export function snippets(base: string, model: string, background: string): Snippet[] {
   const v1 = `${base}/v1`;

@@ -231,7 +231,8 @@ export const account = {
   "error.key_not_recoverable":
     "This key cannot be shown again. It still works; create a new one if you have lost it.",
   "error.too_many_open_orders": "You have too many unpaid top-ups. Pay or cancel one first.",
-  "error.too_many_orders": "You have created too many top-ups in the last 24 hours. Try again later.",
+  "error.too_many_orders":
+    "You have created too many top-ups in the last 24 hours. Try again later.",
   "error.order_not_open": "Only a top-up that is waiting for payment can be cancelled.",
   "error.too_many_exports": "Too many exports are running. Wait for one to finish.",
 } as const;

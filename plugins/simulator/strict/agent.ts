@@ -20,8 +20,9 @@ const CALLS_OF_STEP = [2, 1];
 const THOUGHT = "The task needs a tool, so I call it and read its result.";
 
 /**
- * Adds what a model does with tools unless a directive says what it replies: it thinks and calls two
- * tools at once, then one, or what a script in the prompt says. Then it replies with text.
+ * Adds the default behaviour of a model with tools: it thinks and calls two tools at once, then
+ * one, or follows a script in the prompt. Then it replies with text. A directive that sets a reply
+ * overrides this.
  */
 export function agentScript(given: Directive, facts: Facts): Directive {
   const names = callable(facts);

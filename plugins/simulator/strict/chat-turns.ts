@@ -62,7 +62,7 @@ export function thinkingType({ body }: Facts): string {
   return text(objectIn(body, "thinking")?.["type"]);
 }
 
-/** The most output tokens that the request allows. */
+/** Returns the maximum output tokens that the request allows. */
 export function capOf({ body }: Facts): number {
   const cap = body["max_completion_tokens"] ?? body["max_tokens"];
   return typeof cap === "number" ? cap : 0;

@@ -30,10 +30,13 @@ const CHAT_RULES: Readonly<Record<Family, readonly Rule[]>> = {
   mistral,
 };
 
-/** What the provider of a known model makes of a request. */
+/** The judgement about a request by the rules of its model's provider. */
 interface Verdict {
   readonly error: ProviderError | undefined;
-  /** What the model does unless a directive says otherwise, with its state. */
+  /**
+   * Returns the default behaviour of the model, with its state, for fields that the directive does
+   * not set.
+   */
   directive(given: Directive): Directive;
 }
 

@@ -11,7 +11,10 @@ export function isThinkingBlock({ type }: JsonObject): boolean {
   return type === "thinking" || type === "redacted_thinking";
 }
 
-/** Returns what thinking before the turn `at` is bound to: system, tools and earlier turns. */
+/**
+ * Returns the part of a request that thinking before the turn `at` is bound to: system, tools and
+ * earlier turns.
+ */
 export function prefixOf({ body, turns }: Facts, at: number): string {
   const earlier = turns.slice(0, at).map((turn) => ({
     role: turn["role"],

@@ -5,8 +5,9 @@ const TYPES = ["string", "number", "integer", "boolean", "object", "array", "nul
 const ANNOTATIONS = ["title", "description"];
 
 /**
- * Returns what Kimi refuses in a schema, after the rules of its own validator. Source:
- * MoonshotAI/walle, level strict; a property without a type: earendil-works/pi#4138.
+ * Returns the reason for which Kimi refuses a schema, after the rules of its own validator;
+ * undefined if it accepts it. Source: MoonshotAI/walle, level strict; a property without a type:
+ * earendil-works/pi#4138.
  */
 export function schemaFault(schema: unknown): string | undefined {
   if (!isObject(schema)) return "schema must be an object";

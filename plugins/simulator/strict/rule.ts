@@ -29,7 +29,7 @@ export interface Facts {
   readonly inputTokens: number;
 }
 
-/** What a provider refuses. */
+/** A rule by which a provider refuses requests. */
 export interface Rule {
   readonly id: string;
   /** The models that have the rule; absent: all of the family. */

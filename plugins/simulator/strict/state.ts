@@ -13,12 +13,12 @@ export function makeState(maker: string, kind: string, bound: string): string {
   return `${startOf(maker, kind)}${hash}${macOf(maker, kind, hash)}`;
 }
 
-/** OpenAI's encrypted reasoning is a Fernet token, and all of these begin so. */
+/** OpenAI's encrypted reasoning is a Fernet token, and every Fernet token begins like this. */
 function startOf(maker: string, kind: string): string {
   return maker === "openai" && kind === "reasoning" ? "gAAAAA" : "";
 }
 
-/** How state that came back compares with what its maker made. */
+/** The result of a check of state that came back. */
 type StateCheck = "own" | "bound elsewhere" | "foreign";
 
 /** Checks state. Without `bound` it only has to be of the maker. */

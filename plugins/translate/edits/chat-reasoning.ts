@@ -6,7 +6,7 @@ import {
 } from "../../../core/contract/index.ts";
 import type { Draft } from "./draft.ts";
 
-/** What a request says about thinking. */
+/** The thinking that a request asks for. */
 type Wish = "off" | "on" | EffortLevel | undefined;
 
 /** Returns true if the request demands that a tool is called. */
@@ -15,7 +15,10 @@ export function isForced(draft: Draft): boolean {
   return choice === "required" || draft.object("tool_choice")?.["type"] === "function";
 }
 
-/** Edits effort and thinking to what the model takes, in the fields in which it takes them. */
+/**
+ * Edits effort and thinking to the values that the model accepts, in the fields in which it accepts
+ * them.
+ */
 export function editReasoning(draft: Draft): void {
   const { reasoning, tools_effort: toolsEffort, thinking_default: byDefault } = draft.profile;
   const hasTools = draft.entries("tools").length > 0;
@@ -70,7 +73,7 @@ function applyOff(draft: Draft): void {
   draft.remove("reasoning_effort");
   draft.remove("enable_thinking");
   const thinking = draft.object("thinking");
-  // Its other fields, such as GLM's `clear_thinking`, stay.
+  // Other fields of the object stay, such as GLM's `clear_thinking`.
   if (way === "disabled" && thinking?.["type"] === "disabled") return;
   draft.remove("thinking");
   if (way === "none") draft.set("reasoning_effort", "none");
@@ -93,7 +96,7 @@ function turnOn(draft: Draft): void {
   draft.remove("enable_thinking");
   const { type, budget_tokens: budget, ...own } = draft.object("thinking") ?? {};
   if (budget !== undefined) draft.nameDropped("thinking.budget_tokens");
-  // Makers have fields of their own beside the switch: GLM `clear_thinking`, Kimi `keep`.
+  // Some makers have fields of their own beside the switch: GLM `clear_thinking`, Kimi `keep`.
   const hasOwn = Object.keys(own).length > 0;
   if (type === "enabled" && budget === undefined && hasOwn) return;
   if (hasOwn || byDefault !== "on") draft.set("thinking", { type: "enabled", ...own });

@@ -11,7 +11,10 @@ import type { Draft } from "./draft.ts";
 const MESSAGE_FIELDS = ["role", "content", "tool_calls", "tool_call_id", "name", "prefix"];
 /** Fields of messages that clients send back as null, and that only some servers know. */
 const RARE_FIELDS = ["refusal", "audio", "function_call"];
-/** Fields in which a reply gives state, and the value of `replay` of a model that wants it back. */
+/**
+ * Fields in which a reply carries state, with the value of `replay` for models that want the state
+ * back.
+ */
 const STATE_FIELDS = new Map<string, Profile["replay"]>([
   ["reasoning_content", "reasoning_content"],
   ["reasoning_details", "reasoning_details"],
@@ -61,7 +64,9 @@ export function addToHead(draft: Draft, sentence: string): void {
   }
 }
 
-/** Gives earlier turns what the model wants back, and takes from them what it refuses. */
+/**
+ * Adds to earlier turns the state that the model wants back, and removes the state that it refuses.
+ */
 export function editReplay(draft: Draft): void {
   const { replay, replay_fill: fill } = draft.profile;
   leaveForeignState(draft);
@@ -81,8 +86,9 @@ export function editReplay(draft: Draft): void {
 }
 
 /**
- * Leaves out the state of other makers: thought signatures are Google's, blocks of thinking Claude's.
- * A model of which the config says what it wants back gets no reasoning in other fields.
+ * Leaves out the state of other makers: thought signatures are Google's, blocks of thinking
+ * Claude's. A model whose profile states which field it wants back gets no reasoning in other
+ * fields.
  */
 function leaveForeignState(draft: Draft): void {
   const { maker, replay } = draft.profile;
@@ -102,7 +108,9 @@ function leaveForeignState(draft: Draft): void {
   });
 }
 
-/** An empty fill is for all turns of the assistant, another one for those with calls. */
+/**
+ * An empty fill is added to all turns of the assistant, any other fill only to those with calls.
+ */
 function fillReasoning(draft: Draft, fill: string): void {
   draft.editEntries("messages", (message) => {
     if (message["role"] !== "assistant") return message;

@@ -5,7 +5,7 @@ import type { Draft } from "./draft.ts";
 import { editDocuments } from "./media.ts";
 import { asMoonshotSchema } from "./moonshot-schema.ts";
 
-/** Edits a Chat request to what its model takes. Each edit is one field or one entry. */
+/** Edits a Chat request to the form that its model accepts. Each edit is one field or one entry. */
 export function editChat(draft: Draft): void {
   editDocuments(draft, "messages");
   editRoles(draft);
@@ -27,7 +27,7 @@ function editSampling(draft: Draft): void {
   const { sampling, temperature_range: range } = draft.profile;
   if (sampling === "fixed" || typeof sampling === "object") {
     const taken = typeof sampling === "object" ? sampling : { temperature: 1, top_p: 1 };
-    // A default is dropped without a word: the reply is the same.
+    // A default value is dropped without a note: the reply is the same.
     for (const name of ["temperature", "top_p"] as const) {
       if (draft.body[name] === taken[name]) draft.remove(name);
       else draft.drop(name);
@@ -70,7 +70,7 @@ function editPenalties(draft: Draft): void {
 function editForcedTool(draft: Draft): void {
   const { forced_tools: way } = draft.profile;
   if (way === "auto" && draft.body["tool_choice"] === "none") {
-    // Without tools, none is called.
+    // A model without tools calls none.
     draft.remove("tools");
     draft.remove("tool_choice");
     draft.remove("parallel_tool_calls");
@@ -127,7 +127,7 @@ function editFormat(draft: Draft): void {
   draft.nameDropped("response_format");
 }
 
-/** A last turn of the assistant, for a model that does not continue it. */
+/** Edits a last turn of the assistant for a model that does not continue it. */
 function editPrefill(draft: Draft): void {
   const messages = draft.entries("messages");
   const isPrefill = objectOf(messages.at(-1))?.["role"] === "assistant";
@@ -141,6 +141,6 @@ function closeFields(draft: Draft): void {
   const { fields } = draft.profile;
   if (!fields) return;
   for (const name of Object.keys(draft.body)) if (!fields.includes(name)) draft.drop(name);
-  // What is null was not named, but is still unknown.
+  // A null was not named as dropped, but its field is still unknown to the server.
   for (const name of Object.keys(draft.body)) if (!fields.includes(name)) draft.remove(name);
 }

@@ -2,8 +2,8 @@ import { isObject, type JsonObject, type Profile } from "../../../core/contract/
 import type { Notes } from "../notes.ts";
 
 /**
- * A body under edit. Copies what it changes, so that the client's body stays as it was; the order of
- * fields and entries stays too.
+ * A body under edit. Copies the parts that it changes, so that the client's body stays unchanged;
+ * the order of fields and entries stays too.
  */
 export class Draft {
   readonly profile: Profile;
@@ -12,7 +12,7 @@ export class Draft {
   readonly isTranslated: boolean;
   private current: JsonObject;
   private readonly original: JsonObject;
-  /** The client's names of fields that its protocol calls otherwise. */
+  /** The client's names of fields that have another name in its protocol. */
   private readonly names: Readonly<Record<string, string>>;
 
   constructor(
@@ -37,7 +37,7 @@ export class Draft {
     return this.current !== this.original;
   }
 
-  /** Returns true if the field is there and not null. */
+  /** Returns true if the field is present and not null. */
   has(name: string): boolean {
     return this.current[name] !== undefined && this.current[name] !== null;
   }
@@ -57,7 +57,7 @@ export class Draft {
     this.current = rest;
   }
 
-  /** Removes a hint that the model does not take, and names it. */
+  /** Removes a hint that the model does not accept, and names it in the reply's header. */
   drop(name: string): void {
     if (!this.has(name)) return;
     this.remove(name);

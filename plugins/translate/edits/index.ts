@@ -16,9 +16,10 @@ const NAMES: Partial<Record<Protocol, Readonly<Record<string, string>>>> = {
 };
 
 /**
- * Edits a request in the model's own protocol to what the model takes, by its profile: single fields
- * and entries. A hint that it does not take is dropped and named, a demand refused. The body is the
- * given one if nothing has to change. `client` is the protocol of a translated request's client.
+ * Edits a request in the model's own protocol to the form that the model accepts, by its profile:
+ * single fields and entries. A hint that the model does not accept is dropped and named, a demand
+ * refused. Returns the given body if nothing has to change. `client` is the protocol of a
+ * translated request's client.
  */
 export function edited(
   body: JsonObject,

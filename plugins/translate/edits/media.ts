@@ -9,13 +9,15 @@ import {
 import { decodeText, parseDataUrl } from "../media.ts";
 import type { Draft } from "./draft.ts";
 
-/** The lists of parts in an entry. Responses has the results of tools in `output`. */
+/**
+ * The fields of an entry that have lists of parts. Responses has the results of tools in `output`.
+ */
 const LISTS = ["content", "output"] as const;
 
 /**
- * Replaces images by a line, those in tool results too, for a model that cannot read images: a
- * conversation that had one goes on. An image that the user shows in the last turn was refused
- * before. The body is the given one if it has none.
+ * Replaces images by a line of text, also in tool results, for a model that cannot read images, so
+ * that a conversation with an earlier image continues. An image that the user shows in the last
+ * turn was refused before. Returns the given body if it has none.
  */
 export function withoutImages(
   body: JsonObject,
@@ -57,7 +59,10 @@ function withLines(content: readonly unknown[], line: string): readonly unknown[
   return changed ? edited : content;
 }
 
-/** Makes documents of the texts and PDFs that a client sends as images: no provider reads those. */
+/**
+ * Converts texts and PDFs that a client sends as images to documents: no provider reads them as
+ * images.
+ */
 export function editDocuments(draft: Draft, field: "messages" | "input"): void {
   draft.editEntries(field, (turn) => {
     let made = turn;

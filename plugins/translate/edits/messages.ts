@@ -18,7 +18,9 @@ const PAUSED = ["server_tool_use", "mcp_tool_use", "compaction"];
 /** Refused without thinking: anthropics/claude-code#11971. */
 const CLEAR_THINKING = "clear_thinking_20251015";
 
-/** Edits a Messages request to what its model takes. Each edit is one field or one entry. */
+/**
+ * Edits a Messages request to the form that its model accepts. Each edit is one field or one entry.
+ */
 export function editMessages(draft: Draft): void {
   hoistSystem(draft);
   leaveForeignState(draft);
@@ -32,7 +34,7 @@ export function editMessages(draft: Draft): void {
 }
 
 /**
- * Asks to drop thinking that belongs to another conversation: a translation may rewrite what stands
+ * Asks to drop thinking that belongs to another conversation: a translation may rewrite the turns
  * before a signed block. Source: Claude docs, preserved-thinking.
  */
 function bindThinking(draft: Draft): void {
@@ -192,7 +194,7 @@ function editEffort(draft: Draft): void {
   if (level !== effort) draft.set("output_config", { ...config, effort: level });
 }
 
-/** Returns the levels that the model takes here: with thinking off, fewer. */
+/** Returns the levels that the model accepts here: fewer if thinking is off. */
 function levelsOf(draft: Draft): readonly EffortLevel[] {
   const { effort_levels: levels, thinking_off_effort_max: most } = draft.profile;
   const isOff = OFF.includes(String(draft.object("thinking")?.["type"]));
@@ -209,7 +211,7 @@ function editSampling(draft: Draft): void {
       else draft.drop(name);
     }
   } else if (sampling === "one" && draft.has("temperature") && draft.has("top_p")) {
-    // If the temperature has its default, the client meant `top_p`.
+    // If the temperature has its default value, the client probably wanted to set `top_p`.
     draft.drop(draft.body["temperature"] === 1 ? "temperature" : "top_p");
   }
 }

@@ -9,7 +9,7 @@ const KNOWN_TYPES = new Set([...TYPES, "integer"]);
 const ANY = TYPES.map((type) =>
   type === "array" ? { type, items: { type: "string" } } : { type },
 );
-/** Beside a reference or a union, only these may stand. */
+/** Only these keywords may stand beside a reference or a union. */
 const ANNOTATIONS = ["title", "description"];
 /** Keywords that are rewritten into others, or that only name the dialect. */
 const REMOVED = new Set(["$schema", "$id", "$defs", "definitions", "allOf", "oneOf", "const"]);
@@ -20,7 +20,9 @@ const TYPE_OF_KEYWORD = new Map<string, string>([
   ...["pattern", "minLength", "maxLength", "format"].map((name) => [name, "string"] as const),
   ...["minimum", "maximum"].map((name) => [name, "number"] as const),
 ]);
-/** Above these, a schema takes any value, as references may lead back. Kimi's own limits. */
+/**
+ * Beyond these limits, a schema takes any value, as references may lead back. Kimi's own limits.
+ */
 const SCHEMAS_MAX = 3_000;
 const LEVELS_MAX = 30;
 
@@ -86,7 +88,7 @@ class Rewriting {
     return { ...target, ...only(schema, ANNOTATIONS) };
   }
 
-  /** Moves the type of a union into those of its branches that have none. */
+  /** Moves the type of a union into those of its branches that have no type. */
   private union(made: JsonObject, branches: readonly unknown[], level: number): JsonObject {
     const { type } = made;
     const anyOf = branches.filter(isObject).map((branch) => {
@@ -100,7 +102,7 @@ class Rewriting {
     return { ...kept, anyOf: anyOf.length > 0 ? anyOf : ANY };
   }
 
-  /** Rewrites what each keyword holds, and leaves out what Kimi refuses. */
+  /** Rewrites the values of the keywords, and leaves out keywords that Kimi refuses. */
   private keywords(schema: JsonObject, level: number): JsonObject {
     const made: Record<string, unknown> = {};
     for (const [name, value] of Object.entries(schema)) {

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, objectOf } from "../../../core/contract/index.ts";
 
-/** Most properties of all targets that replace a reference: hostile references multiply. */
+/** Maximum properties of all targets that replace a reference: hostile references multiply. */
 const INLINED_MAX = 5_000;
 
 /**
@@ -52,7 +52,7 @@ export class SchemaReferences {
     return isObject(found) ? found : undefined;
   }
 
-  /** The targets that have a name, those too that get one during the iteration. */
+  /** The targets that have a name, including those that get one during the iteration. */
   used(): Iterable<[name: string, target: JsonObject]> {
     return this.targets;
   }

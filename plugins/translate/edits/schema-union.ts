@@ -22,7 +22,8 @@ export function conjunction(
   if (!Array.isArray(allOf) || depth > DEPTH_MAX) return schema;
   const members = allOf.filter(isObject).slice(0, MEMBERS_MAX);
   const [only] = members;
-  // Pydantic writes a described reference so. It stays one, because it may lead to itself.
+  // Pydantic writes a reference with a description like this. It stays a reference, because it may
+  // lead to itself.
   if (only && members.length === 1 && own["properties"] === undefined) {
     return conjunction({ ...only, ...own }, references, depth + 1);
   }
@@ -35,7 +36,7 @@ export function conjunction(
 
 /**
  * Joins the branches of a union of objects, and the schema around it, to one object that takes at
- * least what the union takes: what all branches require is required.
+ * least the values of the union: a property is required if all branches require it.
  */
 export function disjunction(
   schema: JsonObject,
@@ -69,7 +70,7 @@ export function disjunction(
   };
 }
 
-/** Replaces a reference by its target, and joins what stands beside it. */
+/** Replaces a reference by its target, and joins the keywords beside it. */
 export function resolved(schema: JsonObject, references: SchemaReferences, depth = 0): JsonObject {
   const { $ref, ...own } = schema;
   if (depth > DEPTH_MAX) return own;
@@ -78,7 +79,9 @@ export function resolved(schema: JsonObject, references: SchemaReferences, depth
   return both(own, resolved(target, references, depth + 1));
 }
 
-/** Returns a schema that holds what both state. Of a keyword in both, the first counts. */
+/**
+ * Returns a schema with the keywords of both. If both have a keyword, the first schema's counts.
+ */
 function both(first: JsonObject, second: JsonObject): JsonObject {
   const joined: JsonObject = { ...second, ...first };
   const properties = { ...objectOf(second["properties"]), ...objectOf(first["properties"]) };

@@ -25,7 +25,7 @@ export function typedEnum(schema: JsonObject): JsonObject {
   return { ...rest, anyOf };
 }
 
-/** Returns true if the stated type has all values, and has a form that may stand beside an enum. */
+/** Returns true if all values have the stated type, in a form that may stand beside an enum. */
 function fits(types: readonly string[], stated: unknown): boolean {
   const list: readonly unknown[] = Array.isArray(stated) ? stated : [stated];
   const isForm = list.length === 1 || (list.length === 2 && list.includes("null"));

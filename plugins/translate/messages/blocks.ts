@@ -7,12 +7,12 @@ import type { AnswerBlock, MessagesEvent } from "../types.ts";
 import type { StreamedCall } from "./calls.ts";
 
 /**
- * An item that waits until the open call is whole. Consecutive texts share an item, and so do
- * thoughts.
+ * An item that waits until the JSON of the open call is whole. Consecutive texts share an item, and
+ * so do thoughts.
  */
 type Queued = { texts: string[] } | { thoughts: Thought[] } | { call: StreamedCall };
 
-/** The open block. Messages allows only one at a time. */
+/** The kind of the open block. Messages allows only one open block at a time. */
 type Open = "none" | "text" | "thinking" | StreamedCall;
 
 const THOUGHT_CHARS_MAX = 1024 * 1024;
@@ -25,7 +25,7 @@ const THOUGHT_CHARS_MAX = 1024 * 1024;
 export class BlockWriter {
   /** True if at least one tool call was written. */
   called = false;
-  /** True if more than `WAITING_CHARS_MAX` was queued. */
+  /** True if the queue grew beyond `WAITING_CHARS_MAX`. */
   overfull = false;
   private readonly write: (event: MessagesEvent) => void;
   private readonly context: Pick<MessagesContext, "toolNames" | "state">;
@@ -41,7 +41,7 @@ export class BlockWriter {
   /** Index of the first queued item that is not written. */
   private queueHead = 0;
   private waitingChars = 0;
-  /** White space after a call, which is sent only if more text follows. */
+  /** White space after a call. It is sent only if more text follows. */
   private blanks: string[] = [];
   private afterCall = false;
 
@@ -200,7 +200,10 @@ export class BlockWriter {
     this.signature = signature;
   }
 
-  /** Keeps a thought to detect a repeat of it. Drops one that exceeds `THOUGHT_CHARS_MAX`. */
+  /**
+   * Keeps the text of a thought, to detect a repetition. Drops a text that exceeds
+   * `THOUGHT_CHARS_MAX`.
+   */
   private rememberThought(thinking: string): void {
     this.unsigned.push(thinking);
     this.unsignedChars += thinking.length;
@@ -223,7 +226,10 @@ export class BlockWriter {
     if (args !== "") this.writeArguments(args);
   }
 
-  /** Writes the maker's state of a call in a thinking block of its own, right before the call. */
+  /**
+   * Writes the state that the maker gave for a call in a thinking block of its own, right before
+   * the call.
+   */
   private writeState(state: string): void {
     if (state === "" || !this.context.state) return;
     const signature = this.context.state.pack(state, "");

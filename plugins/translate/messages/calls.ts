@@ -29,7 +29,10 @@ export class StreamedCall {
   }
 }
 
-/** More calls than any model makes in one reply. Each uses memory until the stream ends. */
+/**
+ * Maximum number of calls: more than any model makes in one reply. Each uses memory until the
+ * stream ends.
+ */
 const CALLS_MAX = 16_384;
 
 /** Finds the call that a delta belongs to. */

@@ -4,7 +4,10 @@ import { decodeText, isPdfAddress, isWebAddress, parseDataUrl } from "../media.t
 import type { MessagesContent, MessagesText } from "../types.ts";
 import { mark, type Scope } from "./scope.ts";
 
-/** Converts the content of a user or tool message to blocks. Leaves out blank texts. */
+/**
+ * Converts the content of a user or tool message to blocks. Leaves out texts that are empty or
+ * white space.
+ */
 export function userBlocks(content: unknown, path: string, scope: Scope): MessagesContent[] {
   if (content === undefined || content === null) return [];
   if (typeof content === "string") return textBlocks(content);
@@ -46,7 +49,9 @@ export function textOnlyBlocks(
   });
 }
 
-/** Converts a text to a block. Returns none for a blank text, which the upstream refuses. */
+/**
+ * Converts a text to a block. Returns none for a text of white space, which the upstream refuses.
+ */
 export function textBlocks(text: string): MessagesText[] {
   return isBlank(text) ? [] : [{ type: "text", text }];
 }
@@ -103,7 +108,7 @@ function fileBlocks(file: JsonObject, path: string, scope: Scope): MessagesConte
     scope.notes.unsupported(path, "only files with file_data can be translated");
     return [];
   }
-  // Plain base64 is taken as a PDF, the first file type that Chat supported.
+  // Base64 without a data URL is taken as a PDF, the first file type that Chat supported.
   const found = parseDataUrl(given) ?? { mediaType: "application/pdf", data: given };
   const title = scope.notes.string(file, "filename", `${path}.filename`);
   return documentBlocks(found.mediaType, found.data, `${path}.file_data`, scope).map((block) =>

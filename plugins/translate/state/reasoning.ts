@@ -4,8 +4,8 @@ import type { MessagesThinking } from "../types.ts";
 const START = "tgr1.";
 
 /**
- * Packs a block of thinking for a client of Responses, which sends back `encrypted_content` as it
- * came. The text goes along, since the client may not have asked to see it.
+ * Packs a block of thinking for a client of Responses, which sends `encrypted_content` back
+ * unchanged. Includes the text, since the client may have chosen not to see it.
  */
 export function packReasoning(block: MessagesThinking): string {
   return START + Buffer.from(JSON.stringify(block)).toString("base64url");

@@ -2,13 +2,13 @@ import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 
 const VERSION = "tgs1";
 const MAC_CHARS = 8;
-/** More is no state that a provider gives. */
+/** Longest state. No provider sends more. */
 const STATE_CHARS_MAX = 65_536;
 
 /**
- * Packs the state of a provider's reply into an envelope that clients send back: they return
- * signatures of thinking as they came. A MAC binds it to its maker and to the text beside it, so
- * that no text of a stranger reaches a provider as its own state. The gateway keeps nothing.
+ * Packs the state of a provider's reply into an envelope that clients send back unchanged, as the
+ * signature of thinking. A MAC binds it to its maker and to the text beside it, so that no text of
+ * a stranger reaches a provider as its own state. The gateway stores nothing.
  */
 export class StateSeal {
   private readonly key: Buffer;

@@ -94,7 +94,7 @@ class Reader {
     return end + marks;
   }
 
-  /** Returns the place of the next run of so many backticks. Finds all runs once. */
+  /** Returns the position of the next run of this many backticks. Finds all runs once. */
   private runOf(marks: number, from: number): number | undefined {
     this.runs ??= runsIn(this.text);
     const places = this.runs.get(marks) ?? [];

@@ -17,7 +17,7 @@ const GROWING_BLOCKS = 2;
 export class MarkdownView {
   readonly element: HTMLElement = el("div", { class: "markdown" });
   private shown = "";
-  /** The blocks that later text cannot change: how many they are, and where the text behind them begins. */
+  /** The blocks that later text cannot change: their number, and the position at which the text after them begins. */
   private finished = 0;
   private finishedTo = 0;
   private sources: string[] = [];

@@ -8,7 +8,7 @@ import { BASE, type PageContext } from "../routes.ts";
 import { snippets } from "../snippets.ts";
 import { t } from "../text.ts";
 
-/** Models for the work that an agent does on the side. */
+/** Models for the background work of an agent. */
 const SMALL = /^claude-haiku-/;
 
 export async function render({ root, signal }: PageContext): Promise<void> {

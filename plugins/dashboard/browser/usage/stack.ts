@@ -4,11 +4,11 @@ import { dayBefore } from "../format.ts";
 /** Values per day and name; each name is a layer of the chart. */
 export interface Stack {
   readonly days: readonly string[];
-  /** Largest total first. If there are too many, the last sums up the small ones. */
+  /** Largest total first. If there are too many, the last one sums up the small ones. */
   readonly series: readonly { readonly name: string; readonly values: readonly number[] }[];
 }
 
-/** Readers cannot tell more layers apart. */
+/** Maximum layers: readers cannot tell more apart. */
 const SERIES_MAX = 6;
 const DAY_MS = 86_400_000;
 const DAYS_MAX = 3_660;

@@ -216,7 +216,10 @@ export class History {
     mark(last, message, path, this.scope);
   }
 
-  /** Appends a turn. Merges it with a previous turn of the same role; ignores an empty turn. */
+  /**
+   * Appends a turn, or merges it with the last turn if that has the same role. Ignores an empty
+   * turn.
+   */
   private push(role: MessagesTurn["role"], content: MessagesBlock[]): void {
     if (content.length === 0) return;
     const last = this.turns.at(-1);

@@ -122,7 +122,7 @@ function fill(
   if (stream !== undefined) request.stream = stream;
 }
 
-/** Rejects fields that the client relies on and the upstream cannot honour. */
+/** Rejects fields that the client relies on and that the upstream cannot fulfil. */
 function refuseContracts(body: JsonObject, notes: Notes): void {
   const n = notes.number(body, "n", "n");
   if (n !== undefined && n > 1) notes.unsupported("n", "this model gives one choice");

@@ -86,13 +86,14 @@ function callsOf(message: JsonObject, context: MessagesContext, random: RandomTe
     };
     const signature = thoughtSignatureOf(call);
     if (signature === "" || !context.state) return [use];
-    // State rides in a thinking block right before its call: agents return these unchanged.
+    // The state stands in a thinking block right before its call: agents return these blocks
+    // unchanged.
     const packed = context.state.pack(signature, "");
     return [{ type: "thinking" as const, thinking: "", signature: packed }, use];
   });
 }
 
-/** Signs thinking as its maker's, so that it goes back to no other one. */
+/** Signs thinking with its maker's name, so that it goes back to no other maker. */
 function sealed(thought: Thought, { state }: MessagesContext): Thought {
   if (thought.type !== "thinking" || thought.signature !== "" || !state) return thought;
   return { ...thought, signature: state.pack("", thought.thinking) };

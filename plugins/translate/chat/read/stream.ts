@@ -76,7 +76,7 @@ export class ChatToMessagesStream implements StreamTranslator {
     } else if (isObject(chunk)) {
       this.chunk(chunk);
     } else if (chunk === undefined && (event.type === undefined || event.type === "message")) {
-      // Named events are server extensions. Only an event without a name must be a chunk.
+      // Events with a name are server extensions. Only an event without a name must be a chunk.
       this.fail(brokenForMessages(MALFORMED));
     }
   }
@@ -102,7 +102,7 @@ export class ChatToMessagesStream implements StreamTranslator {
     const reason = stringOf(choice["finish_reason"]);
     if (this.finishReason === "" && isFailure(reason)) {
       const message = `Upstream ended with finish reason "${reason}"`;
-      // Ignores the content of the failing chunk. Earlier chunks have been sent.
+      // Ignores the content of the failing chunk. Earlier chunks have already been sent.
       this.fail(choice["error"] ? chatErrorIn200(choice) : brokenForMessages(message));
       return;
     }

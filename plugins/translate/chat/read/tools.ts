@@ -102,7 +102,7 @@ function functionTool(definition: JsonObject, path: string, scope: Scope): Messa
   return tool;
 }
 
-/** Converts a custom tool, whose input is a text, to a Messages tool with one text property. */
+/** Converts a custom tool, whose input is text, to a Messages tool with one text property. */
 function customTool(custom: JsonObject, path: string, scope: Scope): MessagesTool {
   const { notes } = scope;
   const tool: MessagesTool = {

@@ -5,7 +5,7 @@ import type { ChatDelta, ToolCallDelta } from "../../types.ts";
 import type { ChatContext } from "../read/request.ts";
 import { customInputOfText, isFormatCall } from "./answer.ts";
 
-/** What a block becomes for the client. Blocks of server tools are hidden. */
+/** The kind of item that the client gets for a block. Blocks of server tools are hidden. */
 type Kind = "text" | "thinking" | "call" | "custom" | "format" | "hidden";
 
 /** An open block. Keeps only text that the client must get in one piece. */

@@ -168,8 +168,8 @@ export class Turns {
   }
 
   /**
-   * Returns the state of a thinking block: empty if its text is the state; undefined if it is not of
-   * the model's maker, whose reasoning is nothing to another one.
+   * Returns the state of a thinking block: empty if its text is the state; undefined if it is
+   * another maker's, which the model cannot read.
    */
   private stateOf(block: JsonObject, text: string): string | undefined {
     const { state } = this.scope;

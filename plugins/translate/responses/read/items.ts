@@ -145,7 +145,7 @@ function isThinking({ type }: MessagesBlock): boolean {
   return type === "thinking" || type === "redacted_thinking";
 }
 
-/** Names the parts of a content as Chat does. */
+/** Renames the parts of a content as Chat names them. */
 function asChatParts(content: unknown): unknown {
   if (!Array.isArray(content)) return content;
   return content.map((given: unknown) => {

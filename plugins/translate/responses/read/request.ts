@@ -107,7 +107,7 @@ function fill(
   else if (isGiven(tier)) notes.drop("service_tier");
 }
 
-/** Rejects what the client relies on and the gateway, which stores nothing, cannot honour. */
+/** Rejects demands that the gateway cannot fulfil, because it stores nothing. */
 function refuseDemands(body: JsonObject, { notes }: Scope): void {
   for (const name of ["previous_response_id", "conversation", "prompt"]) {
     if (isGiven(body[name])) notes.unsupported(name, "nothing is stored: send the whole input");

@@ -9,7 +9,7 @@ import type { MessagesTool } from "../../types.ts";
 export interface ClientTool {
   readonly name: string;
   readonly namespace: string | undefined;
-  /** True if it takes a text instead of an object. */
+  /** True if the tool takes text instead of an object. */
   readonly custom: boolean;
 }
 
@@ -22,7 +22,7 @@ const INPUT = {
 /** The tools of a Responses request. A tool in a namespace becomes `NAMESPACE__NAME`. */
 export class ClientTools {
   readonly declared: MessagesTool[] = [];
-  /** By the names that the model sees. */
+  /** The client's tools by the names that the model sees. */
   private readonly clients = new Map<string, ClientTool>();
   private readonly names = new ToolNames();
   private readonly notes: Notes;
@@ -59,7 +59,7 @@ export class ClientTools {
       return;
     }
     if (type !== "function" && type !== "custom") {
-      // Agents always send tools of the provider or of their own machine; models work without.
+      // Agents always send tools of the provider or of their own machine; models work without them.
       notes.drop(typeof type === "string" ? type : "tools");
       return;
     }

@@ -4,7 +4,7 @@ import { type RandomText, sha256Hex } from "../../ids.ts";
 import { packReasoning } from "../../state/reasoning.ts";
 import type { ClientTool } from "../read/tools.ts";
 
-/** OpenAI takes no longer one, if the conversation goes on there. */
+/** Longest id that OpenAI accepts, in case the conversation continues there. */
 const CALL_ID_CHARS_MAX = 64;
 
 export function messageItem(id: string, text: string, status: string): JsonObject {

@@ -3,7 +3,7 @@ import type { RandomText } from "../../ids.ts";
 import type { ResponsesContext } from "../read/request.ts";
 import { callItem, messageItem, reasoningItem } from "./items.ts";
 
-/** What an item needs to write itself. */
+/** The facilities that an item uses to write itself. */
 interface Writing {
   readonly context: ResponsesContext;
   readonly random: RandomText;

@@ -32,7 +32,7 @@ export class MessagesToResponsesStream implements StreamTranslator {
   private sequence = 0;
   private started = false;
   private over = false;
-  /** The block that is being written. Messages writes one at a time. */
+  /** The block that is being written. A Messages stream has only one open block at a time. */
   private open: OpenItem | undefined = undefined;
 
   /** `nowMs`: creation time of the reply in milliseconds since the Unix epoch. */
@@ -55,7 +55,7 @@ export class MessagesToResponsesStream implements StreamTranslator {
     else if (event === undefined) this.fail(brokenForChat(MALFORMED, null));
   }
 
-  /** Takes an event of Messages that is parsed. */
+  /** Takes a parsed event of Messages. */
   take(event: JsonObject, name?: string): void {
     if (this.over) return;
     switch (event["type"] ?? name) {
