@@ -39,6 +39,7 @@ async function main(): Promise<void> {
   const processes = testProcesses({ parts, isThorough });
   const postgres = await startRunPostgres();
   const env = { ...process.env, ...postgres.env, TAP_TIMEOUT: String(FILE_TIMEOUT_MS / 1000) };
+  if (isThorough) Object.assign(env, { TOLLGATE_THOROUGH: "1" });
   if (isMeasured) Object.assign(env, { NODE_V8_COVERAGE: emptyCoverageFolder() });
   const finished = await runAll(processes, env);
   await postgres.stop();

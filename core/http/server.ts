@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { EndedCall } from "../contract/call.ts";
 import { type Endpoint, KEYED_SERVES_NOTHING } from "../contract/endpoint.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
@@ -19,6 +20,14 @@ const SWEEP_MS = 1000;
 /** How long a stopping gateway waits for the charges of the calls that it has cut. */
 const CUT_MS = 2_000;
 
+/**
+ * A stopping gateway cuts its connections once no request has come for this long, or after a while at the latest: a
+ * request that is sent on one that is being cut is lost, and its client cannot know whether it was served.
+ */
+const QUIET_MS = 250;
+const QUIET_MS_MAX = 2_000;
+const QUIET_POLL_MS = 25;
+
 /** Listens, takes requests to their routes, and bounds how many calls run and for how long. */
 export class Server {
   /** A reload replaces it. Calls in flight keep the one that they began with. */
@@ -31,6 +40,8 @@ export class Server {
   private readonly operatorListener: Listener | undefined;
   private sweeper: NodeJS.Timeout | undefined = undefined;
   private draining = false;
+  /** When the last request came while it was draining. */
+  private lastRequestMs = 0;
   private onIdle: (() => void) | undefined = undefined;
 
   /**
@@ -76,6 +87,7 @@ export class Server {
   /** Refuses new calls and resolves when those in flight have ended. After `limitMs`, cuts them. */
   async drain(limitMs: number): Promise<void> {
     this.draining = true;
+    this.lastRequestMs = performance.now();
     this.listener.stopListening();
     await this.idle(limitMs);
     for (const call of this.callsInFlight) {
@@ -84,7 +96,18 @@ export class Server {
     }
     // The calls are charged for what they delivered before they end.
     await this.idle(CUT_MS);
+    await this.quiet();
     this.ended.report();
+  }
+
+  /** Each connection gets one more reply, which ends it. */
+  private async quiet(): Promise<void> {
+    const lateMs = performance.now() + QUIET_MS_MAX;
+    for (;;) {
+      const nowMs = performance.now();
+      if (nowMs >= lateMs || nowMs - this.lastRequestMs >= QUIET_MS) return;
+      await delay(QUIET_POLL_MS);
+    }
   }
 
   close(): void {
@@ -104,6 +127,7 @@ export class Server {
 
   private serve(res: HttpResponse, req: HttpRequest, router: Router): void {
     const { runtime } = this;
+    if (this.draining) this.lastRequestMs = performance.now();
     const path = req.getUrl();
     const method = req.getCaseSensitiveMethod();
     const match = router.match(method, path);

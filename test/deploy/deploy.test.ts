@@ -114,6 +114,6 @@ t.test("the files of the deployment", async (t) => {
     for (const file of ["Dockerfile", "tollgate.service"]) {
       t.match(read(file), /dist\/core\/main\.js/);
     }
-    t.match(read("nginx.conf"), /proxy_buffering off;[\s\S]*proxy_next_upstream off;/);
+    t.match(read("nginx.conf"), /proxy_buffering off;[\s\S]*proxy_next_upstream error timeout;/);
   });
 });

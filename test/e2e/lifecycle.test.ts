@@ -114,6 +114,22 @@ t.test("SIGTERM", async (t) => {
     },
   );
 
+  t.test("replies to every request of a connection before it cuts it", async (t) => {
+    const client = await RawClient.open(gateway.port);
+    await client.send(rawPost(PATH, "tg-none", bodyOf(PATH)));
+    t.equal((await client.response()).status, 401);
+    const stopped = gateway.stop();
+    for (let isLast = false; !isLast; ) {
+      await client.send(rawPost(PATH, "tg-none", bodyOf(PATH)));
+      const { status, headers } = await client.response();
+      isLast = headers["connection"]?.toLowerCase() === "close";
+      t.equal(status, isLast ? 503 : 401);
+    }
+    await client.closed;
+    t.equal(await stopped, 0);
+    await gateway.start();
+  });
+
   t.test(
     "ends calls that exceed the drain limit with an error in their protocol, charged as delivered",
     async (t) => {

@@ -1,0 +1,110 @@
+import t from "tap";
+import { type Customer, createCustomer } from "../support/admin.ts";
+import { ask, bodyOf } from "../support/ask.ts";
+import type { TestGateway } from "../support/gateway.ts";
+import { startNginx } from "../support/nginx.ts";
+import { startProduction } from "../support/production.ts";
+import {
+  assertReconciled,
+  microVnd,
+  noCallsInFlight,
+  recordedCosts,
+  spent,
+} from "../support/proof.ts";
+import { until } from "../support/until.ts";
+
+const PATH = "/v1/messages";
+const CREDIT_VND = 1_000_000;
+const CLIENTS = 8;
+/** `npm test -- --thorough` sets more; see `test/support/test-processes.ts`. */
+const isThorough = process.env["TOLLGATE_THOROUGH"] === "1";
+const [RELOADS, ROLLS] = isThorough ? [20, 5] : [4, 1];
+
+/** What the calls of one client got. */
+class Client {
+  served = 0;
+  refused = 0;
+  readonly failures: string[] = [];
+  private readonly url: string;
+  readonly customer: Customer;
+
+  constructor(url: string, customer: Customer) {
+    this.url = url;
+    this.customer = customer;
+  }
+
+  async run(isOver: () => boolean): Promise<void> {
+    for (let turn = 0; !isOver(); turn++) {
+      await this.call(turn % 2 === 0).catch((error: unknown) => this.failures.push(String(error)));
+    }
+  }
+
+  private async call(stream: boolean): Promise<void> {
+    const directive = { output_tokens: 5, event_delay_ms: 10 };
+    const body = bodyOf(PATH, directive, { stream });
+    const response = await ask(this.url, this.customer.key, PATH, body);
+    const text = await response.text();
+    const isWhole = text.includes(stream ? "message_stop" : '"type":"message"');
+    if (response.status === 200 && isWhole) this.served++;
+    else if (response.status === 503 && text.includes("another process takes new calls")) {
+      this.refused++;
+    } else this.failures.push(`${response.status} ${text.slice(0, 300)}`);
+  }
+}
+
+t.test(`${RELOADS} reloads and ${ROLLS} rolling restarts behind nginx lose no call`, async (t) => {
+  const production = await startProduction();
+  const nginx = await startNginx(production.gateways);
+  t.teardown(async () => {
+    await nginx.stop();
+    await production.close();
+  });
+  const [first] = production.gateways;
+  const clients: Client[] = [];
+  for (let at = 0; at < CLIENTS; at++) {
+    clients.push(new Client(nginx.url, await createCustomer(first!, { creditVnd: CREDIT_VND })));
+  }
+  let isOver = false;
+  const running = clients.map((client) => client.run(() => isOver));
+  const served = () => clients.reduce((sum, client) => sum + client.served, 0);
+  const more = async () => {
+    const before = served();
+    await until("calls are served", () => served() >= before + CLIENTS);
+  };
+  const reload = async (gateway: TestGateway) => {
+    const count = () => gateway.logs.split('"reloaded').length;
+    const before = count();
+    gateway.signal("SIGHUP");
+    await until("it has reloaded", () => count() > before);
+    await more();
+  };
+  /** As an operator would: one after the other, the next when the one before serves calls again. */
+  const restart = async (gateway: TestGateway) => {
+    t.equal(await gateway.stop(), 0);
+    await more();
+    await gateway.start();
+    const servedBy = () => nginx.accessLog.split(`:${gateway.port}`).length;
+    const before = servedBy();
+    await until("it serves calls", () => servedBy() > before + CLIENTS);
+  };
+  await more();
+  for (let at = 0; at < RELOADS; at++) await reload(production.gateways[at % 2]!);
+  for (let at = 0; at < ROLLS; at++)
+    for (const gateway of production.gateways) await restart(gateway);
+  isOver = true;
+  await Promise.all(running);
+
+  const refused = clients.reduce((sum, client) => sum + client.refused, 0);
+  t.comment(`${served()} served, ${refused} refused by a gateway that was stopping`);
+  t.strictSame(
+    clients.flatMap((client) => client.failures),
+    [],
+  );
+  for (const gateway of production.gateways) await noCallsInFlight(gateway);
+  for (const { customer, served } of clients) {
+    const costs = await spent(first!, customer.accountId, CREDIT_VND);
+    t.equal(await recordedCosts(first!, customer.accountId), costs);
+    t.ok(costs > 0n && costs < microVnd(String(CREDIT_VND)) && served > 0);
+  }
+  await assertReconciled(first!);
+});
