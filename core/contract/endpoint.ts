@@ -51,9 +51,10 @@ export const endpoints: readonly Endpoint[] = [
 ];
 
 /** The path of chat calls at an upstream, by protocol, relative to its base address. */
-export const upstreamPaths: Readonly<Record<"messages" | "chat", string>> = {
+export const upstreamPaths: Readonly<Record<"messages" | "chat" | "responses", string>> = {
   messages: "/v1/messages",
   chat: "/chat/completions",
+  responses: "/responses",
 };
 
 /** The version of the Messages protocol that the gateway speaks and sends to upstreams. */

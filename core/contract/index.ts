@@ -125,6 +125,7 @@ export {
 } from "./tariff.ts";
 export { readChatUsage } from "./usage/chat.ts";
 export { readMessagesUsage } from "./usage/messages.ts";
+export { readResponsesUsage } from "./usage/responses.ts";
 export { type Pass, Usage } from "./usage.ts";
 export { type CustomerRecord, fieldsIn, type UsageJson, type UsageRecord } from "./usage-fields.ts";
 export { usageJson } from "./usage-json.ts";

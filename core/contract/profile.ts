@@ -70,8 +70,11 @@ export const profile = v.strictObject({
   thinking_off_effort_max: v.optional(v.picklist(EFFORT_LEVELS)),
   /** `on`: the model thinks unless the request says otherwise. */
   thinking_default: v.optional(v.picklist(["on", "off"])),
-  /** Chat: `none` switches reasoning off in calls with tools, for models that refuse the two together. */
-  tools_effort: v.optional(v.picklist(["keep", "none"])),
+  /**
+   * Chat: `none` switches reasoning off in calls with tools, for models that refuse the two together.
+   * `responses`: such a call goes out as Responses if its upstream speaks that.
+   */
+  tools_effort: v.optional(v.picklist(["keep", "none", "responses"])),
   /**
    * A call that must use a tool. `thinking_off`: switches thinking off for it; `auto`: asks for the
    * tool in words; `refuse`: 400.

@@ -59,6 +59,23 @@ export function chatErrorIn200(body: JsonObject): Reply<MessagesError> {
     : reply;
 }
 
+/** The statuses of the codes with which Responses reports an error in a reply with status 200. */
+const CODES: Readonly<Record<string, number>> = {
+  invalid_prompt: 400,
+  invalid_image: 400,
+  image_too_large: 400,
+  rate_limit_exceeded: 429,
+  server_is_overloaded: 529,
+  slow_down: 529,
+};
+
+/** Translates the error of a failed response, whole or as an event of a stream. */
+export function responsesErrorIn200(error: JsonObject): Reply<MessagesError> {
+  const { code } = error;
+  const status = typeof code === "string" ? CODES[code] : undefined;
+  return chatErrorIn200({ error: { ...error, ...(status !== undefined && { status }) } });
+}
+
 /** Translates an error of a Messages upstream for a Chat client. */
 export function messagesErrorToChat(status: number, body: unknown): Reply<ChatError> {
   const found = parsed(body);
@@ -94,6 +111,15 @@ export function messagesErrorToChat(status: number, body: unknown): Reply<ChatEr
       return chatError(known, type, message, null);
     }
   }
+}
+
+/**
+ * Returns an error of a server of OpenAI's protocols as it came, for a client of another of them.
+ * Undefined if the body is no such error.
+ */
+export function withChatError(status: number, body: unknown): Reply<object> | undefined {
+  const found = parsed(body);
+  return isObject(found) && isObject(found["error"]) ? { status, body: found } : undefined;
 }
 
 /** Writes an error of the gateway itself in the Messages protocol. */

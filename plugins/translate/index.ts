@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import {
+  bodyToRead,
   type Call,
   type ConfigKey,
   type Field,
@@ -24,6 +25,7 @@ import { fetchImages, imageEditForm, isAddress } from "./image-edit.ts";
 import { KeepAlivePings } from "./keep-alive-pings.ts";
 import { nativeRequest } from "./native.ts";
 import { StateSeal } from "./state/seal.ts";
+import { needsResponses } from "./tools-by-responses.ts";
 import { TranslatingSink } from "./translating-sink.ts";
 import { Translation } from "./translation.ts";
 
@@ -63,7 +65,28 @@ export default function translate(
 
   function translateRequest(call: Call, model: Model): Verdict {
     const translation = new Translation(call, model, services, seal);
+    return use(call, model, translation, translation.first());
+  }
+
+  /**
+   * Sends a call with tools out as Responses if its model thinks with tools only there. Returns false
+   * if the request cannot be expressed there: Chat takes it, without thinking.
+   */
+  function goesByResponses(call: Call, model: Model): boolean {
+    if (!needsResponses(bodyToRead(call), model, services)) return false;
+    const translation = new Translation(call, model, services, seal, "responses");
     const made = translation.first();
+    if (!made?.ok) return false;
+    use(call, model, translation, made);
+    return true;
+  }
+
+  function use(
+    call: Call,
+    model: Model,
+    translation: Translation,
+    made: ReturnType<Translation["first"]>,
+  ): Verdict {
     if (!made) {
       const message = `model: no provider serves ${model.id} at the moment`;
       return refuse.upstreamFailed(message, { param: "model" });
@@ -139,6 +162,7 @@ export default function translate(
         return isNative ? passRequest(call, model) : translateRequest(call, model);
       }
       const isChat = protocol === "messages" || protocol === "chat";
+      if (isChat && goesByResponses(call, model)) return undefined;
       if (isChat && model.standard !== protocol) return translateRequest(call, model);
       return passRequest(call, model);
     },

@@ -6,6 +6,7 @@ import {
   mergeProfiles,
   messagesProfile,
   type OverflowSizes,
+  objectOf,
   type Profile,
   type Protocol,
   type Route,
@@ -14,14 +15,19 @@ import {
 import { chatToMessagesRequest } from "./chat/read/request.ts";
 import { chatToMessagesResponse } from "./chat/read/response.ts";
 import { ChatToMessagesStream } from "./chat/read/stream.ts";
-import { messagesToChatRequest } from "./chat/write/request.ts";
+import { type MessagesContext, messagesToChatRequest } from "./chat/write/request.ts";
 import { messagesToChatResponse } from "./chat/write/response.ts";
 import { MessagesToChatStream } from "./chat/write/stream.ts";
+import { onToChat } from "./chat/write/way-back.ts";
 import { edited } from "./edits/index.ts";
-import { chatErrorToMessages, messagesErrorToChat, type Reply } from "./errors.ts";
+import { chatErrorToMessages, messagesErrorToChat, type Reply, withChatError } from "./errors.ts";
 import { readableBody } from "./native.ts";
 import type { Translated } from "./notes.ts";
+import { responsesToMessages } from "./responses/read/reply.ts";
 import { responsesToMessagesRequest } from "./responses/read/request.ts";
+import { ResponsesToMessagesStream } from "./responses/read/stream.ts";
+import { withChatFields } from "./responses/write/from-chat.ts";
+import { asksForReasoning, messagesToResponsesRequest } from "./responses/write/request.ts";
 import { messagesToResponse } from "./responses/write/response.ts";
 import { MessagesToResponsesStream } from "./responses/write/stream.ts";
 import { onToResponses } from "./responses/write/way-back.ts";
@@ -36,7 +42,7 @@ type Result = Translated<JsonObject, unknown>;
 
 /** A translated request, the hints that were dropped, and the way back of its reply. */
 interface Draft {
-  readonly body: object;
+  readonly body: JsonObject;
   readonly dropped: readonly string[];
   readonly back: WayBack;
 }
@@ -47,7 +53,7 @@ interface Draft {
  * was tried last.
  */
 export class Translation {
-  readonly to: "messages" | "chat";
+  readonly to: "messages" | "chat" | "responses";
   private readonly client: Protocol;
   private readonly model: Model;
   private readonly body: JsonObject;
@@ -57,10 +63,16 @@ export class Translation {
   /** Cache of the latest result: it is needed more than once per route, and a body may be large. */
   private latest: { readonly route: Route; readonly made: Result } | undefined = undefined;
 
-  constructor(call: Call, model: Model, services: Services, seal: StateSeal) {
+  constructor(
+    call: Call,
+    model: Model,
+    services: Services,
+    seal: StateSeal,
+    to: Translation["to"] = model.standard === "messages" ? "messages" : "chat",
+  ) {
     this.seal = seal;
     this.client = call.endpoint.protocol;
-    this.to = model.standard === "messages" ? "messages" : "chat";
+    this.to = to;
     this.model = model;
     // A copy, because the exchange sets the model name in the body, and must not change the
     // client's. A translated reply names the model that serves the call, whatever name was sent.
@@ -104,6 +116,9 @@ export class Translation {
   /** Translates an error reply. `body` is the raw text, JSON or not. */
   error(status: number, body: unknown): Reply<object> {
     if (this.to === "messages") return messagesErrorToChat(status, body);
+    // Both name their errors alike.
+    const own = this.client === "chat" ? withChatError(status, body) : undefined;
+    if (own) return own;
     const reply = chatErrorToMessages(status, body, () => this.sizes());
     return this.client === "messages" ? reply : messagesErrorToChat(reply.status, reply.body);
   }
@@ -138,7 +153,12 @@ export class Translation {
 
   private drafted(route: Route, profile: Profile): Translated<object, Draft> {
     const { clock } = this.services;
-    if (this.client === "messages") return this.toChat(this.body, route, profile);
+    if (this.client === "messages") {
+      return this.to === "responses"
+        ? this.toResponses(this.body, route, profile, this.body)
+        : this.toChat(this.body, route, profile);
+    }
+    if (this.to === "responses") return this.chatToResponses(route, profile);
     if (this.client === "responses") return this.fromResponses(route, profile);
     const made = chatToMessagesRequest(this.body, messagesProfile(profile));
     if (!made.ok) return made;
@@ -153,11 +173,47 @@ export class Translation {
     const maker = stateOf(this.seal, profile.maker ?? route.upstream);
     const made = messagesToChatRequest(messages, chatProfile(profile), maker);
     if (!made.ok) return made;
-    const { body, dropped, context } = made;
+    const { body, dropped } = made;
+    const context = this.marking(made.context);
     return drafted(body, dropped, {
       reply: (reply) => chatToMessagesResponse(reply, context),
       stream: (client) => new ChatToMessagesStream(context, client),
     });
+  }
+
+  private toResponses(
+    messages: object,
+    route: Route,
+    profile: Profile,
+    client: JsonObject,
+  ): Translated<object, Draft> {
+    const maker = stateOf(this.seal, profile.maker ?? route.upstream);
+    const isShown = asksForReasoning(objectOf(client["thinking"]));
+    const made = messagesToResponsesRequest(messages, profile, isShown, maker);
+    if (!made.ok) return made;
+    const context = this.marking(made.context);
+    return drafted(made.body, made.dropped, {
+      reply: (reply) => responsesToMessages(reply, context),
+      stream: (client) => new ResponsesToMessagesStream(context, client),
+    });
+  }
+
+  /** Translates a Chat request to Messages, and from there on to Responses. */
+  private chatToResponses(route: Route, profile: Profile): Translated<object, Draft> {
+    const { body: chat } = this;
+    const taken = messagesProfile({ ...profile, sampling: "both", thinking: "adaptive" });
+    const made = chatToMessagesRequest(chat, taken, false);
+    if (!made.ok) return made;
+    const second = this.toResponses(made.body, route, profile, chat);
+    if (!second.ok) return second;
+    const { body, names } = withChatFields(second.context.body, chat);
+    const dropped = [...made.dropped, ...second.dropped].filter((name) => !names.has(name));
+    return drafted(body, dropped, onToChat(second.context.back, made.context, this.services.clock));
+  }
+
+  /** Marks refusals for a client whose protocol has them apart from text. */
+  private marking(context: MessagesContext): MessagesContext {
+    return this.client === "messages" ? context : { ...context, marksRefusals: true };
   }
 
   /** Translates a Responses request to Messages, and from there on to Chat if the model speaks it. */
@@ -181,7 +237,7 @@ export class Translation {
 
   /** Edits a translated request to the form that the model of the route accepts. */
   private fitted({ body, dropped, back }: Draft, profile: Profile): Result {
-    const made = edited({ ...body }, this.to, profile, this.client);
+    const made = edited(body, this.to, profile, this.client);
     if (!made.ok) return made;
     const names = [...new Set([...dropped, ...made.dropped])];
     this.made = { dropped: names, back };
@@ -194,5 +250,6 @@ function drafted(
   dropped: readonly string[],
   back: WayBack,
 ): Translated<object, Draft> {
-  return { ok: true, body, dropped, context: { body, dropped, back } };
+  const made = { ...body };
+  return { ok: true, body: made, dropped, context: { body: made, dropped, back } };
 }

@@ -59,6 +59,27 @@ export type ChatRequest = {
   user?: string;
 };
 
+/* Responses, as sent to an upstream. */
+
+export type ResponsesRequest = {
+  model: string;
+  input: JsonObject[];
+  store: false;
+  include?: string[];
+  instructions?: string;
+  max_output_tokens?: number;
+  temperature?: number;
+  top_p?: number;
+  tools?: JsonObject[];
+  tool_choice?: "none" | "auto" | "required" | { type: "function"; name: string };
+  parallel_tool_calls?: boolean;
+  reasoning?: { effort?: EffortLevel | "none"; summary?: "auto" };
+  text?: { format?: JsonObject; verbosity?: unknown };
+  service_tier?: "auto" | "default";
+  user?: string;
+  stream?: boolean;
+};
+
 /* Messages, as sent to an upstream. */
 
 export type MessagesText = Pick<Anthropic.TextBlockParam, "type" | "text"> & Marked;
@@ -132,7 +153,8 @@ export type MessagesStop = {
   stop_details?: Pick<Anthropic.RefusalStopDetails, "type" | "category" | "explanation">;
 };
 export type AnswerBlock =
-  | Pick<Anthropic.TextBlock, "type" | "text">
+  /** `refusal` is for a translation that goes on from Messages; a client of Messages never gets it. */
+  | (Pick<Anthropic.TextBlock, "type" | "text"> & { refusal?: true })
   | Pick<Anthropic.ThinkingBlock, "type" | "thinking" | "signature">
   | Pick<Anthropic.RedactedThinkingBlock, "type" | "data">
   | MessagesToolUse;

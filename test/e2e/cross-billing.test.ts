@@ -123,6 +123,25 @@ const conversations: readonly ((prompt: string) => Conversation)[] = [
   }),
 ];
 
+/** The second of these conversations in Responses, as long as the gateway writes it. */
+function itemsOf(prompt: string): object {
+  const call_id = "t_0";
+  const said = (text: string) => ({ role: "user", content: [{ type: "input_text", text }] });
+  const begun = { type: "output_text", text: "Let me look." };
+  const tool = { name: "weather", description: "The weather.", parameters: CITY };
+  return {
+    ...{ instructions: "Be brief.", store: false, include: ["reasoning.encrypted_content"] },
+    tools: [{ type: "function", ...tool, strict: false }],
+    input: [
+      said("How is Huế?"),
+      { type: "message", role: "assistant", content: [begun] },
+      { type: "function_call", call_id, name: "weather", arguments: '{"city":"Huế"}' },
+      { type: "function_call_output", call_id, output: RESULT },
+      said(prompt),
+    ],
+  };
+}
+
 t.test("a translated call costs the same as untranslated, to the µđ", async (t) => {
   let gateway: TestGateway;
   t.before(async () => {
@@ -163,6 +182,38 @@ t.test("a translated call costs the same as untranslated, to the µđ", async (t
       });
     }
   }
+
+  t.test("with tools and thinking, which go out as Responses", async (t) => {
+    const model = "gpt-5.6-sol";
+    for (const stream of [false, true]) {
+      const ways = Object.entries(WAYS);
+      const common = { model, stream };
+      const table = ways.map(([, directive]) => {
+        const prompt = asking(directive);
+        const [, withTools] = conversations;
+        return { ...withTools?.(prompt), responses: itemsOf(prompt) };
+      });
+      const [messages, chat, responses] = await Promise.all([
+        billed(
+          paths.messages,
+          table.map((row) => ({ ...common, max_tokens: 4096, ...row.messages })),
+        ),
+        billed(
+          paths.chat,
+          table.map((row) => ({ ...common, max_completion_tokens: 4096, ...row.chat })),
+        ),
+        billed(
+          paths.responses,
+          table.map((row) => ({ ...common, max_output_tokens: 4096, ...row.responses })),
+        ),
+      ]);
+      for (const [at, [way]] of ways.entries()) {
+        t.ok(messages[at]?.["status"]);
+        t.strictSame(messages[at], responses[at], `Messages, ${way}, ${stream}`);
+        t.strictSame(chat[at], responses[at], `Chat, ${way}, ${stream}`);
+      }
+    }
+  });
 
   t.test("at a price per call: once, on either endpoint", async () => {
     const customer = await customerWith(gateway);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { CHAT_MODEL, MESSAGES_MODEL } from "../support/ask.ts";
+import { MESSAGES_MODEL } from "../support/ask.ts";
 import { customerWith } from "../support/billed.ts";
 import type { TestGateway } from "../support/gateway.ts";
 import { noCallsInFlight, spent } from "../support/proof.ts";
@@ -22,6 +22,8 @@ const TURNS = `[ {"role":"user","content":"${LONG}"} ,
   {"content":${PROMPT},"r\\u006fle":"user"} ]`;
 const SCHEMA = `{"type":"object" ,"properties":{"a":{"type":"number","default":12345678901234567890,
   "enum":[1.0, -0, 1e400, 1E-7] }}}`;
+/** Its profile adds a field. */
+const CHAT_MODEL = "MiniMax-M3";
 const CHAT_TOOLS = `"tools": [ {"type":"function","function":{"name":"f","parameters":${SCHEMA}}}]`;
 const TOOLS = `"tools": [ {"name":"f","description":"\\/\\ud83d","input_schema":${SCHEMA}}]`;
 
@@ -41,7 +43,7 @@ t.test("a call in the model's own protocol leaves as the bytes that came", async
       `\n{"mod\\u0065l" : ${model}, "messages":${TURNS} ,${CHAT_TOOLS}${more} }\t`;
     const got = await sent(paths.chat, body(JSON.stringify(CHAT_MODEL), ""));
     const [, model = ""] = /"mod\\u0065l" : ("[^"]*")/.exec(got) ?? [];
-    const [limit = ""] = /,"reasoning_effort":"none","max_completion_tokens":\d+/.exec(got) ?? [];
+    const [limit = ""] = /,"reasoning_split":true,"max_completion_tokens":\d+/.exec(got) ?? [];
     t.equal(got, body(model, limit));
     t.not(limit, "");
   });
@@ -60,7 +62,7 @@ t.test("a call in the model's own protocol leaves as the bytes that came", async
     const { status, text } = await post(gateway, paths.chat, customer, body);
     t.equal(status, 200);
     const got = deliveredText(text);
-    const added = ',"reasoning_effort":"none","stream_options":{"include_usage":true}}';
+    const added = ',"reasoning_split":true,"stream_options":{"include_usage":true}}';
     t.ok(got.endsWith(CHAT_TOOLS + added), got.slice(-200));
     t.ok(got.includes(`"messages":${TURNS}, `));
   });

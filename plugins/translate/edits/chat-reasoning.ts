@@ -22,7 +22,9 @@ export function isForced(draft: Draft): boolean {
 export function editReasoning(draft: Draft): void {
   const { reasoning, tools_effort: toolsEffort, thinking_default: byDefault } = draft.profile;
   const hasTools = draft.entries("tools").length > 0;
-  if (toolsEffort === "none" && hasTools && (byDefault === "on" || draft.has("reasoning_effort"))) {
+  // With `responses`, only a call that has no such route comes here.
+  const refusesBoth = toolsEffort === "none" || toolsEffort === "responses";
+  if (refusesBoth && hasTools && (byDefault === "on" || draft.has("reasoning_effort"))) {
     const effort = draft.body["reasoning_effort"];
     if (effort != null && effort !== "none") draft.nameDropped("reasoning_effort");
     draft.set("reasoning_effort", "none");

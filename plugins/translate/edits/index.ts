@@ -7,12 +7,18 @@ import { editResponses } from "./responses.ts";
 
 /** The client's names of the fields that a translation renames, by the client's protocol. */
 const NAMES: Partial<Record<Protocol, Readonly<Record<string, string>>>> = {
-  messages: { stop: "stop_sequences", reasoning_effort: "output_config.effort" },
+  messages: {
+    ...{ stop: "stop_sequences", reasoning_effort: "output_config.effort" },
+    ...{ reasoning: "thinking" },
+  },
   responses: {
     ...{ messages: "input", thinking: "reasoning", stop: "stop", reasoning_effort: "reasoning" },
     ...{ "output_config.effort": "reasoning.effort", response_format: "text.format" },
   },
-  chat: { thinking: "reasoning_effort", "output_config.effort": "reasoning_effort" },
+  chat: {
+    ...{ thinking: "reasoning_effort", "output_config.effort": "reasoning_effort" },
+    ...{ reasoning: "reasoning_effort" },
+  },
 };
 
 /**

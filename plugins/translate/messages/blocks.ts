@@ -1,19 +1,30 @@
 import { isBlank } from "../arguments.ts";
-import type { Thought } from "../chat/read/parts.ts";
 import type { MessagesContext } from "../chat/write/request.ts";
 import { type RandomText, toMessagesToolId } from "../ids.ts";
 import { WAITING_CHARS_MAX } from "../stream.ts";
 import type { AnswerBlock, MessagesEvent } from "../types.ts";
 import type { StreamedCall } from "./calls.ts";
+import { refusalBlock } from "./refusal.ts";
 
 /**
  * An item that waits until the JSON of the open call is whole. Consecutive texts share an item, and
  * so do thoughts.
  */
-type Queued = { texts: string[] } | { thoughts: Thought[] } | { call: StreamedCall };
+type Queued =
+  | { texts: string[]; kind: TextKind }
+  | { thoughts: Thought[] }
+  | { call: StreamedCall };
+
+/** A refusal is a text, which only a client of another protocol tells from others. */
+type TextKind = "text" | "refusal";
 
 /** The kind of the open block. Messages allows only one open block at a time. */
-type Open = "none" | "text" | "thinking" | StreamedCall;
+type Open = "none" | TextKind | "thinking" | StreamedCall;
+
+export type Thought = Extract<AnswerBlock, { type: "thinking" | "redacted_thinking" }>;
+
+/** Facts about the request that its reply needs. */
+type BlockContext = Pick<MessagesContext, "toolNames" | "state" | "marksRefusals">;
 
 const THOUGHT_CHARS_MAX = 1024 * 1024;
 
@@ -28,7 +39,7 @@ export class BlockWriter {
   /** True if the queue grew beyond `WAITING_CHARS_MAX`. */
   overfull = false;
   private readonly write: (event: MessagesEvent) => void;
-  private readonly context: Pick<MessagesContext, "toolNames" | "state">;
+  private readonly context: BlockContext;
   private readonly random: RandomText;
   private open: Open = "none";
   private index = -1;
@@ -45,17 +56,21 @@ export class BlockWriter {
   private blanks: string[] = [];
   private afterCall = false;
 
-  constructor(
-    write: (event: MessagesEvent) => void,
-    context: Pick<MessagesContext, "toolNames" | "state">,
-    random: RandomText,
-  ) {
+  constructor(write: (event: MessagesEvent) => void, context: BlockContext, random: RandomText) {
     this.write = write;
     this.context = context;
     this.random = random;
   }
 
   text(piece: string): void {
+    this.add(piece, "text");
+  }
+
+  refusal(piece: string): void {
+    this.add(piece, this.context.marksRefusals ? "refusal" : "text");
+  }
+
+  private add(piece: string, kind: TextKind): void {
     if (piece === "") return;
     if (this.afterCall && isBlank(piece)) {
       this.blanks.push(piece);
@@ -66,13 +81,13 @@ export class BlockWriter {
     this.blanks = [];
     this.afterCall = false;
     if (!this.blocked) {
-      this.writeText(text);
+      this.writeText(text, kind);
       return;
     }
     this.count(text.length);
     const last = this.queue.at(-1);
-    if (last && "texts" in last) last.texts.push(text);
-    else this.queue.push({ texts: [text] });
+    if (last && "texts" in last && last.kind === kind) last.texts.push(text);
+    else this.queue.push({ texts: [text], kind });
   }
 
   thought(thought: Thought): void {
@@ -164,13 +179,18 @@ export class BlockWriter {
   }
 
   private writeQueued(item: Queued): void {
-    if ("texts" in item) this.writeText(item.texts.join(""));
+    if ("texts" in item) this.writeText(item.texts.join(""), item.kind);
     else if ("call" in item) this.openCall(item.call);
     else for (const thought of item.thoughts) this.writeThought(thought);
   }
 
-  private writeText(text: string): void {
-    if (this.open !== "text") this.start("text", { type: "text", text: "" });
+  private writeText(text: string, kind: TextKind): void {
+    if (this.open !== kind) {
+      this.start(
+        kind,
+        kind === "text" ? { type: "text", text: "" } : refusalBlock("", this.context),
+      );
+    }
     this.delta({ type: "text_delta", text });
   }
 

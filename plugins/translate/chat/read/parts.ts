@@ -1,7 +1,5 @@
 import { arrayOf, isObject, type JsonObject, objectOf } from "../../../../core/contract/index.ts";
-import type { AnswerBlock, MessagesStop } from "../../types.ts";
-
-export type Thought = Extract<AnswerBlock, { type: "thinking" | "redacted_thinking" }>;
+import type { Thought } from "../../messages/blocks.ts";
 
 /**
  * Returns the reasoning in a Chat message or delta. Servers use different fields, some several with
@@ -55,15 +53,6 @@ export function functionOf(call: JsonObject): { name: string; args: unknown } {
   return { name: stringOf(called["name"]), args: called["arguments"] };
 }
 
-/** The facts about a Chat reply that determine its stop reason. */
-interface Ending {
-  readonly finishReason: string;
-  readonly called: boolean;
-  readonly refusal: string;
-  /** The stop sequence that the server reports. */
-  readonly matched: string;
-}
-
 /** Returns true if the finish reason means that the upstream failed. */
 export function isFailure(finishReason: unknown): boolean {
   return (
@@ -75,30 +64,6 @@ export function isFailure(finishReason: unknown): boolean {
 
 export function matchedStop(choice: JsonObject): string {
   return stringOf(choice["stop_reason"]) || stringOf(choice["matched_stop"]);
-}
-
-export function stopOf(ending: Ending): MessagesStop {
-  const stop = reasonOf(ending);
-  if (stop.stop_reason === "refusal" && ending.refusal !== "") {
-    stop.stop_details = { type: "refusal", category: null, explanation: ending.refusal };
-  }
-  return stop;
-}
-
-function reasonOf({ finishReason, called, refusal, matched }: Ending): MessagesStop {
-  switch (finishReason) {
-    case "length":
-    case "model_length":
-    case "max_tokens":
-      return { stop_reason: "max_tokens", stop_sequence: null };
-    case "content_filter":
-      return { stop_reason: "refusal", stop_sequence: null };
-  }
-  // The client must run a call, whatever finish reason the server gives.
-  if (called) return { stop_reason: "tool_use", stop_sequence: null };
-  if (refusal !== "") return { stop_reason: "refusal", stop_sequence: null };
-  if (matched !== "") return { stop_reason: "stop_sequence", stop_sequence: matched };
-  return { stop_reason: "end_turn", stop_sequence: null };
 }
 
 function thoughtOf(item: unknown): Thought[] {

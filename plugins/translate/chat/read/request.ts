@@ -77,17 +77,19 @@ export function chatContext(body: unknown, profile: MessagesProfile): ChatContex
 }
 
 /**
- * Translates the request of a Chat client for a Messages upstream. Takes any JSON, never throws.
+ * Translates the request of a Chat client for a Messages upstream. `isArranged` orders the turns as
+ * that requires; a translation that goes on does not need it. Takes any JSON, never throws.
  */
 export function chatToMessagesRequest(
   body: unknown,
   profile: MessagesProfile,
+  isArranged = true,
 ): Translated<MessagesRequest, ChatContext> {
   const notes = new Notes();
   const context = chatContext(body, profile);
   const scope: Scope = { profile, notes, names: context.toolNames };
   const request: MessagesRequest = { model: context.model, max_tokens: 0, messages: [] };
-  if (isObject(body)) fill(request, body, context, scope);
+  if (isObject(body)) fill(request, body, context, scope, isArranged);
   else notes.invalid("body", "must be a JSON object");
   if (notes.rejected) return { ok: false, reject: notes.rejected };
   return { ok: true, body: request, dropped: notes.dropped, context };
@@ -98,6 +100,7 @@ function fill(
   body: JsonObject,
   context: ChatContext,
   scope: Scope,
+  isArranged: boolean,
 ): void {
   const { notes } = scope;
   refuseContracts(body, notes);
@@ -107,7 +110,7 @@ function fill(
   const hasMaxTokens = addMaxTokens(body, request, scope);
   const history = readHistory(body, notes, scope);
   addTools(body, request, scope);
-  addConversation(request, history, scope);
+  addConversation(request, history, scope, isArranged);
   const lastAnswer = request.messages.findLast((turn) => turn.role === "assistant");
   const called = lastAnswer?.content.some((block) => block.type === "tool_use") === true;
   const continuesUnsigned = called && !history.hasSignedThinking;
@@ -170,8 +173,15 @@ function readHistory(body: JsonObject, notes: Notes, scope: Scope): History {
   return history;
 }
 
-function addConversation(request: MessagesRequest, history: History, scope: Scope): void {
-  const { turns, hoisted } = arrange(history.turns, scope.profile);
+function addConversation(
+  request: MessagesRequest,
+  history: History,
+  scope: Scope,
+  isArranged: boolean,
+): void {
+  const { turns, hoisted } = isArranged
+    ? arrange(history.turns, scope.profile)
+    : { turns: history.turns, hoisted: [] };
   const system: MessagesText[] = [...history.head, ...hoisted];
   if (!history.hasConversation && system.length > 0) {
     // Messages requires a turn, so the system text becomes a user turn.

@@ -9,6 +9,9 @@ import {
 import { answeredInputOf } from "../../arguments.ts";
 import { brokenForMessages, chatErrorIn200, type Reply, UNREADABLE } from "../../errors.ts";
 import { type RandomText, randomText, toMessageId, toMessagesToolId } from "../../ids.ts";
+import type { Thought } from "../../messages/blocks.ts";
+import { stopOf } from "../../messages/ending.ts";
+import { refusalBlock } from "../../messages/refusal.ts";
 import type { AnswerBlock, MessagesAnswer, MessagesError, MessagesToolUse } from "../../types.ts";
 import { toMessagesUsage } from "../../usage.ts";
 import type { MessagesContext } from "../write/request.ts";
@@ -17,9 +20,7 @@ import {
   functionOf,
   isFailure,
   matchedStop,
-  stopOf,
   stringOf,
-  type Thought,
   textOf,
   thoughtSignatureOf,
   thoughtsOf,
@@ -48,7 +49,8 @@ export function chatToMessagesResponse(
   const refusal = stringOf(message["refusal"]);
   const calls = callsOf(message, context, random);
   const content: AnswerBlock[] = thoughtsOf(message).map((thought) => sealed(thought, context));
-  if (text !== "" || refusal !== "") content.push({ type: "text", text: text || refusal });
+  if (text !== "") content.push({ type: "text", text });
+  else if (refusal !== "") content.push(refusalBlock(refusal, context));
   for (const call of calls) content.push(call);
   const usage = new Usage();
   usage.cachedBeside = context.cachedBeside;

@@ -22,6 +22,8 @@ import {
 import { type RandomText, randomText, toMessageId } from "../../ids.ts";
 import { BlockWriter } from "../../messages/blocks.ts";
 import { type StreamedCall, StreamedCalls } from "../../messages/calls.ts";
+import { REFUSAL_CHARS_MAX, stopOf } from "../../messages/ending.ts";
+import { eventText } from "../../messages/events.ts";
 import type { ClientStream, End, Mark, StreamTranslator, UpstreamEvent } from "../../stream.ts";
 import type { MessagesAnswer, MessagesError, MessagesEvent } from "../../types.ts";
 import { toMessagesUsage } from "../../usage.ts";
@@ -31,15 +33,11 @@ import {
   functionOf,
   isFailure,
   matchedStop,
-  stopOf,
   stringOf,
   textOf,
   thoughtSignatureOf,
   thoughtsOf,
 } from "./parts.ts";
-
-/** Bound for the refusal text, which is repeated in the last event. */
-const REFUSAL_CHARS_MAX = 16_384;
 
 /** Translates the stream of a Chat Completions upstream for a Messages client. */
 export class ChatToMessagesStream implements StreamTranslator {
@@ -134,7 +132,7 @@ export class ChatToMessagesStream implements StreamTranslator {
     this.blocks.text(textOf(delta["content"]));
     const refusal = stringOf(delta["refusal"]);
     if (this.refusal.length < REFUSAL_CHARS_MAX) this.refusal += refusal;
-    this.blocks.text(refusal);
+    this.blocks.refusal(refusal);
     for (const item of arrayOf(delta["tool_calls"])) {
       if (!isObject(item)) continue;
       const { name, args } = functionOf(item);
@@ -186,13 +184,6 @@ export class ChatToMessagesStream implements StreamTranslator {
 
   private write(event: MessagesEvent, mark: Mark): void {
     if (this.client.take) this.client.take(event);
-    else this.client.write(encodeEvent(event.type, json(event)), mark);
+    else this.client.write(encodeEvent(event.type, eventText(event)), mark);
   }
-}
-
-/** Most events are deltas. A template for their outer part halves the cost of JSON.stringify. */
-function json(event: MessagesEvent): string {
-  if (event.type !== "content_block_delta") return JSON.stringify(event);
-  const { type, index, delta } = event;
-  return `{"type":"${type}","index":${index},"delta":${JSON.stringify(delta)}}`;
 }

@@ -6,7 +6,7 @@ import type { ChatContext } from "../read/request.ts";
 import { customInputOfText, isFormatCall } from "./answer.ts";
 
 /** The kind of item that the client gets for a block. Blocks of server tools are hidden. */
-type Kind = "text" | "thinking" | "call" | "custom" | "format" | "hidden";
+type Kind = "text" | "refusal" | "thinking" | "call" | "custom" | "format" | "hidden";
 
 /** An open block. Keeps only text that the client must get in one piece. */
 class Block {
@@ -29,6 +29,8 @@ class Block {
 export class BlockReader {
   /** Number of calls that the client has to run. */
   calls = 0;
+  /** True if a refusal was written. */
+  refused = false;
   /** True if the open blocks keep more than `WAITING_CHARS_MAX`. */
   overfull = false;
   private readonly context: ChatContext;
@@ -51,6 +53,9 @@ export class BlockReader {
       case "text":
         this.text(content["text"]);
         return;
+      case "refusal":
+        this.refusal(content["text"]);
+        return;
       case "thinking":
         this.thinking(block, content["thinking"]);
         this.sign(block, content["signature"]);
@@ -72,6 +77,7 @@ export class BlockReader {
       case "text_delta":
         // Accepts text without a block start. Hides text inside of a hidden block.
         if (block === undefined || block.kind === "text") this.text(delta["text"]);
+        else if (block.kind === "refusal") this.refusal(delta["text"]);
         return;
       case "thinking_delta":
         if (block?.kind === "thinking") this.thinking(block, delta["thinking"]);
@@ -113,7 +119,7 @@ export class BlockReader {
   private kindOf(content: JsonObject): Kind {
     switch (content["type"]) {
       case "text":
-        return "text";
+        return content["refusal"] === true ? "refusal" : "text";
       case "thinking":
         return "thinking";
       case "tool_use":
@@ -140,6 +146,11 @@ export class BlockReader {
 
   private text(text: unknown): void {
     if (typeof text === "string" && text !== "") this.write({ content: text });
+  }
+
+  private refusal(text: unknown): void {
+    this.refused = true;
+    if (typeof text === "string" && text !== "") this.write({ refusal: text });
   }
 
   private thinking(block: Block, thinking: unknown): void {

@@ -79,7 +79,8 @@ function partsOf(block: JsonObject, path: string, scope: Scope): ChatPart[] {
   }
 }
 
-function resultParts(content: unknown, path: string, scope: Scope): ChatPart[] {
+/** Translates the content of a tool result, with its media. */
+export function resultParts(content: unknown, path: string, scope: Scope): ChatPart[] {
   if (content === undefined || content === null) return [];
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
   if (!Array.isArray(content)) {
@@ -176,7 +177,8 @@ function lines(texts: readonly (string | undefined)[]): ChatText[] {
   return text === "" ? [] : [{ type: "text", text }];
 }
 
-function asFailure(text: string): string {
+/** Returns the text of a result that is an error. */
+export function asFailure(text: string): string {
   if (text === "") return "Error: tool failed";
   return /^error/i.test(text) ? text : `Error: ${text}`;
 }

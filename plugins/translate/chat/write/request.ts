@@ -25,6 +25,8 @@ export interface MessagesContext {
   readonly cachedBeside: boolean;
   /** Packs the state of the reply. Without it, thinking is not signed. */
   readonly state: MakerState | undefined;
+  /** True if the reply is translated on, to a protocol that has refusals apart from text. */
+  readonly marksRefusals?: boolean;
 }
 
 /**
@@ -90,7 +92,15 @@ export function messagesToChatRequest(
 }
 
 function fill(request: ChatRequest, body: JsonObject, scope: Scope): void {
-  const { notes } = scope;
+  refuseContracts(body, scope);
+  request.messages = conversation(body, scope);
+  addSettings(request, body, scope);
+  // Chat streams report usage only with this option; Messages streams always do.
+  if (request.stream) request.stream_options = { include_usage: true };
+}
+
+/** Refuses what no other provider can honour, and drops unknown fields. */
+export function refuseContracts(body: JsonObject, { notes }: Scope): void {
   for (const name of CONTRACTS) {
     const value = body[name];
     const empty =
@@ -100,7 +110,11 @@ function fill(request: ChatRequest, body: JsonObject, scope: Scope): void {
   for (const name of Object.keys(body)) {
     if (!TRANSLATED.has(name) && !CONTRACTS.includes(name)) notes.drop(name);
   }
-  request.messages = conversation(body, scope);
+}
+
+/** Adds all fields but the conversation, which Responses has too under names of its own. */
+export function addSettings(request: ChatRequest, body: JsonObject, scope: Scope): void {
+  const { notes } = scope;
   addMaxTokens(body, request, scope);
   addTools(body, request, scope);
   addSampling(body, request, scope);
@@ -114,8 +128,6 @@ function fill(request: ChatRequest, body: JsonObject, scope: Scope): void {
   else if (tier !== undefined) notes.drop("service_tier");
   const stream = notes.boolean(body, "stream", "stream");
   if (stream !== undefined) request.stream = stream;
-  // Chat streams report usage only with this option; Messages streams always do.
-  if (stream) request.stream_options = { include_usage: true };
 }
 
 function conversation(body: JsonObject, scope: Scope): ChatMessage[] {

@@ -32,7 +32,7 @@ export function messagesToChatResponse(
   }
   const stopReason = typeof body["stop_reason"] === "string" ? body["stop_reason"] : "";
   const message = messageOf(body["content"].filter(isObject), context);
-  message.refusal = explanationOf(stopReason, body["stop_details"]);
+  message.refusal ??= explanationOf(stopReason, body["stop_details"]);
   const called = message.tool_calls !== undefined;
   if (message.content === "" && (called || stopReason === "refusal")) message.content = null;
   const usage = new Usage();
@@ -59,12 +59,17 @@ function messageOf(blocks: readonly JsonObject[], context: ChatContext): ChatAns
   let content = "";
   let format: string | undefined;
   let reasoning = "";
+  let refusal: string | null = null;
   const annotations: Annotations = [];
   const thoughts: JsonObject[] = [];
   const calls: AnswerToolCall[] = [];
   for (const block of blocks) {
     switch (block["type"]) {
       case "text": {
+        if (block["refusal"] === true) {
+          refusal = `${refusal ?? ""}${String(block["text"])}`;
+          break;
+        }
         const start = content.length;
         if (typeof block["text"] === "string") content += block["text"];
         for (const found of citations(block, start, content.length)) annotations.push(found);
@@ -87,7 +92,7 @@ function messageOf(blocks: readonly JsonObject[], context: ChatContext): ChatAns
   const message: ChatAnswerMessage = {
     role: "assistant",
     content: format ?? content,
-    refusal: null,
+    refusal,
   };
   if (reasoning !== "") message.reasoning_content = reasoning;
   if (thoughts.length > 0) message.thinking_blocks = thoughts;

@@ -58,7 +58,7 @@ export class MessagesToChatStream implements StreamTranslator {
     const text = event.data;
     if (this.over || text === "" || text.startsWith("[DONE]")) return;
     const data = parseJson(text);
-    if (isObject(data)) this.dispatch(data, event.type);
+    if (isObject(data)) this.take(data, event.type);
     else if (data === undefined && isOurs(event.type)) this.fail(brokenForChat(MALFORMED, null));
   }
 
@@ -76,7 +76,9 @@ export class MessagesToChatStream implements StreamTranslator {
     if (this.chunks && !this.over) this.client.write(encodeComment("ping"), "comment");
   }
 
-  private dispatch(data: JsonObject, eventType: string | undefined): void {
+  /** Takes an event of Messages that is parsed. */
+  take(data: JsonObject, eventType?: string): void {
+    if (this.over) return;
     switch (typeof data["type"] === "string" ? data["type"] : eventType) {
       case "message_start":
         readMessagesUsage(data, this.usage);
@@ -130,7 +132,7 @@ export class MessagesToChatStream implements StreamTranslator {
       return;
     }
     this.blocks.finish();
-    const refusal = explanationOf(this.stopReason, this.stopDetails);
+    const refusal = this.blocks.refused ? null : explanationOf(this.stopReason, this.stopDetails);
     if (refusal !== null) this.write({ refusal });
     const reason = finishReasonOf(this.stopReason, this.blocks.calls > 0);
     this.client.write(chunks.finish(reason), "event");
@@ -140,7 +142,8 @@ export class MessagesToChatStream implements StreamTranslator {
     this.client.write(DONE, "terminal");
   }
 
-  private fail(reply: Reply<ChatError>): void {
+  /** Ends the stream with an error: the whole reply, if nothing was written. */
+  fail(reply: Reply<ChatError>): void {
     this.over = true;
     if (this.chunks) this.client.write(errorChunk(reply.body), "error");
     else this.client.refuse(reply.status, reply.body);

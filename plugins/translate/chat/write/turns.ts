@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../../../core/contract/index.ts";
 import { argumentsOf } from "../../arguments.ts";
 import { toChatToolId } from "../../ids.ts";
+import { isServerBlock } from "../../messages/server-blocks.ts";
 import type { ChatAssistant, ChatMessage, ChatPart, ChatText, ChatToolCall } from "../../types.ts";
 import { asContent, toolAnswer, userParts } from "./content.ts";
 import type { Scope } from "./scope.ts";
@@ -212,17 +213,6 @@ export class Turns {
 function signed(call: ChatToolCall, thought_signature: string): ChatToolCall {
   if (thought_signature === "") return call;
   return { ...call, extra_content: { google: { thought_signature } } };
-}
-
-/** Returns true for blocks of server tools and redacted thinking, which Chat cannot express. */
-function isServerBlock(type: unknown): boolean {
-  return (
-    type === "redacted_thinking" ||
-    type === "server_tool_use" ||
-    type === "mcp_tool_use" ||
-    type === "container_upload" ||
-    (typeof type === "string" && type.endsWith("_tool_result"))
-  );
 }
 
 function join(first: ChatAssistant, second: ChatAssistant): void {

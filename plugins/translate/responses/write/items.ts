@@ -5,10 +5,15 @@ import { packReasoning } from "../../state/reasoning.ts";
 import type { ClientTool } from "../read/tools.ts";
 
 /** Longest id that OpenAI accepts, in case the conversation continues there. */
-const CALL_ID_CHARS_MAX = 64;
+export const CALL_ID_CHARS_MAX = 64;
 
 export function messageItem(id: string, text: string, status: string): JsonObject {
   const part = { type: "output_text", text, annotations: [], logprobs: [] };
+  return { id, type: "message", status, role: "assistant", content: [part] };
+}
+
+export function refusalItem(id: string, refusal: string, status: string): JsonObject {
+  const part = { type: "refusal", refusal };
   return { id, type: "message", status, role: "assistant", content: [part] };
 }
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../../core/contract/index.ts";
 import type { RandomText } from "../../ids.ts";
 import type { ResponsesContext } from "../read/request.ts";
-import { callItem, messageItem, reasoningItem } from "./items.ts";
+import { callItem, messageItem, reasoningItem, refusalItem } from "./items.ts";
 
 /** The facilities that an item uses to write itself. */
 interface Writing {
@@ -26,7 +26,9 @@ export abstract class OpenItem {
   static of(block: JsonObject, at: number, writing: Writing): OpenItem | undefined {
     switch (block["type"]) {
       case "text":
-        return new OpenText(String(block["text"] ?? ""), at, writing);
+        return block["refusal"] === true
+          ? new OpenRefusal(String(block["text"] ?? ""), at, writing)
+          : new OpenText(String(block["text"] ?? ""), at, writing);
       case "thinking":
       case "redacted_thinking":
         return new OpenReasoning(block, at, writing);
@@ -80,6 +82,32 @@ class OpenText extends OpenItem {
     const part = { type: "output_text", text, annotations: [], logprobs: [] };
     this.write("response.content_part.done", { content_index: 0, part });
     return this.done(messageItem(this.id, text, "completed"));
+  }
+}
+
+export class OpenRefusal extends OpenItem {
+  private readonly texts: string[] = [];
+
+  constructor(text: string, at: number, writing: Writing) {
+    super(`msg_${writing.random(24)}`, at, writing);
+    this.added({ ...refusalItem(this.id, "", "in_progress"), content: [] });
+    const part = { type: "refusal", refusal: "" };
+    this.write("response.content_part.added", { content_index: 0, part });
+    this.delta({ text });
+  }
+
+  delta({ text }: JsonObject): void {
+    if (typeof text !== "string" || text === "") return;
+    this.texts.push(text);
+    this.write("response.refusal.delta", { content_index: 0, delta: text });
+  }
+
+  close(): JsonObject {
+    const refusal = this.texts.join("");
+    this.write("response.refusal.done", { content_index: 0, refusal });
+    const part = { type: "refusal", refusal };
+    this.write("response.content_part.done", { content_index: 0, part });
+    return this.done(refusalItem(this.id, refusal, "completed"));
   }
 }
 

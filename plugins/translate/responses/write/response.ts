@@ -1,14 +1,16 @@
 import {
   isObject,
   type JsonObject,
+  objectOf,
   readMessagesUsage,
   Usage,
 } from "../../../../core/contract/index.ts";
+import { explanationOf } from "../../chat/write/answer.ts";
 import { brokenForChat, messagesErrorToChat, type Reply, UNREADABLE } from "../../errors.ts";
 import { type RandomText, randomText } from "../../ids.ts";
 import type { ChatError } from "../../types.ts";
 import type { ResponsesContext } from "../read/request.ts";
-import { callItem, messageItem, reasoningItem } from "./items.ts";
+import { callItem, messageItem, reasoningItem, refusalItem } from "./items.ts";
 
 /** A Responses reply, without the fields that say how it ended. */
 export class ResponseObject {
@@ -79,6 +81,10 @@ export function messagesToResponse(
   }
   readMessagesUsage(body, response.usage);
   response.stopReason = String(body["stop_reason"] ?? "");
+  const explanation = explanationOf(response.stopReason, body["stop_details"]);
+  if (explanation !== null && !body["content"].some(isRefusal)) {
+    response.output.push(refusalItem(`msg_${random(24)}`, explanation, "completed"));
+  }
   return { status: 200, body: response.ended() };
 }
 
@@ -88,8 +94,10 @@ function itemOf(
   random: RandomText,
 ): JsonObject | undefined {
   switch (block["type"]) {
-    case "text":
-      return messageItem(`msg_${random(24)}`, String(block["text"] ?? ""), "completed");
+    case "text": {
+      const write = isRefusal(block) ? refusalItem : messageItem;
+      return write(`msg_${random(24)}`, String(block["text"] ?? ""), "completed");
+    }
     case "thinking":
     case "redacted_thinking":
       return reasoningItem(`rs_${random(24)}`, block, context.showsReasoning);
@@ -100,6 +108,10 @@ function itemOf(
     default:
       return undefined;
   }
+}
+
+function isRefusal(block: unknown): boolean {
+  return objectOf(block)?.["refusal"] === true;
 }
 
 function incompleteReason(stopReason: string): string | undefined {

@@ -7,6 +7,7 @@ import {
   parseJson,
   readMessagesUsage,
 } from "../../../../core/contract/index.ts";
+import { explanationOf } from "../../chat/write/answer.ts";
 import {
   brokenForChat,
   chatFailure,
@@ -20,7 +21,7 @@ import { type RandomText, randomText } from "../../ids.ts";
 import type { ClientStream, End, Mark, StreamTranslator, UpstreamEvent } from "../../stream.ts";
 import type { ChatError } from "../../types.ts";
 import type { ResponsesContext } from "../read/request.ts";
-import { OpenItem } from "./open-item.ts";
+import { OpenItem, OpenRefusal } from "./open-item.ts";
 import { ResponseObject } from "./response.ts";
 
 /** Translates the stream of a Messages upstream for a Responses client. */
@@ -34,6 +35,10 @@ export class MessagesToResponsesStream implements StreamTranslator {
   private over = false;
   /** The block that is being written. A Messages stream has only one open block at a time. */
   private open: OpenItem | undefined = undefined;
+  /** Why the model refuses; null if it does not say. */
+  private explanation: string | null = null;
+  /** True if the refusal was written as it came. */
+  private refused = false;
 
   /** `nowMs`: creation time of the reply in milliseconds since the Unix epoch. */
   constructor(
@@ -76,8 +81,10 @@ export class MessagesToResponsesStream implements StreamTranslator {
         return;
       case "message_delta": {
         readMessagesUsage(event, this.response.usage);
-        const reason = objectOf(event["delta"])?.["stop_reason"];
+        const delta = objectOf(event["delta"]);
+        const reason = delta?.["stop_reason"];
         if (typeof reason === "string") this.response.stopReason = reason;
+        this.explanation ??= explanationOf(this.response.stopReason, delta?.["stop_details"]);
         return;
       }
       case "message_stop":
@@ -131,6 +138,7 @@ export class MessagesToResponsesStream implements StreamTranslator {
     const at = this.response.output.length;
     const write = (type: string, fields: JsonObject) => this.write(type, fields);
     this.open = OpenItem.of(block, at, { context: this.context, random: this.random, write });
+    if (this.open instanceof OpenRefusal) this.refused = true;
   }
 
   private closeItem(): void {
@@ -145,6 +153,10 @@ export class MessagesToResponsesStream implements StreamTranslator {
       return;
     }
     this.closeItem();
+    if (this.explanation !== null && !this.refused) {
+      this.openItem({ type: "text", text: this.explanation, refusal: true });
+      this.closeItem();
+    }
     this.over = true;
     const response = this.response.ended();
     this.write(`response.${String(response["status"])}`, { response }, "terminal");

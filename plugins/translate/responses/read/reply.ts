@@ -1,0 +1,101 @@
+import {
+  arrayOf,
+  isObject,
+  type JsonObject,
+  objectOf,
+  readResponsesUsage,
+  Usage,
+} from "../../../../core/contract/index.ts";
+import { answeredInputOf } from "../../arguments.ts";
+import type { MessagesContext } from "../../chat/write/request.ts";
+import { brokenForMessages, type Reply, responsesErrorIn200, UNREADABLE } from "../../errors.ts";
+import { type RandomText, randomText, toMessageId, toMessagesToolId } from "../../ids.ts";
+import { stopOf } from "../../messages/ending.ts";
+import { refusalBlock } from "../../messages/refusal.ts";
+import type { AnswerBlock, MessagesAnswer, MessagesError } from "../../types.ts";
+import { toMessagesUsage } from "../../usage.ts";
+
+/** Translates a whole reply of a Responses upstream, with status 200, for a Messages client. */
+export function responsesToMessages(
+  body: unknown,
+  context: MessagesContext,
+  random: RandomText = randomText,
+): Reply<MessagesAnswer | MessagesError> {
+  if (!isObject(body)) return brokenForMessages(UNREADABLE);
+  if (isObject(body["error"])) return responsesErrorIn200(body["error"]);
+  if (!Array.isArray(body["output"])) return brokenForMessages(UNREADABLE);
+  const items = body["output"].filter(isObject);
+  const content = items.flatMap((item) => blocksOf(item, context, random));
+  const usage = new Usage();
+  usage.cachedBeside = context.cachedBeside;
+  readResponsesUsage(body, usage);
+  const answer: MessagesAnswer = {
+    id: toMessageId(body["id"], random),
+    type: "message",
+    role: "assistant",
+    model: context.model,
+    content,
+    ...stopOf({
+      finishReason: finishReasonOf(body),
+      called: content.some(({ type }) => type === "tool_use"),
+      refusal: items.flatMap(refusalsOf).join(""),
+      matched: "",
+    }),
+    usage: toMessagesUsage(usage),
+  };
+  return { status: 200, body: answer };
+}
+
+/** Returns why a response is incomplete, as Chat names it; empty for a complete one. */
+export function finishReasonOf(response: JsonObject): string {
+  if (response["status"] !== "incomplete") return "";
+  const reason = objectOf(response["incomplete_details"])?.["reason"];
+  return reason === "content_filter" ? "content_filter" : "length";
+}
+
+/** Returns the reasoning of an item, as far as the provider shows it. */
+export function thinkingOf(item: JsonObject): string {
+  const parts = [...arrayOf(item["summary"]), ...arrayOf(item["content"])].filter(isObject);
+  return parts.map(({ text }) => (typeof text === "string" ? text : "")).join("\n\n");
+}
+
+function blocksOf(item: JsonObject, context: MessagesContext, random: RandomText): AnswerBlock[] {
+  switch (item["type"]) {
+    case "reasoning": {
+      const thinking = thinkingOf(item);
+      const { encrypted_content: given } = item;
+      const state = typeof given === "string" ? given : "";
+      if (thinking === "" && state === "") return [];
+      return [
+        { type: "thinking", thinking, signature: context.state?.pack(state, thinking) ?? "" },
+      ];
+    }
+    case "message":
+      return arrayOf(item["content"])
+        .filter(isObject)
+        .flatMap((part) => {
+          const { type, text, refusal } = part;
+          if (type === "refusal") return [refusalBlock(String(refusal ?? ""), context)];
+          return typeof text === "string" && text !== "" ? [{ type: "text" as const, text }] : [];
+        });
+    case "function_call": {
+      const name = typeof item["name"] === "string" ? item["name"] : "";
+      if (name === "") return [];
+      return [
+        {
+          type: "tool_use",
+          id: toMessagesToolId(item["call_id"], random),
+          name: context.toolNames.original(name),
+          input: answeredInputOf(item["arguments"]),
+        },
+      ];
+    }
+    default:
+      return [];
+  }
+}
+
+function refusalsOf(item: JsonObject): string[] {
+  const parts = arrayOf(item["content"]).filter(isObject);
+  return parts.flatMap(({ refusal }) => (typeof refusal === "string" ? [refusal] : []));
+}

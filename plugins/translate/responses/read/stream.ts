@@ -1,0 +1,224 @@
+import {
+  encodeEvent,
+  isObject,
+  type JsonObject,
+  objectOf,
+  parseJson,
+  readResponsesUsage,
+  Usage,
+} from "../../../../core/contract/index.ts";
+import type { MessagesContext } from "../../chat/write/request.ts";
+import {
+  brokenForMessages,
+  type Failure,
+  MALFORMED,
+  messagesFailure,
+  OVERSIZED,
+  type Reply,
+  responsesErrorIn200,
+  TRUNCATED,
+} from "../../errors.ts";
+import { type RandomText, randomText, toMessageId } from "../../ids.ts";
+import { BlockWriter } from "../../messages/blocks.ts";
+import { StreamedCalls } from "../../messages/calls.ts";
+import { REFUSAL_CHARS_MAX, stopOf } from "../../messages/ending.ts";
+import { eventText } from "../../messages/events.ts";
+import type { ClientStream, Mark, StreamTranslator, UpstreamEvent } from "../../stream.ts";
+import type { MessagesError, MessagesEvent } from "../../types.ts";
+import { toMessagesUsage } from "../../usage.ts";
+import { finishReasonOf, thinkingOf } from "./reply.ts";
+
+/** Translates the stream of a Responses upstream for a Messages client. */
+export class ResponsesToMessagesStream implements StreamTranslator {
+  private readonly context: MessagesContext;
+  private readonly client: ClientStream;
+  private readonly random: RandomText;
+  private readonly blocks: BlockWriter;
+  private readonly calls = new StreamedCalls();
+  private readonly usage = new Usage();
+  private started = false;
+  private over = false;
+  private refusal = "";
+  /** The reasoning of the item that is being written. */
+  private thinking: string[] = [];
+  /** True if the open message has got text: some servers send only the whole. */
+  private hasText = false;
+
+  constructor(context: MessagesContext, client: ClientStream, random: RandomText = randomText) {
+    this.context = context;
+    this.usage.cachedBeside = context.cachedBeside;
+    this.client = client;
+    this.random = random;
+    this.blocks = new BlockWriter((event) => this.write(event, "event"), context, random);
+  }
+
+  event({ data, type }: UpstreamEvent): void {
+    if (this.over || data === "" || data.startsWith("[DONE]")) return;
+    const event = parseJson(data);
+    if (isObject(event)) this.take(event, type);
+    else if (event === undefined) this.fail(brokenForMessages(MALFORMED));
+    if (this.blocks.overfull && !this.over) this.fail(brokenForMessages(OVERSIZED));
+  }
+
+  /** A response ends with an event of its own. */
+  end(): void {
+    if (!this.over) this.fail(brokenForMessages(TRUNCATED));
+  }
+
+  cut(failure: Failure): void {
+    if (!this.over) this.fail(messagesFailure(failure));
+  }
+
+  ping(): void {
+    if (this.started && !this.over) this.write({ type: "ping" }, "comment");
+  }
+
+  private take(event: JsonObject, name: string | undefined): void {
+    const { delta } = event;
+    switch (event["type"] ?? name) {
+      case "response.output_text.delta":
+        this.hasText = true;
+        if (typeof delta === "string") this.blocks.text(delta);
+        return;
+      case "response.function_call_arguments.delta":
+        if (typeof delta === "string") this.callDelta(event, delta);
+        return;
+      case "response.reasoning_summary_text.delta":
+      case "response.reasoning_text.delta":
+        if (typeof delta === "string") this.think(delta);
+        return;
+      case "response.reasoning_summary_part.added":
+        if (this.thinking.length > 0) this.think("\n\n");
+        return;
+      case "response.refusal.delta":
+        this.hasText = true;
+        if (typeof delta === "string") this.refuse(delta);
+        return;
+      case "response.output_item.added":
+        this.openItem(event, objectOf(event["item"]) ?? {});
+        return;
+      case "response.output_item.done":
+        this.closeItem(event, objectOf(event["item"]) ?? {});
+        return;
+      case "response.created":
+      case "response.in_progress":
+        this.start(objectOf(event["response"]) ?? {});
+        return;
+      case "response.completed":
+      case "response.incomplete":
+        this.complete(objectOf(event["response"]) ?? {});
+        return;
+      case "response.failed":
+        this.fail(responsesErrorIn200(objectOf(objectOf(event["response"])?.["error"]) ?? {}));
+        return;
+      case "error":
+        this.fail(responsesErrorIn200(objectOf(event["error"]) ?? event));
+    }
+  }
+
+  private start(response: JsonObject): void {
+    readResponsesUsage(response, this.usage);
+    if (this.started) return;
+    this.started = true;
+    const message = {
+      ...({ id: toMessageId(response["id"], this.random), type: "message" } as const),
+      ...({ role: "assistant", model: this.context.model, content: [] } as const),
+      ...{ stop_reason: null, stop_sequence: null, usage: toMessagesUsage(this.usage) },
+    };
+    this.write({ type: "message_start", message: { ...message, content: [] } }, "usage");
+  }
+
+  private openItem(event: JsonObject, item: JsonObject): void {
+    this.start({});
+    this.hasText = false;
+    if (item["type"] === "function_call") this.callDelta(event, "", item);
+  }
+
+  /** The last form of an item has its state, and whatever no delta brought. */
+  private closeItem(event: JsonObject, item: JsonObject): void {
+    switch (item["type"]) {
+      case "reasoning":
+        this.closeReasoning(item);
+        return;
+      case "function_call": {
+        const call = this.call(event, item);
+        const whole = item["arguments"];
+        if (call && !call.hasArguments && typeof whole === "string") this.callDelta(event, whole);
+        return;
+      }
+      case "message":
+        if (!this.hasText) this.writeParts(item);
+    }
+  }
+
+  private closeReasoning(item: JsonObject): void {
+    if (this.thinking.length === 0) {
+      const whole = thinkingOf(item);
+      if (whole !== "") this.think(whole);
+    }
+    const { encrypted_content: state } = item;
+    const text = this.thinking.join("");
+    this.thinking = [];
+    if (typeof state !== "string" || state === "" || !this.context.state) return;
+    const signature = this.context.state.pack(state, text);
+    this.blocks.thought({ type: "thinking", thinking: "", signature });
+  }
+
+  private writeParts(item: JsonObject): void {
+    const parts = Array.isArray(item["content"]) ? item["content"].filter(isObject) : [];
+    for (const { text, refusal } of parts) {
+      if (typeof text === "string") this.blocks.text(text);
+      if (typeof refusal === "string") this.refuse(refusal);
+    }
+  }
+
+  private think(thinking: string): void {
+    this.thinking.push(thinking);
+    this.blocks.thought({ type: "thinking", thinking, signature: "" });
+  }
+
+  private refuse(text: string): void {
+    if (this.refusal.length < REFUSAL_CHARS_MAX) this.refusal += text;
+    this.blocks.refusal(text);
+  }
+
+  private callDelta(event: JsonObject, args: string, item?: JsonObject): void {
+    const call = this.call(event, item ?? {});
+    if (call) this.blocks.call(call, args);
+    else this.blocks.overfull = true;
+  }
+
+  private call(event: JsonObject, item: JsonObject) {
+    const { call_id: id, name } = item;
+    const own = typeof id === "string" ? id : "";
+    const call = this.calls.find(event["output_index"], own, "");
+    if (call && typeof name === "string") call.name ||= name;
+    return call;
+  }
+
+  private complete(response: JsonObject): void {
+    this.start(response);
+    this.blocks.finish(this.calls.waiting());
+    const stop = stopOf({
+      finishReason: finishReasonOf(response),
+      called: this.blocks.called,
+      refusal: this.refusal,
+      matched: "",
+    });
+    const usage = toMessagesUsage(this.usage);
+    this.write({ type: "message_delta", delta: stop, usage }, "usage");
+    this.over = true;
+    this.write({ type: "message_stop" }, "terminal");
+  }
+
+  private fail(reply: Reply<MessagesError>): void {
+    this.over = true;
+    if (this.started) this.write(reply.body, "error");
+    else this.client.refuse(reply.status, reply.body);
+  }
+
+  private write(event: MessagesEvent, mark: Mark): void {
+    if (this.client.take) this.client.take(event);
+    else this.client.write(encodeEvent(event.type, eventText(event)), mark);
+  }
+}

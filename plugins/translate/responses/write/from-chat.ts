@@ -1,0 +1,31 @@
+import { type JsonObject, objectOf } from "../../../../core/contract/index.ts";
+
+/** Hints that Chat and Responses share, and Messages does not have. */
+const SHARED = ["prompt_cache_key", "prompt_cache_retention", "metadata", "safety_identifier"];
+
+/** The request of a Chat client with the fields that it lost on its way through Messages. */
+interface Kept {
+  readonly body: object;
+  /** The client's fields that are there again. */
+  readonly names: ReadonlySet<string>;
+}
+
+/** Gives a translated request the fields of a Chat client that Responses has, and Messages has not. */
+export function withChatFields(request: JsonObject, chat: JsonObject): Kept {
+  const kept = Object.fromEntries(
+    SHARED.filter((name) => chat[name] != null).map((name) => [name, chat[name]]),
+  );
+  const text: JsonObject = { ...objectOf(request["text"]) };
+  const isJson = objectOf(chat["response_format"])?.["type"] === "json_object";
+  if (isJson) text["format"] = { type: "json_object" };
+  const names = new Set(Object.keys(kept));
+  if (chat["verbosity"] != null) {
+    text["verbosity"] = chat["verbosity"];
+    names.add("verbosity");
+  }
+  const { user, ...rest } = request;
+  // OpenAI takes one of the two names.
+  const own = kept["safety_identifier"] === undefined && user !== undefined ? { user } : {};
+  const hasText = Object.keys(text).length > 0;
+  return { body: { ...rest, ...own, ...kept, ...(hasText && { text }) }, names };
+}

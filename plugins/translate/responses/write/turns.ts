@@ -1,0 +1,156 @@
+import type { JsonObject } from "../../../../core/contract/index.ts";
+import { argumentsOf } from "../../arguments.ts";
+import { asFailure, resultParts, userParts } from "../../chat/write/content.ts";
+import type { Scope } from "../../chat/write/scope.ts";
+import { asSystemContent, systemTexts } from "../../chat/write/system.ts";
+import { toChatToolId } from "../../ids.ts";
+import { isServerBlock } from "../../messages/server-blocks.ts";
+import type { ChatPart, ChatText } from "../../types.ts";
+import { CALL_ID_CHARS_MAX } from "./items.ts";
+
+/** Translates the turns of a Messages conversation into the items of a Responses request. */
+export class InputItems {
+  readonly items: JsonObject[] = [];
+  /** System texts that move to the instructions. */
+  readonly hoisted: ChatText[] = [];
+  private readonly scope: Scope;
+  /** Ids of the calls that have no result yet. */
+  private readonly open = new Set<string>();
+
+  constructor(scope: Scope) {
+    this.scope = scope;
+  }
+
+  add(given: unknown, path: string): void {
+    const { notes } = this.scope;
+    const turn = notes.element(given, path);
+    if (!turn) return;
+    const content = asBlocks(turn["content"]);
+    const where = `${path}.content`;
+    if (turn["role"] === "system") this.addSystem(turn["content"], where);
+    else if (!Array.isArray(content)) {
+      notes.invalid(where, "must be a string or an array of blocks");
+    } else if (turn["role"] === "user") this.addUser(content, where);
+    else if (turn["role"] === "assistant") this.addAssistant(content, where);
+    else notes.invalid(`${path}.role`, 'must be "user" or "assistant"');
+  }
+
+  /** Refuses a call without a result. */
+  end(): void {
+    if (this.open.size === 0) return;
+    const ids = Array.from(this.open, (id) => id.slice(0, 128));
+    const why = "these tool_use ids have no tool_result in the next turn";
+    this.scope.notes.invalid("messages", `${why}: ${ids.slice(0, 8).join(", ")}`);
+    this.open.clear();
+  }
+
+  private addSystem(content: unknown, path: string): void {
+    const texts = systemTexts(content, path, this.scope);
+    if (texts.length === 0) return;
+    if (this.scope.profile.mid_system === "hoist") {
+      for (const text of texts) this.hoisted.push(text);
+    } else this.items.push({ role: "developer", content: asSystemContent(texts, false) });
+  }
+
+  private addUser(content: readonly unknown[], path: string): void {
+    for (const [at, item] of content.entries()) {
+      const where = `${path}[${at}]`;
+      const block = this.scope.notes.element(item, where);
+      if (block?.["type"] === "tool_result") this.addResult(block, where);
+    }
+    const parts = userParts(content, path, this.scope).map(inputPart);
+    if (parts.length > 0) this.items.push({ role: "user", content: parts });
+  }
+
+  private addResult(block: JsonObject, path: string): void {
+    const { notes } = this.scope;
+    const id = notes.requiredString(block, "tool_use_id", `${path}.tool_use_id`);
+    if (!this.open.delete(id)) {
+      const why = "matches no open tool_use of the previous assistant turn";
+      notes.invalid(`${path}.tool_use_id`, `${id.slice(0, 128)} ${why}`);
+    }
+    const parts = resultParts(block["content"], `${path}.content`, this.scope);
+    const text = parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+    const failed = notes.boolean(block, "is_error", `${path}.is_error`) === true;
+    const said = failed ? asFailure(text) : text;
+    const media = parts.filter((part) => part.type !== "text").map(inputPart);
+    const words = said === "" ? [] : [{ type: "input_text", text: said }];
+    this.items.push({
+      type: "function_call_output",
+      call_id: toChatToolId(id, CALL_ID_CHARS_MAX),
+      output: media.length === 0 ? said : [...words, ...media],
+    });
+  }
+
+  private addAssistant(content: readonly unknown[], path: string): void {
+    this.end();
+    const { notes } = this.scope;
+    // The provider refuses reasoning that nothing follows.
+    let reasoning: JsonObject[] = [];
+    const push = (item: JsonObject) => {
+      this.items.push(...reasoning, item);
+      reasoning = [];
+    };
+    for (const [at, given] of content.entries()) {
+      const where = `${path}[${at}]`;
+      const block = notes.element(given, where);
+      if (!block) continue;
+      switch (block["type"]) {
+        case "text": {
+          const text = notes.string(block, "text", `${where}.text`) ?? "";
+          const part = { type: "output_text", text };
+          if (text !== "") push({ type: "message", role: "assistant", content: [part] });
+          break;
+        }
+        case "thinking":
+          reasoning.push(...this.reasoning(block));
+          break;
+        case "tool_use":
+          push(this.call(block, where));
+          break;
+        default:
+          if (!isServerBlock(block["type"])) {
+            notes.unsupported(`${where}.type`, "this block cannot be translated");
+          }
+      }
+    }
+  }
+
+  /** Returns the maker's own reasoning as it gave it. That of another is nothing to it. */
+  private reasoning({ signature, thinking }: JsonObject): JsonObject[] {
+    const text = typeof thinking === "string" ? thinking : "";
+    const state = typeof signature === "string" && this.scope.state?.open(signature, text);
+    return state ? [{ type: "reasoning", summary: [], encrypted_content: state }] : [];
+  }
+
+  private call(block: JsonObject, path: string): JsonObject {
+    const { notes, names, profile } = this.scope;
+    const id = notes.requiredString(block, "id", `${path}.id`);
+    const name = notes.requiredString(block, "name", `${path}.name`);
+    const input = notes.object(block, "input", `${path}.input`);
+    if (this.open.has(id)) notes.invalid(`${path}.id`, "is used by two calls");
+    this.open.add(id);
+    return {
+      type: "function_call",
+      call_id: toChatToolId(id, CALL_ID_CHARS_MAX),
+      name: names.forChat(name, profile.tool_name_max),
+      arguments: argumentsOf(input),
+    };
+  }
+}
+
+function asBlocks(content: unknown): unknown {
+  return typeof content === "string" ? [{ type: "text", text: content }] : content;
+}
+
+/** Writes a part of a user's message, or of a result, as Responses names it. */
+function inputPart(part: ChatPart): JsonObject {
+  switch (part.type) {
+    case "text":
+      return { type: "input_text", text: part.text };
+    case "image_url":
+      return { type: "input_image", detail: "auto", image_url: part.image_url.url };
+    case "file":
+      return { type: "input_file", ...part.file };
+  }
+}

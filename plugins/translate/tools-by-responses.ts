@@ -1,0 +1,36 @@
+import {
+  arrayOf,
+  type JsonObject,
+  type Model,
+  mergeProfiles,
+  objectOf,
+  type Profile,
+  type Services,
+} from "../../core/contract/index.ts";
+
+/**
+ * Returns true if a call of a Messages or Chat client should go out as Responses: it has tools and
+ * thinks, and the model refuses both together in Chat.
+ */
+export function needsResponses(
+  body: JsonObject,
+  model: Model,
+  { upstreams }: Pick<Services, "upstreams">,
+): boolean {
+  if (arrayOf(body["tools"]).length === 0) return false;
+  return model.routes.some((route) => {
+    const upstream = upstreams.get(route.upstream);
+    const profile = mergeProfiles(upstream?.config.profile, route.profile);
+    if (profile.tools_effort !== "responses" || !upstream?.speaks("responses")) return false;
+    return thinks(body, profile);
+  });
+}
+
+/** Returns true if the model thinks in this call, in the fields of either protocol. */
+function thinks(body: JsonObject, profile: Profile): boolean {
+  const thinking = objectOf(body["thinking"])?.["type"];
+  const effort = body["reasoning_effort"] ?? objectOf(body["output_config"])?.["effort"];
+  if (effort === "none" || thinking === "disabled") return false;
+  if (effort != null || thinking !== undefined) return true;
+  return profile.thinking_default === "on";
+}
