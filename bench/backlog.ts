@@ -7,7 +7,7 @@ import { fundAccounts, openStore, postAll, type Stores, startStores } from "./po
 import { type Scenario, writeResults } from "./scenario.ts";
 import { printTable } from "./table.ts";
 
-/** Set `BACKLOG=1000000` for the size that the goal names, which takes some minutes. */
+/** Set `BACKLOG=1000000` for a run of full size, which takes some minutes. */
 const CALLS = Number(process.env["BACKLOG"] ?? 200_000);
 const SAMPLE_MS = 500;
 const COMMITTED_WITHIN_MS = 1_200_000;

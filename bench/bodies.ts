@@ -18,7 +18,10 @@ const CODE = 'if (name === "a\\n") {\n  return left + "/" + right;\n}\n// đọc
 /** Bytes of text in a turn: few long turns, an agent's files, or many short calls of tools. */
 const TURN_BYTES: Readonly<Record<Kind, number>> = { prose: 16 * KB, code: 4 * KB, tools: 160 };
 
-/** `bodies`: what a request body costs the main thread by its size, passed on and translated. */
+/**
+ * `bodies`: measures the time that a request body takes on the main thread, by its size, passed on
+ * and translated.
+ */
 export const bodies: Scenario = {
   name: "bodies",
   about: "processor time of the main thread by the size of a request, passed on and translated",

@@ -16,7 +16,7 @@ export interface CpuOptions {
   readonly rounds: number;
   readonly seconds: number;
   readonly connections: number;
-  /** The processor time is divided by the number of these. */
+  /** The unit by whose number the processor time is divided. */
   readonly unit: "call" | "event";
 }
 

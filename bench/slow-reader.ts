@@ -16,7 +16,7 @@ const STEP_MS = 20;
 
 export const slowReaders: readonly Scenario[] = [
   slowReader("slow-reader", 20, false),
-  // The speed that the goal names. Takes more than three minutes.
+  // The slowest reader. Takes more than three minutes.
   slowReader("slow-reader-true", 1, true),
 ];
 

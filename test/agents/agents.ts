@@ -32,7 +32,7 @@ const codex: Client = {
   protocol: "responses",
   packages: ["@openai/codex"],
   tools: {
-    // On some models its only tool runs code, which calls the others.
+    // With some models, Codex has only one tool, which runs code; the code calls the other tools.
     read: (path) => [
       { name: "exec", arguments: code(`cat ${path}`) },
       { name: "exec_command", arguments: { cmd: `cat ${path}` } },

@@ -7,10 +7,10 @@ import { runProgram } from "./run-program.ts";
 
 const CREDIT_VND = 1_000_000;
 const MICRO = 1_000_000n;
-/** Two calls at once, one, and a last one for the text. */
+/** Steps of a task: two tool calls at once, one tool call, then the text. */
 const STEPS = 3;
 
-/** What came of a client on a model. */
+/** The result of running a client with a model. */
 export interface Cell {
   readonly client: string;
   readonly model: string;
@@ -57,7 +57,7 @@ export async function runCell(
     writeFileSync(join(folder, path), text);
   }
   const started = Date.now();
-  // Some take the working folder from PWD.
+  // Some clients take the working folder from PWD.
   const home = {
     HOME: folder,
     PWD: folder,
@@ -121,7 +121,7 @@ function balanceOf(micro: bigint): string {
   return (Number(micro) / Number(MICRO)).toFixed(2);
 }
 
-/** The last lines of an output that say something, on one line. */
+/** Returns the last lines of an output that are not empty, as one line. */
 function lastWords(output: string): string {
   const lines = output.split("\n").map((line) => line.trim());
   const telling = lines.filter((line) => /error|refus|invalid|4\d\d|5\d\d/i.test(line));

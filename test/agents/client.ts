@@ -1,4 +1,4 @@
-/** What a client of a cell is run with. */
+/** The surroundings in which a client runs. */
 export interface Surroundings {
   /** The gateway's address, without a path. */
   readonly url: string;
@@ -27,7 +27,10 @@ export interface Call {
   readonly arguments: object | string;
 }
 
-/** What a task needs from the client's tools. A list names alternatives: the first that it offers counts. */
+/**
+ * The operations that a task needs, as calls of the client's tools. A list names alternatives: the first tool that the
+ * client offers counts.
+ */
 export interface Tools {
   read(path: string): Call | readonly Call[];
   /** Replaces one line by another. */

@@ -8,7 +8,7 @@ export interface Program {
   readonly file: string;
   readonly args: readonly string[];
   readonly folder: string;
-  /** Added to the environment. */
+  /** Variables that are added to the environment. */
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
 }

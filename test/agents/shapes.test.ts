@@ -30,7 +30,10 @@ function protocolOf({ path }: Shape): ChatProtocol {
   return path === "/v1/responses" ? "responses" : "chat";
 }
 
-/** Tools at each step: one at a time if the client wants so, none without tools. */
+/**
+ * Returns the number of tool calls at each step: one at a time if the client asks for that, none
+ * without tools.
+ */
 function expected({ body }: Shape): number[] {
   if (body["parallel_tool_calls"] === false) return [1, 1, 0];
   return body["tools"] === undefined ? [0] : [2, 1, 0];

@@ -5,7 +5,7 @@ import { RawClient } from "../support/raw-client.ts";
 /** Harm that a stranger or a customer without money can try. */
 export interface Attack {
   readonly name: string;
-  /** What is sent, in a few words. */
+  /** Says in a few words what is sent. */
   readonly what: string;
   /** Goes on until `target.signal` is aborted. */
   run(target: Target): Promise<void>;
@@ -26,7 +26,7 @@ export class Target {
     return createCustomer(this.gateway, creditVnd > 0 ? { creditVnd } : {});
   }
 
-  /** Runs so many loops of `step` at the same time. */
+  /** Runs `count` loops of `step` at the same time. */
   async lanes(count: number, step: (lane: number) => Promise<void>): Promise<void> {
     const loop = async (lane: number) => {
       while (!this.signal.aborted) {

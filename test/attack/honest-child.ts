@@ -1,10 +1,10 @@
 import { Agent, request } from "node:http";
 import { bodyOf } from "../support/ask.ts";
 
-/** What the honest client saw. */
+/** The observations of the honest client. */
 export interface HonestReport {
   readonly calls: number;
-  /** By status, or by the error of the connection. */
+  /** Failed calls by status, or by the error of the connection. */
   readonly errors: Readonly<Record<string, number>>;
   readonly p50Ms: number;
   readonly p99Ms: number;

@@ -21,7 +21,7 @@ export class MemoryLimit {
     }, CHECK_MS);
   }
 
-  /** Returns the most memory that the process has had, in bytes; 0 if it has ended. */
+  /** Returns the peak memory of the process, in bytes; 0 if it has ended. */
   get peakBytes(): number {
     return this.read("VmHWM");
   }

@@ -12,7 +12,7 @@ import { MemoryLimit } from "./memory-limit.ts";
 
 const LIMIT_BYTES = 2 * 1_073_741_824;
 const HONEST_CREDIT_VND = 10_000_000;
-/** The honest client goes on for this long after an attack: what is late is late then. */
+/** How long the honest client continues after an attack, so that late replies are counted. */
 const AFTER_MS = 500;
 
 /** The gateway that is attacked: its own ledger, and images from this machine. */
@@ -21,7 +21,7 @@ export const ATTACKED: GatewayOptions = {
   plugins: { translate: { fetch_private_images: true } },
 };
 
-/** What an attack did. */
+/** The result of an attack. */
 export interface AttackResult {
   readonly attack: Attack;
   readonly survived: boolean;

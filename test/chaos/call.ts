@@ -18,7 +18,7 @@ export type CallEnd =
   /** The client disconnected. */
   | "left";
 
-/** What a client knows of its call. */
+/** A call as its client knows it. */
 export interface ClientCall {
   readonly plan: CallPlan;
   readonly accountId: string;
@@ -37,7 +37,7 @@ export interface ClientCall {
   outputTokens: number | undefined;
   costVnd: string | undefined;
   error: string | undefined;
-  /** It stopped reading for a while, so it may have been sent more than it saw. */
+  /** True if the client stopped reading for a while, so it may have been sent more than it saw. */
   stalled: boolean;
 }
 

@@ -16,7 +16,7 @@ export class Deck<Card extends { readonly weight: number }> {
     return this.cards.pop();
   }
 
-  /** It comes again before the cards are shuffled. */
+  /** Puts a card back, so that it comes again before the cards are shuffled. */
   putBack(card: Card): void {
     this.cards.unshift(card);
   }

@@ -3,7 +3,7 @@ import type { Allowance } from "./losses.ts";
 import type { Movement } from "./movements.ts";
 import type { RedisState } from "./redis-state.ts";
 
-/** What clients and operators saw. */
+/** The observations of clients and operators. */
 export interface Evidence {
   readonly calls: readonly ClientCall[];
   readonly movements: readonly Movement[];

@@ -9,14 +9,14 @@ import type { GatewayOptions, TestGateway } from "../support/gateway.ts";
 
 const PATH = "/v1/messages";
 export const CREDIT_VND = 1_000;
-/** It reasons only if it is asked to: a stream of such a model is held a slice at a time, and extended. */
+/** This model reasons only if it is asked to: a stream of such a model is held a slice at a time, and extended. */
 const MODEL = "claude-opus-4-8";
 const PRICE_MICRO_VND = 40_000;
 const INPUT_TOKENS = 20;
 /** A lease, plus a margin for a machine with much else to do. */
 export const COMMIT_TIMEOUT_MS = 300_000;
 
-/** What must be true of a wallet at the end. */
+/** The facts about a wallet that must be true at the end. */
 export interface Claim {
   readonly what: string;
   readonly customer: Customer;

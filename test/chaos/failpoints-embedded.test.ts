@@ -28,7 +28,9 @@ t.teardown(async () => {
 const options = (stores: Readonly<Record<string, string>>) =>
   failpointOptions(simulator, plugin, stores);
 
-/** A start reaches these points too, with what the previous run has left. */
+/**
+ * Returns true for a point that a start reaches too, with the data that the previous run has left.
+ */
 function isReachedAtStart(point: Failpoint): boolean {
   return point.startsWith("commit.") || point.startsWith("wallet.");
 }

@@ -2,10 +2,10 @@ import { Agent, get } from "node:http";
 import type { Violation } from "./evidence.ts";
 
 const EVERY_MS = 1_000;
-/** A gateway's own watchdog ends it after as long. */
+/** A gateway's own watchdog ends its process after the same time. */
 const SILENT_MS_MAX = 15_000;
 
-/** What the watch needs of a gateway. */
+/** The part of a gateway that the watch needs. */
 export interface WatchedGateway {
   readonly name: string;
   /** False while a fault has killed or frozen it. */

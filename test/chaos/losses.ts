@@ -3,7 +3,7 @@ import type { Confirmed } from "./confirmed.ts";
 
 const CONFIRM_TIMEOUT_MS = 20_000;
 
-/** What a fault may cost, if another one follows before the ledger has every post. */
+/** The loss that a fault may cause, if another fault follows before the ledger has every post. */
 export type Loss =
   /** A gateway dies: until they are committed, its posts are only in Redis. */
   | "gateway"
@@ -16,7 +16,7 @@ export type Loss =
   /** A gateway is frozen for longer than its lease, and commits what it read before. */
   | "lease";
 
-/** What a fault lost on purpose. The README of the project lists it. */
+/** A loss that a fault causes on purpose. The README of the project lists it. */
 export interface Allowance {
   readonly name: string;
   /** Undefined for all of them. */
@@ -58,7 +58,7 @@ export class Losses {
   private sleeping = 0;
   private stopping = false;
 
-  /** Adds to `allowances` what a fault was allowed. */
+  /** Adds to `allowances` the losses that a fault was allowed. */
   constructor(confirmed: Confirmed, allowances: Allowance[]) {
     this.confirmed = confirmed;
     this.allowances = allowances;

@@ -5,7 +5,7 @@ import type { TestGateway } from "../support/gateway.ts";
 import { Random } from "../support/random.ts";
 
 const RETRY_MS = 500;
-/** Most movements in flight, so that retries do not make an outage worse. */
+/** Maximum movements in flight, so that retries do not make an outage worse. */
 const OPEN_MAX = 8;
 const PAUSE_MS = 150;
 const ANSWER_TIMEOUT_MS = 15_000;

@@ -85,8 +85,8 @@ function checkCall(call: ClientCall, row: UsageRow, isRich: boolean, report: Rep
 }
 
 /**
- * The most output that may have been sent to a client without a whole reply. An unstreamed reply is
- * sent whole or not at all, and a slow reader has not read all it was sent.
+ * Returns the maximum output that may have been sent to a client without a whole reply. An
+ * unstreamed reply is sent whole or not at all, and a slow reader has not read all it was sent.
  */
 function deliveredAtMost(call: ClientCall, outcome: string): number {
   const { plan, end, seenTokens } = call;

@@ -15,8 +15,8 @@ export interface Totals {
 }
 
 /**
- * Compares what clients and operators saw with the ledger and Redis, without any code of the
- * gateway.
+ * Compares the observations of clients and operators with the ledger and Redis, without any code of
+ * the gateway.
  */
 export function prove(
   evidence: Evidence,

@@ -2,8 +2,8 @@ import { arrayOf } from "../../core/process/json.ts";
 import { asked, type RedisStage } from "./redis-stage.ts";
 
 /**
- * What Redis holds of all wallets in their buckets' current epochs, read in one step per node and
- * without the gateway's code.
+ * The amounts of all wallets in their buckets' current epochs, read from Redis in one step per node
+ * and without the gateway's code.
  */
 export interface RedisState {
   /** µđ by account: available, held and uncommitted. */

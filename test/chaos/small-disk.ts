@@ -16,7 +16,7 @@ export interface SmallDisk {
   close(): void;
 }
 
-/** Mounts one. Returns the reason if this user may not mount. */
+/** Mounts a small disk. Returns the reason if this user is not allowed to mount. */
 export function mountSmallDisk(): SmallDisk | string {
   if (process.getuid?.() !== 0) return "only root may mount a small disk";
   const folder = mkdtempSync(join(tmpdir(), "tollgate-disk-"));

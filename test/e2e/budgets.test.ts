@@ -10,7 +10,7 @@ const MB = 1_048_576;
 const PATH = "/v1/messages";
 const CALLS_MAX = 50;
 
-/** What one caller may take, so that others are still served. */
+/** The share that one caller may use, so that others are still served. */
 t.test("a gateway with small budgets", async (t) => {
   let gateway: TestGateway;
   let honest: Customer;

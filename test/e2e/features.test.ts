@@ -24,7 +24,10 @@ const said = (...content: readonly Fields[]) => ({ messages: [{ role: "user", co
 const given = (...content: readonly Fields[]) => ({ input: [{ role: "user", content }] });
 const tool = (type: string, more: Fields = {}) => ({ tools: [{ type, name: "t", ...more }] });
 
-/** What is refused: the fields of the request, and the name that the message begins with. */
+/**
+ * The demands that are refused: the fields of the request, and the name that the message begins
+ * with.
+ */
 const DEMANDS: Readonly<Record<Chat, readonly (readonly [Fields, string])[]>> = {
   messages: [
     [tool("web_search_20250305", { name: "web_search" }), "tools[0].type"],
@@ -151,7 +154,10 @@ t.test("a call that demands what is not priced", async (t) => {
 
 const OWN = { type: "function", name: "own", parameters: { type: "object", properties: {} } };
 
-/** What is left out: the fields, those that are sent instead, and what the header names. */
+/**
+ * The parts that are left out: the fields, those that are sent instead, and the names in the
+ * header.
+ */
 const LEFT_OUT: Readonly<Record<Chat, readonly (readonly [Fields, Fields, string | null])[]>> = {
   messages: [
     [{ speed: "fast" }, { speed: undefined }, "speed"],

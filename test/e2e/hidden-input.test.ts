@@ -9,7 +9,7 @@ type Chat = "messages" | "chat" | "responses";
 
 const CREDIT_VND = 50_000;
 const CALLS = 100;
-/** What a provider counts for a request of a few words, as recorded of a web search. */
+/** The input that a provider counts for a request of a few words, as recorded of a web search. */
 const REPORTED = { input_tokens: 404_500, text: "Found." };
 /** More than such a call costs at any of the models here. */
 const CALL_VND_MAX = 20_000;

@@ -27,7 +27,7 @@ const STREAMS: Record<Streamed, { more: object; terminal: RegExp; error: RegExp 
     error: /data: \{"error":\{/,
   },
   "/v1/responses": {
-    // What the gateway adds, since it sells nothing that a provider keeps.
+    // The fields that the gateway adds, since it sells nothing that a provider keeps.
     more: { stream: true, store: false, include: ["reasoning.encrypted_content"] },
     terminal: /response\.(completed|incomplete)"/,
     error: /event: error\r?\ndata: \{"type":"error"/,

@@ -32,11 +32,11 @@ interface Row {
   readonly protocol: Chat;
   readonly model: string;
   readonly more: (text: string) => object;
-  /** What the provider counts, as it was recorded or measured. */
+  /** The input that the provider counts, as it was recorded or measured. */
   readonly reported: number;
-  /** Covers the bytes of the request and the output, and not what is reported. */
+  /** Covers the bytes of the request and the output, but not the reported input. */
   readonly poorVnd: number;
-  /** Covers what is reported for two calls, and not for ten. */
+  /** Covers the reported input of two calls, but not of ten. */
   readonly richVnd: number;
 }
 

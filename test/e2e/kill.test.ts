@@ -14,7 +14,7 @@ const CREDIT_VND = 10_000_000;
 const MICRO_VND_PER_TOKEN = 36_000n;
 const PATH = "/v1/messages";
 
-/** What the client knows about one of its calls. */
+/** A call as its client knows it. */
 interface Sent {
   readonly id: string;
   /** The cost of the call if it is completed. */

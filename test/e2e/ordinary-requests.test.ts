@@ -29,7 +29,7 @@ interface Row {
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What the header names as left out. */
+  /** The parts that the header names as left out. */
   readonly leftOut?: string;
 }
 

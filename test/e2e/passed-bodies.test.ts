@@ -16,7 +16,7 @@ t.before(async () => {
 const LONG = 'dài “quoted” \\"and\\" \\n so on '.repeat(2_000);
 const PROMPT = JSON.stringify(asking({ echo: "raw" }));
 
-/** What a parser would write otherwise: spaces, numbers, escapes. */
+/** JSON that a parser would write in another way: spaces, numbers, escapes. */
 const TURNS = `[ {"role":"user","content":"${LONG}"} ,
   {"role":"assistant","content":"ok"},
   {"content":${PROMPT},"r\\u006fle":"user"} ]`;

@@ -5,7 +5,10 @@ import type { TestGateway } from "../support/gateway.ts";
 import { asking, paths, post } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 
-/** What providers say if a request is larger than the window: the model, and its error body. */
+/**
+ * The errors of providers for a request that is larger than the window: the model, and its error
+ * body.
+ */
 const OVERFLOWS: readonly (readonly [model: string, body: unknown, sizes: RegExp])[] = [
   [
     "gemini-3.5-flash",

@@ -23,13 +23,13 @@ const TOOLS: Readonly<Record<ChatProtocol, readonly object[]>> = {
   chat: NAMES.map((name) => ({ type: "function", function: { name, parameters: SCHEMA } })),
   responses: NAMES.map((name) => ({ type: "function", name, parameters: SCHEMA })),
 };
-/** Those of the above that cannot read images: a tool may return one, but the user may not show one. */
+/** Those of the above that cannot read images: a tool may return one to them, but the user must not show one. */
 const BLIND = ["deepseek-v4-pro", "glm-5.2", "qwen3.7-max"];
 
 const png = makePng(16, 16, 7).toString("base64");
 const url = `data:image/png;base64,${png}`;
 
-/** What the user says, with an image if the model can read one. */
+/** Returns a message of the user, with an image if the model can read one. */
 function said(protocol: ChatProtocol, text: string, model: string): object {
   const picture = {
     messages: { type: "image", source: { type: "base64", media_type: "image/png", data: png } },

@@ -50,7 +50,7 @@ const METHODS: Readonly<Record<string, string>> = {
   some: "every",
   every: "some",
 };
-/** Calls that tests or operators look at, and callers do not: logs and failpoints. */
+/** Calls that only tests or operators notice, and callers do not: logs and failpoints. */
 const LOGS = new Set(["debug", "info", "warn", "error", "fatal"]);
 
 /**

@@ -17,7 +17,7 @@ export interface Place {
 
 const SHOWN_CHARACTERS_MAX = 160;
 
-/** `text` is that of the mutant's file. */
+/** Returns the place of a mutant. `text` is the text of its file. */
 export function placeOf({ file, start, end, replacement }: Mutant, text: string): Place {
   const from = text.lastIndexOf("\n", start - 1) + 1;
   const to = text.indexOf("\n", end);

@@ -27,7 +27,7 @@ export interface Run {
   readonly ms: number;
 }
 
-/** What the copy has of its own, or needs not. */
+/** Entries of the package that the copy has as its own, or does not need. */
 const LEFT_OUT = new Set(["dist", ".git", ".tap"]);
 
 /** A copy of the compiled package beside links to the rest. One mutant at a time lives in it. */
@@ -86,7 +86,7 @@ export class Sandbox {
     }, timeoutMs);
     const [code] = (await once(child, "exit")) as [number | null];
     clearTimeout(timer);
-    // Whatever a failed test has left running would slow down the next one.
+    // Processes that a failed test has left running would slow down the next one.
     this.end();
     this.running = undefined;
     const kind = isLate ? "timeout" : code === 0 ? "passed" : "failed";
@@ -100,7 +100,7 @@ export class Sandbox {
     try {
       process.kill(-running.pid, "SIGKILL");
     } catch {
-      // All of it has ended.
+      // All processes of the group have ended.
     }
   }
 

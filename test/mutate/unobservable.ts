@@ -3,9 +3,9 @@ import type { Place } from "./place.ts";
 /** A mutant whose effect no test can see, and the reason. */
 interface Unobservable {
   readonly source: string;
-  /** How the compiled line begins, or looks. */
+  /** The beginning of the compiled line, or a pattern that it matches. */
   readonly before: string | RegExp;
-  /** How it begins with the change; undefined for every mutant of the line. */
+  /** The beginning of the line with the change; undefined for every mutant of the line. */
   readonly after?: string;
   readonly why: string;
 }

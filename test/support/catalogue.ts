@@ -7,7 +7,7 @@ import { packageRoot } from "../../core/process/root.ts";
 /** The catalogue of the package: for tests of models, prices, and whole installations. */
 export const SHIPPED_CATALOGUE = join(packageRoot, "config", "catalogue.yaml");
 
-/** What the tests' gateways sell, unless a test names another catalogue. */
+/** The models that the tests' gateways sell, unless a test names another catalogue. */
 const MODELS = [
   ...["claude-fable-5-2", "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5"],
   ...["claude-opus-5", "claude-sonnet-5", "claude-haiku-4-5", "svc/claude-opus-5-5"],

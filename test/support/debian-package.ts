@@ -9,8 +9,8 @@ const OTHERS_S_MAX = 300;
 const run = promisify(execFile);
 
 /**
- * Returns what `find` finds, and installs a Debian package first if needed and allowed (root only).
- * Rejects with `advice` if that fails.
+ * Returns the result of `find`. Installs a Debian package first if that is needed and allowed (root
+ * only). Rejects with `advice` if that fails.
  */
 export async function foundOrInstalled(
   find: () => string | undefined,

@@ -57,7 +57,7 @@ export interface Passage {
   readonly kind: "comment" | "text";
 }
 
-/** What the guard says about one file, one line a passage. */
+/** Returns the complaints about one file, one line for each passage. */
 export function complaints(file: string, source: string): string[] {
   const found: string[] = [];
   for (const { line, text, kind } of passagesOf(file, source)) {

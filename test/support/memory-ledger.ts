@@ -159,7 +159,7 @@ export class MemoryLedger implements MoneyOfLedger {
 
   async credit(movement: Credit, beforeMs = Number.POSITIVE_INFINITY): Promise<CreditResult> {
     if ((await this.now()) >= beforeMs) throw new Error("the movement came too late");
-    // One step from here on, as a transaction is.
+    // From here on everything is one step, as a transaction is.
     const earlier = this.earlier(movement);
     if (earlier !== undefined) return earlier;
     const wallet = this.walletsById.get(movement.accountId);

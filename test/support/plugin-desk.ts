@@ -98,7 +98,7 @@ export class RecordedWallets implements Partial<Wallets> {
   }
 }
 
-/** What `servicesOf` fills in by itself; a test replaces the parts that its plugin uses. */
+/** The parts that are filled in by default; a test replaces those that its plugin uses. */
 export interface Desk {
   readonly services: Services;
   readonly wallets: RecordedWallets;

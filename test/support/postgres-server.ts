@@ -75,7 +75,7 @@ async function startServer(binaries: string, connectionsMax: number): Promise<Po
       try {
         process.kill(pid, signal);
       } catch {
-        // It has ended since.
+        // The process has ended since.
       }
     }
   };
@@ -173,7 +173,7 @@ function serverUser(): { uid: number; gid: number } | undefined {
         Number(execFileSync("id", [flag, name], { encoding: "utf8", stdio: "pipe" }));
       return { uid: id("-u"), gid: id("-g") };
     } catch {
-      // No such user on this machine.
+      // This machine has no such user.
     }
   }
   throw new Error("postgres refuses to run as root; create a user named postgres");

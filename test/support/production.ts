@@ -32,8 +32,8 @@ export async function startProduction(
     startPostgresServer(),
     startTestSimulator(),
   ]);
-  // It runs in the test's process and slows down when the test is busy, so only tests that need it
-  // get it.
+  // The proxy runs in the test's process and slows down when the test is busy, so only tests that
+  // need it get it.
   const redisLine = hasLine ? await startTcpProxy(redis.port) : undefined;
   const stores = {
     hot: redisLine ? `redis://127.0.0.1:${redisLine.port}` : redis.url,

@@ -44,7 +44,7 @@ export async function streamedTurn(
     return { turns: [turn], calls: called(made.map(({ id }: Json) => id)) };
   }
   const { output } = await client.responses.stream(body, { headers }).finalResponse();
-  // The client adds what it has parsed.
+  // Leaves out the fields that the client has added by parsing.
   const turns = JSON.parse(
     JSON.stringify(output, (name, value: unknown) => (/^parsed/.test(name) ? undefined : value)),
   ) as Json[];

@@ -12,7 +12,7 @@ export interface TcpProxy {
   lead(target: number): void;
   /** Delays every chunk by this much in each direction; 0 for no delay. */
   slow(delayMs: number): void;
-  /** Drops what the server sends until `restore`. Call `cut` before it: the dropped bytes are gone. */
+  /** Drops the replies of the server until `restore`. Call `cut` before it: the dropped bytes are gone. */
   swallowReplies(): void;
   close(): Promise<void>;
 }

@@ -53,9 +53,9 @@ const ALONE = [
   ...["core/money/ledger-kills", "core/money/redis/orphans", "core/redis/client"],
   ...["e2e/http-silence", "e2e/retention", "e2e/wallet.test"],
 ];
-/** Files that only a thorough run has: they take long, and what they find is found before by those that stay. */
+/** Files that only a thorough run has: they take long, and other files find the same faults sooner. */
 const THOROUGH = ["chaos/failpoints-embedded", "world/plants/"];
-/** Few enough that the processes of a run end at about the same time. */
+/** Maximum files of a process: few enough that the processes of a run end at about the same time. */
 const FILES_TOGETHER = 15;
 
 export interface Selection {

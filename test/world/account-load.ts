@@ -4,9 +4,9 @@ import { TOKEN_MICRO_VND } from "./model.ts";
 import { operate, TRIES_MAX } from "./operation.ts";
 import type { World } from "./world.ts";
 
-/** Limits that an account has at a time. */
+/** Maximum limits of an account at a time. */
 const LIMITS_MAX = 2;
-/** Keys of an account that may be revoked. One more never is, so that every account is served again. */
+/** Keys of an account that may be revoked. One more key is never revoked, so that every account is served again. */
 const REVOCABLE_KEYS = 3;
 
 /** Returns the key of an account that is never revoked. */

@@ -18,7 +18,7 @@ interface File {
   length: number;
   /** Bytes that the kernel takes for synced. They survive a loss of power, except for `lost`. */
   syncedLength: number;
-  /** What a failed sync should have written. It can be read, and no later sync writes it, until power is lost. */
+  /** Ranges that a failed sync did not write. Until power is lost they can be read, but no later sync writes them. */
   lost: readonly Range[];
   /** True if the name survives a loss of power. */
   isNameSynced: boolean;
@@ -32,7 +32,7 @@ export class SimulatedDisk {
   /** Free bytes; writes beyond them fail with ENOSPC. */
   freeBytes = Number.POSITIVE_INFINITY;
   private failsSyncs = false;
-  /** Times in which syncs failed; the last may be going on. */
+  /** Times in which syncs failed; the last of them may not be over. */
   private readonly failures: { readonly fromMs: number; toMs: number }[] = [];
 
   constructor(random: Random) {
@@ -108,7 +108,7 @@ export class SimulatedDisk {
     this.failsSyncs = false;
   }
 
-  /** Returns when the first `ms` after `fromMs` begin in which no sync failed. */
+  /** Returns the start of the first `ms` after `fromMs` in which no sync failed. */
   worksFrom(fromMs: number, ms: number): number {
     return this.failures.reduce(
       (at, failure) => (failure.fromMs <= at + ms && failure.toMs >= at ? failure.toMs : at),
@@ -132,7 +132,7 @@ export class SimulatedDisk {
     return true;
   }
 
-  /** Drops some of what was not synced: the last bytes of a file, torn anywhere, or its name. */
+  /** Drops some data that was not synced: the last bytes of a file, torn anywhere, or its name. */
   losePower(): void {
     for (const [path, file] of this.files) {
       if (!file.isNameSynced && this.random.chance(0.5)) {

@@ -165,7 +165,7 @@ export const faults: Readonly<Partial<Record<FaultName, Fault>>> = {
     if (posts < 3) return;
     server.postsMax = posts;
     world.note(`redis full with ${posts} posts`);
-    // Most of the time it gets no more memory: it has room once posts are committed and acknowledged.
+    // Mostly, Redis gets no more memory: it has room once posts are committed and acknowledged.
     if (random.chance(0.7)) return;
     world.scheduler.after(random.below(8_000), "redis has room", () => {
       server.postsMax = Number.POSITIVE_INFINITY;

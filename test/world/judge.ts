@@ -17,9 +17,9 @@ const START_MS = 100;
 const INPUT_TOKENS_MAX = 60;
 /** A gateway notices within this time that the ledger went back: an outage of up to 3 s, and two rounds. */
 const NOTICED_MS = 8_000;
-/** The same if other faults can delay it: a gateway may be frozen, and the ledger away. */
+/** The same limit if other faults can delay it: a gateway may be frozen, and the ledger unreachable. */
 const LATE_NOTICED_MS = 60_000;
-/** Between two questions to a gateway whether the ledger went back. */
+/** Time between two questions to a gateway whether the ledger went back. */
 const ASKED_MS = 500;
 /** Upper bound of estimated output, as a share of the real output. */
 const ESTIMATE_SHARE_MAX = 1.25;
@@ -33,7 +33,7 @@ function unreadUntilUpgrade(parked: StoredEntry): OutboxEntry | undefined {
 interface CallRecord {
   readonly client: SimulatedClient;
   readonly gateway: SimulatedGateway;
-  /** Since when its gateway said that the ledger went back; undefined if it did not. */
+  /** When the gateway of the call began to say that the ledger went back; undefined if it did not. */
   readonly wentBackSinceMs: number | undefined;
 }
 
@@ -47,7 +47,7 @@ export class Judge {
   private readonly restoredWithout = new Set<string>();
   private readonly ledgerRestoresMs: number[] = [];
   private readonly revocations: Revocations;
-  /** Violations of what must hold at every instant. */
+  /** Violations of the rules that hold at every instant. */
   readonly broken: string[] = [];
 
   constructor(world: World) {
@@ -150,7 +150,7 @@ export class Judge {
     }
     const { books } = this.world.ledger;
     const parked = books.quarantine.get(callId)?.entry;
-    // After a rollback, what the newer version wrote stays in quarantine until the next upgrade.
+    // After a rollback, entries of the newer version stay in quarantine until the next upgrade.
     const rest = parked && !this.world.isUpgraded ? unreadUntilUpgrade(parked) : undefined;
     if (parked && !rest) {
       return this.soldOnLostMoney(client) ? undefined : `${name} is in quarantine`;
@@ -208,7 +208,7 @@ export class Judge {
     if (this.lostPowerAfter(client, gateway)) return undefined;
     // README, limits of the guarantees: Redis loses its data, and a gateway dies before it commits its posts.
     if (this.forgotten.has(client.callId) && !gateway.process.alive) return undefined;
-    // The operator's loss: the ledger had it, and was restored from a backup without it.
+    // The operator's loss: the ledger had the call, and was restored from a backup without it.
     if (this.restoredWithout.has(client.callId)) return undefined;
     const what = isWhole ? "was received whole" : `delivered ${client.deliveredTokens} tokens`;
     return `${name} ${what} (${client.end}) and is not charged`;

@@ -7,7 +7,9 @@ import type { LedgerServer } from "./ledger-server.ts";
 import { MODEL } from "./model.ts";
 import type { SimulatedProcess } from "./process.ts";
 
-/** Between two readings of what other processes have revoked, as `core/accounts/key-changes.ts` does. */
+/**
+ * Time between two readings of the keys that other processes have revoked, as `core/accounts/key-changes.ts` does it.
+ */
 const POLL_MS = 1_000;
 
 interface KeysOptions {
@@ -16,7 +18,10 @@ interface KeysOptions {
   readonly holdStore: HoldStore;
 }
 
-/** API keys as one gateway knows them: what it has read from the ledger, and what the hold store refuses. */
+/**
+ * API keys as one gateway knows them: the revocations that it has read from the ledger, and those that the hold store
+ * enforces.
+ */
 export class SimulatedKeys {
   private readonly options: KeysOptions;
   /** Undefined until the first reading. */
@@ -34,7 +39,7 @@ export class SimulatedKeys {
     poll();
   }
 
-  /** Once it resolves, no process grants a hold to this key. */
+  /** Revokes a key. Once this resolves, no process grants a hold to the key. */
   async revoke(keyId: string, accountId: string): Promise<void> {
     const { process, ledger, holdStore } = this.options;
     await ledger.request(process, "revoke", (books) => books.revokedKeys.add(keyId));

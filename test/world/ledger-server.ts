@@ -49,7 +49,7 @@ export class LedgerServer {
     return this.scheduler.nowMs;
   }
 
-  /** Takes a backup, or what an asynchronous replica has. */
+  /** Keeps a copy of the books: a backup, or the state of an asynchronous replica. */
   keepBackup(): void {
     this.backups.push(this.books.copy());
     if (this.backups.length > BACKUPS_MAX) this.backups.shift();

@@ -8,7 +8,7 @@ interface Limit {
   readonly name: string;
   readonly version: number;
   readonly total: bigint;
-  /** By calls in the ledger. */
+  /** Charges of the calls in the ledger. */
   readonly charged: bigint;
 }
 

@@ -3,15 +3,15 @@ import type { SimulatedGateway } from "./gateway.ts";
 import type { World } from "./world.ts";
 
 const RETRY_MS = 700;
-/** If its gateway dies, no result arrives. */
+/** How long an operation waits for its result: if its gateway dies, none arrives. */
 const UNHEARD_MS = 10_000;
 /** Tries of an operator who does not give up. */
 export const TRIES_MAX = 40;
 
 interface Operation {
-  /** For the trace. */
+  /** The name of the operation in the trace. */
   readonly name: string;
-  /** Returns how it ended. */
+  /** Runs the operation, and returns how it ended. */
   readonly run: (gateway: SimulatedGateway) => Promise<string>;
   readonly onDone?: (gateway: SimulatedGateway, end: string) => void;
 }

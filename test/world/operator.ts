@@ -3,7 +3,7 @@ import type { World } from "./world.ts";
 const LOOK_MS = 500;
 const LOOK_AGAIN_MS = 5_000;
 const DELAY_MS_MAX = 3_000;
-/** A gateway that died does not reply. */
+/** How long the operator waits for a reply: a gateway that died sends none. */
 const REPLY_TIMEOUT_MS = 40_000;
 
 /** The operator, who runs `restore` some time after a gateway says that the ledger went back, until it has succeeded. */

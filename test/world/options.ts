@@ -13,7 +13,7 @@ import {
 } from "./fault-names.ts";
 import { PLANTS } from "./plants/plants.ts";
 
-/** More gateways than this are not tried: a run takes minutes. */
+/** Maximum gateways: with more, a run takes minutes. */
 const GATEWAYS_MAX = 50;
 const EVERY_MS = 5_000;
 const NAME_COLUMN = 24;

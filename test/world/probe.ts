@@ -17,7 +17,7 @@ export class Probe {
   private readonly world: World;
   private readonly load: Load;
   private readonly served = new Set<string>();
-  /** What is not tried yet, or has no reply. */
+  /** Names of the probes that were not sent yet, or have no reply yet. */
   private readonly waiting = new Set<string>();
   private readonly last = new Map<string, string>();
   private sent = 0;

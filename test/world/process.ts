@@ -8,7 +8,7 @@ import type { Version } from "./versions.ts";
 export const WORLD_BEGINS_MS = 1_767_225_600_000;
 /** Maximum delay of a timer. */
 const TIMER_JITTER_MS = 2;
-/** Clock reads within one turn; correct code needs fewer. */
+/** Maximum clock reads within one turn; correct code needs fewer. */
 const LOOKS_MAX = 100_000;
 
 /** A loop of promises reads the clock again and again, so that no timer and no socket is served. */

@@ -8,7 +8,7 @@ export function walletProblems(world: World, accountId: string): string[] {
   const problems: string[] = [];
   if (sum.entriesMicroVnd !== sum.balanceMicroVnd) {
     problems.push(
-      `${accountId}: rows add up to ${sum.entriesMicroVnd}, not ${sum.balanceMicroVnd}`,
+      `${accountId}: the ledger entries add up to ${sum.entriesMicroVnd} µđ, but the balance is ${sum.balanceMicroVnd} µđ`,
     );
   }
   const balances = world.balancesOf(accountId);
@@ -24,7 +24,7 @@ export function walletProblems(world: World, accountId: string): string[] {
     problems.push(...partProblems(full, limit, BigInt(availableMicroVnd)));
     if (limit.totalMicroVnd !== totalMicroVnd) {
       problems.push(
-        `${full}: total ${limit.totalMicroVnd} in the hold store, not ${totalMicroVnd}`,
+        `${full}: total ${limit.totalMicroVnd} µđ in the hold store, not ${totalMicroVnd} µđ`,
       );
     }
   }
@@ -43,11 +43,11 @@ function partProblems(
   expectedMicroVnd: bigint,
 ): string[] {
   const problems: string[] = [];
-  if (heldMicroVnd !== 0) problems.push(`${name}: ${heldMicroVnd} held by no call`);
+  if (heldMicroVnd !== 0) problems.push(`${name}: ${heldMicroVnd} µđ held by no call`);
   if (uncommittedMicroVnd !== 0) problems.push(`${name}: ${uncommittedMicroVnd} uncommitted`);
   const total = BigInt(availableMicroVnd + heldMicroVnd + uncommittedMicroVnd);
   if (total !== expectedMicroVnd) {
-    problems.push(`${name}: ${total} in the hold store, ${expectedMicroVnd} in the ledger`);
+    problems.push(`${name}: ${total} µđ in the hold store, ${expectedMicroVnd} µđ in the ledger`);
   }
   return problems;
 }

@@ -17,7 +17,10 @@ export interface WorldPlan {
   readonly store: StoreKind;
   readonly gateways: number;
   readonly buckets: number;
-  /** Clients of Redis send again what was under way when a connection ended. `RedisClient` does not: this is harder. */
+  /**
+   * Clients of Redis send commands without a reply again when their connection has ended. `RedisClient` does not: this
+   * is harder.
+   */
   readonly resends: boolean;
   readonly accounts: number;
   readonly calls: number;

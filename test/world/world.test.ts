@@ -11,7 +11,7 @@ const SEEDS = 20;
 const HASHED_SEEDS = 4;
 
 t.test("a simulated world", async (t) => {
-  /** By seed. */
+  /** Hashes by seed. */
   const hashes: string[] = [];
 
   t.test(`keeps every guarantee, in ${SEEDS} seeds`, async (t) => {

@@ -30,7 +30,7 @@ const TIMES = {
   // Above `movementCommitMs`: a statement of this ledger takes no time.
   unownedMovementMs: 25_000,
 };
-/** Between two checks by the judge. */
+/** Time between two checks by the judge. */
 const LOOK_MS = 500;
 const BACKUP_MS = 700;
 /** Time in which everything must drain once all faults are over. */
@@ -81,7 +81,7 @@ export class World {
     this.scheduler = new Scheduler(this.fork(), onTrace);
     this.ledger = new LedgerServer(this.scheduler, this.fork());
     this.judge = new Judge(this);
-    // Not forked, so that worlds without this fault stay as they were.
+    // Has a seed of its own instead of a fork, so that worlds without this fault do not change.
     this.operatorRandom = new Random(plan.seed + 1);
     this.accountLoad = new AccountLoad(this, new Random(plan.seed + 2));
     if (plan.store === "redis") {

@@ -11,7 +11,7 @@ const POLL_MS = 200;
 /** A gateway is sure of a bucket for 5 s without a reply from Redis. */
 const UNSURE_MS = 7_000;
 const DRAIN_MS_MAX = 60_000;
-/** Below what is used already. */
+/** Below the memory that is used already. */
 const FULL_BYTES = 1_000_000;
 
 const BOTH_STORES: Fault = {
@@ -107,7 +107,7 @@ const FULL_FOR_A_WHILE: Fault = {
 
 export const BACKLOG_FAULTS = [BOTH_STORES, FROZEN_GATEWAY, FULL_REDIS, FULL_FOR_A_WHILE];
 
-/** What follows once the posts wait. */
+/** The fault that follows once the posts wait. */
 interface Second {
   begin(): Promise<void>;
   readonly lastsMs: number;

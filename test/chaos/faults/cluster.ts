@@ -9,7 +9,7 @@ const KEYS_AT_ONCE = "10";
 const ROLE_MS_MAX = 10_000;
 const HEAL_MS_MAX = 30_000;
 const POLL_MS = 50;
-/** Until all nodes have heard who owns a slot. */
+/** Time until all nodes know who owns a slot. */
 const GOSSIP_MS = 2_000;
 
 /** Loses nothing: the primary stops until its replica has everything. */

@@ -19,7 +19,7 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
     },
   },
   {
-    // Redis carries out what it was sent, and the gateways never learn it.
+    // Redis carries out the commands that it got, and the gateways never learn it.
     name: "lose replies of redis",
     weight: 4,
     modes: EVERYWHERE,
@@ -34,7 +34,7 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
 
 interface Disturbance {
   harm(link: Link): void;
-  /** Follows the harm. */
+  /** Runs after the harm has ended. */
   end?(link: Link): void;
   readonly ms?: number;
   readonly how?: string;

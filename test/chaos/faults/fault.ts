@@ -31,7 +31,7 @@ export interface Strike {
   heal(): Promise<void>;
 }
 
-/** What a fault may harm. */
+/** Everything that a fault may harm. */
 export interface Ground {
   readonly stage: Stage;
   readonly load: Load;
@@ -43,7 +43,7 @@ export interface Ground {
   isCommitted(atMs: number): Promise<boolean>;
   /** Reports a number, of which the report of the run shows the highest. */
   peak(what: string, count: number): void;
-  /** Reports what the system under test did wrong. */
+  /** Reports a violation by the system under test. */
   violation(rule: string, what: string): void;
 }
 

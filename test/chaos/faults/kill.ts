@@ -42,7 +42,10 @@ const KILL_NODE: Fault = {
   aim: (ground) => kill(ground, ground.stage.redis.nodes, 2_000),
 };
 
-/** Its replica takes over without what was not replicated, and it comes back as the replica. */
+/**
+ * Its replica takes over without the writes that were not replicated, and the node comes back as a
+ * replica.
+ */
 const KILL_PRIMARY: Fault = {
   name: "kill a primary until its replica takes over",
   weight: 3,

@@ -100,7 +100,7 @@ export function keyTests(t: Test, get: () => AccountsUnderTest): void {
       const made = await keys.create(accountId, "laptop", 10);
       t.equal(made.kind, "created");
       t.equal(await rows.hasKeysWithoutMac(), false);
-      // As a gateway of the version before creates a key.
+      // Creates a key as a gateway of the version before does.
       const key = newKey(accountId);
       const values = [key.id, accountId, key.name, Buffer.from(key.hash, "hex"), key.prefix, 10];
       await sql.query("select create_api_key($1, $2, $3, $4, $5, $6)", values);

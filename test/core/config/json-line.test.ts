@@ -27,7 +27,7 @@ t.test("a config as one line of JSON", async (t) => {
     ]);
   });
 
-  t.test("may not have a key twice, as in YAML", async (t) => {
+  t.test("must not have a key twice, as in YAML", async (t) => {
     const twice = line(GATEWAY).replace("{", '{"log":{"level":"warn"},"log":{"level":"warn"},');
     t.match((await refused(t, { "gateway.yaml": twice })).join(), /each key of a mapping once/);
   });
@@ -42,7 +42,7 @@ t.test("a config as one line of JSON", async (t) => {
     );
   });
 
-  t.test("may not be nested without end", async (t) => {
+  t.test("must not be nested without end", async (t) => {
     const deep = `${'{"a":'.repeat(40)}1${"}".repeat(40)}`;
     t.match((await refused(t, { "gateway.yaml": deep })).join(), /less nesting/);
   });

@@ -22,7 +22,7 @@ t.test("the client of Postgres", async (t) => {
   t.test("a primary that was demoted is left: its address may lead to the new one", async (t) => {
     const sql = open();
     await sql.script("create table written (n integer)");
-    // As on a standby: this session refuses writes, and a new one may not.
+    // As on a standby: this session refuses writes. A new session accepts them.
     await sql.script("set default_transaction_read_only = on");
     const insert = () => sql.query("insert into written values (1)");
     const refused = await insert().catch(sqlState);

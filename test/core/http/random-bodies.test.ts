@@ -41,7 +41,7 @@ function fieldsOf(text: string): Map<string, string> | null {
   return fields;
 }
 
-/** What the gateway should make of the bytes: the object, or why there is none. */
+/** Returns the object that the gateway should read from the bytes, or why there is none. */
 function expected(bytes: Buffer): JsonObject | string {
   if (!isUtf8(bytes)) return "not UTF-8";
   let value: unknown;

@@ -12,7 +12,7 @@ import { CommitCounts, MemoryHistory } from "../../support/commit-counts.ts";
 import { recordedLog } from "../../support/log.ts";
 import { until } from "../../support/until.ts";
 
-/** What gateways keep together, as in Redis. */
+/** The progress that gateways keep together, as in Redis. */
 class SharedProgress implements KeptProgress {
   progress = NO_PROGRESS;
 

@@ -11,7 +11,7 @@ t.test("uncommitted calls are never forgotten, others are after a while", async 
   for (let position = 1; position <= 100; position += 1) {
     t.ok(recent.get(`c${position}`), `call ${position} waits for the ledger`);
   }
-  // The first half is committed and may be forgotten; the other half may not.
+  // The first half is committed and may be forgotten; the other half must be remembered.
   for (let position = 101; position <= 130; position += 1) {
     recent.add(`c${position}`, POSTED, position, 50);
   }

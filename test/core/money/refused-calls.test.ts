@@ -9,7 +9,7 @@ import { keyOf } from "../../support/plugin-desk.ts";
 
 const AT = Date.UTC(2026, 10, 23, 3);
 
-/** A database that keeps the parameters of what is written, or fails. */
+/** A database that keeps the parameters of its statements, or fails. */
 class Written {
   readonly counts: Record<string, unknown>[] = [];
   readonly last: { calls: { callId: string }[] }[] = [];

@@ -51,7 +51,7 @@ async function writeJournal(folder: string, texts: readonly string[]): Promise<v
   await journal.close();
 }
 
-/** Checks what became of one readable entry, one of a newer version, and one text that is no entry. */
+/** Checks the outcome for one readable entry, one of a newer version, and one text that is not an entry. */
 async function assertQuarantined(
   t: Test,
   { committer, logged }: ReturnType<typeof commits>,

@@ -7,7 +7,7 @@ import { hasObject, startsWith } from "../../../core/wire/scan.ts";
 
 const NAME = Buffer.from('"delta"');
 
-/** What a parser finds: the text in a value that counts. */
+/** Returns the text that a parser finds in a value that counts. */
 function textsIn(value: unknown): string[] {
   if (typeof value === "string") return [value];
   if (Array.isArray(value)) return value.flatMap(textsIn);

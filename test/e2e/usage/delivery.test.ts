@@ -7,7 +7,7 @@ import { bodies, openStream, paths, post } from "../../support/requests.ts";
 
 type Client = "messages" | "chat" | "responses";
 
-/** What a client has read when it leaves. The marker is in the last event. */
+/** The part of a stream that a client has read when it leaves. The marker is in the last event. */
 interface Part {
   readonly client: Client;
   readonly events: readonly object[];

@@ -9,7 +9,7 @@ export interface Shape {
   readonly stream: boolean;
   /** The reason to believe that providers report so. */
   readonly source: string;
-  /** What the reply is, if it is no ordinary one. */
+  /** The kind of the reply, if it is not an ordinary one. */
   readonly frame?: keyof typeof FRAMES;
   readonly reports?: NonNullable<Directive["reports"]>;
   readonly tool_usage?: NonNullable<Directive["tool_usage"]>;

@@ -21,7 +21,7 @@ export interface GatewayInProcess {
   readonly mailServer: TestMailServer;
   /** Moves the clock forward. */
   pass(ms: number): void;
-  /** What its clock shows. */
+  /** Returns the time of its clock. */
   now(): number;
   close(): Promise<void>;
 }

@@ -256,7 +256,7 @@ t.test("sessions", async (t) => {
       const token = tokenIn((await mailServer.mailsTo(email, 2)).at(-1));
       await elsewhere.post("/password/reset", { token, password: "a password of mine" });
       t.equal((await elsewhere.signIn(email, "a password of mine")).status, 200);
-      // Known is the browser and the account, not the browser alone.
+      // A browser is known for one account, not for all.
       const other = await signedUp(gateway, mailServer);
       other.device = owner.device;
       while ((await visitor().signIn(other.email, "a wrong password")).status === 401) {}

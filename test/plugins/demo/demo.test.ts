@@ -17,7 +17,7 @@ t.test("demo: the first start of the default config", async (t) => {
   });
   t.teardown(() => gateway.close());
 
-  /** What the last start has printed. */
+  /** Returns the output of the last start. */
   async function greeting(): Promise<string> {
     let text = "";
     await until("it is printed", () => {

@@ -32,7 +32,7 @@ const DATA_URL = `data:image/png;base64,${TEXT}`;
 
 const bound = (body: JsonObject) => tokensOf(contentsOf(body), FACTORS, OVERHEAD);
 const turn = (content: unknown) => bound({ messages: [{ role: "user", content }] });
-/** What a turn takes besides its content. */
+/** The tokens of a turn in addition to its content. */
 const TURN = ITEM + "role".length + "user".length + "content".length;
 
 t.test("the bound covers the text of every form of content", async (t) => {

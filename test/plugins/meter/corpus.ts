@@ -4,10 +4,10 @@ import { Random } from "../../support/random.ts";
 import { CONVERSATIONS } from "./conversations.ts";
 
 /**
- * What providers count, beside the tokenizer of OpenAI: tokens of a text in percent of o200k, by its
- * kind, and tokens that they add to a request, to one with tools, and to each turn. From a page of
- * text and a table that were sent to each (huggingface.co: pdf-token-cost), the documentation of
- * Claude (30 % more since Opus 4.7), and the shortages of recorded requests.
+ * How providers count, in comparison with the tokenizer of OpenAI: tokens of a text in percent of
+ * o200k, by its kind, and tokens that they add to a request, to one with tools, and to each turn.
+ * From a page of text and a table that were sent to each (huggingface.co: pdf-token-cost), the
+ * documentation of Claude (30 % more since Opus 4.7), and the shortages of recorded requests.
  */
 interface Provider {
   readonly model: string;

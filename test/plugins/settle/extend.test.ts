@@ -22,7 +22,7 @@ class Stream {
   pauses = 0;
   resumes = 0;
   readonly ends: Outcome[] = [];
-  /** What reached the client. */
+  /** The output that reached the client. */
   readonly passed: unknown[] = [];
   sink: Sink | undefined;
   private readonly settings: Settings;

@@ -31,7 +31,7 @@ export interface Answer {
   readonly body: JsonObject;
 }
 
-/** What these tests use of a gateway, in its own process or in the test's. */
+/** The part of a gateway that these tests use, in its own process or in the test's. */
 export type Target = Pick<TestGateway, "url">;
 
 /** Sends one request as a customer; `path` is below `/account/v1`. */

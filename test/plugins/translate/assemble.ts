@@ -1,7 +1,7 @@
 import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/process/json.ts";
 import type { ClientEvent } from "./invariants.ts";
 
-/** What a client received in the end: the events, or an error instead of a stream. */
+/** The output that a client received: the events, or an error instead of a stream. */
 export interface ClientSide {
   readonly events: readonly ClientEvent[];
   readonly httpError: { readonly status: number; readonly body: unknown } | null;

@@ -66,7 +66,7 @@ function made(
   assert.equal(passed === undefined, isWhole);
   if (!passed) return { body: request.body ?? {}, dropped };
   const tree = passed.treeFor?.(route as never) ?? passed.tree;
-  // What a bound is computed from, before the texts are back.
+  // The contents that a bound is computed from, before the texts are back.
   const { outline: _, ...contents } = contentsOf(tree, passed.outline);
   const body: JsonObject = JSON.parse(passed.outline.written(tree).toString());
   const { outline: __, ...whole } = contentsOf(body);

@@ -13,7 +13,8 @@ export interface Rule {
   /** Fields added to a plain request. */
   readonly given: JsonObject;
   /**
-   * What the upstream's body must contain, or the start of the message that rejects the request.
+   * The fields that the upstream's body must contain, or the start of the message that rejects the
+   * request.
    */
   readonly sent?: JsonObject;
   readonly rejected?: string;

@@ -12,7 +12,7 @@ const CONNECT_TIMEOUT_MS = 1_000;
 const RECONNECT_MS_MIN = 25;
 const RECONNECT_MS_MAX = 250;
 const REPLY_TIMEOUT_MS = 450;
-/** A client that resends waits so long before it sends a command again. */
+/** How long a client that resends waits before it sends a command again. */
 const RESEND_MS = 50;
 /** Silence is counted in this many ticks of the process's own loop, as `core/redis/reply-timeout.ts` does. */
 const TICKS = 9;
@@ -59,13 +59,17 @@ interface ClientOptions {
   readonly process: SimulatedProcess;
   readonly scheduler: Scheduler;
   readonly random: Random;
-  /** Sends again what was under way when its connection ended. `RedisClient` does not; posts must survive it. */
+  /**
+   * Sends commands without a reply again when their connection has ended. `RedisClient` does not; posts must survive
+   * it.
+   */
   readonly resends: boolean;
 }
 
 /**
- * A client of one Redis, which behaves as `RedisClient` and ioredis do. What was under way when a connection ends
- * fails, whether or not it was carried out. With `resends` it is sent again, and may be carried out twice.
+ * A client of one Redis, which behaves as `RedisClient` and ioredis do. Commands without a reply fail when their
+ * connection ends, whether or not they were carried out. With `resends` they are sent again, and may be carried out
+ * twice.
  */
 export class SimulatedRedisClient implements RedisCommands {
   readonly isCluster = false;
@@ -160,7 +164,7 @@ export class SimulatedRedisClient implements RedisCommands {
     const atMs = Math.max(connection.sentUntilMs, scheduler.nowMs + this.latencyMs());
     connection.sentUntilMs = atMs;
     scheduler.after(atMs - scheduler.nowMs, "redis gets", () => {
-      // What the server had not read when a connection was cut does not arrive.
+      // Commands that the server had not read when the connection was cut do not arrive.
       if (connection.isOpen) server.serve(() => this.execute(connection, waiting));
     });
   }

@@ -1,4 +1,4 @@
-/** What the simulated Redis uses of fengari, a Lua 5.3 in JavaScript, which has no types of its own. */
+/** The parts of fengari that the simulated Redis uses. fengari is a Lua 5.3 in JavaScript, without types of its own. */
 declare module "fengari" {
   interface State {
     readonly lua: never;

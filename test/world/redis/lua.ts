@@ -165,7 +165,7 @@ function read(L: State, at: number): RedisReply {
   }
 }
 
-/** A table with a field `err` is an error reply. */
+/** Throws the error reply that a Lua table with a field `err` stands for. */
 function throwError(L: State, at: number): void {
   lua.lua_getfield(L, at, to_luastring("err"));
   const text = lua.lua_type(L, -1) === lua.LUA_TSTRING ? to_jsstring(lua.lua_tostring(L, -1)) : "";

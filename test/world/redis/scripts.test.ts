@@ -21,7 +21,7 @@ import { RedisServer } from "./server.ts";
 const SEEDS = 32;
 const OPERATIONS = 300;
 const LUA = "core/money/redis/lua";
-/** These begin the two scripts of operations, and are none themselves. */
+/** The files that begin the two scripts. They are not operations themselves. */
 const HEADS = ["members", "money"];
 const beatScript = script(readLua(`${LUA}/beat.lua`));
 const progressScript = script(readLua(`${LUA}/progress.lua`));
@@ -92,7 +92,7 @@ t.test("the simulated Redis runs every script as a real one does", async (t) => 
   );
 });
 
-/** Operations with their results, to see that the random ones reach all that matters. */
+/** Operations with their results, to check that the random ones reach all important results. */
 const REACHED = [
   ...["hold held", "hold short", "hold no", "hold unknown", "hold stale", "extend held"],
   ...[
@@ -120,7 +120,7 @@ function simulatedRun(lua: LuaScripts): Run {
   const random = new Random(2);
   const server = new RedisServer({ scheduler, random, lua, onBelowZero() {} });
   return async ({ source }, keys, args) => {
-    // As time passes on a real one: else an outbox that was deleted gives an id again.
+    // Time passes on a real server too. Otherwise an outbox that was deleted would give an id twice.
     server.clockErrorMs += 1;
     return server.execute("EVAL", [source, String(keys.length), ...keys, ...args]);
   };
@@ -177,7 +177,7 @@ function failed(error: unknown): string {
   return `${FAILED}: ${error instanceof Error ? error.message : String(error)}`;
 }
 
-/** Random operations of three processes on one bucket, with two accounts and two limits. */
+/** Plans random operations: three processes use one bucket, with two accounts and two limits. */
 class Plan {
   private readonly random: Random;
   private readonly keys = new BucketKeys("t", 0);
@@ -207,7 +207,7 @@ class Plan {
     return random.chance(0.06) ? this.ofMembers() : this.ofMoney();
   }
 
-  /** Counts of commits by three writers, some of which raise what is kept, and some of which drop it. */
+  /** Returns an operation with commit counts of three writers: some raise the kept counts, and some drop them. */
   private ofProgress(): Operation {
     const { random } = this;
     const counts = () =>
@@ -300,7 +300,7 @@ class Plan {
     const amounts = [String(random.below(4_000)), String(random.below(4_000))];
     const version = random.pick(["", String(this.version), "0"]);
     const limits = random.pick(["", "|day", "|day|month"]);
-    // The hold of a movement has no API key, and says since when.
+    // The hold of a movement has no API key, and includes its time.
     const isOfCall = random.chance(0.8);
     const [key, holder] = isOfCall ? ["key", process] : ["", `${process}@1767225600000`];
     return [[this.keys.revoked(key)], [call, account, key, ...amounts, holder, version, limits]];

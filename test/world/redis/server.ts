@@ -17,10 +17,10 @@ interface ServerOptions {
   readonly onBelowZero: (key: string, field: string, amount: string) => void;
 }
 
-/** What a server process has, and does not replicate. */
+/** The state of a server process that is not replicated. */
 interface ServerProcess {
   readonly runId: string;
-  /** By their SHA-1. A primary that becomes a replica keeps them. */
+  /** Scripts by their SHA-1. A primary that becomes a replica keeps them. */
   readonly scripts: Map<string, string>;
 }
 

@@ -17,7 +17,7 @@ interface SiteOptions {
   readonly random: Random;
   readonly lua: LuaScripts;
   readonly buckets: number;
-  /** Its clients send again what was under way when a connection ended. */
+  /** Its clients send commands without a reply again when their connection has ended. */
   readonly resends: boolean;
   readonly onBelowZero: (what: string) => void;
   /** Called with posted calls that Redis had and lost. */

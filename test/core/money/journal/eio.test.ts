@@ -13,7 +13,7 @@ const ROUND_MS = 1_000;
 
 interface Parts {
   readonly journal: Journal;
-  /** From now on syncs fail, and the kernel drops what they should have written. */
+  /** From now on syncs fail, and the kernel drops the data that they should have written. */
   fail(): void;
   recover(): void;
   /** Runs the simulated time until the journal has had `rounds` rounds. */

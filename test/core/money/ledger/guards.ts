@@ -9,7 +9,7 @@ const CHECK_VIOLATION = "23514";
 const UNIQUE_VIOLATION = "23505";
 const RESTRICT_VIOLATION = "23001";
 
-/** What the database itself refuses, even if the code above is wrong. */
+/** Changes that the database itself refuses, even if the code above is wrong. */
 export function guardTests(t: Test, get: () => LedgerUnderTest): void {
   async function state(text: string, values: (string | bigint)[] = []): Promise<string> {
     const { sql } = get();

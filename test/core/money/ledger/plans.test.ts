@@ -122,10 +122,7 @@ t.test("plans", async (t) => {
     await postgres?.stop();
   });
 
-  /**
-   * Runs `work` with a database that explains each statement; returns the most rows that a node
-   * read.
-   */
+  /** Runs `work` with a database that explains each statement; returns the maximum number of rows that a node read. */
   async function rowsRead(work: (database: Pick<Sql, "query">) => Promise<unknown>) {
     let rows = 0;
     const indexes = new Set<string>();

@@ -5,7 +5,7 @@ import { systemMachine } from "../../../../core/process/machine.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { charge, fundedAccount, topUp } from "./fixtures.ts";
 
-/** Tests of what `reconcile` has added up, and need not read again. */
+/** Tests of the rows that `reconcile` has added up, and need not read again. */
 export function proofTests(t: Test, get: () => LedgerUnderTest): void {
   async function drift(accountId: string): Promise<bigint> {
     for await (const sum of sums(get().sql, false)) {

@@ -3,7 +3,7 @@ import { startRedisServer } from "../../../support/redis.ts";
 import { clientOf } from "./store.ts";
 import { World } from "./world.ts";
 
-/** Deletes what has an expiry, as a clock that jumps far forward does. */
+/** Deletes every key that has an expiry, as a clock that jumps far forward does. */
 const EXPIRE_ALL = `
 for _, key in ipairs(redis.call('KEYS', '*')) do
   if redis.call('PTTL', key) >= 0 then redis.call('DEL', key) end

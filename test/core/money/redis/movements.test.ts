@@ -10,7 +10,7 @@ import { movement } from "../wallet-fixtures.ts";
 import { type StoreOptions, startStore, type TestStore } from "./store.ts";
 
 const AMOUNT = 300;
-/** What a gateway waits for in production before it ends the hold of a movement that no process has. */
+/** How long a gateway waits in production before it ends the hold of a movement that no process has. */
 const LONG_MS = 60_000;
 
 let redis: TestRedis;

@@ -85,7 +85,7 @@ async function soonEnd(
 }
 
 /**
- * X sold the wallet at the second server and is cut off. Y meets the first one, which does not know of it, and may not
+ * X sold the wallet at the second server and is cut off. Y meets the first one, which does not know of it, and must not
  * sell the wallet again. It waits for X, which does know.
  */
 async function meetFirst(t: Test, { world, servers: [first], x, y }: Parts): Promise<void> {

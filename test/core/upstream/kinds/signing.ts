@@ -91,7 +91,7 @@ class Signing implements UpstreamAdapter {
   private async fetchToken(address: string): Promise<string> {
     const response = await fetch(address, { method: "POST" });
     const token = await response.text();
-    // The message contains what must never be logged.
+    // The message contains a secret, which must never be logged.
     if (!response.ok) throw new RangeError(`${this.settings.secret} gets no token: ${token}`);
     this.token = token;
     return token;

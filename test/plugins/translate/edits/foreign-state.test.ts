@@ -13,7 +13,7 @@ const turn = {
   ...{ extra_content, refusal: null, annotations: [] },
 };
 
-/** What a model of each maker gets of a turn that carries the state of all of them. */
+/** The parts that a model of each maker gets of a turn that carries the state of all of them. */
 const KEPT: readonly (readonly [what: string, profile: Profile, kept: object])[] = [
   ["OpenAI", { maker: "openai", replay: "none" }, bare],
   [
