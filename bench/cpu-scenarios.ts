@@ -1,6 +1,6 @@
 import type { Children } from "./children.ts";
 import { type CpuOptions, cellsOf, measureCpu, type Series } from "./cpu.ts";
-import { startGateway } from "./gateway.ts";
+import { startGateway, startGateways } from "./gateway.ts";
 import { startGenerator } from "./generator.ts";
 import { nodeOptionsOf, type Options, type Scenario, writeResults } from "./scenario.ts";
 import { printTable } from "./table.ts";
@@ -69,17 +69,18 @@ function comparison(
     name,
     about: `processor time for ${about}, against a bare proxy`,
     async run(children, options) {
-      const { upstream, generator, gateway } = await start(children, options);
+      const upstream = await startUpstream(children);
+      const generator = await startGenerator(children);
+      const gateways = await startGateways(children, upstream.port, options);
       const bare = await startBareProxy(children, upstream.port);
       const nginx = await startNginx(children, upstream.port);
-      const series: Series[] = [
-        { label: "bare proxy", target: bare, workload },
-        { label: "gateway", target: gateway, workload },
-      ];
+      const series: Series[] = [{ label: "bare proxy", target: bare, workload }];
+      for (const [label, target] of gateways) series.push({ label, target, workload });
       if (nginx) series.push({ label: "nginx", target: nginx, workload });
       await measure(name, this.about, children, generator, series, unit, options);
-      await gateway.reconcile();
-      for (const each of [gateway, bare, nginx, generator, upstream]) await each?.end();
+      for (const [, gateway] of gateways) await gateway.reconcile();
+      for (const [, gateway] of gateways) await gateway.end();
+      for (const each of [bare, nginx, generator, upstream]) await each?.end();
     },
   };
 }

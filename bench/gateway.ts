@@ -5,6 +5,7 @@ import { isObject, type JsonObject } from "../core/process/json.ts";
 import { packageRoot } from "../core/process/root.ts";
 import { type Children, untilReady } from "./children.ts";
 import { freePort } from "./free-port.ts";
+import { nodeOptionsOf, type Options } from "./scenario.ts";
 import { accepts, built, PROXY_CORE, type Target } from "./targets.ts";
 
 /**
@@ -64,6 +65,22 @@ export async function startGateway(children: Children, options: GatewayOptions):
       if (drift !== false) throw new Error("the gateway's accounts do not reconcile");
     },
   };
+}
+
+/** Starts the gateway of this build, and before it the one of another build if the options name it. */
+export async function startGateways(
+  children: Children,
+  upstreamPort: number,
+  options: Options,
+): Promise<[label: string, Gateway][]> {
+  const { against } = options;
+  const gateways: [string, Gateway][] = [];
+  if (against !== undefined) {
+    gateways.push(["before", await startGateway(children, { upstreamPort, built: against })]);
+  }
+  const nodeOptions = nodeOptionsOf(options);
+  gateways.push(["gateway", await startGateway(children, { upstreamPort, nodeOptions })]);
+  return gateways;
 }
 
 /** Returns the Node options of `npm start`. */

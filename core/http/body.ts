@@ -3,8 +3,8 @@ import type { FormPart } from "../contract/call.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
 import { formParts, type HttpResponse } from "../listener/index.ts";
 import { JSON_LEVELS_MAX, JSON_VALUES_MAX, type JsonObject } from "../process/json.ts";
-import { scanJson } from "../process/json-scan.ts";
-import { Outline } from "../process/outline.ts";
+import { NO_NAMES, scanJson } from "../process/json-scan.ts";
+import { Outline, SHORT_BYTES_MAX } from "../process/outline.ts";
 import { TEXT_FIELDS } from "../wire/text-fields.ts";
 import type { Share } from "./body-budget.ts";
 
@@ -193,7 +193,7 @@ const NOTHING = Buffer.alloc(0);
 export function readJsonBody(bytes: Buffer): Outline | Refusal {
   if (!isUtf8(bytes))
     return refuse.badRequest("The request body is not UTF-8: send JSON in UTF-8.");
-  const scan = scanJson(bytes, TEXT_FIELDS);
+  const scan = scanJson(bytes, bytes.length <= SHORT_BYTES_MAX ? NO_NAMES : TEXT_FIELDS);
   if (scan === "levels" || scan === "values") return EXCESS[scan];
   const outline = scan === "malformed" ? undefined : Outline.of(bytes, scan);
   if (!outline) {

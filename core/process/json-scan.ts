@@ -103,7 +103,8 @@ export function scanJson(
   return { fields, names, hasLongNumber, texts };
 }
 
-const NO_NAMES: ReadonlySet<string> = new Set();
+/** Leaves no text out. */
+export const NO_NAMES: ReadonlySet<string> = new Set();
 
 /**
  * Returns the limit that a JSON text exceeds; undefined if none. Does not parse: 20 MB of opening brackets cost V8's

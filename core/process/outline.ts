@@ -10,8 +10,11 @@ const MARK = randomBytes(9).toString("base64url");
 const DIGITS = 6;
 const PLACEHOLDER_CHARACTERS = MARK.length + DIGITS;
 
-/** A longer body is not kept a second time, as text: a call may stream for minutes. */
-const SHORT_BYTES_MAX = 4_096;
+/**
+ * Parsing a short body as a whole costs less than measuring its texts. A longer one is not kept a second time, as text:
+ * a call may stream for minutes.
+ */
+export const SHORT_BYTES_MAX = 4_096;
 const NOTHING = Buffer.alloc(0);
 
 /**

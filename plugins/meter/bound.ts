@@ -8,7 +8,8 @@ import {
 } from "../../core/contract/index.ts";
 import { densityOfLong, densityTokens } from "./density.ts";
 import type { Overhead } from "./families.ts";
-import { addMedia, documentTokens, imageTokens, type Media, noMedia } from "./media.ts";
+import { addMedia, documentTokens, imageTokens, type Media } from "./media.ts";
+import { Inflation } from "./pdf-pages.ts";
 
 /** Factors from bytes and media to tokens; settings of the plugin. */
 export interface Factors {
@@ -63,36 +64,39 @@ const DEFINED_TOOLS = new Set<unknown>([undefined, "function", "custom", "namesp
  * with and without long texts: the outline has those that were left out.
  */
 export function contentsOf(body: JsonObject, outline?: Outline): Contents {
-  const tools = [...arrayOf(body["tools"]), ...arrayOf(body["functions"])];
+  const tools = arrayOf(body["tools"]).length + arrayOf(body["functions"]).length;
+  // All fields in one literal: V8 makes an object with spread fields many times slower, and this is done for each call.
   const contents: Contents = {
-    ...noMedia(),
+    images: [],
+    pages: 0,
+    pdfBytes: 0,
+    officeBytes: 0,
+    otherBytes: 0,
+    audioSeconds: 0,
+    inflation: new Inflation(),
     text: new Delivered(),
     outline,
     densityTokens: 0,
     opaqueBytes: 0,
     items: 0,
-    hasTools: tools.length > 0,
-    builtInTools: tools.filter((tool) => !DEFINED_TOOLS.has(objectOf(tool)?.["type"])).length,
+    hasTools: tools > 0,
+    builtInTools: tools === 0 ? 0 : builtInTools(body),
     hasSchema: hasSchema(body),
     modeTokens: objectOf(body["reasoning"])?.["mode"] === "pro" ? PRO_MODE_TOKENS : 0,
   };
-  let level: unknown[] = [];
   for (const name in body) {
     const value = body[name];
     // Limits, temperatures and switches are not part of the model's input.
     if (!NOT_READ.has(name) && typeof value !== "number" && typeof value !== "boolean") {
-      level.push(value);
+      visit(value, contents);
     }
   }
-  let plain: unknown[] = [];
-  while (level.length > 0 || plain.length > 0) {
-    const below: Below = { parts: [], plain: [] };
-    for (const value of level) visit(value, contents, below);
-    for (const value of plain) visitPlain(value, contents, below.plain);
-    level = below.parts;
-    plain = below.plain;
-  }
   return contents;
+}
+
+function builtInTools(body: JsonObject): number {
+  const tools = [...arrayOf(body["tools"]), ...arrayOf(body["functions"])];
+  return tools.filter((tool) => !DEFINED_TOOLS.has(objectOf(tool)?.["type"])).length;
 }
 
 /** Returns true if a request asks for structured output. */
@@ -106,27 +110,21 @@ function hasSchema(body: JsonObject): boolean {
   return type !== undefined && type !== "text";
 }
 
-/** The values of the next level. */
-interface Below {
-  readonly parts: unknown[];
-  /** Values that a model reads as JSON, in which nothing is a file. */
-  readonly plain: unknown[];
-}
-
 /** Fields of parts in which a data URL is a file. Elsewhere it is text, and may be as long as one likes. */
 const DATA_FIELDS = new Set(["url", "image_url", "image", "file_url", "file_data", "data"]);
 /** Arguments of tools, and schemas. */
 const PLAIN_FIELDS = new Set(["input_schema", "parameters", "schema"]);
 const TOOL_USE = /(?:tool|mcp)_(?:use|call)$/;
 
-function visit(value: unknown, contents: Contents, below: Below): void {
+/** The nesting of a request is bounded, so that recursion has an end. */
+function visit(value: unknown, contents: Contents): void {
   if (typeof value === "string") countText(value, contents);
-  else if (Array.isArray(value)) for (const entry of value) below.parts.push(entry);
-  else if (isObject(value)) visitPart(value, contents, below);
+  else if (Array.isArray(value)) for (const entry of value) visit(entry, contents);
+  else if (isObject(value)) visitPart(value, contents);
   else contents.text.asciiBytes += 4;
 }
 
-function visitPart(value: JsonObject, contents: Contents, below: Below): void {
+function visitPart(value: JsonObject, contents: Contents): void {
   // A text part is the same input as a plain string, and a translation may produce either, so both count
   // the same.
   const text = onlyText(value);
@@ -141,19 +139,20 @@ function visitPart(value: JsonObject, contents: Contents, below: Below): void {
     const field = value[name];
     if (isOpaque(name, field, isReasoning)) contents.opaqueBytes += field.length;
     else if (isDataUrl(name, field)) countDataUrl(field, contents);
-    else if (PLAIN_FIELDS.has(name) || (isToolUse && name === "input")) below.plain.push(field);
-    else below.parts.push(field);
+    else if (PLAIN_FIELDS.has(name) || (isToolUse && name === "input")) visitPlain(field, contents);
+    else visit(field, contents);
   }
 }
 
-function visitPlain(value: unknown, contents: Contents, below: unknown[]): void {
+/** Visits what a model reads as JSON, in which nothing is a file. */
+function visitPlain(value: unknown, contents: Contents): void {
   if (typeof value === "string") countText(value, contents);
-  else if (Array.isArray(value)) for (const entry of value) below.push(entry);
+  else if (Array.isArray(value)) for (const entry of value) visitPlain(entry, contents);
   else if (isObject(value)) {
     contents.items++;
     for (const name in value) {
       contents.text.asciiBytes += name.length;
-      below.push(value[name]);
+      visitPlain(value[name], contents);
     }
   } else contents.text.asciiBytes += 4;
 }

@@ -5,7 +5,7 @@ import { isRefusal } from "../../../core/contract/refusal.ts";
 import { readJsonBody } from "../../../core/http/body.ts";
 import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import { excessOf, scanJson } from "../../../core/process/json-scan.ts";
-import type { Outline } from "../../../core/process/outline.ts";
+import { type Outline, SHORT_BYTES_MAX } from "../../../core/process/outline.ts";
 import { TEXT_FIELDS } from "../../../core/wire/text-fields.ts";
 import { contentsOf } from "../../../plugins/meter/bound.ts";
 import { Random } from "../../support/random.ts";
@@ -14,6 +14,7 @@ import { damaged, randomJson } from "./random-json.ts";
 // A million: JSON_DOCUMENTS=1000000 TAP_TIMEOUT=3600 node dist/test/core/http/random-bodies.test.js
 const DOCUMENTS = Number(process.env["JSON_DOCUMENTS"] ?? 4_000);
 
+const SPACES = Buffer.alloc(SHORT_BYTES_MAX, " ");
 const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^"{}[\],:]+/g;
 
 /** The raw text of each top-level field by its decoded name, found by regular expression: `null` if a name comes twice. */
@@ -150,6 +151,8 @@ t.test(
       const bytes = random.chance(0.4) ? damaged(random, text) : Buffer.from(text);
       try {
         check(random, bytes);
+        // The texts of a short body are not left out.
+        check(random, Buffer.concat([bytes, SPACES]));
       } catch (error) {
         t.fail(`document ${at}: ${error}`, { json: bytes.toString("utf8") });
         break;
