@@ -243,9 +243,9 @@ export interface WalletSnapshot {
 /** The last movement of the ledger that a wallet or a limit in the hold store has. */
 export interface LoadedVersion {
   readonly accountId: string;
-  /** The version of the newest movement or change that is applied to the wallet or limit. */
+  /** Name of the limit; null for the wallet itself. */
   readonly limit: string | null;
-  /** Of the newest movement or change that is applied to it. */
+  /** The version of the newest movement or change that is applied to the wallet or limit. */
   readonly version: number;
 }
 

@@ -90,9 +90,9 @@ export interface UsageSum extends UsageTotal {
 }
 
 export interface UsageSums {
-  /** The sum of everything that the filter selects, including what `sums` lacks. */
+  /** Sums by day are in the order of the days; others begin with the largest charge. */
   readonly sums: readonly UsageSum[];
-  /** Of everything that the filter selects, including what `sums` lacks. */
+  /** The sum of everything that the filter selects, including what `sums` lacks. */
   readonly total: UsageTotal;
   /** True if there are more than 12,000 sums: `sums` lacks the oldest days, or the smallest charges. */
   readonly isCut: boolean;

@@ -90,7 +90,7 @@ export class AccountContext {
     return credentials.language ?? this.options.language;
   }
 
-  /** Mails the owner of an account what has changed, in case another person has changed it. */
+  /** Sends the owner of an account a mail about a change, in case another person has made it. */
   tellOwner(accountId: string, kind: Notice): void {
     this.mailer.take(async () => {
       const account = await this.credentials.ofAccount(accountId);
@@ -99,7 +99,7 @@ export class AccountContext {
     });
   }
 
-  /** Sends the owner of an account a mail about a change, in case another person has made it. */
+  /** Returns a mail with a link to a dashboard page. The token follows a #, so browsers send it to no server. */
   async linkMail(
     kind: "verify" | "taken" | "reset",
     account: { readonly accountId: string; readonly email: string },
