@@ -9,7 +9,7 @@ export interface CpuTime {
   readonly mainUs: number;
   /** All threads of the process, including garbage collection, compilation and the thread pool. */
   readonly processUs: number;
-  /** Its child processes, such as the embedded ledger. */
+  /** Processor time of its child processes, such as the embedded ledger. */
   readonly childrenUs: number;
 }
 

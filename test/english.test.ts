@@ -60,6 +60,27 @@ t.test("the guard of the English", async (t) => {
     t.strictSame(complaints("a.ts", "sql`select a from b where c`"), []);
   });
 
+  t.test("finds texts that can be read in two ways", async (t) => {
+    const found = [
+      "// Most connections at a time.",
+      "// Most posted calls that wait.",
+      "// What was not sent yet.",
+      'f("calls that may not be charged yet");',
+      'f("it runs all the same");',
+      'f("aMs > 2 * bMs, or calls are refused");',
+    ];
+    for (const source of found) t.equal(complaints("a.ts", source).length, 1, source);
+    const fine = [
+      "// Most turns of a chat request are plain text.",
+      "// Most operators stop every gateway.",
+      "// What happens to unknown names.",
+      "// It may or may not have been applied.",
+      'f("all the same version");',
+      'f("aMs > bMs; otherwise calls are refused");',
+    ];
+    for (const source of fine) t.strictSame(complaints("a.ts", source), []);
+  });
+
   t.test("leaves code blocks of a README alone", async (t) => {
     t.strictSame(complaints("a.md", "```\nnobody\n```\n"), []);
   });

@@ -23,7 +23,7 @@ export interface Report {
   readonly firstError: string | undefined;
   readonly events: number;
   readonly bytes: number;
-  /** From the first request to the last reply. */
+  /** The time from the first request to the last reply. */
   readonly seconds: number;
   readonly latencyUs: {
     readonly p50: number;

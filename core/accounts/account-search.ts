@@ -33,7 +33,7 @@ export function searchAccounts(
   }
   if (text.startsWith(KEY_PREFIX) && text.length > KEY_PREFIX.length) {
     const prefix = query?.slice(0, KEY_SHOWN_CHARACTERS) ?? "";
-    // Beside the e-mail addresses: one may begin like a key.
+    // In addition to the e-mail addresses, since one may begin like a key.
     return page(
       `id in (
         select account_id from api_keys where prefix collate "C" between $3 and $3 || '~'

@@ -30,7 +30,7 @@ const READ_TIMEOUT_MS = 5_000;
 /** Maximum concurrent reads of strings that may be keys of an earlier version, or guesses that look like them. */
 const UNSURE_READS_MAX = 64;
 
-/** What plugins provide for keys: the sealer, and the discounts that accounts have earned. */
+/** The values that plugins provide for keys: the sealer, and the discounts that accounts have earned. */
 export interface KeySlots {
   readonly keySealer: Pick<Slots["keySealer"], "current">;
   readonly discounts: Pick<Slots["discounts"], "all">;
@@ -72,7 +72,7 @@ export class CachedKeys implements Keys, KnownKeys {
     });
   }
 
-  /** Until this has resolved, strings that cannot be keys are read too. */
+  /** Loads the secret of key forms. Until this has resolved, strings that cannot be keys are read too. */
   start(): Promise<void> {
     return this.form.start();
   }

@@ -23,7 +23,9 @@ import {
 } from "../contract/options.ts";
 import { profile } from "../contract/profile.ts";
 
-/** Above any real price, and low enough that every cost is a safe integer of µđ. */
+/**
+ * The maximum price: above any real price, and low enough that every cost is a safe integer of µđ.
+ */
 const PRICE_VND_MAX = 10_000_000;
 
 const STANDARDS = ["messages", "chat", "images", "speech"] as const satisfies readonly Standard[];
@@ -77,7 +79,10 @@ export const entry = {
   context_window: v.optional(described(tokens, "Maximum input and output tokens together.")),
   max_output_tokens: v.optional(described(tokens, "Maximum output tokens of one reply.")),
   labels: v.optional(
-    described(v.array(oneOf(LABELS), `a list of ${LABELS.join(", ")}`), "What the model can do."),
+    described(
+      v.array(oneOf(LABELS), `a list of ${LABELS.join(", ")}`),
+      "Capabilities of the model.",
+    ),
     [],
   ),
   standard: described(oneOf(STANDARDS), "The model's native protocol."),

@@ -2,7 +2,7 @@
 export interface Problem {
   /** The path as the operator gave it, so that it can be opened from the working directory. */
   readonly file: string;
-  /** From 1; undefined if the file as a whole is at fault. */
+  /** The line, from 1; undefined if the file as a whole is at fault. */
   readonly line: number | undefined;
   /** For example `upstreams.main.keys[0]`; empty if the file as a whole is at fault. */
   readonly path: string;

@@ -18,7 +18,7 @@ type Checked = Omit<LoadedUpstream, "connections"> & {
 /** The settings that all kinds of upstream share. */
 const common = {
   profile: v.optional(
-    described(refusingLists(profile), "What the provider's dialect supports."),
+    described(refusingLists(profile), "Features and limits of the provider's dialect."),
     {},
   ),
   connections: v.optional(

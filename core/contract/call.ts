@@ -43,7 +43,7 @@ export interface UpstreamRequest {
    * after all request plugins. It may replace the call's `upstream`, or refuse the call, which gives the hold back.
    */
   readonly prepare: (() => Promise<Refusal | undefined>) | undefined;
-  /** The most output tokens that the wallet covers. Core writes it into the body that is sent. */
+  /** The maximum output tokens that the wallet covers. Core writes it into the body that is sent. */
   outputLimit: number | undefined;
   /** True if core must ask for usage in the stream, in the body that is sent. */
   wantsUsage: boolean;
@@ -52,7 +52,7 @@ export interface UpstreamRequest {
 /** A limit beside the wallet that a call counts against, such as the budget of a key. */
 export interface CallLimit {
   /**
-   * As in `LimitSnapshot`. A limit that does not exist refuses the call: create it first with
+   * The name, as in `LimitSnapshot`. A limit that does not exist refuses the call: create it first with
    * `wallets.changeLimit`.
    */
   readonly name: string;
@@ -117,7 +117,7 @@ export interface FailedAttempt {
    * `credentials`, `http_` and the status, or `gateway` if the upstream had no part in it.
    */
   readonly cause: string;
-  /** What operators see, such as `ECONNREFUSED`. Never content of a call. */
+  /** The reason that operators see, such as `ECONNREFUSED`. Never content of a call. */
   readonly reason: string;
 }
 
@@ -180,7 +180,7 @@ export interface Call {
   betaHeaders: readonly string[];
   /** Routes of the model that do not allow a feature that the call uses. */
   excludedRoutes: readonly Route[];
-  /** What the features that the call uses add to its price; undefined if nothing. */
+  /** The amounts that the features of the call add to its price; undefined if none. */
   surcharge: Surcharge | undefined;
 
   /** The request to the upstream; set by translate. */

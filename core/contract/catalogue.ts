@@ -14,7 +14,7 @@ export type Label = "reasoning" | "vision" | "tools" | "streaming";
 export interface Price {
   /** `mtok`: per 1,000,000 tokens, input plus output; `call`: per call; `image`: per image. */
   readonly unit: "mtok" | "call" | "image";
-  /** In đ per `unit`, as the catalogue states it. */
+  /** The price in đ per `unit`, as the catalogue states it. */
   readonly vnd: number;
   /** µđ for one token, one call or one image. */
   readonly microVnd: MicroVnd;
@@ -35,7 +35,7 @@ export interface Route {
   readonly features: AllowedFeatures;
 }
 
-/** What the price of an image or of speech covers. */
+/** The limits within which the price of an image or of speech applies. */
 interface MediaTerms {
   /** The largest image that costs the price without a factor, in pixels. */
   readonly pixelsMax: number;
@@ -47,7 +47,7 @@ interface MediaTerms {
   readonly optionFactors: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
-/** A factor on the price of images of at most so many pixels. */
+/** A factor on the price of images of at most this many pixels. */
 interface SizeFactor {
   readonly pixels_max: number;
   readonly factor: number;

@@ -18,8 +18,8 @@ export interface Command {
   /** The full path of the route. A part `:name` takes the value of the required option `name`. */
   readonly path: string;
   /**
-   * In the order of `help`. Options that are not in `path` go into the body, or into the query of a
-   * GET.
+   * Options in the order of `help`. Options that are not in `path` go into the body, or into the
+   * query of a GET.
    */
   readonly options?: readonly CommandOption[];
   /** Names of options, exactly one of which must be given. */

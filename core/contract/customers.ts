@@ -1,4 +1,4 @@
-/** What other plugins may ask of the plugin that signs customers in. */
+/** The requests that other plugins may make to the plugin that signs customers in. */
 export interface Customers {
   /**
    * Sets the password of an account's owner and marks their address as verified. Returns false if

@@ -94,7 +94,7 @@ export type FeatureTerms = v.InferOutput<typeof plain>;
 /** The features that a part of the config allows. */
 export type AllowedFeatures = Readonly<Partial<Record<FeatureName, FeatureTerms>>>;
 
-/** What the allowed features that a call uses add to its price. */
+/** The amounts that the allowed features of a call add to its price. */
 export interface Surcharge {
   /** A factor on the unit price. */
   readonly factor: number;

@@ -97,7 +97,7 @@ function formulaOf(record: UsageRecord, again: Recomputed): string {
   return steps.join("; ");
 }
 
-/** What makes up the quantity, or why it is 0. */
+/** Returns the parts of the quantity, or the reason if it is 0. */
 function noteOf(
   { inputTokens, outputTokens, estimated, outcome, status }: UsageRecord,
   unit: Price["unit"],

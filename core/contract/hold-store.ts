@@ -274,7 +274,7 @@ export interface LimitSnapshot {
  */
 export interface LimitBalances {
   readonly totalMicroVnd: MicroVnd;
-  /** Below zero if the limit was lowered, or charged beyond its holds. */
+  /** The available amount. Below zero if the limit was lowered, or charged beyond its holds. */
   readonly availableMicroVnd: MicroVnd;
   readonly heldMicroVnd: MicroVnd;
   /** Charged, not in the ledger yet. */

@@ -35,7 +35,7 @@ export type {
 } from "./plugin.ts";
 export { accountSuspended, isRefusal, type Refusal, type RefusalType, refuse } from "./refusal.ts";
 
-// What core offers.
+// The parts of core that plugins use.
 
 export {
   formParts,

@@ -131,7 +131,7 @@ export interface LedgerProgress {
    * void.
    */
   readonly generation: number;
-  /** By writer, a UUID. */
+  /** Counts of commits by writer, a UUID. */
   readonly commits: ReadonlyMap<string, number>;
 }
 
@@ -199,7 +199,7 @@ export type CreditResult =
 /** A change of the total of a limit beside a wallet. */
 export interface LimitChange {
   readonly accountId: string;
-  /** As in `LimitSnapshot`. */
+  /** The name, as in `LimitSnapshot`. */
   readonly name: string;
   /**
    * `create`: the total of a new limit; changes nothing if it exists. `set`: the new total. `add`:

@@ -1,4 +1,4 @@
-/** What an operator asks for, as the audit trail records it. */
+/** An operator's request, as the audit trail records it. */
 export interface NewAction {
   /** Identifies the token: the first characters of its SHA-256. */
   readonly operator: string;

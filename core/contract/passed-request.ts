@@ -10,7 +10,7 @@ export interface PassedBody {
   readonly outline: Outline;
   /** The outline's tree, or a copy of it with edited fields. Do not change it. */
   readonly tree: JsonObject;
-  /** As `bodyFor` of the request. */
+  /** Works as `bodyFor` of the request. */
   readonly treeFor: ((route: Route) => JsonObject | undefined) | undefined;
 }
 

@@ -127,8 +127,8 @@ export interface Fault {
 }
 
 /**
- * What the module of a plugin exports. Requirements are stated here, not on the plugin, because
- * core checks a config, with file and line, before it creates any plugin.
+ * The exports of a plugin's module. Requirements are stated here, not on the plugin, because core
+ * checks a config, with file and line, before it creates any plugin.
  */
 export interface PluginModule {
   /**

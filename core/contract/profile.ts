@@ -15,11 +15,11 @@ const samplingValues = v.strictObject({
 });
 
 /**
- * What an upstream model accepts, as the config states it for an upstream or a route. All keys are
+ * The requests that an upstream model accepts, as the config states them for an upstream or a route. All keys are
  * optional. Calls in the model's own protocol are edited only by keys that are stated.
  *
- * An upstream may speak both protocols, so one object has the keys of both. If a key takes
- * different values in each, each protocol reads only the values that it knows.
+ * An upstream may speak both protocols, so one object has the keys of both. If a key takes different values in each,
+ * each protocol reads only the values that it knows.
  */
 export const profile = v.strictObject({
   /**
@@ -62,7 +62,10 @@ export const profile = v.strictObject({
   ),
   /** The effort levels that the model accepts. The level `none`, if it is in the list, switches reasoning off. */
   effort_levels: v.optional(effortLevels),
-  /** What "no thinking" becomes. `lowest`: the lowest effort. `refuse`: 400. */
+  /**
+   * The replacement for "no thinking" if the model cannot switch thinking off. `lowest`: the lowest effort. `refuse`:
+   * 400.
+   */
   thinking_off: v.optional(
     v.picklist(["refuse", "disabled", "none", "enable_thinking", "between_tools", "lowest"]),
   ),

@@ -23,7 +23,7 @@ export function kindOf(event: ServerEvent, wire: Wire): EventKind {
 export type Stage = "none" | "begun" | "refused" | "delivered";
 
 /**
- * What the whole body of a successful reply is worth.
+ * How the whole body of a successful reply is charged.
  *
  * - `charged`: a reply, which costs what it used.
  * - `free`: a reply that says that it failed, or refuses before any output. The client gets it.
@@ -83,10 +83,10 @@ export interface Wire {
    */
   mayEndAt(event: ServerEvent): boolean;
 
-  /** Returns what one event of a stream brings to its reader. */
+  /** Returns the stage to which one event brings a stream. */
   stage(event: ServerEvent): Stage;
 
-  /** Returns what the whole body of a successful reply is worth. */
+  /** Returns how the whole body of a successful reply is charged. */
   judge(body: JsonObject): ReplyWorth;
 
   /** Reads the usage in a whole reply. */

@@ -6,7 +6,7 @@ import type { Refusal } from "./refusal.ts";
  * a suspended account, count for that account. Calls without a known key belong to none.
  */
 export interface RefusedCalls {
-  /** By day (in Vietnam), key, status and cause; newest day first. */
+  /** Counts by day (in Vietnam), key, status and cause; newest day first. */
   readonly counts: readonly RefusedCount[];
   /** The last refused calls of the account, newest first: at most 20. */
   readonly last: readonly RefusedCall[];

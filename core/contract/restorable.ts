@@ -7,9 +7,9 @@ export interface Restorable {
   ledgerWentBack(): boolean;
 
   /**
-   * Drops every wallet and loads it from the ledger again, then accepts what the ledger lost. Posted
-   * calls that are not in the ledger are committed. If it rejects or the process dies, repeat it:
-   * holds stay refused until all of it is done.
+   * Drops every wallet and loads it from the ledger again, then accepts that the ledger lost
+   * commits. Posted calls that are not in the ledger are committed. If it rejects or the process
+   * dies, repeat it: holds stay refused until all of it is done.
    */
   restoreFromLedger(): Promise<RestoreResult>;
 }

@@ -17,8 +17,8 @@ import type { UsageBooks } from "./usage-books.ts";
 import type { Wallets } from "./wallets.ts";
 
 /**
- * What core offers to plugins. Each plugin gets its own object, so that core knows which plugin
- * filled a slot.
+ * The services that core offers to plugins. Each plugin gets its own object, so that core knows
+ * which plugin filled a slot.
  *
  * Config, catalogue, upstreams and the values of slots change on reload. They are getters: read
  * them at each use, and do not destructure them.
@@ -57,7 +57,7 @@ export interface Services extends Slots {
   readonly callsInFlight: CallsInFlight;
   /** The clocks of the stores, measured every minute. */
   readonly clockDifferences: readonly ClockDifference[];
-  /** What this process has committed to the ledger. */
+  /** Counts of the calls that this process has committed to the ledger. */
   readonly commits: CommitterStatus;
   /** The calls that wait because the ledger is slower than the calls. */
   readonly pace: PaceStatus;
@@ -83,7 +83,7 @@ export interface CommitterStatus {
   readonly committedCalls: number;
   /** Refused by the ledger, and in quarantine. */
   readonly quarantinedCalls: number;
-  /** Not readable by this version, and in quarantine as text. */
+  /** Entries that this version cannot read, which are in quarantine as text. */
   readonly unreadableEntries: number;
   /** True while the ledger or the hold store is unavailable. */
   readonly failing: boolean;

@@ -34,7 +34,7 @@ export interface BreakerState {
 }
 
 export interface Failure {
-  /** On the monotonic clock. */
+  /** The time of the failure, on the monotonic clock. */
   readonly atMs: number;
   readonly reason: string;
 }

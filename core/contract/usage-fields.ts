@@ -53,10 +53,10 @@ export type FieldKind = keyof Values;
 type Place = "admin" | "api" | "csv" | "page";
 
 interface UsageField {
-  /** Its column in `usage_records`, and its name in an outbox entry. */
+  /** The column in `usage_records`, and the name in an outbox entry. */
   readonly column: string;
   readonly kind: FieldKind;
-  /** Its name in JSON and CSV, with its unit; the column's name if missing. */
+  /** The name in JSON and CSV, with its unit; the column's name if missing. */
   readonly json?: string;
   readonly places: readonly Place[];
   /** True if the field can be null. */
@@ -70,7 +70,7 @@ const APIS = ["admin", "api"] as const;
 const CUSTOMER = ["admin", "api", "csv"] as const;
 const PAGE = ["admin", "api", "csv", "page"] as const;
 
-/** In the order of the CSV columns. Add new fields at the end. */
+/** The fields, in the order of the CSV columns. Add new fields at the end. */
 const usageFields = {
   callId: { column: "call_id", kind: "id", places: PAGE },
   /** Start of the call. */
@@ -96,7 +96,7 @@ const usageFields = {
   outputTokens: { column: "output_tokens", kind: "tokens", places: PAGE },
   reasoningTokens: { column: "reasoning_tokens", kind: "tokens", places: CUSTOMER },
   images: { column: "images", kind: "count", places: CUSTOMER },
-  /** What the wallet paid: the cost less what was written off. */
+  /** The amount that the wallet paid: the cost less the written-off part. */
   chargedMicroVnd: {
     column: "charged",
     kind: "money",
@@ -122,7 +122,7 @@ const usageFields = {
 
   // Everything below is null in records from before it was kept.
 
-  /** What one `unitPriceMicroVnd` buys: 1,000,000 tokens, a call or an image. */
+  /** The unit that one `unitPriceMicroVnd` buys: 1,000,000 tokens, a call or an image. */
   unit: { column: "unit", kind: "unit", places: PAGE, nullable: true },
   /** µđ for one `unit`. */
   unitPriceMicroVnd: {
@@ -149,7 +149,7 @@ const usageFields = {
   },
   /** The catalogue that the price comes from. */
   catalogueVersion: { column: "catalogue_version", kind: "text", places: APIS, nullable: true },
-  /** What the provider charges the operator, in millionths of its currency; null if unknown. */
+  /** The provider's charge to the operator, in millionths of its currency; null if unknown. */
   operatorCostMicro: {
     column: "operator_cost",
     kind: "money",

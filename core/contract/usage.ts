@@ -35,8 +35,8 @@ export class Usage {
    */
   passes: readonly Pass[] = NO_PASSES;
   /**
-   * What the main pass used, if its reports come in parts or beside `passes`; undefined if it is
-   * all of the above. Only the readers of reports use it.
+   * The usage of the main pass, if its reports come in parts or beside `passes`; undefined if it is all of the above.
+   * Only the readers of reports use it.
    */
   main: MainPass | undefined = undefined;
 }

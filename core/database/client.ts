@@ -124,7 +124,7 @@ function openPool(options: ClientOptions) {
   const common = {
     max: options.connectionsMax,
     connect_timeout: CONNECT_TIMEOUT_S,
-    // In seconds, and short: a server that is back is used soon.
+    // The delay in seconds, kept short: a server that is back is used soon.
     backoff: (failures: number) => backoffMs(failures, RECONNECT_MS_MIN, RECONNECT_MS_MAX) / 1_000,
     // Arrays are passed as text, so their types need not be queried on each connection.
     fetch_types: false,

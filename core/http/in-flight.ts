@@ -57,7 +57,7 @@ export class HttpCallsInFlight implements CallsInFlight {
     call.inFlightAt = -1;
   }
 
-  /** In no order. Iterates over a copy, so a call may end during the loop. */
+  /** Iterates in no order, over a copy, so a call may end during the loop. */
   [Symbol.iterator](): Iterator<HttpCall> {
     return [...this.calls][Symbol.iterator]();
   }

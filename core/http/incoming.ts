@@ -125,7 +125,7 @@ export class Incoming {
     });
   }
 
-  /** Hands the body on, and gives back what it took of the budget. */
+  /** Hands the body on, and gives back its part of the budget. */
   private hand(body: Buffer, next: (body: Buffer) => void): void {
     this.early = undefined;
     try {

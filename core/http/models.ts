@@ -109,7 +109,7 @@ function extras(model: Model, pathsOf: PathsOf): object {
   return {
     context_window: model.contextWindow ?? null,
     max_output_tokens: model.maxOutputTokens ?? null,
-    // As the interface writes it.
+    // The channel's name as the documented interface writes it.
     channel: model.channel === "aws" ? "AWS" : model.channel,
     labels: [...model.labels],
     api_standard: model.standard,

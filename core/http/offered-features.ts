@@ -21,7 +21,7 @@ const LEFT_OUT_MAX = 32;
 const HEADER_SAFE = /^[A-Za-z0-9_.:=-]{1,64}$/;
 
 /**
- * Lets only what is priced go upstream: leaves out or refuses every feature of a call that the
+ * Lets only priced features go upstream: leaves out or refuses every feature of a call that the
  * config does not allow. Runs before the request is translated, so that native and translated calls
  * are treated alike, and before money is held.
  */

@@ -22,7 +22,7 @@ export type Handler = (response: HttpResponse, request: HttpRequest) => void;
 
 /** The head of a request. Read it before the handler returns. */
 export interface HttpRequest {
-  /** Without the query. */
+  /** Returns the path without the query. */
   getUrl(): string;
   /** Undefined if the address has no question mark. */
   getQuery(): string | undefined;

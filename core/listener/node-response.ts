@@ -117,7 +117,7 @@ export class NodeResponse implements HttpResponse {
   }
 
   cork(write: () => void): this {
-    // Not the cork of the response: after its `end`, it would write what it has gathered behind the end.
+    // Does not cork the response: after its `end`, it would write what it has gathered behind the end.
     const { socket } = this.incoming;
     socket.cork();
     try {

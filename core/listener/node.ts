@@ -42,7 +42,7 @@ export function openNode(headerBytesMax: number): Listener {
   );
   // Beyond a number, `node:http` leaves headers out without a word. Their bytes are limited.
   server.maxHeadersCount = 0;
-  // As the native engine: an expectation that is unknown is no reason to refuse.
+  // As in the native engine, an unknown expectation is no reason to refuse.
   server.on("checkExpectation", serve);
   server.on("connect", (_, socket: Duplex) => {
     writeRefusal(socket, "405 Method Not Allowed", "This is no proxy: CONNECT is not served.");

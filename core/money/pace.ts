@@ -106,7 +106,7 @@ export class Pace implements Plugin, PaceStatus {
     });
   }
 
-  /** Lets some calls go on: so many that a call waits for the delay on average. */
+  /** Lets some calls go on, so many that each waits for the delay on average. */
   private tick(): void {
     const nowMs = this.machine.monotonic();
     this.refuseOverdue(nowMs);

@@ -14,7 +14,7 @@ export const FAILPOINTS = [
   "post.after",
   "void.before",
   "void.after",
-  // Between the outbox and the ledger.
+  // Steps between the outbox and the ledger.
   "commit.read",
   "commit.committed",
   "commit.acknowledged",

@@ -285,7 +285,7 @@ export class Exchange implements AttemptListener, Flow {
     } catch (error) {
       return this.bug(error);
     }
-    // Only now that every sink has returned: a plugin that fails in its `end` fails before the
+    // Called only once every sink has returned: a plugin that fails in its `end` fails before the
     // charge.
     this.flush();
   }

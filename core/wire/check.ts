@@ -2,7 +2,7 @@ import { type Refusal, refuse } from "../contract/refusal.ts";
 import { countOf, type JsonObject } from "../process/json.ts";
 
 /**
- * What a field must be. `text` and `list` must be present and not empty; the others may be absent.
+ * The rule for a field. `text` and `list` must be present and not empty; the others may be absent.
  */
 type FieldRule = "text" | "list" | "flag" | "count";
 

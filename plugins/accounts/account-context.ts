@@ -23,7 +23,9 @@ const PROXIES_ARE_ZERO =
   "a proxy passes requests on, but the option proxies of the plugin accounts is 0: all customers share the limits of one " +
   "address. Set it to the number of proxies that append to x-forwarded-for";
 
-/** What all routes of this plugin share: stores, limits on attempts, mails, and the gateway's public address. */
+/**
+ * The parts that all routes of this plugin share: stores, limits on attempts, mails, and the gateway's public address.
+ */
 export class AccountContext {
   readonly services: Services;
   readonly options: Options;

@@ -22,7 +22,7 @@ export interface Factors {
   readonly documentBytesPerToken: number;
   /** Share of `densityTokens` that counts. */
   readonly densityShare: number;
-  /** Share of what the provider adds that counts. */
+  /** The share of the provider's additional tokens that counts. */
   readonly overheadShare: number;
 }
 

@@ -7,7 +7,7 @@ import { readBody } from "./read-request.ts";
 import type { Releases } from "./releases.ts";
 import { type Failures, Tally } from "./tally.ts";
 
-/** For control calls, which are not tallied. */
+/** Usage of control calls, which are not tallied. */
 const noUsage = { input: 0, cacheRead: 0, cacheWrite: 0, image: 0, output: 0, reasoning: 0 };
 const json = ["content-type", "application/json"];
 

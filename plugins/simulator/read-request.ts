@@ -9,7 +9,7 @@ export interface Head {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Above the gateway's limit of 20 MB, so that the gateway's limit applies first. */
+/** Maximum body: above the gateway's limit of 20 MB, so that the gateway's limit applies first. */
 const bodyBytesMax = 64 << 20;
 
 export function readHead(req: HttpRequest): Head {

@@ -10,7 +10,7 @@ const STOP_MS = 2_000;
 const RETRIED: readonly number[] = [429, 502, 503, 504];
 
 interface Receiver {
-  /** Without a trailing slash. */
+  /** The address without a trailing slash. */
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly serviceName: string;

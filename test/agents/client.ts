@@ -41,7 +41,7 @@ export interface Tools {
 export interface Client {
   readonly name: string;
   readonly protocol: "messages" | "chat" | "responses";
-  /** What npm installs for it. Clients with equal packages share an installation. */
+  /** The packages that npm installs for it. Clients with equal packages share an installation. */
   readonly packages: readonly string[];
   readonly tools: Tools;
   command(around: Surroundings): Command;

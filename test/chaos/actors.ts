@@ -30,7 +30,7 @@ export interface Actor {
   signal(signal: "SIGSTOP" | "SIGCONT"): void;
 }
 
-/** What an actor runs. */
+/** The process that an actor runs. */
 export interface Runnable {
   kill(): Promise<void>;
   start(): Promise<void>;
@@ -53,7 +53,7 @@ export interface Link {
   readonly proxy: TcpProxy;
 }
 
-/** What a fault harms. No two faults harm the same one at once. */
+/** The actor or link that a fault harms. No two faults harm the same one at once. */
 export type Victim = Actor | GatewayActor | Link;
 
 /** Starts it until it is ready, as a service manager would. */

@@ -18,7 +18,7 @@ const MB = 1_048_576;
 const HEAD = `POST ${PATH} HTTP/1.1\r\nhost: h\r\n`;
 const CHUNKED = `${HEAD}transfer-encoding: chunked\r\n\r\n`;
 
-/** What is sent, and who refuses it: 400 by nginx; 401 by the gateway, which has then read a sound request. */
+/** The request, and who refuses it: 400 by nginx; 401 by the gateway, which has then read a sound request. */
 const HEADS: readonly (readonly [what: string, sent: string, status: number])[] = [
   ["no host", "GET /healthz HTTP/1.1\r\n\r\n", 400],
   ["two hosts", `${HEAD}host: i\r\n\r\n`, 400],

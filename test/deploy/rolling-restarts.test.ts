@@ -20,7 +20,7 @@ const CLIENTS = 8;
 const isThorough = process.env["TOLLGATE_THOROUGH"] === "1";
 const [RELOADS, ROLLS] = isThorough ? [20, 5] : [4, 1];
 
-/** What the calls of one client got. */
+/** The results of one client's calls. */
 class Client {
   served = 0;
   refused = 0;

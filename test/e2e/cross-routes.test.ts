@@ -95,7 +95,7 @@ t.test("a model whose routes support different fields", async (t) => {
     return { customer, answer };
   }
 
-  /** What the second route received after the first had failed. */
+  /** The request that the second route received after the first had failed. */
   async function second(path: string, body: object, creditVnd?: string): Promise<Echo> {
     const upstream = path === paths.messages ? paths.chat : paths.messages;
     const failed = async () => (await simulator.stats())[upstream]?.["failed"] ?? 0;

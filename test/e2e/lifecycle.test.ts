@@ -163,7 +163,7 @@ t.test("SIGTERM", async (t) => {
 });
 
 t.test("SIGTERM with the data folder gone", async (t) => {
-  t.test("ends a gateway all the same", async (t) => {
+  t.test("still ends a gateway", async (t) => {
     const gateway = await startGateway({ simulator, ledger: "embedded" });
     try {
       rmSync(gateway.data, { recursive: true, force: true });

@@ -12,7 +12,7 @@ interface Edit {
   readonly protocol: "messages" | "chat" | "responses";
   readonly models: readonly string[];
   readonly change: object;
-  /** What `x-svc-translate-dropped` names. */
+  /** The names in the header `x-svc-translate-dropped`. */
   readonly dropped?: string;
 }
 

@@ -20,7 +20,7 @@ const chatFn = (name: string) => ({
 const PNG =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==";
 
-/** What the simulated providers gave in an earlier turn. */
+/** The state that the simulated providers gave in an earlier turn. */
 const CLAUDE_STATE = makeState("anthropic", "signature", "an earlier turn");
 const OPENAI_STATE = makeState("openai", "reasoning", "an earlier turn");
 

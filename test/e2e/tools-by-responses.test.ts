@@ -68,7 +68,7 @@ t.test("tools together with thinking go out as Responses", async (t) => {
     return { customer, reply: await post(gateway, paths[client], customer, body) };
   };
 
-  /** What the provider gets. */
+  /** The request that the provider gets. */
   const sent = async (client: Client, more: object = {}, messages?: Json[]): Promise<Json> => {
     const { reply } = await ask(client, messages ?? { echo: true }, more);
     t.equal(reply.status, 200, reply.text);
@@ -113,7 +113,7 @@ t.test("tools together with thinking go out as Responses", async (t) => {
       );
       t.match(body.input[1], { summary: [], encrypted_content: /^gAAAAA/ });
 
-      // What another maker made does not go there.
+      // State of another maker does not go there.
       const model = "claude-opus-5-5";
       const other = await ask(client, turns, { model });
       const { body: changed } = await sent(client, {}, [
@@ -292,7 +292,7 @@ t.test("tools together with thinking go out as Responses", async (t) => {
   });
 });
 
-/** What a client reads from a stream. */
+/** Returns the parts of a stream that a client reads. */
 function meaning(client: Client, events: Json[]) {
   const of = (pick: (event: Json) => string | undefined) => events.map(pick).join("");
   if (client === "messages") {

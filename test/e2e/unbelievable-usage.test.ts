@@ -9,7 +9,7 @@ import { until } from "../support/until.ts";
 
 const CREDIT_VND = 100_000;
 const TEXT = "word ".repeat(40);
-/** No reply has so many tokens. The cost of the second is beyond what an amount can express. */
+/** No reply has this many tokens. The cost of the second is beyond what an amount can express. */
 const NUMBERS = [1e12, Number.MAX_SAFE_INTEGER];
 
 t.test("a provider that reports more tokens than its model can have", async (t) => {

@@ -15,7 +15,10 @@ interface Report {
   }[];
 }
 
-/** What one test ran, with every process that it started: the ranges that V8 counted, by file. */
+/**
+ * The code that one test ran, with every process that it started: the ranges that V8 counted, by
+ * file.
+ */
 export class Coverage {
   /** One list of ranges for each process that loaded the file. */
   private readonly files = new Map<string, Range[][]>();

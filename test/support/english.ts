@@ -48,6 +48,17 @@ export const BANNED: readonly Banned[] = [
   { words: /\bwhat is there\b/i, instead: "the thing by its name" },
   { words: /\bnone of (?:the client|its|their) business\b/i, instead: "what happens instead" },
   { words: /\bround and about\b/i, instead: '"about"' },
+  { words: /\ball the same\b(?! \w)/i, instead: '"still"' },
+  {
+    words: /(?<!\bmay or )\bmay not\b(?! be enabled when)/i,
+    instead: '"must not", or "perhaps not": it can be read as either',
+  },
+  {
+    words: /^Most (?!.{0,60}\b(?:are|is|have|has)\b)(?:\w+ ){1,4}(?:at|for|in|of|per|that)\b/,
+    instead: '"Maximum", or "Maximum number of"',
+  },
+  { words: /^What (?!happens\b)/, instead: "the noun for it", inComments: true },
+  { words: /\w [<>]=? [\w.+* ]+, or /, instead: '"; otherwise" before what goes wrong' },
 ];
 
 /** A comment or a text, and the line that it begins at. */

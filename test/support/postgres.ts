@@ -35,9 +35,9 @@ export async function migratedDatabase(): Promise<TestPostgres | undefined> {
 }
 
 /**
- * What all test files of a run share: a server, unless DATABASE_URL names one, and a database to
- * copy, which takes 40 ms instead of 250 ms for the migrations. `env` is the environment of the
- * test files.
+ * Starts the parts that all test files of a run share: a server, unless DATABASE_URL names one, and
+ * a database to copy, which takes 40 ms instead of 250 ms for the migrations. `env` is the
+ * environment of the test files.
  */
 export async function startRunPostgres(): Promise<{
   env: Readonly<Record<string, string>>;

@@ -32,7 +32,7 @@ export class SimulatedDisk {
   /** Free bytes; writes beyond them fail with ENOSPC. */
   freeBytes = Number.POSITIVE_INFINITY;
   private failsSyncs = false;
-  /** Times in which syncs failed; the last of them may not be over. */
+  /** Times in which syncs failed; the last of them may still be going on. */
   private readonly failures: { readonly fromMs: number; toMs: number }[] = [];
 
   constructor(random: Random) {

@@ -2,7 +2,10 @@
 export const STORES = ["embedded", "redis"] as const;
 export type StoreKind = (typeof STORES)[number];
 
-/** What each fault does, in worlds with any store. The order decides the plans of all seeds: add new ones to `LATER`. */
+/**
+ * The effect of each fault, in worlds with any store. The order decides the plans of all seeds: add new ones to
+ * `LATER`.
+ */
 export const EVERYWHERE = {
   kill: "kill -9 of a gateway",
   sigterm: "SIGTERM of a gateway, which starts again",

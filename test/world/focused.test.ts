@@ -5,7 +5,7 @@ import { simulate } from "./simulate.ts";
 import { describePlan, planWorld } from "./world-plan.ts";
 
 interface Focus {
-  /** What broke before the fix. */
+  /** The bug before the fix. */
   readonly name: string;
   readonly store: StoreKind;
   /** Mean time between two faults of a kind, ms. */

@@ -21,7 +21,7 @@ const PATHS = {
     ...["predicted_n", "tokens_predicted"],
   ],
   total: ["total_tokens", "totalTokens", "totalTokenCount", "total_token_count"],
-  /** What Google's tools add to the prompt, beside it. ai.google.dev: UsageMetadata. */
+  /** The tokens that Google's tools add to the prompt, beside it. ai.google.dev: UsageMetadata. */
   toolInput: ["toolUsePromptTokenCount", "tool_use_prompt_token_count"],
   cacheRead: [
     ...["prompt_tokens_details.cached_tokens", "input_tokens_details.cached_tokens"],

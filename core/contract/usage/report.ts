@@ -53,7 +53,7 @@ function totalsOf(numbers: Numbers, cacheBeside: CacheBeside): Totals {
   const images = detachedImages(numbers, input + output);
   const rest = beyond(total, input + images + output) ?? 0;
   const audio = Math.min(rest, numbers.audio ?? 0);
-  // What only the total shows is thinking: Google's Chat endpoint, bridges to Gemini.
+  // Tokens that only the total shows are thinking: Google's Chat endpoint, bridges to Gemini.
   return { input: input + images + audio, output: output + rest - audio };
 }
 

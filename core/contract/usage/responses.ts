@@ -5,8 +5,8 @@ import { readReport } from "./report.ts";
 import { readUsedItems } from "./uses.ts";
 
 /**
- * Reads the usage of a whole response. What its tools used is beside it, and billed too: making an
- * image has tokens of its own.
+ * Reads the usage of a whole response. The usage of its tools is beside it, and billed too: making
+ * an image has tokens of its own.
  */
 export function readResponsesUsage(response: JsonObject, usage: Usage): void {
   const report = objectOf(response["usage"]);

@@ -20,7 +20,9 @@ export class Limit {
     this.available = snapshot.availableMicroVnd;
   }
 
-  /** Below zero if the limit was lowered, or if charges exceeded their holds. */
+  /**
+   * The available amount. Below zero if the limit was lowered, or if charges exceeded their holds.
+   */
   get availableMicroVnd(): MicroVnd {
     return this.available;
   }

@@ -55,7 +55,7 @@ export class PostgresLedger implements Ledger {
   private timer: NodeJS.Timeout | undefined;
 
   readonly history: PostgresHistory;
-  /** For plugins with their own tables; usable once the ledger has started. */
+  /** The database for plugins with their own tables; usable once the ledger has started. */
   readonly database: PluginDatabase;
 
   constructor(options: PostgresLedgerOptions) {

@@ -33,7 +33,7 @@ export async function addRefusedCalls(
     })),
   );
   const last = batches.map(({ accountId, last }) => ({ account_id: accountId, calls: last }));
-  // In one order, so that two processes never wait for each other.
+  // Always in the same order, so that two processes never wait for each other.
   await database.query(
     `with counted as (
       insert into refused_calls as total (account_id, day, key_id, status, cause, calls, last_at)

@@ -53,7 +53,7 @@ export async function callById(
 }
 
 /**
- * Returns true if a call is committed or in quarantine. Compares ids as text: an id in quarantine may not be a UUID.
+ * Returns true if a call is committed or in quarantine. Compares ids as text: an id in quarantine need not be a UUID.
  */
 export async function hasCall(
   sql: Sql,

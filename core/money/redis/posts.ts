@@ -37,7 +37,7 @@ interface PostsOptions {
 const RECENT_CALLS = 4_096;
 const SPOOLED_POST_BYTES = 1_024;
 
-/** What a post says of its call. */
+/** The fields of a call that its post sends. */
 type Sendable = Pick<Posting, "callId" | "accountId" | "costMicroVnd" | "limits">;
 
 /**

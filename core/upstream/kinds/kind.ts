@@ -115,7 +115,7 @@ export interface OutgoingRequest {
   readonly protocol: Protocol;
   /** `https://api.example.com` */
   readonly origin: string;
-  /** With the query, if there is one. */
+  /** The path with the query, if there is one. */
   readonly path: string;
   /** Name, value, name, value; including the content type. */
   readonly headers: readonly string[];
@@ -123,7 +123,7 @@ export interface OutgoingRequest {
 }
 
 /**
- * What a refusal of an upstream means.
+ * The meaning of an error status of an upstream.
  *
  * - `elsewhere`: another upstream may accept the call. If no route is left, the client gets this
  *   reply.

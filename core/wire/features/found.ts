@@ -16,7 +16,7 @@ export interface Use {
 
 const NOTHING: readonly Use[] = Object.freeze([]);
 
-/** Collects what a request asks for. Allocates no list for an ordinary request. */
+/** Collects the features that a request asks for. Allocates no list for an ordinary request. */
 export class Found {
   private list: Use[] | undefined = undefined;
 

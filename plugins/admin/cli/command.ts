@@ -4,7 +4,7 @@ import { EXIT } from "./failure.ts";
 /** Values by option name. Includes all required options. */
 export type Values = Readonly<Record<string, string>>;
 
-/** What a command prints: one JSON value, or a list that is fetched page by page. */
+/** The output of a command: one JSON value, or a list that is fetched page by page. */
 export type Output =
   | { readonly kind: "value"; readonly value: unknown; readonly exitCode: number }
   | { readonly kind: "list"; readonly items: AsyncIterable<unknown> };

@@ -15,7 +15,7 @@ interface PageModule {
 }
 
 export interface Route {
-  /** Below `/dashboard`. */
+  /** The path below `/dashboard`. */
   readonly path: string;
   readonly title: Text;
   /** Who may open the page: `session` needs a signed-in customer, `visitor` a signed-out one. */

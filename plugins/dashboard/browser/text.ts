@@ -32,7 +32,7 @@ export function t(key: Text, values: Readonly<Record<string, string | number>> =
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 }
 
-/** Returns the text of a key that may not exist, such as the code of an error. */
+/** Returns the text of a key, such as the code of an error; undefined if there is no such key. */
 export function textIfAny(key: string): string | undefined {
   return key in dictionary ? t(key as Text) : undefined;
 }

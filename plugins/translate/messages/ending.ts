@@ -5,7 +5,7 @@ export const REFUSAL_CHARS_MAX = 16_384;
 
 /** The facts about a reply that determine its stop reason. */
 interface Ending {
-  /** As Chat names it. */
+  /** The finish reason as Chat names it. */
   readonly finishReason: string;
   readonly called: boolean;
   readonly refusal: string;

@@ -7,7 +7,9 @@ const LINES_OF_150 = Array.from({ length: 150 }, (_, at) => `x-${at}: a\r\n`).jo
 const POST = "POST /echo HTTP/1.1\r\nhost: h\r\n";
 const CHUNKED = `${POST}transfer-encoding: chunked\r\n\r\n`;
 
-/** What is sent, and the status by node:http and by uWebSockets.js; "silence": it waits for more, and cuts after 10 s. */
+/**
+ * The request, and the status by node:http and by uWebSockets.js; "silence": it waits for more, and cuts after 10 s.
+ */
 const HEADS: readonly (readonly [
   what: string,
   sent: string,

@@ -6,7 +6,7 @@ import { bodies, paths, post } from "../../support/requests.ts";
 
 /** A model that does not reason by itself, so that its output is held a slice at a time. */
 const MODEL = "claude-opus-4-8";
-/** What a search of the provider can add to a request of a few words, at 40,000 đ per million: 14,560 đ. */
+/** The input that a search of the provider can add to a request of a few words, at 40,000 đ per million: 14,560 đ. */
 const INPUT = 364_000;
 
 t.test("a first event that reports more input than is held", async (t) => {
@@ -41,7 +41,7 @@ t.test("a first event that reports more input than is held", async (t) => {
     t.equal(whole.length, 2);
     t.equal(whole.length + cut.length, 20);
     for (const text of cut) t.notMatch(text, /found/);
-    // What is left is the output that a whole stream held and did not use.
+    // The rest is the output that a whole stream held and did not use.
     const { balance, held } = await committedWallet(gateway, customer.accountId);
     t.ok(Number(balance) < 90 && held === "0", balance);
     for (const record of await billedCalls(gateway, customer, 20)) {

@@ -47,7 +47,7 @@ const perImage = modelOf({
 });
 
 t.test("the hold of a call, at 2 µđ a token with 100 tokens of input", async (t) => {
-  // What the call asks for | amount and floor in µđ
+  // A call | its amount and floor in µđ
   const table: [string, Partial<HttpCall>, string, string?][] = [
     ["no limit: the model's whole output", {}, "16200 202"],
     ["a limit below the model's", { body: body({ max_tokens: 50 }) }, "300 202"],

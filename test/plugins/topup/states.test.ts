@@ -162,7 +162,7 @@ t.test("a transfer", async (t) => {
     t.equal(new Set(kept.map((one: JsonObject) => one["id"])).size, 8);
   });
 
-  t.test("with text that Postgres cannot store is stored all the same", async (t) => {
+  t.test("with text that Postgres cannot store is still stored", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const mine = await order(gateway, accountId);
     const content = `\u0000\ud800 ${mine.code}\u0007 'x"; drop table bank_transfers {}\\`;

@@ -106,7 +106,7 @@ t.test("the hold of a movement that its own gateway has lost is given back", asy
   withGateways({ unownedMovementMs: 200 }, async ({ first, second }) => {
     const adjustment = movement(BigInt(-AMOUNT));
     await take(first.store, adjustment);
-    // Applying fails silently if the ledger has another total, and the gateway forgets the hold all the same.
+    // Applying fails silently if the ledger has another total, and the gateway still forgets the hold.
     await first.store.credit({
       accountId: "A",
       creditVersion: 2,
