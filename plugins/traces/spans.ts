@@ -5,6 +5,8 @@ import type { CallTrace } from "./trace-context.ts";
 /** Provider names that the conventions prescribe, by the usual names of upstreams. Any other upstream keeps its own. */
 const PROVIDERS: Readonly<Record<string, string>> = {
   aws: "aws.bedrock",
+  "aws-mantle": "aws.bedrock",
+  "aws-mantle-openai": "aws.bedrock",
   google: "gcp.gemini",
   mistral: "mistral_ai",
   moonshot: "moonshot_ai",

@@ -90,3 +90,23 @@ t.test("the production config shows every setting of core", async (t) => {
   t.ok(keys(gateway).length > 25);
   for (const key of keys(gateway)) t.ok(new RegExp(`\\b${key}\\b`).test(text), key);
 });
+
+t.test("models of Amazon Bedrock are at the addresses that AWS documents for them", async (t) => {
+  const written = await readFile(join(packageRoot, "config/production.yaml"), "utf8");
+  const text = written.replaceAll(/\$\{AWS_REGION:-[a-z0-9-]+\}/g, "us-east-1");
+  const hosts = [...text.matchAll(/https:\/\/(bedrock-[^"\s]+)/g)].map(([, address]) => address);
+  t.strictSame(hosts, [
+    "bedrock-runtime.us-east-1.amazonaws.com/anthropic",
+    "bedrock-mantle.us-east-1.api.aws/v1",
+    "bedrock-mantle.us-west-2.api.aws/openai/v1",
+    "bedrock-mantle.us-west-2.api.aws/openai/v1",
+  ]);
+  const catalogue = await readFile(join(packageRoot, "config/catalogue.yaml"), "utf8");
+  const routes = [...catalogue.matchAll(/upstream: (aws[a-z-]*),?\s+model: ([^\s,]+)/g)];
+  t.equal(routes.length, 23);
+  for (const [, upstream, model = ""] of routes) {
+    // At bedrock-runtime, Claude has no throughput on demand without an inference profile.
+    if (model.includes("anthropic")) t.match([upstream, model], ["aws", /^global\.anthropic\./]);
+    else t.equal(upstream, model.startsWith("xai.") ? "aws-mantle-openai" : "aws-mantle", model);
+  }
+});
