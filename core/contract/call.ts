@@ -39,6 +39,12 @@ export interface UpstreamRequest {
    */
   readonly bodyFor: ((route: Route) => JsonObject | undefined) | undefined;
   /**
+   * Called with the status and the text of a provider's refusal, before any of it reaches the client.
+   * Returns true to send the call again, on the same route and hold: `bodyFor` then returns another
+   * body. Without this method, the client gets every refusal.
+   */
+  readonly sendsAgain?: ((status: number, text: string) => boolean) | undefined;
+  /**
    * Work to do only once the price of the call is held, such as fetching what the request names. Core runs it once,
    * after all request plugins. It may replace the call's `upstream`, or refuse the call, which gives the hold back.
    */

@@ -37,10 +37,18 @@ export class PassedRequest implements UpstreamRequest {
   readonly form: undefined = undefined;
   readonly headers: readonly string[];
   readonly prepare: (() => Promise<Refusal | undefined>) | undefined = undefined;
+  readonly sendsAgain: UpstreamRequest["sendsAgain"];
   outputLimit: number | undefined = undefined;
   wantsUsage = false;
 
-  constructor(protocol: Protocol, path: string, headers: readonly string[], passed: PassedBody) {
+  constructor(
+    protocol: Protocol,
+    path: string,
+    headers: readonly string[],
+    passed: PassedBody,
+    sendsAgain?: UpstreamRequest["sendsAgain"],
+  ) {
+    this.sendsAgain = sendsAgain;
     this.protocol = protocol;
     this.path = path;
     this.headers = headers;

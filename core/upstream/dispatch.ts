@@ -166,6 +166,12 @@ export class Dispatch {
     this.tried.pop();
   }
 
+  /** Prepares another attempt on the last route, for a call whose request has changed. */
+  prepareAgain(): boolean {
+    this.tried.pop();
+    return this.prepare();
+  }
+
   private prepareNext(): Prepared | undefined {
     const request = this.call.upstream;
     if (!request) return undefined;

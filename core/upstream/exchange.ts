@@ -14,22 +14,19 @@ import { EmptyEvents } from "./empty-events.ts";
 import { failures } from "./failure-cause.ts";
 import type { ReplyDecoder } from "./kinds/kind.ts";
 import { masked } from "./mask.ts";
+import { RefusedReply } from "./refused-reply.ts";
 import { replyForm } from "./reply-form.ts";
+import { passedHeaders, single } from "./reply-headers.ts";
 import type { ServedCall } from "./served-call.ts";
 import { Silence } from "./silence.ts";
 import type { ConnectedUpstreams } from "./upstreams.ts";
 
 const EVENT_TOO_LARGE = "The upstream sent an event larger than this gateway takes.";
-/** Errors of providers have a few hundred bytes. */
-const ERROR_BYTES_MAX = 262_144;
 const ERROR_TOO_LARGE = "The upstream sent an error larger than this gateway takes.";
 /** Later, the connection was not just reused: the upstream has worked on the request. */
 const RESEND_WITHIN_MS = 5_000;
 const ONLY_EMPTY_EVENTS = "The upstream sent nothing but empty events for too long.";
 const UNREADABLE = "The upstream sent a stream that this gateway cannot read.";
-
-/** Headers of an upstream's reply that the client gets, besides the content type. */
-const PASSED_HEADERS = ["retry-after", "retry-after-ms"] as const;
 
 /**
  * Passes the reply of an upstream to a sink. Before the first byte of a reply, a failed attempt
@@ -49,9 +46,7 @@ export class Exchange implements AttemptListener, Flow {
 
   private readonly dispatch: Dispatch;
   private status = 0;
-  /** The body of an error reply, which is masked as a whole. */
-  private readonly error: Buffer[] = [];
-  private errorBytes = 0;
+  private readonly refused = new RefusedReply();
   private reader: ReplyDecoder | undefined = undefined;
   /** True once the upstream's own error event was passed on. */
   private errorSent = false;
@@ -127,14 +122,13 @@ export class Exchange implements AttemptListener, Flow {
       status === 200
         ? replyForm(read, statedType, this.wire.protocol, this.call.stream)
         : { decoder: read, type: statedType };
-    const passed: string[] = [];
-    if (type !== undefined) passed.push("content-type", type);
-    for (const name of PASSED_HEADERS) {
-      const value = single(headers[name]);
-      if (value !== undefined) passed.push(name, value);
-    }
+    const passed = passedHeaders(type, headers);
     if (decoder === "events") this.reader = new SseReader();
     else if (typeof decoder === "object") this.reader = decoder;
+    if (status >= 400) {
+      this.refused.headers = passed;
+      return;
+    }
     this.call.step("replying");
     this.sink.head(status, passed);
   }
@@ -142,7 +136,10 @@ export class Exchange implements AttemptListener, Flow {
   received(chunk: Buffer): void {
     const now = this.silence.begin();
     if (this.call.firstByteAtMs === 0) this.call.firstByteAtMs = now;
-    if (this.status >= 400) return this.keepError(chunk);
+    if (this.status >= 400) {
+      if (!this.refused.add(chunk)) this.cut(broken(ERROR_TOO_LARGE));
+      return;
+    }
     if (!this.reader) this.sink.data(chunk);
     else if (!this.reader.push(chunk, this.onEvent)) {
       const isTooLarge = this.reader instanceof SseReader;
@@ -158,7 +155,11 @@ export class Exchange implements AttemptListener, Flow {
     this.reader?.end(this.onEvent);
     if (this.over) return;
     if (this.status >= 400) {
-      const text = this.masked(Buffer.concat(this.error).toString("utf8"));
+      const given = this.refused.text();
+      if (this.isSentAgain(given)) return;
+      const text = this.masked(given);
+      this.call.step("replying");
+      this.sink.head(this.status, this.refused.headers);
       this.sink.data(Buffer.from(readableError(this.wire.protocol, this.status, text)));
       return this.finish(REFUSED);
     }
@@ -168,6 +169,19 @@ export class Exchange implements AttemptListener, Flow {
     this.dispatch.failed(failures.cut);
     const outcome = broken("Upstream stream ended before completion");
     this.finish({ ...outcome, truncated: true, errorSent: this.errorSent });
+  }
+
+  /** Sends a refused call again if a plugin has changed its request for that. */
+  private isSentAgain(refusal: string): boolean {
+    const { call } = this;
+    if (!call.upstream?.sendsAgain?.(this.status, refusal)) return false;
+    this.dispatch.record(failures.byStatus(this.status));
+    if (!this.dispatch.prepareAgain()) return false;
+    this.status = 0;
+    this.refused.clear();
+    call.firstByteAtMs = 0;
+    this.start();
+    return true;
   }
 
   failed(error: Error): void {
@@ -254,12 +268,6 @@ export class Exchange implements AttemptListener, Flow {
     }
   }
 
-  private keepError(chunk: Buffer): void {
-    this.errorBytes += chunk.length;
-    if (this.errorBytes > ERROR_BYTES_MAX) return this.cut(broken(ERROR_TOO_LARGE));
-    this.error.push(Buffer.from(chunk));
-  }
-
   private masked(text: string): string {
     return masked(text, this.attempt?.upstream.hidden ?? []);
   }
@@ -289,8 +297,4 @@ export class Exchange implements AttemptListener, Flow {
     // charge.
     this.flush();
   }
-}
-
-function single(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value[0] : value;
 }

@@ -103,6 +103,7 @@ export default function translate(
       form: undefined,
       headers: bindsThinking(made.body) ? ["anthropic-beta", BINDING_BETA] : [],
       bodyFor: (route) => translation.bodyFor(route),
+      sendsAgain: (status, text) => translation.sendsAgain(status, text),
       prepare: undefined,
       outputLimit: undefined,
       wantsUsage: false,

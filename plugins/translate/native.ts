@@ -17,6 +17,7 @@ import {
 import { edited } from "./edits/index.ts";
 import { withoutImages } from "./edits/media.ts";
 import type { Translated } from "./notes.ts";
+import { hasEncryptedReasoning, RefusableState } from "./state/refused.ts";
 
 /** Returns the client's body, without the images of earlier turns if the model cannot read them. */
 export function readableBody(body: JsonObject, { protocol }: Endpoint, model: Model): JsonObject {
@@ -60,20 +61,29 @@ export function nativeRequest(call: Call, model: Model, services: Services): Fit
     const { message, param, code } = refused.reject;
     return refuse.badRequest(message, { param, code });
   }
-  if (made.every((result) => result.ok && result.body === given)) {
+  const hasState = protocol === "responses" && hasEncryptedReasoning(given);
+  if (!hasState && made.every((result) => result.ok && result.body === given)) {
     return { request, dropped: [] };
   }
+  const state = new RefusableState();
   const treeFor = (route: Route) => {
+    if (state.isRefused && call.outline) {
+      call.outline.fill();
+      body = readableBody(given, endpoint, model);
+    }
     const result = fit(route);
     // A copy, because the exchange sets the model name in the body.
-    return result.ok ? { ...result.body } : undefined;
+    return result.ok ? { ...state.fit(result.body) } : undefined;
   };
+  const sendsAgain = hasState ? state.sendsAgain : undefined;
   const { dropped } = first;
   const tree = { ...first.body };
-  if (!request.passed) return { request: { ...request, body: tree, bodyFor: treeFor }, dropped };
+  if (!request.passed) {
+    return { request: { ...request, body: tree, bodyFor: treeFor, sendsAgain }, dropped };
+  }
   const { path, headers } = request;
   const passed = { outline: request.passed.outline, tree, treeFor };
-  return { request: new PassedRequest(protocol, path, headers, passed), dropped };
+  return { request: new PassedRequest(protocol, path, headers, passed, sendsAgain), dropped };
 }
 
 /**

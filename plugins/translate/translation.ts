@@ -31,6 +31,7 @@ import { asksForReasoning, messagesToResponsesRequest } from "./responses/write/
 import { messagesToResponse } from "./responses/write/response.ts";
 import { MessagesToResponsesStream } from "./responses/write/stream.ts";
 import { onToResponses } from "./responses/write/way-back.ts";
+import { RefusableState } from "./state/refused.ts";
 import { type StateSeal, stateOf } from "./state/seal.ts";
 import type { ClientStream, StreamTranslator, WayBack } from "./stream.ts";
 import { textCharacters } from "./text-characters.ts";
@@ -59,6 +60,7 @@ export class Translation {
   private readonly body: JsonObject;
   private readonly services: Services;
   private readonly seal: StateSeal;
+  private readonly state = new RefusableState();
   private made: Pick<Draft, "dropped" | "back"> | undefined = undefined;
   /** Cache of the latest result: it is needed more than once per route, and a body may be large. */
   private latest: { readonly route: Route; readonly made: Result } | undefined = undefined;
@@ -99,7 +101,12 @@ export class Translation {
 
   bodyFor(route: Route): JsonObject | undefined {
     const made = this.make(route);
-    return made.ok ? made.body : undefined;
+    return made.ok ? this.state.fit(made.body) : undefined;
+  }
+
+  /** As in `UpstreamRequest`: only Responses has state that a provider refuses like that. */
+  sendsAgain(status: number, text: string): boolean {
+    return this.to === "responses" && this.state.sendsAgain(status, text);
   }
 
   /**

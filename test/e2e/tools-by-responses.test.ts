@@ -3,7 +3,7 @@ import type { Directive } from "../../plugins/simulator/directive.ts";
 import { makePng } from "../../plugins/simulator/png.ts";
 import { billedCall, customerWith } from "../support/billed.ts";
 import type { TestGateway } from "../support/gateway.ts";
-import { type Answer, asking, eventsOf, paths, post } from "../support/requests.ts";
+import { type Answer, asking, deliveredText, eventsOf, paths, post } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 
 /** Its maker refuses tools together with thinking in Chat. */
@@ -257,6 +257,54 @@ t.test("tools together with thinking go out as Responses", async (t) => {
       t.equal(body.reasoning_effort, "none");
     });
   }
+
+  t.test(
+    "state that its provider refuses stays out of a second attempt, charged once",
+    async (t) => {
+      // Of OpenAI, but of another organisation.
+      const signature = `gAAAAA${"x".repeat(44)}`;
+      const tools = [{ name: "look", arguments: { path: "a" } }];
+      for (const client of CLIENTS) {
+        const first = await ask(client, { thinking: "Hm.", signature, tools });
+        for (const stream of [false, true]) {
+          const echo = asking({ echo: true });
+          const turns = [{ role: "user", content: "do it" }, ...goingOn(client, first.reply, echo)];
+          const { customer, reply } = await ask(client, turns, { stream });
+          t.equal(reply.status, 200, reply.text);
+          const got = stream ? deliveredText(reply.text) : saidBy[client](reply.json);
+          t.strictSame(
+            JSON.parse(got).body.input.map(({ type, role }: Json) => type ?? role),
+            ["user", "function_call", "function_call_output"],
+          );
+          await billedCall(gateway, customer);
+        }
+      }
+      const reasoning = {
+        type: "reasoning",
+        id: "rs_1",
+        summary: [],
+        encrypted_content: signature,
+      };
+      const long = "A long text. ".repeat(2_000);
+      for (const text of ["hello", long]) {
+        const customer = await customerWith(gateway);
+        const call = { type: "function_call", call_id: "c1", name: "look", arguments: "{}" };
+        const output = {
+          type: "function_call_output",
+          call_id: "c1",
+          output: asking({ text: "ok" }),
+        };
+        const input = [{ role: "user", content: text }, reasoning, call, output];
+        const reply = await post(gateway, paths.responses, customer, { model: MODEL, input });
+        t.equal(reply.status, 200, reply.text.slice(0, 300));
+        await billedCall(gateway, customer);
+      }
+      const customer = await customerWith(gateway);
+      const input = [{ role: "user", content: asking({ status: 400 }) }, reasoning];
+      const refused = await post(gateway, paths.responses, customer, { model: MODEL, input });
+      t.equal(refused.status, 400, "another refusal is the client's");
+    },
+  );
 
   t.test("an image in a result stays there", async (t) => {
     const source = { type: "base64", media_type: "image/png", data: PNG };
