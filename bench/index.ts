@@ -9,6 +9,7 @@ import { bodies } from "./bodies.ts";
 import { Children } from "./children.ts";
 import { commit } from "./commit.ts";
 import { cpuScenarios } from "./cpu-scenarios.ts";
+import { crossings } from "./crossings.ts";
 import { fullLoad } from "./full-load.ts";
 import { idleStreams } from "./idle-streams.ts";
 import { latency } from "./latency.ts";
@@ -26,6 +27,7 @@ const scenarios: readonly Scenario[] = [
   idleStreams,
   ...slowReaders,
   bodies,
+  crossings,
 ];
 
 const { values, positionals } = parseArgs({
