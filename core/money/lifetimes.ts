@@ -89,6 +89,14 @@ export const LIFETIMES = {
 
   /** The first call of an account waits this long for its wallet to be loaded: a slow ledger is not one that is down. */
   loadTimeoutMs: 5_000,
+  /** A wallet without a call for this long is closed; its next call loads it again. */
+  walletIdleMs: 24 * 3_600_000,
+  /** Between two looks at all wallets for those to close. */
+  idleLookMs: 3_600_000,
+  /** Between two steps of a look at wallets in memory. */
+  idleStepMs: 100,
+  /** Pause after a step that closed some: a wallet that is being loaded is read again after each. */
+  closePauseMs: 1_000,
   /** Delay before a movement that could not be applied to the hold store is retried. */
   applyRetryMs: 1_000,
   /** The ledger refuses a movement that takes money away if its commit begins this long after its hold. */
@@ -200,6 +208,11 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
   [
     "revokedKeptMs > KEY_KEPT_MS; otherwise a process that still has a revoked key sells calls to it",
     (of) => of.revokedKeptMs > KEY_KEPT_MS,
+  ],
+  // The count of closes makes loads read again. Earlier versions do not know it.
+  [
+    "walletIdleMs > idleLookMs > loadTimeoutMs + leaseMs; otherwise a load by an earlier version lacks calls of a closed wallet",
+    (of) => of.walletIdleMs > of.idleLookMs && of.idleLookMs > of.loadTimeoutMs + of.leaseMs,
   ],
   [
     "readWaitMs > gatherMs; otherwise the committer never gathers a batch",

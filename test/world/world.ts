@@ -29,6 +29,8 @@ const TIMES = {
   joiningRoundMs: 45,
   // Above `movementCommitMs`: a statement of this ledger takes no time.
   unownedMovementMs: 25_000,
+  walletIdleMs: 600,
+  idleLookMs: 250,
 };
 /** Time between two checks by the judge. */
 const LOOK_MS = 500;
@@ -228,6 +230,7 @@ export class World {
       journal: { ...journal, log, machine: process },
       outboxEntriesMax,
       history: this.ledger.for(process).history,
+      times: TIMES,
     });
   }
 

@@ -96,6 +96,11 @@ export class EmbeddedCalls {
     for (const callId of this.holds.keys()) if (isMovementHold(callId)) this.void(callId);
   }
 
+  /** Returns the wallets that calls have holds on. */
+  walletsInUse(): Set<Wallet> {
+    return new Set(Array.from(this.holds.values(), ({ wallet }) => wallet));
+  }
+
   /** Count of holds. */
   get size(): number {
     return this.holds.size;

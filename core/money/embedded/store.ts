@@ -24,6 +24,7 @@ import { LedgerWatch } from "../ledger-watch.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import { RevokedKeys } from "../revoked-keys.ts";
 import { EmbeddedCalls } from "./calls.ts";
+import { type IdleTimes, IdleWallets } from "./idle-wallets.ts";
 import { FileKeptProgress } from "./kept-progress.ts";
 import { PostedCalls } from "./posted-calls.ts";
 import { acknowledge } from "./wallet.ts";
@@ -36,6 +37,7 @@ interface EmbeddedHoldStoreOptions {
   /** Returns why all holds are refused, whatever the wallets have; undefined if they are not. */
   readonly refusal?: () => string | undefined;
   readonly history: LedgerHistory;
+  readonly times?: IdleTimes;
 }
 
 const RESTORING = "wallets are being loaded from the ledger again";
@@ -51,6 +53,7 @@ export class EmbeddedHoldStore implements HoldStore {
   private readonly wallets: EmbeddedWallets;
   private readonly calls: EmbeddedCalls;
   private readonly posted: PostedCalls;
+  private readonly idle: IdleWallets;
   private readonly watch: LedgerWatch;
   private readonly machine: Machine;
   private readonly revoked: RevokedKeys;
@@ -58,7 +61,7 @@ export class EmbeddedHoldStore implements HoldStore {
   private isRestoring = false;
 
   constructor(options: EmbeddedHoldStoreOptions) {
-    const { journal, outboxEntriesMax, history, refusal = noRefusal } = options;
+    const { journal, outboxEntriesMax, history, refusal = noRefusal, times = LIFETIMES } = options;
     const { folder, log, machine = systemMachine } = journal;
     const kept = new FileKeptProgress(machine, folder, log);
     this.watch = new LedgerWatch({ history, kept, machine, log });
@@ -69,14 +72,17 @@ export class EmbeddedHoldStore implements HoldStore {
     this.posted = posted;
     this.wallets = new EmbeddedWallets((accountId) => posted.replayed(accountId));
     this.calls = new EmbeddedCalls(this.wallets, posted, machine);
+    this.idle = new IdleWallets(this.wallets, this.calls, machine, times);
   }
 
   async start(): Promise<void> {
     await this.posted.start();
     await this.watch.start();
+    this.idle.start();
   }
 
   async stop(): Promise<void> {
+    await this.idle.stop();
     await this.watch.stop();
     await this.posted.stop();
   }

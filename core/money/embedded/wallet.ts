@@ -16,6 +16,8 @@ export interface Wallet {
   uncommittedMicroVnd: MicroVnd;
   creditVersion: number;
   creditedMicroVnd: bigint;
+  /** The amount available at the last look, and when a look first found it: see `isIdle`. */
+  idle: { readonly availableMicroVnd: MicroVnd; readonly sinceMs: number } | undefined;
   /** Limits by name. Undefined for a wallet that never had one: most have none. */
   limits: Map<string, Limit> | undefined;
 }
@@ -42,6 +44,7 @@ export function walletOf(snapshot: WalletSnapshot): Wallet {
     uncommittedMicroVnd: 0,
     creditVersion: snapshot.creditVersion,
     creditedMicroVnd: snapshot.creditedMicroVnd + (snapshot.uncoveredMicroVnd ?? 0n),
+    idle: undefined,
     limits: limitsOf(snapshot.limits),
   };
 }
@@ -163,6 +166,15 @@ export function takeBackCharge(
   held: MicroVnd,
 ): void {
   charge(wallet, limits, -charged, -held);
+}
+
+/** Returns true if nothing was charged or credited for `idleMs`, as far as the looks at this wallet can tell. */
+export function isIdle(wallet: Wallet, nowMs: number, idleMs: number): boolean {
+  const { availableMicroVnd, idle } = wallet;
+  if (wallet.heldMicroVnd !== 0 || wallet.uncommittedMicroVnd !== 0) return false;
+  if (idle?.availableMicroVnd === availableMicroVnd) return nowMs - idle.sinceMs >= idleMs;
+  wallet.idle = { availableMicroVnd, sinceMs: nowMs };
+  return false;
 }
 
 export function balancesOf(wallet: Wallet): Balances {

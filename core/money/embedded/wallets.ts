@@ -36,6 +36,16 @@ export class EmbeddedWallets {
     return this.wallets.get(accountId);
   }
 
+  /** Yields all wallets, also while some are loaded or closed. */
+  all(): Iterator<Wallet> {
+    return this.wallets.values();
+  }
+
+  /** Drops a wallet that no call uses. */
+  close(accountId: string): void {
+    this.wallets.delete(accountId);
+  }
+
   /** Drops all wallets. Returns false while one is being loaded. */
   forget(): boolean {
     if (this.loading.size > 0) return false;

@@ -5,7 +5,12 @@ import type { Bucket } from "./bucket.ts";
 
 /** The lifetimes that tests shorten. */
 export type MembershipTimes = Pick<Lifetimes, "heartbeatMs" | "leaseMs" | "graceMs"> &
-  Partial<Pick<Lifetimes, "joiningRoundMs" | "startTimeoutMs" | "unownedMovementMs">>;
+  Partial<
+    Pick<
+      Lifetimes,
+      "joiningRoundMs" | "startTimeoutMs" | "unownedMovementMs" | "walletIdleMs" | "idleLookMs"
+    >
+  >;
 
 export interface MembershipEvents {
   /** An operation failed: Redis did not reply, or this process must join first. `wasReady`: the first such failure. */

@@ -8,6 +8,7 @@ const MONEY = [
   "disown",
   "credit",
   "load",
+  "close",
   "acknowledge",
   "set-limit",
   "drop-limit",

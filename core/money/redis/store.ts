@@ -32,6 +32,7 @@ import { Commits } from "./commits.ts";
 import { healthOfStore } from "./health.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { Holds } from "./holds.ts";
+import { IdleWallets } from "./idle-wallets.ts";
 import { RedisKeptProgress } from "./kept-progress.ts";
 import { BucketKeys, progressKey } from "./keys.ts";
 import type { LedgerLookup } from "./ledger-lookup.ts";
@@ -69,7 +70,6 @@ export interface RedisHoldStoreOptions {
  */
 export class RedisHoldStore implements HoldStore {
   private readonly options: RedisHoldStoreOptions;
-  private readonly client: RedisCommands;
   private readonly machine: Machine;
   private readonly buckets: readonly Bucket[];
   private readonly memberships = new Map<Bucket, Membership>();
@@ -81,6 +81,7 @@ export class RedisHoldStore implements HoldStore {
   private readonly holds: Holds;
   private readonly posts: Posts;
   private readonly audits: Audits;
+  private readonly idle: IdleWallets;
   private readonly watch: LedgerWatch;
   private stopped = false;
 
@@ -88,7 +89,6 @@ export class RedisHoldStore implements HoldStore {
     const { client, prefix, log, ledger, times = LIFETIMES, machine = systemMachine } = options;
     const spool = { machine, ...options.spool };
     this.options = options;
-    this.client = client;
     this.machine = machine;
     this.outageLog = new OutageLog(log, () => machine.monotonic());
     const process = machine.uuid();
@@ -118,17 +118,18 @@ export class RedisHoldStore implements HoldStore {
     const { wallets, holds, commits } = this;
     this.posts = new Posts({ buckets, wallets, holds, commits, spool, ledger, machine, log });
     this.audits = new Audits({ memberships, holds, wallets, ledger, times, machine, log });
+    this.idle = new IdleWallets({ memberships, wallets, times, machine });
     this.rounds = new Rounds(pulse, memberships.values(), machine);
   }
 
   async start(): Promise<void> {
     const { times: { startTimeoutMs = LIFETIMES.startTimeoutMs } = {}, log } = this.options;
     await this.posts.start();
-    this.client.connect(() => this.rounds.hurryAll());
+    this.options.client.connect(() => this.rounds.hurryAll());
     this.rounds.start();
     try {
       await whenServing(this.buckets, startTimeoutMs, this.machine, log);
-      await refuseEviction(this.client);
+      await refuseEviction(this.options.client);
     } catch (error) {
       await this.stop();
       throw error;
@@ -143,7 +144,7 @@ export class RedisHoldStore implements HoldStore {
     await this.rounds.stop();
     const left = Array.from(this.memberships.values(), (each) => each.leave().catch(() => {}));
     await withTimeout(Promise.all(left), LIFETIMES.leaveTimeoutMs, this.machine);
-    this.client.disconnect();
+    this.options.client.disconnect();
     await this.posts.stop();
   }
 
@@ -228,7 +229,7 @@ export class RedisHoldStore implements HoldStore {
   }
 
   standing() {
-    return standingCalls(this.client, this.buckets);
+    return standingCalls(this.options.client, this.buckets);
   }
 
   health(): HoldStoreHealth {
@@ -240,7 +241,7 @@ export class RedisHoldStore implements HoldStore {
   }
 
   restoreFromLedger(): Promise<RestoreResult> {
-    return restore(this.client, this.memberships, this.watch, this.machine);
+    return restore(this.options.client, this.memberships, this.watch, this.machine);
   }
 
   /** Returns why no hold can be taken in addition to `holds` others. Its post must find room later. */
@@ -261,8 +262,7 @@ export class RedisHoldStore implements HoldStore {
   private membershipEvents(): MembershipEvents {
     return {
       failed: (bucket, error, wasReady) => {
-        const isAway = bucket.state === "away" && !this.stopped;
-        if (isAway) this.outageLog.failed(bucket.name, error);
+        if (bucket.state === "away" && !this.stopped) this.outageLog.failed(bucket.name, error);
         // A failure in one bucket mostly means all: they check now, not at their next heartbeat.
         if (wasReady) this.rounds.hurryAll();
       },
@@ -294,5 +294,6 @@ export class RedisHoldStore implements HoldStore {
     this.commits.acknowledgeRest(bucket).catch(() => {});
     void this.posts.resendAll(bucket);
     void this.audits.round(bucket);
+    void this.idle.round(bucket);
   }
 }

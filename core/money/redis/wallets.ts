@@ -17,8 +17,10 @@ import type { LedgerLookup } from "./ledger-lookup.ts";
 import { asReply, isJoining } from "./session.ts";
 
 const LOAD_ATTEMPTS = 3;
-/** Hash fields per scan. A wallet has five, and five more for each limit. */
-const PAGE = "5000";
+/** Hash fields per scan. A wallet has six, and five more for each limit. */
+const PAGE = 5_000;
+/** The field with the count of closes: see `close.lua`. No account has an empty id. */
+const CLOSES = ":closes";
 /** The field of a version: of a wallet, or of the limit that is named. */
 const VERSION = /^([^|]*?)(?:\|(.*):l|:)v$/s;
 
@@ -122,14 +124,19 @@ export class RedisWallets {
     const closedLast = [...this.buckets.all].sort((a, b) => Number(b.isReady) - Number(a.isReady));
     for (const bucket of closedLast) {
       await bucket.whenReady();
-      let cursor = "0";
-      do {
-        const args = [bucket.epochKeys.wallets, cursor, "MATCH", "*v", "COUNT", PAGE];
-        const [next, pairs] = listOf(await this.client.call("HSCAN", ...args));
-        cursor = textOf(next);
-        yield versionsOf(listOf(pairs));
-      } while (cursor !== "0");
+      yield* this.versionsIn(bucket, PAGE);
     }
+  }
+
+  /** Yields the versions of a bucket in pages. `fields`: how many of Redis a page looks at. */
+  async *versionsIn(bucket: Bucket, fields: number): AsyncGenerator<LoadedVersion[]> {
+    let cursor = "0";
+    do {
+      const args = [bucket.epochKeys.wallets, cursor, "MATCH", "*v", "COUNT", String(fields)];
+      const [next, pairs] = listOf(await this.client.call("HSCAN", ...args));
+      cursor = textOf(next);
+      yield versionsOf(listOf(pairs));
+    } while (cursor !== "0");
   }
 
   private async loadNow(
@@ -139,7 +146,10 @@ export class RedisWallets {
     const bucket = this.buckets.of(accountId);
     for (let attempt = 1; ; attempt += 1) {
       await bucket.whenLoadable();
-      if ((await this.read(bucket, accountId)) !== undefined) return true;
+      const [available, closes] = listOf(
+        await this.client.call("HMGET", bucket.epochKeys.wallets, `${accountId}:a`, CLOSES),
+      );
+      if (available !== null) return true;
       // A read that begins now includes every post. The bucket accepts loads only once all posts of earlier epochs are
       // in the ledger, and no call can be posted for a wallet that is not loaded.
       const snapshot = await read();
@@ -151,6 +161,7 @@ export class RedisWallets {
         const { creditVersion, creditedMicroVnd, uncoveredMicroVnd = 0n, limits } = snapshot;
         const credited = creditedMicroVnd + uncoveredMicroVnd;
         const args = [accountId, String(balance), String(creditVersion), String(credited)];
+        args.push(textOf(closes ?? ""));
         for (const limit of limits ?? []) {
           requireLimit(limit);
           const { name, version, totalMicroVnd, availableMicroVnd } = limit;

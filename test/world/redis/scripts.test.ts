@@ -276,7 +276,19 @@ class Plan {
       credit: [[], this.credit(account)],
       load: [
         [acceptsLoads],
-        [account, amount(), version, String(this.credited), "day", amount(), "1", "5000"],
+        [
+          ...[account, amount(), version, String(this.credited), random.pick(["", "", "1", "2"])],
+          ...["day", amount(), "1", "5000"],
+        ],
+      ],
+      close: [
+        [],
+        [
+          String(this.begun),
+          random.pick(["0", ...Array(9).fill(LATER_MS)]),
+          account + limits,
+          `other${limits}`,
+        ],
       ],
       acknowledge: this.acknowledge(account + limits),
       "set-limit": [

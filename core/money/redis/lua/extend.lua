@@ -10,6 +10,9 @@ if total <= before then
   return { n, 'held', text(before) }
 end
 local available = tonumber(call('HGET', wallets, account .. ':a'))
+if not available then
+  return { n, 'gone' }
+end
 local short = 'wallet'
 for limit in string.gmatch(limits, '|[^|]+') do
   -- A limit that was dropped is ignored.

@@ -24,7 +24,7 @@ end
 
 -- A Redis at its maxmemory refuses a script whose first write needs memory. These operations give memory back, so they
 -- begin with a write that needs none and changes nothing.
-if ARGV[1] == 'acknowledge' or ARGV[1] == 'void' or ARGV[1] == 'noop' then
+if ARGV[1] == 'acknowledge' or ARGV[1] == 'void' or ARGV[1] == 'close' or ARGV[1] == 'noop' then
   call('HDEL', KEYS[1], '')
 end
 local n = call('HINCRBY', KEYS[1], owner, '1')

@@ -1,0 +1,69 @@
+import { type Machine, sleep } from "../../process/machine.ts";
+import { LIFETIMES } from "../lifetimes.ts";
+import type { Bucket } from "./bucket.ts";
+import type { Membership } from "./membership.ts";
+import type { MembershipTimes } from "./membership-options.ts";
+import { asReply } from "./session.ts";
+import type { RedisWallets } from "./wallets.ts";
+
+/** Hash fields per scan, about 80 wallets: half a millisecond of Redis, while calls run. */
+const PAGE = 500;
+
+interface IdleWalletsOptions {
+  readonly memberships: ReadonlyMap<Bucket, Membership>;
+  readonly wallets: RedisWallets;
+  readonly times: Pick<MembershipTimes, "walletIdleMs" | "idleLookMs">;
+  readonly machine: Machine;
+}
+
+/**
+ * Closes wallets without a call for a day, so that Redis has only those in use. In each bucket the member with the lowest
+ * id does it; two at once do no harm.
+ */
+export class IdleWallets {
+  private readonly options: IdleWalletsOptions;
+  private readonly dueMs = new Map<Bucket, number>();
+
+  constructor(options: IdleWalletsOptions) {
+    this.options = options;
+    const { memberships, machine } = options;
+    // The first look at each bucket at another time, and each within an hour: processes may restart every day.
+    let place = 0;
+    for (const bucket of memberships.keys()) {
+      this.dueMs.set(bucket, machine.monotonic() + (this.lookMs * ++place) / memberships.size);
+    }
+  }
+
+  private get lookMs(): number {
+    return this.options.times.idleLookMs ?? LIFETIMES.idleLookMs;
+  }
+
+  /** Looks at the wallets of a bucket that is ready, if it is time. Never rejects. */
+  async round(bucket: Bucket): Promise<void> {
+    const { machine, memberships } = this.options;
+    const nowMs = machine.monotonic();
+    if (nowMs < (this.dueMs.get(bucket) ?? 0)) return;
+    this.dueMs.set(bucket, nowMs + this.lookMs);
+    const members = memberships.get(bucket)?.view?.members ?? [];
+    if (members.some(({ process }) => process < bucket.process)) return;
+    // A look that failed is repeated by the next one.
+    await this.close(bucket).catch(() => {});
+  }
+
+  private async close(bucket: Bucket): Promise<void> {
+    const { machine, wallets, times } = this.options;
+    const idleMs = times.walletIdleMs ?? LIFETIMES.walletIdleMs;
+    for await (const page of wallets.versionsIn(bucket, PAGE)) {
+      const limits = new Map<string, string>();
+      for (const { accountId, limit } of page) {
+        const before = limits.get(accountId) ?? "";
+        limits.set(accountId, limit === null ? before : `${before}|${limit}`);
+      }
+      const each = Array.from(limits, ([accountId, names]) => accountId + names);
+      if (each.length === 0) continue;
+      const args = [String(machine.now()), String(idleMs), ...each];
+      const [, closed] = await bucket.run("close", [], args, asReply);
+      if (Number(closed) > 0) await sleep(machine, LIFETIMES.closePauseMs, { unref: true });
+    }
+  }
+}

@@ -1,0 +1,35 @@
+-- Closes wallets without a call for some time: deletes them, and the next call loads them from the ledger. A wallet with
+-- a hold or an uncommitted charge stays, because the ledger lacks it. Returns how many it closed.
+-- ARGV: ms since 1970, the time without a call (ms), then each account, followed by limits as in `hold.lua`
+--
+-- Calls write no time. Instead `:u` keeps when this operation first saw the wallet with what it has available now.
+-- A load that read the ledger before a wallet was closed may lack calls of that wallet: `:closes` makes it read again.
+local now, idle = tonumber(ARGV[3]), tonumber(ARGV[4])
+local closed = 0
+for at = 5, #ARGV do
+  local account, limits = string.match(ARGV[at], '^([^|]*)(.*)$')
+  local known = call('HMGET', wallets, account .. ':a', account .. ':h', account .. ':p', account .. ':u')
+  local is_closed = not known[1]
+  if (known[2] or '0') == '0' and (known[3] or '0') == '0' then
+    local available = known[1] or ''
+    local since, before = string.match(known[4] or '', '^(%d+):(.*)$')
+    if before ~= available then
+      call('HSET', wallets, account .. ':u', ARGV[3] .. ':' .. available)
+    elseif now - since >= idle then
+      call('HDEL', wallets, account .. ':a', account .. ':h', account .. ':p', account .. ':v', account .. ':c', account .. ':u')
+      closed = closed + 1
+      is_closed = true
+    end
+  end
+  -- Limits that an earlier close was not given are left without a wallet. A load sets them again.
+  if is_closed then
+    for limit in string.gmatch(limits, '|[^|]+') do
+      local name = account .. limit
+      call('HDEL', wallets, name .. ':la', name .. ':lh', name .. ':lp', name .. ':lv', name .. ':lt')
+    end
+  end
+end
+if closed > 0 then
+  call('HINCRBY', wallets, ':closes', '1')
+end
+return { n, 'ok', closed }
