@@ -12,6 +12,7 @@ import { packageRoot } from "./process/root.ts";
 import { isWorker, superviseWorkers, whenOrphaned } from "./process/supervisor.ts";
 import { reportThrownWork } from "./process/turn.ts";
 import { Watchdog } from "./process/watchdog.ts";
+import { SupervisedWorkers } from "./process/workers.ts";
 
 /**
  * How long a stop may take in addition to the time in which running calls may finish: for commits, and for connections
@@ -45,19 +46,19 @@ async function main(): Promise<void> {
     if (missing) console.log(missing);
     return console.log(`${file}: no errors; ${config.catalogue.models.length} models are offered`);
   }
-  const { workers } = config.listen;
+  const { workers: workerCount } = config.listen;
   if (!isWorker()) {
     const { preflight } = await import("./boot/preflight.ts");
     const warnings = await preflight(config);
     if (warnings.length > 0) createLog(config.log.level).warn(warnings.join("; "));
   }
-  if (workers > 1 && !isWorker()) {
+  if (workerCount > 1 && !isWorker()) {
     const script = fileURLToPath(import.meta.url);
     const args = process.argv.slice(2);
     const code = await superviseWorkers({
       script,
       args,
-      workers,
+      workers: workerCount,
       log: createLog(config.log.level),
     });
     process.exit(code);
@@ -67,7 +68,8 @@ async function main(): Promise<void> {
   const log = createLog(config.log.level);
   announceFailpoint(log);
   const watchdog = new Watchdog();
-  const gateway = await boot(config, log);
+  const workers = isWorker() ? new SupervisedWorkers() : undefined;
+  const gateway = await boot(config, log, undefined, workers);
   watchdog.arm();
 
   let stopping = false;

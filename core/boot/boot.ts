@@ -30,6 +30,7 @@ import { StoredWallets } from "../money/wallets.ts";
 import { announced } from "../process/announced.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
 import type { LineLog } from "../process/log.ts";
+import { noWorkers, type Workers } from "../process/workers.ts";
 import { HttpImageFetcher } from "../upstream/fetch-image.ts";
 import { ConnectedUpstreams } from "../upstream/upstreams.ts";
 import { wires } from "../wire/index.ts";
@@ -67,6 +68,7 @@ export async function boot(
   first: GatewayConfig,
   log: LineLog,
   clock: Clock = systemClock,
+  otherWorkers: Workers = noWorkers,
 ): Promise<Gateway> {
   let config = first;
   let upstreams = new ConnectedUpstreams(config, clock, log);
@@ -146,6 +148,7 @@ export async function boot(
     wallets,
     keys,
     rateLimiter,
+    workers: otherWorkers,
     wires,
     imageFetcher: (options) => new HttpImageFetcher(options),
   });

@@ -46,6 +46,7 @@ export {
 } from "../listener/index.ts";
 export type { Clock } from "../process/clock.ts";
 export type { Log } from "../process/log.ts";
+export type { WorkerReport, WorkerReports, Workers } from "../process/workers.ts";
 export type {
   Account,
   AccountKey,

@@ -1,5 +1,6 @@
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
+import type { Workers } from "../process/workers.ts";
 import type { Accounts, Keys } from "./accounts.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { Command } from "./command.ts";
@@ -61,6 +62,8 @@ export interface Services extends Slots {
   readonly commits: CommitterStatus;
   /** The calls that wait because the ledger is slower than the calls. */
   readonly pace: PaceStatus;
+  /** The other processes that share the port, if there are any. */
+  readonly workers: Workers;
   /** For each protocol: how to read and write its bodies and events. */
   readonly wires: Readonly<Record<Protocol, Wire>>;
   /**

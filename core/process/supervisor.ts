@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { backoffMs } from "./backoff.ts";
 import type { Log } from "./log.ts";
+import { WorkerRelay } from "./worker-relay.ts";
 
 interface ClusterOptions {
   /** The script that each worker runs. */
@@ -27,6 +28,7 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
   const startedMs = performance.now();
   const running = new Map<number, ChildProcess>();
   const failures = new Map<number, number>();
+  const relay = new WorkerRelay();
   let restarts: NodeJS.Timeout[] = [];
   let stopping = false;
   let exitCode = 0;
@@ -36,11 +38,13 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
       const child = fork(options.script, options.args);
       const bornMs = performance.now();
       running.set(worker, child);
+      relay.add(worker, child);
       child.once("error", (error) =>
         log.error({ err: error, worker }, "cannot start or signal a worker"),
       );
       child.once("exit", (code, signal) => {
         running.delete(worker);
+        relay.remove(worker);
         ended(worker, code, signal, performance.now() - bornMs);
       });
     }

@@ -1,3 +1,5 @@
+import type { Metric } from "./sum.ts";
+
 /** Upper bounds in seconds: a model replies within milliseconds from a cache, within minutes if it reasons. */
 const BOUNDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900];
 
@@ -26,28 +28,42 @@ export class Distribution {
     buckets.add(seconds);
   }
 
+  /** Returns it as prom-client writes a metric as JSON. */
+  json(): Metric {
+    const values: Metric["values"][number][] = [];
+    const { name, help } = this;
+    this.each((endpoint, streamed, buckets) => {
+      const labels = { endpoint, streamed };
+      buckets.each((le, count) =>
+        values.push({ metricName: `${name}_bucket`, labels: { ...labels, le }, value: count }),
+      );
+      values.push({ metricName: `${name}_sum`, labels, value: buckets.sum });
+      values.push({ metricName: `${name}_count`, labels, value: buckets.count });
+    });
+    return { name, help, type: "histogram", aggregator: "sum", values };
+  }
+
   /** Returns the lines for a scrape. */
   text(): string {
     const lines = [`# HELP ${this.name} ${this.help}`, `# TYPE ${this.name} histogram`];
+    this.each((endpoint, streamed, buckets) => {
+      this.write(lines, `endpoint="${endpoint}",streamed="${streamed}"`, buckets);
+    });
+    return `${lines.join("\n")}\n`;
+  }
+
+  private each(visit: (endpoint: string, streamed: string, buckets: Buckets) => void): void {
     for (const [byEndpoint, streamed] of [
       [this.whole, "false"],
       [this.streamed, "true"],
     ] as const) {
-      for (const [endpoint, buckets] of byEndpoint) {
-        this.write(lines, `endpoint="${endpoint}",streamed="${streamed}"`, buckets);
-      }
+      for (const [endpoint, buckets] of byEndpoint) visit(endpoint, streamed, buckets);
     }
-    return `${lines.join("\n")}\n`;
   }
 
   private write(lines: string[], labels: string, buckets: Buckets): void {
-    let below = 0;
-    for (const [at, bound] of BOUNDS.entries()) {
-      below += buckets.counts[at] ?? 0;
-      lines.push(`${this.name}_bucket{${labels},le="${bound}"} ${below}`);
-    }
+    buckets.each((le, count) => lines.push(`${this.name}_bucket{${labels},le="${le}"} ${count}`));
     lines.push(
-      `${this.name}_bucket{${labels},le="+Inf"} ${buckets.count}`,
       `${this.name}_sum{${labels}} ${buckets.sum}`,
       `${this.name}_count{${labels}} ${buckets.count}`,
     );
@@ -59,6 +75,16 @@ class Buckets {
   readonly counts = new Float64Array(BOUNDS.length);
   count = 0;
   sum = 0;
+
+  /** Calls `visit` for each bound with the number of values up to it. */
+  each(visit: (le: string, count: number) => void): void {
+    let below = 0;
+    for (const [at, bound] of BOUNDS.entries()) {
+      below += this.counts[at] ?? 0;
+      visit(String(bound), below);
+    }
+    visit("+Inf", this.count);
+  }
 
   add(seconds: number): void {
     let at = 0;

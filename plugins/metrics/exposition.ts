@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { MICRO_VND_PER_VND, type PluginCounter, type Services } from "../../core/contract/index.ts";
 import type { Ages } from "./ages.ts";
+import { addAges, addReconciliation } from "./last-read.ts";
 import type { Reconciliation } from "./reconciliation.ts";
 import { calls, type Series, type Tally } from "./tally.ts";
 
@@ -13,6 +14,7 @@ export function createRegistry(
   reconciliation: Reconciliation,
   ages: Ages,
   services: Services,
+  silentWorkers: () => number,
 ): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -23,17 +25,26 @@ export function createRegistry(
   addGauges(registry, services);
   addReconciliation(registry, reconciliation);
   addAges(registry, ages, services);
+  new Gauge({
+    name: "tollgate_silent_workers",
+    help: "Workers that have not reported in time; these numbers have their last report, if any.",
+    registers: [registry],
+    aggregator: "first",
+    collect() {
+      this.set(silentWorkers());
+    },
+  });
   return registry;
 }
 
-/** Returns the counters of other plugins as text. They change with a reload, so each scrape reads them again. */
-export async function countersText(counters: readonly PluginCounter[]): Promise<string> {
+/** Returns the counters of other plugins. They change with a reload, so each scrape reads them again. */
+export function countersOf(counters: readonly PluginCounter[]): Registry {
   const registry = new Registry();
   for (const { name, help, label, counts } of counters) {
     const counter = new Counter({ name, help, labelNames: [label], registers: [registry] });
     for (const [value, count] of Object.entries(counts())) counter.inc({ [label]: value }, count);
   }
-  return registry.metrics();
+  return registry;
 }
 
 function addCalls(registry: Registry, tally: Tally): void {
@@ -153,6 +164,7 @@ function addGauges(registry: Registry, services: Services): void {
     name: "tollgate_oldest_unsent_seconds",
     help: "Age of the oldest charge that only this process has, in its spool or memory; 0 if there is none.",
     registers: [registry],
+    aggregator: "max",
     collect() {
       const { wallets, clock } = services;
       const sinceMs = wallets.unsent().map((post) => post.sinceMs);
@@ -181,6 +193,7 @@ function addGauges(registry: Registry, services: Services): void {
     help: "1 while the hold store refuses some or all new calls, with the cause.",
     labelNames: ["cause", "calls"],
     registers: [registry],
+    aggregator: "max",
     collect() {
       this.reset();
       const health = services.holdStore.health();
@@ -193,6 +206,7 @@ function addGauges(registry: Registry, services: Services): void {
     help: "How far the clock of a store is ahead of this gateway's, measured every minute.",
     labelNames: ["store"],
     registers: [registry],
+    aggregator: "first",
     collect() {
       this.reset();
       for (const { clock, aheadMs } of services.clockDifferences) {
@@ -213,15 +227,17 @@ function addGauges(registry: Registry, services: Services): void {
     name: "tollgate_ledger_went_back",
     help: "1 if the ledger lacks commits that it had confirmed; no call is served until an operator restores.",
     registers: [registry],
+    aggregator: "max",
     collect() {
       this.set(services.holdStore.ledgerWentBack() ? 1 : 0);
     },
   });
   new Gauge({
     name: "tollgate_upstream_breaker",
-    help: "1 for the current state of an upstream's breaker, 0 for the others.",
+    help: "1 for the current state of an upstream's breaker, 0 for the others; each worker has its own.",
     labelNames: ["upstream", "state"],
     registers: [registry],
+    aggregator: "max",
     collect() {
       this.reset();
       for (const { name, breaker } of services.upstreams.all()) {
@@ -231,61 +247,4 @@ function addGauges(registry: Registry, services: Services): void {
       }
     },
   });
-}
-
-/** Returns a function that adds a gauge of the last reading. Such a gauge has no value before the first reading. */
-function gaugesOf<Last>(registry: Registry, last: () => Last | undefined) {
-  return (name: string, help: string, read: (last: Last) => number) =>
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.remove();
-        const found = last();
-        if (found !== undefined) this.set(read(found));
-      },
-    });
-}
-
-/** Exposes nothing before the first reconciliation: a gauge of 0 would say that the books agree. */
-function addReconciliation(registry: Registry, reconciliation: Reconciliation): void {
-  const gauge = gaugesOf(registry, () => reconciliation.last);
-  gauge(
-    "tollgate_drifting_wallets",
-    "Wallets and limits with a drift at the last reconciliation.",
-    (last) => last.drifting,
-  );
-  gauge(
-    "tollgate_drift_vnd",
-    "Sum of the absolute drifts at the last reconciliation, in đ.",
-    (last) => last.driftMicroVnd / MICRO_VND_PER_VND,
-  );
-  gauge(
-    "tollgate_reconciled_timestamp_seconds",
-    "Unix time at which the last reconciliation ended.",
-    (last) => last.atMs / 1000,
-  );
-}
-
-/** Exposes nothing before the first reading. */
-function addAges(registry: Registry, ages: Ages, { clock }: Services): void {
-  const gauge = gaugesOf(registry, () => ages.last);
-  const age = (sinceMs: number | undefined) =>
-    sinceMs === undefined ? 0 : Math.max(0, (clock.now() - sinceMs) / 1_000);
-  gauge("tollgate_holds", "Holds of calls and movements, in all processes.", (last) => last.holds);
-  gauge("tollgate_oldest_hold_seconds", "Age of the oldest hold; 0 if there is none.", (last) =>
-    age(last.oldestHoldMs),
-  );
-  gauge(
-    "tollgate_oldest_uncommitted_seconds",
-    "Age of the oldest posted call that is not in the ledger; 0 if there is none.",
-    (last) => age(last.oldestPostMs),
-  );
-  gauge("tollgate_quarantined_calls", "Calls in quarantine.", (last) => last.quarantined);
-  gauge(
-    "tollgate_oldest_quarantined_seconds",
-    "Age of the oldest call in quarantine; 0 if there is none.",
-    (last) => age(last.oldestQuarantinedMs),
-  );
 }

@@ -1,4 +1,3 @@
-import type { Registry } from "prom-client";
 import {
   type Plugin,
   type Services,
@@ -8,7 +7,11 @@ import {
 } from "../../core/contract/index.ts";
 import { Ages } from "./ages.ts";
 import { Reconciliation } from "./reconciliation.ts";
+import type { Scrapes } from "./scrape.ts";
 import { Tally } from "./tally.ts";
+
+/** Workers ask each other for this. */
+const TOPIC = "metrics";
 
 export const options = v.strictObject({
   /** Seconds between reconciliations, by one process at a time; 0 = never. */
@@ -16,7 +19,7 @@ export const options = v.strictObject({
 });
 
 /**
- * Counts calls and serves `GET /metrics` in Prometheus text format; changes nothing. Counts only calls that reach it, so
+ * Counts calls and serves `GET /metrics` in Prometheus text format, for all workers; changes nothing. Counts only calls that reach it, so
  * place it first in the config.
  */
 export default function metrics(
@@ -26,14 +29,14 @@ export default function metrics(
   const tally = new Tally();
   const reconciliation = new Reconciliation(services, settings.reconcile_seconds);
   const ages = new Ages(services, settings.reconcile_seconds);
-  let registry: Promise<Registry> | undefined;
+  let loading: Promise<Scrapes> | undefined;
 
   /** Loads prom-client with the first scrape: it takes 6 MB. */
-  function exposed(): Promise<Registry> {
-    registry ??= import("./exposition.ts").then(({ createRegistry }) =>
-      createRegistry(tally, reconciliation, ages, services),
+  function scrapes(): Promise<Scrapes> {
+    loading ??= import("./scrape.ts").then(
+      ({ Scrapes }) => new Scrapes(tally, reconciliation, ages, services),
     );
-    return registry;
+    return loading;
   }
 
   return {
@@ -44,6 +47,8 @@ export default function metrics(
     async start() {
       reconciliation.start();
       ages.start();
+      // Another worker may be the one that is scraped.
+      services.workers.report(TOPIC, async () => (await scrapes()).json());
     },
 
     ended(call) {
@@ -58,19 +63,9 @@ export default function metrics(
         access: "public",
         bodyBytesMax: UNREAD_BODY_BYTES_MAX,
         handler: async () => {
-          const known = await exposed();
-          const { countersText } = await import("./exposition.ts");
-          const texts = [
-            await known.metrics(),
-            tally.latency.text(),
-            tally.firstByte.text(),
-            await countersText(services.counters.all),
-          ];
-          return {
-            status: 200,
-            headers: ["content-type", known.contentType],
-            body: texts.join("\n"),
-          };
+          const known = await scrapes();
+          const body = await known.text(await services.workers.ask(TOPIC));
+          return { status: 200, headers: ["content-type", known.contentType], body };
         },
       });
     },
@@ -78,7 +73,7 @@ export default function metrics(
     async stop() {
       await reconciliation.stop();
       await ages.stop();
-      (await registry)?.clear();
+      (await loading)?.clear();
     },
   };
 }

@@ -1,0 +1,65 @@
+import { Gauge, type Registry } from "prom-client";
+import { MICRO_VND_PER_VND, type Services } from "../../core/contract/index.ts";
+import type { Ages } from "./ages.ts";
+import type { Reconciliation } from "./reconciliation.ts";
+
+/**
+ * Returns a function that adds a gauge of the last reading of all processes, so that workers differ only in when they
+ * read. Such a gauge has no value before the first reading.
+ */
+function gaugesOf<Last>(registry: Registry, last: () => Last | undefined) {
+  return (name: string, help: string, read: (last: Last) => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      aggregator: "max",
+      collect() {
+        this.remove();
+        const found = last();
+        if (found !== undefined) this.set(read(found));
+      },
+    });
+}
+
+/** Exposes nothing before the first reconciliation: a gauge of 0 would say that the books agree. */
+export function addReconciliation(registry: Registry, reconciliation: Reconciliation): void {
+  const gauge = gaugesOf(registry, () => reconciliation.last);
+  gauge(
+    "tollgate_drifting_wallets",
+    "Wallets and limits with a drift at the last reconciliation.",
+    (last) => last.drifting,
+  );
+  gauge(
+    "tollgate_drift_vnd",
+    "Sum of the absolute drifts at the last reconciliation, in đ.",
+    (last) => last.driftMicroVnd / MICRO_VND_PER_VND,
+  );
+  gauge(
+    "tollgate_reconciled_timestamp_seconds",
+    "Unix time at which the last reconciliation ended.",
+    (last) => last.atMs / 1000,
+  );
+}
+
+/** Exposes nothing before the first reading. */
+export function addAges(registry: Registry, ages: Ages, { clock }: Services): void {
+  const gauge = gaugesOf(registry, () => ages.last);
+  const age = (sinceMs: number | undefined) =>
+    sinceMs === undefined ? 0 : Math.max(0, (clock.now() - sinceMs) / 1_000);
+  gauge("tollgate_holds", "Holds of calls and movements, in all processes.", (last) => last.holds);
+  gauge("tollgate_oldest_hold_seconds", "Age of the oldest hold; 0 if there is none.", (last) =>
+    age(last.oldestHoldMs),
+  );
+  gauge(
+    "tollgate_oldest_uncommitted_seconds",
+    "Age of the oldest posted call that is not in the ledger; 0 if there is none.",
+    (last) => age(last.oldestPostMs),
+  );
+  gauge("tollgate_quarantined_calls", "Calls in quarantine.", (last) => last.quarantined);
+  gauge(
+    "tollgate_oldest_quarantined_seconds",
+    "Age of the oldest call in quarantine; 0 if there is none.",
+    (last) => age(last.oldestQuarantinedMs),
+  );
+}

@@ -1,0 +1,47 @@
+import type { Registry } from "prom-client";
+import type { Services, WorkerReports } from "../../core/contract/index.ts";
+import type { Ages } from "./ages.ts";
+import { countersOf, createRegistry } from "./exposition.ts";
+import type { Reconciliation } from "./reconciliation.ts";
+import { type Metric, silentOf, sumText } from "./sum.ts";
+import type { Tally } from "./tally.ts";
+
+/** The counts of this process, and of all workers together. */
+export class Scrapes {
+  private readonly tally: Tally;
+  private readonly services: Services;
+  private readonly registry: Registry;
+  private silentWorkers = 0;
+
+  constructor(tally: Tally, reconciliation: Reconciliation, ages: Ages, services: Services) {
+    this.tally = tally;
+    this.services = services;
+    this.registry = createRegistry(tally, reconciliation, ages, services, () => this.silentWorkers);
+  }
+
+  get contentType(): string {
+    return this.registry.contentType;
+  }
+
+  /** Returns the text of a scrape, with what the other workers have counted if there are any. */
+  async text(reports: WorkerReports | undefined): Promise<string> {
+    this.silentWorkers = silentOf(reports);
+    if (reports) return sumText(await this.json(), reports);
+    const { tally, registry, services } = this;
+    const counters = countersOf(services.counters.all);
+    const texts = [await registry.metrics(), tally.latency.text(), tally.firstByte.text()];
+    return [...texts, await counters.metrics()].join("\n");
+  }
+
+  clear(): void {
+    this.registry.clear();
+  }
+
+  async json(): Promise<Metric[]> {
+    const { tally, registry, services } = this;
+    const counters = countersOf(services.counters.all);
+    const known = [await registry.getMetricsAsJSON(), await counters.getMetricsAsJSON()].flat();
+    // Its types call the name of a type a number.
+    return [...(known as unknown as Metric[]), tally.latency.json(), tally.firstByte.json()];
+  }
+}

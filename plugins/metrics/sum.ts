@@ -1,0 +1,50 @@
+import { AggregatorRegistry } from "prom-client";
+import type { WorkerReports } from "../../core/contract/index.ts";
+
+/** A metric as prom-client writes it as JSON. */
+export interface Metric {
+  readonly name: string;
+  readonly help: string;
+  readonly type: string;
+  /** How the values of several processes become one. */
+  readonly aggregator?: string;
+  readonly values: readonly Sample[];
+}
+
+interface Sample {
+  readonly labels: Readonly<Record<string, string | number>>;
+  readonly value: number;
+  /** For histograms: with its suffix. */
+  readonly metricName?: string;
+}
+
+/** Metrics of a process itself: a sum or mean of them would hide a process in trouble. */
+const OF_PROCESS = /^(?:process|nodejs)_/;
+
+/** Returns the text for a scrape: what all workers have counted. */
+export function sumText(
+  own: readonly Metric[],
+  { worker, others }: WorkerReports,
+): Promise<string> {
+  const all = [labelled(own, worker)];
+  for (const { worker, report } of others) if (isReport(report)) all.push(labelled(report, worker));
+  return AggregatorRegistry.aggregate(all).metrics();
+}
+
+/** Returns how many workers have not reported in time. */
+export function silentOf(reports: WorkerReports | undefined): number {
+  return reports?.others.filter(({ isOld }) => isOld).length ?? 0;
+}
+
+function labelled(metrics: readonly Metric[], worker: number): Metric[] {
+  return metrics.map((metric) => {
+    if (!OF_PROCESS.test(metric.name)) return metric;
+    const values = metric.values.map((one) => ({ ...one, labels: { worker, ...one.labels } }));
+    return { ...metric, aggregator: "sum", values };
+  });
+}
+
+/** A worker of this gateway runs the same code, or none that reports. */
+function isReport(report: unknown): report is Metric[] {
+  return Array.isArray(report);
+}
