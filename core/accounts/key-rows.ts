@@ -4,7 +4,10 @@ import { isId } from "../process/id.ts";
 
 /** The SQL of keys that authentication needs. */
 export interface KeyRows {
-  /** Returns `too_many_keys` at the account's limit of active keys, exactly, at any concurrency. */
+  /**
+   * Returns `too_many_keys` if the account has its maximum of active keys. The limit is exact at
+   * any concurrency.
+   */
   create(key: NewKey): Promise<"created" | "no_account" | "too_many_keys">;
   /** `hash` is hexadecimal, as `KeyRecord.hash`. */
   byHash(hash: string): Promise<KeyRecord | undefined>;

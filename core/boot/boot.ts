@@ -72,7 +72,8 @@ export async function boot(
 ): Promise<Gateway> {
   let config = first;
   let upstreams = new ConnectedUpstreams(config, clock, log);
-  // First: the simulated provider loads uWebSockets.js too, which reads its limits once in a process.
+  // Opened first: the simulated provider loads uWebSockets.js too, which reads its limits once in a
+  // process.
   const { engine } = config.listen;
   const { headerBytesMax } = config.limits;
   const listener = await openListener({ engine, headerBytesMax, log });

@@ -95,8 +95,8 @@ export class SlotBoard {
   private counts(viewer: Owner | undefined, owner: Owner): boolean {
     const { serving, starting } = this;
     const isStarting = viewer && starting?.has(viewer) && !serving?.has(viewer);
-    // During the first start no generation serves yet, and core itself may be asked: the plugin
-    // demo makes it seal a key.
+    // During the first start no generation serves yet. Core may still read a slot: the plugin
+    // `demo` makes core seal a key.
     const generation = isStarting ? starting : (serving ?? starting);
     return generation?.has(owner) ?? false;
   }

@@ -11,7 +11,7 @@ import { attempt } from "./validate.ts";
 /** A checked upstream. Without `connections`, `limits.calls_max` applies. */
 type Checked = Omit<LoadedUpstream, "connections"> & {
   readonly connections: number | undefined;
-  /** False if its keys were left empty: it is not used. */
+  /** False if the upstream's keys were left empty: the upstream is then not used. */
   readonly isConfigured: boolean;
 };
 

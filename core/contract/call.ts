@@ -198,8 +198,8 @@ export interface Call {
    */
   inputTokensBound: number;
   /**
-   * The likely input tokens, from the average of texts, if the provider reports none; undefined for
-   * images and speech.
+   * The likely input tokens, by the average of texts, for the case that the provider reports none; undefined for images
+   * and speech.
    */
   inputTokensLikely: number | undefined;
   /** Output tokens delivered so far, counted by the gateway. */

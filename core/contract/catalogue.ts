@@ -77,7 +77,7 @@ export interface Model {
   /** The features that the model allows on every route. */
   readonly features: AllowedFeatures;
   readonly media: MediaTerms;
-  /** The same for all models of one catalogue, and different for any other catalogue. */
+  /** The version of the catalogue: the same for all its models, and different for any other catalogue. */
   readonly catalogueVersion: string;
 }
 

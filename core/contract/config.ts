@@ -26,7 +26,7 @@ export interface Config {
     readonly ledger: "embedded" | string;
     /** Maximum connections of one process to Postgres. */
     readonly connections: number;
-    /** True if the config states them: only then does the start depend on them. */
+    /** True if the config states the connections: only then does the start depend on them. */
     readonly connectionsStated: boolean;
     /** Path of the data folder, relative to the working directory. */
     readonly data: string;

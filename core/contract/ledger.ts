@@ -206,7 +206,7 @@ export interface LimitChange {
    * a difference, from 0 if the limit is new.
    */
   readonly kind: "create" | "set" | "add";
-  /** Negative for an `add` that lowers the total. The total stays from 0 to 2^53 − 1 µđ. */
+  /** Negative for an `add` that lowers the total. The total must stay between 0 and 2^53 − 1 µđ. */
   readonly amountMicroVnd: bigint;
   /** Unique among the changes of all limits. */
   readonly reference: string;

@@ -31,8 +31,8 @@ export interface Tariff {
 }
 
 /**
- * Returns the price of a model at an instant, for an account with these discounts. `factor` is that
- * of the features that a call uses.
+ * Returns the price of a model at an instant, for an account with these discounts. `factor`: the price factor of the
+ * features that the call uses.
  */
 export function tariffOf(
   model: Model,

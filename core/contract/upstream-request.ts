@@ -52,7 +52,7 @@ export function formFields(
   return fields;
 }
 
-/** Names above this make a refusal hard to read. */
+/** Maximum number of models that a refusal names: more make it hard to read. */
 const MODELS_NAMED_MAX = 8;
 
 /**

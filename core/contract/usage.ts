@@ -15,7 +15,7 @@ export class Usage {
   images = 0;
   /** Uses of priced features, as the provider reported them; undefined if it reported none. */
   uses: Partial<Record<FeatureName, number>> | undefined = undefined;
-  /** True if the provider reported the input. A reported zero is a zero. */
+  /** True if the provider reported the input, even as 0. */
   inputReported = false;
   /** True if the provider reported the final output. */
   outputReported = false;

@@ -225,7 +225,7 @@ const EXCESS = {
   ),
 };
 
-/** Counts boundaries by native search, before anything is made of the parts. */
+/** Counts boundaries by native search, before the parts are parsed. */
 function hasTooManyParts(bytes: Buffer, type: string): boolean {
   const boundary = /boundary="?([^";]+)/.exec(type)?.[1];
   if (boundary === undefined) return false;
@@ -250,7 +250,7 @@ export function parseFormBody(
   bytes: Buffer,
   contentType: string,
 ): { form: FormPart[]; fields: JsonObject } | Refusal {
-  // The parser compares by case; HTTP does not.
+  // The parser is case-sensitive; HTTP is not.
   const type = contentType.replace(/^multipart\/form-data|\bboundary=/gi, (name) =>
     name.toLowerCase(),
   );

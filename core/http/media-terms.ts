@@ -34,7 +34,10 @@ function tooLong(call: Call, { media }: Model): Verdict {
   return refuse.badRequest(message, "input");
 }
 
-/** An image whose size the provider chooses costs the price itself: it chooses ordinary sizes. */
+/**
+ * An image whose size the provider chooses costs the price without a factor: providers choose
+ * ordinary sizes.
+ */
 function sizeFactor({ body }: Call, { media }: Model): number | Refusal {
   const [width, height] = String(body["size"] ?? "")
     .split("x")

@@ -71,7 +71,7 @@ export class ModelList {
 
 function isKnown(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
-  // A proxy may have made it strong, or weak: RFC 9110, 13.1.2 compares neither mark.
+  // A proxy may have made the tag strong or weak: by RFC 9110, 13.1.2, the comparison ignores that mark.
   const opaque = etag.slice(2);
   return header.split(",").some((one) => {
     const known = one.trim();

@@ -42,7 +42,7 @@ export class Reply implements Sink {
   /** Bytes withheld until every `close` has run. */
   private readonly withheld: Uint8Array[] = [];
   private wholeBytes = 0;
-  /** Events of Responses that have been written: an error of the gateway goes on with their numbers. */
+  /** Number of Responses events that have been written: an error event of the gateway continues their numbering. */
   private eventsWritten = 0;
   private readonly isNumbered: boolean;
 
@@ -133,7 +133,7 @@ export class Reply implements Sink {
     this.close("complete", COMPLETE);
   }
 
-  /** Ends the call with a refusal of the gateway, or with the 500 of a bug. */
+  /** Ends the call with a refusal of the gateway, or with 500 for a bug. */
   refuse(refusal: Refusal): void {
     this.close("refused", { kind: "broken", refusal, truncated: false, errorSent: false });
   }

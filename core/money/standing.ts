@@ -17,7 +17,7 @@ export function standingPost(entry: StoredEntry, sinceMs: number, process: strin
   return { kind: "post", callId, reference: null, accountId, microVnd, sinceMs, process };
 }
 
-/** A post that the hold store does not have yet. It was tried first when its call ended. */
+/** Returns the listing of a post that the hold store does not have yet. Its age counts from the end of its call. */
 export function unsentPost(
   call: { callId: string; accountId: string; at: number; latencyMs?: number },
   microVnd: MicroVnd,

@@ -45,7 +45,8 @@ export const FAILPOINTS = [
   "lease.reaped",
   "lease.claimed",
   "lease.finished",
-  // An operator restores, in `test/chaos/backup-drill.test.ts`: wallets are dropped; the ledger's losses are accepted.
+  // The steps of a restore by an operator, in `test/chaos/backup-drill.test.ts`: the wallets are dropped; the loss of
+  // commits is accepted.
   "restore.epochs",
   "restore.accepted",
 ] as const;

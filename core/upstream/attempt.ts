@@ -11,7 +11,10 @@ export interface AttemptListener {
   received(chunk: Buffer): void;
   completed(): void;
   failed(error: Error): void;
-  /** One of the above has thrown. undici would treat that as an error of the connection. */
+  /**
+   * Called if one of the methods above throws. undici would treat that as an error of the
+   * connection.
+   */
   bug(error: unknown): void;
 }
 

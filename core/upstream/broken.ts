@@ -37,13 +37,17 @@ export function overloaded(
   return { kind: "broken", refusal, truncated: false, errorSent: false };
 }
 
-/** The upstream is unreachable, or failed after it got the request. */
+/**
+ * Returns the outcome for an upstream that is unreachable, or that failed after it got the request.
+ */
 export function broken(message: string): Outcome & { kind: "broken" } {
   const refusal = refuse.upstreamFailed(message);
   return { kind: "broken", refusal, truncated: false, errorSent: false };
 }
 
-/** The upstream accepted a stream, and then sent nothing for `seconds`. */
+/**
+ * Returns the outcome for an upstream that accepted a stream, and then sent nothing for `seconds`.
+ */
 export function tooSlow(seconds: number, hasBegun: boolean): Outcome {
   const message = hasBegun
     ? `The model's upstream provider is too slow: it sent nothing for ${seconds} seconds in the middle of its reply.`

@@ -143,7 +143,7 @@ export class Dispatch {
     call.failedAttempts = [...call.failedAttempts, { upstream, cause, reason }];
   }
 
-  /** The provider or the gateway's account there is at fault, and no other route is left. */
+  /** Returns the outcome if the provider or the gateway's account there is at fault, and no other route is left. */
   providerFailed(status: number, refusal: "account" | "failed"): Outcome {
     if (refusal === "failed") {
       return broken(`The upstream provider failed with HTTP ${status}. Nothing was charged.`);

@@ -19,7 +19,7 @@ const OWN_NAMES = /(?:^|\.)(?:localhost|internal|intranet|corp|local|lan|home|sv
  */
 export function masked(text: string, hidden: readonly string[]): string {
   const parsed = parseJson(text);
-  // Through the values, because JSON may write a slash as `\/`.
+  // Masks the parsed values, because JSON may write a slash as `\/`.
   if (isObject(parsed) || Array.isArray(parsed)) {
     const clean = maskedValue(parsed, hidden);
     return clean === parsed ? text : JSON.stringify(clean);

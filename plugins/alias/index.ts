@@ -56,7 +56,7 @@ export default function alias(services: Services, settings: Settings): Plugin {
   const idOf = (spelling: string) => byLowerCase.get(spelling) ?? ids.get(spelling);
   const top = settings.unknown === "top" ? modelOfFamily(defaultName ?? "") : undefined;
 
-  /** Returns the only model of an endpoint for its name without `req/`. */
+  /** Returns the model that an endpoint serves for its name without `req/`, if it is the only one. */
   function onlyModel(name: string, endpoint: Endpoint): Model | undefined {
     if (endpoint.serves.includes("chat")) return undefined;
     const [only, more] = catalogue.models.filter((m) => endpoint.serves.includes(m.standard));

@@ -31,8 +31,8 @@ export function browserFiles(): BrowserFile[] {
 }
 
 /**
- * One hash for all files: scripts import each other by relative paths, so they must change folder
- * together.
+ * One hash for all files, which names their folder: scripts import each other by relative paths, so
+ * they must change folder together.
  */
 export function hashOfFiles(files: readonly BrowserFile[]): string {
   return hashOf(...files.flatMap(({ name, content }) => [name, "\n", content, "\n"]));

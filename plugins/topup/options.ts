@@ -68,7 +68,7 @@ export const options = v.pipe(
   }),
   v.check(
     ({ minimum_vnd, maximum_vnd }) => minimum_vnd <= maximum_vnd,
-    "a minimum_vnd of at most maximum_vnd",
+    "a minimum_vnd that is at most maximum_vnd",
   ),
 );
 

@@ -23,7 +23,7 @@ const FETCH_MS = 30_000;
 interface ImageAddress {
   readonly name: string;
   readonly address: string;
-  /** The client's field, for errors. */
+  /** The name of the client's field, for error messages. */
   readonly field: string;
   readonly number: number;
 }

@@ -34,7 +34,8 @@ export const REDIS = {
 
 /** Faults that came later. Each is planned by itself, so that worlds without it stay as they were. */
 export const LATER = {
-  newerVersion: "a gateway runs a newer version for a while, whose entries this one cannot read",
+  newerVersion:
+    "a gateway runs a newer version for a while, whose entries the other gateways cannot read",
   diskFailsSyncs: "fsync fails with EIO, the kernel drops the pages, and a later fsync succeeds",
   limitChange: "a limit beside a wallet is set, changed or removed; most calls count against it",
   keyRevoked: "an API key is revoked",

@@ -14,7 +14,7 @@ interface Limit {
 
 const id = (accountId: string, name: string) => `${accountId}|${name}`;
 
-/** A model of the limits in the ledger. Charges in quarantine count too, which only the books know. */
+/** A model of the limits in the ledger. Charges in quarantine lower a limit too; `parked` has them. */
 export class LimitBooks {
   private readonly limits = new Map<string, Limit>();
   private readonly changes = new Map<string, LimitChange>();

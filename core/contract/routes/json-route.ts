@@ -21,8 +21,8 @@ const JSON_HEADERS = ["content-type", "application/json", "cache-control", "no-s
 const PING_TIMEOUT_MS = 1000;
 
 /**
- * Adds routes for operators, under `prefix`. Anything but a GET is recorded in the audit trail
- * first, or not done.
+ * Adds routes for operators, under `prefix`. Every request but a GET is recorded in the audit trail
+ * before it is carried out. If it cannot be recorded, it is not carried out.
  */
 export function addOperatorRoutes(
   router: Router,

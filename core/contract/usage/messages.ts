@@ -45,7 +45,7 @@ function readParts(report: JsonObject, usage: Usage, isFinal: boolean): void {
   readCountedUses(report, usage);
   readInput(withCache(inputOf(report), numbers), main, usage);
   const { images, output: stated } = numbers;
-  // The first event has the output that exists so far, and may have the details of all.
+  // The first event has the output so far, and may already have the details of the whole output.
   const beside = isFinal && stated !== undefined ? besideOutput(numbers, stated) : 0;
   const output = stated === undefined ? undefined : stated + beside;
   if (output !== undefined && (output > 0 || !usage.outputReported)) main.outputTokens = output;

@@ -10,7 +10,7 @@ import type {
 import { failpoint } from "../../process/failpoint.ts";
 import { balancesOf, type Hold, setLimit, type Wallet, walletOf } from "./wallet.ts";
 
-/** Versions in a page. */
+/** Maximum number of versions in a page. */
 const PAGE = 1_000;
 
 type ReadWallet = () => Promise<WalletSnapshot | undefined>;

@@ -260,7 +260,7 @@ export class Journal {
     this.unsynced = [];
   }
 
-  /** Removed because the current segment has all its records: otherwise each start would add another copy of them. */
+  /** Removes the newest closed segment: the current one repeats its records, so that starts do not add up copies. */
   private removeNewestClosed(): void {
     const [last] = this.closed.splice(-1);
     if (last) this.disk.remove(last.path);
@@ -276,7 +276,7 @@ export class Journal {
     this.options.log.info({ calls }, "the journal goes on in a new file");
   }
 
-  /** Each second: syncs in the background, or tries to end a failure. */
+  /** Runs each second: syncs in the background, or retries after a failure. */
   private round(): void {
     if (this.distrusted) return this.tryRepair();
     const { segment } = this;

@@ -48,7 +48,7 @@ export const LINE_FRAME_BYTES = 32;
 export function writeLine(bytes: Buffer, start: number, position: number, payload: string): number {
   const body = start + BODY_OFFSET;
   const payloadStart = body + bytes.write(`${position} `, body, "latin1");
-  // Written by itself, so that V8 flattens the payload string itself: the outbox keeps that string.
+  // The payload is written on its own: V8 then flattens this very string, which the outbox keeps.
   const end = payloadStart + bytes.write(payload, payloadStart, "utf8");
   const checksum = crc32(bytes.subarray(body, end));
   for (let digit = 0; digit < CHECKSUM_BYTES; digit += 1) {

@@ -92,7 +92,7 @@ export class Holds {
     }
   }
 
-  /** The call has no hold any more: it was posted, or its movement is applied. */
+  /** Forgets the hold of a call that was posted, or whose movement is applied. */
   forget(callId: string): void {
     this.own.delete(callId);
   }

@@ -35,7 +35,7 @@ export class UnheardPosts {
     return this.byCall.get(callId)?.sent;
   }
 
-  /** The call is posted, or in the spool. */
+  /** Forgets a call that is posted, or in the spool. */
   forget(callId: string): void {
     this.byCall.delete(callId);
   }

@@ -21,7 +21,7 @@ local function now()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
--- The server's run_id, and where its Lua is: every start makes new ones, and no snapshot contains them.
+-- Returns the server's run_id, and the address of its Lua: every start makes new ones, and no snapshot contains them.
 local function server()
   return string.match(call('INFO', 'server'), 'run_id:(%x+)') .. ' ' .. tostring(redis)
 end

@@ -41,7 +41,7 @@ export function messagesToResponsesRequest(
   return { ok: true, body: request, dropped: notes.dropped, context };
 }
 
-/** Returns true if the client asks to read the reasoning: some organisations are not allowed to. */
+/** Returns true if the client asks to read the reasoning, which a provider does not allow to every organisation. */
 export function asksForReasoning(thinking: JsonObject | undefined): boolean {
   return thinking?.["display"] === "summarized";
 }
