@@ -103,7 +103,7 @@ export class Catalogue {
     this.byId = new Map(models.map((model) => [model.id, model]));
   }
 
-  /** Returns this catalogue without the routes to other upstreams than these. */
+  /** Returns this catalogue with the routes to these upstreams only. */
   offeredBy(upstreams: ReadonlySet<string>): Catalogue {
     const all = [...this.models, ...this.notOffered].map((model) => {
       const routes = model.routes.filter(({ upstream }) => upstreams.has(upstream));

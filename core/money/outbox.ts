@@ -22,7 +22,7 @@ export class Outbox {
     return this.count;
   }
 
-  /** All entries up to and including this position are taken. */
+  /** Position up to which all entries are taken, itself included. */
   get takenThrough(): number {
     return this.headPosition - 1;
   }

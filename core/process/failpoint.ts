@@ -41,7 +41,7 @@ export const FAILPOINTS = [
   "bucket.joined",
   "bucket.requeued",
   "bucket.loadable",
-  // The leases of another process expire.
+  // Another process's leases end, because it is silent.
   "lease.reaped",
   "lease.claimed",
   "lease.finished",

@@ -23,10 +23,7 @@ import type { ConnectedUpstreams } from "./upstreams.ts";
 
 const EVENT_TOO_LARGE = "The upstream sent an event larger than this gateway takes.";
 const ERROR_TOO_LARGE = "The upstream sent an error larger than this gateway takes.";
-/**
- * A request is sent again only within this time. A later failure has another cause than a reused
- * connection: the upstream has worked on the request.
- */
+/** A later failure is not that of a reused connection: the upstream has worked on the request. */
 const RESEND_WITHIN_MS = 5_000;
 const ONLY_EMPTY_EVENTS = "The upstream sent nothing but empty events for too long.";
 const UNREADABLE = "The upstream sent a stream that this gateway cannot read.";

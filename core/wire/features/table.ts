@@ -29,7 +29,7 @@ export interface FieldRow extends Row {
   readonly on: readonly Protocol[];
   /** Returns true if this value asks for the feature. Default: any value that is not empty. */
   readonly asks?: (value: unknown) => boolean;
-  /** Sent instead of a hint; undefined leaves the field out. */
+  /** The value that is sent instead of a hint; undefined leaves the field out. */
   readonly replacement?: unknown;
 }
 

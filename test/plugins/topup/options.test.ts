@@ -17,7 +17,7 @@ const WRONG: readonly (readonly [from: string, to: string, told: RegExp])[] = [
   [`name: Vietcombank`, `name: ""`, /bank\.name: expected the bank's name/],
   [`minimum_vnd: 50000`, `minimum_vnd: 0`, /minimum_vnd: expected a whole number/],
   [`minimum_vnd: 50000`, `minimum_vnd: 50000.5`, /minimum_vnd: expected a whole number/],
-  [`minimum_vnd: 50000`, `minimum_vnd: 600000000`, /expected a minimum_vnd of at most/],
+  [`minimum_vnd: 50000`, `minimum_vnd: 600000000`, /expected a minimum_vnd that is at most/],
   [`minimum_vnd: 50000`, `order_prefix: tg`, /order_prefix: expected 2 to 6 capital letters/],
   [`minimum_vnd: 50000`, `order_prefix: "TG1"`, /order_prefix: expected 2 to 6 capital letters/],
   [`minimum_vnd: 50000`, `order_prefix: TOP`, /order_prefix: expected 2 to 6 capital letters/],
