@@ -16,7 +16,10 @@ import {
   type Workload,
 } from "./workload.ts";
 
-/** Enough for several ready sockets per turn of the event loop, as in a busy proxy. */
+/**
+ * Number of connections: enough for several ready sockets per turn of the event loop, as in a busy
+ * proxy.
+ */
 const UNSTREAMED_CONNECTIONS = 64;
 const STREAMS = 100;
 /** 100 streams with an event every 5 ms are 20,000 events/s, below the limit of every proxy. */

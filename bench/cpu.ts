@@ -73,7 +73,7 @@ async function measureRound(
   const before = cpuTime(target.pid);
   const { port, headers } = target;
   const report = await generator.run({ port, headers, ...workload, connections, seconds });
-  // Includes deferred work of these calls, such as their commit in the ledger.
+  // The measurement includes deferred work of these calls, such as their commit in the ledger.
   await untilQuiet(target.pid);
   const cpu = cpuSince(before, cpuTime(target.pid));
   if (report.calls === 0) throw new Error(`${label}: no call succeeded: ${report.firstError}`);

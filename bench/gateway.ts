@@ -16,7 +16,7 @@ const LEFT_OUT = new Set(["simulator", "demo"]);
 
 const ADMIN_TOKEN = "benchmark-admin-token";
 
-/** Enough for any run, and below the maximum balance of a wallet. */
+/** A credit that is enough for any run, and below the maximum balance of a wallet. */
 const CREDIT_VND = "5000000000";
 
 export interface GatewayOptions {

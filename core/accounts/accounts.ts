@@ -67,7 +67,7 @@ export class StoredAccounts implements Accounts {
     const { holdStore } = this;
     const mark = (keyId: string) =>
       status === "suspended" ? holdStore.revoke(keyId, id) : holdStore.restore(keyId, id);
-    // All at once: if the hold store is down, each change is applied when it reconnects.
+    // Marks all keys at once. If the hold store is down, each change is applied when it reconnects.
     await Promise.all(keyIds.map(mark));
     return true;
   }

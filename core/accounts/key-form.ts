@@ -5,7 +5,7 @@ import type { KeyRows } from "./key-rows.ts";
 
 const RANDOM_BYTES = 30;
 const RANDOM_CHARACTERS = (RANDOM_BYTES / 3) * 4;
-/** One guess in 2^48 passes, and then costs one read. */
+/** Length of the MAC: one guess in 2^48 passes, and then costs one read. */
 const MAC_BYTES = 6;
 const MAC_CHARACTERS = (MAC_BYTES / 3) * 4;
 /**

@@ -208,5 +208,5 @@ export class CachedKeys implements Keys, KnownKeys {
   }
 }
 
-/** Shared by all keys without discounts, so that nothing is allocated for them. */
+/** One list for all keys without discounts, so that nothing is allocated for them. */
 const NO_DISCOUNTS: CallerKey["discounts"] = [];

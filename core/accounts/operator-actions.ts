@@ -34,7 +34,7 @@ export class AuditTrail implements OperatorActions {
     ]);
   }
 
-  /** Newest first. */
+  /** Returns actions, newest first. */
   async list({ limit, before, accountId }: ActionQuery): Promise<OperatorAction[]> {
     const rows = await this.database.query<OperatorAction & { details: string }>(
       `select id, at, operator, remote_address as "remoteAddress", action, account_id as "accountId",

@@ -5,7 +5,7 @@ import { PeriodicTask } from "../process/periodic.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 
-/** Another computer whose clock matters. */
+/** A clock of another computer, which is compared with this gateway's. */
 export interface ClockReader {
   /** The store's name in messages and in the metric: `Redis` or `Postgres`. */
   readonly name: string;

@@ -35,7 +35,7 @@ export function expand(written: string, environment: Environment): Expansion {
     const value = environment[name];
     if (value !== undefined && value !== "") return value;
     if (fallback !== undefined) return fallback;
-    // Empty counts as missing: it is the same mistake, and an empty secret is worse than none.
+    // An empty variable counts as missing: it is the same mistake, and an empty secret is worse than none.
     faults.push(`environment variable ${name} is ${value === undefined ? "not set" : "empty"}`);
     return match;
   });

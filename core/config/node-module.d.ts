@@ -1,7 +1,7 @@
 import "node:module";
 
 declare module "node:module" {
-  /** Since Node 22.15; `@types/node` of Node 20 does not declare it. */
+  /** Exists since Node 22.15; `@types/node` of Node 20 does not declare it. */
   const registerHooks:
     | ((hooks: {
         resolve(specifier: string, context: object, next: ResolveNext): ResolvedModule;

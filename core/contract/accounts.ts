@@ -74,7 +74,7 @@ export interface Accounts {
   find(id: string): Promise<Account | undefined>;
   /** Finds an account by its e-mail address, ignoring case. */
   findByEmail(email: string): Promise<Account | undefined>;
-  /** Oldest first. */
+  /** Returns accounts, oldest first. */
   search(search: AccountSearch): Promise<Account[]>;
 
   /**

@@ -119,8 +119,8 @@ export interface Flow {
 export interface FailedAttempt {
   readonly upstream: string;
   /**
-   * One of few words: `dns`, `connect`, `tls`, `connection`, `silent`, `cut`, `unreadable`,
-   * `credentials`, `http_` and the status, or `gateway` if the upstream had no part in it.
+   * The cause, one of few words: `dns`, `connect`, `tls`, `connection`, `silent`, `cut`, `unreadable`, `credentials`,
+   * `http_` and the status, or `gateway` if the upstream had no part in it.
    */
   readonly cause: string;
   /** The reason that operators see, such as `ECONNREFUSED`. Never content of a call. */

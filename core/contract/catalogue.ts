@@ -27,7 +27,7 @@ export interface Route {
   readonly model: string;
   /** Share among the routes of the same priority; 1 or more. */
   readonly weight: number;
-  /** Lower numbers are tried first, higher ones if those fail. */
+  /** The order of attempts: lower numbers are tried first, higher ones if those fail. */
   readonly priority: number;
   /** The keys in which this route differs from the profile of its upstream. */
   readonly profile: Profile;

@@ -12,7 +12,7 @@ export interface Command {
    * commands.
    */
   readonly words: string;
-  /** One line for `help`. */
+  /** A description in one line, for `help`. */
   readonly about: string;
   readonly method: "GET" | "POST" | "DELETE";
   /** The full path of the route. A part `:name` takes the value of the required option `name`. */

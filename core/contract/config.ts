@@ -14,7 +14,7 @@ export interface Config {
     readonly engine: "auto" | "native" | "node";
   };
   readonly admin: {
-    /** Undefined if the gateway uses a random token from the data folder. */
+    /** The admin token; undefined if the gateway uses a random one from the data folder. */
     readonly token: string | undefined;
     /** The address that serves the routes for operators; undefined if customers and operators share one. */
     readonly listen: { readonly host: string; readonly port: number } | undefined;

@@ -29,6 +29,6 @@ export interface OperatorActions {
   begin(action: NewAction): Promise<bigint>;
   /** Completes the record with the status of the reply. */
   end(id: bigint, status: number): Promise<void>;
-  /** Newest first. */
+  /** Returns actions, newest first. */
   list(query: ActionQuery): Promise<OperatorAction[]>;
 }

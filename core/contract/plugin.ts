@@ -9,8 +9,8 @@ import type { Services } from "./services.ts";
 import type { SlotName } from "./slot.ts";
 
 /**
- * Undefined lets the call go on. A refusal is a value: a throw is a bug, which ends the call with
- * 500.
+ * The decision of a plugin about a call. Undefined lets the call go on. A refusal is a value: a
+ * throw is a bug, which ends the call with 500.
  */
 export type Verdict = Refusal | undefined;
 export type AwaitableVerdict = Verdict | Promise<Verdict>;
@@ -23,8 +23,8 @@ export type AwaitableVerdict = Verdict | Promise<Verdict>;
  */
 export interface Plugin {
   /**
-   * Lower-case letters and hyphens; unique in the config. Log lines show it, and table names begin
-   * with it.
+   * The name: lower-case letters and hyphens, unique in the config. Log lines show it, and table
+   * names begin with it.
    */
   readonly name: string;
   /**

@@ -28,7 +28,7 @@ export interface RefusedCall {
   readonly at: Date;
   readonly keyId: string;
   readonly endpoint: string;
-  /** Null if the call was refused before its model was known. */
+  /** The model; null if the call was refused before its model was known. */
   readonly model: string | null;
   readonly status: number;
   readonly cause: string;

@@ -7,11 +7,11 @@ export interface StandingCall {
   readonly callId: string;
   /** The reference of the movement that holds the money; null for a call. */
   readonly reference: string | null;
-  /** Empty if the entry of a post cannot be read. */
+  /** The account; empty if the entry of a post cannot be read. */
   readonly accountId: string;
   /** The amount held or charged. */
   readonly microVnd: MicroVnd;
-  /** When it was held or posted, in milliseconds since the Unix epoch. */
+  /** When the money was held, or the call posted, in milliseconds since the Unix epoch. */
   readonly sinceMs: number;
   /** The gateway process that has it; empty for a movement that no process has. */
   readonly process: string;

@@ -120,7 +120,7 @@ const usageFields = {
   /** True if the gateway counted the tokens because the provider did not report them. */
   estimated: { column: "estimated", kind: "flag", places: PAGE },
 
-  // Everything below is null in records from before it was kept.
+  // Every field below is null in records that are older than the field.
 
   /** The unit that one `unitPriceMicroVnd` buys: 1,000,000 tokens, a call or an image. */
   unit: { column: "unit", kind: "unit", places: PAGE, nullable: true },

@@ -7,7 +7,7 @@ const DOCUMENT = /^data:(?:text\/|application\/pdf\b|[;,])/i;
 const SYSTEM_ROLES = new Set(["system", "developer"]);
 /** Media types that models read. Some clients write `image/jpg` for `image/jpeg`. */
 const FORMATS = new Set(["image/jpeg", "image/jpg", "image/png", "image/webp", "image/gif"]);
-/** Longer than any media type. Limits the search: up to 20 MB of image follow. */
+/** Maximum length of a media type. Limits the search: up to 20 MB of image follow. */
 const MEDIA_TYPE_CHARACTERS_MAX = 100;
 
 /** Base64 may have line breaks, as some encoders write them, and the letters of both alphabets. */

@@ -5,7 +5,10 @@ import { packageRoot } from "../process/root.ts";
 import { type Sql, sqlState } from "./client.ts";
 
 const FOLDER = join(packageRoot, "core/money/ledger/migrations");
-/** Any number that nothing else in the database locks. Held until the script's transaction ends. */
+/**
+ * The key of the lock: any number that nothing else in the database locks. Held until the script's
+ * transaction ends.
+ */
 const LOCK = "select pg_advisory_xact_lock(7305301);";
 const UNIQUE_VIOLATION = "23505";
 

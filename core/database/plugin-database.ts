@@ -23,7 +23,7 @@ export function databaseOf(sql: Sql): PluginDatabase {
       if (!found?.isDirectory()) {
         throw new Error(`the plugin ${plugin} has no folder of migrations at ${folder}`);
       }
-      // Two plugins cannot share a table: a plugin's name has no underscore.
+      // Two plugins cannot share this table: a plugin's name has no underscore.
       await migrate(sql, folder, `${plugin.replaceAll("-", "_")}_migrations`);
     },
   };

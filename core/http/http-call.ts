@@ -91,7 +91,7 @@ export class HttpCall implements Call {
   inFlightAt = -1;
   /** True once it is refused and only waits for the end of its body. */
   gaveUpPlace = false;
-  /** When it ended, on the monotonic clock; 0 before. */
+  /** When the call ended, on the monotonic clock; 0 before. */
   endedMs = 0;
 
   constructor(

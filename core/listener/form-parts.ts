@@ -4,7 +4,7 @@ import { make } from "multipasta";
 interface Part {
   readonly name: string;
   readonly data: Uint8Array;
-  /** Undefined if the part is a text field. */
+  /** The name of the file; undefined if the part is a text field. */
   readonly filename?: string;
   /** The media type that the part states. */
   readonly type?: string;

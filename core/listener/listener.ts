@@ -24,7 +24,7 @@ export type Handler = (response: HttpResponse, request: HttpRequest) => void;
 export interface HttpRequest {
   /** Returns the path without the query. */
   getUrl(): string;
-  /** Undefined if the address has no question mark. */
+  /** Returns the query; undefined if the address has no question mark. */
   getQuery(): string | undefined;
   getCaseSensitiveMethod(): string;
   /** Yields lower-case names, each as often as it was sent. */
@@ -64,7 +64,7 @@ export interface HttpResponse {
   close(): HttpResponse;
 }
 
-/** Another process uses the port, or the address is none of this machine. */
+/** The address cannot be listened on: another process uses the port, or this machine does not have the address. */
 export class PortInUse extends Error {
   constructor(host: string, port: number) {
     super(`cannot listen on ${host}:${port}`);

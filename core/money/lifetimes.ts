@@ -77,7 +77,7 @@ export const LIFETIMES = {
   paceWaitMsMax: 10_000,
   /** Waiting calls go on this often, many at once: calls that run their steps together cost less. */
   paceTickMs: 10,
-  /** Shorter delays of new calls are not worth a line in the log. */
+  /** Delays of new calls that are shorter than this are not logged. */
   paceLoggedMsMin: 100,
   /** Time between two comparisons of the ledger with the commits that it had confirmed. */
   ledgerCheckMs: 2_000,

@@ -29,7 +29,7 @@ const OTHER = "other";
 /** The counts and calls of an account that wait to be written. */
 interface Waiting {
   readonly counts: Map<string, { -readonly [Name in keyof RefusedCount]: RefusedCount[Name] }>;
-  /** Oldest first. */
+  /** The last refused calls, oldest first. */
   readonly last: RefusedCall[];
 }
 
@@ -153,7 +153,7 @@ export class RefusedCallsCounter {
     }
   }
 
-  /** Once a day, even if it fails: a delete that is too slow would only be so again. */
+  /** Deletes old counts once a day, even if that fails: a delete that is too slow would only be so again. */
   private async dropOld(): Promise<void> {
     const now = this.clock.now();
     const today = dayOf(new Date(now));

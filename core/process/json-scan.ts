@@ -12,7 +12,7 @@ const CLOSE_OBJECT = 125;
 
 /** Most strings are names and short words: for these, a loop is faster than the call of a native search. */
 const LOOPED_BYTES = 64;
-/** No number that `JSON.stringify` writes is longer: -0.0000012345678901234567. */
+/** Maximum length of a number that `JSON.stringify` writes: -0.0000012345678901234567. */
 const NUMBER_BYTES_MAX = 25;
 /** A text longer than this is worth leaving out. */
 const LONG_BYTES_MIN = 256;

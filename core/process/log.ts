@@ -12,7 +12,7 @@ export interface LineLog extends Log {
 }
 
 const GATHERED_BYTES = 65_536;
-/** Longer lines are cut. */
+/** Maximum length of a line. Longer lines are cut. */
 const LINE_BYTES_MAX = 16_384;
 const FLUSH_MS = 250;
 

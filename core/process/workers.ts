@@ -9,7 +9,7 @@ export interface WorkerReport {
   readonly worker: number;
   /** JSON; undefined if it has never made one. */
   readonly report: unknown;
-  /** It did not report in time, so this is its last report, if any. */
+  /** True if the worker did not report in time, so this is its last report, if there is one. */
   readonly isOld: boolean;
 }
 

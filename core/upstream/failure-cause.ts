@@ -27,7 +27,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: OWN,
   UND_ERR_CLOSED: OWN,
   UND_ERR_DESTROYED: OWN,
-  // No file descriptor, port or memory is left.
+  // Errors of this process: no file descriptor, port or memory is left.
   EMFILE: OWN,
   ENFILE: OWN,
   ENOBUFS: OWN,

@@ -3,7 +3,7 @@ import { isObject, parseJson } from "../process/json.ts";
 import { isPublic } from "./fetch-image.ts";
 
 const MASK = "***";
-/** Shorter texts are no secrets, and would be found in words. */
+/** Minimum length of a hidden text: shorter ones are no secrets, and would be found in words. */
 const HIDDEN_CHARACTERS_MIN = 6;
 /** Ids of an operator's account at a provider: `org-…`, `proj_…`. Codes such as `org_limit` have no digit or capital. */
 const ACCOUNT_IDS = /\b(?:org|proj|acct)[-_](?=[a-z]*[A-Z0-9])[A-Za-z0-9]{6,}/g;

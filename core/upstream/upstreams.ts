@@ -10,7 +10,9 @@ import type { Log } from "../process/log.ts";
 import { Breaker } from "./breaker.ts";
 import type { LoadedUpstream, UpstreamAdapter } from "./kinds/kind.ts";
 
-/** Longer than the server takes to notice a call over its time limit. */
+/**
+ * Time beyond the limit of a call: longer than the server takes to notice a call over its limit.
+ */
 const DEADLINE_GRACE_MS = 10_000;
 
 const OPENED = "an upstream fails; it gets no calls except for an occasional probe";

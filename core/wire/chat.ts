@@ -31,7 +31,7 @@ const ERROR = Buffer.from('"error"');
 /** The maximum number of choices that providers accept. */
 const CHOICES_MAX = 128;
 
-/** Longer than any `data: [DONE]`, with any line ends. */
+/** Maximum length of `data: [DONE]`, with any line ends. */
 const DONE_BYTES_MAX = 32;
 
 /** The finish reason of a reply that a filter refuses. */

@@ -13,7 +13,7 @@ export interface Credentials {
   readonly accountId: string;
   readonly email: string;
   readonly status: "active" | "suspended";
-  /** Null if an operator created the account and its owner has not set a password yet. */
+  /** The password's hash; null if an operator created the account and its owner has not set a password yet. */
   readonly passwordHash: string | null;
   readonly isEmailVerified: boolean;
   readonly language: Language | null;

@@ -3,9 +3,9 @@ import { type Refusal, refuse } from "../../core/contract/index.ts";
 
 /** A password with fewer different characters than this is too weak: `aaaaaaaaaa`, `1212121212`. */
 const DIFFERENT_MIN = 4;
-/** Shorter names occur in good passwords by chance. */
+/** Minimum length of a name that a password must not contain: shorter ones occur in good passwords by chance. */
 const NAME_CHARACTERS_MIN = 4;
-/** Shorter passwords are refused for their length. */
+/** Minimum length of listed passwords: shorter ones are refused for their length. */
 const LISTED_CHARACTERS_MIN = 10;
 
 let common: Set<string> | undefined;

@@ -1,6 +1,6 @@
 import { type Refusal, refuse } from "../../core/contract/index.ts";
 
-/** Longer ids are cut in messages. */
+/** Maximum length of an id in a message. Longer ids are cut. */
 const ID_SHOWN_MAX = 64;
 
 export function unknownAccount(id: string): Refusal {

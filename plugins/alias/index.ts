@@ -50,7 +50,7 @@ export default function alias(services: Services, settings: Settings): Plugin {
   const { prefix } = config.headers;
   const { ids, defaultName } = familiesOf(settings, catalogue);
   const modelOfFamily = (name: string) => catalogue.get(ids.get(name) ?? "");
-  // Includes models that the catalogue withholds.
+  // All models, including those that the catalogue withholds.
   const all = [...catalogue.models, ...catalogue.notOffered];
   const byLowerCase = new Map(all.map(({ id }) => [id.toLowerCase(), id]));
   const idOf = (spelling: string) => byLowerCase.get(spelling) ?? ids.get(spelling);

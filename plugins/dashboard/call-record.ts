@@ -2,7 +2,7 @@ import { type CustomerRecord, type Services, usageJson } from "../../core/contra
 
 /** A call as its customer sees it. */
 export type CallRecord = CustomerRecord & {
-  /** Null if the key does not exist. */
+  /** The name of the key; null if the key does not exist. */
   readonly keyName: string | null;
 };
 

@@ -16,7 +16,7 @@ interface Demo {
   readonly address: string;
   readonly accountId: string;
   readonly key: DemoKey;
-  /** Undefined if customers cannot sign in. */
+  /** The password; undefined if customers cannot sign in. */
   readonly password: string | undefined;
   readonly balance: MicroVnd;
 }

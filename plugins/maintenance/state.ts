@@ -4,7 +4,7 @@ import type { Database } from "../../core/contract/index.ts";
 export interface Maintenance {
   readonly enabled: boolean;
   readonly message: string | null;
-  /** When it was last switched on or off. */
+  /** When maintenance was last switched on or off. */
   readonly since: Date;
 }
 

@@ -35,7 +35,7 @@ function mpegSeconds(bytes: Buffer): number | undefined {
   let seconds = 0;
   while (at + 4 <= bytes.length) {
     if (bytes[at] !== 0xff || ((bytes[at + 1] ?? 0) & 0xe0) !== 0xe0) {
-      // Behind the last frame there may be a tag.
+      // There may be a tag after the last frame.
       if (bytes.length - at <= 128 && seconds > 0) break;
       return undefined;
     }

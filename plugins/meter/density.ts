@@ -29,7 +29,7 @@ const TOKEN = 64;
 const WORD_LETTERS = 10;
 const LETTER_ADDED = 20;
 
-/** Longer texts are sampled: reading a whole text costs as much as parsing it. */
+/** Maximum length of a text that is read whole: reading it costs as much as parsing it, so longer ones are sampled. */
 const WHOLE_CHARACTERS_MAX = 144;
 const PLACE_CHARACTERS = 48;
 const PLACES_MIN = 3;

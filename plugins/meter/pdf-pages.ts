@@ -1,6 +1,6 @@
 import { inflateSync } from "node:zlib";
 
-/** More pages than any provider takes: Claude 600, OpenAI 100, Gemini 1,000. */
+/** Maximum pages: more than any provider takes. Claude takes 600, OpenAI 100, Gemini 1,000. */
 export const PAGES_MAX = 1_000;
 
 /** Maximum bytes of objects that are inflated to count the pages of all PDFs of a request: some 20 ms. */

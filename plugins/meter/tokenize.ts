@@ -3,7 +3,7 @@ import { arrayOf, isObject, type JsonObject, objectOf } from "../../core/contrac
 import { addMedia, type Media, noMedia } from "./media.ts";
 import { PAGES_MAX } from "./pdf-pages.ts";
 
-/** Longer texts are cut before they are tokenized: the tokenizer's time grows with the square of the length. */
+/** Maximum length of a run that is tokenized: the tokenizer's time grows with the square of the length. */
 const RUN_CHARACTERS_MAX = 2_000;
 /** Text beyond this is estimated. Counting this much takes 1 s, or 3 s at worst. */
 const EXACT_BYTES_MAX = 1_000_000;

@@ -1,4 +1,4 @@
-/** Larger values do not belong to audio that a model hears. */
+/** Upper limits for audio that a model hears. */
 const SANE = { samplesPerSecond: 192_000, channels: 8, bitsPerSample: 64 };
 const CHUNK_HEAD_BYTES = 8;
 const CHUNKS_MAX = 1_000;

@@ -22,7 +22,7 @@ export class Ages {
   private readonly services: Services;
   private readonly log: ThrottledLog;
   private readonly task: PeriodicTask;
-  /** Undefined before the first reading. */
+  /** The last reading; undefined before the first. */
   last: Standing | undefined;
 
   /** `everySeconds`: the period of reconciliations; 0 = none. */

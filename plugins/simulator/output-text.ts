@@ -3,10 +3,10 @@ import type { Directive } from "./directive.ts";
 import { withoutMarkers } from "./find-directive.ts";
 import { countTokens, cutToTokens, fillerBlocks, fillerText } from "./text.ts";
 
-/** Longer texts are not kept whole, so that a stream of 200 MB does not need 200 MB. */
+/** Maximum text that is kept whole, so that a stream of 200 MB does not need 200 MB. */
 const keptBytes = 65_536;
 
-/** More tokens are only reported. Use `total_bytes` for more text. */
+/** Maximum filler tokens: more are only reported. Use `total_bytes` for more text. */
 const fillerTokensMax = 1_000_000;
 
 /** The text of a reply and how it ended. */

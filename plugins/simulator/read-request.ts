@@ -4,7 +4,7 @@ import type { LiveCall } from "./live-call.ts";
 /** The head of a request. Copied, because uWebSockets.js frees it before the body arrives. */
 export interface Head {
   readonly method: string;
-  /** Includes the query. */
+  /** The path with the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
 }

@@ -1,4 +1,4 @@
-/** More names than any test uses. Bounds the memory. */
+/** Maximum number of names, more than any test uses: bounds the memory. */
 const namesMax = 10_000;
 
 /** Waits that end when their name is released, or after their time. */

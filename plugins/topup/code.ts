@@ -4,7 +4,7 @@ import { randomInt } from "node:crypto";
 const ALPHABET = "34679ACDEFGHJKMNPQRTUVWXY";
 /** 25^8 = 150 billion codes, so that neither a second order nor a typing error hits an existing code. */
 const RANDOM_CHARACTERS = 8;
-/** Longer than the text of a transfer at any bank. */
+/** Maximum text of a transfer that is searched: longer than at any bank. */
 const TEXT_CHARACTERS_MAX = 2_000;
 
 /** Returns a new order code: the prefix and eight random characters. */

@@ -11,7 +11,7 @@ export interface Notification {
   /** The bank's id of the notification; a digest of the body if it has none. */
   readonly id: string;
   readonly direction: "in" | "out" | "unknown";
-  /** Null unless it is a whole number of đ, above 0, that a wallet can hold. */
+  /** The amount; null unless it is a whole number of đ, above 0, that a wallet can hold. */
   readonly amountMicroVnd: bigint | null;
   readonly bank: string | null;
   readonly accountNumber: string | null;

@@ -1,13 +1,13 @@
 /** A parsed data URL. `data` is base64. */
 interface DataUrl {
-  /** Lower case, without parameters; `image/jpg` becomes `image/jpeg`. */
+  /** The media type in lower case, without parameters; `image/jpg` becomes `image/jpeg`. */
   readonly mediaType: string;
   readonly data: string;
 }
 
 /**
- * Longer than any real media type. Stops a hostile one from being split into millions of
- * parameters.
+ * Maximum head of a data URL: longer than any real media type. Stops a hostile one from being split
+ * into millions of parameters.
  */
 const HEAD_CHARS_MAX = 4096;
 

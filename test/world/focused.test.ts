@@ -11,7 +11,7 @@ interface Focus {
   /** Mean time between two faults of a kind, ms. */
   readonly faults: Readonly<Partial<Record<FaultName, number>>>;
   readonly seeds?: number;
-  /** More movements than usual. */
+  /** The number of movements, if more than usual. */
   readonly movements?: number;
 }
 

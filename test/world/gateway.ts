@@ -40,7 +40,7 @@ const LIMITS: Limits = {
   drainMs: 10_000,
   clockDifferenceMs: 0,
 };
-/** Above the output of every planned call. */
+/** A prompt whose bound is above the output of every planned call. */
 const PROMPT = "hello ".repeat(20);
 const STOP_COMMITTING_MS = 10_000;
 const STOP_POLL_MS = 50;
@@ -63,7 +63,7 @@ export class SimulatedGateway {
   readonly process: SimulatedProcess;
   readonly holdStore: HoldStore;
   readonly wallets: StoredWallets;
-  /** Undefined if no key is ever revoked. */
+  /** The keys; undefined if no key is ever revoked. */
   readonly keys: SimulatedKeys | undefined;
   private readonly committer: Committer;
   private readonly pace: Pace;

@@ -24,7 +24,7 @@ interface KeysOptions {
  */
 export class SimulatedKeys {
   private readonly options: KeysOptions;
-  /** Undefined until the first reading. */
+  /** The revoked keys; undefined until the first reading. */
   private revoked: ReadonlySet<string> | undefined;
 
   constructor(options: KeysOptions) {

@@ -27,7 +27,7 @@ const TIMES = {
   heartbeatMs: 1_000,
   graceMs: 1_500,
   joiningRoundMs: 45,
-  // Above `movementCommitMs`: a statement of this ledger takes no time.
+  // Shorter than in production: above `movementCommitMs` is enough, as a statement of this ledger takes no time.
   unownedMovementMs: 25_000,
   walletIdleMs: 600,
   idleLookMs: 250,
@@ -62,7 +62,7 @@ export class World {
   readonly accounts: string[] = [];
   readonly callPlans = new Map<string, CallPlan>();
   readonly judge: Judge;
-  /** Undefined with the embedded hold store. */
+  /** The simulated Redis; undefined with the embedded hold store. */
   readonly redis: RedisSite | undefined;
   readonly operatorRandom: Random;
   readonly accountLoad: AccountLoad;

@@ -31,7 +31,7 @@ export interface Hold {
   readonly sinceMs: number;
 }
 
-/** Shared by all holds without a limit, so that nothing is allocated for them. */
+/** One list for all holds without a limit, so that nothing is allocated for them. */
 const NO_LIMITS: readonly Limit[] = [];
 
 export function walletOf(snapshot: WalletSnapshot): Wallet {

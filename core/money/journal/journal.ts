@@ -41,7 +41,7 @@ export class Journal {
   private readonly timer: Timer;
   private closed: SegmentFile[];
   private closedBytes: number;
-  /** Undefined after a failed sync, and if the next segment cannot be created. */
+  /** The segment that is being written. Undefined after a failed sync, and if the next segment cannot be created. */
   private segment: SegmentWriter | undefined;
   private nextPosition: number;
   private acknowledged = 0;

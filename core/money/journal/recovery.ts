@@ -18,7 +18,7 @@ export interface SegmentFile {
 }
 
 interface RecoveredJournal {
-  /** Oldest first; each holds at least one record. */
+  /** The segments, oldest first; each holds at least one record. */
   readonly segments: SegmentFile[];
   readonly records: JournalRecord[];
   /** The records from the first of the newest segment on, which are perhaps not on the disk. */

@@ -136,7 +136,9 @@ export class Commits {
     this.pause.wake();
   }
 
-  /** Never rejects. A failed acknowledgement is retried; a new epoch makes it obsolete. */
+  /**
+   * Acknowledges committed entries. Never rejects. A failed acknowledgement is retried; a new epoch makes it obsolete.
+   */
   async acknowledge(entries: readonly StoredEntry[]): Promise<void> {
     const byOutbox = new Map<string, StoredEntry[]>();
     for (const entry of entries) {

@@ -32,7 +32,7 @@ export function isRemembered(sent: Sent, { epoch, process }: Bucket, nowMs: numb
 /** A post with unknown outcome. The spool or this process's memory keeps it until Redis confirms it. */
 interface UnconfirmedPost {
   readonly entry: StoredEntry;
-  /** Undefined if an earlier process sent it, or the time is unknown. */
+  /** The first attempt; undefined if an earlier process sent the post, or the time is unknown. */
   readonly sent: Sent | undefined;
   /** Called once the post is in Redis or in the ledger: removes it from the spool. */
   done(): void;

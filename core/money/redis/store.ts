@@ -53,7 +53,7 @@ export interface RedisHoldStoreOptions {
   readonly client: RedisCommands;
   /** Prefix of all keys. */
   readonly prefix: string;
-  /** Always `BUCKETS`, except in tests: another number would look for accounts in other buckets. */
+  /** The number of buckets: always `BUCKETS`, except in tests. Any other would look for accounts in other buckets. */
   readonly buckets?: number;
   readonly times?: MembershipTimes;
   readonly spool: SpoolOptions;

@@ -256,7 +256,7 @@ export const FIELDS: readonly FieldRow[] = [
   },
 ];
 
-/** More than one reply of a model that is priced per call. */
+/** The row for more than one reply of a model that is priced per call. */
 export const ANSWERS: Row = {
   rule: "demand",
   feature: undefined,

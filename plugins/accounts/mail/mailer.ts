@@ -14,7 +14,7 @@ type MailJob = () => Promise<Mail | undefined>;
 
 const WAITING_MAX = 1000;
 const AT_ONCE = 2;
-/** Long enough for a mail server to restart. After the last retry the customer can ask again. */
+/** Delays of retries: long enough for a mail server to restart. After the last retry the customer can ask again. */
 const RETRIES_MS = [1_000, 5_000, 20_000, 60_000];
 const STOP_MS = 5_000;
 

@@ -16,7 +16,7 @@ const BATCH = 100;
  * to its id.
  */
 export interface SecondFactor extends SealedKeyRecord {
-  /** Null if the owner has not entered a first code yet. */
+  /** When the owner entered the first code; null if they have not done so yet. */
   readonly confirmedAt: Date | null;
 }
 

@@ -98,7 +98,7 @@ function addressIn(given: string | undefined, { env }: Surroundings): string {
 
 function tokenIn(given: string | undefined, { env, folder }: Surroundings): string {
   const token = given ?? (env["GATEWAY_ADMIN_TOKEN"] || tokenOfFile(folder));
-  // Other characters cannot be sent in a header.
+  // A token with other characters cannot be sent in a header.
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   throw new Failure(
     EXIT.usage,

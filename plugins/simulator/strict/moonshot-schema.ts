@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from "../ask.ts";
 
 const TYPES = ["string", "number", "integer", "boolean", "object", "array", "null"];
-/** These may stand in a union and in its branches. */
+/** Keywords that may stand in a union and in its branches. */
 const ANNOTATIONS = ["title", "description"];
 
 /**

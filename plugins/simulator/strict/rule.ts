@@ -34,7 +34,7 @@ export interface Rule {
   readonly id: string;
   /** The models that have the rule; absent: all of the family. */
   readonly models?: RegExp;
-  /** Default 400. */
+  /** The status of the refusal; 400 if absent. */
   readonly status?: number;
   readonly code?: string;
   /** The page that publishes the rule, or the report that quotes its words. */

@@ -5,7 +5,7 @@ export class StreamedCall {
   readonly index: number | undefined;
   /** The upstream's own id, empty until it is known. */
   id: string;
-  /** Empty until it is known. */
+  /** The name; empty until it is known. */
   name = "";
   /** State of its block: not started, in the queue, being written, or written. */
   state: "waiting" | "queued" | "open" | "closed" = "waiting";

@@ -3,7 +3,7 @@ import type { ToolNames } from "../names.ts";
 import type { Notes } from "../notes.ts";
 import type { Marked } from "../types.ts";
 
-/** Shared by all functions that translate one request. */
+/** The state that all functions share which translate one request. */
 export interface Scope {
   readonly profile: MessagesProfile;
   readonly notes: Notes;

@@ -5,7 +5,7 @@ export type RedisReply = string | number | null | readonly RedisReply[];
 type Call = (name: string, args: readonly string[]) => RedisReply;
 
 /** A script failed; the message is the error reply of Redis. */
-/** All servers have their Lua at the same address, so that scripts cannot tell them apart by it. */
+/** The table `redis` of all servers has the same address, so that scripts cannot tell servers apart by it. */
 const REDIS_TABLE = `
 setmetatable(redis, { __tostring = function() return 'table: 0x1' end })
 redis.error_reply = function(text) return { err = text } end

@@ -126,7 +126,7 @@ function simulatedRun(lua: LuaScripts): Run {
   };
 }
 
-/** One of both servers. The ids of its posts become `#0`, `#1`, … in the order in which it gave them. */
+/** One of the two servers. The ids of its posts become `#0`, `#1`, … in the order in which it gave them. */
 class Side {
   private readonly places: string[] = [];
   private readonly ids: string[] = [];

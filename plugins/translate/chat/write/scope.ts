@@ -4,7 +4,7 @@ import type { Notes } from "../../notes.ts";
 import type { MakerState } from "../../state/seal.ts";
 import type { Marked } from "../../types.ts";
 
-/** Shared by all functions that translate one request. */
+/** The state that all functions share which translate one request. */
 export interface Scope {
   readonly profile: ChatProfile;
   readonly notes: Notes;
