@@ -1,6 +1,7 @@
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { setPriority } from "node:os";
 import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
 import { PGlite } from "@electric-sql/pglite";
 import { PGLiteSocketServer } from "@electric-sql/pglite-socket";
 import { FolderInUse, type FolderLock, lockFolder } from "../process/lock.ts";
@@ -12,7 +13,14 @@ import type { ServerMessage } from "./embedded-process.ts";
  * loop. Arguments: the folder, the path of the socket, how long to wait for the lock.
  */
 const COMMITTING_PRIORITY = 10;
+/**
+ * How many bytes of a WebAssembly function run before V8 optimizes it. With the 1.8 million of Node 20, a start takes
+ * 1.2 s of processor time, with this 0.8 s; 4,000 queries take 2.9 and 2.5 s. V8 ignores the flag if it does not know it.
+ */
+const OPTIMIZE_AFTER_BYTES = 50_000_000;
 const [folder, socketPath, lockWaitMs] = process.argv.slice(2);
+
+setFlagsFromString(`--wasm-tiering-budget=${OPTIMIZE_AFTER_BYTES}`);
 
 // Only this user may read the files and open the socket.
 process.umask(0o077);
