@@ -6,8 +6,10 @@ import { dirname, join } from "node:path";
 import t from "tap";
 import { packageRoot } from "../core/process/root.ts";
 import { startRunPostgres } from "./support/postgres.ts";
+import { EndedChildren, processorSeconds } from "./support/processor-time.ts";
 import { FILES_TOGETHER, type FileResults, ProcessResults } from "./support/tap-results.ts";
 import { type TestProcess, testFolder, testProcesses } from "./support/test-processes.ts";
+import { shortLivedFlags } from "./support/v8-flags.ts";
 
 /** A file that hangs counts as a failure; it does not block the run. */
 const FILE_TIMEOUT_MS = 900_000;
@@ -23,6 +25,8 @@ const LEFT_OUT =
 interface Finished extends FileResults {
   readonly name: string;
   readonly ms: number;
+  /** Of the file's process and what it started; of a process that outlives the file, the next file has the rest. */
+  readonly processorSeconds: number;
 }
 
 /**
@@ -77,26 +81,45 @@ async function runAll(
   t.setTimeout(0);
   t.jobs = PROCESSES_AT_ONCE;
   const running = endingWithThisProcess();
+  const clock = new EndedChildren();
   const runs = processes.map(async ({ node, version, paths }) => {
     const [first = ""] = paths;
     const program = paths.length === 1 ? [join(testFolder, first)] : [TOGETHER, first];
     // Without the loader that tap adds to NODE_OPTIONS: every gateway would inherit it, at 0.4 s
     // each.
-    const command = ["NODE_OPTIONS=", `${FILES_TOGETHER}=${paths.join()}`, node, ...program];
+    const command = [
+      "NODE_OPTIONS=",
+      `${FILES_TOGETHER}=${paths.join()}`,
+      node,
+      ...shortLivedFlags(version),
+      ...program,
+    ];
     const options = { env, timeout: FILE_TIMEOUT_MS * paths.length, buffered: true };
     const run = t.spawn("env", command, options, `${version}, ${first}`);
     const { subtest } = run;
     if (!subtest) throw new Error(`${first} is not run`);
     let beganMs = 0;
-    subtest.on("process", (child: ChildProcess) => {
+    let usedBefore = 0;
+    let used = () => 0;
+    const follow = (child: ChildProcess) => {
       beganMs = performance.now();
       running.add(child);
-      child.once("exit", () => running.delete(child));
-    });
+      used = () => processorSeconds(child.pid);
+      child.once("exit", () => {
+        running.delete(child);
+        const seconds = clock.sinceLast();
+        used = () => seconds;
+      });
+    };
+    // The first processes have begun already.
+    if (subtest.proc) follow(subtest.proc);
+    else subtest.on("process", follow);
     const results = new ProcessResults(subtest.parser, paths, (file) => {
       const endedMs = performance.now();
-      finish({ ...file, name: `Node ${version}, ${file.path}`, ms: endedMs - beganMs });
+      const name = `Node ${version}, ${file.path}`;
+      finish({ ...file, name, ms: endedMs - beganMs, processorSeconds: used() - usedBefore });
       beganMs = endedMs;
+      usedBefore = used();
     });
     await run;
     results.end(subtest.options.signal ?? subtest.options.exitCode ?? undefined);
@@ -109,8 +132,15 @@ function tellSlowest(finished: readonly Finished[]): void {
   const slowest = [...finished]
     .sort((one, other) => other.ms - one.ms)
     .slice(0, SLOWEST_SHOWN)
-    .map(({ name, ms }) => `${(ms / 1000).toFixed(1)} s ${name}`);
+    .map(({ name, ms, processorSeconds }) => {
+      const used = `${processorSeconds.toFixed(1)} s of processor time`;
+      return `${(ms / 1000).toFixed(1)} s (${used}) ${name}`;
+    });
   console.log(`\nthe slowest files:\n${slowest.join("\n")}`);
+  const seconds = finished.reduce((sum, { processorSeconds }) => sum + processorSeconds, 0);
+  console.log(
+    `\nprocessor time of all files, without the shared Postgres: ${seconds.toFixed(0)} s`,
+  );
 }
 
 function minutes(ms: number): string {

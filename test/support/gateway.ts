@@ -13,6 +13,7 @@ import { type ConfigChanges, testConfig, writeConfig } from "./gateway-config.ts
 import { copyEmptyLedger } from "./ledger-template.ts";
 import { migratedDatabase, type TestPostgres } from "./postgres.ts";
 import { startTestSimulator, type TestSimulator } from "./simulator.ts";
+import { shortLivedFlags } from "./v8-flags.ts";
 import { Watchdog } from "./watchdog.ts";
 import "./patient-fetch.ts";
 
@@ -177,6 +178,7 @@ class GatewayProcess implements TestGateway {
     const child = spawn(
       this.options.node ?? process.execPath,
       [
+        ...(this.options.node ? [] : shortLivedFlags()),
         join(this.options.root ?? packageRoot, "dist", "core", "main.js"),
         "--config",
         this.configFile,

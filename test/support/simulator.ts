@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { packageRoot } from "../../core/process/root.ts";
+import { shortLivedFlags } from "./v8-flags.ts";
 import { Watchdog } from "./watchdog.ts";
 
 /** A simulated provider for tests. It stays up while gateways in front of it are killed. */
@@ -23,7 +24,7 @@ export interface TestSimulator {
  */
 export async function startTestSimulator(): Promise<TestSimulator> {
   const program = join(packageRoot, "dist", "plugins", "simulator", "main.js");
-  const child = spawn(process.execPath, [program, "--port", "0"], {
+  const child = spawn(process.execPath, [...shortLivedFlags(), program, "--port", "0"], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const watchdog = new Watchdog();
