@@ -80,8 +80,8 @@ const FORMS: Readonly<Record<Protocol, Form>> = {
 };
 
 /**
- * `crossings`: measures each client protocol on each upstream protocol: an event of a stream, and a
- * request of 512 KB. The first of three lines is passed on.
+ * `crossings`: measures each client protocol on each upstream protocol: an event of a stream, and a request of 512 KB.
+ * In the first of three lines, client and upstream speak the same protocol.
  */
 export const crossings: Scenario = {
   name: "crossings",
@@ -120,7 +120,7 @@ export const crossings: Scenario = {
   },
 };
 
-/** The client on its own protocol, then on the others. */
+/** Returns the client on an upstream of its own protocol, then on the others. */
 function seriesOf(
   target: Gateway,
   client: Protocol,

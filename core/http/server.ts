@@ -40,7 +40,7 @@ export class Server {
   private readonly operatorListener: Listener | undefined;
   private sweeper: NodeJS.Timeout | undefined = undefined;
   private draining = false;
-  /** When the last request came while it was draining. */
+  /** When the last request arrived while the gateway was draining. */
   private lastRequestMs = 0;
   private onIdle: (() => void) | undefined = undefined;
 
@@ -100,7 +100,7 @@ export class Server {
     this.ended.report();
   }
 
-  /** Each connection gets one more reply, which ends it. */
+  /** Resolves once no request has come for a while. Until then, each connection gets one more reply, which ends it. */
   private async quiet(): Promise<void> {
     const lateMs = performance.now() + QUIET_MS_MAX;
     for (;;) {

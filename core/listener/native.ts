@@ -45,7 +45,10 @@ export async function openNative(headerBytesMax: number): Promise<Listener> {
   };
 }
 
-/** uWebSockets.js closes a connection whose client asks for that alone, but leaves out to say so. */
+/**
+ * uWebSockets.js closes a connection if its client asks for that, but does not announce it in the
+ * reply.
+ */
 function announcing(handler: Handler) {
   return (response: HttpResponse, request: HeadRequest) => {
     if (request.getHeader("connection").toLowerCase() === "close") announceClose(response);
@@ -60,7 +63,7 @@ function announceClose(response: HttpResponse): void {
 }
 
 interface HeadRequest extends HttpRequest {
-  /** Returns an empty text if there is none. */
+  /** Returns the value of a header; an empty text if there is none. */
   getHeader(lowerCaseName: string): string;
 }
 

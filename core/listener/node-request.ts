@@ -35,7 +35,7 @@ export class NodeRequest implements HttpRequest {
   }
 }
 
-/** HTTP has a server take the whole address too, as clients send it to a proxy. */
+/** A server of HTTP must also accept the whole address, as clients send it to a proxy. */
 function originForm(url: string): string {
   if (url.startsWith("/")) return url;
   const path = url.replace(/^https?:\/\/[^/?]*/i, "");

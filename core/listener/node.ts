@@ -29,7 +29,7 @@ export function openNode(headerBytesMax: number): Listener {
   const server = createServer(
     {
       maxHeaderSize: headerBytesMax,
-      // `serve` says what is missing.
+      // `serve` refuses such a request, and says what is missing.
       requireHostHeader: false,
       headersTimeout: IDLE_MS,
       keepAliveTimeout: IDLE_MS,
@@ -40,7 +40,7 @@ export function openNode(headerBytesMax: number): Listener {
     },
     serve,
   );
-  // Beyond a number, `node:http` leaves headers out without a word. Their bytes are limited.
+  // By default `node:http` silently drops headers beyond a certain number. Their bytes are limited anyway.
   server.maxHeadersCount = 0;
   // As in the native engine, an unknown expectation is no reason to refuse.
   server.on("checkExpectation", serve);
@@ -116,7 +116,7 @@ function refuseUnreadable({ code, rawPacket }: Unreadable, socket: Socket): void
   writeRefusal(socket, status, message, isHead);
 }
 
-/** Replies if `node:http` offers no response, and ends the connection. */
+/** Writes a reply on a connection for which `node:http` offers no response, and ends it. */
 function writeRefusal(socket: Duplex, status: string, message: string, isHead = false): void {
   const body = errorBody(message);
   const head = `connection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`;

@@ -91,9 +91,9 @@ export const LIFETIMES = {
   loadTimeoutMs: 5_000,
   /** A wallet without a call for this long is closed; its next call loads it again. */
   walletIdleMs: 24 * 3_600_000,
-  /** Between two looks at all wallets for those to close. */
+  /** Time between two looks at all wallets for those to close. */
   idleLookMs: 3_600_000,
-  /** Between two steps of a look at wallets in memory. */
+  /** Time between two steps of a look at wallets in memory. */
   idleStepMs: 100,
   /** Pause after a step that closed some: a wallet that is being loaded is read again after each. */
   closePauseMs: 1_000,
@@ -209,7 +209,7 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
     "revokedKeptMs > KEY_KEPT_MS; otherwise a process that still has a revoked key sells calls to it",
     (of) => of.revokedKeptMs > KEY_KEPT_MS,
   ],
-  // The count of closes makes loads read again. Earlier versions do not know it.
+  // The count of closes makes loads read again. Earlier versions do not know that count.
   [
     "walletIdleMs > idleLookMs > loadTimeoutMs + leaseMs; otherwise a load by an earlier version lacks calls of a closed wallet",
     (of) => of.walletIdleMs > of.idleLookMs && of.idleLookMs > of.loadTimeoutMs + of.leaseMs,

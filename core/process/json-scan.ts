@@ -103,7 +103,7 @@ export function scanJson(
   return { fields, names, hasLongNumber, texts };
 }
 
-/** Leaves no text out. */
+/** The names for a scan that leaves no text out. */
 export const NO_NAMES: ReadonlySet<string> = new Set();
 
 /**

@@ -5,7 +5,7 @@ import type { Question, WorkerReport, WorkerReports } from "./workers.ts";
 /** How long a worker may take to report before its last report is taken. */
 const REPORT_MS = 1_000;
 
-/** Sent to the worker that has asked. */
+/** The reports that go to the worker that has asked. */
 interface Reports extends WorkerReports {
   readonly kind: "reports";
   readonly id: number;
@@ -13,9 +13,9 @@ interface Reports extends WorkerReports {
 
 interface Member {
   readonly child: ChildProcess;
-  /** By topic. */
+  /** The last report by topic. */
   readonly last: Map<string, unknown>;
-  /** Who waits for the next report on a topic. Only the first question of a topic is sent. */
+  /** Callbacks that wait for the next report on a topic. Only the first question of a topic is sent. */
   readonly waiting: Map<string, (() => void)[]>;
 }
 
@@ -49,7 +49,7 @@ export class WorkerRelay {
         return { worker, report: member.last.get(topic), isOld };
       }),
     );
-    // Those that have ended since have nothing to add.
+    // Workers that have ended since have nothing to add.
     const living = others.filter(({ worker }) => this.members.has(worker));
     const reports: Reports = { kind: "reports", id, worker: asking, others: living };
     send(this.members.get(asking)?.child, reports);

@@ -1,13 +1,13 @@
 import { arrayOf, isObject } from "./json.ts";
 
-/** How long the supervisor may take. It waits for a second at most itself. */
+/** How long the supervisor may take to reply. It waits for its workers for a second at most. */
 const REPORTS_MS = 3_000;
 
 /** The report of another worker. */
 export interface WorkerReport {
-  /** Counted from 0. */
+  /** The number of the worker, counted from 0. */
   readonly worker: number;
-  /** JSON; undefined if it has never made one. */
+  /** The report as JSON; undefined if the worker has never made one. */
   readonly report: unknown;
   /** True if the worker did not report in time, so this is its last report, if there is one. */
   readonly isOld: boolean;
@@ -20,14 +20,14 @@ export interface WorkerReports {
   readonly others: readonly WorkerReport[];
 }
 
-/** Sent by a worker that asks the others, and sent to them. */
+/** A question of a worker to the others. */
 export interface Question {
   readonly kind: "ask";
   readonly topic: string;
   readonly id: number;
 }
 
-/** Sent by a worker that was asked. */
+/** A report of a worker that was asked. */
 interface Report {
   readonly kind: "report";
   readonly topic: string;
@@ -36,13 +36,13 @@ interface Report {
 
 /** The other processes that share the port of this gateway, if `listen.workers` is above 1. */
 export interface Workers {
-  /** Sets what this worker reports on a topic, as JSON. Replaces what was set before. */
+  /** Sets the function that makes this worker's report on a topic, as JSON. Replaces the one before. */
   report(topic: string, make: () => unknown): void;
   /** Asks the other workers. Takes a second if one is stuck. Resolves with undefined if there are no workers. */
   ask(topic: string): Promise<WorkerReports | undefined>;
 }
 
-/** A gateway of one process. */
+/** The workers of a gateway of one process: there are none. */
 export const noWorkers: Workers = {
   report() {},
   ask: () => Promise.resolve(undefined),
@@ -70,7 +70,7 @@ export class SupervisedWorkers implements Workers {
     this.makers.set(topic, make);
   }
 
-  /** Those who ask at the same time share a reply, so that a flood of requests makes no flood of messages. */
+  /** Callers that ask at the same time share a reply, so that a flood of requests makes no flood of messages. */
   ask(topic: string): Promise<WorkerReports | undefined> {
     const before = this.asked.get(topic);
     if (before) return before;
@@ -95,7 +95,7 @@ export class SupervisedWorkers implements Workers {
     try {
       send({ kind: "report", topic, report: await this.makers.get(topic)?.() });
     } catch {
-      // Counts as stuck: the others take its last report.
+      // This worker counts as stuck: the others get its last report.
     }
   }
 }

@@ -1,7 +1,10 @@
 /** Errors of providers have a few hundred bytes. */
 const ERROR_BYTES_MAX = 262_144;
 
-/** The reply of a provider that refuses a call. It is kept whole: it is masked as a whole, and the call may be sent again. */
+/**
+ * The reply of a provider that refuses a call. It is kept whole, because it is masked as a whole, and because the call
+ * may be sent again.
+ */
 export class RefusedReply {
   /** The headers that the client gets: name, value, name, value. */
   headers: readonly string[] = [];

@@ -12,10 +12,10 @@ export function remoteAddressOf(request: PlainRequest, proxies: number): string 
   return written ?? addressIn(request.remoteAddress) ?? "unknown";
 }
 
-/** The networks of reverse proxies that are set up beside a gateway. */
+/** The networks in which reverse proxies beside a gateway are set up. */
 const NEAR = new Set(["loopback", "private", "uniqueLocal", "linkLocal", "carrierGradeNat"]);
 
-/** Returns true if a proxy nearby has passed the request on: by its address, all customers would be one. */
+/** Returns true if a proxy nearby has passed the request on: by its address, all customers would look like one. */
 export function isForwarded({ headers, remoteAddress }: PlainRequest): boolean {
   if (headers["x-forwarded-for"] === undefined || isIP(remoteAddress) === 0) return false;
   return NEAR.has(ipaddr.process(remoteAddress).range());

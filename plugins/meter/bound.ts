@@ -144,7 +144,7 @@ function visitPart(value: JsonObject, contents: Contents): void {
   }
 }
 
-/** Visits what a model reads as JSON, in which nothing is a file. */
+/** Visits values that a model reads as JSON, in which nothing is a file. */
 function visitPlain(value: unknown, contents: Contents): void {
   if (typeof value === "string") countText(value, contents);
   else if (Array.isArray(value)) for (const entry of value) visitPlain(entry, contents);

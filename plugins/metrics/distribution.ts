@@ -28,7 +28,7 @@ export class Distribution {
     buckets.add(seconds);
   }
 
-  /** Returns it as prom-client writes a metric as JSON. */
+  /** Returns the histogram in the form in which prom-client writes a metric as JSON. */
   json(): Metric {
     const values: Metric["values"][number][] = [];
     const { name, help } = this;

@@ -10,7 +10,7 @@ import { Reconciliation } from "./reconciliation.ts";
 import type { Scrapes } from "./scrape.ts";
 import { Tally } from "./tally.ts";
 
-/** Workers ask each other for this. */
+/** The topic by which workers ask each other for their metrics. */
 const TOPIC = "metrics";
 
 export const options = v.strictObject({
@@ -47,7 +47,7 @@ export default function metrics(
     async start() {
       reconciliation.start();
       ages.start();
-      // Another worker may be the one that is scraped.
+      // The scrape may reach another worker, so this one reports its metrics.
       services.workers.report(TOPIC, async () => (await scrapes()).json());
     },
 

@@ -23,7 +23,7 @@ export class Scrapes {
     return this.registry.contentType;
   }
 
-  /** Returns the text of a scrape, with what the other workers have counted if there are any. */
+  /** Returns the text of a scrape, with the counts of the other workers if there are any. */
   async text(reports: WorkerReports | undefined): Promise<string> {
     this.silentWorkers = silentOf(reports);
     if (reports) return sumText(await this.json(), reports);
@@ -41,7 +41,7 @@ export class Scrapes {
     const { tally, registry, services } = this;
     const counters = countersOf(services.counters.all);
     const known = [await registry.getMetricsAsJSON(), await counters.getMetricsAsJSON()].flat();
-    // Its types call the name of a type a number.
+    // The declared types of prom-client say that the name of a type is a number.
     return [...(known as unknown as Metric[]), tally.latency.json(), tally.firstByte.json()];
   }
 }

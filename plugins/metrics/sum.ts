@@ -14,14 +14,14 @@ export interface Metric {
 interface Sample {
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
-  /** For histograms: with its suffix. */
+  /** The name of a sample of a histogram, with its suffix. */
   readonly metricName?: string;
 }
 
-/** Metrics of a process itself: a sum or mean of them would hide a process in trouble. */
+/** Metrics of the process itself are not summed: a sum or mean would hide a process in trouble. */
 const OF_PROCESS = /^(?:process|nodejs)_/;
 
-/** Returns the text for a scrape: what all workers have counted. */
+/** Returns the text of a scrape: the counts of all workers, added up. */
 export function sumText(
   own: readonly Metric[],
   { worker, others }: WorkerReports,

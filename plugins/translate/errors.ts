@@ -114,8 +114,8 @@ export function messagesErrorToChat(status: number, body: unknown): Reply<ChatEr
 }
 
 /**
- * Returns an error of a server of OpenAI's protocols as it came, for a client of another of them.
- * Undefined if the body is no such error.
+ * Returns an error of a server of OpenAI's protocols unchanged, for a client of another of them.
+ * Undefined if the body is not such an error.
  */
 export function withChatError(status: number, body: unknown): Reply<object> | undefined {
   const found = parsed(body);

@@ -104,7 +104,7 @@ export class Translation {
     return made.ok ? this.state.fit(made.body) : undefined;
   }
 
-  /** As in `UpstreamRequest`: only Responses has state that a provider refuses like that. */
+  /** As in `UpstreamRequest`: only Responses has state that a provider refuses in this way. */
   sendsAgain(status: number, text: string): boolean {
     return this.to === "responses" && this.state.sendsAgain(status, text);
   }

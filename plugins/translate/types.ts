@@ -153,7 +153,7 @@ export type MessagesStop = {
   stop_details?: Pick<Anthropic.RefusalStopDetails, "type" | "category" | "explanation">;
 };
 export type AnswerBlock =
-  /** `refusal` is for a translation that goes on from Messages; a client of Messages never gets it. */
+  /** `refusal` is for a translation that continues from Messages; a client of Messages never gets it. */
   | (Pick<Anthropic.TextBlock, "type" | "text"> & { refusal?: true })
   | Pick<Anthropic.ThinkingBlock, "type" | "thinking" | "signature">
   | Pick<Anthropic.RedactedThinkingBlock, "type" | "data">

@@ -12,7 +12,7 @@ import { until } from "../support/until.ts";
 
 const PATH = "/v1/messages";
 const CREDIT_VND = 10_000_000;
-/** More than the gateway and nginx keep an idle connection for. */
+/** Longer than the gateway and nginx keep an idle connection. */
 const SILENCE_MS = 12_000;
 const MB = 1_048_576;
 const HEAD = `POST ${PATH} HTTP/1.1\r\nhost: h\r\n`;

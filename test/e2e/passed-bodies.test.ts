@@ -22,7 +22,7 @@ const TURNS = `[ {"role":"user","content":"${LONG}"} ,
   {"content":${PROMPT},"r\\u006fle":"user"} ]`;
 const SCHEMA = `{"type":"object" ,"properties":{"a":{"type":"number","default":12345678901234567890,
   "enum":[1.0, -0, 1e400, 1E-7] }}}`;
-/** Its profile adds a field. */
+/** A model whose profile adds a field. */
 const CHAT_MODEL = "MiniMax-M3";
 const CHAT_TOOLS = `"tools": [ {"type":"function","function":{"name":"f","parameters":${SCHEMA}}}]`;
 const TOOLS = `"tools": [ {"name":"f","description":"\\/\\ud83d","input_schema":${SCHEMA}}]`;

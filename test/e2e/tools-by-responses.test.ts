@@ -6,7 +6,7 @@ import type { TestGateway } from "../support/gateway.ts";
 import { type Answer, asking, deliveredText, eventsOf, paths, post } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 
-/** Its maker refuses tools together with thinking in Chat. */
+/** A model whose maker refuses tools together with thinking in Chat. */
 const MODEL = "gpt-5.6-sol";
 const SCHEMA = { type: "object", properties: { path: { type: "string" } }, required: ["path"] };
 const PNG = makePng(8, 8, 3).toString("base64");
@@ -261,7 +261,7 @@ t.test("tools together with thinking go out as Responses", async (t) => {
   t.test(
     "state that its provider refuses stays out of a second attempt, charged once",
     async (t) => {
-      // Of OpenAI, but of another organisation.
+      // Encrypted reasoning of OpenAI, but of another organisation.
       const signature = `gAAAAA${"x".repeat(44)}`;
       const tools = [{ name: "look", arguments: { path: "a" } }];
       for (const client of CLIENTS) {

@@ -5,7 +5,7 @@ import type { EmbeddedCalls } from "./calls.ts";
 import { isIdle, type Wallet } from "./wallet.ts";
 import type { EmbeddedWallets } from "./wallets.ts";
 
-/** Wallets that one turn looks at: about 0.1 ms. */
+/** How many wallets one turn looks at: about 0.1 ms. */
 const STEP = 1_000;
 
 /** Times in ms. Tests shorten them. */
@@ -49,7 +49,7 @@ export class IdleWallets {
       }
       if (isIdle(wallet, nowMs, this.times.walletIdleMs)) idle.push(wallet);
     }
-    // A call may hold nothing, and yet cost something.
+    // The hold of a call can be 0 although the call costs something.
     const used = idle.length > 0 ? this.calls.walletsInUse() : undefined;
     for (const wallet of idle) if (!used?.has(wallet)) this.wallets.close(wallet.accountId);
     return this.looking ? LIFETIMES.idleStepMs : this.times.idleLookMs;

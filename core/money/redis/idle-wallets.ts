@@ -6,7 +6,7 @@ import type { MembershipTimes } from "./membership-options.ts";
 import { asReply } from "./session.ts";
 import type { RedisWallets } from "./wallets.ts";
 
-/** Hash fields per scan, about 80 wallets: half a millisecond of Redis, while calls run. */
+/** Hash fields per scan, about 80 wallets: they take half a millisecond of Redis, while calls run. */
 const PAGE = 500;
 
 interface IdleWalletsOptions {
@@ -27,7 +27,7 @@ export class IdleWallets {
   constructor(options: IdleWalletsOptions) {
     this.options = options;
     const { memberships, machine } = options;
-    // The first look at each bucket at another time, and each within an hour: processes may restart every day.
+    // Spreads the first looks at the buckets over an hour: processes may restart every day.
     let place = 0;
     for (const bucket of memberships.keys()) {
       this.dueMs.set(bucket, machine.monotonic() + (this.lookMs * ++place) / memberships.size);

@@ -17,7 +17,7 @@ import type { LedgerLookup } from "./ledger-lookup.ts";
 import { asReply, isJoining } from "./session.ts";
 
 const LOAD_ATTEMPTS = 3;
-/** Hash fields per scan. A wallet has six, and five more for each limit. */
+/** Hash fields per scan, for all wallets. A wallet has six, and five more for each limit. */
 const PAGE = 5_000;
 /** The field with the count of closes: see `close.lua`. No account has an empty id. */
 const CLOSES = ":closes";
@@ -128,7 +128,7 @@ export class RedisWallets {
     }
   }
 
-  /** Yields the versions of a bucket in pages. `fields`: how many of Redis a page looks at. */
+  /** Yields the versions of a bucket in pages. `fields`: how many hash fields Redis looks at for a page. */
   async *versionsIn(bucket: Bucket, fields: number): AsyncGenerator<LoadedVersion[]> {
     let cursor = "0";
     do {

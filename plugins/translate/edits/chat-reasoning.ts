@@ -22,7 +22,7 @@ export function isForced(draft: Draft): boolean {
 export function editReasoning(draft: Draft): void {
   const { reasoning, tools_effort: toolsEffort, thinking_default: byDefault } = draft.profile;
   const hasTools = draft.entries("tools").length > 0;
-  // With `responses`, only a call that has no such route comes here.
+  // With `responses`, only a call without such a route gets here.
   const refusesBoth = toolsEffort === "none" || toolsEffort === "responses";
   if (refusesBoth && hasTools && (byDefault === "on" || draft.has("reasoning_effort"))) {
     const effort = draft.body["reasoning_effort"];

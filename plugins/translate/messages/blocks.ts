@@ -15,7 +15,7 @@ type Queued =
   | { thoughts: Thought[] }
   | { call: StreamedCall };
 
-/** A refusal is a text, which only a client of another protocol tells from others. */
+/** A refusal is a text. Only clients of other protocols distinguish the two. */
 type TextKind = "text" | "refusal";
 
 /** The kind of the open block. Messages allows only one open block at a time. */

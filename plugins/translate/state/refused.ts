@@ -20,7 +20,7 @@ export class RefusableState {
     return true;
   };
 
-  /** True once the reasoning has to stay out. */
+  /** True once the reasoning must stay out of the call. */
   get isRefused(): boolean {
     return this.isLeftOut;
   }

@@ -78,7 +78,8 @@ export function chatContext(body: unknown, profile: MessagesProfile): ChatContex
 
 /**
  * Translates the request of a Chat client for a Messages upstream. `isArranged` orders the turns as
- * that requires; a translation that goes on does not need it. Takes any JSON, never throws.
+ * that upstream requires; a request that is translated further does not need it. Takes any JSON,
+ * never throws.
  */
 export function chatToMessagesRequest(
   body: unknown,

@@ -25,7 +25,7 @@ export interface MessagesContext {
   readonly cachedBeside: boolean;
   /** Packs the state of the reply. Without it, thinking is not signed. */
   readonly state: MakerState | undefined;
-  /** True if the reply is translated on, to a protocol that has refusals apart from text. */
+  /** True if the reply is translated further, to a protocol that has refusals apart from text. */
   readonly marksRefusals?: boolean;
 }
 
@@ -99,7 +99,7 @@ function fill(request: ChatRequest, body: JsonObject, scope: Scope): void {
   if (request.stream) request.stream_options = { include_usage: true };
 }
 
-/** Refuses what no other provider can honour, and drops unknown fields. */
+/** Refuses contracts that no other provider can honour, and drops unknown fields. */
 export function refuseContracts(body: JsonObject, { notes }: Scope): void {
   for (const name of CONTRACTS) {
     const value = body[name];
@@ -112,7 +112,7 @@ export function refuseContracts(body: JsonObject, { notes }: Scope): void {
   }
 }
 
-/** Adds all fields but the conversation, which Responses has too under names of its own. */
+/** Adds all fields but the conversation. Responses has the same fields under names of its own. */
 export function addSettings(request: ChatRequest, body: JsonObject, scope: Scope): void {
   const { notes } = scope;
   addMaxTokens(body, request, scope);

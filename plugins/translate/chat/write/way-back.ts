@@ -5,7 +5,7 @@ import type { ChatContext } from "../read/request.ts";
 import { messagesToChatResponse } from "./response.ts";
 import { MessagesToChatStream } from "./stream.ts";
 
-/** Goes on from Messages to Chat: the client of `way` is a translation. */
+/** Continues from Messages to Chat: the client of `way` is a translation. */
 export function onToChat(way: WayBack, context: ChatContext, clock: Clock): WayBack {
   return {
     reply(body) {

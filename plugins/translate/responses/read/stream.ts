@@ -134,7 +134,7 @@ export class ResponsesToMessagesStream implements StreamTranslator {
     if (item["type"] === "function_call") this.callDelta(event, "", item);
   }
 
-  /** The last form of an item has its state, and whatever no delta brought. */
+  /** The last form of an item has its state, and all parts that no delta brought. */
   private closeItem(event: JsonObject, item: JsonObject): void {
     switch (item["type"]) {
       case "reasoning":

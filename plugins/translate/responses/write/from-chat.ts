@@ -6,11 +6,11 @@ const SHARED = ["prompt_cache_key", "prompt_cache_retention", "metadata", "safet
 /** The request of a Chat client with the fields that it lost on its way through Messages. */
 interface Kept {
   readonly body: object;
-  /** The client's fields that are there again. */
+  /** The names of the client's fields that are there again. */
   readonly names: ReadonlySet<string>;
 }
 
-/** Gives a translated request the fields of a Chat client that Responses has, and Messages has not. */
+/** Gives a translated request the fields of a Chat client that Responses has, and Messages does not. */
 export function withChatFields(request: JsonObject, chat: JsonObject): Kept {
   const kept = Object.fromEntries(
     SHARED.filter((name) => chat[name] != null).map((name) => [name, chat[name]]),
@@ -24,7 +24,7 @@ export function withChatFields(request: JsonObject, chat: JsonObject): Kept {
     names.add("verbosity");
   }
   const { user, ...rest } = request;
-  // OpenAI takes one of the two names.
+  // OpenAI accepts only one of the two names.
   const own = kept["safety_identifier"] === undefined && user !== undefined ? { user } : {};
   const hasText = Object.keys(text).length > 0;
   return { body: { ...rest, ...own, ...kept, ...(hasText && { text }) }, names };

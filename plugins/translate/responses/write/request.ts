@@ -17,7 +17,7 @@ import type { MakerState } from "../../state/seal.ts";
 import type { ChatRequest, ChatTool, ResponsesRequest } from "../../types.ts";
 import { InputItems } from "./turns.ts";
 
-/** The provider refuses less. */
+/** Minimum output limit: the provider refuses less. */
 const OUTPUT_TOKENS_MIN = 16;
 
 /**

@@ -85,7 +85,7 @@ export class InputItems {
   private addAssistant(content: readonly unknown[], path: string): void {
     this.end();
     const { notes } = this.scope;
-    // The provider refuses reasoning that nothing follows.
+    // Reasoning that waits for the next item: the provider refuses reasoning that nothing follows.
     let reasoning: JsonObject[] = [];
     const push = (item: JsonObject) => {
       this.items.push(...reasoning, item);
@@ -116,7 +116,7 @@ export class InputItems {
     }
   }
 
-  /** Returns the maker's own reasoning as it gave it. That of another is nothing to it. */
+  /** Returns the maker's own reasoning as it gave it. Another maker's reasoning is dropped. */
   private reasoning({ signature, thinking }: JsonObject): JsonObject[] {
     const text = typeof thinking === "string" ? thinking : "";
     const state = typeof signature === "string" && this.scope.state?.open(signature, text);

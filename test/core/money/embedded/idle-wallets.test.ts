@@ -61,7 +61,7 @@ t.test("wallets that a call uses stay", async (t) => {
   const { store, machine } = await started(t);
   for (const account of ["held", "free", "posted", "credited", "idle"]) await load(store, account);
   hold(store, "held", 1);
-  // Its post may cost something.
+  // The hold is 0, but the post may cost something.
   hold(store, "free", 0);
   store.post(posting({ callId: "call", accountId: "posted", costMicroVnd: 1 }));
   await machine.advance(walletIdleMs);
