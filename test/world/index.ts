@@ -13,14 +13,14 @@ async function main(options: Options): Promise<number> {
   const plant = options.plant === undefined ? undefined : PLANTS[options.plant];
   const simulate = await simulationOf(options.plant);
   const { gateways, calls } = options;
-  const { store, faults, movements } =
-    options.focus && plant ? plant : { ...options, movements: undefined };
+  const { store, faults } = options;
+  const focus = options.focus && plant ? plant : { store, faults };
   const lua = new LuaScripts();
   const startedMs = performance.now();
   const total = { failed: 0, calls: 0, charged: 0, turns: 0, simulatedMs: 0 };
   let run = 0;
   for (let seed = firstSeed; seed < firstSeed + seeds; seed += 1) {
-    const plan = planWorld(seed, { store, gateways, calls, movements, faults });
+    const plan = planWorld(seed, { ...focus, gateways, calls });
     const onTrace = options.trace ? (line: string) => console.log(line) : undefined;
     const result = await simulate(plan, { onTrace, lua });
     run += 1;

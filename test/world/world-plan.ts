@@ -34,6 +34,8 @@ export interface WorldPlan {
   /** Share of calls that fail even without a fault. */
   readonly trouble: number;
   readonly outboxEntriesMax: number;
+  /** Wallets are closed after less than a second without a call. A load heals what is wrong with a wallet, so not always. */
+  readonly closesWallets: boolean;
   /** Mean time between two faults of a kind, ms. A fault that is missing never happens. */
   readonly faults: ReadonlyMap<FaultName, number>;
 }
@@ -44,6 +46,7 @@ interface PlanWishes {
   readonly gateways?: number | undefined;
   readonly calls?: number | undefined;
   readonly movements?: number | undefined;
+  readonly closesWallets?: boolean | undefined;
   /** Only these faults. */
   readonly faults?: Readonly<Partial<Record<FaultName, number>>> | undefined;
 }
@@ -66,6 +69,8 @@ export function planWorld(seed: number, wishes: PlanWishes = {}): WorldPlan {
   const later = [...namesOf(LATER), ...(isRedis ? namesOf(LATER_REDIS) : [])];
   for (const name of later) add(name, new Random(seed + crc32(name)));
   const gateways = isRedis ? 1 + random.below(3) : 1;
+  const closesWallets =
+    wishes.faults === undefined && new Random(seed + crc32("closesWallets")).chance(0.4);
   return {
     seed,
     store,
@@ -81,6 +86,7 @@ export function planWorld(seed: number, wishes: PlanWishes = {}): WorldPlan {
     whenExhausted: random.chance(0.8) ? "cut" : "finish",
     trouble: random.pick([0, 0.1, 0.4]),
     outboxEntriesMax: random.pick([30, 100_000]),
+    closesWallets: wishes.closesWallets ?? closesWallets,
     faults: wishes.faults ? wishedFaults(wishes.faults) : faults,
   };
 }
@@ -102,6 +108,7 @@ export function describePlan(plan: WorldPlan): string {
   return (
     `${plan.store}, ${plan.gateways} gateways, ${plan.buckets} buckets, ${plan.accounts} accounts, ` +
     `${plan.calls} calls in ${(plan.loadMs / 1_000).toFixed(1)} s, ` +
+    `${plan.closesWallets ? "idle wallets are closed, " : ""}` +
     `faults: ${faults.join(", ") || "none"}`
   );
 }

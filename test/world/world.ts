@@ -29,9 +29,8 @@ const TIMES = {
   joiningRoundMs: 45,
   // Shorter than in production: above `movementCommitMs` is enough, as a statement of this ledger takes no time.
   unownedMovementMs: 25_000,
-  walletIdleMs: 600,
-  idleLookMs: 250,
 };
+const SOON_IDLE = { walletIdleMs: 600, idleLookMs: 250 };
 /** Time between two checks by the judge. */
 const LOOK_MS = 500;
 const BACKUP_MS = 700;
@@ -203,7 +202,8 @@ export class World {
   }
 
   private newHoldStore(process: SimulatedProcess, log: Log): HoldStore {
-    const { outboxEntriesMax, buckets } = this.plan;
+    const { outboxEntriesMax, buckets, leaseMs, closesWallets } = this.plan;
+    const idle = closesWallets ? SOON_IDLE : undefined;
     if (this.redis) {
       const { version } = process;
       const client = this.redis.clientOf(process);
@@ -213,7 +213,7 @@ export class World {
         buckets,
         spool: { folder: "/data/spool", bytesMax: 1_000_000, log },
         outboxEntriesMax,
-        times: { ...TIMES, leaseMs: this.plan.leaseMs },
+        times: { ...TIMES, ...idle, leaseMs },
         ledger: this.ledger.for(process),
         machine: process,
         log,
@@ -230,7 +230,7 @@ export class World {
       journal: { ...journal, log, machine: process },
       outboxEntriesMax,
       history: this.ledger.for(process).history,
-      times: TIMES,
+      ...(idle && { times: idle }),
     });
   }
 

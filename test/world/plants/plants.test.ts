@@ -47,12 +47,13 @@ t.test("a simulated world finds the planted bug:", async (t) => {
 /** Returns the plan of the first seed that shows the bug. */
 async function firstFound(
   name: string,
-  { store, faults, movements, from = 1 }: Plant,
+  plant: Plant,
   lua: LuaScripts,
 ): Promise<WorldPlan | undefined> {
   const planted = await plantedSimulation(name);
+  const { from = 1 } = plant;
   for (let seed = from; seed < from + SEEDS; seed += 1) {
-    const plan = planWorld(seed, { store, faults, movements });
+    const plan = planWorld(seed, plant);
     const { violations } = await planted.simulate(plan, { lua });
     if (violations.length > 0) return plan;
   }

@@ -15,6 +15,7 @@ export interface Plant {
   readonly faults: Readonly<Partial<Record<FaultName, number>>>;
   /** Movements in a run, if the usual few do not reveal it. */
   readonly movements?: number;
+  readonly closesWallets?: boolean;
   /** The test's first seed, to save time. Default 1; a change of the code may move the bug to a later one. */
   readonly from?: number;
 }
@@ -22,6 +23,14 @@ export interface Plant {
 const LUA = "core/money/redis/lua/";
 
 export const PLANTS: Readonly<Record<string, Plant>> = {
+  "a wallet is closed while calls of it are uncommitted": {
+    file: `${LUA}close.lua`,
+    find: " and (known[3] or '0') == '0'",
+    replace: "",
+    store: "redis",
+    faults: { ledgerAway: 1_500 },
+    closesWallets: true,
+  },
   "a stream that outran its extension never goes on": {
     file: "plugins/settle/hold-extender.ts",
     find: "if (!this.waiting)\n",
