@@ -1,3 +1,4 @@
+import type { ServerEvent } from "../../core/contract/index.ts";
 import type { Failure, Reply } from "./errors.ts";
 import type { ChatError, MessagesError, MessagesEvent } from "./types.ts";
 
@@ -22,6 +23,8 @@ export interface ClientStream {
 export interface UpstreamEvent {
   readonly type: string | undefined;
   readonly data: string;
+  /** The meaning that core found in its bytes. `data` has no usage. Unknown events are read whole. */
+  readonly kind?: ServerEvent["kind"];
 }
 
 /** How an upstream's body ended: cleanly, or by a broken connection. */
