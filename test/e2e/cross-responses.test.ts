@@ -107,6 +107,18 @@ t.test("a Responses client on models of other protocols", async (t) => {
       });
     });
 
+    t.test(`${model}: a refusal is a part of its own, streamed or not`, async (t) => {
+      const { reply } = await ask({ refusal: "I cannot." }, { model });
+      const refusals = (output: Json[]) =>
+        output.flatMap(({ content }) => content ?? []).filter(({ type }) => type === "refusal");
+      t.strictSame(refusals(reply.json.output), [{ type: "refusal", refusal: "I cannot." }]);
+      const { reply: stream } = await ask({ refusal: "I cannot." }, { model, stream: true });
+      const events = eventsOf(stream.text);
+      const deltas = events.filter(({ type }) => type === "response.refusal.delta");
+      t.equal(deltas.map(({ delta }) => delta).join(""), "I cannot.");
+      t.strictSame(refusals(events.at(-1).response.output), refusals(reply.json.output));
+    });
+
     t.test(`${model}: an error has the shape and the numbers of Responses`, async (t) => {
       const error = { message: "no room" };
       const { reply } = await ask({ status: 429, error }, { model });
