@@ -2,7 +2,9 @@ import { Connection } from "./connection.ts";
 import { Counter } from "./counter.ts";
 import { type Job, type Report, requestBytes } from "./job.ts";
 
-/** Stops a busy loop against a server that fails every call immediately. */
+/**
+ * Maximum errors of a job: stops a busy loop against a server that fails every call immediately.
+ */
 const ERRORS_MAX = 1_000;
 const TICK_MS = 1;
 

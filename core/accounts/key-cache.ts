@@ -3,7 +3,7 @@ import type { CallerKey } from "../contract/accounts.ts";
 
 /** How many strings that are not keys are cached: about 2 MB. A flood of them evicts only other such strings. */
 const UNKNOWN_MAX = 10_000;
-/** Unknown strings are cached briefly, so that guessing does not load the ledger. */
+/** How long a string that is not a key is cached, so that guessing does not load the ledger. */
 const UNKNOWN_MS = 5_000;
 /**
  * Memory of a cached key in bytes, without the texts that `bytesOf` adds: its record and its places in the cache and in

@@ -75,7 +75,7 @@ function plain(schema: v.GenericSchema, errorMode: "throw" | "ignore"): JsonObje
   return converted;
 }
 
-/** Upstreams, models and routes share this long schema, so they refer to it. */
+/** The JSON schema of features. Upstreams, models and routes share it, and refer to it because it is long. */
 const FEATURES = JSON.stringify(plain(features, "throw"));
 
 /**

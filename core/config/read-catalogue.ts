@@ -10,7 +10,7 @@ import type { Environment } from "./environment.ts";
 import { type Problem, Problems } from "./problem.ts";
 import { readSource } from "./read-source.ts";
 
-/** Reading the YAML of a larger file takes more than 0.1 s of a thread. */
+/** Size above which a file is read on a thread of its own: reading its YAML takes more than 0.1 s. */
 const OWN_THREAD_BYTES_MIN = 100_000;
 
 export interface CatalogueFile {

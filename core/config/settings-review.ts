@@ -5,7 +5,7 @@ import { admin, limits, listen, stores } from "./schema.ts";
 import type { Source } from "./source.ts";
 import { attempt } from "./validate.ts";
 
-/** A shorter token that other machines can try could be guessed. */
+/** Minimum length of a token that other machines can try: a shorter one could be guessed. */
 const TOKEN_CHARACTERS_MIN = 32;
 
 /** Checks settings that depend on each other. Skips those that are invalid by themselves. */

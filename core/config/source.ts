@@ -9,7 +9,7 @@ export interface Source extends Located {
   textAt(path: Path): string;
 }
 
-/** Aliases can expand a small file into a huge value. Real files stay far below these limits. */
+/** Limits for aliases, which can expand a small file into a huge value. Real files stay far below them. */
 export const DEPTH_MAX = 32;
 export const NODES_MAX = 200_000;
 

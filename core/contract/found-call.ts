@@ -108,7 +108,7 @@ function noteOf(
   return ` (${inputTokens} in, ${outputTokens} out${estimated ? ", estimated" : ""})`;
 }
 
-/** The price fields that a record from before prices were kept lacks. */
+/** Returns the price fields that are missing in a record from before prices were kept. */
 function unknownOf(record: UsageRecord, api: Api): string[] {
   const missing = fieldsIn(api).filter(({ name }) => PRICE_FIELDS.has(name));
   return missing.filter(({ name }) => record[name] === null).map(({ json }) => json);

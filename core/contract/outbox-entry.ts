@@ -19,7 +19,7 @@ export interface UnreadableEntry {
   readonly call: UnreadableCall;
   /** 0 if the text does not show it. */
   readonly chargedMicroVnd: MicroVnd;
-  /** Why it cannot be read, and what to do. */
+  /** Why the entry cannot be read, and what to do. */
   readonly reason: string;
 }
 

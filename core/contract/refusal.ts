@@ -67,7 +67,7 @@ function refusalOf(
   return { status, type, message, param, code, headers: own };
 }
 
-/** Stops the official SDKs from trying again: no retry brings a key or money. */
+/** The header that stops the official SDKs from trying again: no retry brings a key or money. */
 const NO_RETRY: readonly string[] = ["x-should-retry", "false"];
 
 function withRetry(status: number, headers: readonly string[]): readonly string[] {

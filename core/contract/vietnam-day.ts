@@ -1,4 +1,4 @@
-/** Customers see days in Vietnam, which is UTC+7 all year: no summer time since 1975. */
+/** Offset of Vietnam. Customers see days there: UTC+7 all year, without summer time since 1975. */
 const OFFSET_MS = 7 * 3_600_000;
 const DAY_MS = 86_400_000;
 

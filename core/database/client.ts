@@ -12,7 +12,7 @@ const RECONNECT_MS_MAX = 1_000;
  */
 const REPLY_GRACE_MS = 5_000;
 const REPLY_TIMEOUT_MS = 30_000;
-/** SQLSTATE of a write on a server that takes none. */
+/** SQLSTATE of a write on a server that refuses writes. */
 const READ_ONLY = "25006";
 const LEAVE_READ_ONLY_MS = 1_000;
 

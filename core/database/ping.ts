@@ -11,7 +11,7 @@ export interface ServerConnections {
   readonly used: number;
 }
 
-/** `reserved_connections` and the role that may use them are of Postgres 16. */
+/** The role that may use `reserved_connections`; both exist since Postgres 16. */
 const RESERVED_ROLE = "pg_use_reserved_connections";
 
 /**

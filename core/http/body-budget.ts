@@ -2,7 +2,7 @@ import { type Refusal, refuse } from "../contract/refusal.ts";
 
 /** This much of each body does not count, so that short requests are served while long ones take all of the budget. */
 const FREE_BYTES = 16 * 1024;
-/** One key may use the whole divided by this: of the bytes, and of the calls. */
+/** The part of the budget that one key may use, as a divisor: a quarter of the bytes, and of the calls. */
 const SHARE_OF_KEY = 4;
 
 export interface BudgetLimits {

@@ -8,9 +8,9 @@ import { Outline, SHORT_BYTES_MAX } from "../process/outline.ts";
 import { TEXT_FIELDS } from "../wire/text-fields.ts";
 import type { Share } from "./body-budget.ts";
 
-/** Text fields of a form are short. A longer part is a file. */
+/** Maximum size of a text field of a form. A longer part must be a file. */
 const FIELD_BYTES_MAX = 1_048_576;
-/** Image edits have up to 16 images and some twenty fields. */
+/** Maximum parts of a form: image edits have up to 16 images and some twenty fields. */
 const FORM_PARTS_MAX = 100;
 
 export function bodyTooLarge(bytesMax: number): Refusal {

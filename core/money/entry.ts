@@ -51,7 +51,7 @@ const writers: Readonly<Record<FieldKind, (value: Posted) => string>> = {
   names: JSON.stringify,
 };
 
-/** Readers of version 2 require these, even as null. Other nulls are left out. */
+/** Fields that readers of version 2 require, even as null. Other nulls are left out. */
 const ALWAYS_WRITTEN: readonly string[] = ["mapped_from", "upstream", "first_byte_ms"];
 /** Each field with its writer, the text before its value, and the text if it is null. */
 const encoded = postedFields.map(({ name, column, kind }) => ({

@@ -3,7 +3,7 @@ import { chmod, link, mkdir, readFile, rename, rm, writeFile } from "node:fs/pro
 import { dirname } from "node:path";
 
 const RANDOM_BYTES = 32;
-/** Fits into a header, and is too long to guess. */
+/** The form of a usable secret: it fits into a header, and is too long to guess. */
 export const USABLE_SECRET = /^[\x21-\x7e]{16,512}$/;
 
 export interface SecretKind {

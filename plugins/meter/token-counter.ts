@@ -12,7 +12,7 @@ const WAITING_BYTES_OF_KEY_MAX = WAITING_BYTES_MAX / 4;
 const WINDOW_MS = 60_000;
 /** Heap limit of the thread. Beyond it, the thread ends and its request gets 503; the process lives on. */
 const THREAD_HEAP_MB = 768;
-/** Added to the bytes of each request: even the shortest costs some time. */
+/** Bytes that count for each request in addition to its own: even the shortest costs some time. */
 const REQUEST_BYTES = 1_024;
 const COUNT_TIMEOUT_MS = 10_000;
 /** Time for the thread to load the tokenizer: a second, but many on a busy machine. */

@@ -5,7 +5,7 @@ import { PAGES_MAX } from "./pdf-pages.ts";
 
 /** Maximum length of a run that is tokenized: the tokenizer's time grows with the square of the length. */
 const RUN_CHARACTERS_MAX = 2_000;
-/** Text beyond this is estimated. Counting this much takes 1 s, or 3 s at worst. */
+/** Maximum text that is counted exactly, which takes 1 s, or 3 s at worst. Text beyond it is estimated. */
 const EXACT_BYTES_MAX = 1_000_000;
 /** Tokens of a turn, a tool and a request in addition to their text. */
 const TOKENS_PER_TURN = 4;

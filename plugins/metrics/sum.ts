@@ -44,7 +44,7 @@ function labelled(metrics: readonly Metric[], worker: number): Metric[] {
   });
 }
 
-/** A worker of this gateway runs the same code, or none that reports. */
+/** Returns true for a report. Checks no more than that it is a list, because all workers that report run the same code. */
 function isReport(report: unknown): report is Metric[] {
   return Array.isArray(report);
 }

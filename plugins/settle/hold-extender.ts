@@ -19,7 +19,7 @@ interface ExtenderSettings {
   readonly onShort: ((short: Short | undefined) => Refusal) | undefined;
 }
 
-/** Estimates are not exact: an upstream ignores its limit if it delivers this much more. */
+/** An upstream ignores its limit if it delivers this much more than the limit. Estimates are not exact. */
 const SLACK_TOKENS = 64;
 const SLACK_SHARE = 0.25;
 

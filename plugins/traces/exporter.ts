@@ -1,7 +1,7 @@
 import { type Log, ThrottledLog, TIMED_OUT, withTimeout } from "../../core/contract/index.ts";
 import { exportRequest, type OtlpSpan } from "./otlp.ts";
 
-/** Encoding this many takes the main thread about 1 ms. */
+/** Spans in one batch: encoding them takes the main thread about 1 ms. */
 const BATCH_SPANS = 256;
 const FLUSH_MS = 5_000;
 const TIMEOUT_MS = 10_000;

@@ -5,7 +5,7 @@ import {
   parseJson,
 } from "../../core/contract/index.ts";
 
-/** Holds arguments that are not a JSON object, so that the tool itself refuses them. */
+/** The field for arguments that are not a JSON object, so that the tool itself refuses them. */
 const RAW = "_raw_arguments";
 
 /**

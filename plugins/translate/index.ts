@@ -30,9 +30,9 @@ import { TranslatingSink } from "./translating-sink.ts";
 import { Translation } from "./translation.ts";
 
 const IMAGE_BYTES_MAX = 20 * 1_048_576;
-/** In the data folder; used if the config has no admin token. */
+/** Name of the file in the data folder whose secret is used if the config has no admin token. */
 const STATE_KEY_FILE = "state-key";
-/** Without this beta, the provider refuses `thinking.block_binding`. */
+/** The beta without which the provider refuses `thinking.block_binding`. */
 const BINDING_BETA = "thinking-binding-controls-2026-08-01";
 
 export const options = v.strictObject({

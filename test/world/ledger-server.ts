@@ -19,7 +19,7 @@ import { decodedByNewer } from "./versions.ts";
 
 const LATENCY_MS_MAX = 4;
 const SLOW_MS_MAX = 1_500;
-/** Closes a connection that owes a reply after this time, as the database client does. */
+/** Time after which a connection that owes a reply is closed, as the database client does it. */
 const REPLY_TIMEOUT_MS = 5_000;
 
 const BACKUPS_MAX = 20;

@@ -25,7 +25,7 @@ export function readMessagesUsage(data: JsonObject, usage: Usage): void {
   readParts(report, usage, !isFirst);
 }
 
-/** True if the numbers are under names of other protocols; those of this one may be filled with zeros. */
+/** Returns true if the numbers have names of other protocols. The names of this one may be present with zeros. */
 function hasOtherNames(report: JsonObject): boolean {
   if (tokensOf(report["input_tokens"]) || tokensOf(report["output_tokens"])) return false;
   const { input, output } = numbersOf(report);

@@ -63,8 +63,9 @@ const PATHS = {
 export type Numbers = { readonly [Name in keyof typeof PATHS]: number | undefined };
 
 /**
- * Larger numbers are read as this one. No reply has as many tokens, and sums of such numbers are
- * still exact. `meter` withdraws what no call can have.
+ * Maximum number of tokens that is read; larger ones are read as this one. No reply has as many
+ * tokens, and sums of such numbers are still exact. `meter` withdraws numbers that no call can
+ * have.
  */
 const TOKENS_MAX = 1e13;
 

@@ -15,7 +15,7 @@ const BUDGET_MIN = 1024;
 const BUDGET_DEFAULT = 8192;
 /** Blocks that only the provider writes into a turn of the assistant, beside results of its tools. */
 const PAUSED = ["server_tool_use", "mcp_tool_use", "compaction"];
-/** Refused without thinking: anthropics/claude-code#11971. */
+/** An edit that the provider refuses without thinking: anthropics/claude-code#11971. */
 const CLEAR_THINKING = "clear_thinking_20251015";
 
 /**

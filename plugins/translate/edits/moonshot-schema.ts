@@ -21,7 +21,8 @@ const TYPE_OF_KEYWORD = new Map<string, string>([
   ...["minimum", "maximum"].map((name) => [name, "number"] as const),
 ]);
 /**
- * Beyond these limits, a schema takes any value, as references may lead back. Kimi's own limits.
+ * Maximum schemas of a rewritten one. Beyond them a schema takes any value, as references may lead
+ * back. Kimi's own limits.
  */
 const SCHEMAS_MAX = 3_000;
 const LEVELS_MAX = 30;
@@ -56,7 +57,7 @@ class Rewriting {
     return Object.keys(definitions).length > 0 ? { ...made, $defs: definitions } : made;
   }
 
-  /** Joins a union of objects to one object: the root must have the type and no `anyOf`. */
+  /** Joins a union of objects to one object: the root of a schema must have a type, and no `anyOf`. */
   private asObject(given: JsonObject): JsonObject {
     const schema = resolved(given, this.references);
     const union = unionOf(schema);

@@ -3,7 +3,7 @@ import type { SchemaReferences } from "./schema-references.ts";
 
 /** A reference more than this many steps deep is left out: a chain may lead back to itself. */
 const DEPTH_MAX = 16;
-/** Members above this are left out. */
+/** Maximum members of a union. Further ones are left out. */
 const MEMBERS_MAX = 64;
 
 /** Returns the branches of `anyOf` or `oneOf`; undefined if the schema has none. */

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../../core/contract/index.ts";
 import type { Scope } from "../../messages/scope.ts";
 import type { MessagesRequest } from "../../types.ts";
 
-/** With thinking, the upstream refuses a smaller `top_p`. */
+/** Minimum `top_p` with thinking: the upstream refuses a smaller one. */
 const THINKING_TOP_P_MIN = 0.95;
 
 /** Adds the sampling parameters that the model accepts. Drops the others, which are only hints. */

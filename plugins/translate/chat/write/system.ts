@@ -4,8 +4,8 @@ import { textPart } from "./content.ts";
 import { mark, type Scope } from "./scope.ts";
 
 /**
- * Some clients put this line into the system prompt. It changes with every call, which defeats
- * caching.
+ * The beginning of a line that some clients put into the system prompt. It changes with every call,
+ * which defeats caching.
  */
 const TELEMETRY_LINE = "x-anthropic-billing-header:";
 
