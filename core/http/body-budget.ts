@@ -43,13 +43,13 @@ export class BodyBudget {
     return Math.max(this.limits.bodyBytesMax, this.limits.bytesMax / SHARE_OF_KEY);
   }
 
-  /** @internal Counts bytes for all, and for a key once it is known. */
-  take(bytes: number, key: string | undefined): Refusal | undefined {
+  /** @internal Counts bytes for all, and for a key those that it has not announced. */
+  take(bytes: number, key: string | undefined, bytesOfKey: number): Refusal | undefined {
     if (this.bytes + bytes > this.limits.bytesMax) return FULL;
     const use = key === undefined ? undefined : this.byKey.get(key);
-    if (use && use.bytes + bytes > this.bytesOfKeyMax) return TOO_MUCH_OF_KEY;
+    if (use && use.bytes + bytesOfKey > this.bytesOfKeyMax) return TOO_MUCH_OF_KEY;
     this.bytes += bytes;
-    if (use) use.bytes += bytes;
+    if (use) use.bytes += bytesOfKey;
     return undefined;
   }
 
@@ -65,11 +65,11 @@ export class BodyBudget {
   }
 
   /** @internal */
-  leave(bytes: number, key: string | undefined): void {
+  leave(bytes: number, key: string | undefined, bytesOfKey: number): void {
     this.bytes -= bytes;
     const use = key === undefined ? undefined : this.byKey.get(key);
     if (!use || key === undefined) return;
-    use.bytes -= bytes;
+    use.bytes -= bytesOfKey;
     use.bodies--;
     if (use.bodies === 0) this.byKey.delete(key);
   }
@@ -81,6 +81,7 @@ class Share {
   private bytes = 0;
   private counted = 0;
   private key: string | undefined = undefined;
+  private countedOfKey = 0;
   private released = false;
 
   constructor(budget: BodyBudget) {
@@ -92,24 +93,33 @@ class Share {
     this.bytes += bytes;
     const counted = Math.max(0, this.bytes - FREE_BYTES) - this.counted;
     if (counted <= 0 || this.released) return undefined;
-    const refusal = this.budget.take(counted, this.key);
-    if (!refusal) this.counted += counted;
-    return refusal;
+    const unannounced = Math.max(0, this.counted + counted - this.countedOfKey);
+    const refusal = this.budget.take(counted, this.key, unannounced);
+    if (refusal) return refusal;
+    this.counted += counted;
+    if (this.key !== undefined) this.countedOfKey += unannounced;
+    return undefined;
   }
 
-  /** Counts this body for a key. Returns the refusal if the key must not send it now. */
-  ofKey(key: string): Refusal | undefined {
+  /**
+   * Counts this body for a key, with all bytes that it announces: those that the key's share cannot take are refused
+   * before they arrive. Returns the refusal if the key must not send it now.
+   */
+  ofKey(key: string, bytesAnnounced = 0): Refusal | undefined {
     if (this.released) return undefined;
-    const refusal = this.budget.join(this.counted, key);
-    if (!refusal) this.key = key;
-    return refusal;
+    const bytes = Math.max(this.counted, bytesAnnounced - FREE_BYTES);
+    const refusal = this.budget.join(bytes, key);
+    if (refusal) return refusal;
+    this.key = key;
+    this.countedOfKey = bytes;
+    return undefined;
   }
 
   /** Gives back what this body took: it has been handed on, refused or cut off. */
   release(): void {
     if (this.released) return;
     this.released = true;
-    this.budget.leave(this.counted, this.key);
+    this.budget.leave(this.counted, this.key, this.countedOfKey);
   }
 }
 

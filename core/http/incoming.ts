@@ -119,7 +119,7 @@ export class Incoming {
     this.run("admit", () => {
       this.call.step("reading");
       if (this.early) return this.hand(this.early, next);
-      const refusal = this.call.key && this.share.ofKey(this.call.key.id);
+      const refusal = this.call.key && this.share.ofKey(this.call.key.id, length);
       if (refusal) this.refuse(refusal);
       else this.reading?.admit();
     });

@@ -100,3 +100,20 @@ t.test(
     t.equal(read(`1${" ".repeat(40)}`), false);
   },
 );
+
+t.test(
+  "a body that announces more than its key's share is refused before it arrives",
+  async (t) => {
+    const budget = new BodyBudget({ bytesMax: 4_000_000, bodyBytesMax: 1_000_000, bodiesMax: 10 });
+    const [one, two, three, other] = [budget.open(), budget.open(), budget.open(), budget.open()];
+    t.equal(one.ofKey("a", 900_000), undefined);
+    t.equal(one.add(900_000), undefined, "its bytes are counted already");
+    t.equal(two.ofKey("a", 200_000)?.status, 429);
+    t.equal(other.ofKey("b", 900_000), undefined);
+    t.equal(three.ofKey("a", 10_000), undefined, "a short one is served");
+    t.equal(three.add(200_000)?.status, 429, "unless it is longer than announced");
+    one.release();
+    three.release();
+    t.equal(budget.open().ofKey("a", 1_000_000), undefined);
+  },
+);
