@@ -24,7 +24,12 @@ import { rotate, sealedSecrets } from "./sealing/rotate.ts";
 import { Sealer } from "./sealing/sealer.ts";
 
 export { options };
-export const provides: readonly SlotName[] = ["guards.customer", "customers", "keySealer"];
+export const provides: readonly SlotName[] = [
+  "guards.customer",
+  "customers",
+  "keySealer",
+  "counters",
+];
 export const reads: readonly ConfigKey[] = ["listen", "stores"];
 
 const PREFIX = "/account/v1";
@@ -70,6 +75,12 @@ export default function accounts(services: Services, settings: Options): Plugin 
       }
       if (!settings.smtp) log.warn("no smtp configured; printing the links of mails to stdout");
       provide(context);
+      services.counters.provide({
+        name: "tollgate_mails_total",
+        help: "Mails to customers that the mail server took, and those that were given up.",
+        label: "result",
+        counts: () => mailer.counts,
+      });
       rotation = rotate(sealedSecrets(context), sealer, log, stopping.signal);
       sweeping = setInterval(() => void sweep(), SWEEP_MS).unref();
     },

@@ -8,7 +8,7 @@ import {
   whole,
 } from "../../core/contract/index.ts";
 import { catalogueHandler } from "./catalogue.ts";
-import { pagesHandler } from "./pages.ts";
+import { entries, pagesHandler } from "./pages.ts";
 import { usageRoutes } from "./usage.ts";
 import { exportRoute } from "./usage-export.ts";
 
@@ -47,6 +47,7 @@ export default function dashboard(
       const pages = pagesHandler(settings.service_name);
       const open = { method: "GET", access: "public", bodyBytesMax: 0 } as const;
       router.add({ ...open, path: "/dashboard/*", handler: pages });
+      for (const entry of entries) router.add({ ...open, ...entry });
       router.add({
         ...open,
         path: "/account/v1/catalogue",

@@ -39,6 +39,20 @@ const PAGE_HEADERS = [
 /** The URL of a file contains the hash of all files, so its content never changes. */
 const CACHE_IMMUTABLE = "public, max-age=31536000, immutable";
 
+/** Sends a visitor of the bare address to the pages, and a browser that looks for an icon to theirs. */
+export const entries: readonly { readonly path: string; readonly handler: () => PlainResponse }[] =
+  [
+    { path: "/", handler: () => found("/dashboard") },
+    {
+      path: "/favicon.ico",
+      handler: () => found(`/dashboard/assets/${hashOfFiles(browserFiles())}/icon.svg`),
+    },
+  ];
+
+function found(location: string): PlainResponse {
+  return { status: 302, headers: ["location", location, "cache-control", "no-store"] };
+}
+
 /**
  * Serves the HTML document and the files that it loads. Both are public and the same for every
  * visitor; customer data comes through the API. Reads the files once, when the handler is made.

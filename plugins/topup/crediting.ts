@@ -16,6 +16,9 @@ export class Crediting {
   private stopped = false;
   private readonly log: ThrottledLog;
 
+  /** Transfers that the wallet refused for good, since the start. */
+  setAside = 0;
+
   constructor(services: Services) {
     this.services = services;
     this.log = new ThrottledLog(services.log);
@@ -52,6 +55,7 @@ export class Crediting {
       { transfer: id, cause: result.kind },
       "cannot credit a transfer; an operator must decide",
     );
+    this.setAside++;
     await setAside(database, id, result.kind);
   }
 

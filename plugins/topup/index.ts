@@ -19,7 +19,7 @@ import { webhookRoute } from "./webhook.ts";
 
 export { options } from "./options.ts";
 export const uses: readonly SlotName[] = ["guards.customer"];
-export const provides: readonly SlotName[] = ["discounts"];
+export const provides: readonly SlotName[] = ["discounts", "counters"];
 
 /**
  * Lets customers top up by bank transfer: orders with a VietQR code, the bank's notifications, credits, promotions.
@@ -29,6 +29,7 @@ export default function topup(services: Services, settings: Settings): Plugin {
   const guard = new WebhookGuard(services, settings);
   const crediting = new Crediting(services);
   const { clock, ledger } = services;
+  const transfers = { unmatched: 0, refused: 0 };
 
   async function earned(accountId: string): Promise<Discount[]> {
     const { promotions } = settings;
@@ -45,6 +46,12 @@ export default function topup(services: Services, settings: Settings): Plugin {
     async start() {
       await guard.prepare();
       services.discounts.provide(earned);
+      services.counters.provide({
+        name: "tollgate_transfers_total",
+        help: "Bank transfers that need an operator (unmatched, set_aside), and notifications without a valid signature (refused).",
+        label: "result",
+        counts: () => ({ ...transfers, set_aside: crediting.setAside }),
+      });
       crediting.start();
     },
 
@@ -55,7 +62,7 @@ export default function topup(services: Services, settings: Settings): Plugin {
       ]);
       addOperatorRoutes(router, services, "/admin/v1", transferRoutes(services, crediting));
       addPublicRoutes(router, services, "/webhooks", [
-        webhookRoute(services, settings, guard, crediting),
+        webhookRoute(services, settings, guard, crediting, transfers),
       ]);
     },
 

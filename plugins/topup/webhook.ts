@@ -27,6 +27,7 @@ export function webhookRoute(
   settings: Settings,
   guard: WebhookGuard,
   crediting: Crediting,
+  counts: { unmatched: number; refused: number },
 ): PublicRoute {
   const { database, log } = services;
   // Anyone can send forged notifications, any number of them.
@@ -38,6 +39,7 @@ export function webhookRoute(
     async handle(request) {
       const refused = guard.check(request);
       if (refused) {
+        counts.refused++;
         const { remoteAddress } = request;
         throttledLog.warn({ remoteAddress, why: refused.message }, "refused a bank notification");
         return refused;
@@ -55,6 +57,7 @@ export function webhookRoute(
         );
       }
       if (isNew && transfer.state === "unmatched") {
+        counts.unmatched++;
         log.warn(
           { transfer: transfer.id, cause: transfer.cause },
           "cannot match a transfer; an operator must decide",

@@ -27,6 +27,8 @@ export class Mailer {
   private readonly log: Log;
   private readonly waiting: (() => Promise<void>)[] = [];
   private readonly running = new Set<Promise<void>>();
+  /** Since the start. `failed`: given up. */
+  readonly counts = { sent: 0, failed: 0 };
   /** Mails that wait for a retry. */
   private readonly timers = new Set<NodeJS.Timeout>();
 
@@ -91,12 +93,14 @@ export class Mailer {
   private async send(mail: Mail, attempt: number): Promise<void> {
     try {
       await this.transport.send(mail.to, mailText(mail.template, mail.language));
+      this.counts.sent++;
     } catch (error) {
       const retryMs = RETRIES_MS[attempt];
       const { code, response_code } = reasonOf(error);
       const failure = { kind: mail.template.kind, attempt: attempt + 1, code, response_code };
       // A 5xx of SMTP is permanent, so a retry is pointless.
       if (retryMs === undefined || (typeof response_code === "number" && response_code >= 500)) {
+        this.counts.failed++;
         return this.log.error(failure, "cannot send a mail; giving up");
       }
       this.log.warn(failure, "cannot send a mail; retrying");

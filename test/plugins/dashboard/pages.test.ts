@@ -46,6 +46,17 @@ t.test("the files of the dashboard", async (t) => {
     return found;
   }
 
+  t.test("are found from the bare address, and their icon from where browsers look", async (t) => {
+    for (const [path, type] of [
+      ["/", /^text\/html/],
+      ["/favicon.ico", /^image\/svg/],
+    ] as const) {
+      const response = await fetch(gateway.url + path);
+      t.strictSame([response.status, response.redirected], [200, true]);
+      t.match(response.headers.get("content-type"), type);
+    }
+  });
+
   t.test("weigh under 100 KB compressed, with the charts' library", async (t) => {
     const all = await files();
     t.ok(all.size > 40, [...all.keys()].join("\n"));

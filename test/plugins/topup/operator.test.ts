@@ -30,6 +30,8 @@ t.test("an unmatched transfer", async (t) => {
   t.test("is credited once, to the account that an operator names", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const id = await waiting();
+    const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+    t.match(metrics, /^tollgate_transfers_total\{result="unmatched"\} [1-9]/m);
     for (let n = 0; n < 2; n++) {
       const { status, body } = await decide(id, "assign", { account: accountId, ...BECAUSE });
       t.equal(status, 200);
