@@ -80,7 +80,7 @@ export interface UpstreamConfig {
 
 /** A loaded plugin of the config. */
 export interface LoadedPlugin {
-  /** Its name in the config; the name of its folder if it comes with the gateway. */
+  /** The plugin's name in the config; the name of its folder if it comes with the gateway. */
   readonly name: string;
   /** Identifies the plugin's code that is on the disk now, which may be newer than `module`. */
   readonly fingerprint: string;

@@ -2,11 +2,11 @@ import { BASIS_POINTS } from "./amount.ts";
 
 /** A discount that a plugin grants to an account, in addition to the account's own. */
 export interface Discount {
-  /** Its name in usage records. */
+  /** The discount's name in usage records. */
   readonly name: string;
   /** 100 = 1%. */
   readonly bps: number;
-  /** When it ends, in milliseconds since the Unix epoch; Infinity if it does not end. */
+  /** When the discount ends, in milliseconds since the Unix epoch; Infinity if it does not end. */
   readonly untilMs: number;
 }
 

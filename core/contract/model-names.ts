@@ -18,7 +18,7 @@ export interface ModelNames {
   resolve(name: unknown, endpoint: Endpoint): NamedModel | Refusal;
 }
 
-/** Resolves only ids of the catalogue. */
+/** Returns names that resolve only ids of the catalogue. */
 export function exactNames(catalogue: () => Catalogue): ModelNames {
   return {
     resolve(name, endpoint) {

@@ -111,7 +111,7 @@ function toFloat(L: State): number {
   return 1;
 }
 
-/** Maximum bytes of cached texts: most texts repeat, such as names of keys, fields and operations. */
+/** Maximum number of cached texts: most texts repeat, such as names of keys, fields and operations. */
 const BYTES_KEPT_MAX = 20_000;
 const TEXT_LENGTH_MAX = 200;
 const keptBytes = new Map<string, Uint8Array>();
