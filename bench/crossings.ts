@@ -1,12 +1,15 @@
+import type { Directive } from "../plugins/simulator/directive.ts";
 import { type CpuRow, cellsOf, measureCpu, type Series } from "./cpu.ts";
 import { type Gateway, startGateway } from "./gateway.ts";
 import { startGenerator } from "./generator.ts";
 import { nodeOptionsOf, type Scenario, writeResults } from "./scenario.ts";
 import { printTable } from "./table.ts";
 import { startUpstream } from "./targets.ts";
-import { SHORT_ANSWER, STREAM_DELTAS, type Workload } from "./workload.ts";
+import { pacedStream, SHORT_ANSWER, STREAM_DELTAS, type Workload } from "./workload.ts";
 
 const STREAMS = 20;
+const PACED_STREAMS = 100;
+const EVENT_DELAY_MS = 5;
 const CALLS = 4;
 const BODY_BYTES = 512 * 1_024;
 const TURN_BYTES = 4 * 1_024;
@@ -34,6 +37,7 @@ interface Form {
   readonly streamEnd: string;
 }
 
+const BURST: Directive = { output_tokens: STREAM_DELTAS, deltas: STREAM_DELTAS };
 const ARGUMENTS = JSON.stringify({ path: "a.ts" });
 
 const FORMS: Readonly<Record<Protocol, Form>> = {
@@ -93,12 +97,17 @@ export const crossings: Scenario = {
     const started = { upstreamPort: upstream.port, nodeOptions: nodeOptionsOf(options) };
     const gateway = await startGateway(children, started);
     const { rounds, seconds } = options;
+    const paced: CpuRow[] = [];
     const events: CpuRow[] = [];
     const bodies: CpuRow[] = [];
     for (const client of PROTOCOLS) {
-      const burst = seriesOf(gateway, client, (model) => stream(client, model));
+      const slow = pacedStream(EVENT_DELAY_MS);
+      const paces = seriesOf(gateway, client, (model) => stream(client, model, slow));
+      const burst = seriesOf(gateway, client, (model) => stream(client, model, BURST));
       const long = seriesOf(gateway, client, (model) => longCall(client, model));
       const run = { rounds, seconds };
+      const each = { ...run, connections: PACED_STREAMS, unit: "event" } as const;
+      paced.push(...(await measureCpu(generator, paces, each)));
       events.push(
         ...(await measureCpu(generator, burst, { ...run, connections: STREAMS, unit: "event" })),
       );
@@ -107,6 +116,10 @@ export const crossings: Scenario = {
       );
     }
     printTable(
+      "crossings: an event of a stream, each in a packet",
+      paced.map((row) => cellsOf(row, "event")),
+    );
+    printTable(
       "crossings: an event of a stream, many in a packet",
       events.map((row) => cellsOf(row, "event")),
     );
@@ -114,7 +127,7 @@ export const crossings: Scenario = {
       "crossings: a request of 512 KB",
       bodies.map((row) => cellsOf(row, "call")),
     );
-    writeResults("crossings", children, options, [{ events, bodies }]);
+    writeResults("crossings", children, options, [{ paced, events, bodies }]);
     await gateway.reconcile();
     await children.endAll();
   },
@@ -134,8 +147,7 @@ function seriesOf(
   }));
 }
 
-function stream(client: Protocol, model: string): Workload {
-  const directive = { output_tokens: STREAM_DELTAS, deltas: STREAM_DELTAS };
+function stream(client: Protocol, model: string, directive: Directive): Workload {
   const { path, fields, body, streamEnd } = FORMS[client];
   const turns = [{ role: "user", content: `Go on. [[sim ${JSON.stringify(directive)}]]` }];
   const request = { model, ...fields, ...body(turns), stream: true };

@@ -50,13 +50,6 @@ export const endpoints: readonly Endpoint[] = [
   endpoint("/v1/audio/speech", "speech", ["speech"], "/audio/speech"),
 ];
 
-/** The path of chat calls at an upstream, by protocol, relative to its base address. */
-export const upstreamPaths: Readonly<Record<"messages" | "chat" | "responses", string>> = {
-  messages: "/v1/messages",
-  chat: "/chat/completions",
-  responses: "/responses",
-};
-
 /** The version of the Messages protocol that the gateway speaks and sends to upstreams. */
 export const MESSAGES_VERSION = "2023-06-01";
 

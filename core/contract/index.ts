@@ -137,7 +137,7 @@ export { dayOf, endOfDay, startOfDay } from "./vietnam-day.ts";
 export { ServerEvent } from "../sse/reader.ts";
 export { encodeComment, encodeEvent } from "../sse/writer.ts";
 export { type Catalogue, type Model, outputTokensMax, type Route } from "./catalogue.ts";
-export { type Endpoint, messagesEndpoint, upstreamPaths } from "./endpoint.ts";
+export { type Endpoint, messagesEndpoint } from "./endpoint.ts";
 export { beyond, hasRoute, unfitFor } from "./model-fit.ts";
 export { isModelName, modelNameRequired, type NamedModel, unknownModel } from "./model-names.ts";
 export {

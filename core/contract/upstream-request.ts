@@ -6,12 +6,10 @@ import type { Protocol } from "./protocol.ts";
 import { type Refusal, refuse } from "./refusal.ts";
 
 /** Client headers that are sent on, as parts of the request itself, by protocol. The value of each is a list of betas. */
-export const FORWARDED_HEADERS: Readonly<Record<Protocol, readonly string[]>> = {
+export const FORWARDED_HEADERS: Readonly<Partial<Record<Protocol, readonly string[]>>> = {
   messages: ["anthropic-beta"],
   chat: ["openai-beta"],
   responses: ["openai-beta"],
-  images: [],
-  speech: [],
 };
 
 /**

@@ -65,7 +65,7 @@ const UNSENDABLE = refuse.badRequest(
 
 /** Returns undefined if the header cannot be sent on. */
 function betasOf({ endpoint, headers }: Call): readonly Beta[] | undefined {
-  const [name = ""] = FORWARDED_HEADERS[endpoint.protocol];
+  const [name = ""] = FORWARDED_HEADERS[endpoint.protocol] ?? [];
   const header = headers[name];
   if (header === undefined) return NO_BETAS;
   if (/[^\t\x20-\x7e]/.test(header)) return undefined;
@@ -76,7 +76,7 @@ function betasOf({ endpoint, headers }: Call): readonly Beta[] | undefined {
 }
 
 function forward(call: Call, betas: readonly Beta[]): void {
-  const [name = ""] = FORWARDED_HEADERS[call.endpoint.protocol];
+  const [name = ""] = FORWARDED_HEADERS[call.endpoint.protocol] ?? [];
   if (betas.length > 0) call.betaHeaders = [name, betas.map((beta) => beta.name).join(",")];
 }
 

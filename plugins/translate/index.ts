@@ -16,7 +16,6 @@ import {
   type Services,
   secretFile,
   unchangedRequest,
-  upstreamPaths,
   type Verdict,
   v,
 } from "../../core/contract/index.ts";
@@ -24,6 +23,7 @@ import { FetchPlaces } from "./fetch-places.ts";
 import { fetchImages, imageEditForm, isAddress } from "./image-edit.ts";
 import { KeepAlivePings } from "./keep-alive-pings.ts";
 import { nativeRequest } from "./native.ts";
+import { PROTOCOLS } from "./protocols.ts";
 import { StateSeal } from "./state/seal.ts";
 import { needsResponses } from "./tools-by-responses.ts";
 import { TranslatingSink } from "./translating-sink.ts";
@@ -98,7 +98,7 @@ export default function translate(
     translations.set(call, translation);
     call.upstream = {
       protocol: translation.to,
-      path: upstreamPaths[translation.to],
+      path: PROTOCOLS[translation.to]?.path ?? "",
       body: made.body,
       form: undefined,
       headers: bindsThinking(made.body) ? ["anthropic-beta", BINDING_BETA] : [],
@@ -144,7 +144,9 @@ export default function translate(
 
   /** Names the dropped fields in a header. Headers of the client's protocol are dropped too. */
   function reportDropped(call: Call, translation: Translation): void {
-    const left = FORWARDED_HEADERS[call.endpoint.protocol].filter((name) => name in call.headers);
+    const left = (FORWARDED_HEADERS[call.endpoint.protocol] ?? []).filter(
+      (name) => name in call.headers,
+    );
     const dropped = [...translation.dropped, ...left];
     if (dropped.length === 0) return;
     call.replyHeaders.push(`${prefix}translate-dropped`, dropped.join(","));

@@ -1,36 +1,20 @@
 import {
   type Call,
-  chatProfile,
   type JsonObject,
   type Model,
   mergeProfiles,
-  messagesProfile,
   type OverflowSizes,
-  objectOf,
   type Profile,
   type Protocol,
   type Route,
   type Services,
 } from "../../core/contract/index.ts";
-import { chatToMessagesRequest } from "./chat/read/request.ts";
-import { chatToMessagesResponse } from "./chat/read/response.ts";
-import { ChatToMessagesStream } from "./chat/read/stream.ts";
-import { type MessagesContext, messagesToChatRequest } from "./chat/write/request.ts";
-import { messagesToChatResponse } from "./chat/write/response.ts";
-import { MessagesToChatStream } from "./chat/write/stream.ts";
-import { onToChat } from "./chat/write/way-back.ts";
 import { edited } from "./edits/index.ts";
-import { chatErrorToMessages, messagesErrorToChat, type Reply, withChatError } from "./errors.ts";
+import { messagesErrorToChat, type Reply, withChatError } from "./errors.ts";
 import { readableBody } from "./native.ts";
 import type { Translated } from "./notes.ts";
-import { responsesToMessages } from "./responses/read/reply.ts";
-import { responsesToMessagesRequest } from "./responses/read/request.ts";
-import { ResponsesToMessagesStream } from "./responses/read/stream.ts";
-import { withChatFields } from "./responses/write/from-chat.ts";
-import { asksForReasoning, messagesToResponsesRequest } from "./responses/write/request.ts";
-import { messagesToResponse } from "./responses/write/response.ts";
-import { MessagesToResponsesStream } from "./responses/write/stream.ts";
-import { onToResponses } from "./responses/write/way-back.ts";
+import { PROTOCOLS } from "./protocols.ts";
+import { onward } from "./sides.ts";
 import { RefusableState } from "./state/refused.ts";
 import { type StateSeal, stateOf } from "./state/seal.ts";
 import type { ClientStream, StreamTranslator, WayBack } from "./stream.ts";
@@ -45,7 +29,8 @@ type Result = Translated<JsonObject, unknown>;
 interface Draft {
   readonly body: JsonObject;
   readonly dropped: readonly string[];
-  readonly back: WayBack;
+  /** Undefined for a client of Messages on Messages, whose requests are not translated. */
+  readonly back: WayBack | undefined;
 }
 
 /**
@@ -54,7 +39,7 @@ interface Draft {
  * was tried last.
  */
 export class Translation {
-  readonly to: "messages" | "chat" | "responses";
+  readonly to: Protocol;
   private readonly client: Protocol;
   private readonly model: Model;
   private readonly body: JsonObject;
@@ -70,7 +55,7 @@ export class Translation {
     model: Model,
     services: Services,
     seal: StateSeal,
-    to: Translation["to"] = model.standard === "messages" ? "messages" : "chat",
+    to: Protocol = model.standard === "messages" ? "messages" : "chat",
   ) {
     this.seal = seal;
     this.client = call.endpoint.protocol;
@@ -117,16 +102,18 @@ export class Translation {
   }
 
   reply(body: unknown): Reply<object> {
-    return this.made?.back.reply(body) ?? this.error(502, undefined);
+    return this.made?.back?.reply(body) ?? this.error(502, undefined);
   }
 
   /** Translates an error reply. `body` is the raw text, JSON or not. */
   error(status: number, body: unknown): Reply<object> {
-    if (this.to === "messages") return messagesErrorToChat(status, body);
-    // Both name their errors alike.
-    const own = this.client === "chat" ? withChatError(status, body) : undefined;
+    const upstream = PROTOCOLS[this.to]?.upstream;
+    if (!upstream) return messagesErrorToChat(status, body);
+    // OpenAI names the errors of both protocols alike.
+    const isAlike = this.to === "responses" && this.client === "chat";
+    const own = isAlike ? withChatError(status, body) : undefined;
     if (own) return own;
-    const reply = chatErrorToMessages(status, body, () => this.sizes());
+    const reply = upstream.error(status, body, () => this.sizes());
     return this.client === "messages" ? reply : messagesErrorToChat(reply.status, reply.body);
   }
 
@@ -139,7 +126,7 @@ export class Translation {
   }
 
   stream(client: ClientStream): StreamTranslator | undefined {
-    return this.made?.back.stream(client);
+    return this.made?.back?.stream(client);
   }
 
   private make(route: Route): Result {
@@ -158,88 +145,20 @@ export class Translation {
     return this.fitted(draft.context, profile);
   }
 
+  /** Reads the client's request into Messages, and writes it for the upstream. */
   private drafted(route: Route, profile: Profile): Translated<object, Draft> {
+    const { body, client } = this;
+    const target = PROTOCOLS[this.to]?.upstream;
     const { clock } = this.services;
-    if (this.client === "messages") {
-      return this.to === "responses"
-        ? this.toResponses(this.body, route, profile, this.body)
-        : this.toChat(this.body, route, profile);
-    }
-    if (this.to === "responses") return this.chatToResponses(route, profile);
-    if (this.client === "responses") return this.fromResponses(route, profile);
-    const made = chatToMessagesRequest(this.body, messagesProfile(profile));
+    const read = PROTOCOLS[client]?.client?.read(body, profile, !target, clock);
+    if (read && !read.ok) return read;
+    if (!target) return drafted(read?.body ?? body, read?.dropped ?? [], read?.context);
+    const state = stateOf(this.seal, profile.maker ?? route.upstream);
+    const made = target.write(read?.body ?? body, { profile, state, client, body });
     if (!made.ok) return made;
-    const { body, dropped, context } = made;
-    return drafted(body, dropped, {
-      reply: (reply) => messagesToChatResponse(reply, context, clock.now()),
-      stream: (client) => new MessagesToChatStream(context, client, clock.now()),
-    });
-  }
-
-  private toChat(messages: object, route: Route, profile: Profile): Translated<object, Draft> {
-    const maker = stateOf(this.seal, profile.maker ?? route.upstream);
-    const made = messagesToChatRequest(messages, chatProfile(profile), maker);
-    if (!made.ok) return made;
-    const { body, dropped } = made;
-    const context = this.marking(made.context);
-    return drafted(body, dropped, {
-      reply: (reply) => chatToMessagesResponse(reply, context),
-      stream: (client) => new ChatToMessagesStream(context, client),
-    });
-  }
-
-  private toResponses(
-    messages: object,
-    route: Route,
-    profile: Profile,
-    client: JsonObject,
-  ): Translated<object, Draft> {
-    const maker = stateOf(this.seal, profile.maker ?? route.upstream);
-    const isShown = asksForReasoning(objectOf(client["thinking"]));
-    const made = messagesToResponsesRequest(messages, profile, isShown, maker);
-    if (!made.ok) return made;
-    const context = this.marking(made.context);
-    return drafted(made.body, made.dropped, {
-      reply: (reply) => responsesToMessages(reply, context),
-      stream: (client) => new ResponsesToMessagesStream(context, client),
-    });
-  }
-
-  /** Translates a Chat request to Messages, and from there on to Responses. */
-  private chatToResponses(route: Route, profile: Profile): Translated<object, Draft> {
-    const { body: chat } = this;
-    const taken = messagesProfile({ ...profile, sampling: "both", thinking: "adaptive" });
-    const made = chatToMessagesRequest(chat, taken, false);
-    if (!made.ok) return made;
-    const second = this.toResponses(made.body, route, profile, chat);
-    if (!second.ok) return second;
-    const { body, names } = withChatFields(second.context.body, chat);
-    const dropped = [...made.dropped, ...second.dropped].filter((name) => !names.has(name));
-    return drafted(body, dropped, onToChat(second.context.back, made.context, this.services.clock));
-  }
-
-  /** Marks refusals for a client whose protocol has them apart from text. */
-  private marking(context: MessagesContext): MessagesContext {
-    return this.client === "messages" ? context : { ...context, marksRefusals: true };
-  }
-
-  /** Translates a Responses request to Messages, and from there on to Chat if the model speaks it. */
-  private fromResponses(route: Route, profile: Profile): Translated<object, Draft> {
-    const { clock } = this.services;
-    const isLast = this.to === "messages";
-    const made = responsesToMessagesRequest(this.body, messagesProfile(profile), isLast);
-    if (!made.ok) return made;
-    const { body, dropped, context } = made;
-    if (isLast) {
-      return drafted(body, dropped, {
-        reply: (reply) => messagesToResponse(reply, context, clock.now()),
-        stream: (client) => new MessagesToResponsesStream(context, client, clock.now()),
-      });
-    }
-    const second = this.toChat(body, route, profile);
-    if (!second.ok) return second;
-    const back = onToResponses(second.context.back, context, clock);
-    return drafted(second.body, [...dropped, ...second.dropped], back);
+    const { back, kept } = made.context;
+    const dropped = [...(read?.dropped ?? []), ...made.dropped].filter((name) => !kept?.has(name));
+    return drafted(made.body, dropped, read ? onward(back, read.context) : back);
   }
 
   /** Edits a translated request to the form that the model of the route accepts. */
@@ -255,7 +174,7 @@ export class Translation {
 function drafted(
   body: object,
   dropped: readonly string[],
-  back: WayBack,
+  back: WayBack | undefined,
 ): Translated<object, Draft> {
   const made = { ...body };
   return { ok: true, body: made, dropped, context: { body: made, dropped, back } };

@@ -3,7 +3,7 @@ import { described, mapping, url } from "../../contract/options.ts";
 import type { Protocol } from "../../contract/protocol.ts";
 
 /** The end of a call's whole path by protocol. An address that ends so was copied from a provider's example of a call. */
-const CALL_PATHS: Readonly<Record<Protocol, RegExp>> = {
+const CALL_PATHS: Readonly<Partial<Record<Protocol, RegExp>>> = {
   messages: /\/messages$/,
   chat: /\/chat\/completions$/,
   responses: /\/responses$/,
@@ -23,7 +23,7 @@ function baseOf(protocol: Protocol, adds: string) {
       "an address without a user and password, since they are not sent; keys go into `keys`",
     ),
     v.check(
-      isNot((address) => CALL_PATHS[protocol].test(path(address))),
+      isNot((address) => CALL_PATHS[protocol]?.test(path(address)) === true),
       `the base address only, since the gateway adds ${adds}`,
     ),
     v.check(

@@ -11,9 +11,9 @@ import { rowOfTool } from "./tools.ts";
  */
 export function usesIn(body: JsonObject, protocol: Protocol): readonly Use[] {
   const found = new Found();
-  const rows = ROWS_BY_FIELD[protocol];
+  const rows = ROWS_BY_FIELD.get(protocol);
   for (const name in body) {
-    const row = rows.get(name);
+    const row = rows?.get(name);
     if (row) findInField(row, body, found);
   }
   if (protocol === "responses" && body["store"] == null) addField(STORE, body, found);
@@ -29,13 +29,10 @@ export function usesIn(body: JsonObject, protocol: Protocol): readonly Use[] {
   return found.uses;
 }
 
-const ROWS_BY_FIELD: Readonly<Record<Protocol, ReadonlyMap<string, FieldRow>>> = {
-  messages: rowsOn("messages"),
-  chat: rowsOn("chat"),
-  responses: rowsOn("responses"),
-  images: rowsOn("images"),
-  speech: rowsOn("speech"),
-};
+/** By protocol. One without priced fields needs no entry. */
+const ROWS_BY_FIELD = new Map(
+  [...new Set(FIELDS.flatMap(({ on }) => on))].map((protocol) => [protocol, rowsOn(protocol)]),
+);
 
 function rowsOn(protocol: Protocol): ReadonlyMap<string, FieldRow> {
   const rows = FIELDS.filter(({ on }) => on.includes(protocol));

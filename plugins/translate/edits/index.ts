@@ -1,25 +1,7 @@
 import type { JsonObject, Profile, Protocol } from "../../../core/contract/index.ts";
 import { Notes, type Translated } from "../notes.ts";
-import { editChat } from "./chat.ts";
+import { PROTOCOLS } from "../protocols.ts";
 import { Draft } from "./draft.ts";
-import { editMessages } from "./messages.ts";
-import { editResponses } from "./responses.ts";
-
-/** The client's names of the fields that a translation renames, by the client's protocol. */
-const NAMES: Partial<Record<Protocol, Readonly<Record<string, string>>>> = {
-  messages: {
-    ...{ stop: "stop_sequences", reasoning_effort: "output_config.effort" },
-    ...{ reasoning: "thinking" },
-  },
-  responses: {
-    ...{ messages: "input", thinking: "reasoning", stop: "stop", reasoning_effort: "reasoning" },
-    ...{ "output_config.effort": "reasoning.effort", response_format: "text.format" },
-  },
-  chat: {
-    ...{ thinking: "reasoning_effort", "output_config.effort": "reasoning_effort" },
-    ...{ reasoning: "reasoning_effort" },
-  },
-};
 
 /**
  * Edits a request in the model's own protocol to the form that the model accepts, by its profile:
@@ -34,10 +16,13 @@ export function edited(
   client: Protocol = protocol,
 ): Translated<JsonObject, undefined> {
   const notes = new Notes();
-  const draft = new Draft(body, profile, notes, client === protocol ? undefined : NAMES[client]);
-  if (protocol === "chat") editChat(draft);
-  else if (protocol === "messages") editMessages(draft);
-  else if (protocol === "responses") editResponses(draft);
+  const draft = new Draft(
+    body,
+    profile,
+    notes,
+    client === protocol ? undefined : PROTOCOLS[client]?.names,
+  );
+  PROTOCOLS[protocol]?.edit(draft);
   if (notes.rejected) return { ok: false, reject: notes.rejected };
   return { ok: true, body: draft.body, dropped: notes.dropped, context: undefined };
 }

@@ -1,0 +1,81 @@
+import type {
+  Clock,
+  JsonObject,
+  OverflowSizes,
+  Profile,
+  Protocol,
+} from "../../core/contract/index.ts";
+import { messagesErrorToChat, type Reply } from "./errors.ts";
+import type { Translated } from "./notes.ts";
+import type { MakerState } from "./state/seal.ts";
+import type { ClientStream, StreamTranslator, WayBack } from "./stream.ts";
+import type { ChatError, MessagesError, MessagesEvent } from "./types.ts";
+
+/** Writes a reply in Messages for a client of another protocol. */
+interface ClientWay extends WayBack {
+  stream(client: ClientStream): MessagesReader;
+}
+
+/** Translates a stream of Messages, from its text or event by event. */
+interface MessagesReader extends StreamTranslator {
+  take(event: MessagesEvent): void;
+  /** Ends the stream with an error. */
+  fail(reply: Reply<ChatError>): void;
+}
+
+/** The side of a protocol that its clients see. */
+export interface ClientSide {
+  /**
+   * Reads a request into Messages. `isLast`: a Messages upstream gets it, which has rules of its own
+   * for the order of turns.
+   */
+  read(
+    body: JsonObject,
+    profile: Profile,
+    isLast: boolean,
+    clock: Clock,
+  ): Translated<object, ClientWay>;
+}
+
+/** Facts that a request for an upstream needs beside the conversation. */
+interface Writing {
+  readonly profile: Profile;
+  readonly state: MakerState;
+  readonly client: Protocol;
+  /** The client's own request. */
+  readonly body: JsonObject;
+}
+
+/** The side of a protocol that its upstreams see. */
+export interface UpstreamSide {
+  /** Writes a request in Messages for the upstream. Names in `kept` are not dropped after all. */
+  write(
+    messages: object,
+    writing: Writing,
+  ): Translated<object, { readonly back: WayBack; readonly kept?: ReadonlySet<string> }>;
+  /** Reads an error of the upstream into one of Messages. */
+  error(
+    status: number,
+    body: unknown,
+    sizes: () => OverflowSizes | undefined,
+  ): Reply<MessagesError>;
+}
+
+/** Goes on from Messages to the client's protocol: the client of `way` is a translation. */
+export function onward(way: WayBack, last: ClientWay): WayBack {
+  return {
+    reply(body) {
+      const { status, body: messages } = way.reply(body);
+      if (status !== 200) return messagesErrorToChat(status, messages);
+      return last.reply(messages);
+    },
+    stream(client) {
+      const reader = last.stream(client);
+      return way.stream({
+        write() {},
+        take: (event) => reader.take(event),
+        refuse: (status, body) => reader.fail(messagesErrorToChat(status, body)),
+      });
+    },
+  };
+}
