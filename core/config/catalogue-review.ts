@@ -203,7 +203,9 @@ class Review {
         continue;
       }
       const protocols = this.upstreams.get(route.upstream);
-      if (standard && protocols && !protocols.has(standard)) {
+      // Some models of OpenAI speak Responses alone.
+      const isServed = standard === "chat" && protocols?.has("responses");
+      if (standard && protocols && !protocols.has(standard) && !isServed) {
         this.report(
           place,
           `expected an upstream with the protocol ${standard}, which ${name} lacks`,

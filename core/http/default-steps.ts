@@ -89,7 +89,8 @@ function sameProtocol(services: Parts): Plugin {
       if (!model) return undefined;
       const { protocol } = endpoint;
       if (!speaks(model, protocol, services)) {
-        return servedElsewhere(call, model, PATHS[model.standard], servedHere(endpoint, services));
+        const path = speaks(model, model.standard, services) ? PATHS[model.standard] : RESPONSES;
+        return servedElsewhere(call, model, path, servedHere(endpoint, services));
       }
       if (endpoint.multipart && !form) {
         return refuse.badRequest("image: send the request as multipart/form-data", "image");
@@ -106,8 +107,10 @@ function sameProtocol(services: Parts): Plugin {
  * upstreams says so.
  */
 function speaks(model: Model, protocol: Protocol, { upstreams }: Parts): boolean {
-  if (protocol !== "responses") return model.standard === protocol;
-  return hasRoute(model, protocol, upstreams);
+  if (protocol === "chat" && !hasRoute(model, protocol, upstreams)) return false;
+  return protocol === "responses"
+    ? hasRoute(model, protocol, upstreams)
+    : model.standard === protocol;
 }
 
 /** The models of an endpoint whose clients speak no other protocol: only these work for them. */
@@ -117,6 +120,8 @@ function servedHere({ protocol, serves }: Endpoint, services: Parts): string[] {
     .filter((model) => serves.includes(model.standard) && speaks(model, protocol, services))
     .map(({ id }) => id);
 }
+
+const RESPONSES = "/v1/responses";
 
 /** The path for calls of each standard. */
 const PATHS: Readonly<Record<Standard, string>> = {

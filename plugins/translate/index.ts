@@ -25,7 +25,7 @@ import { KeepAlivePings } from "./keep-alive-pings.ts";
 import { nativeRequest } from "./native.ts";
 import { PROTOCOLS } from "./protocols.ts";
 import { StateSeal } from "./state/seal.ts";
-import { needsResponses } from "./tools-by-responses.ts";
+import { needsResponses, speaksResponsesAlone } from "./tools-by-responses.ts";
 import { TranslatingSink } from "./translating-sink.ts";
 import { Translation } from "./translation.ts";
 
@@ -64,7 +64,8 @@ export default function translate(
   let seal = new StateSeal("");
 
   function translateRequest(call: Call, model: Model): Verdict {
-    const translation = new Translation(call, model, services, seal);
+    const only = speaksResponsesAlone(model, services) ? "responses" : undefined;
+    const translation = new Translation(call, model, services, seal, only);
     return use(call, model, translation, translation.first());
   }
 
@@ -166,7 +167,9 @@ export default function translate(
       }
       const isChat = protocol === "messages" || protocol === "chat";
       if (isChat && goesByResponses(call, model)) return undefined;
-      if (isChat && model.standard !== protocol) return translateRequest(call, model);
+      if (isChat && (model.standard !== protocol || speaksResponsesAlone(model, services))) {
+        return translateRequest(call, model);
+      }
       return passRequest(call, model);
     },
 

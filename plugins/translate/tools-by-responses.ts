@@ -1,5 +1,6 @@
 import {
   arrayOf,
+  hasRoute,
   type JsonObject,
   type Model,
   mergeProfiles,
@@ -24,6 +25,15 @@ export function needsResponses(
     if (profile.tools_effort !== "responses" || !upstream?.speaks("responses")) return false;
     return thinks(body, profile);
   });
+}
+
+/** Returns true for a chat model whose upstreams speak Responses, and none of them Chat. */
+export function speaksResponsesAlone(
+  model: Model,
+  { upstreams }: Pick<Services, "upstreams">,
+): boolean {
+  if (model.standard !== "chat" || hasRoute(model, "chat", upstreams)) return false;
+  return hasRoute(model, "responses", upstreams);
 }
 
 /** Returns true if the model thinks in this call, in the fields of either protocol. */

@@ -23,6 +23,7 @@ const MODELS = {
   "strict-then-loose": { standard: "chat", profiles: [STRICT, LOOSE], first: "limited" },
   "loose-then-strict": { standard: "chat", profiles: [LOOSE, STRICT], first: "limited" },
   "broken-then-loose": { standard: "chat", profiles: [STRICT, LOOSE], first: "broken" },
+  "responses-alone": { standard: "chat", profiles: [{ reasoning: "none" }], first: "modern" },
   "adaptive-then-budget": {
     standard: "messages",
     profiles: [{}, { thinking: "budget", structured_outputs: "tool", max_output_tokens: 9000 }],
@@ -68,6 +69,7 @@ t.test("a model whose routes support different fields", async (t) => {
           limited: upstream('sim:{"status":429,"retry_after":9}'),
           broken: upstream('sim:{"status":503}'),
           sound: upstream("sound"),
+          modern: { protocols: { responses: `${simulator.url}/v1` }, keys: ["modern"] },
         },
       },
       plugins: {
@@ -109,6 +111,28 @@ t.test("a model whose routes support different fields", async (t) => {
     assert.equal(echo.body.model, "upstream-1");
     return echo;
   }
+
+  t.test("and no route for Chat: clients of all protocols go by Responses", async (t) => {
+    const model = "responses-alone";
+    const chat = { temperature: 0.3, max_completion_tokens: 99 };
+    for (const [path, body] of [
+      [paths.messages, bodyOf(model, { echo: true }, { temperature: 0.3 })],
+      [paths.chat, { ...bodyOf(model, { echo: true }, chat), max_tokens: undefined }],
+    ] as const) {
+      const { answer, customer } = await ask(path, body);
+      t.equal(answer.status, 200, answer.text);
+      const { json } = answer;
+      const echo = echoIn(json.content?.[0]?.text ?? json.choices[0].message.content);
+      t.match(echo, { path: "/v1/responses", body: { temperature: 0.3, store: false } });
+      t.equal(echo.body.include, undefined, "a model that does not reason refuses this");
+      await billedCall(gateway, customer);
+    }
+    const { answer } = await ask(paths.messages, bodyOf(model, {}, { stop_sequences: ["a"] }));
+    t.equal(answer.status, 400);
+    t.match(answer.json.error.message, /^stop_sequences: /);
+    const native = await ask(paths.responses, { model, input: asking({ text: "ok" }) });
+    t.equal(native.answer.status, 200);
+  });
 
   t.test("is called in the second route's dialect if the first fails", async (t) => {
     const more = { tools, top_k: 5 };
