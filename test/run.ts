@@ -19,6 +19,9 @@ const SLOWEST_SHOWN = 10;
 /** The program that runs several files. */
 const TOGETHER = join(testFolder, "support", "together.js");
 
+/** The counts of V8, in a file for each process that ended by itself. */
+const coverageFolder = join(packageRoot, ".tap", "coverage");
+
 const LEFT_OUT =
   "`npm test -- --thorough` also runs the longest tests, and some under the other supported Node.";
 
@@ -34,7 +37,7 @@ interface Finished extends FileResults {
  *
  * With `--thorough`, those that take long run too, and those that depend on Node also under the other supported line,
  * which is a development dependency. Arguments are parts of file names: `npm test -- alias sse` runs the matching files
- * only. With `--coverage`, V8 counts what these files cover of the sources, and tap reports it.
+ * only. With `--coverage`, V8 counts what these files cover of `core` and `plugins`.
  */
 async function main(): Promise<void> {
   const isMeasured = process.argv.includes("--coverage");
@@ -163,22 +166,28 @@ function endingWithThisProcess(): Set<ChildProcess> {
   return running;
 }
 
-/** The folder in which tap looks for the coverage of V8. */
 function emptyCoverageFolder(): string {
-  const folder = join(packageRoot, ".tap", "coverage");
-  rmSync(folder, { recursive: true, force: true });
-  return folder;
+  rmSync(coverageFolder, { recursive: true, force: true });
+  return coverageFolder;
 }
 
-/** Coverage is a figure to read, not a threshold. */
+/**
+ * Coverage is a figure to read, not a threshold. `tap report` would keep what all processes wrote in memory, several MB
+ * of each; its library can add one to the other.
+ */
 async function reportCoverage(): Promise<void> {
-  const manifest = createRequire(import.meta.url).resolve("tap/package.json");
-  const tap = join(dirname(manifest), "dist", "esm", "run.mjs");
-  const options = ["--coverage-report=text-summary", "--allow-incomplete-coverage"];
-  const report = spawn(process.execPath, [tap, "report", ...options], {
-    cwd: packageRoot,
-    stdio: "inherit",
-  });
+  const manifest = createRequire(import.meta.url).resolve("c8/package.json");
+  const program = join(dirname(manifest), "bin", "c8.js");
+  const sources = ["--exclude-after-remap", "--include=core/**", "--include=plugins/**"];
+  const options = [`--temp-directory=${coverageFolder}`, "--merge-async", ...sources];
+  const report = spawn(
+    process.execPath,
+    [program, "report", "--reporter=text-summary", ...options],
+    {
+      cwd: packageRoot,
+      stdio: "inherit",
+    },
+  );
   await once(report, "exit");
 }
 
