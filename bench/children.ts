@@ -50,7 +50,7 @@ export class Children {
     return this.pins;
   }
 
-  /** Makes a folder that is removed at the end. */
+  /** Makes a folder that is removed when the run ends. */
   folder(name: string): string {
     const folder = mkdtempSync(join(tmpdir(), `bench-${name}-`));
     this.folders.push(folder);

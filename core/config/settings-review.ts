@@ -5,7 +5,7 @@ import { admin, limits, listen, stores } from "./schema.ts";
 import type { Source } from "./source.ts";
 import { attempt } from "./validate.ts";
 
-/** Minimum length of a token that other machines can try: a shorter one could be guessed. */
+/** Minimum length of the admin token if other machines can reach its routes: they could guess a shorter one. */
 const TOKEN_CHARACTERS_MIN = 32;
 
 /** Checks settings that depend on each other. Skips those that are invalid by themselves. */

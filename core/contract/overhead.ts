@@ -19,7 +19,7 @@ export const overheadTokens = mapping({
   tools: tokens("to a request with tools, once"),
   built_in_tool: tokens("for each tool of its own that the client runs, such as bash"),
   schema: tokens("to a request for structured output"),
-  page: tokens("for each page of a PDF, beside the text on it"),
+  page: tokens("for each page of a PDF, in addition to its text"),
   page_text: tokens("for the text on a page of a PDF at most"),
   image: v.optional(
     mapping({

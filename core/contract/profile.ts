@@ -109,8 +109,8 @@ export const profile = v.strictObject({
   /** Chat: the reasoning of turns that have none. With `thought_signature`, it stands for a signature. */
   replay_fill: v.optional(v.string()),
   /**
-   * True if the stream carries all reasoning as text. Otherwise the gateway waits longer for the usage report of a
-   * reasoning model whose client has left.
+   * True if the stream carries all reasoning as text. Otherwise the gateway cannot count the reasoning, so it waits
+   * longer for the usage report once the client has closed the connection.
    */
   streams_reasoning: v.optional(v.boolean()),
   /** Chat: send earlier thinking back as `reasoning_content`. */

@@ -69,8 +69,8 @@ export interface Wallets {
    */
   call(callId: string): Promise<FoundCall | undefined>;
   /**
-   * Returns every wallet and then every limit: its parts and its drift, the difference that must be
-   * 0, even under load.
+   * Returns a row for every wallet, then for every limit: its parts, and by how much they differ from
+   * the ledger. That drift must be 0, even under load.
    */
   reconcile(options?: { readonly isQuick?: boolean }): AsyncIterable<ReconcileRow>;
   /** Adds up ledger rows in advance, so that `reconcile` need not read them: see `Ledger.prove`. */

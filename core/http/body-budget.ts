@@ -129,6 +129,6 @@ const FULL = refuse.unavailable(
   "The gateway is receiving as many long requests as it can take; try again shortly.",
 );
 const TOO_MUCH_OF_KEY = refuse.rateLimited(
-  "Too many request bodies of this key are arriving at once; wait until some of them have ended.",
+  "Too many requests with this key are being sent at once; wait until some have arrived.",
   { headers: ["retry-after", "1"] },
 );

@@ -81,7 +81,7 @@ export class ClientWriter {
     });
   }
 
-  /** Ends the reply with an error in the client's protocol, even if part of it has left. */
+  /** Ends the reply with an error in the client's protocol, even if part of the reply is already sent. */
   fail(refusal: Refusal, wire: Wire, eventsBefore: number): void {
     this.res.cork(() => this.writeFailure(refusal, wire, eventsBefore));
   }

@@ -185,7 +185,7 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
     (of) => of.catchUpMs > of.leaseMs + of.graceMs,
   ],
   [
-    "leaveTimeoutMs > replyTimeoutMs; otherwise a stop is over before Redis replies and its holds stay for a lease",
+    "leaveTimeoutMs > replyTimeoutMs; otherwise a process stops before Redis replies, and its holds stay until its lease ends",
     (of) => of.leaveTimeoutMs > of.replyTimeoutMs,
   ],
   [

@@ -17,7 +17,7 @@ export class Outbox {
     this.headPosition = firstPosition;
   }
 
-  /** Number of entries that are not taken. */
+  /** Number of entries that the committer has not taken yet. */
   get size(): number {
     return this.count;
   }

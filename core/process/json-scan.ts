@@ -31,7 +31,8 @@ export interface JsonScan {
 
 /**
  * Reads a JSON text once, as bytes: finds its top-level fields, and measures long texts in fields whose name is in
- * `textNames`. Stops at the limits. Checks only these texts as JSON: the caller parses the rest.
+ * `textNames`. Stops if there are too many levels or values. Of the JSON's syntax it checks only
+ * these texts: the caller parses the rest.
  */
 export function scanJson(
   bytes: Buffer,

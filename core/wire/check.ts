@@ -21,7 +21,7 @@ export function checkFields(
 function problemOf(value: unknown, rule: FieldRule): string | undefined {
   switch (rule) {
     case "text":
-      return typeof value === "string" && value !== "" ? undefined : "a text is required";
+      return typeof value === "string" && value !== "" ? undefined : "a string is required";
     case "list":
       return Array.isArray(value) && value.length > 0
         ? undefined

@@ -28,7 +28,7 @@ export const responses: Wire = {
     const input = body["input"];
     const given = (typeof input === "string" && input !== "") || Array.isArray(input);
     if (!given && body["prompt"] == null && body["previous_response_id"] == null) {
-      return refuse.badRequest("input: a text or a list of items is required", "input");
+      return refuse.badRequest("input: a string or a list of items is required", "input");
     }
     return checkFields(body, { stream: "flag", max_output_tokens: "count" });
   },

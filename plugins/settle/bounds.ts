@@ -34,7 +34,7 @@ export function baseOf(call: Call, units: number, model: Model, tariff: Tariff):
   return { units: Math.max(tokens, window) + fees, least: tokens + fees };
 }
 
-/** Returns the units whose price covers fees, so that one number says what a call holds. */
+/** Converts fees to a number of units whose price covers them, so that a hold is one number of units. */
 function feeUnits(feesVnd: number, tariff: Tariff): number {
   if (feesVnd === 0) return 0;
   const MANY = 1_000_000;

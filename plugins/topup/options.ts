@@ -4,7 +4,7 @@ const BIN = 'the six digits of a bank in the VietQR network, such as "970436"';
 const ACCOUNT_NUMBER = "an account number of 4 to 19 letters and digits, in quotes";
 const PREFIX = "2 to 6 capital letters, without I, L and O, which look like digits";
 const SECRET = "a secret of 16 to 512 characters without spaces";
-/** The maximum amount, below that of a wallet, which is 2^53 − 1 µđ. */
+/** Maximum amount of one transfer. A wallet can have more: 2^53 − 1 µđ. */
 const AMOUNT_MAX_VND = 1_000_000_000;
 /** Maximum discount of one promotion: 50 %, so that both together are at most 100 %. */
 const DISCOUNT_BPS_MAX = 5_000;

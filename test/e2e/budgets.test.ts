@@ -54,7 +54,7 @@ t.test("a gateway with small budgets", async (t) => {
     for (const client of refused()) {
       const { status, body } = await client.response();
       t.equal(status, 429);
-      t.match(body.toString(), /of this key are arriving/);
+      t.match(body.toString(), /with this key are being sent/);
     }
     t.equal(await served(), 200);
     for (const client of clients) client.destroy();

@@ -130,12 +130,14 @@ export class SimulatedGateway {
     return this.isListening && this.process.alive;
   }
 
-  /** Asked at least every 500 ms, by the operator. */
   get saysLedgerWentBack(): boolean {
-    const isSaid = this.listening && this.holdStore.ledgerWentBack();
-    if (!isSaid) this.wentBackSinceMs = undefined;
+    return this.listening && this.holdStore.ledgerWentBack();
+  }
+
+  /** Notes since when it says that the ledger went back. Called at every look of the judge. */
+  noteLedger(): void {
+    if (!this.saysLedgerWentBack) this.wentBackSinceMs = undefined;
     else this.wentBackSinceMs ??= this.process.monotonic();
-    return isSaid;
   }
 
   get callsInFlight(): number {

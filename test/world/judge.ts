@@ -19,7 +19,7 @@ const INPUT_TOKENS_MAX = 60;
 const NOTICED_MS = 8_000;
 /** The same limit if other faults can delay it: a gateway may be frozen, and the ledger unreachable. */
 const LATE_NOTICED_MS = 60_000;
-/** Time between two questions to a gateway whether the ledger went back. */
+/** Maximum time between two notes whether a gateway says that the ledger went back. */
 const ASKED_MS = 500;
 /** Upper bound of estimated output, as a share of the real output. */
 const ESTIMATE_SHARE_MAX = 1.25;
@@ -56,7 +56,8 @@ export class Judge {
   }
 
   called(client: SimulatedClient, gateway: SimulatedGateway): void {
-    const wentBackSinceMs = gateway.saysLedgerWentBack ? gateway.wentBackSinceMs : undefined;
+    gateway.noteLedger();
+    const { wentBackSinceMs } = gateway;
     this.records.push({ client, gateway, wentBackSinceMs });
   }
 
@@ -224,7 +225,7 @@ export class Judge {
     return startedMs < Math.max(...this.ledgerRestoresMs) + noticedMs;
   }
 
-  /** Returns false if a gateway refused calls for all of this time: no operator accepted what the ledger had lost. */
+  /** Returns false if the gateway refused calls from `sinceMs` to `untilMs`, since no operator accepted the ledger's loss. */
   private wasOpened(sinceMs: number | undefined, untilMs: number): boolean {
     if (sinceMs === undefined) return true;
     const fromMs = sinceMs - ASKED_MS;

@@ -5,7 +5,7 @@ import type { EmbeddedCalls } from "./calls.ts";
 import { isIdle, type Wallet } from "./wallet.ts";
 import type { EmbeddedWallets } from "./wallets.ts";
 
-/** How many wallets one turn looks at: about 0.1 ms. */
+/** Number of wallets that one turn looks at, which takes about 0.1 ms. */
 const STEP = 1_000;
 
 /** Times in ms. Tests shorten them. */

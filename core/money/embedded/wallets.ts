@@ -41,7 +41,7 @@ export class EmbeddedWallets {
     return this.wallets.values();
   }
 
-  /** Drops a wallet that no call uses. */
+  /** Forgets a wallet. No call may hold or have posted anything of it. */
   close(accountId: string): void {
     this.wallets.delete(accountId);
   }

@@ -91,7 +91,7 @@ export const calls = {
   "csv.download": "Download",
   "csv.columns": "What the columns of the CSV file mean",
   "csv.form":
-    "UTF-8, one call per line, newest first. If a spreadsheet would run a text as a formula, an apostrophe is added in front.",
+    "UTF-8, one call per line, newest first. Text that a spreadsheet would take for a formula begins with an added apostrophe.",
   "column.call_id": "Call id: the x-request-id of the reply",
   "column.time_utc": "Start of the call, UTC",
   "column.time_vietnam": "The same time in Vietnam (UTC+7)",

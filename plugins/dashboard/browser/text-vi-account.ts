@@ -64,7 +64,8 @@ export const account = {
   "forgot.title": "Đặt lại mật khẩu",
   "forgot.lead": "Chúng tôi sẽ gửi email có liên kết để bạn đặt mật khẩu mới.",
   "forgot.submit": "Gửi liên kết",
-  "forgot.sent": "Nếu {email} có tài khoản, chúng tôi đã gửi liên kết tới đó.",
+  "forgot.sent":
+    "Nếu có tài khoản dùng địa chỉ {email}, chúng tôi đã gửi liên kết tới địa chỉ này.",
   "forgot.back": "Quay lại đăng nhập",
   "reset.title": "Đặt mật khẩu mới",
   "reset.lead": "Bạn sẽ bị đăng xuất khỏi mọi thiết bị.",
@@ -72,7 +73,7 @@ export const account = {
   "reset.done": "Đã đổi mật khẩu. Hãy đăng nhập bằng mật khẩu mới.",
   "reset.keys": "Thu hồi mọi khóa API ({count})",
   "reset.keys.hint":
-    "Nếu người khác từng có mật khẩu của bạn, họ có thể đã tạo hoặc sao chép khóa: {names}.",
+    "Nếu người khác từng có mật khẩu của bạn, họ có thể đã tạo hoặc sao chép khóa. Các khóa đang hoạt động: {names}.",
   "reset.revoked": "Đã thu hồi {count} khóa API.",
   "promotions.title": "Ưu đãi",
   "promotions.now": "Bạn đang được giảm {percent}",
@@ -159,7 +160,7 @@ export const account = {
   "account.appearance": "Ngôn ngữ và giao diện",
   "account.password": "Đổi mật khẩu",
   "account.password.submit": "Đổi mật khẩu",
-  "account.password.done": "Đã đổi mật khẩu. Các phiên khác đã kết thúc.",
+  "account.password.done": "Đã đổi mật khẩu. Tất cả các phiên đăng nhập khác đã bị đăng xuất.",
   "factor.title": "Xác thực hai bước",
   "factor.off":
     "Đang tắt. Khi bật, ngoài mật khẩu, mỗi lần đăng nhập cần thêm mã từ ứng dụng xác thực trên điện thoại.",

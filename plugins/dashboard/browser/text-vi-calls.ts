@@ -115,7 +115,7 @@ export const calls = {
   "column.written_off_vnd": "Phần vượt số dư, bạn không phải trả (đồng)",
   "column.discount_percent": "Mức giảm giá đã áp dụng (%)",
   "column.latency_ms": "Từ lúc gọi tới khi phản hồi xong (ms)",
-  "column.first_byte_ms": "Từ lúc gọi tới byte đầu tiên của phản hồi (ms)",
+  "column.first_byte_ms": "Thời gian từ lúc gọi đến byte đầu tiên của phản hồi (ms)",
   "column.estimated": "true: token do hệ thống ước tính vì nhà cung cấp không báo",
   "column.unit": "Giá tính theo: mtok (1.000.000 token), call (lượt gọi) hoặc image (ảnh)",
   "column.unit_price_vnd": "Đơn giá trước khi giảm (đồng)",

@@ -120,7 +120,7 @@ t.test("a customer in a browser", async (t) => {
     await page.getByRole("link", { name: "Quên mật khẩu?" }).click();
     await page.getByLabel("Email").fill(session.email);
     await page.getByRole("button", { name: "Gửi liên kết" }).click();
-    await page.getByText("chúng tôi đã gửi liên kết tới đó").waitFor();
+    await page.getByText("chúng tôi đã gửi liên kết tới địa chỉ này").waitFor();
     const mails = await stage.mailServer.mailsTo(session.email, 2);
     const link = /https?:\/\/\S+\/dashboard\/reset#token=[\w-]+/.exec(mails[1]?.text ?? "")?.[0];
     assert.ok(link, mails[1]?.text);
