@@ -31,7 +31,7 @@ for (const [at, digit] of [..."0123456789abcdef"].entries()) {
 /**
  * The position of a decoded character is noted once in this many bytes, so that a part can be read without the rest.
  */
-const BYTES_PER_MARK = 512;
+const BYTES_PER_MARK = 256;
 
 /**
  * A string of a JSON text, measured in place and not decoded. `from` and `to` are the bytes between its quotes.
