@@ -147,7 +147,13 @@ export {
   overflowSizes,
 } from "./overflow.ts";
 export type { OverheadTokens } from "./overhead.ts";
-export { bodyToRead, PassedRequest, requestToRead } from "./passed-request.ts";
+export {
+  bodyToRead,
+  PassedRequest,
+  requestToRead,
+  type Skeleton,
+  textsToRead,
+} from "./passed-request.ts";
 export {
   type ChatProfile,
   chatProfile,
@@ -207,6 +213,7 @@ export {
   parseJson,
 } from "../process/json.ts";
 export { excessOf } from "../process/json-scan.ts";
+export type { LeftOut } from "../process/left-out.ts";
 export type { LongText } from "../process/long-text.ts";
 export type { Outline } from "../process/outline.ts";
 export { PeriodicTask } from "../process/periodic.ts";

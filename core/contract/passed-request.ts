@@ -1,4 +1,5 @@
 import type { JsonObject } from "../process/json.ts";
+import type { LeftOut } from "../process/left-out.ts";
 import type { Outline } from "../process/outline.ts";
 import type { Call, UpstreamRequest } from "./call.ts";
 import type { Route } from "./catalogue.ts";
@@ -14,6 +15,18 @@ export interface PassedBody {
   readonly treeFor: ((route: Route) => JsonObject | undefined) | undefined;
 }
 
+/**
+ * A translated body without the long texts of the conversation. Their placeholders may be parts of strings. Core writes the
+ * texts as the bytes that came.
+ */
+export interface Skeleton {
+  readonly texts: LeftOut;
+  /** The body for the best route. Do not change it. */
+  readonly tree: JsonObject;
+  /** Works as `bodyFor` of the request. */
+  readonly treeFor: (route: Route) => JsonObject | undefined;
+}
+
 /** Returns the body of a call for reading its fields. Long texts may be left out: the values of `TEXT_FIELDS`. */
 export function bodyToRead(call: Pick<Call, "body" | "outline">): JsonObject {
   return call.outline?.tree ?? call.body;
@@ -21,9 +34,16 @@ export function bodyToRead(call: Pick<Call, "body" | "outline">): JsonObject {
 
 /** Returns the body of a request as `bodyToRead` does; undefined for a form. */
 export function requestToRead(
-  request: Pick<UpstreamRequest, "body" | "passed">,
+  request: Pick<UpstreamRequest, "body" | "passed" | "skeleton">,
 ): JsonObject | undefined {
-  return request.passed?.tree ?? request.body;
+  return request.passed?.tree ?? request.skeleton?.tree ?? request.body;
+}
+
+/** Returns the texts that have placeholders in the body of `requestToRead`. */
+export function textsToRead(
+  request: Pick<UpstreamRequest, "passed" | "skeleton">,
+): LeftOut | undefined {
+  return request.passed?.outline.leftOut ?? request.skeleton?.texts;
 }
 
 /**

@@ -33,6 +33,11 @@ for (const [at, digit] of [..."0123456789abcdef"].entries()) {
  */
 const BYTES_PER_MARK = 256;
 
+/** First letters of `data:`, `http` and `error`, in both cases. */
+const DATA_OR_ERROR = Buffer.from("dDhHeE");
+/** The length of the longest escape of one UTF-16 unit. */
+const ESCAPE_BYTES = 6;
+
 /**
  * A string of a JSON text, measured in place and not decoded. `from` and `to` are the bytes between its quotes.
  * The bytes must be UTF-8.
@@ -107,6 +112,26 @@ export class LongText {
     this.to = to;
     this.units = units;
     this.utf8Bytes = to - from - saved;
+  }
+
+  /** Copies the bytes between the quotes. Returns how many there are. */
+  copy(into: Buffer, at: number): number {
+    return this.bytes.copy(into, at, this.from, this.to);
+  }
+
+  /**
+   * Returns true if nothing that looks at the two ends of a text, or at whether it is blank, needs the text itself: it
+   * begins with a letter that begins neither an address nor `error`, and ends with a visible character of ASCII.
+   */
+  get hasPlainEnds(): boolean {
+    const { bytes, from, to } = this;
+    const first = bytes[from] ?? 0;
+    const isLetter = first >= 0x80 || (first >= 65 && first <= 90) || (first >= 97 && first <= 122);
+    if (!isLetter || DATA_OR_ERROR.includes(first)) return false;
+    const last = bytes[to - 1] ?? 0;
+    if (last <= 32 || last >= 0x7f) return false;
+    for (let at = to - ESCAPE_BYTES; at < to; at++) if (bytes[at] === BACKSLASH) return false;
+    return true;
   }
 
   decoded(): string {

@@ -1,14 +1,15 @@
 import { isAscii } from "node:buffer";
-import { randomBytes } from "node:crypto";
 import { isObject, type JsonObject } from "./json.ts";
 import type { JsonScan } from "./json-scan.ts";
+import {
+  hasPlaceholder,
+  LeftOut,
+  NONE_LEFT_OUT,
+  PLACEHOLDER_CHARACTERS,
+  placeholder,
+} from "./left-out.ts";
 import type { LongText } from "./long-text.ts";
 import { spliced } from "./splice.ts";
-
-/** The beginning of every placeholder of a text that is left out. Random, so that no client can send it. */
-const MARK = randomBytes(9).toString("base64url");
-const DIGITS = 6;
-const PLACEHOLDER_CHARACTERS = MARK.length + DIGITS;
 
 /**
  * Parsing a short body as a whole costs less than measuring its texts. A longer one is not kept a second time, as text:
@@ -34,7 +35,7 @@ export class Outline {
   readonly repeatsNames: boolean;
   /** True if a number has more digits than the tree keeps. */
   readonly hasLongNumber: boolean;
-  private texts: readonly LongText[];
+  private left: LeftOut;
   /** The bytes of a short body as text if all are there and each is a character. */
   private readonly ascii: string | undefined;
   private handedOut = false;
@@ -44,7 +45,7 @@ export class Outline {
     this.came = bytes;
     this.tree = tree;
     this.fields = fields;
-    this.texts = texts;
+    this.left = texts.length === 0 ? NONE_LEFT_OUT : new LeftOut(texts);
     const isAll = texts.length === 0 && json.length === bytes.length;
     this.ascii = isAll && json.length <= SHORT_BYTES_MAX ? json : undefined;
     this.repeatsNames = namesIn(tree) !== names;
@@ -78,22 +79,24 @@ export class Outline {
     return undefined;
   }
 
-  /** Returns the text that a string of the tree stands for; undefined if the string is not a placeholder. */
-  textOf(value: string): LongText | undefined {
-    if (value.length !== PLACEHOLDER_CHARACTERS || !value.startsWith(MARK)) return undefined;
-    return this.texts[Number(value.slice(MARK.length))];
+  /** The texts that are left out of the tree. They are still there when the tree has them back. */
+  get leftOut(): LeftOut {
+    return this.left;
   }
 
   /** Returns true if a value has a placeholder anywhere. */
   hasPlaceholder(value: unknown): boolean {
-    if (this.texts.length === 0 || typeof value === "number" || value === undefined) return false;
-    return JSON.stringify(value).includes(MARK);
+    if (this.left === NONE_LEFT_OUT || typeof value === "number") return false;
+    return value !== undefined && hasPlaceholder(JSON.stringify(value));
   }
 
-  /** Puts all texts back into the tree. Lists and objects stay the same, so that copies of the tree have the texts too. */
-  fill(): void {
-    const { texts } = this;
-    if (texts.length === 0) return;
+  /**
+   * Puts the texts back into the tree, except those whose placeholders are in `kept`. Lists and objects stay the same, so
+   * that copies of the tree have the texts too.
+   */
+  fill(kept?: ReadonlySet<string>): void {
+    const { left } = this;
+    if (left === NONE_LEFT_OUT) return;
     const stack: object[] = [this.tree];
     for (let node = stack.pop(); node; node = stack.pop()) {
       if (Array.isArray(node)) {
@@ -105,12 +108,12 @@ export class Outline {
       for (const name in object) {
         const value = object[name];
         if (typeof value === "string") {
-          const text = this.textOf(value);
+          const text = kept?.has(value) ? undefined : left.textOf(value);
           if (text) object[name] = text.decoded();
         } else if (typeof value === "object" && value !== null) stack.push(value);
       }
     }
-    this.texts = [];
+    if (!kept || kept.size === 0) this.left = NONE_LEFT_OUT;
   }
 
   /** Returns the tree with all texts, to a caller that may change it. From then on, the bytes are no longer valid. */
@@ -136,7 +139,7 @@ export class Outline {
     const { bytes, tree, fields } = this;
     const json = (name: string) => {
       const text = JSON.stringify(body[name]);
-      if (text.includes(MARK)) throw new Error("a placeholder would have been sent for a text");
+      if (hasPlaceholder(text)) throw new Error("a placeholder would have been sent for a text");
       return text;
     };
     return spliced(bytes, fields, this.names(), tree, body, json);
@@ -185,7 +188,7 @@ function withoutTexts(bytes: Buffer, texts: readonly LongText[]): string {
   let at = 0;
   for (const [index, { from, to }] of texts.entries()) {
     at += bytes.copy(short, at, copied, from);
-    at += short.write(MARK + String(index).padStart(DIGITS, "0"), at, "latin1");
+    at += short.write(placeholder(index), at, "latin1");
     copied = to;
   }
   bytes.copy(short, at, copied);

@@ -206,7 +206,12 @@ export class Dispatch {
   }
 
   private jsonFor(route: Route, request: UpstreamRequest): string | Buffer | undefined {
-    const { passed } = request;
+    const { passed, skeleton } = request;
+    if (skeleton) {
+      const tree = skeleton.treeFor(route);
+      const json = tree && JSON.stringify(this.completed({ ...tree }, route, request));
+      return json && skeleton.texts.written(json);
+    }
     if (!passed || passed.outline.isHandedOut) {
       // The long texts that `bodyToRead` left out are put back only now into a body that a plugin made of it.
       this.call.outline?.handOut();

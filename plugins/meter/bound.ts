@@ -3,7 +3,7 @@ import {
   Delivered,
   isObject,
   type JsonObject,
-  type Outline,
+  type LeftOut,
   objectOf,
 } from "../../core/contract/index.ts";
 import { densityOfLong, densityTokens } from "./density.ts";
@@ -29,8 +29,8 @@ export interface Factors {
 /** The contents of a request, counted without a tokenizer. */
 interface Contents extends Media {
   readonly text: Delivered;
-  /** The outline of the body: it has the texts that the body lacks. */
-  readonly outline: Outline | undefined;
+  /** The texts that the body lacks. */
+  readonly texts: LeftOut | undefined;
   /** Tokens of the text beyond those of prose of the same length. */
   densityTokens: number;
   /** Base64 of encrypted reasoning and of signatures, which grow with the reasoning they carry. */
@@ -61,9 +61,9 @@ const DEFINED_TOOLS = new Set<unknown>([undefined, "function", "custom", "namesp
 
 /**
  * Walks a request once and counts its text, including field names. Counts files by their kind. The result is the same
- * with and without long texts: the outline has those that were left out.
+ * with and without long texts: `texts` has those that were left out.
  */
-export function contentsOf(body: JsonObject, outline?: Outline): Contents {
+export function contentsOf(body: JsonObject, texts?: LeftOut): Contents {
   const tools = arrayOf(body["tools"]).length + arrayOf(body["functions"]).length;
   // All fields in one literal: V8 makes an object with spread fields many times slower, and this is done for each call.
   const contents: Contents = {
@@ -75,7 +75,7 @@ export function contentsOf(body: JsonObject, outline?: Outline): Contents {
     audioSeconds: 0,
     inflation: new Inflation(),
     text: new Delivered(),
-    outline,
+    texts,
     densityTokens: 0,
     opaqueBytes: 0,
     items: 0,
@@ -166,13 +166,14 @@ function isOpaque(name: string, field: unknown, isReasoning: boolean): field is 
   return isReasoning || name === "encrypted_content" || name === "thought_signature";
 }
 
-function countText(text: string, contents: Contents): void {
-  const long = contents.outline?.textOf(text);
+function countText(given: string, contents: Contents): void {
+  const long = contents.texts?.textOf(given);
   if (long) {
     contents.text.addLength(long.utf8Bytes, long.units);
     contents.densityTokens += densityOfLong(long);
     return;
   }
+  const text = contents.texts?.whole(given) ?? given;
   contents.text.addText(text);
   contents.densityTokens += densityTokens(text);
 }

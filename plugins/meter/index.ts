@@ -9,6 +9,7 @@ import {
   type Services,
   type Sink,
   ThrottledLog,
+  textsToRead,
   Usage,
   v,
 } from "../../core/contract/index.ts";
@@ -111,7 +112,7 @@ export default function meter(services: Services, settings: Settings): Plugin {
       // Images and speech are not priced per token, so their tokens are recorded only if reported, never estimated.
       if (model.standard === "messages" || model.standard === "chat") {
         const most = model.contextWindow ?? Number.POSITIVE_INFINITY;
-        const contents = contentsOf(body, upstream.passed?.outline);
+        const contents = contentsOf(body, textsToRead(upstream));
         const overhead = overheads.of(model);
         call.inputTokensBound = Math.min(tokensOf(contents, bound, overhead), most);
         call.inputTokensLikely = Math.min(tokensOf(contents, likely, overhead), most);

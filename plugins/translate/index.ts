@@ -23,9 +23,9 @@ import { FetchPlaces } from "./fetch-places.ts";
 import { fetchImages, imageEditForm, isAddress } from "./image-edit.ts";
 import { KeepAlivePings } from "./keep-alive-pings.ts";
 import { nativeRequest } from "./native.ts";
-import { PROTOCOLS } from "./protocols.ts";
 import { StateSeal } from "./state/seal.ts";
 import { needsResponses, speaksResponsesAlone } from "./tools-by-responses.ts";
+import { TranslatedRequest } from "./translated-request.ts";
 import { TranslatingSink } from "./translating-sink.ts";
 import { Translation } from "./translation.ts";
 
@@ -97,18 +97,8 @@ export default function translate(
       return refuse.badRequest(message, { param, code });
     }
     translations.set(call, translation);
-    call.upstream = {
-      protocol: translation.to,
-      path: PROTOCOLS[translation.to]?.path ?? "",
-      body: made.body,
-      form: undefined,
-      headers: bindsThinking(made.body) ? ["anthropic-beta", BINDING_BETA] : [],
-      bodyFor: (route) => translation.bodyFor(route),
-      sendsAgain: (status, text) => translation.sendsAgain(status, text),
-      prepare: undefined,
-      outputLimit: undefined,
-      wantsUsage: false,
-    };
+    const headers = bindsThinking(made.body) ? ["anthropic-beta", BINDING_BETA] : [];
+    call.upstream = new TranslatedRequest(translation, made.body, headers);
     return undefined;
   }
 

@@ -1,6 +1,8 @@
 import {
+  bodyToRead,
   type Call,
   type JsonObject,
+  type LeftOut,
   type Model,
   mergeProfiles,
   type OverflowSizes,
@@ -15,6 +17,7 @@ import { readableBody } from "./native.ts";
 import type { Translated } from "./notes.ts";
 import { PROTOCOLS } from "./protocols.ts";
 import { onward } from "./sides.ts";
+import { leaveTextsOut } from "./skeleton.ts";
 import { RefusableState } from "./state/refused.ts";
 import { type StateSeal, stateOf } from "./state/seal.ts";
 import type { ClientStream, StreamTranslator, WayBack } from "./stream.ts";
@@ -42,7 +45,9 @@ export class Translation {
   readonly to: Protocol;
   private readonly client: Protocol;
   private readonly model: Model;
-  private readonly body: JsonObject;
+  private readonly call: Call;
+  private body: JsonObject;
+  private texts: LeftOut | undefined;
   private readonly services: Services;
   private readonly seal: StateSeal;
   private readonly state = new RefusableState();
@@ -61,10 +66,33 @@ export class Translation {
     this.client = call.endpoint.protocol;
     this.to = to;
     this.model = model;
-    // A copy, because the exchange sets the model name in the body, and must not change the
-    // client's. A translated reply names the model that serves the call, whatever name was sent.
-    this.body = { ...readableBody(call.body, call.endpoint, model), model: model.id };
+    this.call = call;
+    this.texts = leaveTextsOut(call.outline, this.client);
+    this.body = this.bodyOf(this.texts ? bodyToRead(call) : call.body);
     this.services = services;
+  }
+
+  /** The long texts that the translated bodies lack; undefined if they are whole. */
+  get leftOut(): LeftOut | undefined {
+    return this.texts;
+  }
+
+  /** Translates the whole body from now on. Returns it for the latest route; undefined if it was whole. */
+  putTextsBack(): JsonObject | undefined {
+    if (!this.texts) return undefined;
+    this.texts = undefined;
+    this.body = this.bodyOf(this.call.body);
+    const route = this.latest?.route;
+    this.latest = undefined;
+    return route && this.bodyFor(route);
+  }
+
+  /**
+   * Returns a copy, because the exchange sets the model name in the body, and must not change the client's. A translated
+   * reply names the model that serves the call, whatever name was sent.
+   */
+  private bodyOf(given: JsonObject): JsonObject {
+    return { ...readableBody(given, this.call.endpoint, this.model), model: this.model.id };
   }
 
   /**
@@ -121,7 +149,7 @@ export class Translation {
   private sizes(): OverflowSizes | undefined {
     const window = this.model.contextWindow;
     if (window === undefined) return undefined;
-    const tokens = Math.ceil(textCharacters(this.body) / CHARACTERS_PER_TOKEN);
+    const tokens = Math.ceil(textCharacters(this.bodyOf(this.call.body)) / CHARACTERS_PER_TOKEN);
     return { tokens: Math.max(tokens, window + 1), window };
   }
 

@@ -103,8 +103,8 @@ function excessOfScan(bytes: Buffer): "levels" | "values" | undefined {
 
 /** The contents that a bound is computed from are those of the parsed body, to the last digit. */
 function checkBound(outline: Outline, wanted: JsonObject): void {
-  const { outline: _, ...ofOutline } = contentsOf(outline.tree, outline);
-  const { outline: __, ...ofTree } = contentsOf(wanted);
+  const { texts: _, ...ofOutline } = contentsOf(outline.tree, outline.leftOut);
+  const { texts: __, ...ofTree } = contentsOf(wanted);
   assert.deepStrictEqual(ofOutline, ofTree);
   if (outline.hasPlaceholder(outline.tree)) counts.longTexts++;
 }

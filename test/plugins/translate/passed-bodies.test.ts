@@ -68,9 +68,9 @@ function made(
   if (!passed) return { body: request.body ?? {}, dropped };
   const tree = passed.treeFor?.(route as never) ?? passed.tree;
   // The contents that a bound is computed from, before the texts are back.
-  const { outline: _, ...contents } = contentsOf(tree, passed.outline);
+  const { texts: _, ...contents } = contentsOf(tree, passed.outline.leftOut);
   const body: JsonObject = JSON.parse(passed.outline.written(tree).toString());
-  const { outline: __, ...whole } = contentsOf(body);
+  const { texts: __, ...whole } = contentsOf(body);
   assert.deepStrictEqual(contents, whole);
   return { body, dropped };
 }
