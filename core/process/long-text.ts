@@ -33,8 +33,7 @@ for (const [at, digit] of [..."0123456789abcdef"].entries()) {
  */
 const BYTES_PER_MARK = 256;
 
-/** First letters of `data:`, `http` and `error`, in both cases. */
-const DATA_OR_ERROR = Buffer.from("dDhHeE");
+const ADDRESS_OR_ERROR = /^(data:|http|error)/i;
 /** The length of the longest escape of one UTF-16 unit. */
 const ESCAPE_BYTES = 6;
 
@@ -120,14 +119,26 @@ export class LongText {
   }
 
   /**
-   * Returns true if nothing that looks at the two ends of a text, or at whether it is blank, needs the text itself: it
-   * begins with a letter that begins neither an address nor `error`, and ends with a visible character of ASCII.
+   * Returns true if code that asks whether a text is blank, an address or an error need not see the text itself. False
+   * also for a few texts that begin with rare characters.
    */
-  get hasPlainEnds(): boolean {
-    const { bytes, from, to } = this;
+  get beginsPlainly(): boolean {
+    const { bytes, from } = this;
     const first = bytes[from] ?? 0;
-    const isLetter = first >= 0x80 || (first >= 65 && first <= 90) || (first >= 97 && first <= 122);
-    if (!isLetter || DATA_OR_ERROR.includes(first)) return false;
+    const isVisible = first > 32 && first < 0x7f && first !== BACKSLASH;
+    // Vietnamese begins with 0xc3 to 0xc6 and 0xe1 0xba or 0xbb. Spaces begin with 0xc2, 0xe1, 0xe2, 0xe3 and 0xef.
+    const second = bytes[from + 1];
+    const isLetter =
+      (first >= 0xc3 && first < 0xe1) ||
+      (first > 0xe3 && first !== 0xef) ||
+      (first === 0xe1 && (second === 0xba || second === 0xbb));
+    if (!isVisible && !isLetter) return false;
+    return !ADDRESS_OR_ERROR.test(bytes.toString("latin1", from, from + 5));
+  }
+
+  /** Returns true if the text ends with a visible character of ASCII, so that there is no space to cut off. */
+  get endsPlainly(): boolean {
+    const { bytes, to } = this;
     const last = bytes[to - 1] ?? 0;
     if (last <= 32 || last >= 0x7f) return false;
     for (let at = to - ESCAPE_BYTES; at < to; at++) if (bytes[at] === BACKSLASH) return false;

@@ -25,21 +25,24 @@ export function leaveTextsOut(
   if (!outline || outline.bytes.length < BYTES_MIN) return undefined;
   const texts = outline.leftOut;
   const kept = new Set<string>();
-  const keep = (value: unknown) => {
-    if (typeof value === "string" && texts.textOf(value)?.hasPlainEnds) kept.add(value);
+  // The last turn of the assistant loses the space at its end.
+  const keep = (value: unknown, isTrimmed: boolean) => {
+    if (typeof value !== "string") return;
+    const text = texts.textOf(value);
+    if (text?.beginsPlainly && (!isTrimmed || text.endsPlainly)) kept.add(value);
   };
-  const keepParts = (content: unknown) => {
-    keep(content);
+  const keepParts = (content: unknown, isTrimmed: boolean) => {
+    keep(content, isTrimmed);
     for (const part of arrayOf(content)) {
       if (!isObject(part)) continue;
-      if (TEXT_PARTS.has(part["type"])) keep(part["text"]);
-      else if (part["type"] === "tool_result") keepParts(part["content"]);
+      if (TEXT_PARTS.has(part["type"])) keep(part["text"], isTrimmed);
+      else if (part["type"] === "tool_result") keepParts(part["content"], isTrimmed);
     }
   };
   for (const entry of arrayOf(outline.tree[protocol === "responses" ? "input" : "messages"])) {
     if (!isObject(entry)) continue;
-    if (isSaid(entry)) keepParts(entry["content"]);
-    else if (isOutput(entry)) keepParts(entry["output"]);
+    if (isSaid(entry)) keepParts(entry["content"], entry["role"] === "assistant");
+    else if (isOutput(entry)) keepParts(entry["output"], false);
   }
   if (kept.size === 0) return undefined;
   outline.fill(kept);

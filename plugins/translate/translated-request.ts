@@ -1,9 +1,9 @@
-import {
-  type JsonObject,
-  type Refusal,
-  type Route,
-  type Skeleton,
-  type UpstreamRequest,
+import type {
+  JsonObject,
+  Refusal,
+  Route,
+  Skeleton,
+  UpstreamRequest,
 } from "../../core/contract/index.ts";
 import { PROTOCOLS } from "./protocols.ts";
 import type { Translation } from "./translation.ts";

@@ -20,7 +20,7 @@ import { chatRequest, messagesRequest } from "./conversations.ts";
 type Client = "messages" | "chat" | "responses";
 
 const LONG = 'and "so" on,\n ạ 🌏 \\u0041 \ud800 '.repeat(20);
-/** What a translation looks at in a text is at its ends. */
+/** A translation looks at a text only at its ends. */
 const TEXTS: readonly ((value: string) => string)[] = [
   (value) => `A ${value}${LONG}end.`,
   (value) => `Đúng ${LONG}${value}!`,
@@ -28,6 +28,11 @@ const TEXTS: readonly ((value: string) => string)[] = [
   () => `Error: ${LONG}x`,
   () => `data:text/plain,${LONG}x`,
   () => " \n".repeat(300),
+  () => "\u00a0".repeat(300),
+  () => "\u3000\u1680\ufeff".repeat(200),
+  (value) => `\n${LONG}${value}`,
+  (value) => `HTTPS://${LONG}${value}`,
+  (value) => `ạ ${LONG}${value}`,
   (value) => `{"${value}":1}${" ".repeat(300)}`,
   () => `Z${LONG}x-anthropic-billing-header: 1\nlast`,
   () => `Z${LONG}ends with a line\n`,
