@@ -34,20 +34,27 @@ export async function lockFolder(folder: string, waitMs: number): Promise<Folder
   const path = shortSocketPath(realpathSync(folder), "lock");
   const token = `${process.pid} ${randomUUID()}`;
   const deadline = performance.now() + waitMs;
+  let own: Server | undefined;
   for (;;) {
     const server = await listen(path, token);
     if (server) {
+      // If another process wins, the server stays open, unreachable, until this process exits: closing it would remove
+      // the winner's socket file.
+      own = server;
       await delay(CONTEST_MS);
-      if ((await ask(path)) === token) return { release: () => close(server) };
-      // Another process won. Closing this server would remove the winner's socket file, so it stays open,
-      // unreachable, until this process exits.
     }
     const inode = inodeOf(path);
     const holder = await ask(path);
+    // Maybe later than at the first question: a process that starts may be too busy to reply to itself.
+    if (own && holder === token) return lockOf(own);
     if (holder === undefined && inode !== undefined && inode === inodeOf(path)) unlink(path);
     else if (performance.now() >= deadline) throw new FolderInUse(folder, describe(holder));
     await delay(RETRY_MS);
   }
+}
+
+function lockOf(server: Server): FolderLock {
+  return { release: () => close(server) };
 }
 
 /** Returns `<folder>/<name>`, or a hashed path in the temporary folder if that is too long for a socket. */

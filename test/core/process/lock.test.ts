@@ -41,6 +41,18 @@ t.test("one of many takes a lock, even if a killed process has left it", async (
   }),
 );
 
+t.test("a process that is too busy to reply to itself gets the lock a little later", async () =>
+  inFolder(async (folder) => {
+    // Longer than it waits for a reply: it asks its own server in this thread.
+    const block = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700);
+    const blocking = setInterval(block, 1);
+    const locking = lockFolder(folder, 60_000);
+    setTimeout(() => clearInterval(blocking), 2_500);
+    await (await locking).release();
+    await (await lockFolder(folder, 0)).release();
+  }),
+);
+
 t.test("a waiting process gets the lock once it is released", async () =>
   inFolder(async (folder) => {
     const first = await lockFolder(folder, 0);
