@@ -80,7 +80,8 @@ function writeHead(res: HttpResponse, refusal: Refusal, requestId: string): void
 
 /** Returns the 404 or 405 for a path or method, with the address that the client probably meant. */
 export function notServed(match: Match & { kind: "none" | "method" }, path: string): Refusal {
-  if (match.kind === "method") {
+  // A client that posts to the bare address lacks the path of an endpoint, though a browser may open that address.
+  if (match.kind === "method" && path !== "/") {
     const allowed = match.allowed.join(", ");
     return refuse.methodNotAllowed(`This path takes ${allowed}.`, {
       headers: ["allow", allowed],
