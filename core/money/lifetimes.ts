@@ -96,7 +96,7 @@ export const LIFETIMES = {
   /** Time between two steps of a look at wallets in memory. */
   idleStepMs: 100,
   /** Pause after a step that closed some: a wallet that is being loaded is read again after each. */
-  closePauseMs: 1_000,
+  closePauseMs: 6_000,
   /** Delay before a movement that could not be applied to the hold store is retried. */
   applyRetryMs: 1_000,
   /** The ledger refuses a movement that takes money away if its commit begins this long after its hold. */
@@ -213,6 +213,10 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
   [
     "walletIdleMs > idleLookMs > loadTimeoutMs + leaseMs; otherwise a load by an earlier version lacks calls of a closed wallet",
     (of) => of.walletIdleMs > of.idleLookMs && of.idleLookMs > of.loadTimeoutMs + of.leaseMs,
+  ],
+  [
+    "closePauseMs > loadTimeoutMs; otherwise a load from a slow ledger is in vain again and again",
+    (of) => of.closePauseMs > of.loadTimeoutMs,
   ],
   [
     "readWaitMs > gatherMs; otherwise the committer never gathers a batch",

@@ -30,7 +30,7 @@ const TIMES = {
   // Shorter than in production: above `movementCommitMs` is enough, as a statement of this ledger takes no time.
   unownedMovementMs: 25_000,
 };
-const SOON_IDLE = { walletIdleMs: 600, idleLookMs: 250 };
+const SOON_IDLE = { walletIdleMs: 600, idleLookMs: 250, closePauseMs: 1_000 };
 /** Time between two checks by the judge. */
 const LOOK_MS = 500;
 const BACKUP_MS = 700;

@@ -12,7 +12,7 @@ const PAGE = 500;
 interface IdleWalletsOptions {
   readonly memberships: ReadonlyMap<Bucket, Membership>;
   readonly wallets: RedisWallets;
-  readonly times: Pick<MembershipTimes, "walletIdleMs" | "idleLookMs">;
+  readonly times: Pick<MembershipTimes, "walletIdleMs" | "idleLookMs" | "closePauseMs">;
   readonly machine: Machine;
 }
 
@@ -52,7 +52,7 @@ export class IdleWallets {
 
   private async close(bucket: Bucket): Promise<void> {
     const { machine, wallets, times } = this.options;
-    const idleMs = times.walletIdleMs ?? LIFETIMES.walletIdleMs;
+    const { walletIdleMs: idleMs, closePauseMs } = { ...LIFETIMES, ...times };
     for await (const page of wallets.versionsIn(bucket, PAGE)) {
       const limits = new Map<string, string>();
       for (const { accountId, limit } of page) {
@@ -63,7 +63,7 @@ export class IdleWallets {
       if (each.length === 0) continue;
       const args = [String(machine.now()), String(idleMs), ...each];
       const [, closed] = await bucket.run("close", [], args, asReply);
-      if (Number(closed) > 0) await sleep(machine, LIFETIMES.closePauseMs, { unref: true });
+      if (Number(closed) > 0) await sleep(machine, closePauseMs, { unref: true });
     }
   }
 }

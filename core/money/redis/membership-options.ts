@@ -8,7 +8,12 @@ export type MembershipTimes = Pick<Lifetimes, "heartbeatMs" | "leaseMs" | "grace
   Partial<
     Pick<
       Lifetimes,
-      "joiningRoundMs" | "startTimeoutMs" | "unownedMovementMs" | "walletIdleMs" | "idleLookMs"
+      | "joiningRoundMs"
+      | "startTimeoutMs"
+      | "unownedMovementMs"
+      | "walletIdleMs"
+      | "idleLookMs"
+      | "closePauseMs"
     >
   >;
 

@@ -14,7 +14,7 @@ import { requireLimit } from "../limit.ts";
 import type { Bucket } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
 import type { LedgerLookup } from "./ledger-lookup.ts";
-import { asReply, isJoining } from "./session.ts";
+import { asReply, isJoining, NotMember } from "./session.ts";
 
 const LOAD_ATTEMPTS = 3;
 /** Hash fields per scan, for all wallets. A wallet has six, and five more for each limit. */
@@ -146,6 +146,7 @@ export class RedisWallets {
     const bucket = this.buckets.of(accountId);
     for (let attempt = 1; ; attempt += 1) {
       await bucket.whenLoadable();
+      const { epoch } = bucket;
       const [available, closes] = listOf(
         await this.client.call("HMGET", bucket.epochKeys.wallets, `${accountId}:a`, CLOSES),
       );
@@ -167,6 +168,8 @@ export class RedisWallets {
           const { name, version, totalMicroVnd, availableMicroVnd } = limit;
           args.push(name, ...[availableMicroVnd, version, totalMicroVnd].map(String));
         }
+        // Posts of that epoch were committed after this read.
+        if (bucket.epoch !== epoch) throw new NotMember(bucket.name);
         const [kind] = await bucket.run("load", [bucket.epochKeys.acceptsLoads], args, asReply);
         failpoint("wallet.loaded");
         if (kind === "loaded") return true;

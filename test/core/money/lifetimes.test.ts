@@ -26,6 +26,7 @@ const BROKEN: Record<string, Partial<Lifetimes>> = {
   },
   "revokedKeptMs > KEY_KEPT_MS": { revokedKeptMs: 3_600_000 },
   "walletIdleMs > idleLookMs > loadTimeoutMs + leaseMs": { walletIdleMs: 3_600_000 },
+  "closePauseMs > loadTimeoutMs": { closePauseMs: 5_000 },
   "readWaitMs > gatherMs": { readWaitMs: 50 },
   "paceWaitMsMax > paceDelayMsMax > paceTickMs": { paceWaitMsMax: 5_000 },
   "commitRetryMsMin <= commitRetryMsMax": { commitRetryMsMin: 2_001 },

@@ -141,6 +141,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   HEXISTS: (data, key, [field = ""]) => (data.hash(key).has(field) ? 1 : 0),
   HLEN: (data, key) => data.hash(key).size,
   HKEYS: (data, key) => [...data.hash(key).keys()],
+  HVALS: (data, key) => [...data.hash(key).values()],
   HGETALL: (data, key) => [...data.hash(key)].flat(),
   HSET(data, key, args) {
     const fields = data.fields(key);

@@ -4,18 +4,35 @@
 --
 -- Calls write no time. Instead `:u` keeps when this operation first saw the wallet with what it has available now.
 -- A load that read the ledger before a wallet was closed may lack calls of that wallet: `:closes` makes it read again.
+--
+-- A wallet stays while a call has a hold, even of nothing: its gateway may be of an earlier version, or die.
 local now, idle = tonumber(ARGV[3]), tonumber(ARGV[4])
+local holders
+
+local function is_held(account)
+  if not holders then
+    holders = {}
+    for _, hold in ipairs(call('HVALS', holds)) do
+      local _, _, of = parts(hold)
+      holders[of] = true
+    end
+  end
+  return holders[account]
+end
+
 local closed = 0
 for at = 5, #ARGV do
   local account, limits = string.match(ARGV[at], '^([^|]*)(.*)$')
-  local known = call('HMGET', wallets, account .. ':a', account .. ':h', account .. ':p', account .. ':u')
+  local known = call('HMGET', wallets, account .. ':a', account .. ':h', account .. ':p', account .. ':u', account .. ':v')
   local is_closed = not known[1]
-  if (known[2] or '0') == '0' and (known[3] or '0') == '0' then
+  if not known[1] and not known[5] then
+    call('HDEL', wallets, account .. ':u')
+  elseif (known[2] or '0') == '0' and (known[3] or '0') == '0' then
     local available = known[1] or ''
     local since, before = string.match(known[4] or '', '^(%d+):(.*)$')
     if before ~= available then
       call('HSET', wallets, account .. ':u', ARGV[3] .. ':' .. available)
-    elseif now - since >= idle then
+    elseif now - since >= idle and not is_held(account) then
       call('HDEL', wallets, account .. ':a', account .. ':h', account .. ':p', account .. ':v', account .. ':c', account .. ':u')
       closed = closed + 1
       is_closed = true

@@ -70,8 +70,9 @@ local function void_holds(process)
       call('HSET', key('holds'), found[at], amount .. ':' .. since .. ':' .. account .. limits)
     elseif holder == process then
       call('HDEL', key('holds'), found[at])
-      call('HINCRBY', key('w'), account .. ':a', amount)
+      -- A wallet with a hold of 0 may be closed: HINCRBY of 0 would make it a wallet without money.
       if amount ~= '0' then
+        call('HINCRBY', key('w'), account .. ':a', amount)
         call('HINCRBY', key('w'), account .. ':h', '-' .. amount)
         for limit in string.gmatch(limits, '|[^|]+') do
           if call('HEXISTS', key('w'), account .. limit .. ':la') == 1 then
