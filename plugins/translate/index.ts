@@ -71,13 +71,14 @@ export default function translate(
 
   /**
    * Sends a call with tools out as Responses if its model thinks with tools only there. Returns false
-   * if the request cannot be expressed there: Chat takes it, without thinking.
+   * if the request cannot be expressed there, or would lose a field that the call pays for: Chat takes it, without
+   * thinking.
    */
   function goesByResponses(call: Call, model: Model): boolean {
     if (!needsResponses(bodyToRead(call), model, services)) return false;
     const translation = new Translation(call, model, services, seal, "responses");
     const made = translation.first();
-    if (!made?.ok) return false;
+    if (!made?.ok || (call.surcharge && translation.dropped.length > 0)) return false;
     use(call, model, translation, made);
     return true;
   }

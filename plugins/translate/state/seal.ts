@@ -2,8 +2,8 @@ import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 
 const VERSION = "tgs1";
 const MAC_CHARS = 8;
-/** Longest state. No provider sends more. */
-const STATE_CHARS_MAX = 65_536;
+/** Maximum length of an envelope. The encrypted reasoning of one long turn may have some 100,000 characters. */
+const STATE_CHARS_MAX = 1_048_576;
 
 /**
  * Packs the state of a provider's reply into an envelope that clients send back unchanged, as the

@@ -1,7 +1,13 @@
 import { type JsonObject, objectOf } from "../../../../core/contract/index.ts";
 
-/** Hints that Chat and Responses share, and Messages does not have. */
-const SHARED = ["prompt_cache_key", "prompt_cache_retention", "metadata", "safety_identifier"];
+/** Fields that Chat and Responses share, and Messages does not have, or has with fewer values. */
+const SHARED = [
+  "prompt_cache_key",
+  "prompt_cache_retention",
+  "metadata",
+  "safety_identifier",
+  "service_tier",
+];
 
 /** The request of a Chat client with the fields that it lost on its way through Messages. */
 interface Kept {
