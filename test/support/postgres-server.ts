@@ -56,10 +56,17 @@ async function startServer(binaries: string, connectionsMax: number): Promise<Po
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
   const watchdog = new Watchdog(folder);
   const start = async () => {
-    const started = launch(binaries, { data, folder, port, connectionsMax, user });
-    watchdog.guard(started.server);
-    await answering(url, started);
-    return started.server;
+    const deadline = performance.now() + READY_TIMEOUT_MS;
+    for (;;) {
+      const started = launch(binaries, { data, folder, port, connectionsMax, user });
+      watchdog.guard(started.server);
+      try {
+        await answering(url, started, deadline);
+        return started.server;
+      } catch (error) {
+        if (!WORKERS_REMAIN.test(started.output) || performance.now() > deadline) throw error;
+      }
+    }
   };
   let server = await start();
   const isGone = () => server.exitCode !== null || server.signalCode !== null;
@@ -108,6 +115,9 @@ interface Launch {
   readonly user: { readonly uid: number; readonly gid: number } | undefined;
 }
 
+/** On a busy machine, workers of a server that was killed end after it. */
+const WORKERS_REMAIN = /pre-existing shared memory block/;
+
 interface Launched {
   readonly server: ChildProcess;
   /** The end of its stderr. */
@@ -130,9 +140,8 @@ function launch(binaries: string, options: Launch): Launched {
   return launched;
 }
 
-async function answering(url: string, launched: Launched): Promise<void> {
+async function answering(url: string, launched: Launched, deadline: number): Promise<void> {
   const { server } = launched;
-  const deadline = performance.now() + READY_TIMEOUT_MS;
   while (!(await answers(url))) {
     if (server.exitCode !== null || performance.now() > deadline) {
       server.kill("SIGKILL");
