@@ -9,17 +9,7 @@ import { mark, type Scope } from "./scope.ts";
  * white space.
  */
 export function userBlocks(content: unknown, path: string, scope: Scope): MessagesContent[] {
-  if (content === undefined || content === null) return [];
-  if (typeof content === "string") return textBlocks(content);
-  if (!Array.isArray(content)) {
-    scope.notes.invalid(path, "must be a string or an array of parts");
-    return [];
-  }
-  return content.flatMap((item: unknown, at) => {
-    const where = `${path}[${at}]`;
-    const part = scope.notes.element(item, where);
-    return part ? partBlocks(part, where, scope) : [];
-  });
+  return contentBlocks(content, path, scope, (part, where) => partBlocks(part, where, scope));
 }
 
 /** Converts the texts of a system or assistant message to blocks. A refusal is text too. */
@@ -29,6 +19,24 @@ export function textOnlyBlocks(
   path: string,
   scope: Scope,
 ): MessagesText[] {
+  return contentBlocks(content, path, scope, (part, where) => {
+    const type = types.find((known) => known === part["type"]);
+    if (type === undefined) {
+      scope.notes.unsupported(`${where}.type`, "must be a text part");
+      return [];
+    }
+    const text = scope.notes.string(part, type, `${where}.${type}`) ?? "";
+    return textBlocks(text).map((block) => mark(block, part, where, scope));
+  });
+}
+
+/** Converts the content of a message: a text, or each part of a list with `convert`. */
+function contentBlocks<Block>(
+  content: unknown,
+  path: string,
+  scope: Scope,
+  convert: (part: JsonObject, where: string) => (Block | MessagesText)[],
+): (Block | MessagesText)[] {
   if (content === undefined || content === null) return [];
   if (typeof content === "string") return textBlocks(content);
   if (!Array.isArray(content)) {
@@ -38,14 +46,7 @@ export function textOnlyBlocks(
   return content.flatMap((item: unknown, at) => {
     const where = `${path}[${at}]`;
     const part = scope.notes.element(item, where);
-    if (!part) return [];
-    const type = types.find((known) => known === part["type"]);
-    if (type === undefined) {
-      scope.notes.unsupported(`${where}.type`, "must be a text part");
-      return [];
-    }
-    const text = scope.notes.string(part, type, `${where}.${type}`) ?? "";
-    return textBlocks(text).map((block) => mark(block, part, where, scope));
+    return part ? convert(part, where) : [];
   });
 }
 
