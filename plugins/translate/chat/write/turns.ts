@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../../../core/contract/index.ts";
 import { argumentsOf } from "../../arguments.ts";
 import { toChatToolId } from "../../ids.ts";
+import { OpenCalls } from "../../messages/open-calls.ts";
 import { isServerBlock } from "../../messages/server-blocks.ts";
 import type { ChatAssistant, ChatMessage, ChatPart, ChatText, ChatToolCall } from "../../types.ts";
 import { asContent, toolAnswer, userParts } from "./content.ts";
@@ -19,13 +20,14 @@ export class Turns {
   readonly hoisted: ChatText[] = [];
   private readonly scope: Scope;
   /** Ids of the calls of the last assistant turn that have no result yet. */
-  private readonly open = new Set<string>();
+  private readonly open: OpenCalls;
   private results: ChatMessage[] = [];
   private rest: ChatMessage[] = [];
   private between = false;
 
   constructor(scope: Scope) {
     this.scope = scope;
+    this.open = new OpenCalls(scope.notes);
   }
 
   add(item: unknown, path: string): void {
@@ -51,27 +53,17 @@ export class Turns {
 
   end(): void {
     this.closeGap();
-    this.requireAnswers();
+    this.open.close();
   }
 
   private closeGap(): void {
     if (!this.between) return;
-    this.requireAnswers();
+    this.open.close();
     for (const message of this.results) this.messages.push(message);
     for (const message of this.rest) this.messages.push(message);
     this.results = [];
     this.rest = [];
     this.between = false;
-  }
-
-  private requireAnswers(): void {
-    if (this.open.size === 0) return;
-    const ids = Array.from(this.open, (id) => id.slice(0, 128));
-    this.scope.notes.invalid(
-      "messages",
-      `these tool_use ids have no tool_result in the next turn: ${ids.slice(0, 8).join(", ")}`,
-    );
-    this.open.clear();
   }
 
   private addUser(message: JsonObject, path: string): void {
@@ -104,9 +96,7 @@ export class Turns {
 
   private answer(block: JsonObject, path: string): void {
     const id = block["tool_use_id"];
-    if (typeof id !== "string" || this.open.delete(id)) return;
-    const why = "matches no open tool_use of the previous assistant turn";
-    this.scope.notes.invalid(`${path}.tool_use_id`, `${id.slice(0, 128)} ${why}`);
+    if (typeof id === "string") this.open.take(id, path);
   }
 
   private addSystem(content: unknown, path: string): void {
@@ -192,12 +182,8 @@ export class Turns {
   }
 
   private call(block: JsonObject, path: string): ChatToolCall {
-    const { notes, names, profile } = this.scope;
-    const id = notes.requiredString(block, "id", `${path}.id`);
-    const name = notes.requiredString(block, "name", `${path}.name`);
-    const input = notes.object(block, "input", `${path}.input`);
-    if (this.open.has(id)) notes.invalid(`${path}.id`, "is used by two calls");
-    this.open.add(id);
+    const { names, profile } = this.scope;
+    const { id, name, input } = this.open.add(block, path);
     return {
       id: toChatToolId(id, profile.tool_id_max),
       type: "function",

@@ -4,6 +4,7 @@ import { asFailure, resultParts, userParts } from "../../chat/write/content.ts";
 import type { Scope } from "../../chat/write/scope.ts";
 import { asSystemContent, systemTexts } from "../../chat/write/system.ts";
 import { toChatToolId } from "../../ids.ts";
+import { OpenCalls } from "../../messages/open-calls.ts";
 import { isServerBlock } from "../../messages/server-blocks.ts";
 import type { ChatPart, ChatText } from "../../types.ts";
 import { CALL_ID_CHARS_MAX } from "./items.ts";
@@ -15,10 +16,11 @@ export class InputItems {
   readonly hoisted: ChatText[] = [];
   private readonly scope: Scope;
   /** Ids of the calls that have no result yet. */
-  private readonly open = new Set<string>();
+  private readonly open: OpenCalls;
 
   constructor(scope: Scope) {
     this.scope = scope;
+    this.open = new OpenCalls(scope.notes);
   }
 
   add(given: unknown, path: string): void {
@@ -37,11 +39,7 @@ export class InputItems {
 
   /** Refuses a call without a result. */
   end(): void {
-    if (this.open.size === 0) return;
-    const ids = Array.from(this.open, (id) => id.slice(0, 128));
-    const why = "these tool_use ids have no tool_result in the next turn";
-    this.scope.notes.invalid("messages", `${why}: ${ids.slice(0, 8).join(", ")}`);
-    this.open.clear();
+    this.open.close();
   }
 
   private addSystem(content: unknown, path: string): void {
@@ -65,10 +63,7 @@ export class InputItems {
   private addResult(block: JsonObject, path: string): void {
     const { notes } = this.scope;
     const id = notes.requiredString(block, "tool_use_id", `${path}.tool_use_id`);
-    if (!this.open.delete(id)) {
-      const why = "matches no open tool_use of the previous assistant turn";
-      notes.invalid(`${path}.tool_use_id`, `${id.slice(0, 128)} ${why}`);
-    }
+    this.open.take(id, path);
     const parts = resultParts(block["content"], `${path}.content`, this.scope);
     const text = parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
     const failed = notes.boolean(block, "is_error", `${path}.is_error`) === true;
@@ -124,12 +119,8 @@ export class InputItems {
   }
 
   private call(block: JsonObject, path: string): JsonObject {
-    const { notes, names, profile } = this.scope;
-    const id = notes.requiredString(block, "id", `${path}.id`);
-    const name = notes.requiredString(block, "name", `${path}.name`);
-    const input = notes.object(block, "input", `${path}.input`);
-    if (this.open.has(id)) notes.invalid(`${path}.id`, "is used by two calls");
-    this.open.add(id);
+    const { names, profile } = this.scope;
+    const { id, name, input } = this.open.add(block, path);
     return {
       type: "function_call",
       call_id: toChatToolId(id, CALL_ID_CHARS_MAX),
