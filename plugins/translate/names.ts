@@ -4,12 +4,22 @@ const MESSAGES_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 const STEM_CHARS = 51;
 const HASH_CHARS = 12;
 
-/**
- * Maps the tool names of one request to names that the upstream accepts, and maps those in the
- * reply back.
- */
+/** The client's names of tools, by the names that the upstream knows. Plain data: threads pass it on. */
+export type OriginalNames = ReadonlyMap<string, string>;
+
+/** Returns the client's own name for a tool that the upstream calls. */
+export function originalName(names: OriginalNames, name: string): string {
+  return names.get(name) ?? name;
+}
+
+/** Maps the tool names of one request to names that the upstream accepts. */
 export class ToolNames {
-  private readonly originals = new Map<string, string>();
+  private readonly changed = new Map<string, string>();
+
+  /** The names that the request has so far, for its reply. */
+  get originals(): OriginalNames {
+    return this.changed;
+  }
 
   /** Returns a name for a Chat upstream, which may accept fewer characters than Messages. */
   forChat(name: string, charsMax: number): string {
@@ -31,15 +41,10 @@ export class ToolNames {
     return this.remember(name, stem.slice(0, STEM_CHARS).join(""));
   }
 
-  /** Returns the client's own name for a tool that the upstream calls. */
-  original(name: string): string {
-    return this.originals.get(name) ?? name;
-  }
-
   /** Appends a hash, so that names with the same stem stay different. */
   private remember(name: string, stem: string): string {
     const changed = `${stem}_${sha256Hex(name).slice(0, HASH_CHARS)}`;
-    this.originals.set(changed, name);
+    this.changed.set(changed, name);
     return changed;
   }
 }

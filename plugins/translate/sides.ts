@@ -5,8 +5,11 @@ import type {
   Profile,
   Protocol,
 } from "../../core/contract/index.ts";
+import type { ChatContext } from "./chat/read/request.ts";
+import type { MessagesFacts } from "./chat/write/request.ts";
 import { messagesErrorToChat, type Reply } from "./errors.ts";
 import type { Translated } from "./notes.ts";
+import type { ResponsesContext } from "./responses/read/request.ts";
 import type { MakerState } from "./state/seal.ts";
 import type { ClientStream, StreamTranslator, WayBack } from "./stream.ts";
 import type { ChatError, MessagesError, MessagesEvent } from "./types.ts";
@@ -23,18 +26,18 @@ interface MessagesReader extends StreamTranslator {
   fail(reply: Reply<ChatError>): void;
 }
 
+/** Facts about a client's request that the translation of its reply needs: plain data. */
+type ClientFacts = ChatContext | ResponsesContext;
+
 /** The side of a protocol that its clients see. */
 export interface ClientSide {
   /**
    * Reads a request into Messages. `isLast`: a Messages upstream gets it, which has rules of its own
    * for the order of turns.
    */
-  read(
-    body: JsonObject,
-    profile: Profile,
-    isLast: boolean,
-    clock: Clock,
-  ): Translated<object, ClientWay>;
+  read(body: JsonObject, profile: Profile, isLast: boolean): Translated<object, ClientFacts>;
+  /** Writes the reply to a request with these facts, which `read` returned. */
+  way(facts: ClientFacts, clock: Clock): ClientWay;
 }
 
 /** Facts that a request for an upstream needs beside the conversation. */
@@ -52,13 +55,25 @@ export interface UpstreamSide {
   write(
     messages: object,
     writing: Writing,
-  ): Translated<object, { readonly back: WayBack; readonly kept?: ReadonlySet<string> }>;
+  ): Translated<object, { readonly facts: MessagesFacts; readonly kept?: ReadonlySet<string> }>;
+  /** Reads the reply to a request with these facts, which `write` returned. */
+  way(facts: MessagesFacts, state: MakerState): WayBack;
   /** Reads an error of the upstream into one of Messages. */
   error(
     status: number,
     body: unknown,
     sizes: () => OverflowSizes | undefined,
   ): Reply<MessagesError>;
+}
+
+/** The facts about a request that the translation of its reply needs, for both steps. Plain data. */
+export interface BackFacts {
+  /** Undefined for a client of Messages. */
+  readonly client: ClientFacts | undefined;
+  /** Undefined for an upstream that speaks Messages. */
+  readonly upstream: MessagesFacts | undefined;
+  /** The maker of the model, whose state goes back sealed. */
+  readonly maker: string;
 }
 
 /** Goes on from Messages to the client's protocol: the client of `way` is a translation. */

@@ -11,26 +11,25 @@ import {
   type Route,
   type Services,
 } from "../../core/contract/index.ts";
-import { edited } from "./edits/index.ts";
 import { messagesErrorToChat, type Reply, withChatError } from "./errors.ts";
 import { readableBody } from "./native.ts";
 import type { Translated } from "./notes.ts";
 import { PROTOCOLS } from "./protocols.ts";
-import { onward } from "./sides.ts";
+import { type BackFacts, onward } from "./sides.ts";
 import { leaveTextsOut } from "./skeleton.ts";
 import { RefusableState } from "./state/refused.ts";
 import { type StateSeal, stateOf } from "./state/seal.ts";
 import type { ClientStream, StreamTranslator, WayBack } from "./stream.ts";
 import { textCharacters } from "./text-characters.ts";
+import { type Target, translateRequest } from "./translate-request.ts";
 
 /** Average for English and code, used only for an estimate. */
 const CHARACTERS_PER_TOKEN = 4;
 
 type Result = Translated<JsonObject, unknown>;
 
-/** A translated request, the hints that were dropped, and the way back of its reply. */
-interface Draft {
-  readonly body: JsonObject;
+/** The hints that a request lost, and the way back of its reply. */
+interface Made {
   readonly dropped: readonly string[];
   /** Undefined for a client of Messages on Messages, whose requests are not translated. */
   readonly back: WayBack | undefined;
@@ -51,7 +50,7 @@ export class Translation {
   private readonly services: Services;
   private readonly seal: StateSeal;
   private readonly state = new RefusableState();
-  private made: Pick<Draft, "dropped" | "back"> | undefined = undefined;
+  private made: Made | undefined = undefined;
   /** Cache of the latest result: it is needed more than once per route, and a body may be large. */
   private latest: { readonly route: Route; readonly made: Result } | undefined = undefined;
 
@@ -163,47 +162,31 @@ export class Translation {
   }
 
   private translate(route: Route): Result {
-    const upstream = this.services.upstreams.get(route.upstream);
-    const most = this.model.maxOutputTokens;
-    const known: Profile =
-      most === undefined ? {} : { default_max_tokens: most, max_output_tokens: most };
-    const profile = { ...known, ...mergeProfiles(upstream?.config.profile, route.profile) };
-    const draft = this.drafted(route, profile);
-    if (!draft.ok) return draft;
-    return this.fitted(draft.context, profile);
+    const target = targetOf(this.model, route, this.services, this.client, this.to);
+    const made = translateRequest(this.body, target, this.seal);
+    if (made.ok) this.made = { dropped: made.dropped, back: this.wayBack(made.context) };
+    return made;
   }
 
-  /** Reads the client's request into Messages, and writes it for the upstream. */
-  private drafted(route: Route, profile: Profile): Translated<object, Draft> {
-    const { body, client } = this;
-    const target = PROTOCOLS[this.to]?.upstream;
-    const { clock } = this.services;
-    const read = PROTOCOLS[client]?.client?.read(body, profile, !target, clock);
-    if (read && !read.ok) return read;
-    if (!target) return drafted(read?.body ?? body, read?.dropped ?? [], read?.context);
-    const state = stateOf(this.seal, profile.maker ?? route.upstream);
-    const made = target.write(read?.body ?? body, { profile, state, client, body });
-    if (!made.ok) return made;
-    const { back, kept } = made.context;
-    const dropped = [...(read?.dropped ?? []), ...made.dropped].filter((name) => !kept?.has(name));
-    return drafted(made.body, dropped, read ? onward(back, read.context) : back);
-  }
-
-  /** Edits a translated request to the form that the model of the route accepts. */
-  private fitted({ body, dropped, back }: Draft, profile: Profile): Result {
-    const made = edited(body, this.to, profile, this.client);
-    if (!made.ok) return made;
-    const names = [...new Set([...dropped, ...made.dropped])];
-    this.made = { dropped: names, back };
-    return { ...made, body: { ...made.body }, dropped: names };
+  /** Returns the translation of the reply; undefined for a client of Messages on Messages. */
+  private wayBack({ client, upstream, maker }: BackFacts): WayBack | undefined {
+    const last = client && PROTOCOLS[this.client]?.client?.way(client, this.services.clock);
+    const way = upstream && PROTOCOLS[this.to]?.upstream?.way(upstream, stateOf(this.seal, maker));
+    return way && last ? onward(way, last) : (way ?? last);
   }
 }
 
-function drafted(
-  body: object,
-  dropped: readonly string[],
-  back: WayBack | undefined,
-): Translated<object, Draft> {
-  const made = { ...body };
-  return { ok: true, body: made, dropped, context: { body: made, dropped, back } };
+function targetOf(
+  model: Model,
+  route: Route,
+  services: Services,
+  client: Protocol,
+  to: Protocol,
+): Target {
+  const upstream = services.upstreams.get(route.upstream);
+  const most = model.maxOutputTokens;
+  const known: Profile =
+    most === undefined ? {} : { default_max_tokens: most, max_output_tokens: most };
+  const profile = { ...known, ...mergeProfiles(upstream?.config.profile, route.profile) };
+  return { client, to, profile, maker: profile.maker ?? route.upstream };
 }

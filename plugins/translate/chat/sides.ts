@@ -1,7 +1,7 @@
 import { chatProfile, messagesProfile } from "../../../core/contract/index.ts";
 import { chatErrorToMessages } from "../errors.ts";
 import type { ClientSide, UpstreamSide } from "../sides.ts";
-import { chatToMessagesRequest } from "./read/request.ts";
+import { type ChatContext, chatToMessagesRequest } from "./read/request.ts";
 import { chatToMessagesResponse } from "./read/response.ts";
 import { ChatToMessagesStream } from "./read/stream.ts";
 import { messagesToChatRequest } from "./write/request.ts";
@@ -9,33 +9,30 @@ import { messagesToChatResponse } from "./write/response.ts";
 import { MessagesToChatStream } from "./write/stream.ts";
 
 export const chatClient: ClientSide = {
-  read(body, profile, isLast, clock) {
+  read(body, profile, isLast) {
     // Only a Messages upstream has rules for sampling and thinking; others have their own.
     const own = isLast ? {} : ({ sampling: "both", thinking: "adaptive" } as const);
-    const made = chatToMessagesRequest(body, messagesProfile({ ...profile, ...own }), isLast);
-    if (!made.ok) return made;
-    const { context } = made;
-    return {
-      ...made,
-      context: {
-        reply: (reply) => messagesToChatResponse(reply, context, clock.now()),
-        stream: (client) => new MessagesToChatStream(context, client, clock.now()),
-      },
-    };
+    return chatToMessagesRequest(body, messagesProfile({ ...profile, ...own }), isLast);
   },
+  way: (facts: ChatContext, clock) => ({
+    reply: (reply) => messagesToChatResponse(reply, facts, clock.now()),
+    stream: (client) => new MessagesToChatStream(facts, client, clock.now()),
+  }),
 };
 
 export const chatUpstream: UpstreamSide = {
   write(messages, { profile, state, client }) {
     const made = messagesToChatRequest(messages, chatProfile(profile), state);
     if (!made.ok) return made;
-    const context = { ...made.context, marksRefusals: client !== "messages" };
-    const back = {
-      reply: (reply: unknown) => chatToMessagesResponse(reply, context),
-      stream: (to: ConstructorParameters<typeof ChatToMessagesStream>[1]) =>
-        new ChatToMessagesStream(context, to),
+    const facts = { ...made.context, marksRefusals: client !== "messages" };
+    return { ...made, context: { facts } };
+  },
+  way(facts, state) {
+    const context = { ...facts, state };
+    return {
+      reply: (reply) => chatToMessagesResponse(reply, context),
+      stream: (to) => new ChatToMessagesStream(context, to),
     };
-    return { ...made, context: { back } };
   },
   error: chatErrorToMessages,
 };

@@ -1,6 +1,7 @@
 import { isBlank } from "../arguments.ts";
 import type { MessagesContext } from "../chat/write/request.ts";
 import { type RandomText, toMessagesToolId } from "../ids.ts";
+import { originalName } from "../names.ts";
 import { WAITING_CHARS_MAX } from "../stream.ts";
 import type { AnswerBlock, MessagesEvent } from "../types.ts";
 import type { StreamedCall } from "./calls.ts";
@@ -23,7 +24,6 @@ type Open = "none" | TextKind | "thinking" | StreamedCall;
 
 export type Thought = Extract<AnswerBlock, { type: "thinking" | "redacted_thinking" }>;
 
-/** Facts about the request that its reply needs. */
 type BlockContext = Pick<MessagesContext, "toolNames" | "state" | "marksRefusals">;
 
 const THOUGHT_CHARS_MAX = 1024 * 1024;
@@ -236,7 +236,7 @@ export class BlockWriter {
     this.start(call, {
       type: "tool_use",
       id: toMessagesToolId(call.id, this.random),
-      name: this.context.toolNames.original(call.name),
+      name: originalName(this.context.toolNames, call.name),
       input: {},
     });
     this.called = true;

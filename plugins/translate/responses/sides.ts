@@ -2,7 +2,7 @@ import { messagesProfile, objectOf } from "../../../core/contract/index.ts";
 import { chatErrorToMessages } from "../errors.ts";
 import type { ClientSide, UpstreamSide } from "../sides.ts";
 import { responsesToMessages } from "./read/reply.ts";
-import { responsesToMessagesRequest } from "./read/request.ts";
+import { type ResponsesContext, responsesToMessagesRequest } from "./read/request.ts";
 import { ResponsesToMessagesStream } from "./read/stream.ts";
 import { withChatFields } from "./write/from-chat.ts";
 import { asksForReasoning, messagesToResponsesRequest } from "./write/request.ts";
@@ -10,18 +10,12 @@ import { messagesToResponse } from "./write/response.ts";
 import { MessagesToResponsesStream } from "./write/stream.ts";
 
 export const responsesClient: ClientSide = {
-  read(body, profile, isLast, clock) {
-    const made = responsesToMessagesRequest(body, messagesProfile(profile), isLast);
-    if (!made.ok) return made;
-    const { context } = made;
-    return {
-      ...made,
-      context: {
-        reply: (reply) => messagesToResponse(reply, context, clock.now()),
-        stream: (client) => new MessagesToResponsesStream(context, client, clock.now()),
-      },
-    };
-  },
+  read: (body, profile, isLast) =>
+    responsesToMessagesRequest(body, messagesProfile(profile), isLast),
+  way: (facts: ResponsesContext, clock) => ({
+    reply: (reply) => messagesToResponse(reply, facts, clock.now()),
+    stream: (client) => new MessagesToResponsesStream(facts, client, clock.now()),
+  }),
 };
 
 export const responsesUpstream: UpstreamSide = {
@@ -29,15 +23,17 @@ export const responsesUpstream: UpstreamSide = {
     const isShown = asksForReasoning(objectOf(body["thinking"]));
     const made = messagesToResponsesRequest(messages, profile, isShown, state);
     if (!made.ok) return made;
-    const context = { ...made.context, marksRefusals: client !== "messages" };
-    const back = {
-      reply: (reply: unknown) => responsesToMessages(reply, context),
-      stream: (to: ConstructorParameters<typeof ResponsesToMessagesStream>[1]) =>
-        new ResponsesToMessagesStream(context, to),
-    };
-    if (client !== "chat") return { ...made, context: { back } };
+    const facts = { ...made.context, marksRefusals: client !== "messages" };
+    if (client !== "chat") return { ...made, context: { facts } };
     const { body: request, names } = withChatFields({ ...made.body }, body);
-    return { ...made, body: request, context: { back, kept: names } };
+    return { ...made, body: request, context: { facts, kept: names } };
+  },
+  way(facts, state) {
+    const context = { ...facts, state };
+    return {
+      reply: (reply) => responsesToMessages(reply, context),
+      stream: (to) => new ResponsesToMessagesStream(context, to),
+    };
   },
   // OpenAI names the errors of both protocols alike.
   error: chatErrorToMessages,

@@ -5,7 +5,7 @@ import {
   objectOf,
   parseJson,
 } from "../../../core/process/json.ts";
-import type { ToolNames } from "../../../plugins/translate/names.ts";
+import { type OriginalNames, originalName } from "../../../plugins/translate/names.ts";
 
 /**
  * The meaning of a conversation in either protocol: two requests mean the same if these are deeply
@@ -39,8 +39,8 @@ interface Turn {
 /** The original name of a tool that had to be renamed. */
 type Original = (name: unknown) => string;
 
-export function originalNames(...maps: readonly ToolNames[]): Original {
-  return (name) => maps.reduce((known, map) => map.original(known), String(name));
+export function originalNames(...maps: readonly OriginalNames[]): Original {
+  return (name) => maps.reduce((known, map) => originalName(map, known), String(name));
 }
 
 export function meaningOfMessages(body: JsonObject, original: Original): Meaning {

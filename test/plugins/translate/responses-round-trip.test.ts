@@ -6,10 +6,11 @@ import type { JsonObject } from "../../../core/process/json.ts";
 import { SseReader } from "../../../core/sse/reader.ts";
 import { chatToMessagesRequest } from "../../../plugins/translate/chat/read/request.ts";
 import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
-import type { ToolNames } from "../../../plugins/translate/names.ts";
+import type { OriginalNames } from "../../../plugins/translate/names.ts";
 import { responsesToMessages } from "../../../plugins/translate/responses/read/reply.ts";
 import { responsesToMessagesRequest } from "../../../plugins/translate/responses/read/request.ts";
 import { ResponsesToMessagesStream } from "../../../plugins/translate/responses/read/stream.ts";
+import { originalTool } from "../../../plugins/translate/responses/read/tools.ts";
 import { messagesToResponsesRequest } from "../../../plugins/translate/responses/write/request.ts";
 import { messagesToResponse } from "../../../plugins/translate/responses/write/response.ts";
 import { MessagesToResponsesStream } from "../../../plugins/translate/responses/write/stream.ts";
@@ -30,10 +31,10 @@ function asResponses(meaning: Meaning): Meaning {
 }
 
 /** Reads a Responses request into Messages, and returns its meaning. */
-function meaningOf(body: object, names: readonly ToolNames[]): Meaning {
+function meaningOf(body: object, names: readonly OriginalNames[]): Meaning {
   const back = responsesToMessagesRequest(body, messagesProfile(), false);
   assert.ok(back.ok, JSON.stringify(back));
-  const own = (name: unknown) => back.context.tool(String(name)).name;
+  const own = (name: unknown) => originalTool(back.context.tools, String(name)).name;
   const all = originalNames(...names);
   return meaningOfMessages({ ...back.body }, (name) => all(own(name)));
 }
@@ -122,7 +123,7 @@ const asked = responsesToMessagesRequest(
 );
 assert.ok(asked.ok);
 const responses = asked.context;
-const messages = messagesContext({ model: "m" }, chatProfile(), maker);
+const messages = { ...messagesContext({ model: "m" }, chatProfile()), state: maker };
 
 function contentOf(all: readonly Block[]): JsonObject[] {
   return all.map((one, at) => {

@@ -32,7 +32,7 @@ const signed = (thought_signature: string) => ({
 function blocksOf(deltas: readonly object[]): string[] {
   const recorder = new Recorder();
   const body = { model: "m", max_tokens: 9, messages: [{ role: "user", content: "q" }] };
-  const context = messagesContext(body, chatProfile({}), google);
+  const context = { ...messagesContext(body, chatProfile({})), state: google };
   const stream = new ChatToMessagesStream(context, recorder, countingText());
   for (const delta of deltas) {
     stream.event({ type: undefined, data: JSON.stringify({ choices: [{ index: 0, delta }] }) });

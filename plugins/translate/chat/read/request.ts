@@ -7,7 +7,7 @@ import {
 import { sha256Hex } from "../../ids.ts";
 import { isGiven, type Scope } from "../../messages/scope.ts";
 import { arrange } from "../../messages/turns.ts";
-import { ToolNames } from "../../names.ts";
+import { type OriginalNames, ToolNames } from "../../names.ts";
 import { Notes, type Translated } from "../../notes.ts";
 import type { MessagesRequest, MessagesText } from "../../types.ts";
 import { addFormat, formatAsTool } from "./format.ts";
@@ -16,11 +16,11 @@ import { addSampling } from "./sampling.ts";
 import { addThinking, isThinking } from "./thinking.ts";
 import { addStubs, addTools, customTools, declaredTools } from "./tools.ts";
 
-/** Facts about a Chat request that the translation of its reply needs. */
+/** Facts about a Chat request that the translation of its reply needs. Plain data: threads pass it on. */
 export interface ChatContext {
   /** The model name in the request. The reply repeats it. */
   readonly model: string;
-  readonly toolNames: ToolNames;
+  readonly toolNames: OriginalNames;
   /** The client's names of its custom tools. Their calls are translated back to custom calls. */
   readonly customTools: ReadonlySet<string>;
   /** True if the client wants a chunk with usage at the end of its stream. */
@@ -62,14 +62,17 @@ const TRANSLATED = new Set([
 const USER_CHARS_MAX = 256;
 
 /** Reads the context from a request, without validating the rest of it. */
-export function chatContext(body: unknown, profile: MessagesProfile): ChatContext {
+export function chatContext(
+  body: unknown,
+  profile: MessagesProfile,
+  names = new ToolNames(),
+): ChatContext {
   const request = objectOf(body) ?? {};
   const model = request["model"];
-  const toolNames = new ToolNames();
-  for (const name of declaredTools(request)) toolNames.forMessages(name);
+  for (const name of declaredTools(request)) names.forMessages(name);
   return {
     model: typeof model === "string" ? model : "",
-    toolNames,
+    toolNames: names.originals,
     customTools: customTools(request),
     includeUsage: objectOf(request["stream_options"])?.["include_usage"] === true,
     formatIsTool: formatAsTool(request, profile),
@@ -87,8 +90,9 @@ export function chatToMessagesRequest(
   isArranged = true,
 ): Translated<MessagesRequest, ChatContext> {
   const notes = new Notes();
-  const context = chatContext(body, profile);
-  const scope: Scope = { profile, notes, names: context.toolNames };
+  const names = new ToolNames();
+  const context = chatContext(body, profile, names);
+  const scope: Scope = { profile, notes, names };
   const request: MessagesRequest = { model: context.model, max_tokens: 0, messages: [] };
   if (isObject(body)) fill(request, body, context, scope, isArranged);
   else notes.invalid("body", "must be a JSON object");

@@ -12,6 +12,7 @@ import { type RandomText, randomText, toMessageId, toMessagesToolId } from "../.
 import type { Thought } from "../../messages/blocks.ts";
 import { stopOf } from "../../messages/ending.ts";
 import { refusalBlock } from "../../messages/refusal.ts";
+import { originalName } from "../../names.ts";
 import type { AnswerBlock, MessagesAnswer, MessagesError, MessagesToolUse } from "../../types.ts";
 import { toMessagesUsage } from "../../usage.ts";
 import type { MessagesContext } from "../write/request.ts";
@@ -83,7 +84,7 @@ function callsOf(message: JsonObject, context: MessagesContext, random: RandomTe
     const use: MessagesToolUse = {
       type: "tool_use",
       id: toMessagesToolId(call["id"], random),
-      name: context.toolNames.original(name),
+      name: originalName(context.toolNames, name),
       input: answeredInputOf(args),
     };
     const signature = thoughtSignatureOf(call);

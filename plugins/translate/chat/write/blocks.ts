@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../../core/contract/index.ts";
 import { argumentsOf } from "../../arguments.ts";
+import { originalName } from "../../names.ts";
 import { WAITING_CHARS_MAX } from "../../stream.ts";
 import type { ChatDelta, ToolCallDelta } from "../../types.ts";
 import type { ChatContext } from "../read/request.ts";
@@ -141,7 +142,7 @@ export class BlockReader {
 
   private nameOf(content: JsonObject): string {
     const name = content["name"];
-    return this.context.toolNames.original(typeof name === "string" ? name : "");
+    return originalName(this.context.toolNames, typeof name === "string" ? name : "");
   }
 
   private text(text: unknown): void {

@@ -5,7 +5,7 @@ import {
   objectOf,
 } from "../../../../core/contract/index.ts";
 import { sha256Hex } from "../../ids.ts";
-import type { ToolNames } from "../../names.ts";
+import type { OriginalNames } from "../../names.ts";
 import { Notes, type Translated } from "../../notes.ts";
 import type { MakerState } from "../../state/seal.ts";
 import type { ChatMessage, ChatRequest, ChatText } from "../../types.ts";
@@ -16,17 +16,20 @@ import { asSystemContent, systemTexts } from "./system.ts";
 import { addTools, declaredNames } from "./tools.ts";
 import { Turns } from "./turns.ts";
 
-/** Facts about a Messages request that the translation of its reply needs. */
-export interface MessagesContext {
+/** Facts about a Messages request that the translation of its reply needs. Plain data: threads pass it on. */
+export interface MessagesFacts {
   /** The model name in the request. The reply repeats it. */
   readonly model: string;
-  readonly toolNames: ToolNames;
+  readonly toolNames: OriginalNames;
   /** True if the upstream reports cached tokens beside the input. */
   readonly cachedBeside: boolean;
-  /** Packs the state of the reply. Without it, thinking is not signed. */
-  readonly state: MakerState | undefined;
   /** True if the reply is translated further, to a protocol that has refusals apart from text. */
   readonly marksRefusals?: boolean;
+}
+
+export interface MessagesContext extends MessagesFacts {
+  /** Packs the state of the reply. Without it, thinking is not signed. */
+  readonly state?: MakerState;
 }
 
 /**
@@ -60,15 +63,14 @@ const USER_CHARS_MAX = 64;
 export function messagesContext(
   body: unknown,
   profile: ChatProfile,
-  state?: MakerState,
-): MessagesContext {
+  names = declaredNames(body, profile.tool_name_max),
+): MessagesFacts {
   const request = objectOf(body) ?? {};
   const model = request["model"];
   return {
     model: typeof model === "string" ? model : "",
-    toolNames: declaredNames(request, profile.tool_name_max),
+    toolNames: names.originals,
     cachedBeside: profile.cached_tokens === "beside",
-    state,
   };
 }
 
@@ -80,10 +82,11 @@ export function messagesToChatRequest(
   body: unknown,
   profile: ChatProfile,
   state?: MakerState,
-): Translated<ChatRequest, MessagesContext> {
+): Translated<ChatRequest, MessagesFacts> {
   const notes = new Notes();
-  const context = messagesContext(body, profile, state);
-  const scope: Scope = { profile, notes, names: context.toolNames, state };
+  const names = declaredNames(body, profile.tool_name_max);
+  const context = messagesContext(body, profile, names);
+  const scope: Scope = { profile, notes, names, state };
   const request: ChatRequest = { model: context.model, messages: [] };
   if (isObject(body)) fill(request, body, scope);
   else notes.invalid("body", "must be a JSON object");

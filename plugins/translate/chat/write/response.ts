@@ -8,6 +8,7 @@ import {
 import { argumentsOf } from "../../arguments.ts";
 import { brokenForChat, messagesErrorToChat, type Reply, UNREADABLE } from "../../errors.ts";
 import { type RandomText, randomText, toCompletionId } from "../../ids.ts";
+import { originalName } from "../../names.ts";
 import type { AnswerToolCall, ChatAnswer, ChatAnswerMessage, ChatError } from "../../types.ts";
 import { toChatUsage } from "../../usage.ts";
 import type { ChatContext } from "../read/request.ts";
@@ -104,7 +105,10 @@ function messageOf(blocks: readonly JsonObject[], context: ChatContext): ChatAns
 
 function callOf(block: JsonObject, context: ChatContext): AnswerToolCall {
   const id = typeof block["id"] === "string" ? block["id"] : "";
-  const name = context.toolNames.original(typeof block["name"] === "string" ? block["name"] : "");
+  const name = originalName(
+    context.toolNames,
+    typeof block["name"] === "string" ? block["name"] : "",
+  );
   if (context.customTools.has(name)) {
     const input = isObject(block["input"]) ? customInputOf(block["input"]) : "";
     return { id, type: "custom", custom: { name, input } };

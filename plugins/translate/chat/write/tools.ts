@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../../../../core/contract/index.ts";
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../../../core/contract/index.ts";
 import { ToolNames } from "../../names.ts";
 import { asParameters, isStrictReady } from "../../schema.ts";
 import type { ChatRequest, ChatTool, ChatToolChoice } from "../../types.ts";
@@ -10,11 +10,9 @@ const TYPE_CHARS_MAX = 64;
  * Returns the tool names of a request for the translation of the reply. Never throws, for any
  * request.
  */
-export function declaredNames(body: JsonObject, charsMax: number): ToolNames {
+export function declaredNames(body: unknown, charsMax: number): ToolNames {
   const names = new ToolNames();
-  const tools = body["tools"];
-  if (!Array.isArray(tools)) return names;
-  for (const tool of tools) {
+  for (const tool of arrayOf(objectOf(body)?.["tools"])) {
     if (isObject(tool) && typeof tool["name"] === "string") names.forChat(tool["name"], charsMax);
   }
   return names;

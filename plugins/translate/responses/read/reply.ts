@@ -12,6 +12,7 @@ import { brokenForMessages, type Reply, responsesErrorIn200, UNREADABLE } from "
 import { type RandomText, randomText, toMessageId, toMessagesToolId } from "../../ids.ts";
 import { stopOf } from "../../messages/ending.ts";
 import { refusalBlock } from "../../messages/refusal.ts";
+import { originalName } from "../../names.ts";
 import type { AnswerBlock, MessagesAnswer, MessagesError } from "../../types.ts";
 import { toMessagesUsage } from "../../usage.ts";
 
@@ -85,7 +86,7 @@ function blocksOf(item: JsonObject, context: MessagesContext, random: RandomText
         {
           type: "tool_use",
           id: toMessagesToolId(item["call_id"], random),
-          name: context.toolNames.original(name),
+          name: originalName(context.toolNames, name),
           input: answeredInputOf(item["arguments"]),
         },
       ];

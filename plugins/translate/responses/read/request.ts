@@ -17,7 +17,7 @@ import { Items } from "./items.ts";
 import { addReasoning, showsReasoning } from "./reasoning.ts";
 import { type ClientTool, ClientTools, chosenTools } from "./tools.ts";
 
-/** Facts about a Responses request that the translation of its reply needs. */
+/** Facts about a Responses request that the translation of its reply needs. Plain data: threads pass it on. */
 export interface ResponsesContext {
   /** The model name in the request. The reply repeats it. */
   readonly model: string;
@@ -25,8 +25,8 @@ export interface ResponsesContext {
   readonly showsReasoning: boolean;
   /** The settings of the request, which the reply repeats. */
   readonly settings: JsonObject;
-  /** Returns the client's tool for a call of the model. */
-  tool(name: string): ClientTool;
+  /** The client's tools, by the names that the model sees. */
+  readonly tools: ReadonlyMap<string, ClientTool>;
 }
 
 const TRANSLATED = new Set([
@@ -69,7 +69,7 @@ export function responsesToMessagesRequest(
   );
   const context = {
     ...{ model, settings, showsReasoning: showsReasoning(given) },
-    tool: (name: string) => tools.original(name),
+    tools: tools.clients,
   };
   return { ok: true, body: request, dropped: notes.dropped, context };
 }

@@ -19,11 +19,15 @@ const INPUT = {
   required: ["input"],
 };
 
+/** Returns the client's tool for a call of the model. */
+export function originalTool(tools: ReadonlyMap<string, ClientTool>, name: string): ClientTool {
+  return tools.get(name) ?? { name, namespace: undefined, custom: false };
+}
+
 /** The tools of a Responses request. A tool in a namespace becomes `NAMESPACE__NAME`. */
 export class ClientTools {
   readonly declared: MessagesTool[] = [];
-  /** The client's tools by the names that the model sees. */
-  private readonly clients = new Map<string, ClientTool>();
+  private readonly byName = new Map<string, ClientTool>();
   private readonly names = new ToolNames();
   private readonly notes: Notes;
 
@@ -31,9 +35,9 @@ export class ClientTools {
     this.notes = notes;
   }
 
-  /** Returns the client's tool for a call of the model. */
-  original(name: string): ClientTool {
-    return this.clients.get(name) ?? { name, namespace: undefined, custom: false };
+  /** The client's tools by the names that the model sees. */
+  get clients(): ReadonlyMap<string, ClientTool> {
+    return this.byName;
   }
 
   /** Returns the name that the model sees. */
@@ -66,8 +70,8 @@ export class ClientTools {
     const name = notes.requiredString(tool, "name", `${path}.name`);
     const custom = type === "custom";
     const seen = this.nameOf(name, namespace);
-    if (this.clients.has(seen)) return;
-    this.clients.set(seen, { name, namespace, custom });
+    if (this.byName.has(seen)) return;
+    this.byName.set(seen, { name, namespace, custom });
     const description = [
       notes.string(tool, "description", `${path}.description`),
       custom ? grammarOf(tool) : undefined,

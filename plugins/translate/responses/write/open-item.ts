@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../../../core/contract/index.ts";
 import type { RandomText } from "../../ids.ts";
 import type { ResponsesContext } from "../read/request.ts";
+import { originalTool } from "../read/tools.ts";
 import { callItem, messageItem, reasoningItem, refusalItem } from "./items.ts";
 
 /** The facilities that an item uses to write itself. */
@@ -159,7 +160,7 @@ class OpenCall extends OpenItem {
 
   constructor(block: JsonObject, at: number, writing: Writing) {
     const { context, random } = writing;
-    const tool = context.tool(String(block["name"] ?? ""));
+    const tool = originalTool(context.tools, String(block["name"] ?? ""));
     const item = callItem(tool, block["id"], "", random, "in_progress");
     super(String(item["id"]), at, writing);
     this.item = item;

@@ -6,12 +6,13 @@ import {
 } from "../../../../core/contract/index.ts";
 import {
   addSettings,
-  type MessagesContext,
+  type MessagesFacts,
   messagesContext,
   refuseContracts,
 } from "../../chat/write/request.ts";
 import type { Scope } from "../../chat/write/scope.ts";
 import { systemTexts } from "../../chat/write/system.ts";
+import { declaredNames } from "../../chat/write/tools.ts";
 import { Notes, type Translated } from "../../notes.ts";
 import type { MakerState } from "../../state/seal.ts";
 import type { ChatRequest, ChatTool, ResponsesRequest } from "../../types.ts";
@@ -29,11 +30,12 @@ export function messagesToResponsesRequest(
   given: Profile,
   isShown: boolean,
   state: MakerState,
-): Translated<ResponsesRequest, MessagesContext> {
+): Translated<ResponsesRequest, MessagesFacts> {
   const notes = new Notes();
   const profile = chatProfile(given);
-  const context = messagesContext(body, profile, state);
-  const scope: Scope = { profile, notes, names: context.toolNames, state };
+  const names = declaredNames(body, profile.tool_name_max);
+  const context = messagesContext(body, profile, names);
+  const scope: Scope = { profile, notes, names, state };
   const request: ResponsesRequest = { model: context.model, input: [], store: false };
   if (isObject(body)) fill(request, body, isShown, scope);
   else notes.invalid("body", "must be a JSON object");

@@ -10,6 +10,7 @@ import { brokenForChat, messagesErrorToChat, type Reply, UNREADABLE } from "../.
 import { type RandomText, randomText } from "../../ids.ts";
 import type { ChatError } from "../../types.ts";
 import type { ResponsesContext } from "../read/request.ts";
+import { originalTool } from "../read/tools.ts";
 import { callItem, messageItem, reasoningItem, refusalItem } from "./items.ts";
 
 /** A Responses reply, without the fields that say how it ended. */
@@ -102,7 +103,7 @@ function itemOf(
     case "redacted_thinking":
       return reasoningItem(`rs_${random(24)}`, block, context.showsReasoning);
     case "tool_use": {
-      const tool = context.tool(String(block["name"] ?? ""));
+      const tool = originalTool(context.tools, String(block["name"] ?? ""));
       return callItem(tool, block["id"], JSON.stringify(block["input"] ?? {}), random);
     }
     default:

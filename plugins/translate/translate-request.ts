@@ -1,0 +1,61 @@
+import type { JsonObject, Profile, Protocol } from "../../core/contract/index.ts";
+import { edited } from "./edits/index.ts";
+import type { Translated } from "./notes.ts";
+import { PROTOCOLS } from "./protocols.ts";
+import type { BackFacts } from "./sides.ts";
+import { type StateSeal, stateOf } from "./state/seal.ts";
+
+/** The protocols of both sides, and facts of the route that a request goes to. Plain data. */
+export interface Target {
+  readonly client: Protocol;
+  readonly to: Protocol;
+  readonly profile: Profile;
+  /** The maker of the model, whose state goes back sealed. */
+  readonly maker: string;
+}
+
+/** A translated request in the making. */
+interface Draft {
+  readonly body: object;
+  readonly dropped: readonly string[];
+  readonly back: BackFacts;
+}
+
+/**
+ * Translates a request, and edits it to the form that the model of the route accepts. Names the hints
+ * that were dropped. The result has its own top-level fields, and may share all others with the body.
+ */
+export function translateRequest(
+  body: JsonObject,
+  target: Target,
+  seal: StateSeal,
+): Translated<JsonObject, BackFacts> {
+  const draft = drafted(body, target, seal);
+  if (!draft.ok) return draft;
+  const { dropped, back } = draft.context;
+  const made = edited({ ...draft.body }, target.to, target.profile, target.client);
+  if (!made.ok) return made;
+  const names = [...new Set([...dropped, ...made.dropped])];
+  return { ok: true, body: { ...made.body }, dropped: names, context: back };
+}
+
+/** Reads the client's request into Messages, and writes it for the upstream. */
+function drafted(body: JsonObject, target: Target, seal: StateSeal): Translated<object, Draft> {
+  const { client, profile, maker } = target;
+  const upstream = PROTOCOLS[target.to]?.upstream;
+  const read = PROTOCOLS[client]?.client?.read(body, profile, !upstream);
+  if (read && !read.ok) return read;
+  const given = { body: read?.body ?? body, dropped: read?.dropped ?? [] };
+  const back = { client: read?.context, upstream: undefined, maker };
+  if (!upstream) return draftOf({ ...given, back });
+  const state = stateOf(seal, maker);
+  const made = upstream.write(given.body, { profile, state, client, body });
+  if (!made.ok) return made;
+  const { facts, kept } = made.context;
+  const dropped = [...given.dropped, ...made.dropped].filter((name) => !kept?.has(name));
+  return draftOf({ body: made.body, dropped, back: { ...back, upstream: facts } });
+}
+
+function draftOf(draft: Draft): Translated<object, Draft> {
+  return { ok: true, body: draft.body, dropped: draft.dropped, context: draft };
+}
