@@ -15,6 +15,9 @@ import { asReply, isJoining, type Reply } from "./session.ts";
 import { amountOf } from "./view.ts";
 import type { RedisWallets } from "./wallets.ts";
 
+/** A hold without a reply may reach Redis after one audit, through a connection that is slow to end. */
+const AUDITS_AFTER_DOUBT = 2;
+
 interface HoldsOptions {
   readonly buckets: BucketMap;
   readonly wallets: RedisWallets;
@@ -38,6 +41,8 @@ interface OwnHold {
 export class Holds {
   private readonly options: HoldsOptions;
   private readonly own = new Map<string, OwnHold>();
+  /** Audits that a bucket still needs, because the outcome of a hold or a void in it is unknown. */
+  private readonly doubts = new Map<Bucket, number>();
 
   constructor(options: HoldsOptions) {
     this.options = options;
@@ -59,6 +64,7 @@ export class Holds {
     return this.send(bucket, request).catch((error: unknown) => {
       // Outcome unknown: the next audit voids the hold if Redis has it.
       this.own.delete(callId);
+      this.doubts.set(bucket, AUDITS_AFTER_DOUBT);
       return isJoining(error) ? { kind: "unknown" } : unavailable(error);
     });
   }
@@ -86,10 +92,17 @@ export class Holds {
   async void(callId: string, accountId: string): Promise<void> {
     this.own.delete(callId);
     const bucket = this.options.buckets.of(accountId);
-    // If this fails, the next audit ends the hold.
-    if (bucket.state === "ready") {
-      await bucket.run("void", [], [callId, bucket.process], asReply).catch(() => {});
-    }
+    try {
+      if (bucket.state === "ready")
+        return await bucket.run("void", [], [callId, bucket.process], () => {});
+    } catch {}
+    // The next audit ends the hold.
+    this.doubts.set(bucket, AUDITS_AFTER_DOUBT);
+  }
+
+  /** True if Redis may have a hold of this process in the bucket that no running call owns. */
+  mayHaveLost(bucket: Bucket): boolean {
+    return this.doubts.has(bucket);
   }
 
   /** Forgets the hold of a call that was posted, or whose movement is applied. */
@@ -117,6 +130,9 @@ export class Holds {
           : bucket.run("void", [], [callId, bucket.process], asReply),
       ),
     );
+    const left = (this.doubts.get(bucket) ?? 0) - 1;
+    if (left > 0) this.doubts.set(bucket, left);
+    else this.doubts.delete(bucket);
   }
 
   private send(bucket: Bucket, request: HoldRequest): Promise<HoldResult> {

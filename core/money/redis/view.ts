@@ -34,7 +34,7 @@ export function isAbandoned({ epoch, members, joining }: BucketView): boolean {
   return epoch !== "" && members.length === 0 && joining.size === 0;
 }
 
-interface Member {
+export interface Member {
   readonly process: string;
   readonly beat: string;
   /** True if this member has found its count of operations right since the server's last start. */

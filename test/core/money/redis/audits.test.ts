@@ -1,0 +1,159 @@
+import { randomUUID } from "node:crypto";
+import t from "tap";
+import { Audits } from "../../../../core/money/redis/audits.ts";
+import { Bucket } from "../../../../core/money/redis/bucket.ts";
+import { BucketMap } from "../../../../core/money/redis/bucket-map.ts";
+import { Holds } from "../../../../core/money/redis/holds.ts";
+import { BucketKeys } from "../../../../core/money/redis/keys.ts";
+import { Readiness } from "../../../../core/money/redis/readiness.ts";
+import { systemMachine } from "../../../../core/process/machine.ts";
+import { recordedLog } from "../../../support/log.ts";
+
+const BUCKETS = 8;
+const PROCESSES = 50;
+const ROUNDS_PER_AUDIT = 10;
+
+interface Process {
+  readonly holds: Holds;
+  readonly buckets: BucketMap;
+  /** Names of the buckets whose holds it has read. */
+  readonly read: string[];
+  /** Whether Redis replies to holds and voids. */
+  isReplying: boolean;
+  audit(): Promise<void>;
+}
+
+/** A process whose buckets are ready and have many members, with a Redis that only knows what a hold replies. */
+function processOf(id: string, members: readonly string[]): Process {
+  const state = { isReplying: true };
+  const session = {
+    process: id,
+    epoch: "1",
+    run(_operation: string, _keys: unknown, _args: unknown, read: (reply: unknown[]) => unknown) {
+      return state.isReplying
+        ? Promise.resolve(read(["held", "5"]))
+        : Promise.reject(new Error("cut"));
+    },
+  };
+  const read: string[] = [];
+  const readiness = new Readiness();
+  readiness.set("ready", true);
+  const all = Array.from({ length: BUCKETS }, (_, at) => {
+    // biome-ignore lint/suspicious/noExplicitAny: only the parts of a session that holds use
+    return new Bucket(new BucketKeys("test", at), session as any, readiness, systemMachine);
+  });
+  const buckets = new BucketMap(all);
+  const view = { hasHolds: true, members: members.map((process) => ({ process })) };
+  const memberships = new Map(
+    all.map((bucket) => [
+      bucket,
+      {
+        view,
+        heldCalls() {
+          read.push(bucket.name);
+          return Promise.resolve({ own: [], unowned: [] });
+        },
+      },
+    ]),
+  );
+  // biome-ignore lint/suspicious/noExplicitAny: neither wallets nor the ledger are used
+  const none = {} as any;
+  const machine = systemMachine;
+  const holds = new Holds({
+    buckets,
+    wallets: none,
+    ledger: none,
+    refusal: () => undefined,
+    machine,
+  });
+  // biome-ignore lint/suspicious/noExplicitAny: only the parts of a membership that audits use
+  const options: any = { memberships, holds, times: {}, machine, log: recordedLog().log };
+  const audits = new Audits(options);
+  return Object.assign(state, {
+    holds,
+    buckets,
+    read,
+    async audit() {
+      read.length = 0;
+      for (let round = 0; round < ROUNDS_PER_AUDIT; round += 1)
+        for (const bucket of all) await audits.round(bucket);
+    },
+  });
+}
+
+t.test("fifty processes do not read the holds of all of them fifty times", async (t) => {
+  const ids = Array.from({ length: PROCESSES }, () => randomUUID()).sort();
+  const processes = ids.map((id) => processOf(id, ids));
+  const readings = new Map<string, number>();
+  for (const [at, process] of processes.entries()) {
+    await process.audit();
+    if (process.read.length !== BUCKETS) t.fail("a process that starts reads every bucket");
+    // The processes started at different times.
+    for (let more = at % 7; more > 0; more -= 1) await process.audit();
+  }
+  for (const process of processes) {
+    await process.audit();
+    for (const bucket of process.read) readings.set(bucket, (readings.get(bucket) ?? 0) + 1);
+  }
+  t.equal(
+    readings.size,
+    BUCKETS,
+    "each bucket is read at every audit, for the holds that no process has",
+  );
+  t.ok(
+    [...readings.values()].every((count) => count < PROCESSES / 4),
+    String([...readings.values()]),
+  );
+});
+
+t.test(
+  "a process reads all buckets again after as many audits as there are processes",
+  async (t) => {
+    const ids = ["a", "b", "c"];
+    const process = processOf("b", ids);
+    const counts: number[] = [];
+    for (let at = 0; at < 7; at += 1) {
+      await process.audit();
+      counts.push(process.read.length);
+    }
+    const own = counts[1] ?? 0;
+    t.ok(own > 0 && own < BUCKETS, `the buckets that it reads for all processes: ${own}`);
+    t.strictSame(counts, [BUCKETS, own, own, BUCKETS, own, own, BUCKETS]);
+  },
+);
+
+t.test("a hold or a void without a reply", async (t) => {
+  const ids = Array.from({ length: PROCESSES }, () => randomUUID()).sort();
+  const process = processOf(ids[0] ?? "", ids);
+  await process.audit();
+  const accountId = randomUUID();
+  const { name } = process.buckets.of(accountId);
+  const callId = randomUUID();
+  const request = { callId, accountId, keyId: "key", amountMicroVnd: 5, floorMicroVnd: 5 };
+  const isRead = async () => {
+    await process.audit();
+    return process.read.includes(name);
+  };
+  // The first process reads the first bucket at each audit.
+  const usually = name === "b00";
+  t.equal(await isRead(), usually);
+
+  process.isReplying = false;
+  t.match(await process.holds.hold(request), { kind: "unavailable" });
+  process.isReplying = true;
+  t.strictSame(
+    [await isRead(), await isRead(), await isRead()],
+    [true, true, usually],
+    "of a hold",
+  );
+
+  t.match(await process.holds.hold(request), { kind: "held" });
+  process.isReplying = false;
+  await process.holds.void(callId, accountId);
+  process.isReplying = true;
+  t.strictSame(
+    [await isRead(), await isRead(), await isRead()],
+    [true, true, usually],
+    "of a void",
+  );
+});
