@@ -105,8 +105,8 @@ export async function endLeases(
     await ask("join", "witness", look.epoch, "0");
     for (const { process, beat } of look.members) {
       let current = beat;
-      // By a process that is no member, so the next gateway claims the outbox at once. A process that sent another
-      // heartbeat meanwhile keeps its leases.
+      // By a process that is no member, so the next gateway claims the outbox at once. A process that has sent another
+      // heartbeat since then keeps its leases.
       while ((await ask("reap", "reaper", look.epoch, process, current)) === -1) {
         const { members } = readView(await ask("look", "reaper", "0", "0", "0"));
         current = members.find((member) => member.process === process)?.beat ?? current;
