@@ -184,10 +184,11 @@ export async function boot(
       (model) => pathsOf(model, upstreams, isTranslated),
     );
     for (const { plugin } of plugins) plugin.routes?.(all);
+    const isStopping = () => server.isStopping;
     const operatorRouter = operators && all.part(true);
     const router = operators ? all.part(false) : all;
-    addHealthRoutes(router, services, !operatorRouter);
-    if (operatorRouter) addHealthRoutes(operatorRouter, services, true);
+    addHealthRoutes(router, services, { hasDetails: !operatorRouter, isStopping });
+    if (operatorRouter) addHealthRoutes(operatorRouter, services, { hasDetails: true, isStopping });
     const pipeline = new Pipeline([...withDefaultSteps(plugins, services), pace]);
     const required = requiredFields(config);
     const { limits } = config;
@@ -261,7 +262,7 @@ export async function boot(
     async stop() {
       await lastReload;
       await pace.stop();
-      await server.drain(config.limits.drainMs);
+      await server.drain(config.limits);
       server.close();
       await runner.stop(running);
       await refused.stop();

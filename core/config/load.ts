@@ -137,6 +137,7 @@ function toConfig(
       firstByteMs: (limits.first_byte_seconds ?? limits.call_seconds) * 1000,
       idleMs: (limits.idle_seconds ?? limits.call_seconds) * 1000,
       drainMs: limits.drain_seconds * 1000,
+      handoverMs: limits.handover_seconds * 1000,
       clockDifferenceMs: limits.clock_difference_seconds * 1000,
     },
     log,

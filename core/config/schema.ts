@@ -159,6 +159,13 @@ export const limits = v.optional(
       described(whole(0, 86_400), "Longest time for calls to finish after SIGTERM, in seconds."),
       60,
     ),
+    handover_seconds: v.optional(
+      described(
+        whole(0, 600),
+        "After SIGTERM, how long an idle connection stays open and a call on it is still served, in seconds: longer than proxies keep theirs.",
+      ),
+      10,
+    ),
     clock_difference_seconds: v.optional(
       described(
         whole(0, 86_400),

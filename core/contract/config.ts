@@ -60,6 +60,8 @@ export interface Limits {
   readonly idleMs: number;
   /** How long a stopping gateway waits for calls in flight. */
   readonly drainMs: number;
+  /** How long a stopping gateway leaves an idle connection open, for its client to close it; 0: it hands nothing over. */
+  readonly handoverMs: number;
   /**
    * Largest difference between the clocks of the gateway and its stores at a start; 0 allows any.
    */

@@ -8,6 +8,14 @@ import { ThrottledLog } from "../process/throttled-log.ts";
 
 const PING_TIMEOUT_MS = 1_000;
 
+/** The contents of the reply of `GET /readyz`. */
+interface Readiness {
+  /** If it has details: the state of each store. */
+  readonly hasDetails: boolean;
+  /** Once it is, a load balancer shall send nothing more. */
+  readonly isStopping: () => boolean;
+}
+
 /**
  * Adds two routes.
  *
@@ -15,13 +23,17 @@ const PING_TIMEOUT_MS = 1_000;
  * - `GET /readyz` says if calls can be served, the state of each store, and `unbilled` if calls are
  *   not charged.
  *
- * `/readyz` gets 503 only if no call can be charged. While the ledger is down, calls of known
+ * `/readyz` gets 503 only if the gateway stops, or if no call can be charged. While the ledger is down, calls of known
  * customers are still served. While a part of the hold store is down, calls of the other customers
  * are. A load balancer that removed the gateway then would make it worse.
  *
  * Without details, `/readyz` only says if calls can be served, and asks no store.
  */
-export function addHealthRoutes(router: Router, services: Services, hasDetails: boolean): void {
+export function addHealthRoutes(
+  router: Router,
+  services: Services,
+  { hasDetails, isStopping }: Readiness,
+): void {
   const common = { method: "GET", access: "public", bodyBytesMax: UNREAD_BODY_BYTES_MAX } as const;
   const log = new ThrottledLog(services.log);
   router.add({ ...common, path: "/healthz", handler: () => json(200, { status: "ok" }) });
@@ -29,6 +41,7 @@ export function addHealthRoutes(router: Router, services: Services, hasDetails: 
     ...common,
     path: "/readyz",
     handler: async () => {
+      if (isStopping()) return json(503, { status: "stopping" });
       const holdStore = services.holdStore.health();
       const isReady = holdStore.kind !== "away";
       const reason = holdStore.kind === "ok" ? undefined : holdStore.reason;

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { EndedCall } from "../contract/call.ts";
+import type { Limits } from "../contract/config.ts";
 import { type Endpoint, KEYED_SERVES_NOTHING } from "../contract/endpoint.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
 import type { Router } from "../contract/routes/router.ts";
@@ -21,12 +22,14 @@ const SWEEP_MS = 1000;
 const CUT_MS = 2_000;
 
 /**
- * A stopping gateway cuts its connections once no request has come for this long, or after a while at the latest: a
- * request that is sent on one that is being cut is lost, and its client cannot know whether it was served.
+ * A stopping gateway cuts its connections once none has been used for `handoverMs`, and at least for this long, or
+ * after a while at the latest: a request that is sent on one that is being cut is lost, and its client cannot know
+ * whether it was served.
  */
 const QUIET_MS = 250;
-const QUIET_MS_MAX = 2_000;
-const QUIET_POLL_MS = 25;
+/** How much longer a stopping gateway waits for clients that send on, though each reply asks them to leave. */
+const QUIET_MORE_MS = 2_000;
+const QUIET_POLL_MS = 10;
 
 /** Listens, takes requests to their routes, and bounds how many calls run and for how long. */
 export class Server {
@@ -39,9 +42,10 @@ export class Server {
   private readonly listener: Listener;
   private readonly operatorListener: Listener | undefined;
   private sweeper: NodeJS.Timeout | undefined = undefined;
-  private draining = false;
-  /** When the last request arrived while the gateway was draining. */
-  private lastRequestMs = 0;
+  /** In a handover, calls that come on open connections are still served. */
+  private phase: "serving" | "handover" | "refusing" = "serving";
+  /** While the gateway stops: when the last request arrived or the last call ended. */
+  private lastUsedMs = 0;
   private onIdle: (() => void) | undefined = undefined;
 
   /**
@@ -63,6 +67,7 @@ export class Server {
     this.ended = new EndedCalls(onEnded, runtime.log);
     this.onCallOver = (call, pipeline) => {
       call.endedMs = runtime.clock.monotonic();
+      if (this.isStopping) this.lastUsedMs = performance.now();
       this.callsInFlight.delete(call);
       if (isEnded(call)) this.ended.add(call, pipeline);
       if (this.callsInFlight.size === 0) this.onIdle?.();
@@ -84,28 +89,41 @@ export class Server {
     await this.operatorListener?.listen(host, port, shared);
   }
 
-  /** Refuses new calls and resolves when those in flight have ended. After `limitMs`, cuts them. */
-  async drain(limitMs: number): Promise<void> {
-    this.draining = true;
-    this.lastRequestMs = performance.now();
-    this.listener.stopListening();
-    await this.idle(limitMs);
+  get isStopping(): boolean {
+    return this.phase !== "serving";
+  }
+
+  /**
+   * Takes no more connections. Resolves when calls in flight have ended and clients had time to leave: a proxy does
+   * not send a call twice that it sent while the connection closed. So no connection is cut that was used within
+   * `handoverMs`, and each reply says that its connection closes. Calls that come in the first half of `drainMs` are
+   * served, if there is a handover; later ones are refused. After `drainMs`, cuts calls in flight.
+   */
+  async drain({ drainMs, handoverMs }: Pick<Limits, "drainMs" | "handoverMs">): Promise<void> {
+    const beganMs = performance.now();
+    this.phase = handoverMs > 0 ? "handover" : "refusing";
+    this.lastUsedMs = beganMs;
+    for (const call of this.callsInFlight) call.replyHeaders.push("connection", "close");
+    await this.listener.stopListening();
+    if (handoverMs > 0) await this.quiet(handoverMs, beganMs + drainMs / 2);
+    this.phase = "refusing";
+    await this.idle(beganMs + drainMs - performance.now());
     for (const call of this.callsInFlight) {
       const refusal = refuse.unavailable("The gateway is shutting down.");
       call.flow?.cut({ kind: "broken", refusal, truncated: false, errorSent: false });
     }
     // The calls are charged for what they delivered before they end.
     await this.idle(CUT_MS);
-    await this.quiet();
+    const quietMs = Math.max(QUIET_MS, handoverMs);
+    await this.quiet(quietMs, performance.now() + quietMs + QUIET_MORE_MS);
     this.ended.report();
   }
 
-  /** Resolves once no request has come for a while. Until then, each connection gets one more reply, which ends it. */
-  private async quiet(): Promise<void> {
-    const lateMs = performance.now() + QUIET_MS_MAX;
-    for (;;) {
-      const nowMs = performance.now();
-      if (nowMs >= lateMs || nowMs - this.lastRequestMs >= QUIET_MS) return;
+  /** Resolves once no connection is open, once none has been used for `quietMs`, or at `lateMs`. */
+  private async quiet(quietMs: number, lateMs: number): Promise<void> {
+    while (this.listener.connections > 0 && performance.now() < lateMs) {
+      const isUsed = this.callsInFlight.size > 0 || performance.now() - this.lastUsedMs < quietMs;
+      if (!isUsed) return;
       await delay(QUIET_POLL_MS);
     }
   }
@@ -118,7 +136,7 @@ export class Server {
 
   /** Resolves when no call is in flight, or after `limitMs`. */
   private async idle(limitMs: number): Promise<void> {
-    if (this.callsInFlight.size === 0) return;
+    if (this.callsInFlight.size === 0 || limitMs <= 0) return;
     const idle = new Promise<void>((resolve) => {
       this.onIdle = resolve;
     });
@@ -127,7 +145,7 @@ export class Server {
 
   private serve(res: HttpResponse, req: HttpRequest, router: Router): void {
     const { runtime } = this;
-    if (this.draining) this.lastRequestMs = performance.now();
+    if (this.isStopping) this.lastUsedMs = performance.now();
     const path = req.getUrl();
     const method = req.getCaseSensitiveMethod();
     const match = router.match(method, path);
@@ -167,14 +185,14 @@ export class Server {
   ): void {
     if (!isChunked(headers)) {
       boundDeclared(res, declaredLength(headers));
-      return sendRefusal(res, method, wireOf(path, headers), refusal, id, this.draining);
+      return sendRefusal(res, method, wireOf(path, headers), refusal, id);
     }
     let isDone = false;
     const end = (close: boolean) => {
       if (isDone) return;
       isDone = true;
       clearTimeout(linger);
-      sendRefusal(res, method, wireOf(path, headers), refusal, id, close || this.draining);
+      sendRefusal(res, method, wireOf(path, headers), refusal, id, close);
     };
     const linger = setTimeout(() => end(true), LINGER_MS);
     res.onAborted(() => {
@@ -192,13 +210,14 @@ export class Server {
     id: string,
   ): void {
     const { runtime } = this;
-    const refusal = this.draining
-      ? refuse.unavailable("The gateway is shutting down; another process takes new calls.")
-      : this.callsInFlight.places >= runtime.limits.callsMax
-        ? refuse.unavailable(
-            "The gateway has as many calls in flight as it can take; try again shortly.",
-          )
-        : this.refusal();
+    const refusal =
+      this.phase === "refusing"
+        ? refuse.unavailable("The gateway is shutting down; another process takes new calls.")
+        : this.callsInFlight.places >= runtime.limits.callsMax
+          ? refuse.unavailable(
+              "The gateway has as many calls in flight as it can take; try again shortly.",
+            )
+          : this.refusal();
     if (refusal) return this.refuse(res, "POST", headers, endpoint.path, refusal, id);
     this.begin(res, endpoint, headers, id).start();
   }

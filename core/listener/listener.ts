@@ -10,8 +10,13 @@ export interface Listener {
   any(path: string, handler: Handler): void;
   /** Resolves with the port. Rejects if the port is in use. `shared`: other processes may listen on it too. */
   listen(host: string, port: number, shared: boolean): Promise<number>;
-  /** Takes no more connections. Those that are open stay. */
-  stopListening(): void;
+  /** Number of connections that are open. */
+  readonly connections: number;
+  /**
+   * Takes no more connections. Those that are open stay; a reply to a request that arrives on one from now on says
+   * that the connection closes.
+   */
+  stopListening(): Promise<void>;
   /** Stops listening and cuts all connections. */
   close(): void;
 }

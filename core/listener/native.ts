@@ -6,6 +6,7 @@ import {
   type Listener,
   PortInUse,
 } from "./listener.ts";
+import { shortTurn } from "./short-turn.ts";
 
 /** uWebSockets.js's `LIBUS_LISTEN_EXCLUSIVE_PORT`, which its types do not export. */
 const EXCLUSIVE_PORT = 1;
@@ -17,9 +18,21 @@ export async function openNative(headerBytesMax: number): Promise<Listener> {
   const { App, us_listen_socket_close, us_socket_local_port } = await import("uWebSockets.js");
   const app = App();
   let listening: us_listen_socket | undefined;
-  const stopListening = () => {
+  let isStopping = false;
+  let connections = 0;
+  const onConnection = (_: unknown, change: number): void => {
+    connections += change;
+  };
+  app.filter(onConnection);
+  const closeSocket = () => {
     if (listening) us_listen_socket_close(listening);
     listening = undefined;
+  };
+  /** uWebSockets.js closes a connection if its client asks for that, but does not announce it in the reply. */
+  const announcing = (handler: Handler) => (response: HttpResponse, request: HeadRequest) => {
+    const isLast = isStopping || request.getHeader("connection").toLowerCase() === "close";
+    if (isLast) announceClose(response);
+    handler(response, request);
   };
   return {
     engine: "native",
@@ -37,22 +50,18 @@ export async function openNative(headerBytesMax: number): Promise<Listener> {
         if (shared) listen.call(app, host, port, onListen);
         else listen.call(app, host, port, EXCLUSIVE_PORT, onListen);
       }),
-    stopListening,
+    get connections() {
+      return connections;
+    },
+    async stopListening() {
+      isStopping = true;
+      await shortTurn();
+      closeSocket();
+    },
     close: () => {
-      stopListening();
+      closeSocket();
       app.close();
     },
-  };
-}
-
-/**
- * uWebSockets.js closes a connection if its client asks for that, but does not announce it in the
- * reply.
- */
-function announcing(handler: Handler) {
-  return (response: HttpResponse, request: HeadRequest) => {
-    if (request.getHeader("connection").toLowerCase() === "close") announceClose(response);
-    handler(response, request);
   };
 }
 

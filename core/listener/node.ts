@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Handler, Listener } from "./listener.ts";
 import { PortInUse } from "./listener.ts";
 import { NodeRequest } from "./node-request.ts";
 import { IDLE_MS, NodeResponse } from "./node-response.ts";
+import { shortTurn } from "./short-turn.ts";
 
 /** Bytes that a socket takes before it is full, the same as in the native engine. */
 const SOCKET_BYTES = 65_536;
@@ -16,8 +17,11 @@ export function openNode(headerBytesMax: number): Listener {
   let fallback: Handler = (response) => response.close();
   /** The last response on each connection. */
   const latest = new WeakMap<Socket, ServerResponse>();
+  let isStopping = false;
+  let connections = 0;
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     latest.set(incoming.socket, outgoing);
+    if (isStopping) outgoing.shouldKeepAlive = false;
     if (incoming.httpVersion !== "1.1") return refuse(outgoing, 505, "Only HTTP/1.1 is served.");
     if (incoming.headers.host === undefined) {
       return refuse(outgoing, 400, "The request lacks the header host.");
@@ -54,6 +58,10 @@ export function openNode(headerBytesMax: number): Listener {
     else refuseUnreadable(error, socket);
   });
   server.on("timeout", (socket) => socket.destroy());
+  server.on("connection", (socket: Socket) => {
+    connections++;
+    socket.once("close", () => connections--);
+  });
   return {
     engine: "node",
     get: (path, handler) => void handlers.set(`GET ${path}`, handler),
@@ -62,7 +70,15 @@ export function openNode(headerBytesMax: number): Listener {
       fallback = handler;
     },
     listen: (host, port, shared) => listen(server, host, port, shared),
-    stopListening: () => void server.close(),
+    get connections() {
+      return connections;
+    },
+    async stopListening() {
+      isStopping = true;
+      await shortTurn();
+      // That of `node:http` would also close the connections that are idle at this moment.
+      NetServer.prototype.close.call(server);
+    },
     close: () => {
       server.close();
       server.closeAllConnections();

@@ -23,9 +23,6 @@ const [RELOADS, ROLLS] = isThorough ? [20, 5] : [4, 1];
 /** The results of one client's calls. */
 class Client {
   served = 0;
-  refused = 0;
-  /** Calls that nginx sent over a kept connection in the moment in which the stopping gateway closed it. */
-  crossed = 0;
   readonly failures: string[] = [];
   private readonly url: string;
   readonly customer: Customer;
@@ -48,16 +45,14 @@ class Client {
     const text = await response.text();
     const isWhole = text.includes(stream ? "message_stop" : '"type":"message"');
     if (response.status === 200 && isWhole) this.served++;
-    else if (response.status === 503 && text.includes("another process takes new calls")) {
-      this.refused++;
-    } else if (response.status === 502 && text.includes("nginx")) this.crossed++;
     else this.failures.push(`${response.status} ${text.slice(0, 300)}`);
   }
 }
 
 t.test(`${RELOADS} reloads and ${ROLLS} rolling restarts behind nginx lose no call`, async (t) => {
-  const production = await startProduction();
-  const nginx = await startNginx(production.gateways);
+  const production = await startProduction({ config: { limits: { handover_seconds: 3 } } });
+  // As shipped: below the handover of the gateways.
+  const nginx = await startNginx(production.gateways, { keepaliveSeconds: 1 });
   t.teardown(async () => {
     await nginx.stop();
     await production.close();
@@ -97,14 +92,11 @@ t.test(`${RELOADS} reloads and ${ROLLS} rolling restarts behind nginx lose no ca
   isOver = true;
   await Promise.all(running);
 
-  const refused = clients.reduce((sum, client) => sum + client.refused, 0);
-  const crossed = clients.reduce((sum, client) => sum + client.crossed, 0);
-  t.comment(`${served()} served, ${refused} refused by a stopping gateway, ${crossed} crossed`);
-  // Idle connections may close in either direction at any time. A gateway waits until none is in use, so this is rare.
-  t.ok(crossed <= 2 * ROLLS * production.gateways.length, `${crossed} calls crossed a close`);
+  t.comment(`${served()} served`);
   t.strictSame(
     clients.flatMap((client) => client.failures),
     [],
+    nginx.errorLog.replace(/.*Connection refused.*\n/g, ""),
   );
   for (const gateway of production.gateways) await noCallsInFlight(gateway);
   for (const { customer, served } of clients) {

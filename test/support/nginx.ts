@@ -18,21 +18,34 @@ export interface Nginx {
   readonly port: number;
   /** Its access log, as `nginx.conf` writes it. */
   readonly accessLog: string;
+  /** Its warnings and errors. */
+  readonly errorLog: string;
   stop(): Promise<void>;
 }
 
-/** Starts nginx on a free port. It ends with the test. */
-export async function startNginx(gateways: readonly { readonly port: number }[]): Promise<Nginx> {
+/**
+ * Starts nginx on a free port. It ends with the test. `keepaliveSeconds`: how long it keeps idle connections to
+ * gateways, if not as shipped.
+ */
+export async function startNginx(
+  gateways: readonly { readonly port: number }[],
+  { keepaliveSeconds = 8 } = {},
+): Promise<Nginx> {
   const binary = await foundOrInstalled(findBinary, "nginx-light", ADVICE);
   const folder = mkdtempSync(join(tmpdir(), "tollgate-nginx-"));
   const port = await freePort();
-  const files = { conf: join(folder, "nginx.conf"), log: join(folder, "access.log") };
+  const files = {
+    conf: join(folder, "nginx.conf"),
+    log: join(folder, "access.log"),
+    errors: join(folder, "error.log"),
+  };
   writeFileSync(
     files.conf,
     testConf(
       folder,
       port,
       gateways.map(({ port }) => port),
+      keepaliveSeconds,
     ),
   );
   const watchdog = new Watchdog(folder);
@@ -54,6 +67,9 @@ export async function startNginx(gateways: readonly { readonly port: number }[])
     get accessLog() {
       return readFileSync(files.log, "utf8");
     },
+    get errorLog() {
+      return readFileSync(files.errors, "utf8");
+    },
     async stop() {
       const gone = once(child, "exit");
       child.ref();
@@ -70,7 +86,12 @@ async function ended(child: ChildProcess): Promise<never> {
 }
 
 /** The file that is shipped, with other addresses and folders, and without TLS, which a test of raw bytes cannot speak. */
-function testConf(folder: string, port: number, gateways: readonly number[]): string {
+function testConf(
+  folder: string,
+  port: number,
+  gateways: readonly number[],
+  keepaliveSeconds: number,
+): string {
   const shipped = readFileSync(join(packageRoot, "config", "deploy", "nginx.conf"), "utf8");
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
     (name) => `  ${name}_temp_path ${join(folder, name)};\n`,
@@ -89,6 +110,7 @@ function testConf(folder: string, port: number, gateways: readonly number[]): st
     [/ {2}server \{\n {4}listen 80;[\s\S]*?\n {2}\}\n/, ""],
     [/listen 443 ssl.*/, `listen 127.0.0.1:${port};`],
     [/listen \[::\]:443 ssl.*/, ""],
+    [/keepalive_timeout 8s/, `keepalive_timeout ${keepaliveSeconds}s`],
     [/ssl_certificate .*[\s\S]*?ssl_session_cache .*/, ""],
     [/server gateway-1:8080/, `server 127.0.0.1:${gateways[0]}`],
     [

@@ -3,4 +3,15 @@ import Agent from "undici/lib/dispatcher/agent.js";
 import { setGlobalDispatcher } from "undici/lib/global.js";
 
 /** Five hundred connections at once take a busy machine longer than the 10 s that `fetch` gives each. */
-setGlobalDispatcher(new Agent({ connect: { timeout: 120_000 } }));
+const newAgent = () => new Agent({ connect: { timeout: 120_000 } });
+
+let agent = newAgent();
+setGlobalDispatcher(agent);
+
+/** Closes the connections that `fetch` keeps. */
+export async function closeKeptConnections(): Promise<void> {
+  const before = agent;
+  agent = newAgent();
+  setGlobalDispatcher(agent);
+  await before.close();
+}

@@ -38,6 +38,7 @@ const LIMITS: Limits = {
   firstByteMs: 600_000,
   idleMs: 600_000,
   drainMs: 10_000,
+  handoverMs: 0,
   clockDifferenceMs: 0,
 };
 /** A prompt whose bound is above the output of every planned call. */

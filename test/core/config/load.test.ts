@@ -32,6 +32,7 @@ t.test("a valid config", async (t) => {
         firstByteMs: 900_000,
         idleMs: 900_000,
         drainMs: 60_000,
+        handoverMs: 10_000,
         clockDifferenceMs: 300_000,
       },
       log: { level: "info" },

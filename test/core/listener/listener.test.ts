@@ -7,6 +7,7 @@ import { packageRoot } from "../../../core/process/root.ts";
 import { recordedLog } from "../../support/log.ts";
 import { hasNativeEngine } from "../../support/native-engine.ts";
 import { RawClient } from "../../support/raw-client.ts";
+import { until } from "../../support/until.ts";
 
 const ENGINES = hasNativeEngine ? (["native", "node"] as const) : (["node"] as const);
 const LARGE_BYTES = 3_000_000;
@@ -109,6 +110,28 @@ for (const engine of ENGINES) {
       const other: Listener = await openListener({ engine, headerBytesMax: 16_384 });
       await t.rejects(other.listen("127.0.0.1", port, false), /cannot listen on 127/);
       other.close();
+    });
+
+    t.test("keeps open connections when it stops, and asks their clients to leave", async (t) => {
+      const stopping = await openListener({ engine, headerBytesMax: 16_384 });
+      t.teardown(() => stopping.close());
+      stopping.get("/", (response) => void response.writeStatus("200 OK").end("ok"));
+      const stoppingPort = await stopping.listen("127.0.0.1", 0, false);
+      const clients = [await RawClient.open(stoppingPort), await RawClient.open(stoppingPort)];
+      const get = async (client = clients[0]) => {
+        await client?.send("GET / HTTP/1.1\r\nhost: h\r\n\r\n");
+        return client?.response();
+      };
+      t.not((await get())?.headers["connection"], "close");
+      await get(clients[1]);
+      t.equal(stopping.connections, 2);
+      await stopping.stopListening();
+      await t.rejects(RawClient.open(stoppingPort));
+      t.notOk(clients.some(({ ended }) => ended));
+      const last = await get();
+      t.strictSame([last?.status, last?.headers["connection"]], [200, "close"]);
+      for (const client of clients) client.destroy();
+      await until("both are gone", () => stopping.connections === 0);
     });
   });
 }

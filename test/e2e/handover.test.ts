@@ -1,0 +1,71 @@
+import t from "tap";
+import { createCustomer } from "../support/admin.ts";
+import { bodyOf } from "../support/ask.ts";
+import { startGateway } from "../support/gateway.ts";
+import { hasNativeEngine } from "../support/native-engine.ts";
+import { closeKeptConnections } from "../support/patient-fetch.ts";
+import { assertReconciled, callsInFlight } from "../support/proof.ts";
+import { RawClient, rawPost } from "../support/raw-client.ts";
+import { until } from "../support/until.ts";
+
+const PATH = "/v1/messages";
+const READY = "GET /readyz HTTP/1.1\r\nhost: h\r\n\r\n";
+/** Longer than a test may take: the gateway ends because its clients have left. */
+const HANDOVER_SECONDS = 600;
+
+for (const engine of hasNativeEngine ? (["native", "node"] as const) : (["node"] as const)) {
+  t.test(`a stopping gateway on ${engine} hands its connections over`, async (t) => {
+    const gateway = await startGateway({
+      config: {
+        listen: { engine },
+        limits: { handover_seconds: HANDOVER_SECONDS, drain_seconds: 2 * HANDOVER_SECONDS },
+      },
+    });
+    t.teardown(() => gateway.close());
+    const { key } = await createCustomer(gateway, { creditVnd: 100_000 });
+    const call = (directive: object = {}) => rawPost(PATH, key, bodyOf(PATH, directive));
+    const [probe, idle, busy, silent] = [
+      await RawClient.open(gateway.port),
+      await RawClient.open(gateway.port),
+      await RawClient.open(gateway.port),
+      await RawClient.open(gateway.port),
+    ];
+    await idle.send(call());
+    const before = await idle.response();
+    t.equal(before.status, 200);
+    t.not(before.headers["connection"], "close");
+    await busy.send(call({ delay_ms: 600_000, until: "stopping" }));
+    await until("it waits for its upstream", async () => (await callsInFlight(gateway)) === 1);
+    await closeKeptConnections();
+
+    const stopped = gateway.stop();
+    await until("it takes no more connections", () =>
+      RawClient.open(gateway.port).then(
+        (client) => {
+          client.destroy();
+          return false;
+        },
+        () => true,
+      ),
+    );
+    await probe.send(READY);
+    const ready = await probe.response();
+    t.strictSame([ready.status, ready.headers["connection"]], [503, "close"]);
+    t.strictSame(JSON.parse(ready.body.toString()), { status: "stopping" });
+
+    await gateway.simulator.release("stopping");
+    const finished = await busy.response();
+    t.strictSame([finished.status, finished.headers["connection"]], [200, "close"]);
+
+    t.notOk(idle.ended, "a connection that its client may use at any moment stays open");
+    await idle.send(call());
+    const last = await idle.response();
+    t.strictSame([last.status, last.headers["connection"]], [200, "close"]);
+    t.notOk(silent.ended);
+
+    for (const client of [probe, idle, busy, silent]) client.destroy();
+    t.equal(await stopped, 0, "it ends as soon as its clients have left");
+    await gateway.start();
+    await assertReconciled(gateway);
+  });
+}
