@@ -121,3 +121,35 @@ t.test("frames of another layer are not taken for MP3", async (t) => {
   const data = base64(...Array.from({ length: 1_000 }, () => second));
   t.equal(audioSeconds(data, "mp3"), Math.ceil(417_000 / 750 / 30) * 30);
 });
+
+t.test("MP3 of every bit rate is as long as its frames", async (t) => {
+  const first = [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
+  const later = [8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
+  /** The bits of the version in a header, how many times slower its samples are than MPEG-1's, and its rates. */
+  const versions: [string, number, number, number, readonly number[]][] = [
+    ["MPEG-1", 0xfb, 1, 1_152, first],
+    ["MPEG-2", 0xf3, 2, 576, later],
+    ["MPEG-2.5", 0xe3, 4, 576, later],
+  ];
+  for (const [name, second, times, samples, kbits] of versions) {
+    for (const [at, kbit] of kbits.entries()) {
+      for (const [bits, hertz] of (at === 8 ? [44_100, 48_000, 32_000] : [44_100]).entries()) {
+        const rate = hertz / times;
+        const head = [0xff, second, ((at + 1) << 4) | (bits << 2), 0];
+        const rest = Buffer.alloc(Math.floor((samples * 125 * kbit) / rate) - 4);
+        const one = bytesOf([head, rest]);
+        const count = Math.ceil((31 * rate) / samples);
+        const data = base64(...Array.from({ length: count }, () => one));
+        t.equal(audioSeconds(data, "mp3"), 60, `${name}, ${kbit} kbit/s, ${rate} Hz`);
+      }
+    }
+  }
+});
+
+t.test("a wave of a byte a second is as long as it has bytes", async (t) => {
+  const slow = { samplesPerSecond: 1, bytesPerSample: 1, bits: 7, bytesPerSecond: 2 };
+  const bytes = 44 + 1_000;
+  t.equal(audioSeconds(wave(1_000, format(slow)), "wav"), Math.ceil(bytes / (7 / 8) / 30) * 30);
+  const odd = { samplesPerSecond: 1, bytesPerSample: 1, bits: 16, bytesPerSecond: 2 };
+  t.equal(audioSeconds(wave(1_000, format(odd)), "wav"), Math.ceil(bytes / 30) * 30);
+});

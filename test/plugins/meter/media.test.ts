@@ -120,6 +120,8 @@ t.test("the pages of a PDF are counted", async (t) => {
     ["no pages at all", "hello", PAGES_MAX],
     ["lists that do not end", `%PDF\n${page(3)}${"/Kids[".repeat(500_000)}`, PAGES_MAX],
     ["names that are all disguised", `%PDF\n${page(3)}${"#41".repeat(500_000)}`, PAGES_MAX],
+    ["as many disguised names as are read", `%PDF\n${page(3)}${"#41".repeat(10_000)}`, 1],
+    ["one more", `%PDF\n${page(3)}${"#41".repeat(10_001)}`, PAGES_MAX],
     ["more pages than any provider takes", `%PDF\n${tree(999_999)}`, PAGES_MAX],
   ];
   for (const [what, text, pages] of table) {

@@ -10,6 +10,13 @@ t.test("tokens of a request", async (t) => {
     t.equal(asked([{ type: "text", text: "Xin chào 🌏" }]), asked("Xin chào 🌏"));
   });
 
+  t.test("include the system prompt, as a string or in parts", async (t) => {
+    const messages = [{ role: "user", content: "" }];
+    for (const system of ["one two three", [{ type: "text", text: "one two three" }]]) {
+      t.equal(countedInput({ system, messages }).textTokens - EMPTY, tokensOfText("one two three"));
+    }
+  });
+
   t.test("count a tokenizer's special tokens as plain text", async (t) => {
     t.ok(tokensOfText("<|endoftext|><|im_start|>") > 4);
   });

@@ -58,6 +58,7 @@ const usageEvent = {
   choices: [],
   usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 },
 };
+const JSON_HEAD = ["content-type", "application/json"];
 const wholeChat = JSON.stringify({
   choices: [{ index: 0, message: { role: "assistant", content: "x".repeat(20) } }],
   usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 },
@@ -151,6 +152,14 @@ t.test("a stream", async (t) => {
     t.equal(whole.call.delivered, true, "a complete stream without text is charged its usage");
   });
 
+  t.test("that only refuses has delivered nothing", async (t) => {
+    const { call, sink, send, ends } = metered({ stream: true }, CHAT);
+    sink.head(200, []);
+    send({ choices: [{ index: 0, delta: {}, finish_reason: "content_filter" }] });
+    sink.end(COMPLETE);
+    t.strictSame([call.delivered, ends], [false, [COMPLETE]]);
+  });
+
   t.test("that arrives as one JSON reply is read as one", async (t) => {
     const { call, reply, seen, ends } = metered({ stream: true }, CHAT);
     reply(wholeChat.slice(0, 30), wholeChat.slice(30));
@@ -173,6 +182,24 @@ t.test("an unstreamed reply", async (t) => {
       t.strictSame(ends, [COMPLETE]);
       t.strictSame(seen, ["head 200", ...parts]);
     }
+  });
+
+  t.test("is read whatever its content type is, unless it is audio", async (t) => {
+    for (const headers of [JSON_HEAD, ["content-type", "text/plain"]]) {
+      const { call, sink } = metered({}, CHAT);
+      sink.head(200, headers);
+      sink.data(Buffer.from(wholeChat));
+      sink.end(COMPLETE);
+      t.equal(call.delivered, true, headers.join());
+      t.match(call.usage, { inputTokens: 7, outputTokens: 3 });
+    }
+    const speech = modelOf({ standard: "speech" });
+    const { call, sink, ends } = metered({ model: speech }, "/v1/audio/speech");
+    sink.head(200, JSON_HEAD);
+    sink.data(Buffer.from('{"error":{"message":"no","code":400}}'));
+    sink.end(COMPLETE);
+    t.match(ends, [{ kind: "broken", refusal: { status: 400 } }]);
+    t.equal(call.delivered, false, "JSON instead of audio");
   });
 
   t.test("without usage is counted", async (t) => {

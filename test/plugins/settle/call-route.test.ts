@@ -3,6 +3,7 @@ import { recordOf } from "../../../core/contract/found-call.ts";
 import { newId } from "../../../core/contract/index.ts";
 import type { PlainRequest, Route } from "../../../core/contract/routes/router.ts";
 import { addCallRoute } from "../../../plugins/settle/call-route.ts";
+import settle from "../../../plugins/settle/index.ts";
 import { type Desk, deskOf } from "../../support/plugin-desk.ts";
 import { posting } from "../../support/posting.ts";
 
@@ -104,4 +105,12 @@ t.test("the explanation of a call", async (t) => {
     t.match(await shown({ found, isLedgerThere: false }), { status: 503 });
     await t.rejects(shown({ found }), /a bug/);
   });
+});
+
+t.test("the plugin adds the route that explains a call", async (t) => {
+  const added: Route[] = [];
+  settle(deskOf().services, { slice_tokens: 16 } as never).routes?.({
+    add: (route: Route) => added.push(route),
+  } as never);
+  t.match(added, [{ method: "GET", path: "/v1/calls/:call" }]);
 });

@@ -263,6 +263,7 @@ t.test("a call whose client leaves goes on for as long as the options say", asyn
   const thinking = { messages: [], thinking: { type: "enabled" } };
   const quiet = { messages: [], reasoning_effort: "none" };
   const off = { messages: [], thinking: { type: "disabled" } };
+  const form = { upstream: { ...preparedCall({}, chat).upstream, body: undefined } };
   const withTools = { ...off, tools: [{ name: "a" }] };
   const table: [what: string, ms: number, Partial<HttpCall>, Partial<Settings>, string?][] = [
     ["by default", 2_000, {}, {}],
@@ -273,6 +274,8 @@ t.test("a call whose client leaves goes on for as long as the options say", asyn
     ["reasoning that is hidden", 60_000, { model: thinker("closed") }, {}, chat],
     ["reasoning that is streamed", 2_000, { model: thinker("open") }, {}, chat],
     ["reasoning switched off", 2_000, { model: thinker("closed"), body: quiet }, {}, chat],
+    ["reasoning disabled in a chat", 2_000, { model: thinker("closed"), body: off }, {}, chat],
+    ["a form, which has no wish", 60_000, { model: thinker("closed"), ...form }, {}, chat],
     ["Messages that do not ask to think", 2_000, { model: thinker("closed") }, {}],
     ["Messages that do", 60_000, { model: thinker("closed"), body: thinking }, {}],
     ["a model that thinks by itself", 60_000, { model: thinker("usually") }, {}],

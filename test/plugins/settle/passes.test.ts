@@ -18,9 +18,9 @@ const elsewhere = entry("aws/opus", 90, "opus", "aws");
 const catalogue = new Catalogue([cheap, opus, team, dearFable, fable, elsewhere]);
 
 /** Returns what one pass of 100 tokens costs beside the main one, if `model` serves the call. */
-function costOf(model: Model, pass: string | null, upstream = "anthropic"): number {
+function costOf(model: Model, pass: string | null, upstream = "anthropic", more = {}): number {
   const passes = [{ model: pass, inputTokens: 60, outputTokens: 40 }];
-  const call = { model, route: { upstream }, usage: { passes }, surcharge: undefined };
+  const call = { model, route: { upstream }, usage: { passes }, surcharge: undefined, ...more };
   const held = { tariff: { unit: "mtok", discountBps: 0 } };
   const { tokens, microVnd } = otherPasses(
     call as unknown as Call,
@@ -52,4 +52,13 @@ t.test("a pass of another model costs the price of the entry of that name", asyn
   t.equal(costOf(opus, "fable-1"), 70, "the first of those that share a name");
   t.equal(costOf(opus, "fable"), 55, "by its id, if the provider knows no such name");
   t.equal(costOf(opus, "unlisted"), 0);
+});
+
+t.test("a pass of another model costs as many times its price as the call does", async (t) => {
+  t.equal(costOf(fable, "opus", "anthropic", { surcharge: { factor: 1.5 } }), 54);
+  t.equal(costOf(fable, "opus", "anthropic", { surcharge: { factor: 1.01 } }), 37, "rounded up");
+});
+
+t.test("a call without a report of its usage has no other passes", async (t) => {
+  t.equal(costOf(fable, "opus", "anthropic", { usage: undefined }), 0);
 });
