@@ -140,6 +140,27 @@ t.test("refused calls", async (t) => {
     t.equal(database.statements, 0);
   });
 
+  t.test("that come while a statement fails are added to its own", async (t) => {
+    const { counter, database } = stage();
+    const { query } = database;
+    database.query = async () => {
+      for (let call = 0; call < 3; call++) counter.count(refusedCall({}));
+      counter.count(refusedCall(bad("model")));
+      database.query = query;
+      throw new Error("the connection broke");
+    };
+    counter.count(refusedCall({}));
+    await counter.stop();
+    await counter.stop();
+    t.strictSame(
+      database.counts.map(({ cause, calls }) => [cause, calls]),
+      [
+        ["insufficient_balance", 4],
+        ["model", 1],
+      ],
+    );
+  });
+
   t.test("wait while the ledger is down, and are added to what comes since", async (t) => {
     const { counter, database, lines } = stage();
     counter.count(refusedCall({}));

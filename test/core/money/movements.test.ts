@@ -1,0 +1,62 @@
+import t from "tap";
+import type { CreditTotal, HoldStore } from "../../../core/contract/hold-store.ts";
+import { LateMovements } from "../../../core/money/late-movements.ts";
+import { LIFETIMES } from "../../../core/money/lifetimes.ts";
+import { Movements } from "../../../core/money/movements.ts";
+import { ManualMachine } from "./manual-machine.ts";
+import { StubLedger } from "./stub-ledger.ts";
+
+const WALLET = {
+  accountId: "A",
+  balanceMicroVnd: 5n,
+  creditVersion: 1,
+  creditedMicroVnd: 5n,
+  limits: [],
+};
+
+/** Movements whose hold store replies as the test says. */
+function stage() {
+  const machine = new ManualMachine();
+  const ledger = new StubLedger();
+  ledger.addAccount("A");
+  const released: (readonly string[])[] = [];
+  const replies: (boolean | Error)[] = [];
+  const credit = async ({ releasedCallIds }: CreditTotal) => {
+    released.push(releasedCallIds);
+    const reply = replies.shift() ?? true;
+    if (reply instanceof Error) throw reply;
+    return reply;
+  };
+  const holdStore = { credit } as HoldStore;
+  const late = new LateMovements(holdStore, ledger, machine);
+  const hold = () => t.fail("no hold is taken");
+  const movements = new Movements({ holdStore, ledger, late, hold: hold as never });
+  return { machine, movements, released, replies };
+}
+
+t.test("the hold of a movement is released once, with the movement", async (t) => {
+  const { movements, released } = stage();
+  await movements.apply(WALLET, "m1");
+  await movements.apply(WALLET, null);
+  t.strictSame(released, [["m1"], []]);
+});
+
+t.test("a hold that the wallet cannot do without waits for the next movement", async (t) => {
+  const { movements, released, replies } = stage();
+  replies.push(false);
+  await movements.apply(WALLET, "m1");
+  await movements.apply({ ...WALLET, accountId: "B" }, null);
+  await movements.apply(WALLET, "m2");
+  await movements.apply(WALLET, null);
+  t.strictSame(released, [["m1"], [], ["m1", "m2"], []], "of the same account");
+});
+
+t.test("a hold whose release failed is released in the background, and then no more", async (t) => {
+  const { machine, movements, released, replies } = stage();
+  replies.push(new Error("the store is away"), new Error("still away"), true);
+  await t.rejects(movements.apply(WALLET, "m1"), /away/);
+  await machine.advance(2 * LIFETIMES.applyRetryMs);
+  t.strictSame(released, [["m1"], ["m1"], ["m1"]]);
+  await movements.apply(WALLET, null);
+  t.strictSame(released.at(-1), []);
+});

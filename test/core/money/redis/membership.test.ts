@@ -1,0 +1,269 @@
+import t from "tap";
+import { LIFETIMES } from "../../../../core/money/lifetimes.ts";
+import { BucketKeys } from "../../../../core/money/redis/keys.ts";
+import { Membership } from "../../../../core/money/redis/membership.ts";
+import type { MembershipEvents, Pulse } from "../../../../core/money/redis/membership-options.ts";
+import type { RedisCommands } from "../../../../core/redis/client.ts";
+import { ManualMachine } from "../manual-machine.ts";
+
+const TIMES = { heartbeatMs: 1_000, leaseMs: 10_000, graceMs: 1_500 };
+
+/** A bucket in a Redis that replies as the test says, and one process that keeps itself a member of it. */
+class Stage {
+  /** What `look` shows. */
+  epoch = "100";
+  operations = -1;
+  isReaped = false;
+  acceptsLoads = true;
+  members: [process: string, beat: string, verified: "0" | "1"][] = [["other", "1", "1"]];
+  joining: string[] = [];
+  orphans: string[] = [];
+  server = "run address";
+  version = "1";
+  /** Replies to other operations. */
+  readonly replies = new Map<string, unknown>([
+    ["join", "100"],
+    ["allow-loads", 1],
+    ["claim", 1],
+  ]);
+  /** Every operation that was asked for, with its arguments. */
+  asked: string[][] = [];
+  seen: string[] = [];
+  hasUncommitted = false;
+  isCommitting = false;
+  isQuiet = true;
+  nowMs = 0;
+  private operationsDone = 0;
+  readonly membership: Membership;
+
+  constructor() {
+    const client: Partial<RedisCommands> = {
+      isCluster: false,
+      run: async (_script, _keys, [operation = "", , ...args]) => this.reply(operation, args),
+      evalsha: async (_sha, _keys, [operation = ""]) => {
+        this.asked.push([operation]);
+        this.operations = ++this.operationsDone + 1;
+        return [this.operations, "ok"];
+      },
+    };
+    const say =
+      (what: string) =>
+      (...args: unknown[]) =>
+        void this.seen.push([what, ...args.slice(1)].join(" "));
+    const events: MembershipEvents = {
+      failed: (_, __, wasReady) => say("failed")("", wasReady),
+      moved: say("moved"),
+      mustResend: say("mustResend"),
+      expelled: say("expelled"),
+      joined: async () => say("joined")(),
+      reaped: say("reaped"),
+      maintained: () => {},
+      hasUncommitted: () => this.hasUncommitted,
+      isCommitting: () => this.isCommitting,
+    };
+    const stage = this;
+    const pulse: Pulse = {
+      get isQuiet() {
+        return stage.isQuiet;
+      },
+      beatAtMs: () => undefined,
+      listed() {},
+    };
+    this.membership = new Membership(new BucketKeys("t", 0), {
+      ...{ client: client as RedisCommands, process: "me", times: TIMES },
+      ...{ machine: new ManualMachine(), events, pulse },
+    });
+  }
+
+  private reply(operation: string, args: string[]): unknown {
+    this.asked.push([operation, ...args]);
+    const reply = this.replies.get(operation);
+    if (reply instanceof Error) throw reply;
+    if (operation !== "look") return reply;
+    const { epoch, operations, isReaped, acceptsLoads, members, joining, orphans } = this;
+    const known = [isReaped ? 1 : 0, acceptsLoads ? 1 : 0, members, joining, orphans];
+    return [epoch, operations, ...known, this.server, this.version, 0];
+  }
+
+  /** Runs a round after some time. Returns its delay, and what it asked for after `look`. */
+  async round(afterMs = 0): Promise<[number, ...string[]]> {
+    this.nowMs += afterMs;
+    this.asked = [];
+    this.seen = [];
+    const waitMs = await this.membership.step(this.nowMs);
+    return [waitMs, ...this.asked.slice(1).map((each) => each.join(" "))];
+  }
+
+  /** The argument of the last `look` that says that this process comes from an earlier epoch. */
+  get moving(): string | undefined {
+    return this.asked.find(([operation]) => operation === "look")?.[3];
+  }
+
+  /** Joins the epoch, and finds it in order. */
+  async ready(): Promise<this> {
+    await this.round();
+    this.operations = 1;
+    this.members.push(["me", "1", "1"]);
+    await this.round();
+    await this.round(TIMES.heartbeatMs);
+    return this;
+  }
+
+  /** Redis lost its data, and another process has begun the next epoch. */
+  lose(): void {
+    this.epoch = "200";
+    this.replies.set("join", "200");
+    this.operations = -1;
+    this.operationsDone = 0;
+    this.members = [["other", "1", "1"]];
+  }
+}
+
+t.test("a process joins an epoch with members, and is ready once it has checked it", async (t) => {
+  const stage = new Stage();
+  const { membership } = stage;
+  t.strictSame(await stage.round(), [0, "join 100 0"]);
+  t.strictSame(stage.seen, ["joined"]);
+  t.equal(membership.bucket.state, "joining");
+  stage.operations = 1;
+  const [waitMs, ...asked] = await stage.round();
+  t.strictSame(asked, ["noop"]);
+  t.equal(membership.bucket.state, "ready");
+  t.equal(waitMs, LIFETIMES.joiningRoundMs, "looks again soon after a change");
+  t.strictSame(await stage.round(), [LIFETIMES.settledRoundMs]);
+});
+
+t.test("a process whose join was overtaken looks again, and has joined nothing", async (t) => {
+  const stage = new Stage();
+  stage.replies.set("join", "");
+  t.strictSame(await stage.round(), [0, "join 100 0"]);
+  t.strictSame([stage.seen, stage.membership.bucket.epoch], [[], ""]);
+});
+
+t.test("an epoch without members is not believed, unless this process began it", async (t) => {
+  const stage = new Stage();
+  stage.members = [];
+  stage.replies.set("declare", "150");
+  t.strictSame(await stage.round(), [0, "declare 100 100"]);
+  stage.epoch = "150";
+  stage.replies.set("join", "150");
+  t.strictSame(await stage.round(), [0, "join 150 0"]);
+});
+
+t.test(
+  "the first failure of a bucket that was ready hurries the others, no later one",
+  async (t) => {
+    const stage = await new Stage().ready();
+    stage.replies.set("look", new Error("away"));
+    await stage.round();
+    t.strictSame(stage.seen, ["failed true"]);
+    t.equal(stage.membership.bucket.state, "away");
+    const [waitMs] = await stage.round();
+    t.strictSame(stage.seen, ["failed false"]);
+    t.ok(waitMs >= LIFETIMES.roundRetryMsMin / 2 && waitMs <= LIFETIMES.roundRetryMsMax);
+    stage.replies.set("look", new Error("NOSCRIPT it restarted"));
+    t.strictSame(await stage.round(), [0], "a restart is looked at at once");
+    t.strictSame(stage.seen, []);
+  },
+);
+
+t.test("a process commits its posts of a lost epoch before it joins the next", async (t) => {
+  const stage = await new Stage().ready();
+  stage.hasUncommitted = true;
+  stage.lose();
+  stage.acceptsLoads = false;
+  t.strictSame(await stage.round(), [LIFETIMES.joiningRoundMs]);
+  t.strictSame([stage.seen, stage.moving], [["moved"], "0"]);
+  await stage.round();
+  t.strictSame([stage.seen, stage.moving], [[], "1"], "it says that posts are missing");
+  stage.acceptsLoads = true;
+  stage.isCommitting = true;
+  t.strictSame(await stage.round(), [LIFETIMES.joiningRoundMs], "the committer has them in hand");
+  stage.isCommitting = false;
+  t.strictSame(await stage.round(), [0]);
+  t.strictSame(stage.seen, ["mustResend"]);
+  stage.hasUncommitted = false;
+  t.strictSame(await stage.round(), [0, "join 200 100"]);
+  stage.operations = 1;
+  await stage.round();
+  t.equal(stage.moving, "0", "none is missing once it has joined");
+});
+
+t.test("a process that saw the loss allows loads sooner than one that is new", async (t) => {
+  const witness = await new Stage().ready();
+  witness.lose();
+  const stranger = new Stage();
+  for (const [stage, graceMs] of [
+    [witness, LIFETIMES.witnessGraceMs],
+    [stranger, TIMES.graceMs],
+  ] as const) {
+    stage.acceptsLoads = false;
+    await stage.round();
+    stage.operations = 1;
+    stage.members = [["me", "1", "1"]];
+    // The lost member is silent for a lease, and so it is not awaited.
+    if (stage === witness)
+      for (let at = 0; at < 4; at += 1) await stage.round(TIMES.leaseMs / 2 - 1);
+    else {
+      t.strictSame((await stage.round(graceMs - 1)).slice(1), ["noop"]);
+      t.strictSame((await stage.round(1)).slice(1), [`allow-loads ${stage.epoch}`]);
+    }
+    t.ok(stage.membership.bucket.isReady);
+  }
+});
+
+t.test("a silent member loses its leases, unless it has beaten since", async (t) => {
+  for (const [reply, seen] of [
+    [-1, []],
+    [0, ["reaped other 0"]],
+    [3, ["reaped other 3"]],
+  ] as const) {
+    const stage = await new Stage().ready();
+    stage.isQuiet = false;
+    stage.replies.set("reap", reply);
+    const all: string[] = [];
+    for (let ms = 0; ms < TIMES.leaseMs + 2_000 && stage.seen.length === 0; ms += 1_000) {
+      const [, ...asked] = await stage.round(1_000);
+      all.push(...asked);
+      if (all.length > 0) break;
+    }
+    t.strictSame(all, ["reap 100 other 1"]);
+    t.strictSame(stage.seen, seen);
+  }
+});
+
+t.test("a process whose leases were ended begins again, once its commit has ended", async (t) => {
+  const stage = await new Stage().ready();
+  stage.operations = -1;
+  stage.isReaped = true;
+  stage.isCommitting = true;
+  t.strictSame(await stage.round(), [LIFETIMES.joiningRoundMs]);
+  t.strictSame([stage.seen, stage.membership.bucket.state], [[], "joining"]);
+  stage.isCommitting = false;
+  t.strictSame(await stage.round(), [0]);
+  t.strictSame([stage.seen, stage.membership.bucket.process], [["expelled"], "me~1"]);
+  stage.isReaped = false;
+  t.strictSame(await stage.round(), [0, "join 100 0"]);
+});
+
+t.test("a settled bucket is looked at seldom, and at once if something changed", async (t) => {
+  const stage = await new Stage().ready();
+  const { membership } = stage;
+  const glance = (epoch: string, version: string) =>
+    membership.glanced(epoch, version, stage.nowMs);
+  t.equal(glance("100", "1"), true);
+  t.equal(glance("100", "2"), false, "its round is hurried");
+  t.equal(membership.bucket.state, "ready");
+  t.strictSame(await stage.round(), [LIFETIMES.settledRoundMs]);
+  t.equal(glance("200", "1"), false);
+  t.equal(membership.bucket.state, "joining", "a new epoch is noticed before the round");
+  t.strictSame(stage.seen, ["moved"]);
+});
+
+t.test("a process believes in its leases for half of one", async (t) => {
+  const stage = await new Stage().ready();
+  const { membership, nowMs } = stage;
+  t.equal(membership.isFresh(nowMs + TIMES.leaseMs / 2 - 1), true);
+  t.equal(membership.isFresh(nowMs + TIMES.leaseMs / 2), false);
+  t.equal(membership.glanced("100", "1", nowMs + TIMES.leaseMs / 2), false, "so it looks again");
+});
