@@ -44,7 +44,7 @@ function stage(changes: Partial<Disk> = {}) {
 
 const commitsOf = (count: number) => new Map([["w", count]]);
 const files = () => readdirSync(folder).sort();
-/** What the next start finds. */
+/** Returns the progress that the next start finds. */
 const found = () => stage().kept.keep(NO_PROGRESS, NOTHING);
 
 t.test(

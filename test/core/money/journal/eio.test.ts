@@ -1,10 +1,16 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import t, { type Test } from "tap";
 import { Journal, type JournalOptions } from "../../../../core/money/journal/journal.ts";
+import type { Disk } from "../../../../core/process/disk.ts";
+import { systemMachine } from "../../../../core/process/machine.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { Random } from "../../../support/random.ts";
 import { SimulatedDisk } from "../../../world/disk.ts";
 import { SimulatedProcess } from "../../../world/process.ts";
 import { Scheduler } from "../../../world/scheduler.ts";
+import { ManualMachine } from "../manual-machine.ts";
 
 const FOLDER = "/data/journal";
 const CANNOT_SYNC = /cannot sync/;
@@ -175,3 +181,34 @@ t.test("a journal opens on a disk that fails, and its records are synced later",
     t.strictSame(await afterPowerLoss(), ["1"]);
   }),
 );
+
+t.test("a new file that cannot be synced is not used", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-eio-"));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const machine = new ManualMachine();
+  let isFailing = false;
+  const fail = () => {
+    if (isFailing) throw new Error("EIO");
+  };
+  const disk: Disk = {
+    ...systemMachine.disk,
+    sync: (fd) => {
+      fail();
+      systemMachine.disk.sync(fd);
+    },
+    syncSoon: (_, done) => setImmediate(done, isFailing ? new Error("EIO") : null),
+  };
+  const journal = await Journal.open({
+    ...{ folder: join(folder, "journal"), bytesMax: 100_000, sync: true },
+    ...{ log: recordedLog().log, machine: Object.assign(machine, { disk }) },
+  });
+  journal.append("1");
+  isFailing = true;
+  t.throws(() => journal.append("2"), CANNOT_SYNC);
+  await machine.advance(10_000);
+  t.match(journal.refusal(1), CANNOT_SYNC);
+  isFailing = false;
+  await machine.advance(1_000);
+  t.equal(journal.refusal(1), undefined);
+  await journal.close();
+});

@@ -15,7 +15,7 @@ import { join } from "node:path";
 import t from "tap";
 import { Journal, type JournalOptions } from "../../../../core/money/journal/journal.ts";
 import { MissingRecords } from "../../../../core/money/journal/recovery.ts";
-import { DamagedSegment } from "../../../../core/money/journal/segment.ts";
+import { DamagedSegment, LINE_FRAME_BYTES } from "../../../../core/money/journal/segment.ts";
 import { JournalFull } from "../../../../core/money/journal/writer.ts";
 import { FolderInUse } from "../../../../core/process/lock.ts";
 import { recordedLog } from "../../../support/log.ts";
@@ -117,6 +117,15 @@ t.test("a record above the maximum size is refused", async (t) => {
   await journal.close();
 });
 
+t.test("a record of the maximum size is taken, and of a byte more refused", async (t) => {
+  const journal = await open({ bytesMax: 1_000_000 });
+  const most = 64 * 1_024 - LINE_FRAME_BYTES;
+  t.equal(journal.append("x".repeat(most)), 1);
+  assert.throws(() => journal.append("x".repeat(most + 1)), JournalFull);
+  assert.throws(() => journal.append("ờ".repeat(most / 3 + 1)), JournalFull);
+  await journal.close();
+});
+
 t.test("records appended together are kept all or not at all", async (t) => {
   const journal = await open({ bytesMax: 1_000_000 });
   const many = Array.from(
@@ -188,6 +197,14 @@ t.test("a torn end anywhere but in the newest segment stops the start", async ()
   await assert.rejects(open(), (error) => {
     return error instanceof DamagedSegment && error.message.includes(`${first}.damaged`);
   });
+});
+
+t.test("a torn end does not matter if the next segment goes on from there", async (t) => {
+  const [first] = await severalSegments();
+  appendFileSync(first!, "half a li");
+  const again = await open();
+  t.equal(again.recovered.length, 6);
+  await again.close();
 });
 
 t.test("a missing segment stops the start", async () => {

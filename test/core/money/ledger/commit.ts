@@ -46,6 +46,15 @@ export function commitTests(t: Test, get: () => LedgerUnderTest): void {
     },
   );
 
+  t.test("calls around midnight, in two months without a table yet, are committed", async (t) => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 100n);
+    const midnight = Date.UTC(2091, 1);
+    await ledger.commit([charge(a, 1, { at: midnight - 1 })]);
+    await ledger.commit([charge(a, 2, { at: midnight })]);
+    t.equal(await agreedBalance(ledger, a), 97n);
+  });
+
   t.test("a batch sent at once over several connections commits once", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 1_000n);

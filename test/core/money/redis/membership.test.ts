@@ -10,7 +10,7 @@ const TIMES = { heartbeatMs: 1_000, leaseMs: 10_000, graceMs: 1_500 };
 
 /** A bucket in a Redis that replies as the test says, and one process that keeps itself a member of it. */
 class Stage {
-  /** What `look` shows. */
+  /** The state that `look` shows. */
   epoch = "100";
   operations = -1;
   isReaped = false;

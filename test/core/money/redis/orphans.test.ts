@@ -1,9 +1,11 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import t from "tap";
+import { recordedLog } from "../../../support/log.ts";
 import { callIdOf, posting } from "../../../support/posting.ts";
 import { startRedisServer } from "../../../support/redis.ts";
-import { endLeases, startStore } from "./store.ts";
+import { until } from "../../../support/until.ts";
+import { clientOf, endLeases, startStore, type TestStore } from "./store.ts";
 
 /** `BACKLOG=1000000` for the full test, which takes minutes. */
 const BACKLOG = Number(process.env["BACKLOG"] ?? 10_000);
@@ -57,6 +59,43 @@ t.test(
     await server.stop();
   },
 );
+
+t.test("an outbox that cannot be read delays no other, and is logged", async (t) => {
+  const server = await startRedisServer();
+  const wallet = {
+    accountId: "A",
+    balanceMicroVnd: 100n,
+    creditVersion: 1,
+    creditedMicroVnd: 100n,
+  };
+  const post = ({ store }: TestStore, callId: string) =>
+    store.post(posting({ callId, accountId: "A", costMicroVnd: 1 }));
+  const dead = await startStore({ servers: server.url });
+  await dead.store.load("A", async () => wallet);
+  await post(dead, "c1");
+  await dead.die();
+  await endLeases(server.url, dead.prefix);
+  const client = clientOf(server.url);
+  await new Promise<void>((resolve) => client.connect(resolve));
+  const [outbox = ""] = (await client.call("KEYS", `${dead.prefix}:*:o:*`)) as string[];
+  await client.call("RENAME", outbox, "aside");
+  await client.call("SET", outbox, "no stream");
+
+  const { log, lines } = recordedLog();
+  const next = await startStore({ servers: server.url, prefix: dead.prefix, log });
+  const isLogged = () => lines.some(({ msg }) => /cannot read the outbox/.test(String(msg)));
+  await until("it is logged", async () => {
+    await next.store.read(10, 0);
+    return isLogged();
+  });
+  await post(next, "c2");
+  t.strictSame((await next.store.read(10, 0)).map(callIdOf), ["c2"]);
+  await client.call("RENAME", "aside", outbox);
+  t.strictSame((await next.store.read(10, 0)).map(callIdOf).sort(), ["c1", "c2"]);
+  client.disconnect();
+  await next.dispose();
+  await server.stop();
+});
 
 /** Heap size after a full collection. */
 function liveBytes(): number {

@@ -7,6 +7,7 @@ import type { RedisHoldStore } from "../../../../core/money/redis/store.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { posting } from "../../../support/posting.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
+import { until } from "../../../support/until.ts";
 import type { TestStore } from "./store.ts";
 import { World } from "./world.ts";
 
@@ -176,6 +177,8 @@ t.test("an outage without calls is logged too, once", async (t) =>
     }
     await server.start();
     await world.check();
+    const isBack = () => lines.some(({ msg }) => msg === "Redis is reachable again");
+    await until("its end is logged", isBack);
     t.equal(logged().length, 1);
   }),
 );
