@@ -26,8 +26,8 @@ export interface Sql {
    * BigInt.
    */
   query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]>;
-  /** Runs several statements without parameters. */
-  script(text: string): Promise<void>;
+  /** Runs several statements without parameters, in one transaction. With `isLong`, however long they take. */
+  script(text: string, options?: { readonly isLong?: boolean }): Promise<void>;
   /** Waits for running statements, at most `timeoutS` seconds, then closes the pool. */
   end(timeoutS: number): Promise<void>;
 }
@@ -82,10 +82,10 @@ export function connect(options: ClientOptions): Sql {
     broken.end({ timeout: 0 }).catch(() => {});
   }
 
-  async function run<Rows>(work: (pool: Pool) => Promise<Rows>): Promise<Rows> {
+  async function run<Rows>(work: (pool: Pool) => Promise<Rows>, isLong = false): Promise<Rows> {
     const used = pool;
     try {
-      const rows = await withTimeout(work(used), replyTimeoutMs);
+      const rows = await (isLong ? work(used) : withTimeout(work(used), replyTimeoutMs));
       if (rows !== TIMED_OUT) return rows;
       options.onSilent?.();
       throw new Error(`the database did not reply within ${replyTimeoutMs} ms`);
@@ -99,8 +99,9 @@ export function connect(options: ClientOptions): Sql {
   return {
     query: async <Row extends object>(text: string, parameters: readonly Parameter[] = []) =>
       run(async (pool) => [...(await pool.unsafe<Row[]>(text, [...parameters]))]),
-    script: async (text) => {
-      await run((pool) => pool.unsafe(text).simple());
+    script: async (text, { isLong = false } = {}) => {
+      const script = isLong ? `set local statement_timeout = 0; ${text}` : text;
+      await run((pool) => pool.unsafe(script).simple(), isLong);
     },
     end: async (timeoutS) => {
       ended = true;

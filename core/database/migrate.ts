@@ -65,9 +65,11 @@ export async function migrate(
 async function apply(sql: Sql, migration: Migration, table: string): Promise<boolean> {
   const { name, checksum, text } = migration;
   try {
-    await sql.script(`${LOCK}
+    // A change of a large table may take longer than any other statement.
+    const script = `${LOCK}
       insert into ${table} (name, checksum) values ('${name}', '${checksum}');
-      ${text}`);
+      ${text}`;
+    await sql.script(script, { isLong: true });
     return true;
   } catch (error) {
     if (sqlState(error) !== UNIQUE_VIOLATION) throw error;

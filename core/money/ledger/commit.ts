@@ -2,6 +2,7 @@ import type { Posting } from "../../contract/hold-store.ts";
 import { EntryRefused } from "../../contract/ledger.ts";
 import type { OutboxEntry } from "../../contract/outbox-entry.ts";
 import { type Sql, sqlState } from "../../database/client.ts";
+import { idTime } from "../../process/id.ts";
 import type { PostgresHistory } from "./history.ts";
 import { makeUsagePartition } from "./usage.ts";
 
@@ -10,7 +11,7 @@ const AT_MIN = Date.UTC(2020, 0);
 const AT_MAX = Date.UTC(2100, 0);
 const DAY_MS = 86_400_000;
 
-const COMMIT = "select settle_calls($1::text::uuid[], $2::text::json)";
+const COMMIT = "select settle_calls($1::text::uuid[], $3::text::uuid[], $2::text::json)";
 /**
  * Runs in the transaction of the commit. A call may be in quarantine as text, because another gateway runs a version that
  * cannot read it: its charge would then be taken off the wallet twice. If the ledger refuses a call, it stays there.
@@ -23,18 +24,25 @@ export type Commit = (entries: readonly OutboxEntry[]) => Promise<void>;
 
 /** Commits batches, each in one transaction: see `settle_calls` in the migrations. */
 export function createCommit(sql: Sql, history: PostgresHistory): Commit {
-  /** Days since 1970 whose partition exists. */
+  /** Days since 1970 whose partitions exist. */
   const days = new Set<number>();
+
+  async function makePartitionsOf(time: number): Promise<void> {
+    const day = Math.floor(time / DAY_MS);
+    if (days.has(day)) return;
+    await makeUsagePartition(sql, new Date(time).toISOString());
+    days.add(day);
+  }
 
   async function makePartitions(postings: readonly Posting[]): Promise<void> {
     for (const { callId, at } of postings) {
       if (!(at >= AT_MIN && at < AT_MAX)) {
         throw new EntryRefused(`call ${callId} began at ${at}: not a time between 2020 and 2100`);
       }
-      const day = Math.floor(at / DAY_MS);
-      if (days.has(day)) continue;
-      await makeUsagePartition(sql, new Date(at).toISOString());
-      days.add(day);
+      await makePartitionsOf(at);
+      // The charge is in the partition of the id, which may be older than the call by some milliseconds.
+      const madeAt = idTime(callId);
+      if (madeAt >= AT_MIN && madeAt < AT_MAX) await makePartitionsOf(madeAt);
     }
   }
 

@@ -57,7 +57,7 @@ export async function credit(
 export async function credited(sql: Sql, movement: Credit): Promise<CreditResult | undefined> {
   const { accountId, kind, amountMicroVnd, reference } = movement;
   const [earlier] = await sql.query<{ account_id: string; kind: string; amount: bigint }>(
-    "select account_id, kind, amount from ledger_entries where reference = $1",
+    "select account_id, kind, amount from ledger_entries where reference = $1 and call_id is null",
     [reference],
   );
   if (earlier === undefined) return undefined;

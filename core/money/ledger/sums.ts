@@ -6,16 +6,34 @@ import { quarantinedSum } from "./quarantine.ts";
 const PAGE = 1_000;
 const FIRST = "00000000-0000-0000-0000-000000000000";
 
-/** SQL of the proven sum plus all rows after it. */
-const SUM = `coalesce((
+const PROVEN = `coalesce((
     select amount from proven_wallets proven where proven.account_id = wallet.account_id
-  ), 0) + (
+  ), 0)`;
+/** SQL of the proven sum plus all rows after it: of one wallet by an index of each month, of a page of them in one go. */
+const SUM = `${PROVEN} + (
     select coalesce(sum(amount), 0)::bigint from ledger_entries entry
     where entry.account_id = wallet.account_id and entry.id > (select entry_id from ledger_proof)
   )`;
+const SUM_OF_PAGE = `${PROVEN} + coalesce((
+    select amount from unproven where unproven.account_id = wallet.account_id
+  ), 0)`;
+/**
+ * SQL of the balance after the last row among the movements, the charges of two months, and what is proven: it does not
+ * look into all months. A wallet that seems to drift since its last charge is older and not proven is looked at
+ * again, by the sum of all its rows.
+ */
 const LAST = `coalesce((
-    select balance_after from ledger_entries entry
-    where entry.account_id = wallet.account_id order by id desc limit 1
+    select balance_after from (
+      (select id, balance_after from ledger_entries entry
+        where entry.account_id = wallet.account_id and call_id >= first_call_id(now() - interval '2 months')
+        order by id desc limit 1)
+      union all
+      (select id, balance_after from ledger_entries entry
+        where entry.account_id = wallet.account_id and call_id is null order by id desc limit 1)
+      union all
+      (select entry_id, amount from proven_wallets proven cross join ledger_proof
+        where proven.account_id = wallet.account_id)
+    ) latest order by id desc limit 1
   ), 0)::bigint`;
 
 /** Columns of one statement, so that all figures are of one instant. */
@@ -27,15 +45,17 @@ function columns(entries: string): string {
 
 /** Yields all wallets, read in pages: bounds memory, and holds no connection between two pages. */
 export async function* sums(sql: Sql, isQuick: boolean): AsyncGenerator<LedgerSum> {
+  const wallets = `(
+      select account_id, balance from wallets where account_id > $1 order by account_id limit $2
+    ) wallet
+    order by account_id`;
+  const text = isQuick
+    ? `select ${columns(LAST)} from ${wallets}`
+    : `with unproven as materialized (select * from unproven_sums())
+      select ${columns(SUM_OF_PAGE)} from ${wallets}`;
   let after = FIRST;
   for (;;) {
-    const page = await sql.query<LedgerSum>(
-      `select ${columns(isQuick ? LAST : SUM)} from (
-        select account_id, balance from wallets where account_id > $1 order by account_id limit $2
-      ) wallet
-      order by account_id`,
-      [after, PAGE],
-    );
+    const page = await sql.query<LedgerSum>(text, [after, PAGE]);
     yield* page;
     const last = page.at(-1);
     if (last === undefined || page.length < PAGE) return;

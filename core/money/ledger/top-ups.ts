@@ -3,7 +3,7 @@ import type { TopUpQuery, TopUpSums } from "../../contract/ledger.ts";
 
 const NONE: TopUpSums = { totalMicroVnd: 0n, periodMicroVnd: 0n };
 
-/** Sums the top-ups of an account, by an index that leaves out charges. */
+/** Sums the top-ups of an account, by an index that leaves out charges. Movements are in the partition without call ids. */
 export async function topUps(
   database: Pick<Database, "query">,
   { accountId, from, to, referencePrefix }: TopUpQuery,
@@ -13,7 +13,7 @@ export async function topUps(
     `select coalesce(sum(amount), 0)::bigint as "totalMicroVnd",
       coalesce(sum(amount) filter (where at >= $2 and at < $3), 0)::bigint as "periodMicroVnd"
     from ledger_entries
-    where account_id = $1 and kind = 'topup'
+    where account_id = $1 and kind = 'topup' and call_id is null
       and left(coalesce(reference, ''), length($4::text)) = $4::text`,
     [accountId, from, to, referencePrefix],
   );

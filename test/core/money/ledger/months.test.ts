@@ -1,0 +1,197 @@
+import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import { connect, type Sql, sqlState } from "../../../../core/database/client.ts";
+import { migrate } from "../../../../core/database/migrate.ts";
+import { remoteServer } from "../../../../core/database/server.ts";
+import { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
+import { sums } from "../../../../core/money/ledger/sums.ts";
+import { newId } from "../../../../core/process/id.ts";
+import { packageRoot } from "../../../../core/process/root.ts";
+import { recordedLog } from "../../../support/log.ts";
+import { startPostgres, type TestPostgres } from "../../../support/postgres.ts";
+import { agreedBalance, balance, charge, fundedAccount, topUp } from "./fixtures.ts";
+
+const FOLDER = join(packageRoot, "core/money/ledger/migrations");
+/** The last migration before the ledger had a partition for each month. */
+const BEFORE = "0017";
+const OLD_COMMIT = "select settle_calls($1::text::uuid[], $2::text::json)";
+const JANUARY = Date.UTC(2026, 0, 31, 23, 59, 59, 999);
+const { log } = recordedLog();
+
+/** Runs the migrations up to this number. */
+async function upTo(sql: Sql, last: string): Promise<void> {
+  const copy = mkdtempSync(join(tmpdir(), "tollgate-migrations-"));
+  try {
+    for (const name of readdirSync(FOLDER)) {
+      if (name.slice(0, 4) <= last) cpSync(join(FOLDER, name), join(copy, name));
+    }
+    await migrate(sql, copy);
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+async function partitionsOf(sql: Sql, table: string): Promise<string[]> {
+  const rows = await sql.query<{ name: string }>(
+    `select inhrelid::regclass::text as name from pg_inherits
+    where inhparent = $1::text::regclass order by 1`,
+    [table],
+  );
+  return rows.map(({ name }) => name);
+}
+
+async function drift(sql: Sql): Promise<bigint[]> {
+  const found: bigint[] = [];
+  for (const isQuick of [true, false]) {
+    for await (const sum of sums(sql, isQuick)) {
+      found.push(sum.entriesMicroVnd - sum.balanceMicroVnd);
+    }
+  }
+  return found.filter((amount) => amount !== 0n);
+}
+
+t.test("a ledger with a partition for each month", async (t) => {
+  let postgres: TestPostgres;
+  let sql: Sql;
+  let ledger: PostgresLedger;
+
+  t.beforeEach(async () => {
+    postgres = await startPostgres();
+    const server = { url: postgres.url };
+    sql = connect({ server, connectionsMax: 3, statementTimeoutMs: 30_000, log });
+    const clock = { now: () => Date.now(), monotonic: () => 0 };
+    ledger = new PostgresLedger({ server: remoteServer(sql), clock, log });
+  });
+  t.afterEach(async () => {
+    await ledger.stop();
+    await postgres.stop();
+  });
+
+  /** Commits as a gateway of the version before. */
+  async function oldCommit(accountId: string, chargedMicroVnd: number, callId: string) {
+    const { text } = charge(accountId, chargedMicroVnd, { callId, at: Date.now() });
+    await sql.query(OLD_COMMIT, [`{${accountId}}`, `[${text}]`]);
+  }
+
+  t.test("has all charges and movements from before, each once", async (t) => {
+    await upTo(sql, BEFORE);
+    await sql.query("select make_usage_partition(now())");
+    const a = await fundedAccount(ledger, 1_000n);
+    const calls = [newId(JANUARY), newId(Date.now()), "ffffffff-0000-4000-8000-000000000000"];
+    for (const call of calls) await oldCommit(a, 7, call);
+    const gift = topUp(a, 100n);
+    await ledger.credit(gift);
+    await ledger.prove();
+    // A gateway of the version before goes on committing between any two of the migrations.
+    for (const last of ["0018", "0019", "9999"]) {
+      await upTo(sql, last);
+      await oldCommit(a, 1, newId(Date.now()));
+      for (const call of calls) await oldCommit(a, 7, call);
+      t.notOk(await ledger.credited(topUp(a, 5n, `after ${last}`)));
+      await ledger.credit(topUp(a, 5n, `after ${last}`));
+      const again = [await ledger.credit(gift), await ledger.credit(topUp(a, 5n, `after ${last}`))];
+      t.strictSame(
+        again.map((result) => result.kind === "credited" && result.applied),
+        [false, false],
+      );
+      if (last !== "9999") continue;
+      t.equal(await agreedBalance(ledger, a), 1_000n - 21n + 100n + 12n);
+    }
+    await ledger.start();
+    for (const call of calls) await ledger.commit([charge(a, 7, { callId: call, at: Date.now() })]);
+    t.equal(await agreedBalance(ledger, a), 1_000n - 21n + 100n + 12n);
+    t.strictSame(await drift(sql), []);
+    while (!(await ledger.prove({ isRestart: true })).isDone);
+    t.strictSame(await drift(sql), []);
+    const parts = await partitionsOf(sql, "ledger_entries");
+    const old = parts.find((name) => /^ledger_entries_before_\d{4}_\d{2}$/.test(name));
+    t.ok(old, parts.join(" "));
+    const where = "select tableoid::regclass::text as part from ledger_entries where call_id = $1";
+    t.strictSame(
+      await Promise.all(calls.map(async (call) => (await sql.query(where, [call]))[0])),
+      [old, old, "ledger_entries_rest"].map((part) => ({ part })),
+    );
+  });
+
+  t.test("that was new takes charges of the version before at once", async (t) => {
+    await upTo(sql, BEFORE);
+    await sql.query("select make_usage_partition(now())");
+    const a = await fundedAccount(ledger, 10n);
+    await upTo(sql, "9999");
+    await oldCommit(a, 3, newId(Date.now()));
+    t.equal(await agreedBalance(ledger, a), 7n);
+    const parts = await partitionsOf(sql, "ledger_entries");
+    t.equal(parts.filter((name) => name.includes("before")).length, 0);
+  });
+
+  t.test(
+    "keeps a call in the month of its id, and charges it once whatever its time",
+    async (t) => {
+      await ledger.start();
+      const a = await fundedAccount(ledger, 100n);
+      const callId = newId(JANUARY);
+      await ledger.commit([charge(a, 10, { callId, at: JANUARY + 1 })]);
+      await ledger.commit([charge(a, 10, { callId, at: JANUARY + 86_400_000 * 40 })]);
+      t.equal(await agreedBalance(ledger, a), 90n);
+      const parts = await sql.query<{ part: string }>(
+        "select tableoid::regclass::text as part from ledger_entries where call_id = $1",
+        [callId],
+      );
+      t.strictSame(parts, [{ part: "ledger_entries_2026_01" }]);
+      const [usage] = await sql.query("select tableoid::regclass::text as part from usage_records");
+      t.strictSame(usage, { part: "usage_records_2026_02" });
+      await ledger.prove();
+      t.strictSame(await drift(sql), []);
+    },
+  );
+
+  t.test("refuses a change of a row in any partition", async (t) => {
+    await ledger.start();
+    const a = await fundedAccount(ledger, 100n);
+    await ledger.commit([charge(a, 10, { callId: newId(JANUARY), at: JANUARY })]);
+    for (const part of await partitionsOf(sql, "ledger_entries")) {
+      for (const text of [`update ${part} set amount = amount`, `delete from ${part}`]) {
+        await t.rejects(sql.query(text), /append-only/, text);
+      }
+    }
+    t.equal(await balance(ledger, a), 90n);
+  });
+
+  t.test("reads and plans only for the months of a batch, of 85", async (t) => {
+    await ledger.start();
+    await sql.query(
+      "select make_usage_partition(now() - n * interval '1 month') from generate_series(1, 85) n",
+    );
+    t.ok((await partitionsOf(sql, "ledger_entries")).length > 85);
+    const a = await fundedAccount(ledger, 100n);
+    const { text, posting } = charge(a, 1, { callId: newId(Date.now()), at: Date.now() });
+    const [{ locks } = { locks: -1 }] = await sql.query<{ locks: number }>(
+      `select (
+        select count(distinct relation)::integer from pg_locks join pg_class on pg_class.oid = relation
+        where pid = pg_backend_pid() and relkind = 'r' and settled is not null
+          and relname similar to '(ledger_entries|usage_records)_%'
+      ) as locks
+      from (
+        select settle_calls($1::text::uuid[], $2::text::uuid[], $3::text::json)::text as settled offset 0
+      ) done`,
+      [`{${a}}`, `{${posting.callId}}`, `[${text}]`],
+    );
+    t.equal(locks, 2, "one partition of each table is locked");
+    t.equal(await agreedBalance(ledger, a), 99n);
+  });
+
+  t.test("refuses a charge whose month has no partition, and nothing else", async (t) => {
+    await ledger.start();
+    const a = await fundedAccount(ledger, 100n);
+    const text = `insert into ledger_entries (account_id, kind, amount, balance_after, call_id)
+      values ($1, 'charge', -1, 99, $2)`;
+    const state = await sql.query(text, [a, newId(Date.UTC(2021, 3))]).then(
+      () => "done",
+      (error: unknown) => sqlState(error),
+    );
+    t.equal(state, "23514");
+    t.equal(await agreedBalance(ledger, a), 100n);
+  });
+});
