@@ -159,17 +159,12 @@ export class Commits {
     this.handedOut.clear();
   }
 
-  /** Retries the acknowledgements that failed. */
+  /** Retries the acknowledgements that failed. Those of an earlier epoch are dropped: `acknowledgeGroup` skips them. */
   async acknowledgeRest(bucket: Bucket): Promise<void> {
     const outstanding = this.of(bucket);
     const entries = outstanding.unacknowledged;
     outstanding.unacknowledged = [];
     if (entries.length > 0) await this.acknowledge(entries);
-  }
-
-  /** Drops failed acknowledgements: the bucket has a new epoch, which does not have these entries. */
-  forgetUnacknowledged(bucket: Bucket): void {
-    this.of(bucket).unacknowledged = [];
   }
 
   private async acknowledgeGroup(

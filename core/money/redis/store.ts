@@ -274,7 +274,6 @@ export class RedisHoldStore implements HoldStore {
         this.holds.expireAll(bucket);
       },
       joined: async (bucket) => {
-        this.commits.forgetUnacknowledged(bucket);
         await Promise.all([this.watch.keepAgain(), this.revocations.expireFormerSet(bucket)]);
         await this.revocations.applyAll(bucket);
       },

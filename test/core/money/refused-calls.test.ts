@@ -6,6 +6,7 @@ import { RefusedCallsCounter } from "../../../core/money/refused-calls.ts";
 import { newCall } from "../../support/call.ts";
 import { recordedLog } from "../../support/log.ts";
 import { keyOf } from "../../support/plugin-desk.ts";
+import { until } from "../../support/until.ts";
 
 const AT = Date.UTC(2026, 10, 23, 3);
 
@@ -129,6 +130,14 @@ t.test("refused calls", async (t) => {
     t.equal(database.statements, 3);
     t.equal(database.deletes, 1);
     t.match(lines[0]?.["msg"], /cannot delete old counts of refused calls/);
+  });
+
+  t.test("are written while the gateway runs", async () => {
+    const { counter, database } = stage();
+    counter.count(refusedCall({}));
+    counter.start();
+    await until("they are written", () => database.statements === 1);
+    await counter.stop();
   });
 
   t.test("delay no stop of a gateway whose ledger does not reply", async (t) => {

@@ -53,6 +53,8 @@ export function standingTests(t: Test, create: () => Promise<HoldStoreUnderTest>
       t.not(call.process, "");
     }
 
+    t.equal(store.findUncommitted(ended)?.posting.callId, ended);
+    t.equal(store.findUncommitted(running), undefined);
     await store.void(running, accountId);
     await store.void(movementId, accountId);
     await store.acknowledge(await store.read(10, 0));

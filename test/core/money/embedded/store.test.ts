@@ -137,32 +137,6 @@ function post(callId: string, costMicroVnd: number, more: { model?: string } = {
   return posting({ callId, accountId: "A", costMicroVnd, ...more });
 }
 
-t.test("a call that was posted cannot be held", async (t) =>
-  withStore({}, async (store) => {
-    hold(store, "c1");
-    store.post(post("c1", 5));
-    t.throws(() => hold(store, "c1"), /c1 was posted before it was held/);
-    t.strictSame(store.balances("A"), balances(START - 5, 0, 5));
-  }),
-);
-
-t.test("a call without a wallet can be posted only if it costs nothing", async (t) =>
-  withStore({}, async (store) => {
-    const of = (callId: string, costMicroVnd: number) =>
-      posting({ callId, accountId: "B", costMicroVnd });
-    t.throws(() => store.post(of("c1", 1)), /its wallet is not loaded/);
-    t.match(store.post(of("c2", 0)), { chargedMicroVnd: 0, duplicate: false });
-    t.equal(store.uncommittedCalls(), 1);
-  }),
-);
-
-t.test("a post without a hold that the journal refuses gives its charge back", async (t) =>
-  withStore({ bytesMax: 1_500 }, async (store) => {
-    t.throws(() => store.post(post("c1", 7, { model: "m".repeat(2_000) })), /full/);
-    t.strictSame(store.balances("A"), balances(START, 0, 0));
-  }),
-);
-
 t.test("calls posted together are charged as if posted one after another", async (t) =>
   withStore({}, async (store) => {
     for (const callId of ["c1", "c2", "c3"]) hold(store, callId);

@@ -185,6 +185,7 @@ t.test("every damaged byte in the middle stops the start", async (t) => {
     writeFileSync(path, damaged);
     await assert.rejects(open(), DamagedSegment, `byte ${at}`);
   }
+  await assert.rejects(open(), /is damaged at byte \d+, after record 1\. It holds/);
   writeFileSync(path, whole);
   const again = await open();
   t.equal(again.recovered.length, 3);
@@ -211,6 +212,7 @@ t.test("a missing segment stops the start", async () => {
   const [, second] = await severalSegments();
   rmSync(second!);
   await assert.rejects(open(), MissingRecords);
+  await assert.rejects(open(), /jumps from record 2 to record 5:/);
 });
 
 t.test("the operator can set a damaged segment aside, or declare a missing one lost", async (t) => {

@@ -29,6 +29,22 @@ export function refusedCallsTests(t: Test, get: () => LedgerUnderTest): void {
     cause: "insufficient_balance",
   });
 
+  t.test(
+    "the last refused calls are shown latest first, whichever process wrote first",
+    async (t) => {
+      const { database } = get().ledger;
+      const accountId = newId(AT);
+      const calls = [call(AT + 9), call(AT + 1), call(AT + 5)] as const;
+      for (const one of calls) {
+        await addRefusedCalls(database, [
+          { accountId, counts: [count("2025-06-15", 1)], last: [one] },
+        ]);
+      }
+      const { last } = await usageBooksOf(database).refused(accountId, {});
+      t.strictSame(last, [calls[0], calls[2], calls[1]]);
+    },
+  );
+
   t.test("refused calls are added up, and the last twenty of an account are kept", async (t) => {
     const { database } = get().ledger;
     const books = usageBooksOf(database);

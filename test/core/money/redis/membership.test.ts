@@ -252,12 +252,16 @@ t.test("a settled bucket is looked at seldom, and at once if something changed",
   const glance = (epoch: string, version: string) =>
     membership.glanced(epoch, version, stage.nowMs);
   t.equal(glance("100", "1"), true);
-  t.equal(glance("100", "2"), false, "its round is hurried");
+  t.equal(membership.unsettle(), false, "its next round is late, so it must be hurried");
+  t.equal(glance("100", "2"), false);
   t.equal(membership.bucket.state, "ready");
   t.strictSame(await stage.round(), [LIFETIMES.settledRoundMs]);
   t.equal(glance("200", "1"), false);
   t.equal(membership.bucket.state, "joining", "a new epoch is noticed before the round");
   t.strictSame(stage.seen, ["moved"]);
+  stage.lose();
+  await stage.round();
+  t.equal(membership.unsettle(), true, "its next round is soon");
 });
 
 t.test("a process believes in its leases for half of one", async (t) => {

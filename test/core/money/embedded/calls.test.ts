@@ -1,0 +1,76 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
+import { movementHoldId } from "../../../../core/money/movement-hold.ts";
+import { MemoryHistory } from "../../../support/commit-counts.ts";
+import { recordedLog } from "../../../support/log.ts";
+import { posting } from "../../../support/posting.ts";
+import { holdRequest, movement } from "../wallet-fixtures.ts";
+
+const START = 1_000;
+
+/** A store with START µđ in the wallet of A. */
+async function opened(t: Test, bytesMax = 100_000) {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-calls-"));
+  const { log, lines } = recordedLog();
+  const journal = { folder, bytesMax, sync: false, log };
+  const history = new MemoryHistory();
+  const store = new EmbeddedHoldStore({ journal, outboxEntriesMax: 100, history });
+  await store.start();
+  t.teardown(async () => {
+    await store.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const amounts = { balanceMicroVnd: BigInt(START), creditedMicroVnd: BigInt(START) };
+  await store.load("A", async () => ({ accountId: "A", creditVersion: 1, ...amounts }));
+  return { store, lines };
+}
+
+const post = (
+  callId: string,
+  costMicroVnd: number,
+  more: { accountId?: string; model?: string } = {},
+) => posting({ callId, accountId: "A", costMicroVnd, ...more });
+const balances = (
+  availableMicroVnd: number,
+  heldMicroVnd: number,
+  uncommittedMicroVnd: number,
+) => ({
+  ...{ availableMicroVnd, heldMicroVnd, uncommittedMicroVnd },
+});
+
+t.test("a start with an empty journal replays nothing, and does not say so", async (t) => {
+  const { lines } = await opened(t);
+  t.strictSame(lines, []);
+});
+
+t.test("a call that was posted cannot be held", async (t) => {
+  const { store } = await opened(t);
+  store.hold(holdRequest("c1", 10));
+  store.post(post("c1", 5));
+  t.throws(() => store.hold(holdRequest("c1", 10)), /c1 was posted before it was held/);
+  t.strictSame(store.balances("A"), balances(START - 5, 0, 5));
+});
+
+t.test("a call without a wallet can be posted only if it costs nothing", async (t) => {
+  const { store } = await opened(t);
+  t.throws(() => store.post(post("c1", 1, { accountId: "B" })), /its wallet is not loaded/);
+  t.match(store.post(post("c2", 0, { accountId: "B" })), { chargedMicroVnd: 0, duplicate: false });
+  t.equal(store.uncommittedCalls(), 1);
+});
+
+t.test("a post without a hold that the journal refuses gives its charge back", async (t) => {
+  const { store } = await opened(t, 1_500);
+  t.throws(() => store.post(post("c1", 7, { model: "m".repeat(2_000) })), /full/);
+  t.strictSame(store.balances("A"), balances(START, 0, 0));
+});
+
+t.test("a restore does not wait for the hold of a movement, whose money may be lost", async (t) => {
+  const { store } = await opened(t);
+  const hold = { ...holdRequest(movementHoldId(movement(-30n)), 30), keyId: "" };
+  t.equal(store.hold(hold).kind, "held");
+  t.strictSame(await store.restoreFromLedger(), { kind: "restored" });
+  t.equal(store.balances("A"), undefined);
+});

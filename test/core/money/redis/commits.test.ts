@@ -1,0 +1,118 @@
+import t from "tap";
+import { entryOf } from "../../../../core/money/entry.ts";
+import { LIFETIMES } from "../../../../core/money/lifetimes.ts";
+import type { Bucket } from "../../../../core/money/redis/bucket.ts";
+import { Commits } from "../../../../core/money/redis/commits.ts";
+import { BucketKeys } from "../../../../core/money/redis/keys.ts";
+import type { Membership } from "../../../../core/money/redis/membership.ts";
+import { recordedLog } from "../../../support/log.ts";
+import { callIdOf, posting } from "../../../support/posting.ts";
+import { ManualMachine } from "../manual-machine.ts";
+
+/** The commits of a process in one bucket, whose Redis takes acknowledgements or not. */
+function stage() {
+  const machine = new ManualMachine();
+  const state = { epoch: "100", isFailing: false, isFresh: true, ready: "ready" };
+  const acknowledged: string[] = [];
+  const bucket = {
+    name: "b00",
+    keys: new BucketKeys("t", 0),
+    get epoch() {
+      return state.epoch;
+    },
+    get state() {
+      return state.ready;
+    },
+    run: async (_operation: string, _keys: string[], [, , ...args]: string[]) => {
+      if (state.isFailing) throw new Error("no reply");
+      for (let at = 0; at < args.length; at += 3) acknowledged.push(args[at] ?? "");
+    },
+  } as unknown as Bucket;
+  const membership = { isFresh: () => state.isFresh, claimed: new Set<string>() };
+  const commits = new Commits({
+    ...{ client: {} as never, buckets: [bucket], machine, log: recordedLog().log },
+    memberships: new Map([[bucket, membership as unknown as Membership]]),
+    watch: { keep: async () => {} },
+  });
+  const add = (callId: string, id: string) => {
+    const call = posting({ callId, accountId: "A", costMicroVnd: 1 });
+    commits.add(bucket, entryOf(`b00|${state.epoch}|me|${id}`, call, 1, 0));
+  };
+  /** Begins a read; returns the calls that it got so far, or undefined while it waits. */
+  const read = (max: number, waitMs = 1_000) => {
+    let calls: unknown;
+    void commits.read(max, waitMs).then((entries) => {
+      calls = entries.map(callIdOf);
+    });
+    return () => calls;
+  };
+  return { machine, state, acknowledged, bucket, commits, add, read };
+}
+
+t.test("a read waits for the first call, then shortly for those that follow it", async (t) => {
+  const { machine, add, read } = stage();
+  const calls = read(10);
+  await machine.advance(500);
+  t.equal(calls(), undefined);
+  add("c1", "1-0");
+  await machine.advance(0);
+  await machine.advance(LIFETIMES.gatherMs - 1);
+  add("c2", "2-0");
+  t.equal(calls(), undefined);
+  await machine.advance(1);
+  t.strictSame(calls(), ["c1", "c2"]);
+});
+
+t.test("a read of calls that wait already gathers as long, unless they fill a batch", async (t) => {
+  const { machine, add, read } = stage();
+  add("c1", "1-0");
+  const some = read(2);
+  await machine.advance(LIFETIMES.gatherMs - 1);
+  t.equal(some(), undefined);
+  await machine.advance(1);
+  t.strictSame(some(), ["c1"]);
+  add("c2", "2-0");
+  const full = read(2);
+  await machine.advance(0);
+  t.strictSame(full(), ["c1", "c2"]);
+  const atOnce = read(10, 0);
+  await machine.advance(0);
+  t.strictSame(atOnce(), ["c1", "c2"], "a read that may not wait does not");
+});
+
+t.test("no call is handed out while others may have ended this process's leases", async (t) => {
+  const { machine, state, add, read } = stage();
+  add("c1", "1-0");
+  state.isFresh = false;
+  const calls = read(10, 0);
+  await machine.advance(0);
+  t.strictSame(calls(), []);
+});
+
+t.test("an acknowledgement that failed is repeated, once", async (t) => {
+  const { state, acknowledged, bucket, commits, add } = stage();
+  add("c1", "1-0");
+  const entries = await commits.read(10, 0);
+  state.isFailing = true;
+  await commits.acknowledge(entries);
+  t.equal(commits.size, 0, "it is committed");
+  state.isFailing = false;
+  await commits.acknowledgeRest(bucket);
+  await commits.acknowledgeRest(bucket);
+  t.strictSame(acknowledged, ["1-0"]);
+});
+
+t.test(
+  "an acknowledgement waits for a bucket that is joined, and ends with its epoch",
+  async (t) => {
+    const { state, acknowledged, bucket, commits, add } = stage();
+    add("c1", "1-0");
+    state.ready = "joining";
+    await commits.acknowledge(await commits.read(10, 0));
+    t.strictSame(acknowledged, []);
+    state.epoch = "200";
+    state.ready = "ready";
+    await commits.acknowledgeRest(bucket);
+    t.strictSame(acknowledged, [], "the new epoch never had the entry");
+  },
+);
