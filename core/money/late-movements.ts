@@ -2,6 +2,7 @@ import type { HoldStore } from "../contract/hold-store.ts";
 import type { Credit, Ledger } from "../contract/ledger.ts";
 import { type Machine, sleep } from "../process/machine.ts";
 import { LIFETIMES } from "./lifetimes.ts";
+import { setLimit } from "./limit.ts";
 
 /**
  * Applies movements and limits that are committed to the ledger and that the hold store could not take at first;
@@ -66,8 +67,8 @@ export class LateMovements {
       const { creditVersion, creditedMicroVnd } = wallet;
       const total = { accountId, creditVersion, creditedMicroVnd, releasedCallIds };
       const isApplied = await this.holdStore.credit(total);
-      // `setLimit` returns false for a wallet that is not loaded, whose load brings the limits too.
-      for (const limit of wallet.limits ?? []) await this.holdStore.setLimit(accountId, limit);
+      for (const limit of wallet.limits ?? [])
+        await setLimit(this.holdStore, this.ledger, accountId, limit);
       return isApplied || releasedCallIds.length === 0;
     } catch {
       return false;

@@ -4,15 +4,13 @@ import type { Machine } from "../process/machine.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import type { LateMovements } from "./late-movements.ts";
 import { LIFETIMES } from "./lifetimes.ts";
-import { requireLimitName } from "./limit.ts";
+import { requireLimitName, setLimit } from "./limit.ts";
 
 interface LimitChangesOptions {
   readonly holdStore: HoldStore;
   readonly ledger: Ledger;
   readonly machine: Machine;
   readonly late: LateMovements;
-  /** Loads a wallet into the hold store; false if the ledger has none. */
-  readonly loadWallet: (accountId: string) => Promise<boolean>;
 }
 
 /** Changes limits beside wallets: commits a change to the ledger first, then applies it to the hold store. */
@@ -54,20 +52,13 @@ export class LimitChanges {
   }
 
   private async apply(accountId: string, limit: LimitSnapshot): Promise<void> {
-    const { machine, late } = this.options;
-    const set = withTimeout(this.set(accountId, limit), LIFETIMES.loadTimeoutMs, machine);
+    const { holdStore, ledger, machine, late } = this.options;
+    const setting = setLimit(holdStore, ledger, accountId, limit);
+    const set = withTimeout(setting, LIFETIMES.loadTimeoutMs, machine);
     if ((await late.orLater(set, accountId)) !== TIMED_OUT) return;
     void late.apply(accountId, []);
     throw new Error(
       "the change of the limit is committed; it is applied once its wallet can be loaded",
     );
-  }
-
-  private async set(accountId: string, limit: LimitSnapshot): Promise<void> {
-    const { holdStore, loadWallet } = this.options;
-    // A load that is running may have read the ledger before this change. So load the wallet first, then set the limit.
-    while (!(await holdStore.setLimit(accountId, limit))) {
-      if (!(await loadWallet(accountId))) return;
-    }
   }
 }

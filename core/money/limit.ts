@@ -1,5 +1,6 @@
 import { requireMicroVnd } from "../contract/amount.ts";
-import { type LimitSnapshot, WALLET_LIMIT } from "../contract/hold-store.ts";
+import { type HoldStore, type LimitSnapshot, WALLET_LIMIT } from "../contract/hold-store.ts";
+import type { Ledger } from "../contract/ledger.ts";
 
 /** Names that a limit can have. They have no `|`, which separates names in Redis. */
 const NAME = /^[A-Za-z0-9:._-]{1,100}$/;
@@ -21,5 +22,20 @@ export function requireLimit({ name, totalMicroVnd, availableMicroVnd }: LimitSn
     throw new RangeError(
       `${availableMicroVnd} µđ is not an amount that a limit can have available; use a safe integer`,
     );
+  }
+}
+
+/**
+ * Sets a limit beside its wallet, and loads the wallet for it if need be: a load that is running may have read the ledger
+ * before the limit changed. Waits as long as the load does.
+ */
+export async function setLimit(
+  holdStore: HoldStore,
+  ledger: Pick<Ledger, "wallet">,
+  accountId: string,
+  limit: LimitSnapshot,
+): Promise<void> {
+  while (!(await holdStore.setLimit(accountId, limit))) {
+    if (!(await holdStore.load(accountId, () => ledger.wallet(accountId)))) return;
   }
 }

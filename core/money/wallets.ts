@@ -26,6 +26,7 @@ import { findCall } from "./find-call.ts";
 import { LateMovements } from "./late-movements.ts";
 import { LatePosts } from "./late-posts.ts";
 import { LIFETIMES } from "./lifetimes.ts";
+import { setLimit } from "./limit.ts";
 import { LimitChanges } from "./limit-changes.ts";
 import { Movements } from "./movements.ts";
 import { PostGroup } from "./post-group.ts";
@@ -59,12 +60,11 @@ export class StoredWallets implements Wallets {
     this.machine = machine;
     this.group = new PostGroup(holdStore);
     const late = new LateMovements(holdStore, ledger, machine);
-    const loadWallet = (accountId: string) => this.loadWallet(accountId);
     this.late = late;
     const hold = (request: HoldRequest) => this.hold(request);
     this.moves = new Movements({ holdStore, ledger, late, hold });
     this.latePosts = new LatePosts(holdStore, machine);
-    this.limits = new LimitChanges({ holdStore, ledger, machine, late, loadWallet });
+    this.limits = new LimitChanges({ holdStore, ledger, machine, late });
   }
 
   /** Applies movements to loaded wallets that an earlier process committed, and did not apply before it died. */
@@ -168,7 +168,7 @@ export class StoredWallets implements Wallets {
         newer.map(async (wallet) => {
           const { accountId, limits = [] } = wallet;
           await this.moves.apply(wallet, null);
-          for (const limit of limits) await this.holdStore.setLimit(accountId, limit);
+          for (const limit of limits) await setLimit(this.holdStore, this.ledger, accountId, limit);
         }),
       );
     }

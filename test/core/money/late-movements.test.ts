@@ -1,7 +1,10 @@
 import t from "tap";
 import { LateMovements } from "../../../core/money/late-movements.ts";
+import { LIFETIMES } from "../../../core/money/lifetimes.ts";
+import { until } from "../../support/until.ts";
 import { ManualMachine } from "./manual-machine.ts";
 import { StubLedger } from "./stub-ledger.ts";
+import { movement, withStores } from "./wallet-fixtures.ts";
 
 const MOVEMENT = {
   accountId: "A",
@@ -37,3 +40,32 @@ t.test("the same movement is repeated by one loop at a time", async (t) => {
   await first;
   t.strictSame(tried, ["first", "first"]);
 });
+
+t.test("a limit that changes while its wallet is loaded has its new total", async (t) =>
+  withStores(async ({ holdStore, ledger }) => {
+    const machine = new ManualMachine();
+    const late = new LateMovements(holdStore, ledger, machine);
+    await ledger.credit(movement(100n));
+    const change = {
+      accountId: "A",
+      name: "day",
+      amountMicroVnd: 30n,
+      reference: "l1",
+      reason: null,
+    } as const;
+    let release = () => {};
+    ledger.after = () =>
+      new Promise((resolve) => {
+        release = resolve;
+        ledger.after = async () => {};
+      });
+    const loaded = holdStore.load("A", () => ledger.wallet("A"));
+    await until("the load has read the ledger", () => ledger.calls.wallet === 1);
+    await ledger.changeLimit({ ...change, kind: "create" });
+    const applied = late.apply("A", []);
+    await machine.advance(LIFETIMES.applyRetryMs);
+    release();
+    await Promise.all([loaded, applied]);
+    t.equal(holdStore.limit("A", "day")?.totalMicroVnd, 30);
+  }),
+);
