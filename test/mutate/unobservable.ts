@@ -39,6 +39,24 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     why: "its only caller awaits it",
   },
   {
+    source: "core/money/journal/segment.ts",
+    before: 'const end = payloadStart + bytes.write(payload, payloadStart, "utf8");',
+    after: 'const end = payloadStart + bytes.write(payload, payloadStart, "");',
+    why: "an empty name of an encoding means UTF-8 too",
+  },
+  {
+    source: "core/money/journal/writer.ts",
+    before: "for (let copy = 0;; copy += 1) {",
+    after: "for (let copy = 1;; copy += 1) {",
+    why: "another name of a file, which a start reads as well",
+  },
+  {
+    source: "core/money/ledger/usage.ts",
+    before: "if (madeAtMs > NO_LATER_MS)",
+    after: "if (madeAtMs >= NO_LATER_MS)",
+    why: "no call has this time",
+  },
+  {
     source: "core/money/ledger/usage-page-statement.ts",
     before: 'const [only = ""] = parts;',
     why: "it is used only if there is one part; only the compiler asks",

@@ -36,6 +36,14 @@ const BROKEN: Record<string, Partial<Lifetimes>> = {
   "journalLockWaitMs > leaveTimeoutMs": { journalLockWaitMs: 1_000 },
 };
 
+/** Changes of the other part of a relation of three times. */
+const BROKEN_ELSEWHERE: typeof BROKEN = {
+  "leaseMs / 2 > quietMs > 2 * heartbeatMs + replyTimeoutMs": { quietMs: 2_450 },
+  "joinWaitMs < loadTimeoutMs <= 5 s": { loadTimeoutMs: 5_001 },
+  "walletIdleMs > idleLookMs > loadTimeoutMs + leaseMs": { idleLookMs: 15_000 },
+  "paceWaitMsMax > paceDelayMsMax > paceTickMs": { paceTickMs: 5_000 },
+};
+
 function brokenBy(change: Partial<Lifetimes>): string[] {
   try {
     requireLifetimes({ ...LIFETIMES, ...change });
@@ -47,7 +55,8 @@ function brokenBy(change: Partial<Lifetimes>): string[] {
 }
 
 t.test("the lifetimes of money", async (t) => {
-  for (const [relation, change] of Object.entries(BROKEN)) {
+  const all = [BROKEN, BROKEN_ELSEWHERE].flatMap((each) => Object.entries(each));
+  for (const [relation, change] of all) {
     t.test(`are refused unless ${relation}`, async (t) => {
       const broken = brokenBy(change);
       t.equal(broken.length, 1, broken.join("\n"));

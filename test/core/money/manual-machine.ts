@@ -16,6 +16,7 @@ export class ManualMachine implements Machine {
   }
 
   after(ms: number, work: () => void): Timer {
+    if (!(ms >= 0)) throw new RangeError(`cannot wait ${ms} ms`);
     const timer = { atMs: this.nowMs + ms, work };
     this.timers.add(timer);
     return { close: () => this.timers.delete(timer), unref() {} };

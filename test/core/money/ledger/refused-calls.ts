@@ -74,6 +74,9 @@ export function refusedCallsTests(t: Test, get: () => LedgerUnderTest): void {
       (await books.refused(accountId, filter)).counts.map(({ calls }) => calls);
     t.strictSame(await found({ from: new Date(AT) }), [5, 1]);
     t.strictSame(await found({ to: new Date(AT - DAY_MS) }), [5]);
+    const midnight = Date.UTC(2025, 5, 14, 17);
+    t.strictSame(await found({ to: new Date(midnight) }), [5]);
+    t.strictSame(await found({ to: new Date(midnight + 1) }), [5, 1, 5], "in Vietnam");
     t.strictSame(await found({ key: other.keyId }), [1]);
     await dropRefusedCalls(database, new Date(AT));
     t.strictSame(await found({}), [5, 1], "what is older is dropped");

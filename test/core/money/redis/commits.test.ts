@@ -77,7 +77,7 @@ t.test("a read of calls that wait already gathers as long, unless they fill a ba
   t.strictSame(full(), ["c1", "c2"]);
   const atOnce = read(10, 0);
   await machine.advance(0);
-  t.strictSame(atOnce(), ["c1", "c2"], "a read that may not wait does not");
+  t.strictSame(atOnce(), ["c1", "c2"], "a read that must not wait does not");
 });
 
 t.test("no call is handed out while others may have ended this process's leases", async (t) => {

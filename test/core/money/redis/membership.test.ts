@@ -198,16 +198,11 @@ t.test("a process that saw the loss allows loads sooner than one that is new", a
     [stranger, TIMES.graceMs],
   ] as const) {
     stage.acceptsLoads = false;
-    await stage.round();
+    t.strictSame(await stage.round(), [0, `join ${stage.epoch} ${stage === witness ? 100 : 0}`]);
     stage.operations = 1;
-    stage.members = [["me", "1", "1"]];
-    // The lost member is silent for a lease, and so it is not awaited.
-    if (stage === witness)
-      for (let at = 0; at < 4; at += 1) await stage.round(TIMES.leaseMs / 2 - 1);
-    else {
-      t.strictSame((await stage.round(graceMs - 1)).slice(1), ["noop"]);
-      t.strictSame((await stage.round(1)).slice(1), [`allow-loads ${stage.epoch}`]);
-    }
+    stage.members.push(["me", "1", "1"]);
+    t.strictSame((await stage.round(graceMs - 1)).slice(1), ["noop"]);
+    t.strictSame((await stage.round(1)).slice(1), [`allow-loads ${stage.epoch}`]);
     t.ok(stage.membership.bucket.isReady);
   }
 });
