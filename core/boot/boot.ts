@@ -11,6 +11,7 @@ import { Router } from "../contract/routes/router.ts";
 import type { Services } from "../contract/services.ts";
 import type { Slots } from "../contract/slot.ts";
 import { BodyBudget, type BudgetLimits } from "../http/body-budget.ts";
+import { OwnBodyThreads } from "../http/body-threads.ts";
 import { logCall } from "../http/call-log.ts";
 import { requiredFields, withDefaultSteps } from "../http/default-steps.ts";
 import { addHealthRoutes } from "../http/health.ts";
@@ -109,9 +110,9 @@ export async function boot(
   // No other process can change keys in an embedded ledger.
   if (config.stores.ledger !== "embedded") keyChanges.start();
   const pace = new Pace({ backlog, log });
+  const bodyThreads = new OwnBodyThreads();
   let callsInFlight = new HttpCallsInFlight();
   let running: readonly Running[] = [];
-
   const servicesOf = (slots: Slots): Services => ({
     ...slots,
     get config() {
@@ -150,11 +151,11 @@ export async function boot(
     keys,
     rateLimiter,
     workers: otherWorkers,
+    bodyThreads,
     wires,
     imageFetcher: (options) => new HttpImageFetcher(options),
   });
   const services = servicesOf(coreSlots);
-
   const bodies = new BodyBudget(bodyLimits(config));
   const runner = new PluginRunner(board, servicesOf, database, log);
   const code = new LoadedCode();
@@ -166,7 +167,6 @@ export async function boot(
   const refusal = () => pace.refusal();
   const server = new Server(listener, runtimeOf(running), onEnded, refusal, operatorListener);
   callsInFlight = server.callsInFlight;
-
   function onEnded(call: EndedCall): void {
     logCall(call, clock, log);
     refused.count(call);
@@ -194,7 +194,6 @@ export async function boot(
     const { limits } = config;
     return { pipeline, router, operatorRouter, upstreams, clock, log, limits, bodies, required };
   }
-
   const { host, port, workers } = config.listen;
   if (operators) await server.listenForOperators(operators.host, operators.port, workers > 1);
   const listening = await server.listen(host, port, workers > 1);
@@ -244,7 +243,6 @@ export async function boot(
   }
 
   let lastReload: Promise<unknown> = Promise.resolve();
-
   return {
     address,
     services,
@@ -264,6 +262,7 @@ export async function boot(
       await pace.stop();
       await server.drain(config.limits);
       server.close();
+      await bodyThreads.stop();
       await runner.stop(running);
       await refused.stop();
       await keyChanges.stop();

@@ -1,4 +1,5 @@
 import type { KeySealer } from "../contract/accounts.ts";
+import type { BodyMeasure } from "../contract/body-threads.ts";
 import type { PluginCounter } from "../contract/counter.ts";
 import { type Customers, noCustomers } from "../contract/customers.ts";
 import type { DiscountSource } from "../contract/discount.ts";
@@ -34,6 +35,7 @@ export class SlotBoard {
   private readonly keySealer: Place<KeySealer | undefined>;
   private readonly discounts: Place<DiscountSource>;
   private readonly counters: Place<PluginCounter>;
+  private readonly bodyMeasures: Place<BodyMeasure>;
   private readonly exactNames: ModelNames;
 
   constructor(exactNames: ModelNames) {
@@ -45,6 +47,7 @@ export class SlotBoard {
     this.keySealer = new Place(counts);
     this.discounts = new Place(counts);
     this.counters = new Place(counts);
+    this.bodyMeasures = new Place(counts);
     this.exactNames = exactNames;
   }
 
@@ -63,6 +66,7 @@ export class SlotBoard {
       keySealer: this.keySealer.slot(viewer, undefined),
       discounts: this.discounts.shared(viewer),
       counters: this.counters.shared(viewer),
+      bodyMeasures: this.bodyMeasures.shared(viewer),
     };
   }
 

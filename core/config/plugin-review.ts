@@ -24,6 +24,7 @@ const USUAL: Readonly<Record<Field | SlotName, string>> = {
   keySealer: "accounts",
   discounts: "topup",
   counters: "a plugin that counts",
+  bodyMeasures: "a plugin that measures bodies",
 };
 
 /** The fields that charging needs. Core itself sets `model` and `upstream` if no plugin does. */

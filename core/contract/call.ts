@@ -6,7 +6,7 @@ import type { Model, Route } from "./catalogue.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Surcharge } from "./features.ts";
 import type { CallOutcome } from "./hold-store.ts";
-import type { PassedBody, Skeleton } from "./passed-request.ts";
+import type { PassedBody, Skeleton, WrittenBody } from "./passed-request.ts";
 import type { Protocol } from "./protocol.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Tariff } from "./tariff.ts";
@@ -33,6 +33,8 @@ export interface UpstreamRequest {
   readonly passed?: PassedBody | undefined;
   /** A translated body without its long texts. If set, read fields with `requestToRead`. */
   readonly skeleton?: Skeleton | undefined;
+  /** A long body, as a thread has written it. If set, read fields with `requestToRead`. */
+  readonly written?: WrittenBody | undefined;
   /** Client headers that matter upstream: name, value, name, value. */
   readonly headers: readonly string[];
   /**

@@ -58,6 +58,12 @@ export type {
   SealedKey,
   SealedKeyRecord,
 } from "./accounts.ts";
+export {
+  type BodyMeasure,
+  LONG_BODY_BYTES_MIN,
+  type MeasureWork,
+  type ThreadWork,
+} from "./body-threads.ts";
 export type { Config } from "./config.ts";
 export { contentTypeOf } from "./content-type.ts";
 export type { PluginCounter } from "./counter.ts";
@@ -149,10 +155,12 @@ export {
 export type { OverheadTokens } from "./overhead.ts";
 export {
   bodyToRead,
+  outlineOf,
   PassedRequest,
   requestToRead,
   type Skeleton,
   textsToRead,
+  type WrittenBody,
 } from "./passed-request.ts";
 export {
   type ChatProfile,
@@ -226,3 +234,4 @@ export {
 } from "../process/secret-file.ts";
 export { ThrottledLog } from "../process/throttled-log.ts";
 export { TIMED_OUT, withTimeout } from "../process/timeout.ts";
+export { WrittenJson, type WrittenParts, writtenParts } from "../process/written-json.ts";

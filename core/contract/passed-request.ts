@@ -1,6 +1,9 @@
 import type { JsonObject } from "../process/json.ts";
+import { scanJson } from "../process/json-scan.ts";
 import type { LeftOut } from "../process/left-out.ts";
-import type { Outline } from "../process/outline.ts";
+import { Outline } from "../process/outline.ts";
+import { TEXT_FIELDS } from "../process/text-fields.ts";
+import type { WrittenJson } from "../process/written-json.ts";
 import type { Call, UpstreamRequest } from "./call.ts";
 import type { Route } from "./catalogue.ts";
 import type { Protocol } from "./protocol.ts";
@@ -27,16 +30,38 @@ export interface Skeleton {
   readonly treeFor: (route: Route) => JsonObject | undefined;
 }
 
+/** A body that a thread has written. */
+export interface WrittenBody {
+  /** The body for the best route. */
+  readonly json: WrittenJson;
+  /** Returns the body for a route; undefined if the request cannot be expressed there. */
+  readonly jsonFor: (route: Route) => WrittenJson | undefined;
+  /** The results of plugins' measures of `json`, by name: see `services.bodyMeasures`. */
+  readonly measured: Readonly<Record<string, unknown>>;
+}
+
+/** Returns the outline of a JSON object that is known to be valid, such as one that the gateway has written. */
+export function outlineOf(bytes: Buffer): Outline | undefined {
+  const most = Number.POSITIVE_INFINITY;
+  const scan = scanJson(bytes, TEXT_FIELDS, most, most);
+  const outline = typeof scan === "string" ? undefined : Outline.of(bytes, scan);
+  return outline instanceof Outline ? outline : undefined;
+}
+
 /** Returns the body of a call for reading its fields. Long texts may be left out: the values of `TEXT_FIELDS`. */
 export function bodyToRead(call: Pick<Call, "body" | "outline">): JsonObject {
   return call.outline?.tree ?? call.body;
 }
 
-/** Returns the body of a request as `bodyToRead` does; undefined for a form. */
+/**
+ * Returns the body of a request as `bodyToRead` does; undefined for a form. Of a body that a thread has written, the
+ * conversation is an empty list, and long tools are empty objects.
+ */
 export function requestToRead(
-  request: Pick<UpstreamRequest, "body" | "passed" | "skeleton">,
+  request: Pick<UpstreamRequest, "body" | "passed" | "skeleton" | "written">,
 ): JsonObject | undefined {
-  return request.passed?.tree ?? request.skeleton?.tree ?? request.body;
+  const { passed, skeleton, written } = request;
+  return passed?.tree ?? skeleton?.tree ?? written?.json.head ?? request.body;
 }
 
 /** Returns the texts that have placeholders in the body of `requestToRead`. */

@@ -2,6 +2,7 @@ import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import type { Workers } from "../process/workers.ts";
 import type { Accounts, Keys } from "./accounts.ts";
+import type { BodyThreads } from "./body-threads.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { Command } from "./command.ts";
 import type { Config } from "./config.ts";
@@ -64,6 +65,8 @@ export interface Services extends Slots {
   readonly pace: PaceStatus;
   /** The other processes that share the port, if there are any. */
   readonly workers: Workers;
+  /** Threads for work on long bodies. */
+  readonly bodyThreads: BodyThreads;
   /** For each protocol: how to read and write its bodies and events. */
   readonly wires: Readonly<Record<Protocol, Wire>>;
   /**

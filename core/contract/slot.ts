@@ -1,4 +1,5 @@
 import type { KeySealer } from "./accounts.ts";
+import type { BodyMeasure } from "./body-threads.ts";
 import type { PluginCounter } from "./counter.ts";
 import type { Customers } from "./customers.ts";
 import type { DiscountSource } from "./discount.ts";
@@ -42,6 +43,8 @@ export interface Slots {
   readonly discounts: SharedSlot<DiscountSource>;
   /** Counters that plugins add to `/metrics`. */
   readonly counters: SharedSlot<PluginCounter>;
+  /** Measures that plugins take of each long body that a thread translates. */
+  readonly bodyMeasures: SharedSlot<BodyMeasure>;
 }
 
 /** Names of the slots for `provides` and `uses` of a plugin's module. */
@@ -53,5 +56,6 @@ export const SLOT_NAMES = [
   "keySealer",
   "discounts",
   "counters",
+  "bodyMeasures",
 ] as const;
 export type SlotName = (typeof SLOT_NAMES)[number];

@@ -5,7 +5,7 @@ import { formParts, type HttpResponse } from "../listener/index.ts";
 import { JSON_LEVELS_MAX, JSON_VALUES_MAX, type JsonObject } from "../process/json.ts";
 import { NO_NAMES, scanJson } from "../process/json-scan.ts";
 import { Outline, SHORT_BYTES_MAX } from "../process/outline.ts";
-import { TEXT_FIELDS } from "../wire/text-fields.ts";
+import { TEXT_FIELDS } from "../process/text-fields.ts";
 import type { Share } from "./body-budget.ts";
 
 /** Maximum size of a text field of a form. A longer part must be a file. */
@@ -212,7 +212,7 @@ export function readJsonBody(bytes: Buffer): Outline | Refusal {
     const field = /^\w*/.exec(repeated)?.[0] ?? "";
     return refuse.badRequest(`${field}: sent twice; send each field once`, field);
   }
-  if (outline.repeatsNames || outline.hasLongNumber) outline.handOut();
+  if (outline.repeatsNames || outline.hasLongNumber) outline.rewrite();
   return outline;
 }
 

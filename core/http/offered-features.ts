@@ -86,8 +86,10 @@ const ENCRYPTED_REASONING = "reasoning.encrypted_content";
  * Asks for the reasoning itself, encrypted, if the provider does not keep it: clients send back the
  * items of a reply, and an item without its content could not be found there.
  */
-function returnReasoning({ body, endpoint, model }: Call): void {
+function returnReasoning(call: Call): void {
+  const { endpoint, model } = call;
   if (endpoint.protocol !== "responses" || !model?.labels.has("reasoning")) return;
+  const body = bodyToRead(call);
   const { include } = body;
   const wanted = Array.isArray(include) ? include : [];
   if (!wanted.includes(ENCRYPTED_REASONING)) body["include"] = [...wanted, ENCRYPTED_REASONING];
@@ -127,7 +129,7 @@ class Decision {
     const tools = left.flatMap(({ tool }) => (tool ? [tool] : []));
     // Features that are left out are removed from the body itself, so its bytes can no longer be
     // passed on.
-    if (left.length > 0) this.call.outline?.handOut();
+    if (left.length > 0) this.call.outline?.noteEdit();
     for (const { leaveOut } of left) leaveOut?.();
     if (left.some(({ row }) => row === STORE)) returnReasoning(this.call);
     const chosen = choiceOfLeftOut(bodyToRead(this.call), tools);

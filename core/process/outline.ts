@@ -39,6 +39,8 @@ export class Outline {
   /** The bytes of a short body as text if all are there and each is a character. */
   private readonly ascii: string | undefined;
   private handedOut = false;
+  private isRewritten = false;
+  private isEdited = false;
 
   private constructor(bytes: Buffer, json: string, tree: JsonObject, scan: JsonScan) {
     const { fields, names, texts, hasLongNumber } = scan;
@@ -126,8 +128,25 @@ export class Outline {
     return this.tree;
   }
 
-  /** True once `handOut` was called. */
+  /** Has core write the JSON again: the bytes that came must not be passed on. */
+  rewrite(): void {
+    this.isRewritten = true;
+  }
+
+  /** Notes that the tree was changed in place: it is not what the bytes say any more. */
+  noteEdit(): void {
+    this.isEdited = true;
+  }
+
+  /** The JSON that the tree says; empty once the tree is handed out. */
+  get current(): Buffer {
+    if (!this.isEdited || this.handedOut) return this.came;
+    return this.left.written(JSON.stringify(this.tree));
+  }
+
+  /** True if the bytes are not passed on: `handOut`, `rewrite` or `noteEdit` was called. */
   get isHandedOut(): boolean {
+    if ((this.isRewritten || this.isEdited) && !this.handedOut) this.handOut();
     return this.handedOut;
   }
 

@@ -206,7 +206,11 @@ export class Dispatch {
   }
 
   private jsonFor(route: Route, request: UpstreamRequest): string | Buffer | undefined {
-    const { passed, skeleton } = request;
+    const { passed, skeleton, written } = request;
+    if (written) {
+      const json = written.jsonFor(route);
+      return json?.written(this.completed({ ...json.head }, route, request));
+    }
     if (skeleton) {
       const tree = skeleton.treeFor(route);
       const json = tree && JSON.stringify(this.completed({ ...tree }, route, request));

@@ -44,6 +44,11 @@ interface Contents extends Media {
   readonly modeTokens: number;
 }
 
+/** The numbers of the contents: plain data. */
+export type PlainContents = Omit<Contents, "texts" | "inflation" | "text"> & {
+  readonly text: Pick<Delivered, "asciiBytes" | "otherBytes">;
+};
+
 /** Frames of messages take 3 to 5 tokens (developers.openai.com, counting tokens; templates of others). */
 const TOKENS_PER_ITEM = 5;
 const NOT_READ = new Set(["model", "stream", "stream_options", "metadata", "user"]);
@@ -228,7 +233,7 @@ function countFile(type: string, base64: string, contents: Contents): void {
 }
 
 /** Returns the tokens of the contents for a model with this overhead, rounded up. */
-export function tokensOf(contents: Contents, factors: Factors, overhead: Overhead): number {
+export function tokensOf(contents: PlainContents, factors: Factors, overhead: Overhead): number {
   const text = textTokens(contents.text, factors) + contents.densityTokens * factors.densityShare;
   return Math.ceil(
     (text * overhead.text_percent) / 100 +
@@ -248,7 +253,7 @@ function imageTokensOf(size: Contents["images"][number], factors: Factors, overh
 }
 
 /** Returns the tokens that the provider adds for the features of a request. */
-function addedTokens(contents: Contents, overhead: Overhead): number {
+function addedTokens(contents: PlainContents, overhead: Overhead): number {
   return (
     overhead.request +
     (contents.hasTools ? overhead.tools : 0) +
@@ -258,7 +263,7 @@ function addedTokens(contents: Contents, overhead: Overhead): number {
   );
 }
 
-export function textTokens(text: Delivered, factors: Factors): number {
+export function textTokens(text: PlainContents["text"], factors: Factors): number {
   return (
     text.asciiBytes / factors.asciiBytesPerToken + text.otherBytes / factors.otherBytesPerToken
   );

@@ -1,13 +1,16 @@
 import {
+  type BodyMeasure,
   type Call,
   type ConfigKey,
   type Field,
   isBilled,
+  type Model,
   mergeProfiles,
   type Plugin,
   requestToRead,
   type Services,
   type Sink,
+  type SlotName,
   ThrottledLog,
   textsToRead,
   Usage,
@@ -15,7 +18,7 @@ import {
 } from "../../core/contract/index.ts";
 import { AudioHead } from "./audio-head.ts";
 import { type UsageCheck, withdrawUnbelievable } from "./believable.ts";
-import { contentsOf, type Factors, tokensOf } from "./bound.ts";
+import { contentsOf, type Factors, type PlainContents, tokensOf } from "./bound.ts";
 import { addCountTokensRoute } from "./count-tokens.ts";
 import { fillIn } from "./estimate.ts";
 import { EventMeter } from "./event-meter.ts";
@@ -23,8 +26,15 @@ import { Overheads } from "./families.ts";
 import { ReplyMeter } from "./reply-meter.ts";
 import { TokenCounter } from "./token-counter.ts";
 
+/** Counted in the thread that translates a long body. */
+const CONTENTS: BodyMeasure = {
+  name: "contents",
+  module: new URL("./bound-thread.js", import.meta.url).href,
+};
+
 export const requires: readonly Field[] = ["key", "model", "upstream"];
 export const sets: readonly Field[] = ["usage"];
+export const provides: readonly SlotName[] = ["bodyMeasures"];
 export const reads: readonly ConfigKey[] = ["headers"];
 
 const factor = (value: number) =>
@@ -95,6 +105,13 @@ export default function meter(services: Services, settings: Settings): Plugin {
     return mergeProfiles(profile, route.profile).cached_tokens === "beside";
   }
 
+  function setBound(call: Call, model: Model, contents: PlainContents): void {
+    const most = model.contextWindow ?? Number.POSITIVE_INFINITY;
+    const overhead = overheads.of(model);
+    call.inputTokensBound = Math.min(tokensOf(contents, bound, overhead), most);
+    call.inputTokensLikely = Math.min(tokensOf(contents, likely, overhead), most);
+  }
+
   function pushTokens(call: Call, { inputTokens, outputTokens }: Readonly<Usage>): void {
     const names = [`${prefix}input-tokens`, `${prefix}output-tokens`] as const;
     call.replyHeaders.push(names[0], String(inputTokens), names[1], String(outputTokens));
@@ -103,6 +120,10 @@ export default function meter(services: Services, settings: Settings): Plugin {
   return {
     name: "meter",
     routes: (router) => addCountTokensRoute(router, counter, services),
+    async start() {
+      services.bodyMeasures.provide(CONTENTS);
+    },
+
     stop: () => counter.stop(),
 
     request(call) {
@@ -111,11 +132,12 @@ export default function meter(services: Services, settings: Settings): Plugin {
       if (!body || !model) return undefined;
       // Images and speech are not priced per token, so their tokens are recorded only if reported, never estimated.
       if (model.standard === "messages" || model.standard === "chat") {
-        const most = model.contextWindow ?? Number.POSITIVE_INFINITY;
-        const contents = contentsOf(body, textsToRead(upstream));
-        const overhead = overheads.of(model);
-        call.inputTokensBound = Math.min(tokensOf(contents, bound, overhead), most);
-        call.inputTokensLikely = Math.min(tokensOf(contents, likely, overhead), most);
+        // A body that a thread has written was counted there, and `body` lacks its conversation.
+        const { written } = upstream;
+        const counted = written?.measured[CONTENTS.name] as PlainContents | undefined;
+        const whole = written && !counted ? (upstream.body ?? body) : body;
+        const contents = counted ?? contentsOf(whole, textsToRead(upstream));
+        setBound(call, model, contents);
       }
       call.usage = new Usage();
       return undefined;

@@ -58,7 +58,7 @@ export function imageTokens(size: ImageSize, { base, side, tile_milli, most }: I
 }
 
 /** Returns the tokens of documents. Each page of a PDF counts as an image, plus its text. */
-export function documentTokens(media: Media, overhead: Overhead): number {
+export function documentTokens(media: Omit<Media, "inflation">, overhead: Overhead): number {
   const { pages, pdfBytes, officeBytes } = media;
   const text = Math.min(pages * overhead.page_text, pdfBytes / PDF_BYTES_PER_TOKEN);
   return pages * overhead.page + text + officeBytes / ZIP_BYTES_PER_TOKEN;

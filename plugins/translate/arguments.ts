@@ -1,4 +1,5 @@
 import {
+  excessOf,
   isObject,
   JSON_LEVELS_MAX,
   type JsonObject,
@@ -17,7 +18,7 @@ export function inputOf(args: unknown): JsonObject {
   if (isObject(args)) return isShallow(args) ? args : { [RAW]: "" };
   const text = textOf(args);
   if (text.trim() === "") return {};
-  const parsed = parseJson(text);
+  const parsed = isExcessive(text) ? undefined : parseJson(text);
   return isObject(parsed) && isShallow(parsed) ? parsed : { [RAW]: text };
 }
 
@@ -25,7 +26,8 @@ export function inputOf(args: unknown): JsonObject {
 export function answeredInputOf(args: unknown): JsonObject {
   if (typeof args === "string" && args.trimStart().startsWith('"')) {
     const once = parseJson(args);
-    const twice = typeof once === "string" ? parseJson(once) : undefined;
+    const isText = typeof once === "string" && !isExcessive(once);
+    const twice = isText ? parseJson(once) : undefined;
     if (isObject(twice) && isShallow(twice)) return twice;
   }
   return inputOf(args);
@@ -47,6 +49,14 @@ export function argumentsText(args: unknown): string {
 function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   return isShallow(value) ? JSON.stringify(value) : "";
+}
+
+/** Shorter texts have too few values to cost much. */
+const LONG_CHARACTERS = 100_000;
+
+/** Returns true for JSON inside of a string that would be refused as a body: 20 MB of brackets take 1.4 GB to parse. */
+function isExcessive(text: string): boolean {
+  return text.length > LONG_CHARACTERS && excessOf(Buffer.from(text)) !== undefined;
 }
 
 /**

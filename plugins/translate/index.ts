@@ -12,17 +12,24 @@ import {
   type Model,
   objectOf,
   type Plugin,
+  type Protocol,
+  type Refusal,
   refuse,
   type Services,
   secretFile,
   unchangedRequest,
   type Verdict,
   v,
+  type WrittenJson,
 } from "../../core/contract/index.ts";
 import { FetchPlaces } from "./fetch-places.ts";
 import { fetchImages, imageEditForm, isAddress } from "./image-edit.ts";
 import { KeepAlivePings } from "./keep-alive-pings.ts";
+import { LongRequest } from "./long-request.ts";
+import { isLong, LongTranslation, translateInThread } from "./long-translation.ts";
 import { nativeRequest } from "./native.ts";
+import type { Translated } from "./notes.ts";
+import type { ReplyTranslation } from "./reply-translation.ts";
 import { StateSeal } from "./state/seal.ts";
 import { needsResponses, speaksResponsesAlone } from "./tools-by-responses.ts";
 import { TranslatedRequest } from "./translated-request.ts";
@@ -57,16 +64,18 @@ export default function translate(
     bytesMax: IMAGE_BYTES_MAX,
   });
   const { prefix } = services.config.headers;
-  const translations = new WeakMap<Call, Translation>();
+  const translations = new WeakMap<Call, ReplyTranslation>();
   const pings = new KeepAlivePings();
   const places = new FetchPlaces();
   /** Until the start has read the secret, no call is served. */
-  let seal = new StateSeal("");
+  let seal = StateSeal.of("");
 
-  function translateRequest(call: Call, model: Model): Verdict {
-    const only = speaksResponsesAlone(model, services) ? "responses" : undefined;
-    const translation = new Translation(call, model, services, seal, only);
-    return use(call, model, translation, translation.first());
+  function translateRequest(call: Call, model: Model, to: Protocol): Verdict {
+    const translation = new Translation(call, model, services, seal, to);
+    const made = translation.first();
+    if (!made?.ok) return refusalOf(made, model);
+    use(call, translation, made.body);
+    return undefined;
   }
 
   /**
@@ -75,32 +84,66 @@ export default function translate(
    * thinking.
    */
   function goesByResponses(call: Call, model: Model): boolean {
-    if (!needsResponses(bodyToRead(call), model, services)) return false;
     const translation = new Translation(call, model, services, seal, "responses");
     const made = translation.first();
-    if (!made?.ok || (call.surcharge && translation.dropped.length > 0)) return false;
-    use(call, model, translation, made);
+    if (!made?.ok || losesWhatIsPaid(call, translation)) return false;
+    use(call, translation, made.body);
     return true;
   }
 
-  function use(
+  function use(call: Call, translation: Translation, body: JsonObject): void {
+    translations.set(call, translation);
+    call.upstream = new TranslatedRequest(translation, body, headersFor(body));
+  }
+
+  /** Does the same as `goesByResponses`, `translateRequest` and `passRequest`, in a thread as far as bodies are translated. */
+  async function sendLong(call: Call, model: Model, { byResponses, to }: Way): Promise<Verdict> {
+    if (byResponses) {
+      const translation = await translateInThread(call, model, services, seal, "responses");
+      if (isRefusal(translation)) return translation;
+      const made = translation.first();
+      if (made?.ok && !losesWhatIsPaid(call, translation)) {
+        return useLong(call, model, translation, made.body);
+      }
+    }
+    if (to === undefined) return passRequest(call, model);
+    const translation = await translateInThread(call, model, services, seal, to);
+    if (isRefusal(translation)) return translation;
+    const made = translation.first();
+    return made?.ok ? useLong(call, model, translation, made.body) : refusalOf(made, model);
+  }
+
+  function useLong(
     call: Call,
     model: Model,
-    translation: Translation,
-    made: ReturnType<Translation["first"]>,
-  ): Verdict {
-    if (!made) {
-      const message = `model: no provider serves ${model.id} at the moment`;
-      return refuse.upstreamFailed(message, { param: "model" });
-    }
-    if (!made.ok) {
-      const { message, param, code } = made.reject;
-      return refuse.badRequest(message, { param, code });
-    }
+    translation: LongTranslation,
+    json: WrittenJson,
+  ): undefined {
     translations.set(call, translation);
-    const headers = bindsThinking(made.body) ? ["anthropic-beta", BINDING_BETA] : [];
-    call.upstream = new TranslatedRequest(translation, made.body, headers);
-    return undefined;
+    const headers = headersFor(json.head);
+    const onThisThread = () => {
+      const own = new Translation(call, model, services, seal, translation.to);
+      const made = own.first();
+      if (!made?.ok) throw new Error("a thread has translated the body, and this one cannot");
+      return new TranslatedRequest(own, made.body, headers);
+    };
+    call.upstream = new LongRequest(translation, json, headers, onThisThread);
+  }
+
+  function wayOf(call: Call, model: Model): Way {
+    const { protocol } = call.endpoint;
+    const isAlone = speaksResponsesAlone(model, services);
+    const other = isAlone ? "responses" : model.standard === "messages" ? "messages" : "chat";
+    if (protocol === "responses") {
+      const isNative = hasRoute(model, protocol, services.upstreams);
+      return { byResponses: false, to: isNative ? undefined : other };
+    }
+    if (protocol !== "messages" && protocol !== "chat") return PASSED;
+    const isTranslated = model.standard !== protocol || isAlone;
+    return {
+      byResponses: needsResponses(bodyToRead(call), model, services),
+      to: isTranslated ? other : undefined,
+    };
   }
 
   /** Passes on a request in the model's own protocol, with the edits that the model needs. */
@@ -135,7 +178,7 @@ export default function translate(
   }
 
   /** Names the dropped fields in a header. Headers of the client's protocol are dropped too. */
-  function reportDropped(call: Call, translation: Translation): void {
+  function reportDropped(call: Call, translation: ReplyTranslation): void {
     const left = (FORWARDED_HEADERS[call.endpoint.protocol] ?? []).filter(
       (name) => name in call.headers,
     );
@@ -150,24 +193,21 @@ export default function translate(
     request(call): Verdict | Promise<Verdict> {
       const { endpoint, model } = call;
       if (!model) return undefined;
-      const { protocol } = endpoint;
       if (endpoint.multipart) return editImages(call);
-      if (protocol === "responses") {
-        const isNative = hasRoute(model, protocol, services.upstreams);
-        return isNative ? passRequest(call, model) : translateRequest(call, model);
-      }
-      const isChat = protocol === "messages" || protocol === "chat";
-      if (isChat && goesByResponses(call, model)) return undefined;
-      if (isChat && (model.standard !== protocol || speaksResponsesAlone(model, services))) {
-        return translateRequest(call, model);
-      }
-      return passRequest(call, model);
+      const way = wayOf(call, model);
+      const { byResponses, to } = way;
+      if (isLong(call) && (byResponses || to !== undefined)) return sendLong(call, model, way);
+      if (byResponses && goesByResponses(call, model)) return undefined;
+      return to === undefined ? passRequest(call, model) : translateRequest(call, model, to);
     },
 
     stream(call, client) {
       const translation = translations.get(call);
       if (!translation) return client;
-      const onReply = () => reportDropped(call, translation);
+      const onReply = () => {
+        reportDropped(call, translation);
+        if (translation instanceof LongTranslation) translation.release();
+      };
       const sink = new TranslatingSink(call, client, translation, services.clock, onReply);
       if (call.stream) pings.watch(sink);
       return sink;
@@ -176,7 +216,7 @@ export default function translate(
     async start() {
       const { admin, stores } = services.config;
       // All gateways of a service must be able to open each other's envelopes. They share this token.
-      seal = new StateSeal(admin.token ?? (await secretFile(join(stores.data, STATE_KEY_FILE))));
+      seal = StateSeal.of(admin.token ?? (await secretFile(join(stores.data, STATE_KEY_FILE))));
       pings.start();
     },
 
@@ -187,6 +227,30 @@ export default function translate(
   };
 }
 
-function bindsThinking(body: JsonObject): boolean {
-  return objectOf(body["thinking"])?.["block_binding"] !== undefined;
+/** How a request goes out. */
+interface Way {
+  /** True if Responses is tried first. */
+  readonly byResponses: boolean;
+  /** Undefined if the request is passed in its own protocol. */
+  readonly to: Protocol | undefined;
+}
+
+const PASSED: Way = { byResponses: false, to: undefined };
+
+function losesWhatIsPaid({ surcharge }: Call, { dropped }: ReplyTranslation): boolean {
+  return surcharge !== undefined && dropped.length > 0;
+}
+
+function refusalOf(made: Translated<unknown, unknown> | undefined, model: Model): Refusal {
+  if (!made || made.ok) {
+    const message = `model: no provider serves ${model.id} at the moment`;
+    return refuse.upstreamFailed(message, { param: "model" });
+  }
+  const { message, param, code } = made.reject;
+  return refuse.badRequest(message, { param, code });
+}
+
+function headersFor(body: JsonObject): readonly string[] {
+  const bindsThinking = objectOf(body["thinking"])?.["block_binding"] !== undefined;
+  return bindsThinking ? ["anthropic-beta", BINDING_BETA] : [];
 }

@@ -1,12 +1,12 @@
 import {
   bodyToRead,
   type Call,
-  type Endpoint,
   type JsonObject,
   type Model,
   mergeProfiles,
   type Outline,
   PassedRequest,
+  type Protocol,
   type Refusal,
   type Route,
   refuse,
@@ -19,10 +19,20 @@ import { withoutImages } from "./edits/media.ts";
 import type { Translated } from "./notes.ts";
 import { hasEncryptedReasoning, RefusableState } from "./state/refused.ts";
 
+/** A model, as far as a request must fit it. Plain data. */
+export interface Reader {
+  readonly id: string;
+  readonly seesImages: boolean;
+}
+
+export function readerOf({ id, labels }: Model): Reader {
+  return { id, seesImages: labels.has("vision") };
+}
+
 /** Returns the client's body, without the images of earlier turns if the model cannot read them. */
-export function readableBody(body: JsonObject, { protocol }: Endpoint, model: Model): JsonObject {
-  if (model.labels.has("vision")) return body;
-  return withoutImages(body, protocol === "responses" ? "input" : "messages", model.id);
+export function readableBody(body: JsonObject, protocol: Protocol, reader: Reader): JsonObject {
+  if (reader.seesImages) return body;
+  return withoutImages(body, protocol === "responses" ? "input" : "messages", reader.id);
 }
 
 /** A request in the model's own protocol, and the hints that the model does not take. */
@@ -36,18 +46,18 @@ interface Fitted {
  * express it. Passes a body without an edit as it is. Refuses a demand that no route can meet.
  */
 export function nativeRequest(call: Call, model: Model, services: Services): Fitted | Refusal {
-  const { endpoint } = call;
-  const { protocol } = endpoint;
+  const { protocol } = call.endpoint;
+  const reader = readerOf(model);
   const given = bodyToRead(call);
   const request = unchangedRequest(call);
-  let body = readableBody(given, endpoint, model);
+  let body = readableBody(given, protocol, reader);
   const fit = (route: Route): Translated<JsonObject, undefined> => {
     const upstream = services.upstreams.get(route.upstream);
     const profile = mergeProfiles(upstream?.config.profile, route.profile);
     const made = edited(body, protocol, profile);
     if (!call.outline || !made.ok || !movesText(call.outline, made.body)) return made;
     call.outline.fill();
-    body = readableBody(given, endpoint, model);
+    body = readableBody(given, protocol, reader);
     return edited(body, protocol, profile);
   };
   const routes = model.routes
@@ -69,7 +79,7 @@ export function nativeRequest(call: Call, model: Model, services: Services): Fit
   const treeFor = (route: Route) => {
     if (state.isRefused && call.outline) {
       call.outline.fill();
-      body = readableBody(given, endpoint, model);
+      body = readableBody(given, protocol, reader);
     }
     const result = fit(route);
     // A copy, because the exchange sets the model name in the body.

@@ -19,6 +19,8 @@ const LISTED =
   /^(import|export) (?:type )?(?:([\w$]+)(?:, )?)?(?:\{([^}]*)\})?(?: from "([^"]+)")?;/gm;
 /** `import * as a from "c"`, `export * from "c"`, `import("c")`: all of a module may be used. */
 const WHOLE = /(?:^(?:import|export) (?:type )?\* (?:as [\w$]+ )?from |\bimport\()"([^"]+)"/gm;
+/** The module of a thread: `new URL("./a.js", import.meta.url)`. */
+const OF_THREAD = /\bnew URL\("(\.[^"]+)\.js", import\.meta\.url\)/g;
 const COMMENTS = /\/\*[\s\S]*?\*\/|(?<!:)\/\/.*/g;
 
 interface Exported {
@@ -71,6 +73,9 @@ class Sources {
     }
     for (const [, from = ""] of text.matchAll(WHOLE)) {
       this.imported.add(`${targetOf(file, from)} *`);
+    }
+    for (const [, from = ""] of text.matchAll(OF_THREAD)) {
+      this.imported.add(`${targetOf(file, `${from}.ts`)} *`);
     }
   }
 }

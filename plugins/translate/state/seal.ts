@@ -11,10 +11,15 @@ const STATE_CHARS_MAX = 1_048_576;
  * a stranger reaches a provider as its own state. The gateway stores nothing.
  */
 export class StateSeal {
-  private readonly key: Buffer;
+  /** Derived from the secret, for a seal in a thread. */
+  readonly key: Uint8Array;
 
-  constructor(secret: string) {
-    this.key = createHash("sha256").update(`state of replies\n${secret}`).digest();
+  constructor(key: Uint8Array) {
+    this.key = key;
+  }
+
+  static of(secret: string): StateSeal {
+    return new StateSeal(createHash("sha256").update(`state of replies\n${secret}`).digest());
   }
 
   /** Returns `tgs1.MAKER.STATE.MAC`. `state` may be empty: then the text itself is the state. */

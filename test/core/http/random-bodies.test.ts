@@ -6,7 +6,7 @@ import { readJsonBody } from "../../../core/http/body.ts";
 import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import { excessOf, scanJson } from "../../../core/process/json-scan.ts";
 import { type Outline, SHORT_BYTES_MAX } from "../../../core/process/outline.ts";
-import { TEXT_FIELDS } from "../../../core/wire/text-fields.ts";
+import { TEXT_FIELDS } from "../../../core/process/text-fields.ts";
 import { contentsOf } from "../../../plugins/meter/bound.ts";
 import { Random } from "../../support/random.ts";
 import { damaged, randomJson } from "./random-json.ts";

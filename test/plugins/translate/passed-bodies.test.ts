@@ -8,7 +8,7 @@ import type { Services } from "../../../core/contract/services.ts";
 import { readJsonBody } from "../../../core/http/body.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import { SHORT_BYTES_MAX } from "../../../core/process/outline.ts";
-import { TEXT_FIELDS } from "../../../core/wire/text-fields.ts";
+import { TEXT_FIELDS } from "../../../core/process/text-fields.ts";
 import { contentsOf } from "../../../plugins/meter/bound.ts";
 import { nativeRequest } from "../../../plugins/translate/native.ts";
 import { newCall } from "../../support/call.ts";

@@ -6,7 +6,7 @@ import { StateSeal } from "../../../plugins/translate/state/seal.ts";
 import { translateRequest } from "../../../plugins/translate/translate-request.ts";
 import { chatRequest, messagesRequest } from "./conversations.ts";
 
-const seal = new StateSeal("a secret");
+const seal = StateSeal.of("a secret");
 
 for (const [client, to, requests] of [
   ["chat", "messages", chatRequest],

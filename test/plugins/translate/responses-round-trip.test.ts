@@ -22,7 +22,7 @@ import { countingText, NOW_MS, pieces, Recorder, serialise } from "./harness.ts"
 import { checkMessagesStream } from "./invariants.ts";
 import { type Meaning, meaningOfChat, meaningOfMessages, originalNames } from "./meaning.ts";
 
-const maker = stateOf(new StateSeal("a secret"), "openai");
+const maker = stateOf(StateSeal.of("a secret"), "openai");
 const PROFILE = { dialect: "compatible" } as const;
 
 /** Responses has no stop sequences, and caps of 16 or more. */

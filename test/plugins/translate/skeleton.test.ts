@@ -8,7 +8,6 @@ import { isRefusal } from "../../../core/contract/refusal.ts";
 import type { Services } from "../../../core/contract/services.ts";
 import { readJsonBody } from "../../../core/http/body.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
-import { TEXT_FIELDS } from "../../../core/wire/text-fields.ts";
 import { contentsOf } from "../../../plugins/meter/bound.ts";
 import { StateSeal } from "../../../plugins/translate/state/seal.ts";
 import { TranslatedRequest } from "../../../plugins/translate/translated-request.ts";
@@ -16,36 +15,9 @@ import { Translation } from "../../../plugins/translate/translation.ts";
 import { newCall } from "../../support/call.ts";
 import { modelOf } from "../../support/plugin-desk.ts";
 import { chatRequest, messagesRequest } from "./conversations.ts";
+import { longBody, PROFILES, RESPONSES } from "./long-bodies.ts";
 
 type Client = "messages" | "chat" | "responses";
-
-const LONG = 'and "so" on,\n ạ 🌏 \\u0041 \ud800 '.repeat(20);
-/** A translation looks at a text only at its ends. */
-const TEXTS: readonly ((value: string) => string)[] = [
-  (value) => `A ${value}${LONG}end.`,
-  (value) => `Đúng ${LONG}${value}!`,
-  (value) => `${value}${LONG} `,
-  () => `Error: ${LONG}x`,
-  () => `data:text/plain,${LONG}x`,
-  () => " \n".repeat(300),
-  () => "\u00a0".repeat(300),
-  () => "\u3000\u1680\ufeff".repeat(200),
-  (value) => `\n${LONG}${value}`,
-  (value) => `HTTPS://${LONG}${value}`,
-  (value) => `ạ ${LONG}${value}`,
-  (value) => `{"${value}":1}${" ".repeat(300)}`,
-  () => `Z${LONG}x-anthropic-billing-header: 1\nlast`,
-  () => `Z${LONG}ends with a line\n`,
-  () => `Z${LONG}\u00a0`,
-];
-
-function withLongTexts(body: JsonObject, seed: number): JsonObject {
-  let count = seed;
-  return JSON.parse(JSON.stringify(body), (name, value) => {
-    if (typeof value !== "string" || !TEXT_FIELDS.has(name)) return value;
-    return count++ % 3 === 0 ? value : TEXTS[(count * 7) % TEXTS.length]?.(value);
-  });
-}
 
 const counts = { leftOut: 0, whole: 0, refused: 0 };
 
@@ -69,7 +41,7 @@ function made(client: Client, to: Client, json: Buffer, profile: Profile, isWhol
   const upstream = { config: { profile }, speaks: () => true };
   const clock = { now: () => 1 };
   const services = { upstreams: { get: () => upstream }, clock } as unknown as Services;
-  const translation = new Translation(call, model, services, new StateSeal("x"), to);
+  const translation = new Translation(call, model, services, StateSeal.of("x"), to);
   const first = translation.first();
   if (!first?.ok) {
     counts.refused++;
@@ -97,18 +69,10 @@ function withoutIds(value: unknown): unknown {
 }
 
 function check(client: Client, to: Client, body: JsonObject, profile: Profile, seed: number): void {
-  const text = JSON.stringify(withLongTexts(body, seed)).padEnd(70_000);
-  const json = Buffer.from(text.replaceAll("\\\\u0041", "\\u0041"));
+  const json = longBody(body, seed);
   const [left, whole] = [false, true].map((all) => made(client, to, json, profile, all));
   assert.deepStrictEqual(left, whole);
 }
-
-const PROFILES: readonly Profile[] = [
-  {},
-  { mid_system: "user", user_after_tool: false, prefill: false, system_messages: "one" },
-  { maker: "deepseek", replay: "reasoning_content", replay_fill: "", developer_role: "system" },
-  { mid_system: "hoist", forced_tools: "refuse", sampling: "none", prefill: false },
-];
 
 for (const [client, to, requests] of [
   ["chat", "messages", chatRequest],
@@ -148,22 +112,6 @@ t.test("the translation cases come out the same without their texts", async () =
     }
   }
 });
-
-const RESPONSES: readonly JsonObject[] = [
-  { input: [{ role: "user", content: "Hello" }] },
-  {
-    instructions: "Be brief.",
-    tools: [{ type: "function", name: "read", parameters: { type: "object" } }],
-    input: [
-      { role: "developer", content: [{ type: "input_text", text: "Careful." }] },
-      { type: "message", role: "user", content: [{ type: "input_text", text: "Read it" }] },
-      { type: "function_call", call_id: "c", name: "read", arguments: '{"text":"a"}' },
-      { type: "function_call_output", call_id: "c", output: "the file" },
-      { role: "assistant", content: [{ type: "output_text", text: "Done" }] },
-      { role: "user", content: [{ type: "input_text", text: "Go on" }] },
-    ],
-  },
-];
 
 t.test("Responses is translated without its texts as it is with them", async () => {
   for (const body of RESPONSES) {

@@ -5,7 +5,7 @@ import { messagesContext } from "../../../plugins/translate/chat/write/request.t
 import { StateSeal, stateOf } from "../../../plugins/translate/state/seal.ts";
 import { countingText, Recorder } from "./harness.ts";
 
-const seal = new StateSeal("secret");
+const seal = StateSeal.of("secret");
 
 t.test("no upstream opens the state of another one with a similar name", async (t) => {
   const names = ["local", "local-1", "local-2", "local_1", "Local", "1", "2", "lo.cal", "ai/a"];
@@ -20,7 +20,7 @@ t.test("no upstream opens the state of another one with a similar name", async (
 
 t.test("a maker opens its state behind each of its routes", async (t) => {
   const envelope = stateOf(seal, "google").pack("state", "");
-  t.equal(stateOf(new StateSeal("secret"), "google").open(envelope, ""), "state");
+  t.equal(stateOf(StateSeal.of("secret"), "google").open(envelope, ""), "state");
 });
 
 const google = stateOf(seal, "google");

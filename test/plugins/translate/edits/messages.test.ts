@@ -9,7 +9,7 @@ const HAIKU: Profile = { maker: "anthropic", thinking: "budget" };
 const foreign = {
   type: "thinking",
   thinking: "hm",
-  signature: new StateSeal("secret").pack("deepseek", "", "hm"),
+  signature: StateSeal.of("secret").pack("deepseek", "", "hm"),
 };
 const own = { type: "thinking", thinking: "hm", signature: "EqQB" };
 const use = { type: "tool_use", id: "t", name: "f", input: {} };

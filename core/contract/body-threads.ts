@@ -1,0 +1,41 @@
+import type { JsonObject } from "../process/json.ts";
+import type { LeftOut } from "../process/left-out.ts";
+import type { Call } from "./call.ts";
+import type { Refusal } from "./refusal.ts";
+
+/**
+ * Threads that work on long bodies, so that one body does not stop all other calls. A thread has bounded memory and
+ * time. A body that exceeds them breaks its thread, and no other call.
+ */
+export interface BodyThreads {
+  /**
+   * Calls the default export of a module, a `ThreadWork`, in a thread. Input and result must be plain data. The bytes are
+   * copied. Resolves with the result, or a refusal: 413 if the body breaks the thread, 429 or 503 if too many bytes wait.
+   * Rejects if the work throws.
+   */
+  run<Result>(
+    call: Pick<Call, "key" | "gone">,
+    module: URL,
+    input: unknown,
+    bytes: Uint8Array,
+  ): Promise<Result | Refusal>;
+}
+
+/** The work of a module in a thread. Memory in `handed` is handed to the main thread without a copy. */
+export type ThreadWork<Input, Result> = (
+  input: Input,
+  bytes: Buffer,
+) => Promise<{ readonly result: Result; readonly handed?: readonly ArrayBuffer[] }>;
+
+/** A number or more that a plugin needs of each body that goes upstream. */
+export interface BodyMeasure {
+  readonly name: string;
+  /** The address of a module whose default export is a `MeasureWork`. */
+  readonly module: string;
+}
+
+/** Measures a body in the thread that has it. `texts` has the long texts that it lacks. The result is plain data. */
+export type MeasureWork<Result> = (body: JsonObject, texts: LeftOut | undefined) => Result;
+
+/** Bodies from this size on are parsed, translated and written in a thread. */
+export const LONG_BODY_BYTES_MIN = 65_536;

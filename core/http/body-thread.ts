@@ -1,0 +1,32 @@
+import { parentPort } from "node:worker_threads";
+import type { ThreadWork } from "../contract/body-threads.ts";
+
+/** Sent to a thread. */
+export interface ThreadJob {
+  readonly module: string;
+  readonly input: unknown;
+  readonly bytes: Uint8Array;
+}
+
+/** Sent by a thread. `ready`: it takes jobs. */
+export type ThreadReply =
+  | "ready"
+  | { readonly result: unknown }
+  /** The work threw this. `isTooMuch`: the stack or a string was too large. */
+  | { readonly error: unknown; readonly isTooMuch: boolean };
+
+async function work({ module, input, bytes }: ThreadJob): Promise<void> {
+  try {
+    const { default: run }: { default: ThreadWork<unknown, unknown> } = await import(module);
+    const { buffer, byteOffset, byteLength } = bytes;
+    const own = Buffer.from(buffer, byteOffset, byteLength);
+    const { result, handed = [] } = await run(input, own);
+    parentPort?.postMessage({ result } satisfies ThreadReply, [...handed]);
+  } catch (error) {
+    const reply: ThreadReply = { error, isTooMuch: error instanceof RangeError };
+    parentPort?.postMessage(reply);
+  }
+}
+
+parentPort?.on("message", (job: ThreadJob) => void work(job));
+parentPort?.postMessage("ready" satisfies ThreadReply);

@@ -1,0 +1,82 @@
+import type {
+  JsonObject,
+  Refusal,
+  Route,
+  Skeleton,
+  UpstreamRequest,
+  WrittenBody,
+  WrittenJson,
+} from "../../core/contract/index.ts";
+import type { LongTranslation } from "./long-translation.ts";
+import { PROTOCOLS } from "./protocols.ts";
+import { RefusableState } from "./state/refused.ts";
+import type { TranslatedRequest } from "./translated-request.ts";
+
+/**
+ * A request that a thread has translated. If a plugin reads `body` or `bodyFor`, or a provider refuses state in it, it is
+ * translated again on this thread.
+ */
+export class LongRequest implements UpstreamRequest {
+  readonly protocol: LongTranslation["to"];
+  readonly path: string;
+  readonly form: undefined = undefined;
+  readonly headers: readonly string[];
+  readonly prepare: (() => Promise<Refusal | undefined>) | undefined = undefined;
+  outputLimit: number | undefined = undefined;
+  wantsUsage = false;
+  private readonly translation: LongTranslation;
+  private readonly bytes: WrittenBody;
+  private readonly onThisThread: () => TranslatedRequest;
+  private again: TranslatedRequest | undefined = undefined;
+
+  constructor(
+    translation: LongTranslation,
+    json: WrittenJson,
+    headers: readonly string[],
+    onThisThread: () => TranslatedRequest,
+  ) {
+    this.protocol = translation.to;
+    this.path = PROTOCOLS[translation.to]?.path ?? "";
+    this.translation = translation;
+    const { measured } = translation;
+    this.bytes = { json, jsonFor: (route) => translation.jsonFor(route), measured };
+    this.headers = headers;
+    this.onThisThread = onThisThread;
+  }
+
+  get written(): WrittenBody | undefined {
+    return this.again ? undefined : this.bytes;
+  }
+
+  get skeleton(): Skeleton | undefined {
+    const skeleton = this.again?.skeleton;
+    if (!skeleton) return undefined;
+    const treeFor = (route: Route) => this.chosen(route) && skeleton.treeFor(route);
+    return { ...skeleton, treeFor };
+  }
+
+  get body(): JsonObject {
+    return this.translated().body;
+  }
+
+  get bodyFor(): (route: Route) => JsonObject | undefined {
+    const { bodyFor } = this.translated();
+    return (route) => this.chosen(route) && bodyFor(route);
+  }
+
+  sendsAgain(status: number, text: string): boolean {
+    // Only such a refusal is worth the translation.
+    if (!this.again && !new RefusableState().sendsAgain(status, text)) return false;
+    return this.translated().sendsAgain(status, text);
+  }
+
+  private translated(): TranslatedRequest {
+    this.again ??= this.onThisThread();
+    return this.again;
+  }
+
+  /** Has the reply translated by the facts of this route. */
+  private chosen(route: Route): WrittenJson | undefined {
+    return this.translation.jsonFor(route);
+  }
+}

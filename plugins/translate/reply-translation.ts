@@ -1,0 +1,84 @@
+import type { Model, OverflowSizes, Protocol, Services } from "../../core/contract/index.ts";
+import { messagesErrorToChat, type Reply, withChatError } from "./errors.ts";
+import { PROTOCOLS } from "./protocols.ts";
+import { type BackFacts, onward } from "./sides.ts";
+import { type StateSeal, stateOf } from "./state/seal.ts";
+import type { ClientStream, StreamTranslator, WayBack } from "./stream.ts";
+
+/** Average for English and code, used only for an estimate. */
+const CHARACTERS_PER_TOKEN = 4;
+
+/** The hints that a request lost, and the way back of its reply. */
+interface Made {
+  readonly dropped: readonly string[];
+  /** Undefined for a client of Messages on Messages, whose requests are not translated. */
+  readonly back: WayBack | undefined;
+}
+
+/** Translates the reply of one call, for the route that was tried last. */
+export abstract class ReplyTranslation {
+  readonly to: Protocol;
+  protected readonly client: Protocol;
+  protected readonly model: Model;
+  protected readonly services: Services;
+  protected readonly seal: StateSeal;
+  private latestMade: Made | undefined = undefined;
+
+  constructor(client: Protocol, to: Protocol, model: Model, services: Services, seal: StateSeal) {
+    this.client = client;
+    this.to = to;
+    this.model = model;
+    this.services = services;
+    this.seal = seal;
+  }
+
+  /** Characters of the client's request, without images. */
+  protected abstract characters(): number;
+
+  /**
+   * Client fields that were dropped for the route that was tried last, because they are only hints.
+   */
+  get dropped(): readonly string[] {
+    return this.latestMade?.dropped ?? [];
+  }
+
+  reply(body: unknown): Reply<object> {
+    return this.latestMade?.back?.reply(body) ?? this.error(502, undefined);
+  }
+
+  /** Translates an error reply. `body` is the raw text, JSON or not. */
+  error(status: number, body: unknown): Reply<object> {
+    const upstream = PROTOCOLS[this.to]?.upstream;
+    if (!upstream) return messagesErrorToChat(status, body);
+    // OpenAI names the errors of both protocols alike.
+    const isAlike = this.to === "responses" && this.client === "chat";
+    const own = isAlike ? withChatError(status, body) : undefined;
+    if (own) return own;
+    const reply = upstream.error(status, body, () => this.sizes());
+    return this.client === "messages" ? reply : messagesErrorToChat(reply.status, reply.body);
+  }
+
+  /** Estimates the sizes that an overflow names, for providers that do not say them. */
+  private sizes(): OverflowSizes | undefined {
+    const window = this.model.contextWindow;
+    if (window === undefined) return undefined;
+    const tokens = Math.ceil(this.characters() / CHARACTERS_PER_TOKEN);
+    return { tokens: Math.max(tokens, window + 1), window };
+  }
+
+  stream(client: ClientStream): StreamTranslator | undefined {
+    return this.latestMade?.back?.stream(client);
+  }
+
+  /** Notes the request that goes out: its reply is translated by these facts. */
+  protected use(dropped: readonly string[], facts: BackFacts): void {
+    this.latestMade = { dropped, back: this.wayBack(facts) };
+  }
+
+  /** Returns the translation of the reply; undefined for a client of Messages on Messages. */
+  private wayBack({ client, upstream, maker }: BackFacts): WayBack | undefined {
+    const last = client && PROTOCOLS[this.client]?.client?.way(client, this.services.clock);
+    const way = upstream && PROTOCOLS[this.to]?.upstream?.way(upstream, stateOf(this.seal, maker));
+    return way && last ? onward(way, last) : (way ?? last);
+  }
+}

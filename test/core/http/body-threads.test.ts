@@ -1,0 +1,152 @@
+import t, { type Test } from "tap";
+import { isRefusal } from "../../../core/contract/refusal.ts";
+import { OwnBodyThreads, type ThreadLimits } from "../../../core/http/body-threads.ts";
+import { keyOf } from "../../support/plugin-desk.ts";
+import { until } from "../../support/until.ts";
+
+const workOf = (name: string) => new URL(`./thread-work/${name}.js`, import.meta.url);
+const callOf = (id = "K") => ({ key: keyOf({ id }), gone: false });
+const BYTES = Buffer.from('{"model":"m"}');
+
+function threads(t: Test, limits: Partial<ThreadLimits> = {}): OwnBodyThreads {
+  const made = new OwnBodyThreads(limits);
+  t.teardown(() => made.stop());
+  return made;
+}
+
+function echo(made: OwnBodyThreads, said: string, call = callOf(), wait?: SharedArrayBuffer) {
+  return made.run(call, workOf("echo"), { said, ...(wait && { wait }) }, BYTES);
+}
+
+/** The status of a refusal, or what was said. */
+function outcomeOf(result: unknown): unknown {
+  return isRefusal(result) ? result.status : (result as { said: string }).said;
+}
+
+async function outcomesOf(all: readonly Promise<unknown>[]): Promise<unknown[]> {
+  return (await Promise.all(all)).map(outcomeOf);
+}
+
+/** A flag that threads wait for, and its release. */
+function held() {
+  const wait = new SharedArrayBuffer(4);
+  return {
+    wait,
+    release() {
+      Atomics.store(new Int32Array(wait), 0, 1);
+      Atomics.notify(new Int32Array(wait), 0);
+    },
+  };
+}
+
+t.test("work runs in a thread on a copy of the bytes", async (t) => {
+  const result = await echo(threads(t), "hello");
+  t.strictSame(result, { said: "hello", bytes: BYTES.length });
+  t.equal(BYTES.toString(), '{"model":"m"}');
+});
+
+for (const [what, work, limits] of [
+  ["takes all memory of its thread", "grow", { heapMb: 32 }],
+  ["does not end", "spin", { jobMs: 200 }],
+] as const) {
+  t.test(`a body that ${what} gets 413, and those behind it their results`, async (t) => {
+    const made = threads(t, { threads: 1, ...limits });
+    const breaks = made.run(callOf(), workOf(work), {}, BYTES);
+    const rest = ["a", "b"].map((said) => echo(made, said));
+    t.strictSame(await outcomesOf([breaks, ...rest]), [413, "a", "b"]);
+    t.equal(outcomeOf(await echo(made, "later")), "later");
+  });
+}
+
+t.test("a body beside one that breaks its thread gets its result", async (t) => {
+  const made = threads(t, { threads: 2, heapMb: 32 });
+  const { wait, release } = held();
+  const beside = echo(made, "beside", callOf("other"), wait);
+  const breaks = made.run(callOf(), workOf("grow"), {}, BYTES);
+  t.equal(outcomeOf(await breaks), 413);
+  release();
+  t.equal(outcomeOf(await beside), "beside");
+});
+
+t.test("work that throws rejects; a string or stack that is too large gets 413", async (t) => {
+  const made = threads(t);
+  const run = (isTooMuch: boolean) => made.run(callOf(), workOf("throws"), { isTooMuch }, BYTES);
+  await t.rejects(run(false), { message: "a bug" });
+  t.equal(outcomeOf(await run(true)), 413);
+  t.equal(outcomeOf(await echo(made, "later")), "later");
+});
+
+t.test(
+  "beyond the bytes that may wait, a key gets 429 and all get 503, with retry-after",
+  async (t) => {
+    const limits = { waitingBytesMax: 4 * BYTES.length, waitingBytesOfKeyMax: 2 * BYTES.length };
+    const made = threads(t, { threads: 1, ...limits });
+    const { wait, release } = held();
+    const running = echo(made, "running", callOf(), wait);
+    const own = [1, 2, 3].map((said) => echo(made, `own ${said}`));
+    const others = ["A", "B", "C"].map((id) => echo(made, id, callOf(id)));
+    const [tooMany, busy] = await Promise.all([own[2], others[2]]);
+    t.match(tooMany, { status: 429, headers: ["retry-after", "1"] });
+    t.match(busy, { status: 503, headers: ["retry-after", "1"] });
+    release();
+    const all = await outcomesOf([running, ...own, ...others]);
+    t.strictSame(all, ["running", "own 1", "own 2", 429, "A", "B", 503]);
+  },
+);
+
+t.test("a single body may always wait, however long it is", async (t) => {
+  const made = threads(t, { threads: 1, waitingBytesMax: 1, waitingBytesOfKeyMax: 1 });
+  const { wait, release } = held();
+  const running = echo(made, "running", callOf(), wait);
+  const waits = echo(made, "waits", callOf());
+  release();
+  t.strictSame(await outcomesOf([running, waits]), ["running", "waits"]);
+});
+
+t.test("a key has a second thread only if no other key waits", async (t) => {
+  const made = threads(t, { threads: 2 });
+  const first = held();
+  const order: string[] = [];
+  const note = (said: string, id: string, wait?: SharedArrayBuffer) =>
+    echo(made, said, callOf(id), wait).then(() => order.push(said));
+  const second = held();
+  const running = [note("first", "greedy", first.wait), note("second", "greedy", second.wait)];
+  const waiting = [note("greedy", "greedy"), note("honest", "honest")];
+  second.release();
+  await Promise.all(waiting);
+  t.ok(order.indexOf("honest") < order.indexOf("greedy"));
+  first.release();
+  await Promise.all(running);
+});
+
+t.test("the body of a client that left while it waited is not worked on", async (t) => {
+  const made = threads(t, { threads: 1, heapMb: 32 });
+  const { wait, release } = held();
+  const running = echo(made, "running", callOf(), wait);
+  const call = callOf();
+  // This work would break the thread.
+  const left = made.run(call, workOf("grow"), {}, BYTES);
+  const next = echo(made, "next");
+  call.gone = true;
+  release();
+  t.strictSame(await outcomesOf([running, left, next]), ["running", 503, "next"]);
+});
+
+t.test(
+  "a stop ends threads: running and waiting bodies get 503, and so do later ones",
+  async (t) => {
+    const made = new OwnBodyThreads({ threads: 1 });
+    const spins = made.run(callOf(), workOf("spin"), {}, BYTES);
+    const waits = echo(made, "waits");
+    await made.stop();
+    t.strictSame(await outcomesOf([spins, waits, echo(made, "later")]), [503, 503, 503]);
+    t.equal(made.threadCount, 0);
+  },
+);
+
+t.test("a thread without work ends, and another starts", async (t) => {
+  const made = threads(t, { idleMs: 10 });
+  t.equal(outcomeOf(await echo(made, "first")), "first");
+  await until("the thread has ended", () => made.threadCount === 0);
+  t.equal(outcomeOf(await echo(made, "second")), "second");
+});

@@ -1,0 +1,9 @@
+import type { ThreadWork } from "../../../../core/contract/body-threads.ts";
+
+/** Takes memory until there is none left. */
+const grow: ThreadWork<unknown, never> = async () => {
+  const kept: object[] = [];
+  for (;;) kept.push({ at: kept.length });
+};
+
+export default grow;

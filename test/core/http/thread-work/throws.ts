@@ -1,0 +1,8 @@
+import type { ThreadWork } from "../../../../core/contract/body-threads.ts";
+
+/** Throws: an error, or one of a stack or a string that is too large. */
+const throws: ThreadWork<{ isTooMuch: boolean }, never> = async ({ isTooMuch }) => {
+  throw isTooMuch ? new RangeError("Invalid string length") : new Error("a bug");
+};
+
+export default throws;

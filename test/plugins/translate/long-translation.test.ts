@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import t from "tap";
+import { endpoints } from "../../../core/contract/endpoint.ts";
+import type { Profile } from "../../../core/contract/profile.ts";
+import { isRefusal } from "../../../core/contract/refusal.ts";
+import type { Services } from "../../../core/contract/services.ts";
+import { readJsonBody } from "../../../core/http/body.ts";
+import { OwnBodyThreads } from "../../../core/http/body-threads.ts";
+import type { HttpCall } from "../../../core/http/http-call.ts";
+import type { JsonObject } from "../../../core/process/json.ts";
+import { contentsOf } from "../../../plugins/meter/bound.ts";
+import { LongRequest } from "../../../plugins/translate/long-request.ts";
+import { isLong, translateInThread } from "../../../plugins/translate/long-translation.ts";
+import type { ReplyTranslation } from "../../../plugins/translate/reply-translation.ts";
+import { StateSeal } from "../../../plugins/translate/state/seal.ts";
+import { TranslatedRequest } from "../../../plugins/translate/translated-request.ts";
+import { Translation } from "../../../plugins/translate/translation.ts";
+import { newCall } from "../../support/call.ts";
+import { modelOf } from "../../support/plugin-desk.ts";
+import { chatRequest, messagesRequest } from "./conversations.ts";
+import { longBody, PROFILES, RESPONSES } from "./long-bodies.ts";
+
+type Client = "messages" | "chat" | "responses";
+
+const bodyThreads = new OwnBodyThreads();
+t.teardown(() => bodyThreads.stop());
+const module = new URL("../../../plugins/meter/bound-thread.js", import.meta.url).href;
+const bodyMeasures = { all: [{ name: "contents", module }] };
+const seal = StateSeal.of("x");
+const counts = { made: 0, refused: 0 };
+
+/** Two routes that take the same form, and one that takes another. */
+const ROUTES = ["a", "b", "c"].map(
+  (upstream, priority) => ({ upstream, model: upstream, priority, weight: 1 }) as never,
+);
+
+function callOf(client: Client, json: Buffer): HttpCall {
+  const call = newCall(endpoints.find((one) => one.protocol === client));
+  const outline = readJsonBody(json);
+  assert.ok(!isRefusal(outline));
+  call.outline = outline;
+  return call;
+}
+
+/** Compares, for each route, the JSON that is sent, the names that were dropped, and the translation of a reply. */
+async function check(client: Client, to: Client, json: Buffer, profile: Profile): Promise<void> {
+  const model = modelOf({ standard: to === "messages" ? "messages" : "chat", routes: ROUTES });
+  const upstreams = {
+    get: (name: string) => ({
+      config: { profile: { maker: "openai", ...(name === "c" ? { tool_name_max: 9 } : profile) } },
+      speaks: () => true,
+    }),
+  };
+  const clock = { now: () => 1 };
+  const services = { upstreams, clock, bodyThreads, bodyMeasures } as unknown as Services;
+  const call = callOf(client, json);
+  assert.ok(isLong(call));
+  const long = await translateInThread(call, model, services, seal, to);
+  assert.ok(!isRefusal(long), JSON.stringify(long));
+  const whole = new Translation(callOf(client, json), model, services, seal, to);
+  const [first, expected] = [long.first(), whole.first()];
+  if (!first?.ok || !expected?.ok) {
+    assert.deepStrictEqual(first, expected);
+    counts.refused++;
+    return;
+  }
+  counts.made++;
+  const onThisThread = () => {
+    const own = new Translation(call, model, services, seal, to);
+    const made = own.first();
+    assert.ok(made?.ok);
+    return new TranslatedRequest(own, made.body, []);
+  };
+  const request = new LongRequest(long, first.body, [], onThisThread);
+  const { skeleton } = new TranslatedRequest(whole, expected.body, []);
+  const tree = skeleton?.tree ?? expected.body;
+  const { texts: _, inflation: __, ...contents } = contentsOf(tree, skeleton?.texts);
+  assert.deepStrictEqual(plain(request.written?.measured["contents"]), plain(contents));
+  const sent = (body: JsonObject | undefined) => {
+    const text = body && JSON.stringify({ ...body, model: "other", max_tokens: undefined });
+    return text && JSON.parse(String(skeleton?.texts.written(text) ?? text));
+  };
+  for (const route of ROUTES) {
+    const json = request.written?.jsonFor(route);
+    const edited = { ...json?.head, model: "other", max_tokens: undefined };
+    const written = json && JSON.parse(String(json.written(edited)));
+    assert.deepStrictEqual(written, sent(whole.bodyFor(route)));
+    if (!json) continue;
+    assert.deepStrictEqual(long.dropped, whole.dropped);
+    assert.deepStrictEqual(replyOf(long), replyOf(whole));
+  }
+  // A plugin that reads the body gets all of it.
+  const body = plain(request.body);
+  assert.equal(request.written, undefined);
+  assert.deepStrictEqual(sent(body), sent(expected.body));
+}
+
+function replyOf(translation: ReplyTranslation): object {
+  const calls = [{ id: "c", function: { name: "long_name", arguments: "{}" } }];
+  const choices = [{ message: { content: "Hi", tool_calls: calls } }];
+  const content = [{ type: "tool_use", id: "c", name: "fs_read", input: {} }];
+  const output = [{ type: "function_call", call_id: "c", name: "fs_read", arguments: "{}" }];
+  const { status, body } = translation.reply({ choices, content, output, model: "m" });
+  const text = JSON.stringify(body).replaceAll(/"(id|call_id|created_at|created)":[^,}]+/g, "");
+  return { status, text, error: translation.error(400, "prompt is too long").body };
+}
+
+function plain(value: unknown): JsonObject {
+  return JSON.parse(JSON.stringify(value));
+}
+
+for (const [client, to, requests] of [
+  ["chat", "messages", chatRequest],
+  ["chat", "responses", chatRequest],
+  ["messages", "chat", messagesRequest],
+  ["messages", "responses", messagesRequest],
+] as const) {
+  t.test(`${client} to ${to} is translated in a thread as on the main thread`, async () => {
+    await fc.assert(
+      fc.asyncProperty(requests, fc.constantFrom(...PROFILES), fc.nat(29), (body, profile, seed) =>
+        check(client, to, longBody(body, seed), profile),
+      ),
+      { numRuns: 30 },
+    );
+  });
+}
+
+interface Case {
+  readonly direction: "messages->chat" | "chat->messages";
+  readonly kind: string;
+  readonly ctx?: { readonly profile?: Profile };
+  readonly input: JsonObject;
+}
+
+const file = new URL("../../../../test/plugins/translate/cases.json", import.meta.url);
+const cases: readonly Case[] = JSON.parse(readFileSync(file, "utf8"));
+
+t.test("the translation cases come out the same in a thread", async () => {
+  for (const { direction, kind, ctx, input } of cases) {
+    if (kind !== "request" || typeof input !== "object" || input === null) continue;
+    const [client, to] =
+      direction === "chat->messages"
+        ? (["chat", "messages"] as const)
+        : (["messages", "chat"] as const);
+    await check(client, to, longBody(input, 1), ctx?.profile ?? {});
+  }
+});
+
+t.test("Responses is translated in a thread as on the main thread", async () => {
+  for (const body of RESPONSES) {
+    for (const to of ["messages", "chat"] as const) {
+      for (const profile of PROFILES) {
+        await check("responses", to, longBody({ model: "m", ...body }, 1), profile);
+      }
+    }
+  }
+});
+
+t.test(
+  "a field that comes twice, a long number and a tree that was edited are translated alike",
+  async (t) => {
+    const turns = [{ role: "user", content: `Hi${" there".repeat(100)}.` }];
+    const body = JSON.stringify({ model: "m", max_tokens: 9, messages: turns }).slice(0, -1);
+    const twice = `${body},"metadata":{"user_id":"a","user_id":"b","n":0.12345678901234567890123456789}}`;
+    await check("messages", "chat", Buffer.from(twice.padEnd(70_000)), {});
+    const call = callOf("messages", Buffer.from(`${body},"top_k":5}`.padEnd(70_000)));
+    call.outline?.noteEdit();
+    delete call.outline?.tree["top_k"];
+    t.strictSame(JSON.parse(String(call.outline?.current)), { ...JSON.parse(`${body}}`) });
+  },
+);
+
+t.test("bodies were made and refused", async (t) => {
+  t.comment(JSON.stringify(counts));
+  t.ok(counts.made > 100 && counts.refused > 10);
+});
