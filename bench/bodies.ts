@@ -1,15 +1,18 @@
 import { type CpuRow, measureCpu, type Series } from "./cpu.ts";
 import { type Gateway, startGateway } from "./gateway.ts";
-import { startGenerator } from "./generator.ts";
-import { nodeOptionsOf, type Scenario, writeResults } from "./scenario.ts";
+import { type Generator, startGenerator } from "./generator.ts";
+import { nodeOptionsOf, type Options, type Scenario, writeResults } from "./scenario.ts";
 import { printTable } from "./table.ts";
-import { startBareProxy, startUpstream } from "./targets.ts";
+import { startBareProxy, startUpstream, type Target } from "./targets.ts";
 import { CHAT_MODEL, MESSAGES_MODEL, SHORT_ANSWER, type Workload } from "./workload.ts";
 
 const CONNECTIONS = 4;
 const KB = 1_024;
 const SIZES = [KB, 16 * KB, 128 * KB, 512 * KB, 2_048 * KB];
 const KINDS = ["prose", "code", "tools"] as const;
+/** Fifteen bodies are measured; with these rounds, in minutes. */
+const ROUNDS_MAX = 3;
+const SECONDS_MAX = 1;
 type Kind = (typeof KINDS)[number];
 
 const PROSE = "Hôm nay trời đẹp, chúng ta đi dạo quanh hồ. The books stand on shelf 14. ";
@@ -37,30 +40,46 @@ export const bodies: Scenario = {
       const other = await startGateway(children, { upstreamPort: upstream.port, built: against });
       gateways.unshift([", before", other]);
     }
-    const cells: Record<string, string>[] = [];
-    const rows: object[] = [];
-    for (const size of SIZES) {
-      for (const kind of KINDS) {
-        const workload = (model: string) => callOf(model, kind, size);
-        const series: Series[] = [{ label: "bare", target: bare, workload: workload(CHAT_MODEL) }];
-        for (const [name, target] of gateways) {
-          series.push({ label: `passed${name}`, target, workload: workload(CHAT_MODEL) });
-          series.push({ label: `translated${name}`, target, workload: workload(MESSAGES_MODEL) });
-        }
-        const { rounds, seconds } = options;
-        const measured = await measureCpu(generator, series, {
-          ...{ rounds, seconds, connections: CONNECTIONS, unit: "call" },
-        });
-        rows.push({ size, kind, measured });
-        cells.push({ body: `${size / KB} KB, ${kind}`, ...cellsOf(measured) });
-      }
-    }
-    printTable("bodies: ms of the main thread per call", cells);
+    const { table, rows } = await measureAll(generator, bare, gateways, options);
+    printTable("bodies: ms of the main thread per call", table);
     writeResults("bodies", children, options, rows);
     for (const [, gateway] of gateways) await gateway.reconcile();
     await children.endAll();
   },
 };
+
+/** Prints each row as soon as it is measured. */
+async function measureAll(
+  generator: Generator,
+  bare: Target,
+  gateways: readonly (readonly [string, Gateway])[],
+  options: Options,
+) {
+  const table: Record<string, string>[] = [];
+  const rows: object[] = [];
+  const rounds = Math.min(options.rounds, ROUNDS_MAX);
+  const seconds = Math.min(options.seconds, SECONDS_MAX);
+  for (const size of SIZES) {
+    for (const kind of KINDS) {
+      const workload = (model: string) => callOf(model, kind, size);
+      const series: Series[] = [{ label: "bare", target: bare, workload: workload(CHAT_MODEL) }];
+      for (const [name, target] of gateways) {
+        series.push({ label: `passed${name}`, target, workload: workload(CHAT_MODEL) });
+        series.push({ label: `translated${name}`, target, workload: workload(MESSAGES_MODEL) });
+      }
+      const measured = await measureCpu(generator, series, {
+        ...{ rounds, seconds, connections: CONNECTIONS, unit: "call" },
+      });
+      rows.push({ size, kind, measured });
+      const cells = cellsOf(measured);
+      table.push({ body: `${size / KB} KB, ${kind}`, ...cells });
+      const shown = Object.entries(cells).map(([label, ms]) => `${label} ${ms}`);
+      const done = `${rows.length} of ${SIZES.length * KINDS.length}`;
+      console.log(`${done}: ${size / KB} KB, ${kind}: ${shown.join(", ")} ms`);
+    }
+  }
+  return { table, rows };
+}
 
 function cellsOf(rows: readonly CpuRow[]): Record<string, string> {
   return Object.fromEntries(rows.map(({ label, mainUs }) => [label, (mainUs / 1_000).toFixed(2)]));

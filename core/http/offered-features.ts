@@ -6,6 +6,7 @@ import type { Plugin, Verdict } from "../contract/plugin.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
 import type { Services } from "../contract/services.ts";
 import { FORWARDED_HEADERS } from "../contract/upstream-request.ts";
+import type { JsonObject } from "../process/json.ts";
 import { featureOfBeta } from "../wire/features/betas.ts";
 import { choiceOfLeftOut } from "../wire/features/choice.ts";
 import { usesIn } from "../wire/features/find.ts";
@@ -86,10 +87,8 @@ const ENCRYPTED_REASONING = "reasoning.encrypted_content";
  * Asks for the reasoning itself, encrypted, if the provider does not keep it: clients send back the
  * items of a reply, and an item without its content could not be found there.
  */
-function returnReasoning(call: Call): void {
-  const { endpoint, model } = call;
+function returnReasoning(body: JsonObject, { endpoint, model }: Call): void {
   if (endpoint.protocol !== "responses" || !model?.labels.has("reasoning")) return;
-  const body = bodyToRead(call);
   const { include } = body;
   const wanted = Array.isArray(include) ? include : [];
   if (!wanted.includes(ENCRYPTED_REASONING)) body["include"] = [...wanted, ENCRYPTED_REASONING];
@@ -127,12 +126,7 @@ class Decision {
       routes.length > 0 && routes.every((route) => this.allows(route, feature));
     const left = uses.filter(({ row }) => row.rule !== "demand" && !sold(row.feature));
     const tools = left.flatMap(({ tool }) => (tool ? [tool] : []));
-    // Features that are left out are removed from the body itself, so its bytes can no longer be
-    // passed on.
-    if (left.length > 0) this.call.outline?.noteEdit();
-    for (const { leaveOut } of left) leaveOut?.();
-    if (left.some(({ row }) => row === STORE)) returnReasoning(this.call);
-    const chosen = choiceOfLeftOut(bodyToRead(this.call), tools);
+    const chosen = this.leaveOut(left, tools);
     const at = left.find(({ tool }) => tool !== undefined && tool === chosen);
     if (at) return refusalOf(at.row, "tool_choice");
 
@@ -156,6 +150,20 @@ class Decision {
       routes.map((route) => this.allowed.get(route) ?? {}),
     );
     return undefined;
+  }
+
+  /** Removes features from the body itself. Returns a tool among them that must be called. */
+  private leaveOut(left: readonly Use[], tools: readonly JsonObject[]): JsonObject | undefined {
+    const { call } = this;
+    if (left.length === 0) return undefined;
+    // Bytes can be passed on with other fields, but not with changes inside of a field.
+    if (left.some(({ leaveOut, isTop }) => leaveOut && !isTop)) call.outline?.noteEdit();
+    const change = (body: JsonObject) => {
+      for (const { leaveOut } of left) leaveOut?.();
+      if (left.some(({ row }) => row === STORE)) returnReasoning(body, call);
+      return choiceOfLeftOut(body, tools);
+    };
+    return call.outline ? call.outline.edit(change) : change(call.body);
   }
 
   private allows(route: Route, feature: Row["feature"]): boolean {

@@ -1,5 +1,5 @@
 import { JSON_LEVELS_MAX, JSON_VALUES_MAX } from "./json.ts";
-import { LongText } from "./long-text.ts";
+import { LongText, wordsOf } from "./long-text.ts";
 
 const QUOTE = 34;
 const COMMA = 44;
@@ -15,7 +15,7 @@ const LOOPED_BYTES = 64;
 /** Maximum length of a number that `JSON.stringify` writes: -0.0000012345678901234567. */
 const NUMBER_BYTES_MAX = 25;
 /** A text longer than this is worth leaving out. */
-const LONG_BYTES_MIN = 256;
+const LONG_BYTES_MIN = 128;
 
 /** The positions of the fields of a JSON object in its bytes. Meaningless if the bytes are not JSON. */
 export interface JsonScan {
@@ -43,6 +43,7 @@ export function scanJson(
   const { length } = bytes;
   const fields: number[] = [];
   const texts: LongText[] = [];
+  let words: Int32Array | undefined;
   let depth = 0;
   let count = 0;
   let names = 0;
@@ -63,7 +64,8 @@ export function scanJson(
       let end = endOfShort(bytes, from);
       if (end < 0) {
         if (isValue && depth > 1 && textNames.has(bytes.toString("latin1", open + 1, close))) {
-          const text = new LongText(bytes, from);
+          words ??= wordsOf(bytes);
+          const text = new LongText(bytes, from, words);
           end = text.to;
           if (end - from >= LONG_BYTES_MIN) texts.push(text);
         } else end = endOfLong(bytes, -end);

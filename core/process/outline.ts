@@ -41,6 +41,8 @@ export class Outline {
   private handedOut = false;
   private isRewritten = false;
   private isEdited = false;
+  /** The object that came, once the tree has other top-level fields. */
+  private before: JsonObject | undefined = undefined;
 
   private constructor(bytes: Buffer, json: string, tree: JsonObject, scan: JsonScan) {
     const { fields, names, texts, hasLongNumber } = scan;
@@ -97,9 +99,14 @@ export class Outline {
    * that copies of the tree have the texts too.
    */
   fill(kept?: ReadonlySet<string>): void {
+    if (this.left === NONE_LEFT_OUT) return;
+    this.fillIn(this.tree, kept);
+    if (!kept || kept.size === 0) this.left = NONE_LEFT_OUT;
+  }
+
+  private fillIn(value: object, kept?: ReadonlySet<string>): void {
     const { left } = this;
-    if (left === NONE_LEFT_OUT) return;
-    const stack: object[] = [this.tree];
+    const stack = [value];
     for (let node = stack.pop(); node; node = stack.pop()) {
       if (Array.isArray(node)) {
         for (const entry of node)
@@ -115,7 +122,22 @@ export class Outline {
         } else if (typeof value === "object" && value !== null) stack.push(value);
       }
     }
-    if (!kept || kept.size === 0) this.left = NONE_LEFT_OUT;
+  }
+
+  /**
+   * Lets `change` set and delete top-level fields of the tree; what is inside of them it must not change. Returns what
+   * `change` returns. The bytes stay valid: `written` has the changes.
+   */
+  edit<T>(change: (tree: JsonObject) => T): T {
+    const { tree } = this;
+    this.before ??= { ...tree };
+    const { before } = this;
+    const result = change(tree);
+    for (const name in tree) {
+      const value = tree[name];
+      if (value !== before[name] && typeof value === "object" && value !== null) this.fillIn(value);
+    }
+    return result;
   }
 
   /** Returns the tree with all texts, to a caller that may change it. From then on, the bytes are no longer valid. */
@@ -133,15 +155,16 @@ export class Outline {
     this.isRewritten = true;
   }
 
-  /** Notes that the tree was changed in place: it is not what the bytes say any more. */
+  /** Notes that the tree was changed inside of a field: it is not what the bytes say any more. */
   noteEdit(): void {
     this.isEdited = true;
   }
 
   /** The JSON that the tree says; empty once the tree is handed out. */
   get current(): Buffer {
-    if (!this.isEdited || this.handedOut) return this.came;
-    return this.left.written(JSON.stringify(this.tree));
+    if (this.handedOut) return this.came;
+    if (this.isEdited) return this.left.written(JSON.stringify(this.tree));
+    return this.before ? this.written(this.tree) : this.came;
   }
 
   /** True if the bytes are not passed on: `handOut`, `rewrite` or `noteEdit` was called. */
@@ -152,7 +175,7 @@ export class Outline {
 
   /**
    * Returns the object as JSON, with the fields of `body`, a copy of the tree with some fields set, added or deleted.
-   * Fields that are the tree's own are written as they came.
+   * Fields with the value that came are written as they came.
    */
   written(body: JsonObject): Buffer {
     const { bytes, tree, fields } = this;
@@ -161,7 +184,7 @@ export class Outline {
       if (hasPlaceholder(text)) throw new Error("a placeholder would have been sent for a text");
       return text;
     };
-    return spliced(bytes, fields, this.names(), tree, body, json);
+    return spliced(bytes, fields, this.names(), this.before ?? tree, body, json);
   }
 
   /** The names of the top-level fields, decoded, in their order. */
@@ -206,12 +229,23 @@ function withoutTexts(bytes: Buffer, texts: readonly LongText[]): string {
   let copied = 0;
   let at = 0;
   for (const [index, { from, to }] of texts.entries()) {
-    at += bytes.copy(short, at, copied, from);
+    at = copy(bytes, copied, from, short, at);
     at += short.write(placeholder(index), at, "latin1");
     copied = to;
   }
-  bytes.copy(short, at, copied);
+  copy(bytes, copied, bytes.length, short, at);
   return textOf(short);
+}
+
+/** Up to this many bytes, a loop is faster than the call of a native copy. */
+const LOOPED_BYTES = 256;
+
+/** Copies the bytes `from` to `to`. Returns the position behind them in `into`. */
+function copy(bytes: Buffer, from: number, to: number, into: Buffer, at: number): number {
+  const behind = at + to - from;
+  if (to - from > LOOPED_BYTES) bytes.copy(into, at, from, to);
+  else for (let next = at, index = from; index < to; ) into[next++] = bytes[index++] ?? 0;
+  return behind;
 }
 
 function textOf(bytes: Buffer): string {

@@ -119,6 +119,8 @@ function hasSchema(body: JsonObject): boolean {
 const DATA_FIELDS = new Set(["url", "image_url", "image", "file_url", "file_data", "data"]);
 /** Arguments of tools, and schemas. */
 const PLAIN_FIELDS = new Set(["input_schema", "parameters", "schema"]);
+/** All fields that are not only text: most fields are none of these, and take one look-up. */
+const SPECIAL_FIELDS = new Set([...OPAQUE, ...DATA_FIELDS, ...PLAIN_FIELDS, "input"]);
 const TOOL_USE = /(?:tool|mcp)_(?:use|call)$/;
 
 /** The nesting of a request is bounded, so that recursion has an end. */
@@ -136,17 +138,21 @@ function visitPart(value: JsonObject, contents: Contents): void {
   if (text !== undefined) return countText(text, contents);
   contents.items++;
   if (countSource(value, contents)) return;
-  const { type } = value;
-  const isReasoning = REASONING.has(type);
-  const isToolUse = typeof type === "string" && TOOL_USE.test(type);
   for (const name in value) {
     contents.text.asciiBytes += name.length;
     const field = value[name];
-    if (isOpaque(name, field, isReasoning)) contents.opaqueBytes += field.length;
-    else if (isDataUrl(name, field)) countDataUrl(field, contents);
-    else if (PLAIN_FIELDS.has(name) || (isToolUse && name === "input")) visitPlain(field, contents);
+    if (SPECIAL_FIELDS.has(name)) visitSpecial(name, field, value["type"], contents);
     else visit(field, contents);
   }
+}
+
+/** Visits a field of `SPECIAL_FIELDS`. `type` is that of its part. */
+function visitSpecial(name: string, field: unknown, type: unknown, contents: Contents): void {
+  const isInput = name === "input" && typeof type === "string" && TOOL_USE.test(type);
+  if (isOpaque(name, field, REASONING.has(type))) contents.opaqueBytes += field.length;
+  else if (isDataUrl(name, field)) countDataUrl(field, contents);
+  else if (isInput || PLAIN_FIELDS.has(name)) visitPlain(field, contents);
+  else visit(field, contents);
 }
 
 /** Visits values that a model reads as JSON, in which nothing is a file. */

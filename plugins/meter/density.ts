@@ -41,28 +41,40 @@ const KINDS = Uint8Array.from({ length: 128 }, (_, code) => kindOf(code));
 export function densityTokens(text: string): number {
   const { length } = text;
   if (length <= WHOLE_CHARACTERS_MAX) return added(text, 0, length) / TOKEN;
-  return sampled(length, (from) => added(text, from, from + PLACE_CHARACTERS));
-}
-
-const sample = new Uint16Array(PLACE_CHARACTERS);
-
-/** Returns the same tokens for a text that is not decoded. */
-export function densityOfLong(text: LongText): number {
-  const { units } = text;
-  if (units <= WHOLE_CHARACTERS_MAX) return densityTokens(text.decoded());
-  return sampled(units, (from) => {
-    text.read(from, sample);
-    return addedOf(sample);
-  });
-}
-
-function sampled(length: number, addedAt: (from: number) => number): number {
-  const places = Math.max(PLACES_MIN, Math.ceil(length / CHARACTERS_PER_PLACE));
+  const places = placesIn(length);
   const stride = (length - PLACE_CHARACTERS) / (places - 1);
   let sum = 0;
-  for (let place = 0; place < places; place++) sum += addedAt(Math.floor(place * stride));
-  return (sum / TOKEN / (places * PLACE_CHARACTERS)) * length;
+  for (let place = 0; place < places; place++) {
+    const from = Math.floor(place * stride);
+    sum += added(text, from, from + PLACE_CHARACTERS);
+  }
+  return tokensOf(sum, places, length);
 }
+
+const sample = new Uint16Array(WHOLE_CHARACTERS_MAX);
+
+/** Returns the same tokens for a text that is not decoded. A loop of its own, since one for both is slower. */
+export function densityOfLong(text: LongText): number {
+  const { units } = text;
+  if (units <= WHOLE_CHARACTERS_MAX) {
+    text.read(0, sample, units);
+    return addedOf(sample, units) / TOKEN;
+  }
+  const places = placesIn(units);
+  const stride = (units - PLACE_CHARACTERS) / (places - 1);
+  let sum = 0;
+  for (let place = 0; place < places; place++) {
+    text.read(Math.floor(place * stride), sample, PLACE_CHARACTERS);
+    sum += addedOf(sample, PLACE_CHARACTERS);
+  }
+  return tokensOf(sum, places, units);
+}
+
+const placesIn = (length: number) => Math.max(PLACES_MIN, Math.ceil(length / CHARACTERS_PER_PLACE));
+
+/** Returns the tokens of a text of this length, of which these places were read. */
+const tokensOf = (sum: number, places: number, length: number) =>
+  (sum / TOKEN / (places * PLACE_CHARACTERS)) * length;
 
 /**
  * Taken from the prototype once: V8 has a dozen kinds of strings, and after more than four of them it looks the method up
@@ -86,11 +98,11 @@ function added(text: string, from: number, to: number): number {
 }
 
 /** Does the same as `added`. A loop of its own, since one for both would be slower for strings. */
-function addedOf(codes: Uint16Array): number {
+function addedOf(codes: Uint16Array, count: number): number {
   let sum = 0;
   let before = OTHER;
   let letters = 0;
-  for (let at = 0; at < codes.length; at++) {
+  for (let at = 0; at < count; at++) {
     const code = codes[at] ?? 0;
     const kind = code < 128 ? (KINDS[code] ?? OTHER) : OTHER;
     sum += ADDED[before * 8 + kind] ?? 0;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { MESSAGES_MODEL } from "../support/ask.ts";
+import { MESSAGES_MODEL, CHAT_MODEL as RESPONSES_MODEL } from "../support/ask.ts";
 import { customerWith } from "../support/billed.ts";
 import type { TestGateway } from "../support/gateway.ts";
 import { noCallsInFlight, spent } from "../support/proof.ts";
@@ -34,7 +34,8 @@ async function sent(path: string, body: string): Promise<string> {
   assert.equal(status, 200, text.slice(0, 300));
   await noCallsInFlight(gateway);
   assert.ok((await spent(gateway, customer.accountId, 10_000_000)) > 0n);
-  return json.choices?.[0].message.content ?? json.content[0].text;
+  const item = json.output?.find((one: { type: string }) => one.type === "message") ?? json;
+  return json.choices?.[0].message.content ?? item.content[0].text;
 }
 
 t.test("a call in the model's own protocol leaves as the bytes that came", async (t) => {
@@ -54,6 +55,19 @@ t.test("a call in the model's own protocol leaves as the bytes that came", async
     const got = await sent(paths.messages, body(JSON.stringify(MESSAGES_MODEL)));
     const [, model = ""] = /"model":("[^"]*"),"tools/.exec(got) ?? [];
     t.equal(got, body(model));
+  });
+
+  t.test("on Responses, but for the state that is not kept, and hosted tools", async (t) => {
+    const own = `{"type":"function","name":"f","description":"${LONG}","parameters":{}}`;
+    const body = `{"input":${TURNS} ,"tools":[ {"type":"web_search"}, ${own} ],"model":"${RESPONSES_MODEL}"}`;
+    const got = await sent(paths.responses, body);
+    const parsed = JSON.parse(got);
+    t.strictSame(parsed.tools, [JSON.parse(own)]);
+    t.equal(parsed.store, false);
+    t.strictSame(parsed.include, ["reasoning.encrypted_content"]);
+    t.ok(got.startsWith(`{"input":${TURNS} ,"tools":[{`), "the conversation is not written again");
+    const [end = ""] = /,"model":.*/.exec(got.slice(-300)) ?? [];
+    t.match(end, /,"model":"[^"]*".*,"store":false/);
   });
 
   t.test("streamed, with an edit of the profile and the request for usage", async (t) => {

@@ -14,7 +14,7 @@ export function choiceOfLeftOut(
   const given = objectOf(choice);
   const named = leftOut.find((tool) => given !== undefined && names(given, tool));
   if (named) return named;
-  if (given?.["type"] === "allowed_tools") return withoutLeftOut(given, leftOut);
+  if (given?.["type"] === "allowed_tools") return withoutLeftOut(body, given, leftOut);
   if (arrayOf(body["tools"]).length > 0) return undefined;
   if (choice === "required" || given?.["type"] === "any") return first;
   // A choice without tools is an error at most providers.
@@ -30,6 +30,7 @@ function names(choice: JsonObject, tool: JsonObject): boolean {
 
 /** Takes tools that were left out of a list of allowed ones. */
 function withoutLeftOut(
+  body: JsonObject,
   choice: JsonObject,
   leftOut: readonly JsonObject[],
 ): JsonObject | undefined {
@@ -37,6 +38,6 @@ function withoutLeftOut(
   const named = (entry: unknown) => leftOut.find((tool) => names(objectOf(entry) ?? {}, tool));
   const kept = listed.filter((entry) => named(entry) === undefined);
   if (kept.length === 0) return named(listed[0]);
-  choice["tools"] = kept;
+  body["tool_choice"] = { ...choice, tools: kept };
   return undefined;
 }

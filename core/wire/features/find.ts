@@ -46,10 +46,11 @@ function findInField(row: FieldRow, body: JsonObject, found: Found): void {
 
 function addField(row: FieldRow, body: JsonObject, found: Found): void {
   const { field, replacement } = row;
-  found.add(row, field, field, () => {
+  const leaveOut = () => {
     if (replacement === undefined) delete body[field];
     else body[field] = replacement;
-  });
+  };
+  found.add(row, field, field, { leaveOut, isTop: true });
 }
 
 function isEmpty(value: unknown): boolean {
@@ -69,7 +70,7 @@ function findInTools(holder: JsonObject, path: string, protocol: Protocol, found
       const leaveOut = () => {
         holder["tools"] = arrayOf(holder["tools"]).filter((other) => other !== tool);
       };
-      found.add(row, `${path}[${at}].type`, name, leaveOut, tool);
+      found.add(row, `${path}[${at}].type`, name, { leaveOut, isTop: path === "tools", tool });
     }
     if (tool["cache_control"] != null) findInMark(tool, found);
     // Namespaces do not nest.

@@ -10,6 +10,8 @@ export interface Use {
   readonly name: string;
   /** Removes this part from the body; undefined for a demand. */
   readonly leaveOut: (() => void) | undefined;
+  /** True if that sets or deletes a field of the body, and changes nothing inside of one. */
+  readonly isTop: boolean;
   /** The tool, if it is one. */
   readonly tool: JsonObject | undefined;
 }
@@ -24,8 +26,9 @@ export class Found {
     return this.list ?? NOTHING;
   }
 
-  add(row: Row, path: string, name: string, leaveOut?: () => void, tool?: JsonObject): void {
+  add(row: Row, path: string, name: string, more: Partial<Use> = {}): void {
     this.list ??= [];
-    this.list.push({ row, path, name, leaveOut, tool });
+    const { leaveOut, isTop = false, tool } = more;
+    this.list.push({ row, path, name, leaveOut, isTop, tool });
   }
 }

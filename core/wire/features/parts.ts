@@ -119,10 +119,11 @@ export function findInMark(marked: JsonObject, found: Found): void {
   const mark = objectOf(marked["cache_control"]);
   const ttl = mark?.["ttl"];
   if (!mark || ttl === undefined || ttl === null || ttl === "5m") return;
-  found.add(ROWS.longCache, "cache_control.ttl", "cache_control.ttl", () => {
+  const leaveOut = () => {
     const { ttl: _, ...rest } = mark;
     marked["cache_control"] = rest;
-  });
+  };
+  found.add(ROWS.longCache, "cache_control.ttl", "cache_control.ttl", { leaveOut });
 }
 
 /** Finds what the turns of a Messages or Chat request carry. */

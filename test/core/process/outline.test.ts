@@ -47,6 +47,25 @@ t.test("a body is written with its edits, and all else as it came", async (t) =>
   }
 });
 
+t.test("fields of the tree are set and deleted while the bytes stay valid", async (t) => {
+  const turns = `[ {"text":"${LONG}","n":1.0} ]`;
+  const came = `{"model":"a","turns":${turns},"tools":[{"text":"${LONG}"},1] ,"store":true}`;
+  const outline = outlineOf(came);
+  const result = outline.edit((tree) => {
+    tree["include"] = ["x"];
+    delete tree["store"];
+    return 5;
+  });
+  t.equal(result, 5);
+  const sent = `{"model":"b","turns":${turns},"tools":[{"text":"${LONG}"},1],"include":["x"]}`;
+  t.equal(outline.written({ ...outline.tree, model: "b" }).toString(), sent);
+  outline.edit((tree) => {
+    tree["tools"] = (tree["tools"] as unknown[]).slice(0, 1);
+  });
+  const again = sent.replace(",1]", "]").replace('"model":"b"', '"model":"a"');
+  t.equal(outline.written({ ...outline.tree }).toString(), again);
+});
+
 t.test("a body without an edit is the bytes that came", async (t) => {
   const outline = outlineOf(`{"a":[{"text":"${LONG}"}],"model":"b"}`);
   t.equal(outline.written({ ...outline.tree }), outline.bytes);
