@@ -4,7 +4,7 @@ import type { Log } from "../../process/log.ts";
 import { type Machine, systemMachine, type Timer } from "../../process/machine.ts";
 import { errorOf } from "../../process/thrown.ts";
 import { LIFETIMES } from "../lifetimes.ts";
-import { recoverJournal, type SegmentFile } from "./recovery.ts";
+import { recoverJournal, type SegmentFile, syncFound } from "./recovery.ts";
 import type { JournalRecord } from "./segment.ts";
 import { GATHERED_BYTES, JournalFull, SegmentWriter } from "./writer.ts";
 
@@ -91,6 +91,8 @@ export class Journal {
       if (found.newest.length > 0) this.removeNewestClosed();
     } catch (error) {
       this.distrust(errorOf(error));
+      // On a full disk the records stay where they are. If syncs fail, the next round begins a new segment.
+      syncFound(disk, found.segments);
     }
     this.timer = options.machine.every(LIFETIMES.journalSyncMs, () => this.round());
     this.timer.unref();

@@ -100,6 +100,14 @@ export function recoverJournal(disk: Disk, folder: string, log: Log): RecoveredJ
   return { segments, records, newest };
 }
 
+/** Syncs the newest of the segments that a start found: its process may have been killed before it could. Never throws. */
+export function syncFound(disk: Disk, segments: readonly SegmentFile[]): void {
+  const newest = segments.at(-1);
+  try {
+    if (newest) truncateAndSync(disk, newest.path, newest.bytes);
+  } catch {}
+}
+
 /** Returns true for a segment without a complete record: it is empty, or has only part of its first record. */
 function isEmpty({ records, isDamaged }: SegmentContents): boolean {
   return records.length === 0 && !isDamaged;
@@ -119,9 +127,13 @@ function cutTornEnd(disk: Disk, path: string, contents: SegmentContents, log: Lo
     { path, bytes },
     "cut off a record that a crash left half written; it was never acknowledged",
   );
+  truncateAndSync(disk, path, contents.soundBytes);
+}
+
+function truncateAndSync(disk: Disk, path: string, bytes: number): void {
   const fd = disk.open(path);
   try {
-    disk.truncate(fd, contents.soundBytes);
+    disk.truncate(fd, bytes);
     disk.sync(fd);
   } finally {
     disk.close(fd);

@@ -44,6 +44,24 @@ t.test("a journal on a disk that can lose its power or be full", async (t) => {
     },
   );
 
+  t.test(
+    "loses no record if its process is killed, and power fails after a start on a full disk",
+    async (t) => {
+      const killed = start("first");
+      (await open(killed)).appendAll(
+        Array.from({ length: 50 }, (_, call) => JSON.stringify({ call })),
+      );
+      killed.kill();
+      disk.freeBytes = 10;
+      const next = start("second");
+      await open(next);
+      next.kill();
+      disk.losePower();
+      disk.empty();
+      t.equal((await open(start("third"))).recovered.length, 50);
+    },
+  );
+
   t.test("refuses calls while the disk is full, and takes them once there is room", async (t) => {
     const journal = await open(start("only"));
     disk.freeBytes = 10;
