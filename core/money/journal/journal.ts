@@ -91,7 +91,7 @@ export class Journal {
       if (found.newest.length > 0) this.removeNewestClosed();
     } catch (error) {
       this.distrust(errorOf(error));
-      // On a full disk the records stay where they are. If syncs fail, the next round begins a new segment.
+      // On a full disk the records stay where they are.
       syncFound(disk, found.segments);
     }
     this.timer = options.machine.every(LIFETIMES.journalSyncMs, () => this.round());
@@ -295,8 +295,6 @@ export class Journal {
   private tryRepair(): void {
     try {
       this.repair();
-    } catch {
-      // The next round tries again.
-    }
+    } catch {} // The next round tries again.
   }
 }
