@@ -91,7 +91,7 @@ export class Journal {
       if (found.newest.length > 0) this.removeNewestClosed();
     } catch (error) {
       this.distrust(errorOf(error));
-      // On a full disk the records stay where they are.
+      // A full disk has no room for a copy of the records.
       syncFound(disk, found.segments);
     }
     this.timer = options.machine.every(LIFETIMES.journalSyncMs, () => this.round());
