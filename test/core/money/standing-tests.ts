@@ -29,12 +29,14 @@ export function standingTests(t: Test, create: () => Promise<HoldStoreUnderTest>
       store.hold({ callId, accountId, keyId, amountMicroVnd, floorMicroVnd: amountMicroVnd });
     const running = newId(beganMs);
     const ended = newId(beganMs);
+    const second = newId(beganMs);
     const movement = { accountId, amountMicroVnd: -30n, reference: "a: b", reason: null };
     const movementId = movementHoldId({ ...movement, kind: "adjustment" });
     t.strictSame(await standing(store), []);
     await hold(running, "K", 10);
     await hold(ended, "K", 20);
     await hold(movementId, "", 30);
+    await hold(second, "K", 40);
     const post = posting({ callId: ended, accountId, costMicroVnd: 20 });
     await store.post({ ...post, at: beganMs, latencyMs: 0 });
 
@@ -45,6 +47,7 @@ export function standingTests(t: Test, create: () => Promise<HoldStoreUnderTest>
         ["hold", running, null, 10],
         ["post", ended, null, 20],
         ["hold", movementId, "a: b", 30],
+        ["hold", second, null, 40],
       ],
     );
     for (const call of listed) {
@@ -57,6 +60,7 @@ export function standingTests(t: Test, create: () => Promise<HoldStoreUnderTest>
     t.equal(store.findUncommitted(running), undefined);
     await store.void(running, accountId);
     await store.void(movementId, accountId);
+    await store.void(second, accountId);
     await store.acknowledge(await store.read(10, 0));
     t.strictSame(await standing(store), []);
   });

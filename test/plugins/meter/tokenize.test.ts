@@ -45,6 +45,12 @@ t.test("tokens of a request", async (t) => {
     const source = { type: "base64", media_type: "application/pdf", data };
     // Its pages cannot be counted.
     t.match(input([{ type: "document", source }]), { textTokens: EMPTY, documentBytes: 400_000 });
+    const office = {
+      type: "base64",
+      media_type: "application/msword",
+      data: `UEsD${"A".repeat(96)}`,
+    };
+    t.match(input([{ type: "document", source: office }]), { documentBytes: 100 });
     const text = { type: "base64", media_type: "text/plain", data: btoa("one two three") };
     t.equal(asked([{ type: "document", source: text }]) - EMPTY, tokensOfText("one two three"));
   });

@@ -94,6 +94,23 @@ t.test("the bounds of a call", async (t) => {
     t.strictSame([call.inputTokensBound, call.inputTokensLikely], [5_005, 55]);
   });
 
+  t.test("count an image of known size by the tiles of its model", async (t) => {
+    const png = Buffer.alloc(40);
+    png.write("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "latin1");
+    png.writeUInt32BE(280, 16);
+    png.writeUInt32BE(280, 20);
+    const url = `data:image/png;base64,${png.toString("base64")}`;
+    const { call } = metered(
+      { body: { messages: [{ type: "image_url", image_url: { url } }] } },
+      CHAT,
+    );
+    t.strictSame(
+      [call.inputTokensBound, call.inputTokensLikely],
+      [147, 153],
+      "130 for 10 x 10 tiles",
+    );
+  });
+
   t.test("need a model and a body", async (t) => {
     const call = metered({ model: undefined }).call;
     t.strictSame([call.inputTokensBound, call.inputTokensLikely], [0, undefined]);
@@ -220,6 +237,15 @@ t.test("an unstreamed reply", async (t) => {
     }
   });
 
+  t.test("that is still being made is sold only if it was asked for", async (t) => {
+    for (const background of [false, true]) {
+      const body = { model: "m", input: "a", ...(background && { background }) };
+      const { call, reply } = metered({ body }, "/v1/responses");
+      reply('{"object":"response","status":"in_progress","output":[]}');
+      t.equal(call.replyBody !== undefined, background);
+    }
+  });
+
   t.test("with choices is a reply, whatever its error is", async (t) => {
     for (const error of ["{}", "null"]) {
       const { ends, reply } = metered({}, CHAT);
@@ -311,6 +337,7 @@ t.test("without a request to an upstream nothing is counted", async (t) => {
   const call = newCall();
   const client: Sink = { head() {}, event() {}, data() {}, end() {} };
   plugin.request?.(call);
+  t.equal(plugin.name, "meter");
   t.equal(call.usage, undefined);
   t.equal(plugin.stream?.(call, client), client);
   await plugin.stop?.();

@@ -93,6 +93,7 @@ t.test("the options", async (t) => {
     { when_client_leaves: "" },
     { linger_seconds: 901 },
     { linger_reasoning_seconds: -1 },
+    { linger_reasoning_seconds: 901 },
     { topup_address: "" },
     { other: 1 },
   ]) {

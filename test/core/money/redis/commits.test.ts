@@ -89,6 +89,18 @@ t.test("no call is handed out while others may have ended this process's leases"
   t.strictSame(calls(), []);
 });
 
+t.test("calls that are taken out to be sent again are not committed until then", async (t) => {
+  const { bucket, commits, add } = stage();
+  add("c1", "1-0");
+  add("c1", "1-0");
+  add("c2", "2-0");
+  t.equal(commits.size, 2);
+  t.equal(commits.find("c2")?.posting.callId, "c2");
+  t.strictSame(commits.release(bucket).map(callIdOf), ["c1", "c2"]);
+  t.strictSame([commits.size, commits.hasUncommitted(bucket)], [0, false]);
+  t.strictSame([commits.find("c2"), await commits.read(10, 0)], [undefined, []]);
+});
+
 t.test("an acknowledgement that failed is repeated, once", async (t) => {
   const { state, acknowledged, bucket, commits, add } = stage();
   add("c1", "1-0");

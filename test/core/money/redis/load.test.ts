@@ -1,0 +1,44 @@
+import t from "tap";
+import { posting } from "../../../support/posting.ts";
+import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
+import { until } from "../../../support/until.ts";
+import { EMPTY_LEDGER, startStore } from "./store.ts";
+
+let server: RedisServer;
+
+t.before(async () => {
+  server = await startRedisServer();
+});
+
+t.teardown(() => server.stop());
+
+t.test("a wallet is read from the ledger once, by one load of all that wait for it", async (t) => {
+  const { store, dispose } = await startStore({ servers: server.url });
+  t.teardown(dispose);
+  let reads = 0;
+  const load = (accountId: string) =>
+    store.load(accountId, async () => {
+      reads += 1;
+      const amounts = { balanceMicroVnd: 5n, creditVersion: 1, creditedMicroVnd: 5n };
+      return { accountId, ...amounts };
+    });
+  t.strictSame(await Promise.all([load("A"), load("A")]), [true, true]);
+  t.equal(reads, 1);
+  t.equal(await load("A"), true);
+  t.equal(reads, 1, "a loaded wallet is not read again");
+  t.strictSame(await Promise.all([load("B"), load("C")]), [true, true]);
+  t.equal(reads, 3);
+});
+
+t.test("a post whose wallet is not loaded is kept, and charged once it is", async (t) => {
+  const amounts = { balanceMicroVnd: 5n, creditVersion: 1, creditedMicroVnd: 5n };
+  const ledger = { ...EMPTY_LEDGER, wallet: async () => ({ accountId: "D", ...amounts }) };
+  const { store, dispose } = await startStore({ servers: server.url, ledger });
+  t.teardown(dispose);
+  const posted = await store.post(posting({ callId: "c1", accountId: "D", costMicroVnd: 3 }));
+  t.strictSame(posted, { chargedMicroVnd: 3, writtenOffMicroVnd: 0, duplicate: false });
+  await until("it is charged", async () => {
+    const balances = await store.balances("D");
+    return balances?.uncommittedMicroVnd === 3 && balances.availableMicroVnd === 2;
+  });
+});
