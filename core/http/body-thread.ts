@@ -1,3 +1,4 @@
+import { setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
 import type { ThreadWork } from "../contract/body-threads.ts";
 
@@ -15,6 +16,9 @@ export type ThreadReply =
   /** The work threw this. `isTooMuch`: the stack or a string was too large. */
   | { readonly error: unknown; readonly isTooMuch: boolean };
 
+/** A third of the main thread's share of a busy core. */
+const NICENESS = 5;
+
 async function work({ module, input, bytes }: ThreadJob): Promise<void> {
   try {
     const { default: run }: { default: ThreadWork<unknown, unknown> } = await import(module);
@@ -27,6 +31,9 @@ async function work({ module, input, bytes }: ThreadJob): Promise<void> {
     parentPort?.postMessage(reply);
   }
 }
+
+// Other calls go first if there are fewer cores than threads. Linux alone has priorities of single threads.
+if (process.platform === "linux") setPriority(NICENESS);
 
 parentPort?.on("message", (job: ThreadJob) => void work(job));
 parentPort?.postMessage("ready" satisfies ThreadReply);

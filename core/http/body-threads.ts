@@ -7,6 +7,8 @@ import type { ThreadJob, ThreadReply } from "./body-thread.ts";
 export interface ThreadLimits {
   /** A second thread starts when the first is busy. */
   readonly threads: number;
+  /** Only one thread at a time works on a body from this size on: for its memory, and so that shorter ones pass it. */
+  readonly largeBytesMin: number;
   /**
    * Heap of a thread. Beyond it, the thread ends. The bytes of a body are not part of it. 20 MB of Vietnamese take some
    * 150 MB; 20 MB of tiny objects, as JSON in the arguments of calls, take more than the limit.
@@ -16,8 +18,9 @@ export interface ThreadLimits {
   readonly jobMs: number;
   /** Time for a thread to start, on a busy machine. */
   readonly startMs: number;
-  /** A thread without work ends after this time. */
+  /** A thread without work ends after this time, and sooner after a large body, whose memory it keeps. */
   readonly idleMs: number;
+  readonly idleAfterLargeMs: number;
   /** Maximum bytes that wait for a thread, of all keys and of one. A single body may always wait. */
   readonly waitingBytesMax: number;
   readonly waitingBytesOfKeyMax: number;
@@ -26,10 +29,12 @@ export interface ThreadLimits {
 const MB = 1_048_576;
 const LIMITS: ThreadLimits = {
   threads: 2,
+  largeBytesMin: 2 * MB,
   heapMb: 256,
   jobMs: 30_000,
   startMs: 120_000,
   idleMs: 60_000,
+  idleAfterLargeMs: 1_000,
   waitingBytesMax: 128 * MB,
   waitingBytesOfKeyMax: 32 * MB,
 };
@@ -93,24 +98,29 @@ export class OwnBodyThreads implements BodyThreads {
   }
 
   private next(): void {
-    while (this.waiting.length > 0) {
-      const thread = [...this.threads].find(({ isIdle }) => isIdle) ?? this.opened();
-      const job = thread && this.taken();
-      if (!job) return;
+    for (;;) {
+      const job = this.nextJob();
+      const thread = job && ([...this.threads].find(({ isIdle }) => isIdle) ?? this.opened());
+      if (!thread) return;
+      this.waiting.splice(this.waiting.indexOf(job), 1);
       thread.begin(job);
     }
   }
 
-  /** Returns the next job. A key has a second thread only if no other key waits. */
-  private taken(): Waiting | undefined {
+  /** Returns the next job that may begin. A key has a second thread only if no other key waits. */
+  private nextJob(): Waiting | undefined {
     this.waiting = this.waiting.filter((job) => {
       // Nothing is sent to a client that has left.
       if (job.call.gone) job.resolve(BUSY);
       return !job.call.gone;
     });
-    const served = new Set([...this.threads].map(({ keyId }) => keyId));
-    const other = this.waiting.findIndex(({ call }) => !served.has(call.key?.id));
-    return this.waiting.splice(Math.max(0, other), 1)[0];
+    const running = [...this.threads].flatMap(({ job }) => job ?? []);
+    const isLarge = ({ bytes }: Waiting) => bytes.length >= this.limits.largeBytesMin;
+    const mayBegin = running.some(isLarge)
+      ? this.waiting.filter((job) => !isLarge(job))
+      : this.waiting;
+    const served = new Set(running.map(({ call }) => call.key?.id));
+    return mayBegin.find(({ call }) => !served.has(call.key?.id)) ?? mayBegin[0];
   }
 
   private opened(): BodyThread | undefined {
@@ -138,7 +148,8 @@ class BodyThread {
   private readonly onIdle: () => void;
   private readonly onEnd: () => void;
   private readonly worker: Worker;
-  private job: Waiting | undefined = undefined;
+  /** The work that the thread does; undefined if it waits for some. */
+  job: Waiting | undefined = undefined;
   private isReady = false;
   private hasEnded = false;
   private timer: NodeJS.Timeout | undefined = undefined;
@@ -158,11 +169,6 @@ class BodyThread {
 
   get isIdle(): boolean {
     return this.job === undefined && !this.hasEnded;
-  }
-
-  /** The key of the caller whose body the thread works on. */
-  get keyId(): string | undefined {
-    return this.job?.call.key?.id;
   }
 
   begin(job: Waiting): void {
@@ -199,7 +205,9 @@ class BodyThread {
     const { job } = this;
     this.job = undefined;
     this.worker.unref();
-    this.limit(this.limits.idleMs);
+    const { idleMs, idleAfterLargeMs, largeBytesMin } = this.limits;
+    const wasLarge = (job?.bytes.length ?? 0) >= largeBytesMin;
+    this.limit(wasLarge ? idleAfterLargeMs : idleMs);
     this.onIdle();
     if ("result" in reply) job?.resolve(reply.result);
     else if (reply.isTooMuch) job?.resolve(BROKEN);

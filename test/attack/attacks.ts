@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { CHAT_MODEL, IMAGE_MODEL } from "../support/ask.ts";
+import { CHAT_MODEL, IMAGE_MODEL, MESSAGES_MODEL } from "../support/ask.ts";
 import { RawClient } from "../support/raw-client.ts";
 import { type Attack, headOf, type Target } from "./attack.ts";
 
@@ -92,6 +92,45 @@ const numbers = () => bodyOfItems("[", "0,", "]");
 const objects = () => bodyOfItems("[", "{},", "]");
 const names = () => bodyOfItems("{", thousandNames, '"z":0}');
 const deep = () => bodyOfItems("", "[", "");
+
+/** A conversation of 20 MB for a model of another protocol. `turns` returns the nth turns of it. */
+function translatedBody(turns: (at: number) => readonly object[]): Buffer {
+  const pieces: string[] = [];
+  let bytes = 200;
+  for (;;) {
+    const piece = JSON.stringify(turns(pieces.length)).slice(1, -1);
+    bytes += Buffer.byteLength(piece) + 1;
+    if (bytes > BODY_BYTES) break;
+    pieces.push(piece);
+  }
+  const messages = `[${pieces.join(",")}]`;
+  return Buffer.from(`{"model":"${MESSAGES_MODEL}","max_tokens":9,"messages":${messages}}`);
+}
+
+const LONG_TEXT = "Hôm nay trời đẹp, chúng ta đi dạo quanh hồ.\n".repeat(400);
+/** Short enough to be parsed: a text of more values stays a text. */
+const MANY_OBJECTS = `{"a":[${"{},".repeat(30_000)}0]}`;
+
+const saidTurns = () => ["user", "assistant"].map((role) => ({ role, content: LONG_TEXT }));
+
+function toolTurns(at: number): object[] {
+  const called = { name: "f", arguments: MANY_OBJECTS };
+  const call = { id: `c${at}`, type: "function", function: called };
+  return [
+    { role: "assistant", content: null, tool_calls: [call] },
+    { role: "tool", tool_call_id: `c${at}`, content: "x" },
+  ];
+}
+
+const translations: Attack = {
+  name: "translations",
+  what: "8 calls of 20 MB at a time that are translated: long texts, and 6 million objects in arguments",
+  async run(target) {
+    const { key } = await target.customer(FEW_VND);
+    const bodies = [translatedBody(saidTurns), translatedBody(toolTurns)] as const;
+    await target.lanes(8, (lane) => target.post(CHAT, key, bodies[lane % 2] ?? bodies[0]));
+  },
+};
 
 const formParts: Attack = {
   name: "form-parts",
@@ -200,6 +239,7 @@ export const ATTACKS: readonly Attack[] = [
   tinyValues("names", "1.6 million names", names),
   tinyValues("brackets", "20 million open brackets", deep),
   formParts,
+  translations,
   countTokens,
   guessedKeys,
   adminTokens,

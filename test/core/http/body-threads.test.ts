@@ -119,6 +119,26 @@ t.test("a key has a second thread only if no other key waits", async (t) => {
   await Promise.all(running);
 });
 
+t.test(
+  "two large bodies are not worked on at the same time, and a shorter one passes them",
+  async (t) => {
+    const made = threads(t, { threads: 2, largeBytesMin: BYTES.length + 1 });
+    const large = Buffer.alloc(BYTES.length + 1);
+    const order: string[] = [];
+    const { wait, release } = held();
+    const run = (said: string, bytes: Buffer, flag?: SharedArrayBuffer) =>
+      made
+        .run(callOf(said), workOf("echo"), { said, ...(flag && { wait: flag }) }, bytes)
+        .then(() => order.push(said));
+    const running = run("large", large, wait);
+    const second = run("second", large);
+    await run("short", BYTES);
+    release();
+    await Promise.all([running, second]);
+    t.strictSame(order, ["short", "large", "second"]);
+  },
+);
+
 t.test("the body of a client that left while it waited is not worked on", async (t) => {
   const made = threads(t, { threads: 1, heapMb: 32 });
   const { wait, release } = held();
@@ -145,8 +165,10 @@ t.test(
 );
 
 t.test("a thread without work ends, and another starts", async (t) => {
-  const made = threads(t, { idleMs: 10 });
-  t.equal(outcomeOf(await echo(made, "first")), "first");
-  await until("the thread has ended", () => made.threadCount === 0);
-  t.equal(outcomeOf(await echo(made, "second")), "second");
+  for (const limits of [{ idleMs: 10 }, { idleAfterLargeMs: 10, largeBytesMin: 1 }]) {
+    const made = threads(t, limits);
+    t.equal(outcomeOf(await echo(made, "first")), "first");
+    await until("the thread has ended", () => made.threadCount === 0);
+    t.equal(outcomeOf(await echo(made, "second")), "second");
+  }
 });
