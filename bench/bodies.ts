@@ -21,6 +21,9 @@ const CODE = 'if (name === "a\\n") {\n  return left + "/" + right;\n}\n// đọc
 /** Bytes of text in a turn: few long turns, an agent's files, or many short calls of tools. */
 const TURN_BYTES: Readonly<Record<Kind, number>> = { prose: 16 * KB, code: 4 * KB, tools: 160 };
 
+/** More turns of tools would have more values than a body may. */
+const TURNS_MAX = 8_192;
+
 /**
  * `bodies`: measures the time that a request body takes on the main thread, by its size, passed on
  * and translated.
@@ -43,7 +46,11 @@ export const bodies: Scenario = {
     const { table, rows } = await measureAll(generator, bare, gateways, options);
     printTable("bodies: ms of the main thread per call", table);
     writeResults("bodies", children, options, rows);
-    for (const [, gateway] of gateways) await gateway.reconcile();
+    for (const [, gateway] of gateways) {
+      await gateway.reconcile();
+      // A process that is killed writes no profile.
+      await gateway.end();
+    }
     await children.endAll();
   },
 };
@@ -87,7 +94,7 @@ function cellsOf(rows: readonly CpuRow[]): Record<string, string> {
 
 /** An agent's conversation of about this size. */
 function callOf(model: string, kind: Kind, size: number): Workload {
-  const turnBytes = Math.min(TURN_BYTES[kind], size / 4);
+  const turnBytes = Math.max(Math.min(TURN_BYTES[kind], size / 4), size / TURNS_MAX);
   const text = repeated(kind === "prose" ? PROSE : CODE, turnBytes);
   const messages: object[] = [];
   let bytes = 0;

@@ -15,11 +15,9 @@ export interface Options {
   readonly against?: string;
 }
 
-/** Returns the Node options that write the gateway's CPU profile at exit. */
+/** Returns the Node options that write the CPU profile of each thread of the gateway at exit. */
 export function nodeOptionsOf({ profileFolder }: Options): string[] {
-  return profileFolder === undefined
-    ? []
-    : ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`, "--cpu-prof-name=gateway.cpuprofile"];
+  return profileFolder === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`];
 }
 
 /** A named measurement. It starts its processes, prints a table and writes its results. */

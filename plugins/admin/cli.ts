@@ -13,6 +13,7 @@ try {
   process.exitCode = await run(process.argv.slice(2), {
     env: process.env,
     folder: process.cwd(),
+    isTerminal: process.stdout.isTTY === true,
     write: (text) =>
       new Promise((resolve, reject) => {
         process.stdout.write(text, (error) => (error ? reject(error) : resolve()));

@@ -4,26 +4,28 @@ import type { Metric } from "./sum.ts";
 const BOUNDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900];
 
 /**
- * A histogram of durations by endpoint and by whether the reply was streamed. Writes Prometheus text itself, because
+ * A histogram of durations by one label, such as the endpoint, and by whether the reply was streamed. Writes Prometheus text itself, because
  * prom-client's histogram takes only one labelled observation at a time.
  */
 export class Distribution {
   private readonly name: string;
   private readonly help: string;
+  private readonly label: string;
   private readonly whole = new Map<string, Buckets>();
   private readonly streamed = new Map<string, Buckets>();
 
-  constructor(name: string, help: string) {
+  constructor(name: string, help: string, label: string) {
     this.name = name;
     this.help = help;
+    this.label = label;
   }
 
-  observe(endpoint: string, isStreamed: boolean, seconds: number): void {
-    const byEndpoint = isStreamed ? this.streamed : this.whole;
-    let buckets = byEndpoint.get(endpoint);
+  observe(of: string, isStreamed: boolean, seconds: number): void {
+    const byValue = isStreamed ? this.streamed : this.whole;
+    let buckets = byValue.get(of);
     if (buckets === undefined) {
       buckets = new Buckets();
-      byEndpoint.set(endpoint, buckets);
+      byValue.set(of, buckets);
     }
     buckets.add(seconds);
   }
@@ -32,8 +34,8 @@ export class Distribution {
   json(): Metric {
     const values: Metric["values"][number][] = [];
     const { name, help } = this;
-    this.each((endpoint, streamed, buckets) => {
-      const labels = { endpoint, streamed };
+    this.each((of, streamed, buckets) => {
+      const labels = { [this.label]: of, streamed };
       buckets.each((le, count) =>
         values.push({ metricName: `${name}_bucket`, labels: { ...labels, le }, value: count }),
       );
@@ -46,18 +48,18 @@ export class Distribution {
   /** Returns the lines for a scrape. */
   text(): string {
     const lines = [`# HELP ${this.name} ${this.help}`, `# TYPE ${this.name} histogram`];
-    this.each((endpoint, streamed, buckets) => {
-      this.write(lines, `endpoint="${endpoint}",streamed="${streamed}"`, buckets);
+    this.each((of, streamed, buckets) => {
+      this.write(lines, `${this.label}="${of}",streamed="${streamed}"`, buckets);
     });
     return `${lines.join("\n")}\n`;
   }
 
-  private each(visit: (endpoint: string, streamed: string, buckets: Buckets) => void): void {
-    for (const [byEndpoint, streamed] of [
+  private each(visit: (of: string, streamed: string, buckets: Buckets) => void): void {
+    for (const [byValue, streamed] of [
       [this.whole, "false"],
       [this.streamed, "true"],
     ] as const) {
-      for (const [endpoint, buckets] of byEndpoint) visit(endpoint, streamed, buckets);
+      for (const [of, buckets] of byValue) visit(of, streamed, buckets);
     }
   }
 

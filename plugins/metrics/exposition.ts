@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { MICRO_VND_PER_VND, type PluginCounter, type Services } from "../../core/contract/index.ts";
 import type { Ages } from "./ages.ts";
@@ -18,6 +19,11 @@ export function createRegistry(
 ): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  // Gauges of prom-client that are named like counters.
+  for (const what of ["handles", "requests", "resources"]) {
+    registry.removeSingleMetric(`nodejs_active_${what}_total`);
+  }
+  addBuild(registry);
   addCalls(registry, tally);
   addRefusals(registry, tally);
   addFailures(registry, tally);
@@ -35,6 +41,20 @@ export function createRegistry(
     },
   });
   return registry;
+}
+
+const MANIFEST = new URL("../../../package.json", import.meta.url);
+
+function addBuild(registry: Registry): void {
+  const { version = "unknown" }: { version?: string } = JSON.parse(readFileSync(MANIFEST, "utf8"));
+  const build = new Gauge({
+    name: "tollgate_build_info",
+    help: "Always 1; the labels say which version serves, and on which Node.",
+    labelNames: ["version", "node"],
+    registers: [registry],
+    aggregator: "first",
+  });
+  build.set({ version, node: process.versions.node }, 1);
 }
 
 /** Returns the counters of other plugins. They change with a reload, so each scrape reads them again. */

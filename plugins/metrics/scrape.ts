@@ -29,7 +29,7 @@ export class Scrapes {
     if (reports) return sumText(await this.json(), reports);
     const { tally, registry, services } = this;
     const counters = countersOf(services.counters.all);
-    const texts = [await registry.metrics(), tally.latency.text(), tally.firstByte.text()];
+    const texts = [await registry.metrics(), ...tally.distributions.map((each) => each.text())];
     return [...texts, await counters.metrics()].join("\n");
   }
 
@@ -42,6 +42,7 @@ export class Scrapes {
     const counters = countersOf(services.counters.all);
     const known = [await registry.getMetricsAsJSON(), await counters.getMetricsAsJSON()].flat();
     // The declared types of prom-client say that the name of a type is a number.
-    return [...(known as unknown as Metric[]), tally.latency.json(), tally.firstByte.json()];
+    const distributions = tally.distributions.map((each) => each.json());
+    return [...(known as unknown as Metric[]), ...distributions];
   }
 }

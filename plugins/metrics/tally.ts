@@ -43,11 +43,20 @@ export class Tally {
   readonly latency = new Distribution(
     "tollgate_call_duration_seconds",
     "Seconds from the head of a request to the end of its reply.",
+    "endpoint",
   );
   readonly firstByte = new Distribution(
     "tollgate_first_byte_seconds",
     "Seconds from the head of a request to the first byte of the upstream's reply.",
+    "endpoint",
   );
+  /** By the upstream that replied: attempts at others before it are part of the time. */
+  readonly upstreamFirstByte = new Distribution(
+    "tollgate_upstream_first_byte_seconds",
+    "Seconds from the head of a request to the first byte of the reply, by the upstream that served it.",
+    "upstream",
+  );
+  readonly distributions = [this.latency, this.firstByte, this.upstreamFirstByte];
   readonly refusals = new Map<string, number>();
   /** Failed attempts by upstream and cause, neither of which a client can make up. */
   readonly failures = new Map<string, Map<string, number>>();
@@ -78,7 +87,9 @@ export class Tally {
     }
     this.latency.observe(endpoint, call.stream, (call.endedMs - call.startedMs) / 1000);
     if (call.firstByteAtMs === 0) return;
-    this.firstByte.observe(endpoint, call.stream, (call.firstByteAtMs - call.startedMs) / 1000);
+    const seconds = (call.firstByteAtMs - call.startedMs) / 1000;
+    this.firstByte.observe(endpoint, call.stream, seconds);
+    if (call.route) this.upstreamFirstByte.observe(call.route.upstream, call.stream, seconds);
   }
 
   private countFailure(upstream: string, cause: string): void {

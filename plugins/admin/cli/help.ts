@@ -34,7 +34,7 @@ ${lines.join("\n")}
   help
       show this help
 ${note === undefined ? "" : `\n${note}\n`}
-  --json   print JSON on one line
+  --json   print JSON on one line. Without it, a terminal gets tables, and a pipe indented JSON
   --url    gateway address; default GATEWAY_URL, else http://127.0.0.1:8080
   --token  admin token; default GATEWAY_ADMIN_TOKEN, else the file ./data/admin-token
 

@@ -21,6 +21,8 @@ interface Surroundings {
   /** The working directory: the token is looked for in its data folder. */
   readonly folder: string;
   readonly write: Write;
+  /** True if a person reads the output, who gets tables. */
+  readonly isTerminal?: boolean;
 }
 
 /**
@@ -56,7 +58,8 @@ export async function run(given: readonly string[], around: Surroundings): Promi
   const client = clientOf(request, around);
   const values = await withAccountId(client, request.values);
   const output = await request.command.run(client, values);
-  await print(output, request.json, around.write);
+  const form = request.json ? "compact" : around.isTerminal ? "table" : "indented";
+  await print(output, form, around.write);
   return output.kind === "value" ? output.exitCode : EXIT.ok;
 }
 

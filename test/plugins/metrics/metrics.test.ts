@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import t from "tap";
+import { packageRoot } from "../../../core/process/root.ts";
 import { type Customer, createCustomer } from "../../support/admin.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { until } from "../../support/until.ts";
@@ -89,7 +92,12 @@ t.test("GET /metrics", async (t) => {
         const labels = `{endpoint="/v1/messages",streamed="${streamed}"}`;
         t.equal(samples.get(`tollgate_call_duration_seconds_count${labels}`), count);
         t.equal(samples.get(`tollgate_first_byte_seconds_count${labels}`), count);
+        const ofUpstream = `{upstream="anthropic",streamed="${streamed}"}`;
+        t.equal(samples.get(`tollgate_upstream_first_byte_seconds_count${ofUpstream}`), count);
       }
+      const { version } = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8"));
+      const build = `{version="${version}",node="${process.versions.node}"}`;
+      t.equal(samples.get(`tollgate_build_info${build}`), 1);
       t.equal(samples.get("tollgate_open_calls"), 0);
       t.ok(samples.has("tollgate_outbox_backlog"));
       for (const name of ["oldest_unsent_seconds", "paced_calls", "paced_seconds_total"]) {
@@ -99,6 +107,11 @@ t.test("GET /metrics", async (t) => {
       t.ok((samples.get("process_resident_memory_bytes") ?? 0) > 0);
     },
   );
+
+  t.test("has no gauge that is named like a counter", async (t) => {
+    const text = await (await fetch(`${gateway.url}/metrics`)).text();
+    t.strictSame(text.match(/^# TYPE \S+_total (?!counter).*/gm), null);
+  });
 
   t.test("has no label whose value a caller can choose", async (t) => {
     const before = [...(await scrape()).keys()];

@@ -123,7 +123,7 @@ t.test("metrics: the counters of a call", async (t) => {
 
 t.test("metrics: histograms", async (t) => {
   t.test("writes cumulative buckets in Prometheus's format", async (t) => {
-    const distribution = new Distribution("d", "help");
+    const distribution = new Distribution("d", "help", "endpoint");
     for (const seconds of [0.01, 0.011, 2, 901]) distribution.observe("/v1/x", true, seconds);
     const text = distribution.text();
     t.match(text, /^# HELP d help\n# TYPE d histogram\n/);
