@@ -76,7 +76,7 @@ export class Audits {
   /** Returns the holds whose movement no process can commit any more. */
   private due(bucket: Bucket, unowned: readonly MovementHold[] = []): MovementHold[] {
     const { machine, times } = this.options;
-    const { unownedMovementMs = LIFETIMES.unownedMovementMs } = times;
+    const { unownedMovementMs } = times;
     const nowMs = machine.monotonic();
     const before = this.seen.get(bucket);
     const seen = new Map(unowned.map(({ callId }) => [callId, before?.get(callId) ?? nowMs]));

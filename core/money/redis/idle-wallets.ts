@@ -1,5 +1,4 @@
 import { type Machine, sleep } from "../../process/machine.ts";
-import { LIFETIMES } from "../lifetimes.ts";
 import type { Bucket } from "./bucket.ts";
 import type { Membership } from "./membership.ts";
 import type { MembershipTimes } from "./membership-options.ts";
@@ -35,7 +34,7 @@ export class IdleWallets {
   }
 
   private get lookMs(): number {
-    return this.options.times.idleLookMs ?? LIFETIMES.idleLookMs;
+    return this.options.times.idleLookMs;
   }
 
   /** Looks at the wallets of a bucket that is ready, if it is time. Never rejects. */
@@ -52,7 +51,7 @@ export class IdleWallets {
 
   private async close(bucket: Bucket): Promise<void> {
     const { machine, wallets, times } = this.options;
-    const { walletIdleMs: idleMs, closePauseMs } = { ...LIFETIMES, ...times };
+    const { walletIdleMs: idleMs, closePauseMs } = times;
     for await (const page of wallets.versionsIn(bucket, PAGE)) {
       const limits = new Map<string, string>();
       for (const { accountId, limit } of page) {

@@ -4,18 +4,18 @@ import type { Lifetimes } from "../lifetimes.ts";
 import type { Bucket } from "./bucket.ts";
 
 /** The lifetimes that tests shorten. */
-export type MembershipTimes = Pick<Lifetimes, "heartbeatMs" | "leaseMs" | "graceMs"> &
-  Partial<
-    Pick<
-      Lifetimes,
-      | "joiningRoundMs"
-      | "startTimeoutMs"
-      | "unownedMovementMs"
-      | "walletIdleMs"
-      | "idleLookMs"
-      | "closePauseMs"
-    >
-  >;
+export type MembershipTimes = Pick<
+  Lifetimes,
+  | "heartbeatMs"
+  | "leaseMs"
+  | "graceMs"
+  | "joiningRoundMs"
+  | "startTimeoutMs"
+  | "unownedMovementMs"
+  | "walletIdleMs"
+  | "idleLookMs"
+  | "closePauseMs"
+>;
 
 export interface MembershipEvents {
   /** An operation failed: Redis did not reply, or this process must join first. `wasReady`: the first such failure. */

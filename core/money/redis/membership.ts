@@ -137,10 +137,6 @@ export class Membership {
     this.claimedOutboxes.delete(orphan);
   }
 
-  private get joiningRoundMs(): number {
-    return this.options.times.joiningRoundMs ?? LIFETIMES.joiningRoundMs;
-  }
-
   private async round(nowMs: number): Promise<number> {
     const { session } = this;
     // Read before `look` is sent: replies that arrive later may count operations that `look` cannot see.
@@ -178,7 +174,7 @@ export class Membership {
     this.noticeMove();
     this.freshAtMs = nowMs;
     if (!events.hasUncommitted(bucket)) return this.join(view, nowMs);
-    if (!view.acceptsLoads || events.isCommitting(bucket)) return this.joiningRoundMs;
+    if (!view.acceptsLoads || events.isCommitting(bucket)) return this.options.times.joiningRoundMs;
     events.mustResend(bucket);
     failpoint("bucket.requeued");
     return 0;
@@ -198,7 +194,7 @@ export class Membership {
     const { bucket } = this;
     const { events } = this.options;
     this.readiness.set("joining", false);
-    if (events.isCommitting(bucket)) return this.joiningRoundMs;
+    if (events.isCommitting(bucket)) return this.options.times.joiningRoundMs;
     events.expelled(bucket);
     this.claimedOutboxes.clear();
     this.isWitness = false;
@@ -241,7 +237,7 @@ export class Membership {
     peers.rememberMembers(view, session.process);
     if (session.isFenced) {
       if (peers.isAwaited || view.members.some((member) => !member.verified))
-        return this.joiningRoundMs;
+        return this.options.times.joiningRoundMs;
       await session.liftFence();
     } else if (readiness.state !== "ready") {
       await session.run("noop", [], [], asReply);
@@ -250,7 +246,7 @@ export class Membership {
     const isChanged = readiness.state !== "ready" || readiness.acceptsLoads !== allowLoads;
     readiness.set("ready", allowLoads);
     events.maintained(this.bucket);
-    if (!allowLoads || isChanged) return Math.min(this.joiningRoundMs, times.heartbeatMs);
+    if (!allowLoads || isChanged) return Math.min(times.joiningRoundMs, times.heartbeatMs);
     this.isSettled = pulse.isQuiet && view.joining.size === 0 && view.orphans.size === 0;
     this.isPaused = this.isSettled;
     return this.isPaused ? this.settledRoundMs : times.heartbeatMs;

@@ -55,7 +55,7 @@ export interface RedisHoldStoreOptions {
   readonly prefix: string;
   /** The number of buckets: always `BUCKETS`, except in tests. Any other would look for accounts in other buckets. */
   readonly buckets?: number;
-  readonly times?: MembershipTimes;
+  readonly times?: Partial<MembershipTimes>;
   readonly spool: SpoolOptions;
   /** Holds are refused while this process has at least this many uncommitted calls. */
   readonly outboxEntriesMax: number;
@@ -83,11 +83,14 @@ export class RedisHoldStore implements HoldStore {
   private readonly audits: Audits;
   private readonly idle: IdleWallets;
   private readonly watch: LedgerWatch;
+  private readonly startTimeoutMs: number;
   private stopped = false;
 
   constructor(options: RedisHoldStoreOptions) {
-    const { client, prefix, log, ledger, times = LIFETIMES, machine = systemMachine } = options;
+    const { client, prefix, log, ledger, machine = systemMachine } = options;
+    const times = { ...LIFETIMES, ...options.times };
     const spool = { machine, ...options.spool };
+    this.startTimeoutMs = times.startTimeoutMs;
     this.options = options;
     this.machine = machine;
     this.outageLog = new OutageLog(log, () => machine.monotonic());
@@ -123,12 +126,11 @@ export class RedisHoldStore implements HoldStore {
   }
 
   async start(): Promise<void> {
-    const { times: { startTimeoutMs = LIFETIMES.startTimeoutMs } = {}, log } = this.options;
     await this.posts.start();
     this.options.client.connect(() => this.rounds.hurryAll());
     this.rounds.start();
     try {
-      await whenServing(this.buckets, startTimeoutMs, this.machine, log);
+      await whenServing(this.buckets, this.startTimeoutMs, this.machine, this.options.log);
       await refuseEviction(this.options.client);
     } catch (error) {
       await this.stop();

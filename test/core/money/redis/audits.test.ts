@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import t from "tap";
+import { LIFETIMES } from "../../../../core/money/lifetimes.ts";
 import { Audits } from "../../../../core/money/redis/audits.ts";
 import { Bucket } from "../../../../core/money/redis/bucket.ts";
 import { BucketMap } from "../../../../core/money/redis/bucket-map.ts";
@@ -67,7 +68,7 @@ function processOf(id: string, members: readonly string[]): Process {
     machine,
   });
   // biome-ignore lint/suspicious/noExplicitAny: only the parts of a membership that audits use
-  const options: any = { memberships, holds, times: {}, machine, log: recordedLog().log };
+  const options: any = { memberships, holds, times: LIFETIMES, machine, log: recordedLog().log };
   const audits = new Audits(options);
   return Object.assign(state, {
     holds,

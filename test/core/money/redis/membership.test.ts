@@ -6,7 +6,7 @@ import type { MembershipEvents, Pulse } from "../../../../core/money/redis/membe
 import type { RedisCommands } from "../../../../core/redis/client.ts";
 import { ManualMachine } from "../manual-machine.ts";
 
-const TIMES = { heartbeatMs: 1_000, leaseMs: 10_000, graceMs: 1_500 };
+const TIMES = LIFETIMES;
 
 /** A bucket in a Redis that replies as the test says, and one process that keeps itself a member of it. */
 class Stage {
