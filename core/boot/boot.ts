@@ -110,7 +110,7 @@ export async function boot(
   // No other process can change keys in an embedded ledger.
   if (config.stores.ledger !== "embedded") keyChanges.start();
   const pace = new Pace({ backlog, log });
-  const bodyThreads = new OwnBodyThreads();
+  const bodyThreads = new OwnBodyThreads(log);
   let callsInFlight = new HttpCallsInFlight();
   let running: readonly Running[] = [];
   const servicesOf = (slots: Slots): Services => ({

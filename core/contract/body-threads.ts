@@ -14,7 +14,7 @@ export interface BodyThreads {
    * Rejects if the work throws.
    */
   run<Result>(
-    call: Pick<Call, "key" | "gone">,
+    call: Pick<Call, "id" | "key" | "gone">,
     module: URL,
     input: unknown,
     bytes: Uint8Array,

@@ -2,6 +2,7 @@ import { Worker } from "node:worker_threads";
 import type { BodyThreads } from "../contract/body-threads.ts";
 import type { Call } from "../contract/call.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
+import type { Log } from "../process/log.ts";
 import type { ThreadJob, ThreadReply } from "./body-thread.ts";
 
 export interface ThreadLimits {
@@ -39,7 +40,7 @@ const LIMITS: ThreadLimits = {
   waitingBytesOfKeyMax: 32 * MB,
 };
 
-type Caller = Pick<Call, "key" | "gone">;
+type Caller = Pick<Call, "id" | "key" | "gone">;
 
 interface Waiting extends ThreadJob {
   readonly call: Caller;
@@ -52,12 +53,14 @@ interface Waiting extends ThreadJob {
  * body with it. Threads start with the first long body. They keep no process alive.
  */
 export class OwnBodyThreads implements BodyThreads {
+  private readonly log: Log;
   private readonly limits: ThreadLimits;
   private readonly threads = new Set<BodyThread>();
   private waiting: Waiting[] = [];
   private isStopped = false;
 
-  constructor(limits: Partial<ThreadLimits> = {}) {
+  constructor(log: Log, limits: Partial<ThreadLimits> = {}) {
+    this.log = log;
     this.limits = { ...LIMITS, ...limits };
   }
 
@@ -132,6 +135,11 @@ export class OwnBodyThreads implements BodyThreads {
         this.threads.delete(thread);
         this.next();
       },
+      ({ call, bytes }, reason) =>
+        this.log.warn(
+          { call_id: call.id, key_id: call.key?.id, bytes: bytes.length, reason },
+          "a body broke the thread that worked on it; its call gets 413",
+        ),
     );
     this.threads.add(thread);
     return thread;
@@ -147,6 +155,7 @@ class BodyThread {
   private readonly limits: ThreadLimits;
   private readonly onIdle: () => void;
   private readonly onEnd: () => void;
+  private readonly onBroken: (job: Waiting, reason: string) => void;
   private readonly worker: Worker;
   /** The work that the thread does; undefined if it waits for some. */
   job: Waiting | undefined = undefined;
@@ -154,7 +163,13 @@ class BodyThread {
   private hasEnded = false;
   private timer: NodeJS.Timeout | undefined = undefined;
 
-  constructor(limits: ThreadLimits, onIdle: () => void, onEnd: () => void) {
+  constructor(
+    limits: ThreadLimits,
+    onIdle: () => void,
+    onEnd: () => void,
+    onBroken: (job: Waiting, reason: string) => void,
+  ) {
+    this.onBroken = onBroken;
     this.limits = limits;
     this.onIdle = onIdle;
     this.onEnd = onEnd;
@@ -164,7 +179,7 @@ class BodyThread {
     this.worker.unref();
     this.worker.on("message", (reply: ThreadReply) => this.replied(reply));
     // Out of memory. A thread that cannot even start says nothing about its body.
-    this.worker.on("error", () => void this.end(this.isReady ? BROKEN : BUSY));
+    this.worker.on("error", () => this.failed("memory"));
   }
 
   get isIdle(): boolean {
@@ -216,8 +231,13 @@ class BodyThread {
 
   private limit(ms: number): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.end(this.isReady ? BROKEN : BUSY), ms);
+    this.timer = setTimeout(() => this.failed("time"), ms);
     this.timer.unref();
+  }
+
+  private failed(reason: string): void {
+    if (this.job && this.isReady && !this.hasEnded) this.onBroken(this.job, reason);
+    void this.end(this.isReady ? BROKEN : BUSY);
   }
 }
 

@@ -1,15 +1,16 @@
 import t, { type Test } from "tap";
 import { isRefusal } from "../../../core/contract/refusal.ts";
 import { OwnBodyThreads, type ThreadLimits } from "../../../core/http/body-threads.ts";
+import { recordedLog } from "../../support/log.ts";
 import { keyOf } from "../../support/plugin-desk.ts";
 import { until } from "../../support/until.ts";
 
 const workOf = (name: string) => new URL(`./thread-work/${name}.js`, import.meta.url);
-const callOf = (id = "K") => ({ key: keyOf({ id }), gone: false });
+const callOf = (id = "K") => ({ id: "call", key: keyOf({ id }), gone: false });
 const BYTES = Buffer.from('{"model":"m"}');
 
 function threads(t: Test, limits: Partial<ThreadLimits> = {}): OwnBodyThreads {
-  const made = new OwnBodyThreads(limits);
+  const made = new OwnBodyThreads(recordedLog().log, limits);
   t.teardown(() => made.stop());
   return made;
 }
@@ -45,16 +46,19 @@ t.test("work runs in a thread on a copy of the bytes", async (t) => {
   t.equal(BYTES.toString(), '{"model":"m"}');
 });
 
-for (const [what, work, limits] of [
-  ["takes all memory of its thread", "grow", { heapMb: 32 }],
-  ["does not end", "spin", { jobMs: 200 }],
+for (const [what, work, limits, reason] of [
+  ["takes all memory of its thread", "grow", { heapMb: 32 }, "memory"],
+  ["does not end", "spin", { jobMs: 200 }, "time"],
 ] as const) {
   t.test(`a body that ${what} gets 413, and those behind it their results`, async (t) => {
-    const made = threads(t, { threads: 1, ...limits });
+    const { log, lines } = recordedLog();
+    const made = new OwnBodyThreads(log, { threads: 1, ...limits });
+    t.teardown(() => made.stop());
     const breaks = made.run(callOf(), workOf(work), {}, BYTES);
     const rest = ["a", "b"].map((said) => echo(made, said));
     t.strictSame(await outcomesOf([breaks, ...rest]), [413, "a", "b"]);
     t.equal(outcomeOf(await echo(made, "later")), "later");
+    t.match(lines, [{ call_id: "call", key_id: "K", bytes: BYTES.length, reason }]);
   });
 }
 
@@ -155,7 +159,7 @@ t.test("the body of a client that left while it waited is not worked on", async 
 t.test(
   "a stop ends threads: running and waiting bodies get 503, and so do later ones",
   async (t) => {
-    const made = new OwnBodyThreads({ threads: 1 });
+    const made = new OwnBodyThreads(recordedLog().log, { threads: 1 });
     const spins = made.run(callOf(), workOf("spin"), {}, BYTES);
     const waits = echo(made, "waits");
     await made.stop();

@@ -8,6 +8,7 @@ import type { HttpCall } from "../../../core/http/http-call.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import translate from "../../../plugins/translate/index.ts";
 import { newCall } from "../../support/call.ts";
+import { recordedLog } from "../../support/log.ts";
 import { deskOf, keyOf, modelOf } from "../../support/plugin-desk.ts";
 
 const route = { upstream: "u", model: "m", priority: 0, weight: 1 };
@@ -33,7 +34,7 @@ function callsOfManyObjects(count: number): JsonObject {
 }
 
 t.test("a body that breaks a thread gets 413, and its neighbours are translated", async (t) => {
-  const bodyThreads = new OwnBodyThreads({ threads: 1, heapMb: 48 });
+  const bodyThreads = new OwnBodyThreads(recordedLog().log, { threads: 1, heapMb: 48 });
   t.teardown(() => bodyThreads.stop());
   const { services } = deskOf({
     ...{ bodyThreads, bodyMeasures: { all: [] }, imageFetcher: () => ({}) },

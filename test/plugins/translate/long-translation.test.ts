@@ -18,13 +18,14 @@ import { StateSeal } from "../../../plugins/translate/state/seal.ts";
 import { TranslatedRequest } from "../../../plugins/translate/translated-request.ts";
 import { Translation } from "../../../plugins/translate/translation.ts";
 import { newCall } from "../../support/call.ts";
+import { recordedLog } from "../../support/log.ts";
 import { modelOf } from "../../support/plugin-desk.ts";
 import { chatRequest, messagesRequest } from "./conversations.ts";
 import { longBody, PROFILES, RESPONSES } from "./long-bodies.ts";
 
 type Client = "messages" | "chat" | "responses";
 
-const bodyThreads = new OwnBodyThreads();
+const bodyThreads = new OwnBodyThreads(recordedLog().log);
 t.teardown(() => bodyThreads.stop());
 const module = new URL("../../../plugins/meter/bound-thread.js", import.meta.url).href;
 const bodyMeasures = { all: [{ name: "contents", module }] };
