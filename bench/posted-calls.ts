@@ -122,7 +122,7 @@ export function postingsOf(accountIds: readonly string[], keyId: string, count: 
     images: 0,
     costMicroVnd: COST_MICRO_VND,
     unit: "mtok",
-    unitPriceMicroVnd: (COST_MICRO_VND / 360) * 1_000_000,
+    unitPriceMicroVnd: Math.round((COST_MICRO_VND / 360) * 1_000_000),
     quantity: null,
     discountBps: 0,
     discounts: null,

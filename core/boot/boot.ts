@@ -24,6 +24,7 @@ import { Server } from "../http/server.ts";
 import { openListener } from "../listener/index.ts";
 import { Backlog } from "../money/backlog.ts";
 import { Committer } from "../money/committer.ts";
+import { archiveOf } from "../money/ledger/archive.ts";
 import { usageBooksOf } from "../money/ledger/usage-books.ts";
 import { Pace } from "../money/pace.ts";
 import { RefusedCallsCounter } from "../money/refused-calls.ts";
@@ -73,8 +74,7 @@ export async function boot(
 ): Promise<Gateway> {
   let config = first;
   let upstreams = new ConnectedUpstreams(config, clock, log);
-  // Opened first: the simulated provider loads uWebSockets.js too, which reads its limits once in a
-  // process.
+  // First: the simulated provider also loads uWebSockets.js, which reads its limits once a process.
   const { engine } = config.listen;
   const { headerBytesMax } = config.limits;
   const listener = await openListener({ engine, headerBytesMax, log });
@@ -142,6 +142,7 @@ export async function boot(
     log,
     ledger,
     usage: usageBooksOf(database),
+    archive: archiveOf(database),
     database,
     accounts,
     operatorActions,

@@ -124,6 +124,7 @@ function toConfig(
       ...stores,
       connections: stores.connections ?? CONNECTIONS,
       connectionsStated: stores.connections !== undefined,
+      ...(stores.months_kept !== undefined && { monthsKept: stores.months_kept }),
     },
     limits: {
       bodyBytesMax: limits.body_mb * MB,

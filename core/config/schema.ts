@@ -101,6 +101,12 @@ export const stores = v.optional(
     connections: v.optional(
       described(whole(2, 10_000), "Maximum connections of one process to Postgres. Default: 10."),
     ),
+    months_kept: v.optional(
+      described(
+        whole(1, 1_200),
+        "Whole months before this one whose calls stay in the ledger; older ones can be archived. Default: all.",
+      ),
+    ),
     data: v.optional(
       described(
         text("a folder"),

@@ -90,6 +90,7 @@ export {
   type LimitChangeResult,
   type ProofProgress,
 } from "./ledger.ts";
+export type { ArchiveManifest } from "./ledger-archive.ts";
 export type { Rate } from "./rate-limiter.ts";
 export type { RefusedCall, RefusedCalls, RefusedCount } from "./refused-calls.ts";
 export type { CallsInFlight, Services } from "./services.ts";

@@ -10,6 +10,7 @@ import type { Database } from "./database.ts";
 import type { HoldStore } from "./hold-store.ts";
 import type { ImageFetcher, ImageFetcherOptions } from "./images.ts";
 import type { Ledger } from "./ledger.ts";
+import type { LedgerArchive } from "./ledger-archive.ts";
 import type { OperatorActions } from "./operator-actions.ts";
 import type { Protocol, Wire } from "./protocol.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
@@ -40,6 +41,8 @@ export interface Services extends Slots {
   readonly ledger: Ledger;
   /** Records of calls and their charges. */
   readonly usage: UsageBooks;
+  /** Old months of the ledger, which operators export and take out of it. */
+  readonly archive: LedgerArchive;
   /** The ledger's database, for tables that plugins own. Money moves only through `wallets`. */
   readonly database: Database;
   readonly accounts: Accounts;

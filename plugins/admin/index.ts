@@ -8,6 +8,7 @@ import {
 } from "../../core/contract/index.ts";
 import { accountRoutes } from "./accounts.ts";
 import { actionRoutes } from "./actions.ts";
+import { archiveRoutes } from "./archive.ts";
 import { callRoutes } from "./calls.ts";
 import { holdRoutes } from "./holds.ts";
 import { keyRoutes } from "./keys.ts";
@@ -52,6 +53,7 @@ export default function admin(services: Services, settings: v.InferOutput<typeof
         ...quarantineRoutes(services),
         ...holdRoutes(services),
         ...restoreRoutes(services),
+        ...archiveRoutes(services),
         ...upstreamRoutes(services),
         ...actionRoutes(services),
         ...commandRoutes(services),

@@ -59,7 +59,14 @@ export function createCommit(sql: Sql, history: PostgresHistory): Commit {
       ];
       await history.commit(COMMIT, batch, LEAVE_QUARANTINE);
     } catch (error) {
-      throw isRefusal(error) ? new EntryRefused(String(error), { cause: error }) : error;
+      if (!isRefusal(error)) throw error;
+      // A month may have been archived since: then this says so.
+      days.clear();
+      const clearer = await makePartitions(fresh.map((entry) => entry.posting)).catch(
+        (cause: unknown) => (isRefusal(cause) ? cause : error),
+      );
+      const cause = clearer ?? error;
+      throw new EntryRefused(String(cause), { cause });
     }
   };
 }

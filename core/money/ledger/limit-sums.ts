@@ -11,6 +11,12 @@ const LAST_TOTAL = `coalesce((
     order by id desc limit 1
   ), 0)::bigint`;
 
+/** SQL of the charges in records that are archived. */
+const ARCHIVED = `coalesce((
+    select sum(archived.charged) from archived_limits archived join archived_months using (month)
+    where archived.account_id = page.account_id and archived.name = page.name and state <> 'closed'
+  ), 0)::bigint`;
+
 interface LimitSum extends LedgerSum {
   readonly limit: string;
 }
@@ -21,7 +27,7 @@ interface LimitSum extends LedgerSum {
  * limits, as SQL.
  */
 function statement(which: string, isQuick: boolean): string {
-  const charged = isQuick ? "page.charged" : "coalesce(spent.charged, 0)";
+  const charged = isQuick ? "page.charged" : `(coalesce(spent.charged, 0) + ${ARCHIVED})`;
   const spent = `spent as materialized (
       select record.account_id, named.name, sum(record.charged)::bigint as charged
       from usage_records record cross join json_array_elements_text(record.limits) named (name)

@@ -1,5 +1,6 @@
 import type { Command } from "./command.ts";
 import { accountCommands } from "./commands/accounts.ts";
+import { archiveCommands } from "./commands/archive.ts";
 import { keyCommands } from "./commands/keys.ts";
 import { moneyCommands } from "./commands/money.ts";
 import { operationCommands } from "./commands/operations.ts";
@@ -11,5 +12,6 @@ export const commands: readonly Command[] = [
   ...keyCommands,
   ...moneyCommands,
   ...restoreCommands,
+  ...archiveCommands,
   ...operationCommands,
 ];

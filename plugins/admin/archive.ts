@@ -1,0 +1,170 @@
+import {
+  type ArchiveManifest,
+  done,
+  isRefusal,
+  mapping,
+  matching,
+  type OperatorRoute,
+  type Refusal,
+  readBody,
+  readQuery,
+  refuse,
+  type Services,
+  v,
+  whole,
+} from "../../core/contract/index.ts";
+
+const MONTH = /^(?:before-)?\d{4}-(?:0[1-9]|1[0-2])$/;
+const MONTHS =
+  "expected a month such as 2026-03, or before-2027-01; `npm run admin -- archive list` shows them";
+const CURSOR = "the last line of the page before";
+/** Lines of one reply: at most some 2 MB. */
+const LINES = 2_000;
+
+const pageQuery = mapping({
+  table: matching(/^(?:ledger_entries|usage_records)_[a-z0-9_]{1,40}$/, "a table of the month"),
+  after: v.optional(matching(/^\{.{1,200}\}$/, CURSOR)),
+});
+
+const manifestBody = v.looseObject({
+  month: v.string(),
+  tables: v.array(
+    v.looseObject({
+      name: v.string(),
+      rows: whole(0, Number.MAX_SAFE_INTEGER),
+      digest: matching(/^\d{1,40}$/, "a sum of digests"),
+    }),
+  ),
+});
+
+/** Routes that take old months out of the ledger. The client writes the files: see cli/archive-file.ts. */
+export function archiveRoutes(services: Services): OperatorRoute[] {
+  const { archive, clock } = services;
+
+  /** Returns why a month cannot be archived now; undefined if it can. */
+  function refusalOf(month: string): Refusal | undefined {
+    if (!MONTH.test(month)) return refuse.badRequest(`month: ${MONTHS}.`, "month");
+    const { monthsKept } = services.config.stores;
+    if (monthsKept === undefined) {
+      return refuse.conflict(
+        "The config keeps all months: set stores.months_kept to the number of months that must stay.",
+        { code: "month_kept" },
+      );
+    }
+    const now = new Date(clock.now());
+    const firstKept = now.getUTCFullYear() * 12 + now.getUTCMonth() - monthsKept;
+    const [year = 0, number = 0] = month.slice(-7).split("-").map(Number);
+    const lastOfIt = year * 12 + number - (month.startsWith("before-") ? 2 : 1);
+    if (lastOfIt < firstKept) return undefined;
+    return refuse.conflict(
+      `${month} must stay: stores.months_kept is ${monthsKept}. Archive an older month.`,
+      { code: "month_kept" },
+    );
+  }
+
+  const noMonth = (month: string) =>
+    refuse.notFound(`The ledger has no month ${month}: ${MONTHS}.`, { param: "month" });
+  const unproven = refuse.conflict(
+    "The rows of this month are not all proven. Run `npm run admin -- reconcile`, then try again.",
+    { code: "month_unproven" },
+  );
+
+  return [
+    {
+      method: "GET",
+      path: "/archive",
+      async handle() {
+        const months = await archive.months();
+        return done(
+          months.map(({ month, state, rows, bytes }) => ({
+            ...{ month, state, rows: Number(rows), bytes: Number(bytes) },
+            can_be_archived: state !== "dropped" && refusalOf(month) === undefined,
+          })),
+        );
+      },
+    },
+    {
+      method: "GET",
+      path: "/archive/:month",
+      async handle({ params }) {
+        const month = params["month"] ?? "";
+        const known = (await archive.months()).find((each) => each.month === month);
+        if (known === undefined) return noMonth(month);
+        const tables = await archive.tables(month);
+        const listed = tables.map(({ name, isUsage, rows, digest }) => {
+          return { name, is_usage: isUsage, rows: Number(rows), digest };
+        });
+        return done({ month, state: known.state, tables: listed });
+      },
+    },
+    {
+      method: "POST",
+      path: "/archive/:month/close",
+      async handle({ params }) {
+        const month = params["month"] ?? "";
+        const refusal = refusalOf(month);
+        if (refusal) return refusal;
+        const result = await archive.close(month);
+        if (result === "no_month") return noMonth(month);
+        return result === "unproven" ? unproven : done({ month, state: "closed" });
+      },
+    },
+    {
+      method: "POST",
+      path: "/archive/:month/reopen",
+      async handle({ params }) {
+        const month = params["month"] ?? "";
+        if (await archive.reopen(month)) return done({ month, state: "open" });
+        return refuse.conflict(`${month} is not closed. Nothing has changed.`, {
+          code: "month_not_closed",
+        });
+      },
+    },
+    {
+      method: "GET",
+      path: "/archive/:month/lines",
+      async handle({ query }) {
+        const wanted = readQuery(pageQuery, query);
+        if (isRefusal(wanted)) return wanted;
+        return done({ lines: await archive.lines(wanted.table, wanted.after ?? null, LINES) });
+      },
+    },
+    {
+      // A GET, because it changes no book: it only remembers which rows it has added up.
+      method: "GET",
+      path: "/archive/:month/sums",
+      handle: async ({ params }) => done({ rows: await archive.addUp(params["month"] ?? "") }),
+    },
+    {
+      method: "POST",
+      path: "/archive/:month/detach",
+      async handle({ params, body }) {
+        const month = params["month"] ?? "";
+        const manifest = readBody(manifestBody, body);
+        if (isRefusal(manifest)) return manifest;
+        const refusal = refusalOf(month);
+        if (refusal) return refusal;
+        const result = await archive.detach(month, manifest satisfies ArchiveManifest);
+        if (result === "detached") return done({ month, state: "detached" });
+        if (result === "no_month") return noMonth(month);
+        if (result === "unproven") return unproven;
+        return refuse.conflict(
+          "The files have other rows than the ledger. Nothing has changed; export the month again.",
+          { code: "archive_differs" },
+        );
+      },
+    },
+    {
+      method: "POST",
+      path: "/archive/:month/drop",
+      async handle({ params }) {
+        const month = params["month"] ?? "";
+        const state = await archive.drop(month);
+        if (state === "dropped") return done({ month, state });
+        return refuse.conflict(`${month} is ${state}: export it first. Nothing has changed.`, {
+          code: "month_not_detached",
+        });
+      },
+    },
+  ];
+}
