@@ -4,6 +4,8 @@ import { type Refusal, refuse } from "../contract/refusal.ts";
 const FREE_BYTES = 16 * 1024;
 /** The part of the budget that one key may use, as a divisor: a quarter of the bytes, and of the calls. */
 const SHARE_OF_KEY = 4;
+/** The part of the budget for requests that hold no money, as a divisor. Of it, a key may have one body at a time. */
+const SHARE_OF_FREE = 8;
 
 export interface BudgetLimits {
   /** Maximum bytes of all bodies that are arriving. */
@@ -27,6 +29,7 @@ interface Use {
 export class BodyBudget {
   limits: BudgetLimits;
   private bytes = 0;
+  private freeBytes = 0;
   private readonly byKey = new Map<string, Use>();
 
   constructor(limits: BudgetLimits) {
@@ -39,36 +42,55 @@ export class BodyBudget {
   }
 
   /** A key may have its share, and always one whole body. */
-  private get bytesOfKeyMax(): number {
-    return Math.max(this.limits.bodyBytesMax, this.limits.bytesMax / SHARE_OF_KEY);
+  private bytesOfKeyMax(isFree: boolean): number {
+    const { bodyBytesMax, bytesMax } = this.limits;
+    return isFree ? bodyBytesMax : Math.max(bodyBytesMax, bytesMax / SHARE_OF_KEY);
+  }
+
+  private hasRoom(use: Use, bytesOfKey: number, isFree: boolean): Refusal | undefined {
+    if (use.bytes + bytesOfKey > this.bytesOfKeyMax(isFree)) return TOO_MUCH_OF_KEY;
+    const { bodyBytesMax, bytesMax } = this.limits;
+    const freeMax = Math.max(bodyBytesMax, bytesMax / SHARE_OF_FREE);
+    return isFree && this.freeBytes + bytesOfKey > freeMax ? FULL : undefined;
   }
 
   /** @internal Counts bytes for all, and for a key those that it has not announced. */
-  take(bytes: number, key: string | undefined, bytesOfKey: number): Refusal | undefined {
+  take(
+    bytes: number,
+    key: string | undefined,
+    bytesOfKey: number,
+    isFree: boolean,
+  ): Refusal | undefined {
     if (this.bytes + bytes > this.limits.bytesMax) return FULL;
     const use = key === undefined ? undefined : this.byKey.get(key);
-    if (use && use.bytes + bytesOfKey > this.bytesOfKeyMax) return TOO_MUCH_OF_KEY;
+    const refusal = use && this.hasRoom(use, bytesOfKey, isFree);
+    if (refusal) return refusal;
     this.bytes += bytes;
     if (use) use.bytes += bytesOfKey;
+    if (isFree) this.freeBytes += bytesOfKey;
     return undefined;
   }
 
   /** @internal */
-  join(bytes: number, key: string): Refusal | undefined {
+  join(bytes: number, key: string, isFree: boolean): Refusal | undefined {
     const use = this.byKey.get(key) ?? { bytes: 0, bodies: 0 };
     const bodiesMax = Math.max(1, this.limits.bodiesMax / SHARE_OF_KEY);
-    if (use.bodies >= bodiesMax || use.bytes + bytes > this.bytesOfKeyMax) return TOO_MUCH_OF_KEY;
+    if (use.bodies >= bodiesMax) return TOO_MUCH_OF_KEY;
+    const refusal = this.hasRoom(use, bytes, isFree);
+    if (refusal) return refusal;
     use.bytes += bytes;
     use.bodies++;
+    if (isFree) this.freeBytes += bytes;
     this.byKey.set(key, use);
     return undefined;
   }
 
   /** @internal */
-  leave(bytes: number, key: string | undefined, bytesOfKey: number): void {
+  leave(bytes: number, key: string | undefined, bytesOfKey: number, isFree: boolean): void {
     this.bytes -= bytes;
     const use = key === undefined ? undefined : this.byKey.get(key);
     if (!use || key === undefined) return;
+    if (isFree) this.freeBytes -= bytesOfKey;
     use.bytes -= bytesOfKey;
     use.bodies--;
     if (use.bodies === 0) this.byKey.delete(key);
@@ -82,6 +104,7 @@ class Share {
   private counted = 0;
   private key: string | undefined = undefined;
   private countedOfKey = 0;
+  private isFree = false;
   private released = false;
 
   constructor(budget: BodyBudget) {
@@ -94,7 +117,7 @@ class Share {
     const counted = Math.max(0, this.bytes - FREE_BYTES) - this.counted;
     if (counted <= 0 || this.released) return undefined;
     const unannounced = Math.max(0, this.counted + counted - this.countedOfKey);
-    const refusal = this.budget.take(counted, this.key, unannounced);
+    const refusal = this.budget.take(counted, this.key, unannounced, this.isFree);
     if (refusal) return refusal;
     this.counted += counted;
     if (this.key !== undefined) this.countedOfKey += unannounced;
@@ -103,14 +126,17 @@ class Share {
 
   /**
    * Counts this body for a key, with all bytes that it announces: those that the key's share cannot take are refused
-   * before they arrive. Returns the refusal if the key must not send it now.
+   * before they arrive. Returns the refusal if the key must not send it now. `isFree`: the request holds no money, so
+   * that a stranger can send it as often as one likes.
    */
-  ofKey(key: string, bytesAnnounced = 0): Refusal | undefined {
+  ofKey(key: string, bytesAnnounced = 0, isFree = false): Refusal | undefined {
     if (this.released) return undefined;
     const bytes = Math.max(this.counted, bytesAnnounced - FREE_BYTES);
-    const refusal = this.budget.join(bytes, key);
+    const name = isFree ? `free ${key}` : key;
+    const refusal = this.budget.join(bytes, name, isFree);
     if (refusal) return refusal;
-    this.key = key;
+    this.key = name;
+    this.isFree = isFree;
     this.countedOfKey = bytes;
     return undefined;
   }
@@ -119,7 +145,7 @@ class Share {
   release(): void {
     if (this.released) return;
     this.released = true;
-    this.budget.leave(this.counted, this.key, this.countedOfKey);
+    this.budget.leave(this.counted, this.key, this.countedOfKey, this.isFree);
   }
 }
 

@@ -87,8 +87,7 @@ export class Incoming {
       const { key } = this.call;
       if (!key && this.runtime.required.includes("key")) return this.notPossibleWithout("key");
       this.call.step("dispatched");
-      const caller = key && { keyId: key.id, accountId: key.accountId };
-      const request = { ...head, body, ...caller };
+      const request = { ...head, body, ...(key && { keyId: key.id, accountId: key.accountId }) };
       this.handle(handler, request).catch((error: unknown) => this.bug(error));
     });
   }
@@ -119,7 +118,8 @@ export class Incoming {
     this.run("admit", () => {
       this.call.step("reading");
       if (this.early) return this.hand(this.early, next);
-      const refusal = this.call.key && this.share.ofKey(this.call.key.id, length);
+      const { key, endpoint } = this.call;
+      const refusal = key && this.share.ofKey(key.id, length, endpoint.serves.length === 0);
       if (refusal) this.refuse(refusal);
       else this.reading?.admit();
     });

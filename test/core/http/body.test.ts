@@ -117,3 +117,34 @@ t.test(
     t.equal(budget.open().ofKey("a", 1_000_000), undefined);
   },
 );
+
+t.test(
+  "of long bodies that hold no money, a key may send one at a time, and all keys few",
+  async (t) => {
+    const budget = new BodyBudget({
+      bytesMax: 16_000_000,
+      bodyBytesMax: 1_000_000,
+      bodiesMax: 100,
+    });
+    const free = (key: string, bytes: number) => {
+      const share = budget.open();
+      return { share, refused: share.ofKey(key, bytes, true)?.status };
+    };
+    const first = free("a", 900_000);
+    t.equal(first.refused, undefined);
+    t.equal(free("a", 200_000).refused, 429);
+    t.equal(free("a", 20_000).refused, undefined, "a short one is read beside it");
+    t.equal(budget.open().ofKey("a", 900_000), undefined, "a call of the same key is read");
+    t.equal(free("b", 1_000_000).refused, undefined);
+    t.equal(free("c", 200_000).refused, 503, "an eighth of the budget is for such bodies");
+    first.share.release();
+    t.equal(free("c", 200_000).refused, undefined);
+    const chunked = free("d", 0);
+    t.equal(chunked.refused, undefined);
+    t.equal(
+      chunked.share.add(900_000)?.status,
+      503,
+      "one that announces nothing is counted as it arrives",
+    );
+  },
+);
