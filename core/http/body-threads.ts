@@ -1,15 +1,13 @@
 import { Worker } from "node:worker_threads";
 import type { BodyThreads } from "../contract/body-threads.ts";
-import type { Call } from "../contract/call.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
 import type { Log } from "../process/log.ts";
+import { BodyQueue, BUSY, type Caller, type Job, type QueueLimits } from "./body-queue.ts";
 import type { ThreadJob, ThreadReply } from "./body-thread.ts";
 
-export interface ThreadLimits {
+export interface ThreadLimits extends QueueLimits {
   /** A second thread starts when the first is busy. */
   readonly threads: number;
-  /** Only one thread at a time works on a body from this size on: for its memory, and so that shorter ones pass it. */
-  readonly largeBytesMin: number;
   /**
    * Heap of a thread. Beyond it, the thread ends. The bytes of a body are not part of it. 20 MB of Vietnamese take some
    * 150 MB; 20 MB of tiny objects, as JSON in the arguments of calls, take more than the limit.
@@ -22,9 +20,6 @@ export interface ThreadLimits {
   /** A thread without work ends after this time, and sooner after a large body, whose memory it keeps. */
   readonly idleMs: number;
   readonly idleAfterLargeMs: number;
-  /** Maximum bytes that wait for a thread, of all keys and of one. A single body may always wait. */
-  readonly waitingBytesMax: number;
-  readonly waitingBytesOfKeyMax: number;
 }
 
 const MB = 1_048_576;
@@ -37,16 +32,8 @@ const LIMITS: ThreadLimits = {
   idleMs: 60_000,
   idleAfterLargeMs: 1_000,
   waitingBytesMax: 128 * MB,
-  waitingBytesOfKeyMax: 32 * MB,
+  waitingBytesOfAccountMax: 32 * MB,
 };
-
-type Caller = Pick<Call, "id" | "key" | "gone">;
-
-interface Waiting extends ThreadJob {
-  readonly call: Caller;
-  resolve(result: unknown): void;
-  reject(error: unknown): void;
-}
 
 /**
  * The threads of one process. Bodies wait here and a thread gets one at a time, so a thread that breaks takes no other
@@ -56,12 +43,13 @@ export class OwnBodyThreads implements BodyThreads {
   private readonly log: Log;
   private readonly limits: ThreadLimits;
   private readonly threads = new Set<BodyThread>();
-  private waiting: Waiting[] = [];
+  private readonly queue: BodyQueue;
   private isStopped = false;
 
   constructor(log: Log, limits: Partial<ThreadLimits> = {}) {
     this.log = log;
     this.limits = { ...LIMITS, ...limits };
+    this.queue = new BodyQueue(this.limits);
   }
 
   run<Result>(
@@ -74,7 +62,7 @@ export class OwnBodyThreads implements BodyThreads {
     if (refusal) return Promise.resolve(refusal);
     return new Promise((resolve, reject) => {
       const settled = resolve as (result: unknown) => void;
-      this.waiting.push({ call, module: module.href, input, bytes, resolve: settled, reject });
+      this.queue.add({ call, module: module.href, input, bytes, resolve: settled, reject });
       this.next();
     });
   }
@@ -86,44 +74,34 @@ export class OwnBodyThreads implements BodyThreads {
 
   async stop(): Promise<void> {
     this.isStopped = true;
-    for (const { resolve } of this.waiting) resolve(STOPPED);
-    this.waiting = [];
+    this.queue.refuseAll(STOPPED);
     await Promise.all([...this.threads].map((thread) => thread.end(STOPPED)));
   }
 
-  private refusalFor({ key }: Caller, bytes: number): Refusal | undefined {
+  private refusalFor(call: Caller, bytes: number): Refusal | undefined {
     if (this.isStopped) return STOPPED;
-    const { waitingBytesMax, waitingBytesOfKeyMax } = this.limits;
-    const all = bytesOf(this.waiting);
-    if (all > 0 && all + bytes > waitingBytesMax) return BUSY;
-    const own = bytesOf(this.waiting.filter(({ call }) => call.key?.id === key?.id));
-    return own > 0 && own + bytes > waitingBytesOfKeyMax ? BUSY_WITH_KEY : undefined;
+    // A body that a thread takes now does not wait, whatever waits for the thread of large bodies.
+    const isFree = this.threads.size < this.limits.threads || this.idle !== undefined;
+    if (isFree && this.queue.mayRun(bytes, this.running)) return undefined;
+    return this.queue.refusalFor(call, bytes);
+  }
+
+  private get running(): readonly Job[] {
+    return [...this.threads].flatMap(({ job }) => job ?? []);
+  }
+
+  private get idle(): BodyThread | undefined {
+    return [...this.threads].find(({ isIdle }) => isIdle);
   }
 
   private next(): void {
     for (;;) {
-      const job = this.nextJob();
-      const thread = job && ([...this.threads].find(({ isIdle }) => isIdle) ?? this.opened());
+      const job = this.queue.next(this.running);
+      const thread = job && (this.idle ?? this.opened());
       if (!thread) return;
-      this.waiting.splice(this.waiting.indexOf(job), 1);
+      this.queue.take(job);
       thread.begin(job);
     }
-  }
-
-  /** Returns the next job that may begin. A key has a second thread only if no other key waits. */
-  private nextJob(): Waiting | undefined {
-    this.waiting = this.waiting.filter((job) => {
-      // Nothing is sent to a client that has left.
-      if (job.call.gone) job.resolve(BUSY);
-      return !job.call.gone;
-    });
-    const running = [...this.threads].flatMap(({ job }) => job ?? []);
-    const isLarge = ({ bytes }: Waiting) => bytes.length >= this.limits.largeBytesMin;
-    const mayBegin = running.some(isLarge)
-      ? this.waiting.filter((job) => !isLarge(job))
-      : this.waiting;
-    const served = new Set(running.map(({ call }) => call.key?.id));
-    return mayBegin.find(({ call }) => !served.has(call.key?.id)) ?? mayBegin[0];
   }
 
   private opened(): BodyThread | undefined {
@@ -146,19 +124,15 @@ export class OwnBodyThreads implements BodyThreads {
   }
 }
 
-function bytesOf(jobs: readonly Waiting[]): number {
-  return jobs.reduce((sum, { bytes }) => sum + bytes.length, 0);
-}
-
 /** One thread, and the job that it does. */
 class BodyThread {
   private readonly limits: ThreadLimits;
   private readonly onIdle: () => void;
   private readonly onEnd: () => void;
-  private readonly onBroken: (job: Waiting, reason: string) => void;
+  private readonly onBroken: (job: Job, reason: string) => void;
   private readonly worker: Worker;
   /** The work that the thread does; undefined if it waits for some. */
-  job: Waiting | undefined = undefined;
+  job: Job | undefined = undefined;
   private isReady = false;
   private hasEnded = false;
   private timer: NodeJS.Timeout | undefined = undefined;
@@ -167,7 +141,7 @@ class BodyThread {
     limits: ThreadLimits,
     onIdle: () => void,
     onEnd: () => void,
-    onBroken: (job: Waiting, reason: string) => void,
+    onBroken: (job: Job, reason: string) => void,
   ) {
     this.onBroken = onBroken;
     this.limits = limits;
@@ -186,7 +160,7 @@ class BodyThread {
     return this.job === undefined && !this.hasEnded;
   }
 
-  begin(job: Waiting): void {
+  begin(job: Job): void {
     this.job = job;
     const { module, input } = job;
     // A copy: plugins may read the body of the call again. Shared memory would need none, but V8 does not count it, so
@@ -243,12 +217,5 @@ class BodyThread {
 
 const BROKEN = refuse.tooLarge(
   "The request body takes more memory or time to read than the gateway gives to one call: send a shorter conversation.",
-);
-const BUSY = refuse.unavailable(
-  "The gateway has as many long requests waiting as it can take; try again shortly.",
-);
-const BUSY_WITH_KEY = refuse.rateLimited(
-  "Too many long requests with this key are waiting; send fewer at once.",
-  { headers: ["retry-after", "1"] },
 );
 const STOPPED = refuse.unavailable("The gateway is shutting down.");

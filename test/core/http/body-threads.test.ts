@@ -6,7 +6,9 @@ import { keyOf } from "../../support/plugin-desk.ts";
 import { until } from "../../support/until.ts";
 
 const workOf = (name: string) => new URL(`./thread-work/${name}.js`, import.meta.url);
-const callOf = (id = "K") => ({ id: "call", key: keyOf({ id }), gone: false });
+const callOf = (id = "K", accountId = id) => ({
+  ...{ id: "call", key: keyOf({ id, accountId }), gone: false },
+});
 const BYTES = Buffer.from('{"model":"m"}');
 
 function threads(t: Test, limits: Partial<ThreadLimits> = {}): OwnBodyThreads {
@@ -81,13 +83,14 @@ t.test("work that throws rejects; a string or stack that is too large gets 413",
 });
 
 t.test(
-  "beyond the bytes that may wait, a key gets 429 and all get 503, with retry-after",
+  "beyond the bytes that may wait, an account gets 429 and all get 503, with retry-after",
   async (t) => {
-    const limits = { waitingBytesMax: 4 * BYTES.length, waitingBytesOfKeyMax: 2 * BYTES.length };
+    const own2 = { waitingBytesOfAccountMax: 2 * BYTES.length };
+    const limits = { waitingBytesMax: 4 * BYTES.length, ...own2 };
     const made = threads(t, { threads: 1, ...limits });
     const { wait, release } = held();
     const running = echo(made, "running", callOf(), wait);
-    const own = [1, 2, 3].map((said) => echo(made, `own ${said}`));
+    const own = [1, 2, 3].map((said) => echo(made, `own ${said}`, callOf(`key ${said}`, "K")));
     const others = ["A", "B", "C"].map((id) => echo(made, id, callOf(id)));
     const [tooMany, busy] = await Promise.all([own[2], others[2]]);
     t.match(tooMany, { status: 429, headers: ["retry-after", "1"] });
@@ -99,7 +102,7 @@ t.test(
 );
 
 t.test("a single body may always wait, however long it is", async (t) => {
-  const made = threads(t, { threads: 1, waitingBytesMax: 1, waitingBytesOfKeyMax: 1 });
+  const made = threads(t, { threads: 1, waitingBytesMax: 1, waitingBytesOfAccountMax: 1 });
   const { wait, release } = held();
   const running = echo(made, "running", callOf(), wait);
   const waits = echo(made, "waits", callOf());
@@ -107,7 +110,7 @@ t.test("a single body may always wait, however long it is", async (t) => {
   t.strictSame(await outcomesOf([running, waits]), ["running", "waits"]);
 });
 
-t.test("a key has a second thread only if no other key waits", async (t) => {
+t.test("an account has a second thread only if no other one waits", async (t) => {
   const made = threads(t, { threads: 2 });
   const first = held();
   const order: string[] = [];
@@ -142,6 +145,62 @@ t.test(
     t.strictSame(order, ["short", "large", "second"]);
   },
 );
+
+t.test("a body that a thread may take now is taken, however many bytes wait", async (t) => {
+  const made = threads(t, { threads: 2, largeBytesMin: BYTES.length + 1, waitingBytesMax: 1 });
+  const large = Buffer.alloc(BYTES.length + 1);
+  const { wait, release } = held();
+  const run = (said: string, input = {}) =>
+    made.run(callOf(said), workOf("echo"), { said, ...input }, large);
+  const running = [run("large", { wait }), run("waits")];
+  t.equal(outcomeOf(await run("too many")), 503);
+  t.equal(outcomeOf(await echo(made, "short")), "short");
+  release();
+  t.strictSame(await outcomesOf(running), ["large", "waits"]);
+});
+
+t.test("large bodies leave a quarter of the bytes that wait to shorter ones", async (t) => {
+  const largeBytesMin = 2 * BYTES.length;
+  const made = threads(t, { threads: 1, largeBytesMin, waitingBytesMax: 8 * BYTES.length });
+  const large = Buffer.alloc(largeBytesMin);
+  const { wait, release } = held();
+  const running = echo(made, "running", callOf(), wait);
+  const names = ["A", "B", "C", "D"];
+  const run = (said: string) => made.run(callOf(said), workOf("echo"), { said }, large);
+  const all = [...names.map(run), ...names.slice(0, 3).map((said) => echo(made, said))];
+  t.equal(outcomeOf(await all[3]), 503);
+  release();
+  t.strictSame(await outcomesOf([running, ...all]), [
+    ...["running", "A", "B", "C", 503],
+    ...["A", "B", 503],
+  ]);
+});
+
+t.test("accounts take turns, however many keys one has", async (t) => {
+  const made = threads(t, { threads: 1 });
+  const { wait, release } = held();
+  const order: string[] = [];
+  const note = (said: string, account: string, flag?: SharedArrayBuffer) =>
+    echo(made, said, callOf(said, account), flag).then(() => order.push(said));
+  const all = [note("g1", "greedy", wait), note("g2", "greedy"), note("g3", "greedy")];
+  all.push(note("h1", "honest"), note("h2", "honest"));
+  release();
+  await Promise.all(all);
+  t.strictSame(order, ["g1", "g2", "h1", "g3", "h2"]);
+});
+
+t.test("the body of a client that left takes no room of those that wait", async (t) => {
+  const made = threads(t, { threads: 1, waitingBytesMax: BYTES.length });
+  const { wait, release } = held();
+  const running = echo(made, "running", callOf(), wait);
+  const call = callOf("left");
+  const left = echo(made, "left", call);
+  call.gone = true;
+  const next = echo(made, "next", callOf("next"));
+  t.equal(outcomeOf(await left), 503);
+  release();
+  t.strictSame(await outcomesOf([running, next]), ["running", "next"]);
+});
 
 t.test("the body of a client that left while it waited is not worked on", async (t) => {
   const made = threads(t, { threads: 1, heapMb: 32 });
