@@ -17,6 +17,15 @@ export interface UsageBooks {
   page(query: UsagePage): Promise<CustomerRecord[]>;
 
   /**
+   * Returns the instant before which `page` lacks calls of the account in this period, because the
+   * operator has archived their months (UTC); undefined if none are archived. Sums have these calls.
+   */
+  archivedBefore(
+    accountId: string,
+    period: Pick<UsageFilter, "from" | "to">,
+  ): Promise<Date | undefined>;
+
+  /**
    * Returns one call of an account; undefined if the account has no such call, or it is not
    * recorded yet.
    */

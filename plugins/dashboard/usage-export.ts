@@ -29,7 +29,8 @@ const SLICE = 50;
 /**
  * `GET /account/v1/usage.csv`: the calls that match the filter as a CSV file, newest first. Reads a
  * page at a time, as fast as the client downloads, so a million records need no more memory than a
- * thousand.
+ * thousand. If the operator has archived calls of the period, the file lacks those before the time in
+ * `x-archived-before`.
  */
 export function exportRoute(services: Services, exportsPerAccountMax: number): CustomerRoute {
   const open = new Map<string, number>();
@@ -65,6 +66,7 @@ export function exportRoute(services: Services, exportsPerAccountMax: number): C
       if (isRefusal(input)) return input;
       if ((open.get(accountId) ?? 0) >= exportsPerAccountMax) return tooMany(exportsPerAccountMax);
       const { decimal, ...filter } = input;
+      const archivedBefore = await services.usage.archivedBefore(accountId, filter);
       const name = `usage-${dayOf(new Date(services.clock.now()))}.csv`;
       return {
         status: 200,
@@ -77,6 +79,7 @@ export function exportRoute(services: Services, exportsPerAccountMax: number): C
           "no-store",
           "x-content-type-options",
           "nosniff",
+          ...(archivedBefore ? ["x-archived-before", archivedBefore.toISOString()] : []),
         ],
         body: counted(open, accountId, text(accountId, filter, decimal)),
       };

@@ -23,12 +23,16 @@ export function usageRoutes({ accounts, usage }: Services): CustomerRoute[] {
         const input = readQuery(usagePage, query);
         if (isRefusal(input)) return input;
         const { limit, before, ...filter } = input;
-        const page = await usage.page({ accountId, filter, limit, before });
+        const [page, archivedBefore] = await Promise.all([
+          usage.page({ accountId, filter, limit, before }),
+          usage.archivedBefore(accountId, filter),
+        ]);
         const records = await withKeyNames({ accounts }, page);
         const last = records.length === limit ? records.at(-1) : undefined;
         return done({
           data: records.map(recordJson),
           next: last ? `${last.at.toISOString()},${last.callId}` : null,
+          archived_before: archivedBefore ?? null,
         });
       },
     },
@@ -73,7 +77,9 @@ export function usageRoutes({ accounts, usage }: Services): CustomerRoute[] {
         const id = params["id"] ?? "";
         const found = isId(id) ? await usage.call(accountId, id) : undefined;
         if (found) return done((await withKeyNames({ accounts }, [found])).map(recordJson)[0]);
-        return refuse.notFound("Your account has no such call, or it is not recorded yet.");
+        return refuse.notFound(
+          "Your account has no such call, it is not recorded yet, or its month is archived.",
+        );
       },
     },
   ];

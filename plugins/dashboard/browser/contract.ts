@@ -169,3 +169,8 @@ export interface Page<Item> {
   readonly data: readonly Item[];
   readonly next: string | null;
 }
+
+export interface CallPage extends Page<CallRecord> {
+  /** The list lacks calls before this time, because their months are archived; null if none are. */
+  readonly archived_before: string | null;
+}

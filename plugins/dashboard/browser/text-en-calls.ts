@@ -62,6 +62,8 @@ export const calls = {
   "usage.newer": "Newer",
   "usage.older": "Older",
   "usage.page": "Page {page}",
+  "usage.archived":
+    "Calls before {time} are archived and no longer listed. The totals include them. For details, contact support.",
   "usage.retention": "We store only these figures, never your prompts or the models’ replies.",
   "refused.title": "Refused calls",
   "refused.lead": "These calls were refused before they reached a model. They cost nothing.",

@@ -62,6 +62,8 @@ export const calls = {
   "usage.newer": "Mới hơn",
   "usage.older": "Cũ hơn",
   "usage.page": "Trang {page}",
+  "usage.archived":
+    "Các lượt gọi trước {time} đã được lưu trữ nên không còn trong danh sách. Tổng số vẫn tính cả chúng. Nếu cần chi tiết, hãy liên hệ hỗ trợ.",
   "usage.retention":
     "Chúng tôi chỉ lưu các số liệu này, không lưu câu hỏi của bạn hay câu trả lời của mô hình.",
   "refused.title": "Lượt gọi bị từ chối",

@@ -2,7 +2,9 @@ import { readFileSync } from "node:fs";
 import t from "tap";
 import { topupSettings } from "../../plugins/dashboard/bank.ts";
 import { showCustomer } from "../../plugins/dashboard/show-customer.ts";
+import { archiveMonth } from "../../support/archived-month.ts";
 import { signInByForm } from "../../support/dashboard.ts";
+import { ledgerSql } from "../../support/ledger-sql.ts";
 import { type Stage, startStage, type Visitor } from "./stage.ts";
 
 t.test("the usage page in a browser", async (t) => {
@@ -92,5 +94,30 @@ t.test("the usage page in a browser", async (t) => {
     t.ok(lines.length > 30, `${lines.length} lines`);
     for (const line of lines) t.equal(line.split(";")[4], "gemini-3.5-flash");
     t.ok(lines.some((line) => line.includes("Máy chủ chính")));
+  });
+
+  t.test("says which calls are archived, in the list and before an export", async (t) => {
+    const at = new Date(Date.now() - 200 * 86_400_000);
+    const end = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1)).toISOString();
+    const [year, month] = end.split("-");
+    await ledgerSql(
+      stage.gateway,
+      `select make_usage_partition('${at.toISOString()}');
+      insert into usage_records select '01900000-0000-7000-8000-000000000001',
+        '${at.toISOString()}', id, id, '/v1/messages', 'old', null, 'anthropic', 9, 0, 0, 9, 0, 0,
+        1000000, 0, 0, 9, 9, 200, true, 'complete', false
+      from accounts where email = '${email}'`,
+    );
+    await archiveMonth(stage.gateway, at.toISOString().slice(0, 7));
+    const { page } = await open();
+    const text = `Các lượt gọi trước 01/${month}/${year} 07:00 đã được lưu trữ`;
+    t.equal(await page.getByText(text).count(), 0, "not in the last 30 days");
+    await page.getByLabel("Khoảng thời gian").selectOption("365");
+    await page.getByText(text).waitFor();
+    await page.getByRole("button", { name: "Xuất CSV" }).click();
+    await page.getByRole("dialog").getByText(text).waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Hủy" }).click();
+    await page.getByLabel("Khoảng thời gian").selectOption("7");
+    await page.getByText(text).first().waitFor({ state: "detached" });
   });
 });

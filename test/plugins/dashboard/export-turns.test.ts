@@ -23,7 +23,7 @@ function longBooks() {
   };
   const services = {
     clock: { now: () => 0, monotonic: () => 0 },
-    usage: { page },
+    usage: { page, archivedBefore: async () => undefined },
     accounts: { keyNames: async () => new Map() },
   };
   return { counts, services: services as unknown as Services };

@@ -26,7 +26,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     void refused.show(filter);
   };
   const filters = filterBar(models, keys, changed);
-  const file = exportButton(() => filters.value());
+  const file = exportButton(() => filters.value(), table.archivedBefore);
   fill(
     root,
     pageHead(t("nav.usage"), t("usage.lead"), file.button),

@@ -4,16 +4,20 @@ import { el } from "../dom.ts";
 import { choice } from "../form.ts";
 import { icon } from "../icons.ts";
 import { currentLanguage, t, textsOf } from "../text.ts";
+import { archivedNote } from "./archived-note.ts";
 import type { Filter } from "./filters.ts";
 
 /** The export button, which opens a dialog, and the explanation of the CSV columns. */
-export function exportButton(filter: () => Filter): {
+export function exportButton(
+  filter: () => Filter,
+  archivedBefore: () => string | null,
+): {
   button: HTMLElement;
   explanation: HTMLElement;
 } {
   const button = el(
     "button",
-    { type: "button", onclick: () => openExport(filter()) },
+    { type: "button", onclick: () => openExport(filter(), archivedBefore()) },
     icon("download"),
     t("csv.export"),
   );
@@ -33,7 +37,7 @@ export function exportButton(filter: () => Filter): {
   return { button, explanation };
 }
 
-function openExport(filter: Filter): void {
+function openExport(filter: Filter, archivedBefore: string | null): void {
   const decimal = choice(
     t("csv.decimal"),
     [
@@ -58,6 +62,7 @@ function openExport(filter: Filter): void {
   const dialog = openDialog(
     t("csv.export"),
     el("p", {}, t("csv.lead")),
+    archivedNote(archivedBefore),
     decimal.element,
     el(
       "div",

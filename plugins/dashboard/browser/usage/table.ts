@@ -1,11 +1,12 @@
 import { announce } from "../announce.ts";
 import { get } from "../api.ts";
 import { callTable } from "../call-table.ts";
-import type { CallRecord, Page } from "../contract.ts";
+import type { CallPage } from "../contract.ts";
 import { el, fill } from "../dom.ts";
 import { failureText } from "../failure.ts";
 import { notice } from "../form.ts";
 import { t } from "../text.ts";
+import { archivedNote } from "./archived-note.ts";
 import type { Filter } from "./filters.ts";
 
 const PAGE = "25";
@@ -17,14 +18,18 @@ const PAGE = "25";
 export function usageTable(signal: AbortSignal): {
   element: HTMLElement;
   show: (filter: Filter) => Promise<void>;
+  /** Returns `archived_before` of the page that is shown. */
+  archivedBefore: () => string | null;
 } {
   const rows = el("div", { "aria-busy": false });
+  const archived = el("div", { "aria-live": "polite" });
   const newer = el("button", { type: "button" }, t("usage.newer"));
   const older = el("button", { type: "button" }, t("usage.older"));
   const position = el("span", { class: "hint" });
   const element = el(
     "div",
     {},
+    archived,
     rows,
     el("div", { class: "row center pager" }, newer, position, older),
   );
@@ -32,6 +37,7 @@ export function usageTable(signal: AbortSignal): {
   /** The `before` cursor of each page up to this one. The first is empty: the newest call. */
   let starts: string[] = [""];
   let next: string | null = null;
+  let archivedBefore: string | null = null;
   let latestRequest = 0;
 
   newer.addEventListener("click", () => {
@@ -50,13 +56,15 @@ export function usageTable(signal: AbortSignal): {
     const request = latestRequest;
     rows.setAttribute("aria-busy", "true");
     try {
-      const page = await get<Page<CallRecord>>("/usage", {
+      const page = await get<CallPage>("/usage", {
         ...filter,
         limit: PAGE,
         before: starts.at(-1),
       });
       if (signal.aborted || request !== latestRequest) return;
       next = page.next;
+      archivedBefore = page.archived_before;
+      fill(archived, archivedNote(archivedBefore));
       const isEmpty = page.data.length === 0;
       fill(rows, isEmpty ? el("p", { class: "empty" }, t("usage.none")) : callTable(page.data));
       position.textContent = isEmpty ? "" : t("usage.page", { page: starts.length });
@@ -72,6 +80,7 @@ export function usageTable(signal: AbortSignal): {
 
   return {
     element,
+    archivedBefore: () => archivedBefore,
     async show(wanted) {
       filter = wanted;
       starts = [""];

@@ -1,0 +1,9 @@
+import { el } from "../dom.ts";
+import { dateTime } from "../format.ts";
+import { t } from "../text.ts";
+
+/** Says which calls a list or a file lacks; nothing if `before` is null. */
+export function archivedNote(before: string | null): HTMLElement[] {
+  if (before === null) return [];
+  return [el("p", { class: "hint" }, t("usage.archived", { time: dateTime(before) }))];
+}

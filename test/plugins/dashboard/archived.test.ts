@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import t from "tap";
+import { archiveMonth, closeMonth } from "../../support/archived-month.ts";
+import { ALICE, BOB, record, startUsageWorld, type UsageWorld } from "./usage-fixtures.ts";
+
+const MARCH = Date.UTC(2026, 2, 10);
+const APRIL = Date.UTC(2026, 3, 10);
+const END = "2026-04-01T00:00:00.000Z";
+
+t.test("usage of archived months", async (t) => {
+  let world: UsageWorld;
+  let april: string;
+  t.before(async () => {
+    world = await startUsageWorld();
+    await record(world.sql, { atMs: MARCH });
+    await record(world.sql, { atMs: MARCH + 1 });
+    april = await record(world.sql, { atMs: APRIL });
+    await record(world.sql, { atMs: APRIL, accountId: BOB });
+    await closeMonth(world.gateway, "2026-03");
+  });
+  t.teardown(() => world.close());
+
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever fields it expects.
+  async function json(path: string, query: Record<string, string> = {}, who = ALICE): Promise<any> {
+    const response = await world.as(who, path, query);
+    assert.equal(response.status, 200);
+    return response.json();
+  }
+
+  t.test("a month that is only closed is still listed, so nothing is said", async (t) => {
+    const { data, archived_before: before } = await json("/usage");
+    t.strictSame([data.length, before], [3, null]);
+  });
+
+  t.test("a list that reaches into them says which calls it lacks", async (t) => {
+    await archiveMonth(world.gateway, "2026-03");
+    const page = await json("/usage");
+    t.strictSame(
+      page.data.map((call: { call_id: string }) => call.call_id),
+      [april],
+    );
+    for (const [query, expected] of [
+      [{}, END],
+      [{ from: "2026-03-10", to: "2026-03-10" }, END],
+      [{ from: "2026-03-01T00:00:00Z", to: "2026-06-01" }, END],
+      [{ from: "2026-04-01T00:00:00Z" }, null],
+      [{ from: "2026-04-02" }, null],
+      [{ to: "2026-02-27" }, null],
+      [{ from: "2026-03-20", to: "2026-04-20" }, null],
+    ] as const) {
+      const { archived_before: before } = await json("/usage", query);
+      t.equal(before, expected, JSON.stringify(query));
+    }
+    const { archived_before: before } = await json("/usage", {}, BOB);
+    t.equal(before, null, "an account without calls in these months lacks none");
+  });
+
+  t.test("totals have them", async (t) => {
+    const { data, total } = await json("/usage/summary", { by: "day" });
+    t.strictSame(
+      data.map((sum: { day: string; calls: number }) => [sum.day, sum.calls]),
+      [
+        ["2026-03-10", 2],
+        ["2026-04-10", 1],
+      ],
+    );
+    t.strictSame([total.calls, total.cost_vnd], [3, "108"]);
+  });
+
+  t.test("an export says in its headers which calls it lacks", async (t) => {
+    const whole = await world.as(ALICE, "/usage.csv");
+    t.equal(whole.headers.get("x-archived-before"), END);
+    t.equal((await whole.text()).trimEnd().split("\r\n").length, 2);
+    const later = await world.as(ALICE, "/usage.csv", { from: "2026-04-02" });
+    t.equal(later.headers.get("x-archived-before"), null);
+    await later.text();
+  });
+
+  t.test("the time before the ledger had months may be one archive", async (t) => {
+    await world.sql`
+      insert into archived_months (month, state) values ('before-2026-02', 'dropped')`;
+    await record(world.sql, { atMs: Date.UTC(2026, 1, 10), accountId: BOB });
+    t.equal((await json("/usage", {}, BOB)).archived_before, null);
+    await world.sql`
+      update usage_daily set day = '2025-11-05' where account_id = ${BOB} and day = '2026-02-10'`;
+    const { archived_before: before } = await json("/usage", {}, BOB);
+    t.equal(before, "2026-02-01T00:00:00.000Z");
+  });
+});
