@@ -154,6 +154,8 @@ class BodyThread {
     this.worker.on("message", (reply: ThreadReply) => this.replied(reply));
     // Out of memory. A thread that cannot even start says nothing about its body.
     this.worker.on("error", () => this.failed("memory"));
+    this.worker.on("messageerror", () => this.failed("message"));
+    this.worker.on("exit", () => this.failed("exit"));
   }
 
   get isIdle(): boolean {

@@ -1,0 +1,6 @@
+import type { ThreadWork } from "../../../../core/contract/body-threads.ts";
+
+/** Ends its thread. */
+const exit: ThreadWork<unknown, never> = async () => process.exit(0);
+
+export default exit;
