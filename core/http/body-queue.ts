@@ -72,10 +72,10 @@ export class BodyQueue {
     return bytes < largeBytesMin || running.every((job) => job.bytes.length < largeBytesMin);
   }
 
-  /** Takes out a job that begins. */
+  /** Takes out a job, if it still waits. */
   take(job: Job): void {
-    const at = this.waiting.findIndex((waiting) => waiting.job === job);
-    const [taken] = this.waiting.splice(at, 1);
+    const taken = this.waiting.find((waiting) => waiting.job === job);
+    this.waiting = this.waiting.filter((waiting) => waiting !== taken);
     // The next job of its account comes after those of accounts that wait by then.
     if (taken) this.turn = Math.max(this.turn, taken.turn);
   }

@@ -97,10 +97,31 @@ export class OwnBodyThreads implements BodyThreads {
   private next(): void {
     for (;;) {
       const job = this.queue.next(this.running);
-      const thread = job && (this.idle ?? this.opened());
-      if (!thread) return;
-      this.queue.take(job);
-      thread.begin(job);
+      if (!job) return;
+      try {
+        const thread = this.idle ?? this.openedOrNone();
+        if (!thread) return;
+        this.queue.take(job);
+        thread.begin(job);
+      } catch (error) {
+        // No memory for a thread, or for the copy of the body.
+        this.queue.take(job);
+        this.log.warn(
+          { call_id: job.call.id, err: error },
+          "a long body found no thread; it gets 503",
+        );
+        job.resolve(BUSY);
+      }
+    }
+  }
+
+  /** As `opened`. A body for which no second thread can start waits for the first. */
+  private openedOrNone(): BodyThread | undefined {
+    try {
+      return this.opened();
+    } catch (error) {
+      if (this.threads.size === 0) throw error;
+      return undefined;
     }
   }
 
@@ -156,6 +177,7 @@ class BodyThread {
     this.worker.on("error", () => this.failed("memory"));
     this.worker.on("messageerror", () => this.failed("message"));
     this.worker.on("exit", () => this.failed("exit"));
+    this.limit(limits.startMs);
   }
 
   get isIdle(): boolean {
@@ -163,12 +185,12 @@ class BodyThread {
   }
 
   begin(job: Job): void {
-    this.job = job;
     const { module, input } = job;
     // A copy: plugins may read the body of the call again. Shared memory would need none, but V8 does not count it, so
     // bodies would pile up before they are collected.
     const bytes = new Uint8Array(job.bytes);
     this.worker.postMessage({ module, input, bytes } satisfies ThreadJob, [bytes.buffer]);
+    this.job = job;
     this.worker.ref();
     this.limit(this.isReady ? this.limits.jobMs : this.limits.startMs);
   }
@@ -190,7 +212,7 @@ class BodyThread {
     if (this.hasEnded) return;
     if (reply === "ready") {
       this.isReady = true;
-      if (this.job) this.limit(this.limits.jobMs);
+      this.limit(this.job ? this.limits.jobMs : this.limits.idleMs);
       return;
     }
     const { job } = this;
@@ -199,10 +221,10 @@ class BodyThread {
     const { idleMs, idleAfterLargeMs, largeBytesMin } = this.limits;
     const wasLarge = (job?.bytes.length ?? 0) >= largeBytesMin;
     this.limit(wasLarge ? idleAfterLargeMs : idleMs);
-    this.onIdle();
     if ("result" in reply) job?.resolve(reply.result);
     else if (reply.isTooMuch) job?.resolve(BROKEN);
     else job?.reject(reply.error);
+    this.onIdle();
   }
 
   private limit(ms: number): void {

@@ -78,3 +78,50 @@ t.test("an idle thread that exits by itself is replaced", async (t) => {
   await until("the thread is gone", () => made.threadCount === 0);
   t.equal(await run("echo", { said: "next" }), "next");
 });
+
+/** More bytes than there is memory for. */
+const ENDLESS = { length: Number.MAX_SAFE_INTEGER } as Uint8Array;
+
+t.test(
+  "a body that cannot be copied to a thread gets 503, and those behind it results",
+  async (t) => {
+    const { lines, run } = threads(t);
+    t.equal(await run("echo", {}, ENDLESS), 503);
+    t.equal(await run("echo", { said: "later" }), "later");
+    t.match(lines, [{ call_id: "call", err: { type: "RangeError" } }]);
+  },
+);
+
+t.test("a body that cannot begin when another ends leaves that one its result", async (t) => {
+  const max = Number.POSITIVE_INFINITY;
+  const { run } = threads(t, { waitingBytesMax: max, waitingBytesOfAccountMax: max });
+  const all = [run("echo", { said: "first" }), run("echo", {}, ENDLESS)];
+  all.push(run("echo", { said: "last" }));
+  t.strictSame(await Promise.all(all), ["first", 503, "last"]);
+});
+
+t.test("a thread whose first body cannot be copied ends once it is idle", async (t) => {
+  const { made, run } = threads(t, { idleMs: 10 });
+  t.equal(await run("echo", {}, ENDLESS), 503);
+  await until("the thread has ended", () => made.threadCount === 0);
+});
+
+t.test("bodies get 503 while no thread can start, and results once one can", async (t) => {
+  const { run } = threads(t);
+  await t.test("no thread", async (t) => {
+    useWorkers(t, function fail() {
+      throw new Error("EAGAIN");
+    });
+    t.strictSame(await Promise.all([run("echo"), run("echo")]), [503, 503]);
+  });
+  t.equal(await run("echo", { said: "later" }), "later");
+});
+
+t.test("if only a second thread cannot start, bodies wait for the first", async (t) => {
+  const { run } = threads(t, { threads: 2 });
+  const first = run("echo", { said: "first" });
+  useWorkers(t, function fail() {
+    throw new Error("EAGAIN");
+  });
+  t.strictSame(await Promise.all([first, run("echo", { said: "second" })]), ["first", "second"]);
+});
