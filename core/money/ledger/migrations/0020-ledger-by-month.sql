@@ -6,13 +6,18 @@ lock table ledger_entries in access exclusive mode;
 
 alter table ledger_entries_rest no inherit ledger_entries;
 -- A charge is refused if the partition of its month is missing. The bounds are constants, so Postgres sees that no row is
--- of a new partition, and need not look.
+-- of a new partition, and need not look. Ids of before 2020 are in the partition of the charges from before, if there is
+-- one: once that is archived, they are refused as those of all its months.
 do $$
 begin
   execute format(
     'alter table ledger_entries_rest add constraint ledger_entries_rest_has_no_month
     check (call_id is null or call_id < %L or call_id >= %L)',
-    first_call_id('2020-01-01 00:00Z'), first_call_id('2100-01-01 00:00Z')
+    case
+      when exists (select from ledger_entries) then first_call_id('1970-01-01 00:00Z')
+      else first_call_id('2020-01-01 00:00Z')
+    end,
+    first_call_id('2100-01-01 00:00Z')
   );
 end
 $$;

@@ -2,9 +2,11 @@ import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
+import { EntryRefused } from "../../../../core/contract/ledger.ts";
 import { connect, type Sql, sqlState } from "../../../../core/database/client.ts";
 import { migrate } from "../../../../core/database/migrate.ts";
 import { remoteServer } from "../../../../core/database/server.ts";
+import { archiveOf } from "../../../../core/money/ledger/archive.ts";
 import { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { sums } from "../../../../core/money/ledger/sums.ts";
 import { newId } from "../../../../core/process/id.ts";
@@ -40,6 +42,19 @@ async function partitionsOf(sql: Sql, table: string): Promise<string[]> {
     [table],
   );
   return rows.map(({ name }) => name);
+}
+
+/** Archives a period without files, and drops its tables. Returns what each step did. */
+async function archive(sql: Sql, ledger: PostgresLedger, month: string): Promise<string[]> {
+  const archive = archiveOf(sql);
+  while (!(await ledger.prove()).isDone);
+  const closed = await archive.close(month);
+  while ((await archive.addUp(month)) > 0);
+  const tables = (await archive.tables(month)).map((table) => ({
+    ...table,
+    rows: Number(table.rows),
+  }));
+  return [closed, await archive.detach(month, { month, tables }), await archive.drop(month)];
 }
 
 async function drift(sql: Sql): Promise<bigint[]> {
@@ -193,5 +208,23 @@ t.test("a ledger with a partition for each month", async (t) => {
     );
     t.equal(state, "23514");
     t.equal(await agreedBalance(ledger, a), 100n);
+  });
+
+  t.test("refuses ids of before 2020 after their charges are archived", async (t) => {
+    await upTo(sql, "0018");
+    await sql.query("select make_usage_partition(now())");
+    const a = await fundedAccount(ledger, 100n);
+    const callId = "00000001-0000-4000-8000-000000000001";
+    await oldCommit(a, 7, callId);
+    await ledger.start();
+    const later = Date.now() + 86_400_000 * 100;
+    const again = () => ledger.commit([charge(a, 7, { callId, at: later })]);
+    await again();
+    t.equal(await agreedBalance(ledger, a), 93n);
+    const [before = ""] = (await archiveOf(sql).months()).map(({ month }) => month).slice(-1);
+    t.match(before, /^before-/);
+    t.strictSame(await archive(sql, ledger, before), ["closed", "detached", "dropped"]);
+    await t.rejects(again(), EntryRefused);
+    t.equal(await balance(ledger, a), 93n);
   });
 });
