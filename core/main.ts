@@ -1,14 +1,12 @@
 #!/usr/bin/env node
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { notOffered } from "./config/catalogue-review.ts";
 import { formatProblems, loadConfig } from "./config/load.ts";
 import { announceFailpoint } from "./process/failpoint.ts";
-import { objectOf } from "./process/json.ts";
 import { createLog } from "./process/log.ts";
-import { packageRoot } from "./process/root.ts";
+import { packageRoot, packageVersion } from "./process/root.ts";
 import { isWorker, superviseWorkers, whenOrphaned } from "./process/supervisor.ts";
 import { reportThrownWork } from "./process/turn.ts";
 import { Watchdog } from "./process/watchdog.ts";
@@ -36,7 +34,7 @@ Runs the gateway in the foreground. SIGTERM stops it after calls in flight; SIGH
 async function main(): Promise<void> {
   const options = readOptions();
   if (options.help) return console.log(HELP);
-  if (options.version) return console.log(await version());
+  if (options.version) return console.log(packageVersion());
   const file = options.config ?? join(packageRoot, "config", "gateway.yaml");
   const loaded = await loadConfig(file, process.env);
   if (!loaded.ok) return fail(formatProblems(loaded.problems));
@@ -125,11 +123,6 @@ function readOptions() {
   } catch (error) {
     return fail(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);
   }
-}
-
-async function version(): Promise<string> {
-  const manifest: unknown = JSON.parse(await readFile(join(packageRoot, "package.json"), "utf8"));
-  return String(objectOf(manifest)?.["version"]);
 }
 
 function fail(message: string): never {

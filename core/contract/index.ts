@@ -226,6 +226,7 @@ export type { LeftOut } from "../process/left-out.ts";
 export type { LongText } from "../process/long-text.ts";
 export type { Outline } from "../process/outline.ts";
 export { PeriodicTask } from "../process/periodic.ts";
+export { packageVersion } from "../process/root.ts";
 export {
   readSecret,
   replaceSecret,

@@ -1,6 +1,10 @@
-import { readFileSync } from "node:fs";
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import { MICRO_VND_PER_VND, type PluginCounter, type Services } from "../../core/contract/index.ts";
+import {
+  MICRO_VND_PER_VND,
+  type PluginCounter,
+  packageVersion,
+  type Services,
+} from "../../core/contract/index.ts";
 import type { Ages } from "./ages.ts";
 import { addAges, addReconciliation } from "./last-read.ts";
 import type { Reconciliation } from "./reconciliation.ts";
@@ -43,10 +47,7 @@ export function createRegistry(
   return registry;
 }
 
-const MANIFEST = new URL("../../../package.json", import.meta.url);
-
 function addBuild(registry: Registry): void {
-  const { version = "unknown" }: { version?: string } = JSON.parse(readFileSync(MANIFEST, "utf8"));
   const build = new Gauge({
     name: "tollgate_build_info",
     help: "Always 1; the labels say which version serves, and on which Node.",
@@ -54,7 +55,7 @@ function addBuild(registry: Registry): void {
     registers: [registry],
     aggregator: "first",
   });
-  build.set({ version, node: process.versions.node }, 1);
+  build.set({ version: packageVersion(), node: process.versions.node }, 1);
 }
 
 /** Returns the counters of other plugins. They change with a reload, so each scrape reads them again. */

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { arrayOf, objectOf } from "../../../core/contract/index.ts";
+import { arrayOf, objectOf, packageVersion } from "../../../core/contract/index.ts";
 import { noCommand, type Request, readArguments } from "./arguments.ts";
 import { Client } from "./client.ts";
 import type { Command, Values } from "./command.ts";
@@ -34,6 +34,7 @@ export async function run(given: readonly string[], around: Surroundings): Promi
     await around.write(`${text}\n`);
     return EXIT.ok;
   };
+  if (["--version", "version"].includes(given.join(" "))) return printed(packageVersion());
   let request = readArguments(given, commands);
   if (request.kind !== "command" && !(request.kind === "help" && request.command)) {
     const more = await commandsOfPlugins(request, around);
@@ -47,6 +48,8 @@ export async function run(given: readonly string[], around: Surroundings): Promi
     const all = [...commands, ...more];
     request = readArguments(given, all);
     if (request.kind === "help" && request.words === "") return printed(help(all));
+    const group = request.kind === "help" ? groupOf(request.words, all) : [];
+    if (group.length > 0) return printed(group.map(helpOf).join("\n\n"));
     if (request.kind === "help" && !request.command) {
       throw new Failure(EXIT.usage, `${noCommand(request.words, all)}\n${LIST}`);
     }
@@ -61,6 +64,11 @@ export async function run(given: readonly string[], around: Surroundings): Promi
   const form = request.json ? "compact" : around.isTerminal ? "table" : "indented";
   await print(output, form, around.write);
   return output.kind === "value" ? output.exitCode : EXIT.ok;
+}
+
+/** Returns the commands that begin with the same word, as `account list` and `account create` do. */
+function groupOf(word: string, all: readonly Command[]): Command[] {
+  return all.filter(({ words }) => words.startsWith(`${word} `));
 }
 
 /** Replaces an email address in `--account` by the id of its account. */

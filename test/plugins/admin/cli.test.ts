@@ -216,6 +216,19 @@ t.test("npm run admin", async (t) => {
     t.match(stdout, /^usage: npm run admin -- transfer assign --transfer ID --reason TEXT/);
   });
 
+  t.test("prints the help of the commands that begin with a word, and its version", async (t) => {
+    for (const args of [
+      ["help", "account"],
+      ["account", "--help"],
+    ]) {
+      const { code, stdout } = await run(...args);
+      t.equal(code, 0);
+      t.match(stdout, /admin -- account create --email ADDRESS[\s\S]*admin -- account list/);
+      t.notMatch(stdout, /reconcile/);
+    }
+    t.match(await run("--version"), { code: 0, stdout: /^\d+\.\d+\.\d+\n$/ });
+  });
+
   t.test("takes an email address wherever it takes an account", async (t) => {
     const account = await answer("account", "create", "--email", "one@example.com");
     await answer("account", "create", "--email", "another-one@example.com");
