@@ -35,17 +35,17 @@ export type MembersOperation = (typeof MEMBERS)[number];
  * then one of them loads the script again. Nothing else that a script can see shows that an old snapshot was restored.
  *
  * The text, and so the hash, names the bucket, since each has a fence of its own, and the server: a former primary that
- * is promoted again kept the script with its own name, but the gateways have used another name since. `server` is as
- * `look` returns it, `<run_id> <address>`; "" for a script that runs nowhere.
+ * is promoted again kept the script with its own name, but has another replication id. `server` is as `look` returns it,
+ * `<run_id> <address> <replication id>`; "" for a script that runs nowhere.
  */
 export function moneyScript(bucket: string, server: string): Script {
-  const [, run = "", address = ""] = SERVER.exec(server) ?? [];
-  const home = `-- ${bucket}\nlocal home, address = '${run}', '${address}'\n`;
+  const [, run = "", address = "", data = ""] = SERVER.exec(server) ?? [];
+  const home = `-- ${bucket}\nlocal home, address, data = '${run}', '${address}', '${data}'\n`;
   return script(`${home}${moneyOperations}return { n, 'ok' }\n`);
 }
 
 /** The only texts that may become part of a script. */
-const SERVER = /^([0-9a-f]+) (table: [0-9a-fx]+)$/;
+const SERVER = /^([0-9a-f]+) (table: [0-9a-fx]+) ([0-9a-f]+)$/;
 
 const moneyOperations = assemble("money", MONEY);
 

@@ -52,7 +52,7 @@ interface SessionOptions {
 export class Session {
   private readonly options: SessionOptions;
   private script: Script;
-  /** The server whose script is used: its `run_id`, and the address of its Lua. */
+  /** The server whose script is used: see `BucketView.server`. */
   private server = "";
   /** The server that the last round found. */
   private foundLast = "";

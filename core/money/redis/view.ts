@@ -18,7 +18,7 @@ export interface BucketView {
   readonly joining: ReadonlyMap<string, string>;
   /** Outboxes of processes that left or died, `epoch|process`, each with the process that claimed it ("" for none). */
   readonly orphans: ReadonlyMap<string, string>;
-  /** The server, `<run_id> <address of its Lua>`: another after a restart, or after another server took over. */
+  /** The server, `<run_id> <address of its Lua> <replication id>`: another after a restart, and after each promotion. */
   readonly server: string;
   /** True if there is a hold of any process. */
   readonly hasHolds: boolean;

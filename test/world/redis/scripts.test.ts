@@ -38,7 +38,8 @@ type Run = (script: Script, keys: readonly string[], args: readonly string[]) =>
 type KeysAndArgs = readonly [keys: readonly string[], args: readonly string[]];
 
 const WHICH_SERVER = script(
-  "return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') .. ' ' .. tostring(redis)",
+  "return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') .. ' ' .. tostring(redis) .. ' ' .. " +
+    "string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')",
 );
 
 interface Operation {
@@ -158,7 +159,7 @@ class Side {
     );
     this.version = VERSION.exec(found)?.[1] ?? this.version;
     const reply = found
-      .replace(/[0-9a-f]{40} table: 0x[0-9a-f]+/, "server")
+      .replace(/[0-9a-f]{40} table: 0x[0-9a-f]+ [0-9a-f]{40}/, "server")
       .replace(VERSION, '"version"');
     return reply.replace(PLACE, (place, epoch, process, id) => {
       if (reply.includes('"posted"') || !this.places.includes(place)) {

@@ -41,6 +41,7 @@ export class RedisServer {
   /** True if its replies are lost on the way. */
   losesReplies = false;
   clockErrorMs = 0;
+  private promotions = 0;
 
   constructor(options: ServerOptions) {
     this.options = options;
@@ -63,6 +64,7 @@ export class RedisServer {
   /** The replica replaces a primary that is down, which becomes the replica. */
   promote(): void {
     this.isUp = true;
+    this.promotions += 1;
     [this.primary, this.replica] = [this.replica ?? this.newProcess(), this.primary];
   }
 
@@ -148,8 +150,9 @@ export class RedisServer {
   }
 
   private info(section: string | undefined): string {
-    return section === "memory"
-      ? "maxmemory_policy:noeviction\r\n"
+    if (section === "memory") return "maxmemory_policy:noeviction\r\n";
+    return section === "replication"
+      ? `master_replid:${this.promotions.toString(16).padStart(40, "0")}\r\n`
       : `run_id:${this.primary.runId}\r\n`;
   }
 

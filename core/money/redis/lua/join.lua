@@ -9,7 +9,7 @@ if epoch == '' then
 end
 call('HSETNX', key('procs'), me, '1')
 call('HINCRBY', key('beats'), me, '1')
-call('HSET', key('verified'), me, server())
+verify(server())
 call('HDEL', key('joining'), me)
 changed()
 return epoch

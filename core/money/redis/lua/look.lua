@@ -2,13 +2,15 @@
 -- ARGV: epoch that it last joined ('0' for none), count of operations that Redis acknowledged to it, 1 if it commits
 -- posts of the earlier epoch before it joins this one, the server that it last found ('' for none); then version and
 -- number of the members that it knows, 1 to list them even if they are the same
-local run = server()
+local run, data = server()
+local found = run .. ' ' .. data
 local operations = tonumber(call('HGET', key('procs'), me) or '-1')
 if operations >= 0 and ARGV[3] == epoch and operations >= tonumber(ARGV[4]) then
   call('HINCRBY', key('beats'), me, '1')
-  if ARGV[6] == run then
-    if call('HGET', key('verified'), me) ~= run then
-      call('HSET', key('verified'), me, run)
+  if ARGV[6] == found then
+    local known = call('HMGET', key('verified'), me, me .. '@')
+    if known[1] ~= run or known[2] ~= data then
+      verify(run, data)
       changed()
     end
   elseif ARGV[6] ~= '' then
@@ -25,7 +27,7 @@ local version = call('GET', base .. 'version') or ''
 -- Earlier versions of the gateway change members without a new version, hence the count.
 local count = call('HLEN', key('beats'))
 local procs = false
-if ARGV[9] ~= '0' or ARGV[3] ~= epoch or ARGV[6] ~= run or ARGV[7] ~= version or ARGV[8] ~= text(count) then
+if ARGV[9] ~= '0' or ARGV[3] ~= epoch or ARGV[6] ~= found or ARGV[7] ~= version or ARGV[8] ~= text(count) then
   procs = {}
   local verified = {}
   local servers = call('HGETALL', key('verified'))
@@ -34,7 +36,9 @@ if ARGV[9] ~= '0' or ARGV[3] ~= epoch or ARGV[6] ~= run or ARGV[7] ~= version or
   end
   local beats = call('HGETALL', key('beats'))
   for at = 1, #beats, 2 do
-    procs[#procs + 1] = { beats[at], beats[at + 1], verified[beats[at]] == run and '1' or '0' }
+    local process = beats[at]
+    local is_verified = verified[process] == run and (verified[process .. '@'] or data) == data
+    procs[#procs + 1] = { process, beats[at + 1], is_verified and '1' or '0' }
   end
 end
 return {
@@ -45,7 +49,7 @@ return {
   procs,
   call('HGETALL', key('joining')),
   call('HGETALL', base .. 'orphans'),
-  run,
+  found,
   version,
   call('EXISTS', key('holds')),
 }

@@ -22,8 +22,16 @@ local function now()
 end
 
 -- Returns the server's run_id, and the address of its Lua: every start makes new ones, and no snapshot contains them.
+-- Then its replication id: a promotion makes a new one. By it alone a primary that was demoted, got other data, and was
+-- promoted again differs from before.
 local function server()
-  return string.match(call('INFO', 'server'), 'run_id:(%x+)') .. ' ' .. tostring(redis)
+  return string.match(call('INFO', 'server'), 'run_id:(%x+)') .. ' ' .. tostring(redis),
+    string.match(call('INFO', 'replication'), 'master_replid:(%x+)')
+end
+
+-- Says that this process has verified its count on this server. Earlier versions neither write nor read the second field.
+local function verify(run, data)
+  call('HSET', key('verified'), me, run, me .. '@', data)
 end
 
 local function text(number)
@@ -90,7 +98,7 @@ end
 local function forget(process)
   call('HDEL', key('procs'), process)
   call('HDEL', key('beats'), process)
-  call('HDEL', key('verified'), process)
+  call('HDEL', key('verified'), process, process .. '@')
   call('HDEL', key('joining'), process)
   changed()
 end

@@ -15,10 +15,11 @@ local owner = ARGV[2]
 local call = redis.call
 
 -- A script that was sent to `home` may reach another server, if that one takes over on the way: then it does nothing.
--- run_id is certain, but takes 8 us; `noop` reads it, which begins the use of a server. The others compare the address
+-- `home` is certain, but takes 10 us; `noop` reads it, which begins the use of a server. The others compare the address
 -- of this table, which takes 0.3 us, and differs between two servers if the system places memory at random.
 if tostring(redis) ~= address
-  or ARGV[1] == 'noop' and string.match(call('INFO', 'server'), 'run_id:(%x+)') ~= home then
+  or ARGV[1] == 'noop' and (string.match(call('INFO', 'server'), 'run_id:(%x+)') ~= home
+    or string.match(call('INFO', 'replication'), 'master_replid:(%x+)') ~= data) then
   return redis.error_reply('NOSCRIPT This script is for another server.')
 end
 

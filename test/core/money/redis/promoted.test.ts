@@ -25,12 +25,12 @@ interface Parts {
   readonly y: Gateway;
 }
 
-async function inWorld(body: (parts: Parts) => Promise<void>): Promise<void> {
+async function inWorld(body: (parts: Parts) => Promise<void>, leaseMs = 120_000): Promise<void> {
   const servers = [await startRedisServer(), await startRedisServer()] as const;
   const [first, second] = servers;
   for (const server of servers) await server.call("CONFIG", "SET", "repl-diskless-sync-delay", "0");
   // Long leases, so that a slow gateway does not lose its own.
-  const world = new World({ servers: first.url, times: { leaseMs: 120_000 } });
+  const world = new World({ servers: first.url, times: { leaseMs } });
   const add = async () => {
     const client = new SwitchedClient(servers);
     return { ...(await world.addGateway({ client })), client };
@@ -155,4 +155,21 @@ t.test("no gateway uses a new primary that another one does not know of yet", (t
     t.equal(await end, "posted");
     await world.check();
   }),
+);
+
+t.test(
+  "a primary is demoted and promoted again while no gateway lives, and lacks what they sold",
+  (t) =>
+    inWorld(async ({ world, servers, x }) => {
+      const [first, second] = servers;
+      t.equal(await world.call(x.store, "A", WHOLE), "posted");
+      await until("the sale is in the ledger", () => world.ledger.charges.size > 0);
+      for (const gateway of [...world.gateways]) await world.kill(gateway);
+      await follow(first, second);
+      await first.call("REPLICAOF", "NO", "ONE");
+      const client = new SwitchedClient(servers);
+      const next = await world.addGateway({ client });
+      t.equal(await world.call(next.store, "A", WHOLE), "short");
+      await world.check();
+    }, 1_000),
 );
