@@ -1,0 +1,56 @@
+import t from "tap";
+import { type CommitStamp, LedgerWriter } from "../../../../core/money/ledger/writer.ts";
+import { isCovered } from "../../../../core/money/ledger-progress.ts";
+import { CommitCounts } from "../../../support/commit-counts.ts";
+
+/** A ledger whose replies come when the test says. */
+class SlowLedger {
+  counts = new CommitCounts();
+  readonly replies: (() => void)[] = [];
+
+  commit = (stamp: CommitStamp): Promise<{ commits: number }> => {
+    const { commits } = this.counts.run(stamp, () => {});
+    return new Promise((resolve) => this.replies.push(() => resolve({ commits })));
+  };
+}
+
+function newWriter(): LedgerWriter {
+  let ids = 0;
+  return new LedgerWriter(() => `writer ${++ids}`);
+}
+
+t.test(
+  "commits whose replies come after the ledger went back are not hidden by later ones",
+  async (t) => {
+    for (const lost of [1, 2, 3]) {
+      const ledger = new SlowLedger();
+      const writer = newWriter();
+      const backup = ledger.counts.copy();
+      const late = Array.from({ length: lost }, () => writer.run(ledger.commit));
+      const lateReplies = ledger.replies.splice(0);
+      ledger.counts = backup;
+      const later = Array.from({ length: lost }, () => writer.run(ledger.commit));
+      for (const reply of [...ledger.replies.splice(0), ...lateReplies]) reply();
+      await Promise.all([...late, ...later]);
+      t.equal(isCovered(writer.confirmed, ledger.counts.counts), false, `${lost} at a time`);
+    }
+  },
+);
+
+t.test("commits one after another are of one writer", async (t) => {
+  const ledger = new SlowLedger();
+  const writer = newWriter();
+  for (let count = 1; count <= 3; count += 1) {
+    const done = writer.run(ledger.commit);
+    ledger.replies.pop()?.();
+    await done;
+  }
+  t.strictSame([...writer.confirmed], [["writer 1", 3]]);
+});
+
+t.test("a commit that counted nothing leaves the count of its writer", async (t) => {
+  const writer = newWriter();
+  await writer.run(async () => ({ commits: 4 }));
+  await writer.run(async () => ({ commits: 0 }));
+  t.strictSame([...writer.confirmed], [["writer 1", 4]]);
+});
