@@ -1,6 +1,7 @@
 import { setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
 import type { ThreadWork } from "../contract/body-threads.ts";
+import { ownThread } from "./thread-time.ts";
 
 /** Sent to a thread. */
 export interface ThreadJob {
@@ -9,9 +10,9 @@ export interface ThreadJob {
   readonly bytes: Uint8Array;
 }
 
-/** Sent by a thread. `ready`: it takes jobs. */
+/** Sent by a thread. `ready`: it takes jobs; `thread` is for `threadTimeMs`. */
 export type ThreadReply =
-  | "ready"
+  | { readonly ready: true; readonly thread: string | undefined }
   | { readonly result: unknown }
   /** The work threw this. `isTooMuch`: the stack or a string was too large. */
   | { readonly error: unknown; readonly isTooMuch: boolean };
@@ -36,4 +37,4 @@ async function work({ module, input, bytes }: ThreadJob): Promise<void> {
 if (process.platform === "linux") setPriority(NICENESS);
 
 parentPort?.on("message", (job: ThreadJob) => void work(job));
-parentPort?.postMessage("ready" satisfies ThreadReply);
+parentPort?.postMessage({ ready: true, thread: ownThread() } satisfies ThreadReply);

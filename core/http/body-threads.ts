@@ -4,6 +4,7 @@ import { type Refusal, refuse } from "../contract/refusal.ts";
 import type { Log } from "../process/log.ts";
 import { BodyQueue, BUSY, type Caller, type Job, type QueueLimits } from "./body-queue.ts";
 import type { ThreadJob, ThreadReply } from "./body-thread.ts";
+import { threadTimeMs } from "./thread-time.ts";
 
 export interface ThreadLimits extends QueueLimits {
   /** A second thread starts when the first is busy. */
@@ -13,7 +14,13 @@ export interface ThreadLimits extends QueueLimits {
    * 150 MB; 20 MB of tiny objects, as JSON in the arguments of calls, take more than the limit.
    */
   readonly heapMb: number;
-  /** Time for one job: hundreds of times what 20 MB take. */
+  /**
+   * Processor time for one job, and for each MB of it besides: some twenty times what 20 MB of honest code and tools
+   * take. It does not pass while the thread waits for a processor.
+   */
+  readonly jobCpuMs: number;
+  readonly jobCpuMsPerMb: number;
+  /** Time for one job on the clock. On Linux it is over only if the processor is far too busy. */
   readonly jobMs: number;
   /** Time for a thread to start, on a busy machine. */
   readonly startMs: number;
@@ -27,7 +34,9 @@ const LIMITS: ThreadLimits = {
   threads: 2,
   largeBytesMin: 2 * MB,
   heapMb: 256,
-  jobMs: 30_000,
+  jobCpuMs: 3_000,
+  jobCpuMsPerMb: 250,
+  jobMs: 60_000,
   startMs: 120_000,
   idleMs: 60_000,
   idleAfterLargeMs: 1_000,
@@ -155,6 +164,7 @@ class BodyThread {
   /** The work that the thread does; undefined if it waits for some. */
   job: Job | undefined = undefined;
   private isReady = false;
+  private thread: string | undefined = undefined;
   private hasEnded = false;
   private timer: NodeJS.Timeout | undefined = undefined;
 
@@ -192,7 +202,8 @@ class BodyThread {
     this.worker.postMessage({ module, input, bytes } satisfies ThreadJob, [bytes.buffer]);
     this.job = job;
     this.worker.ref();
-    this.limit(this.isReady ? this.limits.jobMs : this.limits.startMs);
+    if (this.isReady) this.limitJob(job);
+    else this.limit(this.limits.startMs);
   }
 
   /** Ends the thread. Its job gets `refusal`. */
@@ -210,9 +221,11 @@ class BodyThread {
 
   private replied(reply: ThreadReply): void {
     if (this.hasEnded) return;
-    if (reply === "ready") {
+    if ("ready" in reply) {
       this.isReady = true;
-      this.limit(this.job ? this.limits.jobMs : this.limits.idleMs);
+      this.thread = reply.thread;
+      if (this.job) this.limitJob(this.job);
+      else this.limit(this.limits.idleMs);
       return;
     }
     const { job } = this;
@@ -227,9 +240,28 @@ class BodyThread {
     this.onIdle();
   }
 
-  private limit(ms: number): void {
+  /** Ends the thread unless the job ends before its time is over. */
+  private limitJob({ bytes }: Job): void {
+    const { jobMs, jobCpuMs, jobCpuMsPerMb } = this.limits;
+    const cpuMs = jobCpuMs + (bytes.length / MB) * jobCpuMsPerMb;
+    const began = performance.now();
+    const before = threadTimeMs(this.thread);
+    const check = () => {
+      const leftMs = jobMs - (performance.now() - began);
+      const now = threadTimeMs(this.thread);
+      const isKnown = before !== undefined && now !== undefined;
+      const cpuLeftMs = isKnown ? cpuMs - (now - before) : leftMs;
+      if (leftMs <= 0) this.failed("time");
+      else if (cpuLeftMs <= 0) this.failed("processor time");
+      // The processor time cannot be over sooner.
+      else this.limit(Math.min(leftMs, cpuLeftMs), check);
+    };
+    check();
+  }
+
+  private limit(ms: number, then = () => this.failed("time")): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.failed("time"), ms);
+    this.timer = setTimeout(then, ms);
     this.timer.unref();
   }
 

@@ -74,6 +74,25 @@ t.test("a body beside one that breaks its thread gets its result", async (t) => 
   t.equal(outcomeOf(await beside), "beside");
 });
 
+const isLinux = process.platform === "linux";
+
+t.test(
+  "a body gets 413 for its processor time, and not for time that it waits",
+  { skip: !isLinux && "only Linux tells the processor time of a thread" },
+  async (t) => {
+    const { log, lines } = recordedLog();
+    const made = new OwnBodyThreads(log, { threads: 2, jobCpuMs: 200, jobCpuMsPerMb: 0 });
+    t.teardown(() => made.stop());
+    const { wait, release } = held();
+    const waits = echo(made, "waits", callOf("other"), wait);
+    for (const _ of [1, 2])
+      t.equal(outcomeOf(await made.run(callOf(), workOf("spin"), {}, BYTES)), 413);
+    release();
+    t.equal(outcomeOf(await waits), "waits");
+    t.match(lines, [{ reason: "processor time" }, { reason: "processor time" }]);
+  },
+);
+
 t.test("work that throws rejects; a string or stack that is too large gets 413", async (t) => {
   const made = threads(t);
   const run = (isTooMuch: boolean) => made.run(callOf(), workOf("throws"), { isTooMuch }, BYTES);
