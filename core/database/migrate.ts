@@ -46,12 +46,16 @@ export async function migrate(
   table = "migrations",
 ): Promise<string[]> {
   const migrations = await readMigrations(folder);
-  await sql.script(`${LOCK}
+  // Waits as long as the migration of another process takes. The start logs that it waits.
+  await sql.script(
+    `${LOCK}
     create table if not exists ${table} (
       name text primary key,
       checksum text not null,
       applied_at timestamptz not null default now()
-    )`);
+    )`,
+    { isLong: true },
+  );
   const done: string[] = [];
   for (;;) {
     const applied = await sql.query<Applied>(`select name, checksum from ${table} order by name`);
