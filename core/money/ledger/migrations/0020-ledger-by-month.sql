@@ -22,8 +22,38 @@ begin
 end
 $$;
 
+-- The months, such as `2026-03`, that an operator takes out of the ledger: see 0021.
+create table archived_months (
+  month text primary key,
+  -- `closed`: its rows never change again. `detached`: its tables are not in the ledger any more. `dropped`: they are gone.
+  state text not null check (state in ('closed', 'detached', 'dropped')),
+  closed_at timestamptz not null default now(),
+  detached_at timestamptz,
+  -- The contents of the operator's files: see plugins/admin/cli/archive-file.ts.
+  manifest json
+);
+
+-- Whether a month, such as `2026-03`, is closed or was archived, as itself or in the period before the first month.
+create function is_archived_month(wanted text) returns boolean language sql stable as $$
+  select exists (
+    select from archived_months
+    where month = wanted or (month like 'before-%' and right(month, 7) > wanted)
+  )
+$$;
+
+-- The ids of the calls of an archived month are not in the ledger any more: in a new table, a call would be charged twice.
+create function refuse_archived_month(wanted text) returns void language plpgsql as $$
+begin
+  if is_archived_month(wanted) then
+    raise exception 'the month % is archived: no call of it can be committed any more', wanted
+      using errcode = 'check_violation';
+  end if;
+end
+$$;
+
 -- Makes the partition that holds the ids of `moment`; does nothing if there is one.
-create function make_ledger_partition(moment timestamptz) returns void language plpgsql as $$
+create function make_ledger_partition(moment timestamptz) returns void
+language plpgsql set lock_timeout = '2s' as $$
 declare
   first_day timestamp := date_trunc('month', moment at time zone 'UTC');
   month text := to_char(first_day, 'YYYY_MM');
@@ -40,10 +70,14 @@ begin
     return;
   end if;
   perform pg_advisory_xact_lock(hashtext('make_usage_partition'));
-  if to_regclass(partition_name) is not null then
+  -- `close_month` has the same lock.
+  perform refuse_archived_month(to_char(first_day, 'YYYY-MM'));
+  -- `to_regclass` does not see yet what the process before has made.
+  if exists (select from pg_class where relname = partition_name and pg_table_is_visible(oid)) then
     return;
   end if;
-  -- A table that is attached does not lock the ledger. One that is created as a partition does.
+  -- A table that is created as a partition locks the whole ledger. One that is attached locks the default partition,
+  -- `ledger_entries_rest`: commits of charges go on, but not movements. They wait `lock_timeout` at most.
   execute format('create table %I (like ledger_entries including defaults including constraints)', partition_name);
   execute format('alter table %I add primary key (id)', partition_name);
   execute format(
@@ -59,22 +93,33 @@ begin
 end
 $$;
 
--- Gateways of the version before call it for the month in which a call began. Its id is of the same moment.
-create or replace function make_usage_partition(moment timestamptz) returns void language plpgsql as $$
+-- Gateways of the version before call it for the month in which a call began. Its id is of the same moment. The commit of a
+-- call of an archived month is an error. Locks in the order of `detach_month`.
+create or replace function make_usage_partition(moment timestamptz) returns void
+language plpgsql set lock_timeout = '2s' as $$
 declare
   first_day timestamp := date_trunc('month', moment at time zone 'UTC');
   partition_name text := 'usage_records_' || to_char(first_day, 'YYYY_MM');
 begin
-  if to_regclass(partition_name) is null then
-    perform pg_advisory_xact_lock(hashtext('make_usage_partition'));
-    execute format(
-      'create table if not exists %I partition of usage_records for values from (%L) to (%L)',
-      partition_name,
-      first_day at time zone 'UTC',
-      (first_day + interval '1 month') at time zone 'UTC'
-    );
-  end if;
+  perform refuse_archived_month(to_char(first_day, 'YYYY-MM'));
   perform make_ledger_partition(moment);
+  if to_regclass(partition_name) is not null then
+    return;
+  end if;
+  perform pg_advisory_xact_lock(hashtext('make_usage_partition'));
+  -- `close_month` has the same lock.
+  perform refuse_archived_month(to_char(first_day, 'YYYY-MM'));
+  -- `to_regclass` does not see yet what the process before has made.
+  if exists (select from pg_class where relname = partition_name and pg_table_is_visible(oid)) then
+    return;
+  end if;
+  execute format('create table %I (like usage_records including defaults including constraints)', partition_name);
+  execute format(
+    'alter table usage_records attach partition %I for values from (%L) to (%L)',
+    partition_name,
+    first_day at time zone 'UTC',
+    (first_day + interval '1 month') at time zone 'UTC'
+  );
 end
 $$;
 

@@ -1,16 +1,6 @@
 -- Old months leave the database: an operator closes a month, exports its rows, and detaches its tables. The sums of its
 -- charges stay here, so the balances are still proven. A period is a month (`2026-03`), or `before-2027-01`: the charges
--- from before the ledger had months.
-create table archived_months (
-  month text primary key,
-  -- `closed`: its rows never change again. `detached`: its tables are not in the ledger any more. `dropped`: they are gone.
-  state text not null check (state in ('closed', 'detached', 'dropped')),
-  closed_at timestamptz not null default now(),
-  detached_at timestamptz,
-  -- The contents of the operator's files: see plugins/admin/cli/archive-file.ts.
-  manifest json
-);
-
+-- from before the ledger had months. `archived_months` is made by 0020.
 -- The tables of a month. `digest` is the sum of the first 52 bits of the SHA-256 of each row's line, so that an export
 -- can be compared with the rows whatever its order.
 create table archived_tables (
@@ -40,37 +30,6 @@ create table archived_limits (
   charged bigint not null,
   primary key (account_id, name, month)
 );
-
--- Whether a month, such as `2026-03`, is closed or was archived, as itself or in the period before the first month.
-create function is_archived_month(wanted text) returns boolean language sql stable as $$
-  select exists (
-    select from archived_months
-    where month = wanted or (month like 'before-%' and right(month, 7) > wanted)
-  )
-$$;
-
--- As before, and refuses a month that is archived: the commit of a call that is that late is an error.
-create or replace function make_usage_partition(moment timestamptz) returns void language plpgsql as $$
-declare
-  first_day timestamp := date_trunc('month', moment at time zone 'UTC');
-  partition_name text := 'usage_records_' || to_char(first_day, 'YYYY_MM');
-begin
-  if is_archived_month(to_char(first_day, 'YYYY-MM')) then
-    raise exception 'the month % is archived: no call of it can be committed any more',
-      to_char(first_day, 'YYYY-MM') using errcode = 'check_violation';
-  end if;
-  if to_regclass(partition_name) is null then
-    perform pg_advisory_xact_lock(hashtext('make_usage_partition'));
-    execute format(
-      'create table if not exists %I partition of usage_records for values from (%L) to (%L)',
-      partition_name,
-      first_day at time zone 'UTC',
-      (first_day + interval '1 month') at time zone 'UTC'
-    );
-  end if;
-  perform make_ledger_partition(moment);
-end
-$$;
 
 create function refuse_closed_month() returns trigger language plpgsql as $$
 begin
@@ -117,6 +76,8 @@ declare
   part record;
   newest bigint;
 begin
+  -- So that no table of this month is made meanwhile.
+  perform pg_advisory_xact_lock(hashtext('make_usage_partition'));
   if exists (select from archived_months where month = wanted) then
     return 'closed';
   end if;

@@ -227,4 +227,34 @@ t.test("a ledger with a partition for each month", async (t) => {
     await t.rejects(again(), EntryRefused);
     t.equal(await balance(ledger, a), 93n);
   });
+
+  t.test("makes no table of an archived month, called by hand or during its close", async (t) => {
+    await ledger.start();
+    const a = await fundedAccount(ledger, 100n);
+    const call = charge(a, 10, { callId: newId(JANUARY), at: JANUARY });
+    await ledger.commit([call]);
+    t.strictSame(await archive(sql, ledger, "2026-01"), ["closed", "detached", "dropped"]);
+    for (const table of ["ledger", "usage"]) {
+      const text = `select make_${table}_partition('2026-01-31 23:59Z')`;
+      await t.rejects(sql.query(text), /month 2026-01 is archived/, table);
+    }
+    // The month is closed while the maker waits: it has found no archived month before.
+    const closing = sql.script(`
+      select pg_advisory_xact_lock(hashtext('make_usage_partition'));
+      insert into archived_months (month, state) values ('2025-05', 'dropped');
+      do $$ begin
+        while not exists (select from pg_locks where locktype = 'advisory' and not granted
+          and database = (select oid from pg_database where datname = current_database())) loop
+        end loop;
+      end $$`);
+    const held = "select from pg_locks where locktype = 'advisory' and granted";
+    while ((await sql.query(held)).length === 0);
+    await t.rejects(
+      sql.query("select make_usage_partition('2025-05-05Z')"),
+      /month 2025-05 is archived/,
+    );
+    await closing;
+    await t.rejects(ledger.commit([call]), EntryRefused);
+    t.equal(await balance(ledger, a), 90n);
+  });
 });
