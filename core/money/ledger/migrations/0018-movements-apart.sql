@@ -18,27 +18,22 @@ create function first_call_id(moment timestamptz) returns uuid language sql immu
   select rpad(lpad(to_hex((extract(epoch from moment) * 1000)::bigint), 12, '0'), 32, '0')::uuid
 $$;
 
--- Charges whose id has no time in these years are not of a month. There should be none.
+-- All charges so far become one partition, which ends with the next month: gateways go on committing to it until 0020.
+-- Charges with later ids were made with a wrong clock, and must not keep that partition from being archived: they leave it.
 do $$
 declare
-  newest uuid;
-  bound timestamp;
+  bound timestamp := least(
+    date_trunc('month', now() at time zone 'UTC') + interval '2 months', '2100-01-01'
+  );
 begin
   alter table ledger_entries disable trigger ledger_entries_append_only;
   with moved as (delete from ledger_entries where reference is not null returning *)
     insert into ledger_entries_rest select * from moved;
   with moved as (
-    delete from ledger_entries where call_id >= first_call_id('2100-01-01 00:00Z') returning *
+    delete from ledger_entries where call_id >= first_call_id(bound at time zone 'UTC') returning *
   )
     insert into ledger_entries_rest select * from moved;
   alter table ledger_entries enable trigger ledger_entries_append_only;
-
-  -- All charges so far become one partition, which ends with the next month: gateways go on committing to it until 0020.
-  select call_id into newest from ledger_entries
-    where call_id is not null order by call_id desc limit 1;
-  bound := date_trunc('month', greatest(
-    now(), to_timestamp(('x' || left(replace(newest::text, '-', ''), 12))::bit(48)::bigint / 1000.0)
-  ) at time zone 'UTC') + interval '2 months';
   execute format(
     'alter table ledger_entries add constraint %I check (call_id is not null and call_id < %L) no inherit not valid',
     'ledger_entries_before_' || to_char(bound, 'YYYY_MM'), first_call_id(bound at time zone 'UTC')

@@ -5,6 +5,13 @@
 lock table ledger_entries in access exclusive mode;
 
 alter table ledger_entries_rest no inherit ledger_entries;
+-- Charges with later ids get partitions of their own, below.
+alter table ledger_entries_rest disable trigger ledger_entries_append_only;
+create temporary table later_charges on commit drop as
+  select * from ledger_entries_rest where call_id < first_call_id('2100-01-01 00:00Z');
+delete from ledger_entries_rest where call_id < first_call_id('2100-01-01 00:00Z');
+alter table ledger_entries_rest enable trigger ledger_entries_append_only;
+
 -- A charge is refused if the partition of its month is missing. The bounds are constants, so Postgres sees that no row is
 -- of a new partition, and need not look. Ids of before 2020 are in the partition of the charges from before, if there is
 -- one: once that is archived, they are refused as those of all its months.
@@ -167,6 +174,10 @@ begin
   )
     from pg_inherits join pg_class on pg_class.oid = inhrelid
     where inhparent = 'usage_records'::regclass;
+  perform make_ledger_partition(
+    to_timestamp(('x' || left(replace(call_id::text, '-', ''), 12))::bit(48)::bigint / 1000.0)
+  ) from later_charges;
+  insert into ledger_entries select * from later_charges;
 end
 $$;
 

@@ -257,4 +257,30 @@ t.test("a ledger with a partition for each month", async (t) => {
     await t.rejects(ledger.commit([call]), EntryRefused);
     t.equal(await balance(ledger, a), 90n);
   });
+
+  t.test("keeps charges of a wrong clock apart, each once", async (t) => {
+    await upTo(sql, BEFORE);
+    await sql.query("select make_usage_partition(now())");
+    const a = await fundedAccount(ledger, 100n);
+    const late = [Date.UTC(2038, 1), Date.UTC(2099, 10, 30), Date.UTC(2099, 11), Date.UTC(2100, 0)];
+    const calls = [newId(Date.now()), ...late.map(newId)];
+    for (const last of [BEFORE, "0018", "9999"]) {
+      await upTo(sql, last);
+      for (const call of calls) await oldCommit(a, 7, call);
+    }
+    t.equal(await agreedBalance(ledger, a), 65n);
+    const at = new Date();
+    const bound = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 2));
+    const before = `ledger_entries_before_${bound.toISOString().slice(0, 7).replace("-", "_")}`;
+    const where = "select tableoid::regclass::text as part from ledger_entries where call_id = $1";
+    const parts = await Promise.all(
+      calls.map(async (call) => (await sql.query<{ part: string }>(where, [call]))[0]?.part),
+    );
+    t.strictSame(parts, [
+      before,
+      ...["2038_02", "2099_11", "2099_12", "rest"].map((name) => `ledger_entries_${name}`),
+    ]);
+    while (!(await ledger.prove({ isRestart: true })).isDone);
+    t.strictSame(await drift(sql), []);
+  });
 });
