@@ -15,7 +15,7 @@ import {
 } from "../../contract/ledger.ts";
 import type { OutboxEntry, StoredEntry } from "../../contract/outbox-entry.ts";
 import type { UsageRecord } from "../../contract/usage-fields.ts";
-import type { Sql } from "../../database/client.ts";
+import { type Sql, sqlState } from "../../database/client.ts";
 import { migrate } from "../../database/migrate.ts";
 import { databaseOf, type PluginDatabase } from "../../database/plugin-database.ts";
 import type { DatabaseServer } from "../../database/server.ts";
@@ -34,7 +34,9 @@ import { sum, sums, unknownAccounts } from "./sums.ts";
 import { topUps } from "./top-ups.ts";
 import { callById, hasCall, makeUsagePartitions, usage } from "./usage.ts";
 
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+/** SQLSTATE of a statement that did not get its lock in time. */
+const LOCK_TIMEOUT = "55P03";
 const MONTHS_AHEAD = 2;
 
 interface PostgresLedgerOptions {
@@ -73,8 +75,12 @@ export class PostgresLedger implements Ledger {
     await this.server.start();
     const applied = await migrate(this.sql);
     if (applied.length > 0) this.log.info({ applied }, "migrated the ledger");
-    await this.makePartitions();
-    this.timer = setInterval(() => this.makePartitionsSoon(), DAY_MS);
+    // A long read of movements, such as a backup, holds up new months. They are made again later.
+    await this.makePartitions().catch((error: unknown) => {
+      if (sqlState(error) !== LOCK_TIMEOUT) throw error;
+      this.log.warn({ err: error }, "cannot make partitions ahead yet; trying again in an hour");
+    });
+    this.timer = setInterval(() => this.makePartitionsSoon(), HOUR_MS);
     this.timer.unref();
   }
 

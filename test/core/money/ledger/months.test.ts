@@ -283,4 +283,18 @@ t.test("a ledger with a partition for each month", async (t) => {
     while (!(await ledger.prove({ isRestart: true })).isDone);
     t.strictSame(await drift(sql), []);
   });
+
+  t.test("starts while a backup reads the movements, and makes months later", async (t) => {
+    await migrate(sql);
+    const read = sql.script(`lock table ledger_entries_rest in access share mode;
+      do $$ begin
+        while not exists (select from pg_class where relname = 'backup_is_done') loop end loop;
+      end $$`);
+    const held =
+      "select from pg_locks where relation = 'ledger_entries_rest'::regclass and granted";
+    while ((await sql.query(held)).length === 0);
+    await t.resolves(ledger.start());
+    await sql.query("create table backup_is_done ()");
+    await read;
+  });
 });
