@@ -21,6 +21,8 @@ const NOTICED_MS = 8_000;
 const LATE_NOTICED_MS = 60_000;
 /** Maximum time between two notes whether a gateway says that the ledger went back. */
 const ASKED_MS = 500;
+/** Maximum time from a slow ledger's work to the arrival of its reply. */
+const LEDGER_SLOW_MS_MAX = 1_500;
 /** Upper bound of estimated output, as a share of the real output. */
 const ESTIMATE_SHARE_MAX = 1.25;
 
@@ -228,7 +230,9 @@ export class Judge {
   /** Returns false if the gateway refused calls from `sinceMs` to `untilMs`, since no operator accepted the ledger's loss. */
   private wasOpened(sinceMs: number | undefined, untilMs: number): boolean {
     if (sinceMs === undefined) return true;
-    const fromMs = sinceMs - ASKED_MS;
+    // A gateway may also say it late, by a reply of the ledger from before the operator accepted its loss.
+    const slowMs = this.world.plan.faults.has("ledgerSlow") ? LEDGER_SLOW_MS_MAX : 0;
+    const fromMs = sinceMs - ASKED_MS - slowMs;
     return this.world.ledger.acceptedMs.some((atMs) => atMs >= fromMs && atMs <= untilMs);
   }
 

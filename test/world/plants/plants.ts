@@ -117,10 +117,18 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   },
   "a gateway goes on as the writer whose commits were lost": {
     file: "core/money/ledger/writer.ts",
-    find: "if (error instanceof LedgerWentBack && writer === this.id)",
-    replace: "if (writer !== this.id)",
+    find: "if (!(error instanceof LedgerWentBack))",
+    replace: "",
     store: "embedded",
     faults: { ledgerRestored: 6_000 },
+  },
+  "two commits of a writer run at a time": {
+    file: "core/money/ledger/writer.ts",
+    find: "const writer = idle.pop() ?? this.uuid();",
+    replace: "const writer = (this.only ??= this.uuid());",
+    store: "redis",
+    faults: { ledgerRestored: 6_000, ledgerSlow: 2_000 },
+    movements: 200,
   },
   "a late post is given up": {
     file: "core/money/late-posts.ts",
