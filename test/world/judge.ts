@@ -186,7 +186,7 @@ export class Judge {
     return process.alive && !this.hasRedisLost;
   }
 
-  /** Checks what was written off. Without faults, only the chunk at which a stream was cut may exceed the hold. */
+  /** Checks what was written off. Without faults, only the chunk at which a stream was cut may exceed the hold, or an estimate. */
   private freeOutput(
     { writtenOffMicroVnd }: OutboxEntry,
     { plan }: SimulatedClient,
@@ -195,7 +195,9 @@ export class Judge {
     const { plan: world } = this.world;
     if (world.faults.size > 0 || world.whenExhausted === "finish") return undefined;
     const chunk = plan.stream ? Math.ceil(plan.tokensPerChunk * ESTIMATE_SHARE_MAX) : 0;
-    if (writtenOffMicroVnd <= chunk * TOKEN_MICRO_VND) return undefined;
+    // An estimate may be above the maximum of tokens that the call asked for, which its hold covers.
+    const above = plan.reportsUsage ? 0 : Math.ceil(plan.outputTokens * (ESTIMATE_SHARE_MAX - 1));
+    if (writtenOffMicroVnd <= (chunk + above) * TOKEN_MICRO_VND) return undefined;
     return `${name}: ${writtenOffMicroVnd} µđ are written off`;
   }
 
