@@ -137,9 +137,14 @@ export class LedgerWatch {
     const { history } = this.options;
     await this.keepKnown();
     // The ledger is read last. So it has every known count, unless it lost commits.
-    const { known } = this;
+    let { known } = this;
     const ledger = await history.read([...known.commits.keys()]);
-    if (ledger.generation > this.generation) {
+    if (this.reason === UNCHECKED && history.confirmed.size > 0) {
+      // No one knows in which generation they were confirmed. If the ledger lacks one, it may be of this generation.
+      this.generation = ledger.generation;
+      known = merged(known, { generation: ledger.generation, commits: new Map(history.confirmed) });
+      this.known = known;
+    } else if (ledger.generation > this.generation) {
       // An operator has restored: counts that were confirmed to this process before are void.
       this.generation = ledger.generation;
       history.forget();

@@ -133,6 +133,24 @@ t.test("a backup from before a restore is noticed too", async (t) => {
   t.equal(await site.verdict(), true);
 });
 
+t.test(
+  "a gateway that commits before its first comparison notices that the ledger lost that",
+  async (t) => {
+    const site = new Site();
+    await site.gateway().commit();
+    site.counts.begin(0);
+    const backup = site.counts.copy();
+    const early = site.gateway();
+    await early.commit();
+    site.counts = backup;
+    await early.watch.start();
+    t.equal(early.watch.wentBack, true);
+    await early.watch.restored();
+    t.equal(early.watch.wentBack, false);
+    await early.watch.stop();
+  },
+);
+
 t.test("a restore that the ledger did not accept changes nothing", async (t) => {
   const site = new Site();
   const { watch, history, commit } = site.gateway();
