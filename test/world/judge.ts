@@ -248,7 +248,7 @@ export class Judge {
     return this.powerLosses.some(({ host, atMs }) => {
       if (atMs <= endedMs - JOURNAL_SYNCED_MS) return false;
       const isSyncedBy = (runs: SimulatedProcess, sinceMs: number) => {
-        const fromMs = host.disk.worksFrom(sinceMs, JOURNAL_SYNCED_MS);
+        const fromMs = host.disk.worksFrom(runs.runsFrom(sinceMs), JOURNAL_SYNCED_MS);
         return runs.ranFor(JOURNAL_SYNCED_MS, fromMs) && fromMs + JOURNAL_SYNCED_MS < atMs;
       };
       const later = host.starts.filter((start) => start.atMs > endedMs && start.atMs < atMs);

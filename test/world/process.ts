@@ -41,6 +41,7 @@ export class SimulatedProcess implements Machine {
   private diedMs = Number.POSITIVE_INFINITY;
   private isFrozen = false;
   private frozenFromMs = Number.NEGATIVE_INFINITY;
+  private thawedMs = Number.NEGATIVE_INFINITY;
   private readonly putOff: (() => void)[] = [];
   private readonly mourners: (() => void)[] = [];
   private looks = 0;
@@ -149,8 +150,14 @@ export class SimulatedProcess implements Machine {
     return !this.isFrozen && this.frozenFromMs < atMs && this.diedMs >= atMs + ms;
   }
 
+  /** Returns `atMs`, or the end of the last freeze if the process was frozen then. */
+  runsFrom(atMs: number): number {
+    return this.frozenFromMs <= atMs ? Math.max(atMs, this.thawedMs) : atMs;
+  }
+
   thaw(): void {
     this.isFrozen = false;
+    this.thawedMs = this.scheduler.nowMs;
     for (const work of this.putOff.splice(0)) {
       this.scheduler.after(0, `${this.name} thawed`, () => this.serve(work));
     }
