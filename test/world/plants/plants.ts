@@ -122,14 +122,6 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     store: "embedded",
     faults: { ledgerRestored: 6_000 },
   },
-  "two commits of a writer run at a time": {
-    file: "core/money/ledger/writer.ts",
-    find: "const writer = idle.pop() ?? this.uuid();",
-    replace: "const writer = (this.only ??= this.uuid());",
-    store: "redis",
-    faults: { ledgerRestored: 6_000, ledgerSlow: 2_000 },
-    movements: 200,
-  },
   "a late post is given up": {
     file: "core/money/late-posts.ts",
     find: "this.waiting.set(posting.callId, posting);",
