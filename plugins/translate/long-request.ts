@@ -1,6 +1,5 @@
 import type {
   JsonObject,
-  Refusal,
   Route,
   Skeleton,
   UpstreamRequest,
@@ -8,7 +7,7 @@ import type {
   WrittenJson,
 } from "../../core/contract/index.ts";
 import type { LongTranslation } from "./long-translation.ts";
-import { PROTOCOLS } from "./protocols.ts";
+import { RequestTo } from "./request-to.ts";
 import { RefusableState } from "./state/refused.ts";
 import type { TranslatedRequest } from "./translated-request.ts";
 
@@ -16,14 +15,7 @@ import type { TranslatedRequest } from "./translated-request.ts";
  * A request that a thread has translated. If a plugin reads `body` or `bodyFor`, or a provider refuses state in it, it is
  * translated again on this thread.
  */
-export class LongRequest implements UpstreamRequest {
-  readonly protocol: LongTranslation["to"];
-  readonly path: string;
-  readonly form: undefined = undefined;
-  readonly headers: readonly string[];
-  readonly prepare: (() => Promise<Refusal | undefined>) | undefined = undefined;
-  outputLimit: number | undefined = undefined;
-  wantsUsage = false;
+export class LongRequest extends RequestTo implements UpstreamRequest {
   private readonly translation: LongTranslation;
   private readonly bytes: WrittenBody;
   private readonly onThisThread: () => TranslatedRequest;
@@ -35,12 +27,10 @@ export class LongRequest implements UpstreamRequest {
     headers: readonly string[],
     onThisThread: () => TranslatedRequest,
   ) {
-    this.protocol = translation.to;
-    this.path = PROTOCOLS[translation.to]?.path ?? "";
+    super(translation.to, headers);
     this.translation = translation;
     const { measured } = translation;
     this.bytes = { json, jsonFor: (route) => translation.jsonFor(route), measured };
-    this.headers = headers;
     this.onThisThread = onThisThread;
   }
 

@@ -1,31 +1,16 @@
-import type {
-  JsonObject,
-  Refusal,
-  Route,
-  Skeleton,
-  UpstreamRequest,
-} from "../../core/contract/index.ts";
-import { PROTOCOLS } from "./protocols.ts";
+import type { JsonObject, Route, Skeleton, UpstreamRequest } from "../../core/contract/index.ts";
+import { RequestTo } from "./request-to.ts";
 import type { Translation } from "./translation.ts";
 
 /** A translated request. A plugin that reads `body` or `bodyFor` gets all texts, and may change what they return. */
-export class TranslatedRequest implements UpstreamRequest {
-  readonly protocol: Translation["to"];
-  readonly path: string;
-  readonly form: undefined = undefined;
-  readonly headers: readonly string[];
-  readonly prepare: (() => Promise<Refusal | undefined>) | undefined = undefined;
-  outputLimit: number | undefined = undefined;
-  wantsUsage = false;
+export class TranslatedRequest extends RequestTo implements UpstreamRequest {
   private readonly translation: Translation;
   private made: JsonObject;
 
   constructor(translation: Translation, made: JsonObject, headers: readonly string[]) {
-    this.protocol = translation.to;
-    this.path = PROTOCOLS[translation.to]?.path ?? "";
+    super(translation.to, headers);
     this.translation = translation;
     this.made = made;
-    this.headers = headers;
   }
 
   get skeleton(): Skeleton | undefined {

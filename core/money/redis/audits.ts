@@ -54,15 +54,15 @@ export class Audits {
   private async audit(bucket: Bucket, count: number): Promise<void> {
     const { memberships, holds } = this.options;
     const membership = memberships.get(bucket);
-    const { hasHolds, members = [] } = membership?.view ?? {};
+    const { hasHolds = false, members = [] } = membership?.view ?? {};
     const isAuditor = this.isAuditor(bucket, members);
     const isDue = isAuditor || holds.mayHaveLost(bucket) || count % members.length === 0;
-    if (!hasHolds || !isDue) {
+    if (!membership || !hasHolds || !isDue) {
       this.seen.delete(bucket);
       return;
     }
-    const { own, unowned } = (await membership?.heldCalls()) ?? {};
-    await holds.audit(bucket, own ?? []);
+    const { own, unowned } = await membership.heldCalls();
+    await holds.audit(bucket, own);
     await this.end(bucket, this.due(bucket, isAuditor ? unowned : []));
   }
 
@@ -74,7 +74,7 @@ export class Audits {
   }
 
   /** Returns the holds whose movement no process can commit any more. */
-  private due(bucket: Bucket, unowned: readonly MovementHold[] = []): MovementHold[] {
+  private due(bucket: Bucket, unowned: readonly MovementHold[]): MovementHold[] {
     const { machine, times } = this.options;
     const { unownedMovementMs } = times;
     const nowMs = machine.monotonic();

@@ -78,7 +78,7 @@ const isLinux = process.platform === "linux";
 
 t.test(
   "a body gets 413 for its processor time, and not for time that it waits",
-  { skip: !isLinux && "only Linux tells the processor time of a thread" },
+  { skip: !isLinux && "only Linux shows the processor time of a thread" },
   async (t) => {
     const { log, lines } = recordedLog();
     const made = new OwnBodyThreads(log, { threads: 2, jobCpuMs: 200, jobCpuMsPerMb: 0 });

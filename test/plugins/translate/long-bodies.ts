@@ -1,6 +1,8 @@
+import { readFileSync } from "node:fs";
 import type { Profile } from "../../../core/contract/profile.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import { TEXT_FIELDS } from "../../../core/process/text-fields.ts";
+import { chatRequest, messagesRequest } from "./conversations.ts";
 
 const LONG = 'and "so" on,\n ạ 🌏 \\u0041 \ud800 '.repeat(20);
 /** A translation looks at a text only at its ends. */
@@ -59,3 +61,31 @@ export const RESPONSES: readonly JsonObject[] = [
     ],
   },
 ];
+
+/** A client's protocol, that of the upstream, and random requests of the client. */
+export const CROSSINGS = [
+  ["chat", "messages", chatRequest],
+  ["chat", "responses", chatRequest],
+  ["messages", "chat", messagesRequest],
+  ["messages", "responses", messagesRequest],
+] as const;
+
+interface Case {
+  readonly direction: "messages->chat" | "chat->messages";
+  readonly kind: string;
+  readonly ctx?: { readonly profile?: Profile };
+  readonly input: JsonObject;
+}
+
+const file = new URL("../../../../test/plugins/translate/cases.json", import.meta.url);
+const cases: readonly Case[] = JSON.parse(readFileSync(file, "utf8"));
+
+/** The requests of the translation cases. */
+export const REQUEST_CASES = cases.flatMap(({ direction, kind, ctx, input }) => {
+  if (kind !== "request" || typeof input !== "object" || input === null) return [];
+  const [client, to] =
+    direction === "chat->messages"
+      ? (["chat", "messages"] as const)
+      : (["messages", "chat"] as const);
+  return [{ client, to, input, profile: ctx?.profile ?? {} }];
+});

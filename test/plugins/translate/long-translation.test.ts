@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import t from "tap";
 import { endpoints } from "../../../core/contract/endpoint.ts";
@@ -20,8 +19,7 @@ import { Translation } from "../../../plugins/translate/translation.ts";
 import { newCall } from "../../support/call.ts";
 import { recordedLog } from "../../support/log.ts";
 import { modelOf } from "../../support/plugin-desk.ts";
-import { chatRequest, messagesRequest } from "./conversations.ts";
-import { longBody, PROFILES, RESPONSES } from "./long-bodies.ts";
+import { CROSSINGS, longBody, PROFILES, REQUEST_CASES, RESPONSES } from "./long-bodies.ts";
 
 type Client = "messages" | "chat" | "responses";
 
@@ -112,12 +110,7 @@ function plain(value: unknown): JsonObject {
   return JSON.parse(JSON.stringify(value));
 }
 
-for (const [client, to, requests] of [
-  ["chat", "messages", chatRequest],
-  ["chat", "responses", chatRequest],
-  ["messages", "chat", messagesRequest],
-  ["messages", "responses", messagesRequest],
-] as const) {
+for (const [client, to, requests] of CROSSINGS) {
   t.test(`${client} to ${to} is translated in a thread as on the main thread`, async () => {
     await fc.assert(
       fc.asyncProperty(requests, fc.constantFrom(...PROFILES), fc.nat(29), (body, profile, seed) =>
@@ -128,25 +121,9 @@ for (const [client, to, requests] of [
   });
 }
 
-interface Case {
-  readonly direction: "messages->chat" | "chat->messages";
-  readonly kind: string;
-  readonly ctx?: { readonly profile?: Profile };
-  readonly input: JsonObject;
-}
-
-const file = new URL("../../../../test/plugins/translate/cases.json", import.meta.url);
-const cases: readonly Case[] = JSON.parse(readFileSync(file, "utf8"));
-
 t.test("the translation cases come out the same in a thread", async () => {
-  for (const { direction, kind, ctx, input } of cases) {
-    if (kind !== "request" || typeof input !== "object" || input === null) continue;
-    const [client, to] =
-      direction === "chat->messages"
-        ? (["chat", "messages"] as const)
-        : (["messages", "chat"] as const);
-    await check(client, to, longBody(input, 1), ctx?.profile ?? {});
-  }
+  for (const { client, to, input, profile } of REQUEST_CASES)
+    await check(client, to, longBody(input, 1), profile);
 });
 
 t.test("Responses is translated in a thread as on the main thread", async () => {

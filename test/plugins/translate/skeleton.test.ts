@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import t from "tap";
 import { endpoints } from "../../../core/contract/endpoint.ts";
@@ -14,8 +13,7 @@ import { TranslatedRequest } from "../../../plugins/translate/translated-request
 import { Translation } from "../../../plugins/translate/translation.ts";
 import { newCall } from "../../support/call.ts";
 import { modelOf } from "../../support/plugin-desk.ts";
-import { chatRequest, messagesRequest } from "./conversations.ts";
-import { longBody, PROFILES, RESPONSES } from "./long-bodies.ts";
+import { CROSSINGS, longBody, PROFILES, REQUEST_CASES, RESPONSES } from "./long-bodies.ts";
 
 type Client = "messages" | "chat" | "responses";
 
@@ -74,12 +72,7 @@ function check(client: Client, to: Client, body: JsonObject, profile: Profile, s
   assert.deepStrictEqual(left, whole);
 }
 
-for (const [client, to, requests] of [
-  ["chat", "messages", chatRequest],
-  ["chat", "responses", chatRequest],
-  ["messages", "chat", messagesRequest],
-  ["messages", "responses", messagesRequest],
-] as const) {
+for (const [client, to, requests] of CROSSINGS) {
   t.test(`${client} to ${to} is translated without its texts as it is with them`, async () => {
     fc.assert(
       fc.property(requests, fc.constantFrom(...PROFILES), fc.nat(29), (body, profile, seed) => {
@@ -90,27 +83,9 @@ for (const [client, to, requests] of [
   });
 }
 
-interface Case {
-  readonly direction: "messages->chat" | "chat->messages";
-  readonly kind: string;
-  readonly ctx?: { readonly profile?: Profile };
-  readonly input: JsonObject;
-}
-
-const file = new URL("../../../../test/plugins/translate/cases.json", import.meta.url);
-const cases: readonly Case[] = JSON.parse(readFileSync(file, "utf8"));
-
 t.test("the translation cases come out the same without their texts", async () => {
-  for (const { direction, kind, ctx, input } of cases) {
-    if (kind !== "request" || typeof input !== "object" || input === null) continue;
-    const isChat = direction === "chat->messages";
-    for (let seed = 0; seed < 2; seed++) {
-      const [client, to] = isChat
-        ? (["chat", "messages"] as const)
-        : (["messages", "chat"] as const);
-      check(client, to, input, ctx?.profile ?? {}, seed);
-    }
-  }
+  for (const { client, to, input, profile } of REQUEST_CASES)
+    for (let seed = 0; seed < 2; seed++) check(client, to, input, profile, seed);
 });
 
 t.test("Responses is translated without its texts as it is with them", async () => {
