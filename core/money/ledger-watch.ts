@@ -136,13 +136,14 @@ export class LedgerWatch {
   private async compare(): Promise<void> {
     const { history } = this.options;
     await this.keepKnown();
-    // The ledger is read last. So it has every known count, unless it lost commits.
     let { known } = this;
-    const ledger = await history.read([...known.commits.keys()]);
-    if (this.reason === UNCHECKED && history.confirmed.size > 0) {
-      // No one knows in which generation they were confirmed. If the ledger lacks one, it may be of this generation.
+    const early = new Map(this.reason === UNCHECKED ? history.confirmed : []);
+    // The ledger is read last. So it has every known count, unless it lost commits.
+    const ledger = await history.read([...known.commits.keys(), ...early.keys()]);
+    if (this.reason === UNCHECKED) {
+      // No one knows in which generation these were confirmed. If the ledger lacks one, it may be of this generation.
       this.generation = ledger.generation;
-      known = merged(known, { generation: ledger.generation, commits: new Map(history.confirmed) });
+      if (early.size > 0) known = merged(known, { generation: ledger.generation, commits: early });
       this.known = known;
     } else if (ledger.generation > this.generation) {
       // An operator has restored: counts that were confirmed to this process before are void.

@@ -151,6 +151,21 @@ t.test(
   },
 );
 
+t.test("a commit that is confirmed during the first comparison is not taken for lost", async (t) => {
+  const site = new Site();
+  const { history, watch, commit } = site.gateway();
+  await commit();
+  const { read } = history;
+  history.read = async () => {
+    const progress = await read.call(history);
+    await history.commit();
+    return progress;
+  };
+  await watch.start();
+  t.equal(watch.refusal, undefined);
+  await watch.stop();
+});
+
 t.test("a restore that the ledger did not accept changes nothing", async (t) => {
   const site = new Site();
   const { watch, history, commit } = site.gateway();
