@@ -26,6 +26,12 @@ export interface UsageBooks {
   ): Promise<Date | undefined>;
 
   /**
+   * Returns the end of the archived months, if they have calls of the account on the day of this
+   * call's id; else undefined. The ledger cannot say if the call was one of them.
+   */
+  archivedCall(accountId: string, callId: string): Promise<Date | undefined>;
+
+  /**
    * Returns one call of an account; undefined if the account has no such call, or it is not
    * recorded yet.
    */

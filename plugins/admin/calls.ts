@@ -1,20 +1,42 @@
 import {
   done,
   explainedCall,
+  idTime,
+  isId,
   type OperatorRoute,
   refuse,
   type Services,
 } from "../../core/contract/index.ts";
 
 /** Route that shows one call by its id: its record, the parts of its cost, and the cost computed again. */
-export function callRoutes({ wallets }: Services): OperatorRoute[] {
+export function callRoutes({ wallets, archive }: Services): OperatorRoute[] {
+  /** Returns the archived period that a call with this id is of; undefined if there is none. */
+  async function archivedMonthOf(id: string): Promise<string | undefined> {
+    if (!isId(id)) return undefined;
+    const wanted = new Date(idTime(id)).toISOString().slice(0, 7);
+    const archived = (await archive.months()).filter(
+      ({ state }) => state === "detached" || state === "dropped",
+    );
+    return archived.find(
+      ({ month }) => month === wanted || (month.startsWith("before-") && month.slice(-7) > wanted),
+    )?.month;
+  }
+
   return [
     {
       method: "GET",
       path: "/calls/:call",
       async handle({ params }) {
-        const found = await wallets.call(params["call"] ?? "");
+        const id = params["call"] ?? "";
+        const found = await wallets.call(id);
         if (found) return done(explainedCall(found, "admin"));
+        const archived = await archivedMonthOf(id);
+        if (archived) {
+          return refuse.notFound(
+            `${archived} is archived: look for the call in its files with \`archive read\`.`,
+            { param: "call", code: "call_archived" },
+          );
+        }
         return refuse.notFound(
           "There is no such call. If it has just ended, try again in a few seconds.",
           "call",

@@ -77,9 +77,14 @@ export function usageRoutes({ accounts, usage }: Services): CustomerRoute[] {
         const id = params["id"] ?? "";
         const found = isId(id) ? await usage.call(accountId, id) : undefined;
         if (found) return done((await withKeyNames({ accounts }, [found])).map(recordJson)[0]);
-        return refuse.notFound(
-          "Your account has no such call, it is not recorded yet, or its month is archived.",
-        );
+        const archivedBefore = await usage.archivedCall(accountId, id);
+        if (archivedBefore) {
+          const end = archivedBefore.toISOString();
+          return refuse.notFound(`Calls before ${end} are archived: ask the operator for them.`, {
+            code: "call_archived",
+          });
+        }
+        return refuse.notFound("Your account has no such call, or it is not recorded yet.");
       },
     },
   ];

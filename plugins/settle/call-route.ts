@@ -22,10 +22,11 @@ const PING_TIMEOUT_MS = 1_000;
  *
  * - 200: the final record.
  * - 202 with `state: pending`: in flight, or not committed yet; request it again for the final record.
- * - 404: this account has no such call, or another process has not committed it yet.
+ * - 404: this account has no such call, or another process has not committed it yet. With the code
+ *   `call_archived`, the account had calls on the day of this id, and the operator has archived them.
  */
 export function addCallRoute(router: Router, services: Services): void {
-  const { wallets, clock, ledger } = services;
+  const { wallets, clock, ledger, usage } = services;
 
   router.add({
     method: "GET",
@@ -52,6 +53,14 @@ export function addCallRoute(router: Router, services: Services): void {
     }
     if (accountId !== undefined && services.callsInFlight.accountOf(callId) === accountId) {
       return done({ call_id: callId, state: "pending" }, 202, RETRY_HEADERS);
+    }
+    const archivedBefore = accountId && (await usage.archivedCall(accountId, callId));
+    if (archivedBefore) {
+      return refuse.notFound(
+        `Calls before ${archivedBefore.toISOString()} are archived: if this call is your account's, ask the operator ` +
+          "for its record. The totals of your usage include it.",
+        { param: "call", code: "call_archived" },
+      );
     }
     const isRecent = Math.abs(clock.now() - idTime(callId)) < RECENT_MS;
     return refuse.notFound(

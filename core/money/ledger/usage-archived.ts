@@ -1,6 +1,7 @@
 import type { Database } from "../../contract/database.ts";
 import type { UsageFilter } from "../../contract/usage-books.ts";
 import { dayOf } from "../../contract/vietnam-day.ts";
+import { idTime, isId } from "../../process/id.ts";
 
 /**
  * Returns the end of the last archived month that has calls of an account in a period; undefined if there is none. Reads
@@ -28,6 +29,19 @@ export async function archivedBefore(
     [accountId, from ?? FIRST, to ?? LAST, dayOf(from ?? FIRST), dayOf(lastOf(to ?? LAST))],
   );
   return row?.end ?? undefined;
+}
+
+/** Returns the end of the archived months, if they have calls of the account on the day of this id. */
+export async function archivedCall(
+  database: Pick<Database, "query">,
+  accountId: string,
+  callId: string,
+): Promise<Date | undefined> {
+  if (!isId(callId)) return undefined;
+  const from = new Date(idTime(callId));
+  // No call has such a late time, and Postgres may refuse it.
+  if (from >= LAST) return undefined;
+  return archivedBefore(database, accountId, { from, to: new Date(from.getTime() + 1) });
 }
 
 /** Bounds for a period without them. */

@@ -4,7 +4,7 @@ import type { UsageBooks } from "../../contract/usage-books.ts";
 import type { PluginDatabase } from "../../database/plugin-database.ts";
 import { packageRoot } from "../../process/root.ts";
 import { refusedCalls } from "./refused-calls.ts";
-import { archivedBefore } from "./usage-archived.ts";
+import { archivedBefore, archivedCall } from "./usage-archived.ts";
 import { callOf, callPage } from "./usage-records.ts";
 import { usageByKey, usageSums } from "./usage-sums.ts";
 
@@ -18,6 +18,7 @@ export function usageBooksOf(database: PluginDatabase): UsageBooks {
     prepare: () => database.migrate(RECORDED_BY, INDEXES),
     page: (query) => callPage(database, query),
     archivedBefore: (accountId, period) => archivedBefore(database, accountId, period),
+    archivedCall: (accountId, callId) => archivedCall(database, accountId, callId),
     call: (accountId, callId) => callOf(database, accountId, callId),
     refused: (accountId, filter) => refusedCalls(database, accountId, filter),
     sums: (accountId, by, filter) => usageSums(database, accountId, by, filter),

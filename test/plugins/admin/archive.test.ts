@@ -107,6 +107,11 @@ t.test("archive", async (t) => {
     }
     t.equal((await cli("archive", "export", "--month", "2026-03", "--to", folder)).code, 1);
     t.equal((await cli("archive", "reopen", "--month", "2026-03")).code, 1);
+    const call = await fetch(`${gateway.url}/v1/calls/${calls[0]?.posting.callId}`, {
+      headers: { authorization: `Bearer ${one.key}` },
+    });
+    t.equal(call.status, 404);
+    t.match(await call.json(), { error: { code: "call_archived" } });
   });
 
   t.test("reads an export again, and notices a change of it", async (t) => {
@@ -144,6 +149,12 @@ t.test("archive", async (t) => {
     const left = await sql.query("select from pg_class where relname like '%2026\\_03'");
     t.equal(left.length, 0);
     t.equal((await cli("reconcile", "--full")).code, 0);
+    const { status, body } = await admin(gateway, "GET", `/calls/${newId(MARCH)}`);
+    t.equal(status, 404);
+    t.match(body, { error: { code: "call_archived", message: /^2026-03 is archived/ } });
+    t.match((await admin(gateway, "GET", `/calls/${newId(MARCH - 86_400_000 * 30)}`)).body, {
+      error: { code: null },
+    });
     t.equal((await cli("archive", "verify", "--file", manifest)).code, 0);
   });
 });

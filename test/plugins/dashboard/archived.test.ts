@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
+import { newId } from "../../../core/process/id.ts";
 import { archiveMonth, closeMonth } from "../../support/archived-month.ts";
 import { ALICE, BOB, record, startUsageWorld, type UsageWorld } from "./usage-fixtures.ts";
 
@@ -53,6 +54,19 @@ t.test("usage of archived months", async (t) => {
     }
     const { archived_before: before } = await json("/usage", {}, BOB);
     t.equal(before, null, "an account without calls in these months lacks none");
+  });
+
+  t.test("a call of their days is said to be archived, another is not there", async (t) => {
+    for (const [who, at, code] of [
+      [ALICE, MARCH, "call_archived"],
+      [ALICE, MARCH - 5 * 86_400_000, null],
+      [BOB, MARCH, null],
+      [ALICE, Date.UTC(9_999, 0), null],
+    ] as const) {
+      const response = await world.as(who, `/calls/${newId(at)}`);
+      t.equal(response.status, 404);
+      t.equal((await response.json()).error.code, code);
+    }
   });
 
   t.test("totals have them", async (t) => {

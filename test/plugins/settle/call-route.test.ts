@@ -16,6 +16,7 @@ async function shown(
     inFlightOf?: string;
     isLedgerThere?: boolean;
     callId?: string;
+    archivedBefore?: Date;
   },
   params?: object,
 ) {
@@ -27,6 +28,7 @@ async function shown(
         return parts.found;
       },
     },
+    usage: { archivedCall: async () => parts.archivedBefore },
     callsInFlight: { accountOf: () => parts.inFlightOf },
     ledger: {
       ping: async () => {
@@ -98,6 +100,13 @@ t.test("the explanation of a call", async (t) => {
       t.match(reply, { status: 404 });
       t.equal(retryOf(reply), retry, `${ageMs} ms`);
     }
+  });
+
+  t.test("says that the calls of its time are archived", async (t) => {
+    const archivedBefore = new Date(NOW - 1);
+    const archived = { status: 404, code: "call_archived", message: /2025-06-15T15:06:39.999Z/ };
+    t.match(await shown({ archivedBefore }), archived);
+    t.match(await shown({}), { status: 404, code: null });
   });
 
   t.test("is 503 if the ledger is down, and a bug if it is there", async (t) => {
