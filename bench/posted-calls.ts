@@ -18,8 +18,8 @@ export const quietLog = pino({ level: "silent" });
 
 /** The history of a ledger that no store here commits to. */
 const NO_HISTORY: LedgerHistory = {
-  confirmed: new Map(),
-  forget() {},
+  confirmed: { generation: 0, commits: new Map() },
+  enter() {},
   read: async () => ({ generation: 0, commits: new Map(), recent: new Set() }),
   beginGeneration: async () => {},
 };

@@ -140,10 +140,10 @@ export interface LedgerProgress {
  * says how it is used.
  */
 export interface LedgerHistory {
-  /** The numbers that the ledger has confirmed to this process, by writer. */
-  readonly confirmed: ReadonlyMap<string, number>;
-  /** Forgets `confirmed`, and takes a new writer's id. */
-  forget(): void;
+  /** The numbers that the ledger has confirmed to this process, in the latest generation that it knows. */
+  readonly confirmed: LedgerProgress;
+  /** Forgets what was confirmed in an earlier generation, and takes new writers' ids. */
+  enter(generation: number): void;
   /** Returns the numbers of these writers, and of all that committed in the last day. */
   read(writers: readonly string[]): Promise<LedgerProgress & { readonly recent: Set<string> }>;
   /** Begins a generation above both the ledger's and `after`. */

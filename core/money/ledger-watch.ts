@@ -40,10 +40,8 @@ export class LedgerWatch {
   private readonly failures: ThrottledLog;
   /** The highest counts that this process knows of. */
   private known = NO_PROGRESS;
-  /** The generation in which `history.confirmed` was confirmed. */
-  private generation = 0;
   /** The counts of this process that it has kept. */
-  private keptCounts: ReadonlyMap<string, number> = new Map();
+  private kept = NO_PROGRESS;
   /** Old counts that the ledger was found to have. Later ones imply them, so they are no longer kept. */
   private outdated: ReadonlyMap<string, number> = new Map();
   private reason: string | undefined = UNCHECKED;
@@ -94,7 +92,7 @@ export class LedgerWatch {
    */
   async keep(): Promise<void> {
     const { confirmed } = this.options.history;
-    if (isCovered(confirmed, this.keptCounts)) return;
+    if (!isBehind(this.kept, confirmed)) return;
     await this.keepKnown();
   }
 
@@ -136,20 +134,11 @@ export class LedgerWatch {
   private async compare(): Promise<void> {
     const { history } = this.options;
     await this.keepKnown();
-    let { known } = this;
-    const early = new Map(this.reason === UNCHECKED ? history.confirmed : []);
+    const { known } = this;
     // The ledger is read last. So it has every known count, unless it lost commits.
-    const ledger = await history.read([...known.commits.keys(), ...early.keys()]);
-    if (this.reason === UNCHECKED) {
-      // No one knows in which generation these were confirmed. If the ledger lacks one, it may be of this generation.
-      this.generation = ledger.generation;
-      if (early.size > 0) known = merged(known, { generation: ledger.generation, commits: early });
-      this.known = known;
-    } else if (ledger.generation > this.generation) {
-      // An operator has restored: counts that were confirmed to this process before are void.
-      this.generation = ledger.generation;
-      history.forget();
-    }
+    const ledger = await history.read([...known.commits.keys()]);
+    // If an operator has restored, the counts that were confirmed to this process before are void.
+    history.enter(ledger.generation);
     if (isBehind(ledger, known)) return this.found(WENT_BACK);
     const old = [...known.commits].filter(([writer]) => !ledger.recent.has(writer));
     this.outdated = new Map(old);
@@ -160,10 +149,10 @@ export class LedgerWatch {
 
   private async keepKnown(): Promise<void> {
     const { history, kept } = this.options;
-    const confirmed = new Map(history.confirmed);
-    this.known = merged(this.known, { generation: this.generation, commits: confirmed });
+    const { confirmed } = history;
+    this.known = merged(this.known, confirmed);
     this.known = merged(this.known, await kept.keep(this.known, this.outdated));
-    this.keptCounts = confirmed;
+    this.kept = confirmed;
   }
 
   private found(reason: string | undefined): void {
@@ -177,7 +166,8 @@ export class LedgerWatch {
   }
 }
 
-function isBehind(ledger: LedgerProgress, known: LedgerProgress): boolean {
-  if (ledger.generation !== known.generation) return ledger.generation < known.generation;
-  return !isCovered(known.commits, ledger.commits);
+/** Returns true if `progress` lacks counts of `known`, which are of the same generation or a later one. */
+function isBehind(progress: LedgerProgress, known: LedgerProgress): boolean {
+  if (progress.generation !== known.generation) return progress.generation < known.generation;
+  return !isCovered(known.commits, progress.commits);
 }

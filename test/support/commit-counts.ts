@@ -4,7 +4,11 @@ import {
   type LedgerProgress,
   LedgerWentBack,
 } from "../../core/contract/ledger.ts";
-import { type CommitStamp, LedgerWriter } from "../../core/money/ledger/writer.ts";
+import {
+  type CommitCount,
+  type CommitStamp,
+  LedgerWriter,
+} from "../../core/money/ledger/writer.ts";
 
 /** The counts that a ledger keeps of its commits, as `count_commit` and its tables do. */
 export class CommitCounts {
@@ -12,12 +16,12 @@ export class CommitCounts {
   readonly counts = new Map<string, number>();
 
   /** Runs and counts a commit. Throws LedgerWentBack, and does not run it, if commits of this writer are missing. */
-  run<T>({ writer, confirmed }: CommitStamp, work: () => T): { result: T; commits: number } {
+  run<T>({ writer, confirmed }: CommitStamp, work: () => T): { result: T; counted: CommitCount } {
     const commits = (this.counts.get(writer) ?? 0) + 1;
     if (commits <= confirmed) throw new LedgerWentBack();
     const result = work();
     this.counts.set(writer, commits);
-    return { result, commits };
+    return { result, counted: { commits, generation: this.generation } };
   }
 
   begin(after: number): void {
@@ -47,12 +51,12 @@ export class MemoryHistory implements LedgerHistory {
     this.writer = new LedgerWriter(uuid);
   }
 
-  get confirmed(): ReadonlyMap<string, number> {
+  get confirmed(): LedgerProgress {
     return this.writer.confirmed;
   }
 
-  forget(): void {
-    this.writer.forget();
+  enter(generation: number): void {
+    this.writer.enter(generation);
   }
 
   async read(): Promise<LedgerProgress & { readonly recent: Set<string> }> {

@@ -232,12 +232,12 @@ class HistoryClient implements LedgerHistory {
     this.onAccepted = onAccepted;
   }
 
-  get confirmed(): ReadonlyMap<string, number> {
+  get confirmed(): LedgerProgress {
     return this.writer.confirmed;
   }
 
-  forget(): void {
-    this.writer.forget();
+  enter(generation: number): void {
+    this.writer.enter(generation);
   }
 
   read(): Promise<LedgerProgress & { readonly recent: Set<string> }> {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Parameter } from "../../contract/database.ts";
 import { type LedgerHistory, type LedgerProgress, LedgerWentBack } from "../../contract/ledger.ts";
 import { type Sql, sqlState } from "../../database/client.ts";
-import { LedgerWriter } from "./writer.ts";
+import { type CommitCount, LedgerWriter } from "./writer.ts";
 
 /** The SQLSTATE that `count_commit` raises if the ledger lost commits. */
 const WENT_BACK = "TG001";
@@ -22,12 +22,12 @@ export class PostgresHistory implements LedgerHistory {
     this.sql = sql;
   }
 
-  get confirmed(): ReadonlyMap<string, number> {
+  get confirmed(): LedgerProgress {
     return this.writer.confirmed;
   }
 
-  forget(): void {
-    this.writer.forget();
+  enter(generation: number): void {
+    this.writer.enter(generation);
   }
 
   /**
@@ -42,14 +42,14 @@ export class PostgresHistory implements LedgerHistory {
     const first = parameters.length + 1;
     // The rows of `work` are read before they are counted, so `work` has all its locks by then.
     const counted = `with ${before === undefined ? "" : `${before}, `}work as materialized (${statement})
-      select work.*, count_commit($${first}, $${first + 1}) as commits from work`;
+      select work.*, count_commit_of_generation($${first}, $${first + 1}) as counted from work`;
     const { rows } = await this.writer.run(async ({ writer, confirmed }) => {
-      const rows = await this.query<Row & { readonly commits: bigint }>(counted, [
+      const rows = await this.query<Row & { readonly counted: CommitCount }>(counted, [
         ...parameters,
         writer,
         confirmed,
       ]);
-      return { rows, commits: rows[0]?.commits ?? 0 };
+      return { rows, counted: rows[0]?.counted };
     });
     return rows;
   }
@@ -79,11 +79,7 @@ export class PostgresHistory implements LedgerHistory {
   }
 
   async beginGeneration(after: number): Promise<void> {
-    await this.sql.query(
-      `insert into ledger_generations (generation)
-      select greatest(coalesce(max(generation), 0), $1) + 1 from ledger_generations`,
-      [after],
-    );
+    await this.sql.query("select begin_generation($1)", [after]);
   }
 
   private async query<Row extends object>(

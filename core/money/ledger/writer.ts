@@ -1,9 +1,15 @@
-import { LedgerWentBack } from "../../contract/ledger.ts";
+import { type LedgerProgress, LedgerWentBack } from "../../contract/ledger.ts";
 
 /** The data that counts a commit: the writer, and the count last confirmed to it. */
 export interface CommitStamp {
   readonly writer: string;
   readonly confirmed: number;
+}
+
+/** The count of a writer's commits with this one, and the generation of the ledger to which it belongs. */
+export interface CommitCount {
+  readonly commits: number;
+  readonly generation: number;
 }
 
 /**
@@ -12,25 +18,30 @@ export interface CommitStamp {
  */
 export class LedgerWriter {
   private readonly uuid: () => string;
-  private readonly counts = new Map<string, number>();
-  /** Writers of which no commit runs. */
+  private generation = 0;
+  /** The counts that this generation has confirmed. */
+  private counts = new Map<string, number>();
+  /** Writers of this generation of which no commit runs. */
   private idle: string[] = [];
 
   constructor(uuid: () => string) {
     this.uuid = uuid;
   }
 
-  get confirmed(): ReadonlyMap<string, number> {
-    return this.counts;
+  get confirmed(): LedgerProgress {
+    return { generation: this.generation, commits: new Map(this.counts) };
   }
 
-  forget(): void {
-    this.counts.clear();
+  /** Drops the counts of earlier generations, and goes on with new writers. */
+  enter(generation: number): void {
+    if (generation <= this.generation) return;
+    this.generation = generation;
+    this.counts = new Map();
     this.idle = [];
   }
 
-  /** Runs a commit that returns its count, as `count_commit` does. */
-  async run<Result extends { readonly commits: number | bigint }>(
+  /** Runs a commit. `counted` is undefined if it had nothing to count. */
+  async run<Result extends { readonly counted: CommitCount | undefined }>(
     commit: (stamp: CommitStamp) => Promise<Result>,
   ): Promise<Result> {
     const { idle } = this;
@@ -38,14 +49,21 @@ export class LedgerWriter {
     const confirmed = this.counts.get(writer) ?? 0;
     try {
       const result = await commit({ writer, confirmed });
-      const count = Number(result.commits);
-      if (idle === this.idle && count > confirmed) this.counts.set(writer, count);
-      idle.push(writer);
+      const { counted } = result;
+      if (counted) this.confirm(writer, counted);
+      else idle.push(writer);
       return result;
     } catch (error) {
       // The count of this writer never rises again, so it keeps showing that the ledger lost commits.
       if (!(error instanceof LedgerWentBack)) idle.push(writer);
       throw error;
     }
+  }
+
+  private confirm(writer: string, { commits, generation }: CommitCount): void {
+    this.enter(generation);
+    if (generation < this.generation) return;
+    this.counts.set(writer, commits);
+    this.idle.push(writer);
   }
 }

@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
@@ -18,11 +18,13 @@ import { agreedBalance, balance, charge, fundedAccount, topUp } from "./fixtures
 const FOLDER = join(packageRoot, "core/money/ledger/migrations");
 /** The last migration before the ledger had a partition for each month. */
 const BEFORE = "0017";
+/** Makes the function that this version calls in each commit. */
+const COUNTED = "0022-counted-generation.sql";
 const OLD_COMMIT = "select settle_calls($1::text::uuid[], $2::text::json)";
 const JANUARY = Date.UTC(2026, 0, 31, 23, 59, 59, 999);
 const { log } = recordedLog();
 
-/** Runs the migrations up to this number. */
+/** Runs the migrations up to this number, and makes what this version cannot commit without. */
 async function upTo(sql: Sql, last: string): Promise<void> {
   const copy = mkdtempSync(join(tmpdir(), "tollgate-migrations-"));
   try {
@@ -30,6 +32,7 @@ async function upTo(sql: Sql, last: string): Promise<void> {
       if (name.slice(0, 4) <= last) cpSync(join(FOLDER, name), join(copy, name));
     }
     await migrate(sql, copy);
+    await sql.script(readFileSync(join(FOLDER, COUNTED), "utf8"));
   } finally {
     rmSync(copy, { recursive: true, force: true });
   }

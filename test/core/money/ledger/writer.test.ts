@@ -1,5 +1,9 @@
 import t from "tap";
-import { type CommitStamp, LedgerWriter } from "../../../../core/money/ledger/writer.ts";
+import {
+  type CommitCount,
+  type CommitStamp,
+  LedgerWriter,
+} from "../../../../core/money/ledger/writer.ts";
 import { isCovered } from "../../../../core/money/ledger-progress.ts";
 import { CommitCounts } from "../../../support/commit-counts.ts";
 
@@ -8,9 +12,9 @@ class SlowLedger {
   counts = new CommitCounts();
   readonly replies: (() => void)[] = [];
 
-  commit = (stamp: CommitStamp): Promise<{ commits: number }> => {
-    const { commits } = this.counts.run(stamp, () => {});
-    return new Promise((resolve) => this.replies.push(() => resolve({ commits })));
+  commit = (stamp: CommitStamp): Promise<{ counted: CommitCount }> => {
+    const { counted } = this.counts.run(stamp, () => {});
+    return new Promise((resolve) => this.replies.push(() => resolve({ counted })));
   };
 }
 
@@ -32,7 +36,11 @@ t.test(
       const later = Array.from({ length: lost }, () => writer.run(ledger.commit));
       for (const reply of [...ledger.replies.splice(0), ...lateReplies]) reply();
       await Promise.all([...late, ...later]);
-      t.equal(isCovered(writer.confirmed, ledger.counts.counts), false, `${lost} at a time`);
+      t.equal(
+        isCovered(writer.confirmed.commits, ledger.counts.counts),
+        false,
+        `${lost} at a time`,
+      );
     }
   },
 );
@@ -45,12 +53,22 @@ t.test("commits one after another are of one writer", async (t) => {
     ledger.replies.pop()?.();
     await done;
   }
-  t.strictSame([...writer.confirmed], [["writer 1", 3]]);
+  t.strictSame([...writer.confirmed.commits], [["writer 1", 3]]);
 });
 
 t.test("a commit that counted nothing leaves the count of its writer", async (t) => {
   const writer = newWriter();
-  await writer.run(async () => ({ commits: 4 }));
-  await writer.run(async () => ({ commits: 0 }));
-  t.strictSame([...writer.confirmed], [["writer 1", 4]]);
+  await writer.run(async () => ({ counted: { commits: 4, generation: 2 } }));
+  await writer.run(async () => ({ counted: undefined }));
+  t.strictSame([...writer.confirmed.commits], [["writer 1", 4]]);
+});
+
+t.test("the first commit of a new generation voids the counts of earlier ones", async (t) => {
+  const writer = newWriter();
+  await writer.run(async () => ({ counted: { commits: 4, generation: 2 } }));
+  await writer.run(async () => ({ counted: { commits: 5, generation: 3 } }));
+  await writer.run(async ({ confirmed }) => ({
+    counted: { commits: confirmed + 1, generation: 3 },
+  }));
+  t.strictSame(writer.confirmed, { generation: 3, commits: new Map([["writer 1", 6]]) });
 });
