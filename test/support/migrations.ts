@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Sql } from "../../core/database/client.ts";
@@ -15,6 +16,20 @@ export async function migrateAll(sql: Sql): Promise<void> {
   await usageBooksOf(database).prepare();
   for (const plugin of pluginsWithTables()) {
     await database.migrate(plugin, pathToFileURL(migrationsOf(plugin)));
+  }
+}
+
+/** Runs the migrations of the ledger up to this number, such as `0017`: as an older version leaves it. */
+export async function migrateUpTo(sql: Sql, last: string): Promise<void> {
+  const folder = join(packageRoot, "core", "money", "ledger", "migrations");
+  const copy = mkdtempSync(join(tmpdir(), "tollgate-migrations-"));
+  try {
+    for (const name of readdirSync(folder)) {
+      if (name.slice(0, 4) <= last) cpSync(join(folder, name), join(copy, name));
+    }
+    await migrate(sql, copy);
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
   }
 }
 
