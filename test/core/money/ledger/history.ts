@@ -57,6 +57,24 @@ export function historyTests(t: Test, get: () => LedgerUnderTest): void {
     t.equal(read.commits.get(writer), count - 1, "the lost commit still shows");
   });
 
+  t.test("a commit that waits for the begin of a generation is of this one", async (t) => {
+    const { ledger, sql, isConcurrent } = get();
+    if (!isConcurrent) return;
+    const a = await fundedAccount(ledger, 100n);
+    const beginning = sql.script(`select begin_generation(0);
+      do $$ begin
+        while not exists (
+          select from pg_locks where relation = 'ledger_writers'::regclass and not granted
+        ) loop end loop;
+      end $$`);
+    const held = "select from pg_locks where relation = 'ledger_writers'::regclass and granted";
+    while ((await sql.query(`${held} and mode = 'ShareLock'`)).length === 0);
+    await ledger.commit([charge(a, 10)]);
+    await beginning;
+    const { generation } = await ledger.history.read([]);
+    t.equal(ledger.history.confirmed.generation, generation);
+  });
+
   t.test("a generation is above every known one", async (t) => {
     const { ledger } = get();
     const { generation } = await ledger.history.read([]);
