@@ -91,9 +91,9 @@ export class SlotBoard {
     for (const place of [this.operator, this.customer, this.customers, this.modelNames]) {
       place.withdraw(owner);
     }
-    this.keySealer.withdraw(owner);
-    this.discounts.withdraw(owner);
-    this.counters.withdraw(owner);
+    for (const place of [this.keySealer, this.discounts, this.counters, this.bodyMeasures]) {
+      place.withdraw(owner);
+    }
   }
 
   private counts(viewer: Owner | undefined, owner: Owner): boolean {

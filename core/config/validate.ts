@@ -55,10 +55,11 @@ function sentence(issue: Issue, value: unknown): string {
   if (isUnknownKey(issue)) {
     return issue.message === "" ? "unknown key" : `unknown key; expected ${issue.message}`;
   }
-  return `expected ${issue.message}, got ${kindOf(value, issue)}`;
+  const kind = kindOf(value, issue);
+  return `expected ${issue.message}${kind && `, got ${kind}`}`;
 }
 
-/** Describes a value without revealing it. */
+/** Describes a value without revealing it; empty if what is expected says enough. */
 function kindOf(value: unknown, issue: Issue): string {
   if (value === undefined || value === null) return "nothing";
   if (value === "") return "empty text";
@@ -66,7 +67,7 @@ function kindOf(value: unknown, issue: Issue): string {
   if (isObject(value)) return Object.keys(value).length === 0 ? "an empty mapping" : "a mapping";
   switch (typeof value) {
     case "string":
-      return NOT_OF_TEXT.has(issue.type) ? "text" : "other text";
+      return NOT_OF_TEXT.has(issue.type) ? "text" : "";
     case "number":
       if (issue.type === "min_value") return "a smaller number";
       if (issue.type === "max_value") return "a larger number";

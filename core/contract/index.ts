@@ -217,6 +217,7 @@ export {
   countOf,
   isObject,
   JSON_LEVELS_MAX,
+  JSON_VALUES_MAX,
   type JsonObject,
   objectOf,
   parseJson,

@@ -11,7 +11,7 @@ export interface ThreadLimits extends QueueLimits {
   readonly threads: number;
   /**
    * Heap of a thread. Beyond it, the thread ends. The bytes of a body are not part of it. 20 MB of Vietnamese take some
-   * 150 MB; 20 MB of tiny objects, as JSON in the arguments of calls, take more than the limit.
+   * 150 MB.
    */
   readonly heapMb: number;
   /**

@@ -5,6 +5,7 @@ import {
   type JsonObject,
   parseJson,
 } from "../../core/contract/index.ts";
+import type { Notes } from "./notes.ts";
 
 /** The field for arguments that are not a JSON object, so that the tool itself refuses them. */
 const RAW = "_raw_arguments";
@@ -20,6 +21,17 @@ export function inputOf(args: unknown): JsonObject {
   if (text.trim() === "") return {};
   const parsed = isExcessive(text) ? undefined : parseJson(text);
   return isObject(parsed) && isShallow(parsed) ? parsed : { [RAW]: text };
+}
+
+/**
+ * Like `inputOf`, for one of many calls of a request. Counts the values that were inside of a string: the limit for
+ * bodies does not see them. Once there are too many, the request is rejected and no more are parsed.
+ */
+export function sentInputOf(args: unknown, notes: Notes, path: string): JsonObject {
+  if (notes.rejected) return {};
+  const input = inputOf(args);
+  if (typeof args === "string") notes.countParsed(valuesIn(input) ?? 0, path);
+  return input;
 }
 
 /** Like `inputOf`, for a model's reply: some servers encode the arguments as JSON twice. */
@@ -59,24 +71,31 @@ function isExcessive(text: string): boolean {
   return text.length > LONG_CHARACTERS && excessOf(Buffer.from(text)) !== undefined;
 }
 
-/**
- * Returns true if a value is shallow enough for recursion. Does not recurse itself. Needed for
- * values that core has not checked: upstream replies, and JSON inside of a string.
- */
+/** Returns true if a value is shallow enough for recursion. */
 function isShallow(value: unknown): boolean {
+  return valuesIn(value) !== undefined;
+}
+
+/**
+ * Counts the values inside of a value. Returns undefined if it is too deep for recursion; does not recurse itself.
+ * Needed for values that core has not checked: upstream replies, and JSON inside of a string.
+ */
+function valuesIn(value: unknown): number | undefined {
+  let values = 0;
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > JSON_LEVELS_MAX) return false;
+    if (depth > JSON_LEVELS_MAX) return undefined;
     const next: unknown[] = [];
     for (const item of level) {
       if (typeof item !== "object" || item === null) continue;
       for (const child of Object.values(item)) {
+        values += 1;
         if (typeof child === "object" && child !== null) next.push(child);
       }
     }
     level = next;
   }
-  return true;
+  return values;
 }
 
 const OPEN_BRACE = 0x7b;

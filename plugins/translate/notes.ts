@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../../core/contract/index.ts";
+import { isObject, JSON_VALUES_MAX, type JsonObject } from "../../core/contract/index.ts";
 
 /** Why a request cannot be translated. The gateway replies with a 400 in the client's protocol. */
 interface Reject {
@@ -35,6 +35,7 @@ const HEADER_SAFE = /^[A-Za-z0-9_.-]{1,64}$/;
 export class Notes {
   rejected: Reject | undefined = undefined;
   private readonly names = new Set<string>();
+  private parsedValues = 0;
 
   /**
    * Rejects a request that is wrong in the client's own protocol. `path` is like
@@ -115,6 +116,13 @@ export class Notes {
       return undefined;
     }
     return value;
+  }
+
+  /** Counts values parsed out of a string. Rejects a request with more of them than a body may have. */
+  countParsed(values: number, path: string): void {
+    this.parsedValues += values;
+    if (this.parsedValues <= JSON_VALUES_MAX) return;
+    this.invalid(path, `the arguments up to here have more than ${JSON_VALUES_MAX} values together`);
   }
 
   private reject(path: string, why: string, code: Reject["code"]): void {

@@ -104,48 +104,48 @@ const settings: readonly Row[] = [
   [
     `level: info`,
     `level: loud`,
-    `gateway.yaml:5 log.level: expected one of trace, debug, info, warn, error, silent, got other text`,
+    `gateway.yaml:5 log.level: expected one of trace, debug, info, warn, error, silent`,
   ],
   [
     `prefix: x-svc-`,
     `prefix: X-Svc`,
-    `gateway.yaml:6 headers.prefix: expected lower-case letters, digits and dashes that end in a dash, got other text`,
+    `gateway.yaml:6 headers.prefix: expected lower-case letters, digits and dashes that end in a dash`,
   ],
   [
     `0123456789abcdef`,
     `a b`,
-    `gateway.yaml:2 admin.token: expected a token without spaces, got other text`,
+    `gateway.yaml:2 admin.token: expected a token without spaces`,
   ],
   [
     `"http://127.0.0.1:9001"`,
     `ftp://host`,
-    `gateway.yaml:9 upstreams.main.protocols.messages: expected an http:// or https:// URL without a query, got other text`,
+    `gateway.yaml:9 upstreams.main.protocols.messages: expected an http:// or https:// URL without a query`,
   ],
   [
     `"http://127.0.0.1:9001"`,
     `"http://host:port"`,
-    `gateway.yaml:9 upstreams.main.protocols.messages: expected an http:// or https:// URL without a query, got other text`,
+    `gateway.yaml:9 upstreams.main.protocols.messages: expected an http:// or https:// URL without a query`,
   ],
   [
     `hot: embedded`,
     `hot: memory`,
-    `gateway.yaml:3 stores.hot: expected embedded, a redis:// or rediss:// URL, or a list of them for a cluster, got other text`,
+    `gateway.yaml:3 stores.hot: expected embedded, a redis:// or rediss:// URL, or a list of them for a cluster`,
   ],
   [
     `hot: embedded`,
     `hot: [redis://a, b]`,
-    `gateway.yaml:3 stores.hot[1]: expected a redis:// or rediss:// URL, got other text`,
+    `gateway.yaml:3 stores.hot[1]: expected a redis:// or rediss:// URL`,
   ],
   [
     `ledger: embedded`,
     `ledger: mysql://a`,
-    `gateway.yaml:3 stores.ledger: expected embedded or a postgres:// URL, got other text`,
+    `gateway.yaml:3 stores.ledger: expected embedded or a postgres:// URL`,
   ],
   [
     `catalogue:`,
     `  "a b": { protocols: { chat: "http://a" }, keys: [k] }
 catalogue:`,
-    `gateway.yaml:11 upstreams["a b"]: expected a name of letters, digits, - and _, got other text`,
+    `gateway.yaml:11 upstreams["a b"]: expected a name of letters, digits, - and _`,
   ],
   [
     `{ messages: "http://127.0.0.1:9001" }`,
@@ -155,43 +155,43 @@ catalogue:`,
   [
     `    keys:`,
     `    headers: { x-a: "b\\nc" }\n    keys:`,
-    `gateway.yaml:10 upstreams.main.headers.x-a: expected printable text on one line, got other text`,
+    `gateway.yaml:10 upstreams.main.headers.x-a: expected printable text on one line`,
   ],
   // addresses
   [
     `host: 127.0.0.1`,
     `host: "http://127.0.0.1"`,
-    `gateway.yaml:1 listen.host: expected an address or host name, without http:// and without a port, got other text`,
+    `gateway.yaml:1 listen.host: expected an address or host name, without http:// and without a port`,
   ],
   [
     `host: 127.0.0.1`,
     `host: "127.0.0.1:8080"`,
-    `gateway.yaml:1 listen.host: expected an address or host name, without http:// and without a port, got other text`,
+    `gateway.yaml:1 listen.host: expected an address or host name, without http:// and without a port`,
   ],
   [
     `127.0.0.1:9001`,
     `user:pass@127.0.0.1:9001`,
-    `gateway.yaml:9 upstreams.main.protocols.messages: expected an address without a user and password, since they are not sent; keys go into \`keys\`, got other text`,
+    `gateway.yaml:9 upstreams.main.protocols.messages: expected an address without a user and password, since they are not sent; keys go into \`keys\``,
   ],
   [
     `127.0.0.1:9001`,
     `127.0.0.1:9001/v1/messages`,
-    `gateway.yaml:9 upstreams.main.protocols.messages: expected the base address only, since the gateway adds /v1/messages, got other text`,
+    `gateway.yaml:9 upstreams.main.protocols.messages: expected the base address only, since the gateway adds /v1/messages`,
   ],
   [
     `127.0.0.1:9001`,
     `127.0.0.1:9001/v1/`,
-    `gateway.yaml:9 upstreams.main.protocols.messages: expected an address without /v1, since the gateway adds /v1/messages, got other text`,
+    `gateway.yaml:9 upstreams.main.protocols.messages: expected an address without /v1, since the gateway adds /v1/messages`,
   ],
   [
     `{ messages:`,
     `{ chat: "http://127.0.0.1:9001/v1/chat/completions", messages:`,
-    `gateway.yaml:9 upstreams.main.protocols.chat: expected the base address only, since the gateway adds /chat/completions, got other text`,
+    `gateway.yaml:9 upstreams.main.protocols.chat: expected the base address only, since the gateway adds /chat/completions`,
   ],
   [
     `{ messages:`,
     `{ chat: "http://127.0.0.1:9001/v1/v1", messages:`,
-    `gateway.yaml:9 upstreams.main.protocols.chat: expected an address with /v1 once, got other text`,
+    `gateway.yaml:9 upstreams.main.protocols.chat: expected an address with /v1 once`,
   ],
   [
     `127.0.0.1:9001`,
@@ -203,14 +203,14 @@ catalogue:`,
     (name): Row => [
       `    keys:`,
       `    headers: { ${name}: k }\n    keys:`,
-      `gateway.yaml:10 upstreams.main.headers.${name}: expected a header without a key: keys go into \`keys\`, and most providers refuse one that is sent twice, got other text`,
+      `gateway.yaml:10 upstreams.main.headers.${name}: expected a header without a key: keys go into \`keys\`, and most providers refuse one that is sent twice`,
     ],
   ),
   ...["content-length", "Expect", "transfer-encoding", "connection"].map(
     (name): Row => [
       `    keys:`,
       `    headers: { ${name}: "1" }\n    keys:`,
-      `gateway.yaml:10 upstreams.main.headers.${name}: expected a header that the gateway does not set itself, got other text`,
+      `gateway.yaml:10 upstreams.main.headers.${name}: expected a header that the gateway does not set itself`,
     ],
   ),
   // what is needed
@@ -320,7 +320,7 @@ const models: readonly Row[] = [
   [
     `- id: plain`,
     `- id: "a b"`,
-    `catalogue.yaml:2 models[0].id: expected a model id without spaces, got other text`,
+    `catalogue.yaml:2 models[0].id: expected a model id without spaces`,
   ],
   [
     `- id: req/plain\n    price_vnd_per_call: 500`,
@@ -330,12 +330,12 @@ const models: readonly Row[] = [
   [
     `[reasoning, streaming]`,
     `[fast]`,
-    `catalogue.yaml:7 models[0].labels[0]: expected one of reasoning, vision, tools, streaming, got other text`,
+    `catalogue.yaml:7 models[0].labels[0]: expected one of reasoning, vision, tools, streaming`,
   ],
   [
     `channel: standard`,
     `channel: azure`,
-    `catalogue.yaml:4 models[0].channel: expected one of standard, aws, got other text`,
+    `catalogue.yaml:4 models[0].channel: expected one of standard, aws`,
   ],
   [
     `[{ upstream: main, model: plain-1 }]`,
@@ -444,7 +444,7 @@ const models: readonly Row[] = [
   [
     `model: plain-1 }`,
     `model: plain-1, profile: { dialect: strict } }`,
-    `catalogue.yaml:9 models[0].routes[0].profile.dialect: expected one of openai, compatible, got other text`,
+    `catalogue.yaml:9 models[0].routes[0].profile.dialect: expected one of openai, compatible`,
   ],
   [
     `model: plain-1 }`,
@@ -583,7 +583,7 @@ plugins: [./plugin.js: { a: 1 }, ./missing.js]
     t.strictSame(await refused(t, files), [
       `gateway.yaml:2 listen.hots: unknown key; expected host, port, workers, engine`,
       `gateway.yaml:2 listen.port: expected a whole number from 0 to 65535, got text`,
-      `gateway.yaml:3 stores.hot: expected embedded, a redis:// or rediss:// URL, or a list of them for a cluster, got other text`,
+      `gateway.yaml:3 stores.hot: expected embedded, a redis:// or rediss:// URL, or a list of them for a cluster`,
       `gateway.yaml:5 upstreams.main.keys[0]: environment variable MAIN_KEY is not set`,
       `gateway.yaml:5 upstreams.main.tls: unknown key; expected kind, protocols, keys, headers, profile, connections, features`,
       `gateway.yaml:7 plugins[0]["./plugin.js"]: expected no options; this plugin has none`,

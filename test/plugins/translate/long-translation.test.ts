@@ -43,8 +43,16 @@ function callOf(client: Client, json: Buffer): HttpCall {
   return call;
 }
 
-/** Compares, for each route, the JSON that is sent, the names that were dropped, and the translation of a reply. */
-async function check(client: Client, to: Client, json: Buffer, profile: Profile): Promise<void> {
+/**
+ * Compares, for each route, the JSON that is sent, the names that were dropped, and the translation of a reply. Returns
+ * why both refuse the request; undefined if they make one.
+ */
+async function check(
+  client: Client,
+  to: Client,
+  json: Buffer,
+  profile: Profile,
+): Promise<string | undefined> {
   const model = modelOf({ standard: to === "messages" ? "messages" : "chat", routes: ROUTES });
   const upstreams = {
     get: (name: string) => ({
@@ -63,7 +71,7 @@ async function check(client: Client, to: Client, json: Buffer, profile: Profile)
   if (!first?.ok || !expected?.ok) {
     assert.deepStrictEqual(first, expected);
     counts.refused++;
-    return;
+    return first?.ok === false ? first.reject.message : undefined;
   }
   counts.made++;
   const onThisThread = () => {
@@ -94,6 +102,7 @@ async function check(client: Client, to: Client, json: Buffer, profile: Profile)
   const body = plain(request.body);
   assert.equal(request.written, undefined);
   assert.deepStrictEqual(sent(body), sent(expected.body));
+  return undefined;
 }
 
 function replyOf(translation: ReplyTranslation): object {
@@ -114,7 +123,7 @@ for (const [client, to, requests] of CROSSINGS) {
   t.test(`${client} to ${to} is translated in a thread as on the main thread`, async () => {
     await fc.assert(
       fc.asyncProperty(requests, fc.constantFrom(...PROFILES), fc.nat(29), (body, profile, seed) =>
-        check(client, to, longBody(body, seed), profile),
+        check(client, to, longBody(body, seed), profile).then(() => true),
       ),
       { numRuns: 30 },
     );
@@ -149,6 +158,34 @@ t.test(
     t.strictSame(JSON.parse(String(call.outline?.current)), { ...JSON.parse(`${body}}`) });
   },
 );
+
+t.test("too many values in all arguments together are refused, in a thread as on the main thread", async (t) => {
+  // Each text has fewer than a body may have.
+  const text = JSON.stringify({ a: Array(40_000).fill(0) });
+  const calls = Array.from({ length: 4 }, (_, at) => ({ id: `c${at}`, text }));
+  const toolCalls = calls.map(({ id, text }) => ({
+    ...{ id, type: "function", function: { name: "f", arguments: text } },
+  }));
+  const results = calls.map(({ id }) => ({ role: "tool", tool_call_id: id, content: "x" }));
+  const chat = [
+    ...[{ role: "user", content: "q" }, { role: "assistant", tool_calls: toolCalls }, ...results],
+  ];
+  const input = [
+    { role: "user", content: "q" },
+    ...calls.map(({ id, text }) => ({
+      ...{ type: "function_call", call_id: id, name: "f", arguments: text },
+    })),
+    ...calls.map(({ id }) => ({ type: "function_call_output", call_id: id, output: "x" })),
+  ];
+  for (const [client, body, at] of [
+    ["chat", { messages: chat }, "messages[1].tool_calls[2].function.arguments"],
+    ["responses", { input }, "input[3].arguments"],
+  ] as const) {
+    const json = Buffer.from(JSON.stringify({ model: "m", ...body }));
+    const why = await check(client, "messages", json, {});
+    t.equal(why, `${at}: the arguments up to here have more than 100000 values together`);
+  }
+});
 
 t.test("bodies were made and refused", async (t) => {
   t.comment(JSON.stringify(counts));

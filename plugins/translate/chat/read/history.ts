@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../../core/contract/index.ts";
-import { inputOf } from "../../arguments.ts";
+import { sentInputOf } from "../../arguments.ts";
 import { HistoryToolIds } from "../../ids.ts";
 import { textBlocks, textOnlyBlocks, userBlocks } from "../../messages/content.ts";
 import { isGiven, mark, markOf, type Scope, withoutNulls } from "../../messages/scope.ts";
@@ -105,7 +105,8 @@ export class History {
       const id = `call_fn_${at}`;
       const name = notes.requiredString(legacy, "name", `${path}.function_call.name`);
       this.legacy = id;
-      blocks.push(this.use(id, name, inputOf(legacy["arguments"])));
+      const input = sentInputOf(legacy["arguments"], notes, `${path}.function_call.arguments`);
+      blocks.push(this.use(id, name, input));
     }
     this.marked(blocks, message, path);
     this.push("assistant", blocks);
@@ -145,7 +146,11 @@ export class History {
     const called = notes.element(call["function"], `${path}.function`);
     if (!called) return undefined;
     const name = notes.requiredString(called, "name", `${path}.function.name`);
-    return this.use(id, name, inputOf(called["arguments"]));
+    return this.use(
+      id,
+      name,
+      sentInputOf(called["arguments"], notes, `${path}.function.arguments`),
+    );
   }
 
   private use(raw: string, clientName: string, input: JsonObject): MessagesToolUse {

@@ -1,5 +1,5 @@
 import { arrayOf, type JsonObject, objectOf } from "../../../../core/contract/index.ts";
-import { inputOf } from "../../arguments.ts";
+import { sentInputOf } from "../../arguments.ts";
 import { HistoryToolIds } from "../../ids.ts";
 import { textBlocks, userBlocks } from "../../messages/content.ts";
 import type { Scope } from "../../messages/scope.ts";
@@ -101,7 +101,7 @@ export class Items {
     const name = this.tools.nameOf(given, item["namespace"]);
     const input = custom
       ? { input: notes.string(item, "input", `${path}.input`) ?? "" }
-      : inputOf(item["arguments"]);
+      : sentInputOf(item["arguments"], notes, `${path}.arguments`);
     return { type: "tool_use", id, name, input };
   }
 
