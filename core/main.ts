@@ -8,6 +8,7 @@ import { announceFailpoint } from "./process/failpoint.ts";
 import { createLog } from "./process/log.ts";
 import { packageRoot, packageVersion } from "./process/root.ts";
 import { isWorker, superviseWorkers, whenOrphaned } from "./process/supervisor.ts";
+import { messageOf } from "./process/thrown.ts";
 import { reportThrownWork } from "./process/turn.ts";
 import { Watchdog } from "./process/watchdog.ts";
 import { SupervisedWorkers } from "./process/workers.ts";
@@ -121,7 +122,7 @@ function readOptions() {
   try {
     return parseArgs({ options }).values;
   } catch (error) {
-    return fail(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);
+    return fail(`${messageOf(error)}\n\n${HELP}`);
   }
 }
 
@@ -130,4 +131,4 @@ function fail(message: string): never {
   process.exit(1);
 }
 
-main().catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)));
+main().catch((error: unknown) => fail(messageOf(error)));

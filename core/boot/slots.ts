@@ -1,6 +1,6 @@
 import type { KeySealer } from "../contract/accounts.ts";
 import type { BodyMeasure } from "../contract/body-threads.ts";
-import type { PluginCounter } from "../contract/counter.ts";
+import type { PluginCounter, PluginGauge } from "../contract/counter.ts";
 import { type Customers, noCustomers } from "../contract/customers.ts";
 import type { DiscountSource } from "../contract/discount.ts";
 import {
@@ -35,6 +35,7 @@ export class SlotBoard {
   private readonly keySealer: Place<KeySealer | undefined>;
   private readonly discounts: Place<DiscountSource>;
   private readonly counters: Place<PluginCounter>;
+  private readonly gauges: Place<PluginGauge>;
   private readonly bodyMeasures: Place<BodyMeasure>;
   private readonly exactNames: ModelNames;
 
@@ -47,6 +48,7 @@ export class SlotBoard {
     this.keySealer = new Place(counts);
     this.discounts = new Place(counts);
     this.counters = new Place(counts);
+    this.gauges = new Place(counts);
     this.bodyMeasures = new Place(counts);
     this.exactNames = exactNames;
   }
@@ -66,6 +68,7 @@ export class SlotBoard {
       keySealer: this.keySealer.slot(viewer, undefined),
       discounts: this.discounts.shared(viewer),
       counters: this.counters.shared(viewer),
+      gauges: this.gauges.shared(viewer),
       bodyMeasures: this.bodyMeasures.shared(viewer),
     };
   }
@@ -91,9 +94,8 @@ export class SlotBoard {
     for (const place of [this.operator, this.customer, this.customers, this.modelNames]) {
       place.withdraw(owner);
     }
-    for (const place of [this.keySealer, this.discounts, this.counters, this.bodyMeasures]) {
-      place.withdraw(owner);
-    }
+    for (const place of [this.counters, this.gauges, this.bodyMeasures]) place.withdraw(owner);
+    for (const place of [this.keySealer, this.discounts]) place.withdraw(owner);
   }
 
   private counts(viewer: Owner | undefined, owner: Owner): boolean {

@@ -24,6 +24,7 @@ const USUAL: Readonly<Record<Field | SlotName, string>> = {
   keySealer: "accounts",
   discounts: "topup",
   counters: "a plugin that counts",
+  gauges: "a plugin that measures",
   bodyMeasures: "a plugin that measures bodies",
 };
 

@@ -5,6 +5,7 @@ import type { Config, LoadedPlugin } from "../contract/config.ts";
 import { CONFIG_KEYS, FIELDS, type PluginModule } from "../contract/plugin.ts";
 import { SLOT_NAMES } from "../contract/slot.ts";
 import { isObject } from "../process/json.ts";
+import { messageOf } from "../process/thrown.ts";
 import { offerContract } from "./offer-contract.ts";
 import { BUILT_IN, builtInName, fingerprint, locate } from "./plugin-files.ts";
 import type { Path, Problems } from "./problem.ts";
@@ -125,7 +126,7 @@ async function load(
       problems.add(source, at, fault);
     } else problems.add(source, at, "expected a module whose default export creates a plugin");
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     problems.add(source, at, `expected a module that can be loaded: ${reason}`);
   }
   return undefined;

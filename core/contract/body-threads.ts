@@ -8,6 +8,9 @@ import type { Refusal } from "./refusal.ts";
  * time. A body that exceeds them breaks its thread, and no other call.
  */
 export interface BodyThreads {
+  /** Bodies that wait for a thread. */
+  readonly waiting: number;
+
   /**
    * Calls the default export of a module, a `ThreadWork`, in a thread. Input and result must be plain data. The bytes are
    * copied. Resolves with the result, or a refusal: 413 if the body breaks the thread, 429 or 503 if too many bytes wait.

@@ -66,7 +66,7 @@ export {
 } from "./body-threads.ts";
 export type { Config } from "./config.ts";
 export { contentTypeOf } from "./content-type.ts";
-export type { PluginCounter } from "./counter.ts";
+export type { PluginCounter, PluginGauge } from "./counter.ts";
 export type { Customers } from "./customers.ts";
 export type { Database, Parameter } from "./database.ts";
 export type { Customer, CustomerGuard, OperatorGuard } from "./guards.ts";
@@ -236,5 +236,6 @@ export {
   USABLE_SECRET,
 } from "../process/secret-file.ts";
 export { ThrottledLog } from "../process/throttled-log.ts";
+export { messageOf } from "../process/thrown.ts";
 export { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 export { WrittenJson, type WrittenParts, writtenParts } from "../process/written-json.ts";

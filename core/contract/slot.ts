@@ -1,6 +1,6 @@
 import type { KeySealer } from "./accounts.ts";
 import type { BodyMeasure } from "./body-threads.ts";
-import type { PluginCounter } from "./counter.ts";
+import type { PluginCounter, PluginGauge } from "./counter.ts";
 import type { Customers } from "./customers.ts";
 import type { DiscountSource } from "./discount.ts";
 import type { Guards } from "./guards.ts";
@@ -43,6 +43,8 @@ export interface Slots {
   readonly discounts: SharedSlot<DiscountSource>;
   /** Counters that plugins add to `/metrics`. */
   readonly counters: SharedSlot<PluginCounter>;
+  /** Gauges that plugins add to `/metrics`. */
+  readonly gauges: SharedSlot<PluginGauge>;
   /** Measures that plugins take of each long body that a thread translates. */
   readonly bodyMeasures: SharedSlot<BodyMeasure>;
 }
@@ -56,6 +58,7 @@ export const SLOT_NAMES = [
   "keySealer",
   "discounts",
   "counters",
+  "gauges",
   "bodyMeasures",
 ] as const;
 export type SlotName = (typeof SLOT_NAMES)[number];

@@ -5,6 +5,7 @@ import { setFlagsFromString } from "node:v8";
 import { PGlite } from "@electric-sql/pglite";
 import { PGLiteSocketServer } from "@electric-sql/pglite-socket";
 import { FolderInUse, type FolderLock, lockFolder } from "../process/lock.ts";
+import { messageOf } from "../process/thrown.ts";
 import type { ServerMessage } from "./embedded-process.ts";
 
 /**
@@ -37,7 +38,7 @@ try {
   if (folder === undefined || socketPath === undefined) throw new Error("no folder given");
   await serve(folder, socketPath, Number(lockWaitMs));
 } catch (error) {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   tell({ kind: error instanceof FolderInUse ? "in_use" : "failed", message }, () =>
     process.exit(1),
   );

@@ -38,6 +38,10 @@ export class BodyQueue {
     this.limits = limits;
   }
 
+  get length(): number {
+    return this.waiting.length;
+  }
+
   /** Returns the refusal of a body for which too many bytes wait. */
   refusalFor({ key }: Caller, bytes: number): Refusal | undefined {
     this.dropGone();

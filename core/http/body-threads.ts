@@ -76,6 +76,10 @@ export class OwnBodyThreads implements BodyThreads {
     });
   }
 
+  get waiting(): number {
+    return this.queue.length;
+  }
+
   /** Threads that have not ended. */
   get threadCount(): number {
     return this.threads.size;

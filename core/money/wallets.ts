@@ -21,6 +21,7 @@ import type {
 import type { StandingCall } from "../contract/standing-call.ts";
 import type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "../contract/wallets.ts";
 import { type Machine, sleep, systemMachine } from "../process/machine.ts";
+import { messageOf } from "../process/thrown.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { findCall } from "./find-call.ts";
 import { LateMovements } from "./late-movements.ts";
@@ -238,6 +239,6 @@ export class StoredWallets implements Wallets {
 type Unloaded = Extract<HoldResult, { kind: "unknown" | "no_limit" }>;
 
 function unavailable(cause: unknown): WalletHold {
-  const why = cause instanceof Error ? cause.message : String(cause);
+  const why = messageOf(cause);
   return { kind: "unavailable", reason: `cannot load the wallet: ${why}` };
 }

@@ -62,6 +62,7 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
     );
   }
 
+  const monthIn = (params: Readonly<Record<string, string>>) => params["month"] ?? "";
   const noMonth = (month: string) =>
     refuse.notFound(`The ledger has no month ${month}: ${MONTHS}.`, { param: "month" });
   const unproven = refuse.conflict(
@@ -87,7 +88,7 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
       method: "GET",
       path: "/archive/:month",
       async handle({ params }) {
-        const month = params["month"] ?? "";
+        const month = monthIn(params);
         const known = (await archive.months()).find((each) => each.month === month);
         if (known === undefined) return noMonth(month);
         const tables = await archive.tables(month);
@@ -101,7 +102,7 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
       method: "POST",
       path: "/archive/:month/close",
       async handle({ params }) {
-        const month = params["month"] ?? "";
+        const month = monthIn(params);
         const refusal = refusalOf(month);
         if (refusal) return refusal;
         const result = await archive.close(month);
@@ -113,7 +114,7 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
       method: "POST",
       path: "/archive/:month/reopen",
       async handle({ params }) {
-        const month = params["month"] ?? "";
+        const month = monthIn(params);
         if (await archive.reopen(month)) return done({ month, state: "open" });
         return refuse.conflict(`${month} is not closed. Nothing has changed.`, {
           code: "month_not_closed",
@@ -133,13 +134,13 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
       // A GET, because it changes no book: it only remembers which rows it has added up.
       method: "GET",
       path: "/archive/:month/sums",
-      handle: async ({ params }) => done({ rows: await archive.addUp(params["month"] ?? "") }),
+      handle: async ({ params }) => done({ rows: await archive.addUp(monthIn(params)) }),
     },
     {
       method: "POST",
       path: "/archive/:month/detach",
       async handle({ params, body }) {
-        const month = params["month"] ?? "";
+        const month = monthIn(params);
         const manifest = readBody(manifestBody, body);
         if (isRefusal(manifest)) return manifest;
         const refusal = refusalOf(month);
@@ -158,7 +159,7 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
       method: "POST",
       path: "/archive/:month/drop",
       async handle({ params }) {
-        const month = params["month"] ?? "";
+        const month = monthIn(params);
         const state = await archive.drop(month);
         if (state === "dropped") return done({ month, state });
         return refuse.conflict(`${month} is ${state}: export it first. Nothing has changed.`, {

@@ -1,10 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import {
-  MICRO_VND_PER_VND,
-  type PluginCounter,
-  packageVersion,
-  type Services,
-} from "../../core/contract/index.ts";
+import { MICRO_VND_PER_VND, packageVersion, type Services } from "../../core/contract/index.ts";
 import type { Ages } from "./ages.ts";
 import { addAges, addReconciliation } from "./last-read.ts";
 import type { Reconciliation } from "./reconciliation.ts";
@@ -58,10 +53,16 @@ function addBuild(registry: Registry): void {
   build.set({ version: packageVersion(), node: process.versions.node }, 1);
 }
 
-/** Returns the counters of other plugins. They change with a reload, so each scrape reads them again. */
-export function countersOf(counters: readonly PluginCounter[]): Registry {
+/** Returns the counters and gauges of other plugins. They change with a reload, so each scrape reads them again. */
+export function registryOfPlugins({ counters, gauges }: Services): Registry {
   const registry = new Registry();
-  for (const { name, help, label, counts } of counters) {
+  for (const { name, help, value } of gauges.all) {
+    const gauge = new Gauge({ name, help, registers: [registry], aggregator: "max" });
+    const last = value();
+    if (last === undefined) gauge.remove();
+    else gauge.set(last);
+  }
+  for (const { name, help, label, counts } of counters.all) {
     const counter = new Counter({ name, help, labelNames: [label], registers: [registry] });
     for (const [value, count] of Object.entries(counts())) counter.inc({ [label]: value }, count);
   }
@@ -198,6 +199,14 @@ function addGauges(registry: Registry, services: Services): void {
     registers: [registry],
     collect() {
       this.set(services.pace.waitingCalls);
+    },
+  });
+  new Gauge({
+    name: "tollgate_waiting_bodies",
+    help: "Long bodies that wait for a thread to read them.",
+    registers: [registry],
+    collect() {
+      this.set(services.bodyThreads.waiting);
     },
   });
   new Counter({

@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 import type { Services, WorkerReports } from "../../core/contract/index.ts";
 import type { Ages } from "./ages.ts";
-import { countersOf, createRegistry } from "./exposition.ts";
+import { createRegistry, registryOfPlugins } from "./exposition.ts";
 import type { Reconciliation } from "./reconciliation.ts";
 import { type Metric, silentOf, sumText } from "./sum.ts";
 import type { Tally } from "./tally.ts";
@@ -28,9 +28,9 @@ export class Scrapes {
     this.silentWorkers = silentOf(reports);
     if (reports) return sumText(await this.json(), reports);
     const { tally, registry, services } = this;
-    const counters = countersOf(services.counters.all);
+    const ofPlugins = registryOfPlugins(services);
     const texts = [await registry.metrics(), ...tally.distributions.map((each) => each.text())];
-    return [...texts, await counters.metrics()].join("\n");
+    return [...texts, await ofPlugins.metrics()].join("\n");
   }
 
   clear(): void {
@@ -39,8 +39,8 @@ export class Scrapes {
 
   async json(): Promise<Metric[]> {
     const { tally, registry, services } = this;
-    const counters = countersOf(services.counters.all);
-    const known = [await registry.getMetricsAsJSON(), await counters.getMetricsAsJSON()].flat();
+    const ofPlugins = registryOfPlugins(services);
+    const known = [await registry.getMetricsAsJSON(), await ofPlugins.getMetricsAsJSON()].flat();
     // The declared types of prom-client say that the name of a type is a number.
     const distributions = tally.distributions.map((each) => each.json());
     return [...(known as unknown as Metric[]), ...distributions];

@@ -1,5 +1,6 @@
 /** `npm run simulator -- --port P [--host H] [--lenient]`: runs the simulated provider alone. */
 import { parseArgs } from "node:util";
+import { messageOf } from "../../core/contract/index.ts";
 import { startSimulator } from "./server.ts";
 
 const { values } = parseArgs({
@@ -27,7 +28,7 @@ try {
   process.on("SIGTERM", stop);
   process.on("SIGINT", stop);
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
+  console.error(messageOf(error));
   console.error("Choose another port with --port.");
   process.exit(1);
 }

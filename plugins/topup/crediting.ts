@@ -1,6 +1,12 @@
 import { failpoint, PeriodicTask, type Services, ThrottledLog } from "../../core/contract/index.ts";
 import { TRANSFER_REFERENCE } from "./promotions.ts";
-import { markCredited, matchedTransfers, setAside, type Transfer } from "./transfers.ts";
+import {
+  markCredited,
+  matchedTransfers,
+  setAside,
+  type Transfer,
+  unmatchedTransfers,
+} from "./transfers.ts";
 
 const SWEEP_MS = 3_000;
 const PAGE = 100;
@@ -18,6 +24,8 @@ export class Crediting {
 
   /** Transfers that the wallet refused for good, since the start. */
   setAside = 0;
+  /** Transfers that wait for an operator, at the last sweep. */
+  unmatched: number | undefined = undefined;
 
   constructor(services: Services) {
     this.services = services;
@@ -62,6 +70,7 @@ export class Crediting {
   private async round(): Promise<number> {
     try {
       await this.sweep();
+      this.unmatched = await unmatchedTransfers(this.services.database);
     } catch (error) {
       this.log.warn({ err: error }, "cannot read matched transfers; retrying in 3 s");
     }

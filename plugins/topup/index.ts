@@ -19,7 +19,7 @@ import { webhookRoute } from "./webhook.ts";
 
 export { options } from "./options.ts";
 export const uses: readonly SlotName[] = ["guards.customer"];
-export const provides: readonly SlotName[] = ["discounts", "counters"];
+export const provides: readonly SlotName[] = ["discounts", "counters", "gauges"];
 
 /**
  * Lets customers top up by bank transfer: orders with a VietQR code, the bank's notifications, credits, promotions.
@@ -51,6 +51,11 @@ export default function topup(services: Services, settings: Settings): Plugin {
         help: "Bank transfers that need an operator (unmatched, set_aside), and notifications without a valid signature (refused).",
         label: "result",
         counts: () => ({ ...transfers, set_aside: crediting.setAside }),
+      });
+      services.gauges.provide({
+        name: "tollgate_unmatched_transfers",
+        help: "Bank transfers that wait for an operator.",
+        value: () => crediting.unmatched,
       });
       crediting.start();
     },

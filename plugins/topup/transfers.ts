@@ -157,6 +157,14 @@ export function matchedTransfers(
   );
 }
 
+/** Counts the transfers that an operator has to assign or ignore. */
+export async function unmatchedTransfers(database: Database): Promise<number> {
+  const [row] = await database.query<{ count: number }>(
+    "select count(*)::integer as count from bank_transfers where state = 'unmatched'",
+  );
+  return row?.count ?? 0;
+}
+
 /**
  * Assigns a transfer to an account. Returns undefined unless it is unmatched or ignored, and has an incoming amount.
  */

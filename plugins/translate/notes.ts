@@ -122,7 +122,10 @@ export class Notes {
   countParsed(values: number, path: string): void {
     this.parsedValues += values;
     if (this.parsedValues <= JSON_VALUES_MAX) return;
-    this.invalid(path, `the arguments up to here have more than ${JSON_VALUES_MAX} values together`);
+    this.invalid(
+      path,
+      `the arguments up to here have more than ${JSON_VALUES_MAX} values together`,
+    );
   }
 
   private reject(path: string, why: string, code: Reject["code"]): void {

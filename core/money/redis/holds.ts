@@ -6,6 +6,7 @@ import type {
   HoldResult,
 } from "../../contract/hold-store.ts";
 import type { Machine } from "../../process/machine.ts";
+import { messageOf } from "../../process/thrown.ts";
 import { textOf } from "../../redis/reply.ts";
 import { isMovementHold } from "../movement-hold.ts";
 import type { Bucket } from "./bucket.ts";
@@ -189,6 +190,6 @@ function readHold([kind, amount, limit]: Reply): HoldResult {
 }
 
 function unavailable(error: unknown): HoldResult {
-  const why = error instanceof Error ? error.message : String(error);
+  const why = messageOf(error);
   return { kind: "unavailable", reason: `Redis failed: ${why}` };
 }

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
-import { isObject, parseJson } from "../../../core/contract/index.ts";
+import { isObject, messageOf, parseJson } from "../../../core/contract/index.ts";
 import { EXIT, Failure } from "./failure.ts";
 
 /** The contents of a file of an archive, as read from the file itself. */
@@ -60,7 +60,7 @@ export async function* readLines(
     yield* createInterface({ input: unpacked, crlfDelay: Number.POSITIVE_INFINITY });
     await reading;
   } catch (error) {
-    throw new Failure(EXIT.refused, `cannot read ${path}: ${reasonOf(error)}`);
+    throw new Failure(EXIT.refused, `cannot read ${path}: ${messageOf(error)}`);
   }
 }
 
@@ -110,8 +110,4 @@ export function rowIn(line: string, path: string): Record<string, unknown> {
 function digestOf(line: string): bigint {
   const bytes = createHash("sha256").update(line).digest();
   return bytes.readBigUInt64BE(0) >> 12n;
-}
-
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -111,11 +111,7 @@ const settings: readonly Row[] = [
     `prefix: X-Svc`,
     `gateway.yaml:6 headers.prefix: expected lower-case letters, digits and dashes that end in a dash`,
   ],
-  [
-    `0123456789abcdef`,
-    `a b`,
-    `gateway.yaml:2 admin.token: expected a token without spaces`,
-  ],
+  [`0123456789abcdef`, `a b`, `gateway.yaml:2 admin.token: expected a token without spaces`],
   [
     `"http://127.0.0.1:9001"`,
     `ftp://host`,

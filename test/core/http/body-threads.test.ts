@@ -125,8 +125,10 @@ t.test("a single body may always wait, however long it is", async (t) => {
   const { wait, release } = held();
   const running = echo(made, "running", callOf(), wait);
   const waits = echo(made, "waits", callOf());
+  t.equal(made.waiting, 1);
   release();
   t.strictSame(await outcomesOf([running, waits]), ["running", "waits"]);
+  t.equal(made.waiting, 0);
 });
 
 t.test("an account has a second thread only if no other one waits", async (t) => {

@@ -100,7 +100,12 @@ t.test("GET /metrics", async (t) => {
       t.equal(samples.get(`tollgate_build_info${build}`), 1);
       t.equal(samples.get("tollgate_open_calls"), 0);
       t.ok(samples.has("tollgate_outbox_backlog"));
-      for (const name of ["oldest_unsent_seconds", "paced_calls", "paced_seconds_total"]) {
+      for (const name of [
+        "oldest_unsent_seconds",
+        "waiting_bodies",
+        "paced_calls",
+        "paced_seconds_total",
+      ]) {
         t.equal(samples.get(`tollgate_${name}`), 0, name);
       }
       t.equal(samples.get('tollgate_upstream_breaker{upstream="anthropic",state="closed"}'), 1);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { isObject, type JsonObject, parseJson } from "../../../core/process/json.ts";
+import { unmatchedTransfers } from "../../../plugins/topup/transfers.ts";
 import { admin, createCustomer, credit, wallet } from "../../support/admin.ts";
 import { runCli } from "../admin/cli-runs.ts";
 import { bootTopups, type InProcess } from "./in-process.ts";
@@ -26,6 +27,17 @@ t.test("an unmatched transfer", async (t) => {
 
   const codeOf = ({ body }: { body: Record<string, unknown> }) =>
     isObject(body["error"]) ? body["error"]["code"] : undefined;
+
+  t.test("is counted until an operator has decided", async (t) => {
+    const { database } = gateway.gateway.services;
+    const before = await unmatchedTransfers(database);
+    const ids = [await waiting(), await waiting()];
+    t.equal(await unmatchedTransfers(database), before + 2);
+    for (const id of ids) await decide(id, "ignore", BECAUSE);
+    t.equal(await unmatchedTransfers(database), before);
+    const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+    t.match(metrics, /^# TYPE tollgate_unmatched_transfers gauge$/m);
+  });
 
   t.test("is credited once, to the account that an operator names", async (t) => {
     const { accountId } = await createCustomer(gateway);

@@ -18,7 +18,8 @@ function bank(count: number, credit: (movement: Credit) => Promise<{ kind: strin
     amountMicroVnd: 1n,
   }));
   const database = {
-    async query(text: string, [after, limit]: [bigint, number]) {
+    async query(text: string, [after, limit]: [bigint, number] = [0n, 0]) {
+      if (text.includes("count(*)")) return [{ count: 7 }];
       if (!text.includes("t.sequence > $1")) return [];
       pages.push(after);
       return transfers.filter(({ sequence }) => sequence > after).slice(0, limit);
@@ -44,6 +45,15 @@ t.test("one sweep credits every matched transfer, however many pages they take",
     t.equal(new Set(credited).size, credited.length, `${count} transfers, each once`);
     t.strictSame(pages.slice(0, 2), count < PAGE ? [0n] : [0n, BigInt(PAGE)]);
   }
+});
+
+t.test("a sweep counts the transfers that wait for an operator", async (t) => {
+  const { crediting } = bank(0, async () => ({ kind: "credited" }));
+  t.equal(crediting.unmatched, undefined);
+  crediting.start();
+  await until("they are counted", () => crediting.unmatched !== undefined);
+  await crediting.stop();
+  t.equal(crediting.unmatched, 7);
 });
 
 t.test("a transfer that cannot be credited does not delay the others", async (t) => {

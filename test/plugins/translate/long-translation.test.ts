@@ -159,33 +159,36 @@ t.test(
   },
 );
 
-t.test("too many values in all arguments together are refused, in a thread as on the main thread", async (t) => {
-  // Each text has fewer than a body may have.
-  const text = JSON.stringify({ a: Array(40_000).fill(0) });
-  const calls = Array.from({ length: 4 }, (_, at) => ({ id: `c${at}`, text }));
-  const toolCalls = calls.map(({ id, text }) => ({
-    ...{ id, type: "function", function: { name: "f", arguments: text } },
-  }));
-  const results = calls.map(({ id }) => ({ role: "tool", tool_call_id: id, content: "x" }));
-  const chat = [
-    ...[{ role: "user", content: "q" }, { role: "assistant", tool_calls: toolCalls }, ...results],
-  ];
-  const input = [
-    { role: "user", content: "q" },
-    ...calls.map(({ id, text }) => ({
-      ...{ type: "function_call", call_id: id, name: "f", arguments: text },
-    })),
-    ...calls.map(({ id }) => ({ type: "function_call_output", call_id: id, output: "x" })),
-  ];
-  for (const [client, body, at] of [
-    ["chat", { messages: chat }, "messages[1].tool_calls[2].function.arguments"],
-    ["responses", { input }, "input[3].arguments"],
-  ] as const) {
-    const json = Buffer.from(JSON.stringify({ model: "m", ...body }));
-    const why = await check(client, "messages", json, {});
-    t.equal(why, `${at}: the arguments up to here have more than 100000 values together`);
-  }
-});
+t.test(
+  "too many values in all arguments together are refused, in a thread as on the main thread",
+  async (t) => {
+    // Each text has fewer than a body may have.
+    const text = JSON.stringify({ a: Array(40_000).fill(0) });
+    const calls = Array.from({ length: 4 }, (_, at) => ({ id: `c${at}`, text }));
+    const toolCalls = calls.map(({ id, text }) => ({
+      ...{ id, type: "function", function: { name: "f", arguments: text } },
+    }));
+    const results = calls.map(({ id }) => ({ role: "tool", tool_call_id: id, content: "x" }));
+    const chat = [
+      ...[{ role: "user", content: "q" }, { role: "assistant", tool_calls: toolCalls }, ...results],
+    ];
+    const input = [
+      { role: "user", content: "q" },
+      ...calls.map(({ id, text }) => ({
+        ...{ type: "function_call", call_id: id, name: "f", arguments: text },
+      })),
+      ...calls.map(({ id }) => ({ type: "function_call_output", call_id: id, output: "x" })),
+    ];
+    for (const [client, body, at] of [
+      ["chat", { messages: chat }, "messages[1].tool_calls[2].function.arguments"],
+      ["responses", { input }, "input[3].arguments"],
+    ] as const) {
+      const json = Buffer.from(JSON.stringify({ model: "m", ...body }));
+      const why = await check(client, "messages", json, {});
+      t.equal(why, `${at}: the arguments up to here have more than 100000 values together`);
+    }
+  },
+);
 
 t.test("bodies were made and refused", async (t) => {
   t.comment(JSON.stringify(counts));

@@ -1,14 +1,13 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { arrayOf, isObject, objectOf, parseJson } from "../../../../core/contract/index.ts";
 import {
-  type ArchiveFile,
-  addUpFile,
-  readLines,
-  reasonOf,
-  rowIn,
-  writeLines,
-} from "../archive-file.ts";
+  arrayOf,
+  isObject,
+  messageOf,
+  objectOf,
+  parseJson,
+} from "../../../../core/contract/index.ts";
+import { type ArchiveFile, addUpFile, readLines, rowIn, writeLines } from "../archive-file.ts";
 import type { Client } from "../client.ts";
 import { type Command, encoded, given, value } from "../command.ts";
 import { EXIT, Failure } from "../failure.ts";
@@ -182,7 +181,7 @@ async function verify(client: Client, path: string) {
 
 async function readManifest(path: string) {
   const text = await readFile(path, "utf8").catch((error: unknown) => {
-    throw new Failure(EXIT.usage, `cannot read ${path}: ${reasonOf(error)}`);
+    throw new Failure(EXIT.usage, `cannot read ${path}: ${messageOf(error)}`);
   });
   const manifest = parseJson(text);
   if (!isObject(manifest) || manifest["version"] !== 1 || !Array.isArray(manifest["tables"])) {
