@@ -14,7 +14,7 @@ const RAW = "_raw_arguments";
  * Converts the arguments of a Chat tool call to the input of a Messages one. Wraps arguments that
  * are not a JSON object; replaced by `{}`, they would make an agent run the tool without arguments.
  */
-export function inputOf(args: unknown): JsonObject {
+function inputOf(args: unknown): JsonObject {
   if (args === undefined || args === null) return {};
   if (isObject(args)) return isShallow(args) ? args : { [RAW]: "" };
   const text = textOf(args);
