@@ -6,6 +6,7 @@ import { simulate as simulateAsIs } from "./simulate.ts";
 import { describePlan, planWorld } from "./world-plan.ts";
 
 const SHOWN_MAX = 8;
+const PROGRESS_EVERY_MS = 30_000;
 
 /** `npm run simulate`: see `--help`. Prints each seed that ends in a violation, and exits 1 if there is one. */
 async function main(options: Options): Promise<number> {
@@ -19,6 +20,7 @@ async function main(options: Options): Promise<number> {
   const startedMs = performance.now();
   const total = { failed: 0, calls: 0, charged: 0, turns: 0, simulatedMs: 0 };
   let run = 0;
+  let shownMs = startedMs;
   for (let seed = firstSeed; seed < firstSeed + seeds; seed += 1) {
     const plan = planWorld(seed, { ...focus, gateways, calls });
     const onTrace = options.trace ? (line: string) => console.log(line) : undefined;
@@ -29,8 +31,12 @@ async function main(options: Options): Promise<number> {
     total.turns += result.turns;
     total.simulatedMs += result.simulatedMs;
     if (options.hash) console.log(`seed ${seed}: ${result.hash}`);
+    if (result.violations.length > 0) total.failed += 1;
+    if (performance.now() > shownMs + PROGRESS_EVERY_MS) {
+      shownMs = performance.now();
+      console.error(`${run} of ${seeds} seeds, ${total.failed} with violations`);
+    }
     if (result.violations.length === 0) continue;
-    total.failed += 1;
     console.log(`\nseed ${seed}: ${describePlan(plan)}`);
     for (const violation of result.violations.slice(0, SHOWN_MAX)) console.log(`  ${violation}`);
     const more = result.violations.length - SHOWN_MAX;

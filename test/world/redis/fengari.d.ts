@@ -44,6 +44,7 @@ declare module "fengari" {
     luaL_loadstring(L: State, source: Bytes): number;
     luaL_newstate(): State;
     luaL_ref(L: State, table: number): number;
+    luaL_unref(L: State, table: number, reference: number): void;
     luaL_requiref(L: State, name: Bytes, open: unknown, isGlobal: boolean): void;
   };
 

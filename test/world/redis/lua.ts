@@ -4,14 +4,17 @@ import { lauxlib, lua, lualib, type State, to_jsstring, to_luastring } from "fen
 export type RedisReply = string | number | null | readonly RedisReply[];
 type Call = (name: string, args: readonly string[]) => RedisReply;
 
-/** A script failed; the message is the error reply of Redis. */
 /** The table `redis` of all servers has the same address, so that scripts cannot tell servers apart by it. */
 const REDIS_TABLE = `
 setmetatable(redis, { __tostring = function() return 'table: 0x1' end })
 redis.error_reply = function(text) return { err = text } end
 `;
 
+/** A script failed; the message is the error reply of Redis. */
 export class ScriptFailed extends Error {}
+
+/** Maximum number of compiled scripts, of 0.3 MB each: every start of a simulated Redis has one of its own. */
+const COMPILED_MAX = 50;
 
 /**
  * Runs the scripts of the gateway as Redis does. fengari is Lua 5.3; Redis has Lua 5.1, in which every number is a
@@ -69,12 +72,20 @@ export class LuaScripts {
     const known = this.compiled.get(source);
     if (known !== undefined) return known;
     const L = this.state;
+    if (this.compiled.size >= COMPILED_MAX) this.forgetCompiled();
     if (lauxlib.luaL_loadstring(L, to_luastring(source)) !== lua.LUA_OK) {
       throw new Error(to_jsstring(lua.lua_tostring(L, -1)));
     }
     const made = lauxlib.luaL_ref(L, lua.LUA_REGISTRYINDEX);
     this.compiled.set(source, made);
     return made;
+  }
+
+  private forgetCompiled(): void {
+    for (const made of this.compiled.values()) {
+      lauxlib.luaL_unref(this.state, lua.LUA_REGISTRYINDEX, made);
+    }
+    this.compiled.clear();
   }
 
   private callRedis(L: State): number {
