@@ -100,7 +100,7 @@ export interface Ledger {
 
   /**
    * Returns, for each wallet, the sum of its ledger rows and its balance, in µđ. Then the same for
-   * each limit: the amount that its total and the records of its calls leave, and the amount
+   * each limit: the amount that its total and the charges of its calls leave, and the amount
    * stored.
    *
    * Rows that `prove` has added up are not read again. `isQuick` reads the balance after the last
@@ -258,6 +258,11 @@ export interface ProofProgress {
   readonly provenThrough: bigint;
   /** The id of the newest row when this proof began. */
   readonly last: bigint;
+  /**
+   * The day, `YYYY-MM-DD`, up to which records of calls are added up for their limits: those from
+   * before charges named them. Only while that goes on, after the rows of the ledger.
+   */
+  readonly recordsUntil?: string;
   readonly isDone: boolean;
 }
 

@@ -95,8 +95,13 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
         const wanted = readQuery(proofQuery, query);
         if (isRefusal(wanted)) return wanted;
         const progress = await wallets.prove({ isRestart: wanted.restart === "true" });
-        const { provenThrough, last, isDone } = progress;
-        return done({ proven_rows: String(provenThrough), rows: String(last), done: isDone });
+        const { provenThrough, last, recordsUntil, isDone } = progress;
+        return done({
+          proven_rows: String(provenThrough),
+          rows: String(last),
+          ...(recordsUntil !== undefined && { records_until: recordsUntil }),
+          done: isDone,
+        });
       },
     },
   ];

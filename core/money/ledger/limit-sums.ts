@@ -11,36 +11,30 @@ const LAST_TOTAL = `coalesce((
     order by id desc limit 1
   ), 0)::bigint`;
 
-/** SQL of the charges in records that are archived. */
-const ARCHIVED = `coalesce((
-    select sum(archived.charged) from archived_limits archived join archived_months using (month)
-    where archived.account_id = page.account_id and archived.name = page.name and state <> 'closed'
-  ), 0)::bigint`;
-
 interface LimitSum extends LedgerSum {
   readonly limit: string;
 }
 
 /**
- * Selects the rest of some limits as stored, and the rest computed from their changes and the records of their calls.
- * One statement, so both are of one instant. Reads the records of an account once for all its limits. `which`: the
- * limits, as SQL.
+ * Selects the rest of some limits as stored, and the rest computed from their changes and the charges of their calls:
+ * what is proven of these, and all after it. One statement, so both are of one instant. `which`: the limits, as SQL.
  */
 function statement(which: string, isQuick: boolean): string {
-  const charged = isQuick ? "page.charged" : `(coalesce(spent.charged, 0) + ${ARCHIVED})`;
-  const spent = `spent as materialized (
-      select record.account_id, named.name, sum(record.charged)::bigint as charged
-      from usage_records record cross join json_array_elements_text(record.limits) named (name)
-      where record.account_id in (select account_id from page) and record.limits is not null
-      group by record.account_id, named.name
+  const charged = isQuick
+    ? "page.charged"
+    : "(coalesce(proven.charged, 0) + coalesce(unproven.charged, 0))";
+  const unproven = `unproven as materialized (
+      select * from unproven_limits(array(select distinct account_id from page))
     )`;
+  const sums = `left join proven_limits proven using (account_id, name)
+    left join unproven using (account_id, name)`;
   return `with page as materialized (select * from wallet_limits ${which})
-    ${isQuick ? "" : `, ${spent}`}
+    ${isQuick ? "" : `, ${unproven}`}
     select page.account_id as "accountId", page.name as "limit",
       page.total - page.charged as "balanceMicroVnd",
       ${LAST_TOTAL} - ${charged} as "entriesMicroVnd",
       ${quarantinedWithin("page")} as "quarantinedMicroVnd"
-    from page ${isQuick ? "" : "left join spent using (account_id, name)"}
+    from page ${isQuick ? "" : sums}
     order by page.account_id, page.name`;
 }
 

@@ -7,8 +7,8 @@ import { LIFETIMES } from "../lifetimes.ts";
 const ROWS = 100_000;
 
 /**
- * Adds up the rows of the ledger, each once, page by page. Goes on after a restart, in any process. Another process
- * may do the same at the same time: they take turns.
+ * Adds up the rows of the ledger, each once, page by page; then the records of calls whose charges do not name their
+ * limits. Goes on after a restart, in any process. Another process may do the same at the same time: they take turns.
  */
 export class LedgerProof {
   private readonly sql: Sql;
@@ -16,6 +16,8 @@ export class LedgerProof {
   private readonly rows: number;
   /** The id of the last row that these pages will add up. */
   private bound: bigint | undefined;
+  /** How far the rows were added up, while the records are. */
+  private proven: bigint | undefined;
 
   constructor(sql: Sql, machine: Machine = systemMachine, rows = ROWS) {
     this.sql = sql;
@@ -27,19 +29,60 @@ export class LedgerProof {
   async advance(): Promise<ProofProgress> {
     this.bound ??= await this.finalBound();
     const last = this.bound;
-    const [row] = await this.sql.query<{ proven: bigint }>(
-      "select prove_ledger($1, $2) as proven",
-      [last, this.rows],
-    );
-    const provenThrough = row?.proven ?? 0n;
-    const isDone = provenThrough >= last;
-    if (isDone) this.bound = undefined;
-    return { provenThrough, last, isDone };
+    const provenThrough = this.proven ?? (await this.proveRows(last));
+    if (provenThrough < last) return { provenThrough, last, isDone: false };
+    const isFirst = this.proven === undefined;
+    const recordsUntil = await this.proveRecords(isFirst);
+    this.proven = recordsUntil === undefined ? undefined : provenThrough;
+    if (recordsUntil !== undefined) return { provenThrough, last, recordsUntil, isDone: false };
+    this.bound = undefined;
+    return { provenThrough, last, isDone: true };
   }
 
   async restart(): Promise<void> {
     this.bound = undefined;
+    this.proven = undefined;
     await this.sql.query("select restart_ledger_proof()");
+  }
+
+  private async proveRows(last: bigint): Promise<bigint> {
+    const text = "select prove_ledger($1, $2) as proven";
+    const [row] = await this.sql.query<{ proven: bigint }>(text, [last, this.rows]);
+    return row?.proven ?? 0n;
+  }
+
+  /** Adds up the next records. Returns the day that it has reached; undefined at the end, and if it cannot begin yet. */
+  private async proveRecords(isFirst: boolean): Promise<string | undefined> {
+    if (isFirst && !(await this.haveOldCommitsEnded())) return undefined;
+    const text = "select prove_limit_records($1) as until";
+    const [row] = await this.sql.query<{ until: string | null }>(text, [this.rows]);
+    return row?.until ?? undefined;
+  }
+
+  /**
+   * Returns false if a transaction may still write a record that is of before the migration to charges that name their
+   * limits. Waits for it for some seconds. Such a transaction began before this one, so it is running now.
+   */
+  private async haveOldCommitsEnded(): Promise<boolean> {
+    const [state] = await this.sql.query<{ running: string | null }>(
+      `select (
+        select string_agg(virtualxid, ',') from pg_locks
+        where locktype = 'virtualxid' and pid <> pg_backend_pid()
+          and record_at = '-infinity' and records_end = 'infinity'
+      ) as running from ledger_proof`,
+    );
+    const running = state?.running;
+    if (running == null) return true;
+    return this.within(async () => {
+      const [row] = await this.sql.query<{ ended: boolean }>(
+        `select not exists (
+          select from pg_locks
+          where locktype = 'virtualxid' and virtualxid = any (string_to_array($1, ','))
+        ) as ended`,
+        [running],
+      );
+      return row?.ended ?? false;
+    });
   }
 
   /**
@@ -52,14 +95,20 @@ export class LedgerProof {
       `select coalesce(max(id), 0) as id, pg_snapshot_xmax(pg_current_snapshot())::text as next
       from ledger_entries`,
     );
-    const deadlineMs = this.machine.monotonic() + LIFETIMES.proofWaitMs;
-    while (!(await this.haveEnded(newest.next))) {
-      if (this.machine.monotonic() >= deadlineMs) {
-        return (await this.read<{ id: bigint }>("select entry_id as id from ledger_proof")).id;
-      }
-      await sleep(this.machine, LIFETIMES.proofPollMs);
+    if (!(await this.within(() => this.haveEnded(newest.next)))) {
+      return (await this.read<{ id: bigint }>("select entry_id as id from ledger_proof")).id;
     }
     return newest.id;
+  }
+
+  /** Asks until it is true, for some seconds at most. Returns the last reply. */
+  private async within(isTrue: () => Promise<boolean>): Promise<boolean> {
+    const deadlineMs = this.machine.monotonic() + LIFETIMES.proofWaitMs;
+    while (!(await isTrue())) {
+      if (this.machine.monotonic() >= deadlineMs) return false;
+      await sleep(this.machine, LIFETIMES.proofPollMs);
+    }
+    return true;
   }
 
   private async read<Row extends object>(text: string): Promise<Row> {

@@ -108,7 +108,12 @@ async function prove(client: Client, isFull: boolean): Promise<void> {
   for (;;) {
     const progress = await client.get("/reconcile/proof", query);
     if (!isObject(progress) || progress["done"] === true) return;
-    console.error(`added up ${progress["proven_rows"]} of ${progress["rows"]} ledger rows`);
+    const until = progress["records_until"];
+    console.error(
+      until === undefined
+        ? `added up ${progress["proven_rows"]} of ${progress["rows"]} ledger rows`
+        : `added up the limits of records until ${until}`,
+    );
     query = {};
   }
 }
