@@ -19,7 +19,13 @@ export async function migrateAll(sql: Sql): Promise<void> {
   }
 }
 
-/** Runs the migrations of the ledger up to this number, such as `0017`: as an older version leaves it. */
+/** Makes the function that this version calls in each commit. */
+const COUNTED = "0022-counted-generation.sql";
+
+/**
+ * Runs the migrations of the ledger up to this number, such as `0017`: as an older version leaves it. And makes what this
+ * version cannot commit without.
+ */
 export async function migrateUpTo(sql: Sql, last: string): Promise<void> {
   const folder = join(packageRoot, "core", "money", "ledger", "migrations");
   const copy = mkdtempSync(join(tmpdir(), "tollgate-migrations-"));
@@ -28,6 +34,7 @@ export async function migrateUpTo(sql: Sql, last: string): Promise<void> {
       if (name.slice(0, 4) <= last) cpSync(join(folder, name), join(copy, name));
     }
     await migrate(sql, copy);
+    await sql.script(readFileSync(join(folder, COUNTED), "utf8"));
   } finally {
     rmSync(copy, { recursive: true, force: true });
   }

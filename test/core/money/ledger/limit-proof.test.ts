@@ -7,9 +7,10 @@ import { LedgerProof } from "../../../../core/money/ledger/proof.ts";
 import { newId } from "../../../../core/process/id.ts";
 import { systemMachine } from "../../../../core/process/machine.ts";
 import { recordedLog } from "../../../support/log.ts";
+import { migrateUpTo } from "../../../support/migrations.ts";
 import { startPostgres, type TestPostgres } from "../../../support/postgres.ts";
+import { archive } from "./archive-steps.ts";
 import { charge, fundedAccount } from "./fixtures.ts";
-import { archive, upTo } from "./old-ledger.ts";
 
 /** The last migration before charges named their limits. */
 const BEFORE = "0022";
@@ -95,11 +96,11 @@ t.test("limits are proven from the rows of the ledger", async (t) => {
   });
 
   t.test("and from the records of before charges named them, in pages", async (t) => {
-    await upTo(sql, BEFORE);
+    await migrateUpTo(sql, BEFORE);
     await sql.query("select make_usage_partition($1::timestamptz)", ["2026-01-31Z"]);
     const a = await limited("a", "b");
     await commitSome(a);
-    await upTo(sql, "9999");
+    await migrateUpTo(sql, "9999");
     await ledger.commit([call(a, 40, JANUARY, ["a"]), call(a, 5, JANUARY + 86_400_000)]);
     const proof = new LedgerProof(sql, systemMachine, 4);
     await proof.advance();
@@ -122,12 +123,12 @@ t.test("limits are proven from the rows of the ledger", async (t) => {
   });
 
   t.test("after a month of both kinds was archived", async (t) => {
-    await upTo(sql, BEFORE);
+    await migrateUpTo(sql, BEFORE);
     await sql.query("select make_usage_partition($1::timestamptz)", ["2026-01-31Z"]);
     const a = await limited("a");
     const early = call(a, 10, JANUARY, ["a"]);
     await ledger.commit([early, call(a, 300, JANUARY + 1, ["a"])]);
-    await upTo(sql, "9999");
+    await migrateUpTo(sql, "9999");
     // Their rows and records are in different months.
     const crossing = charge(a, 20, { callId: newId(JANUARY), at: JANUARY + 1, limits: ["a"] });
     await ledger.commit([crossing, call(a, 4, JANUARY, ["a"])]);

@@ -8,9 +8,10 @@ import { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { sums } from "../../../../core/money/ledger/sums.ts";
 import { newId } from "../../../../core/process/id.ts";
 import { recordedLog } from "../../../support/log.ts";
+import { migrateUpTo } from "../../../support/migrations.ts";
 import { startPostgres, type TestPostgres } from "../../../support/postgres.ts";
+import { archive } from "./archive-steps.ts";
 import { agreedBalance, balance, charge, fundedAccount, topUp } from "./fixtures.ts";
-import { archive, upTo } from "./old-ledger.ts";
 
 /** The last migration before the ledger had a partition for each month. */
 const BEFORE = "0017";
@@ -61,7 +62,7 @@ t.test("a ledger with a partition for each month", async (t) => {
   }
 
   t.test("has all charges and movements from before, each once", async (t) => {
-    await upTo(sql, BEFORE);
+    await migrateUpTo(sql, BEFORE);
     await sql.query("select make_usage_partition(now())");
     const a = await fundedAccount(ledger, 1_000n);
     const calls = [newId(JANUARY), newId(Date.now()), "ffffffff-0000-4000-8000-000000000000"];
@@ -71,7 +72,7 @@ t.test("a ledger with a partition for each month", async (t) => {
     await sql.query("select prove_ledger((select max(id) from ledger_entries), 1000)");
     // A gateway of the version before goes on committing between any two of the migrations.
     for (const last of ["0018", "0019", "9999"]) {
-      await upTo(sql, last);
+      await migrateUpTo(sql, last);
       await oldCommit(a, 1, newId(Date.now()));
       for (const call of calls) await oldCommit(a, 7, call);
       t.notOk(await ledger.credited(topUp(a, 5n, `after ${last}`)));
@@ -101,10 +102,10 @@ t.test("a ledger with a partition for each month", async (t) => {
   });
 
   t.test("that was new takes charges of the version before at once", async (t) => {
-    await upTo(sql, BEFORE);
+    await migrateUpTo(sql, BEFORE);
     await sql.query("select make_usage_partition(now())");
     const a = await fundedAccount(ledger, 10n);
-    await upTo(sql, "9999");
+    await migrateUpTo(sql, "9999");
     await oldCommit(a, 3, newId(Date.now()));
     t.equal(await agreedBalance(ledger, a), 7n);
     const parts = await partitionsOf(sql, "ledger_entries");
@@ -181,7 +182,7 @@ t.test("a ledger with a partition for each month", async (t) => {
   });
 
   t.test("refuses ids of before 2020 after their charges are archived", async (t) => {
-    await upTo(sql, "0018");
+    await migrateUpTo(sql, "0018");
     await sql.query("select make_usage_partition(now())");
     const a = await fundedAccount(ledger, 100n);
     const callId = "00000001-0000-4000-8000-000000000001";
@@ -229,13 +230,13 @@ t.test("a ledger with a partition for each month", async (t) => {
   });
 
   t.test("keeps charges of a wrong clock apart, each once", async (t) => {
-    await upTo(sql, BEFORE);
+    await migrateUpTo(sql, BEFORE);
     await sql.query("select make_usage_partition(now())");
     const a = await fundedAccount(ledger, 100n);
     const late = [Date.UTC(2038, 1), Date.UTC(2099, 10, 30), Date.UTC(2099, 11), Date.UTC(2100, 0)];
     const calls = [newId(Date.now()), ...late.map(newId)];
     for (const last of [BEFORE, "0018", "9999"]) {
-      await upTo(sql, last);
+      await migrateUpTo(sql, last);
       for (const call of calls) await oldCommit(a, 7, call);
     }
     t.equal(await agreedBalance(ledger, a), 65n);

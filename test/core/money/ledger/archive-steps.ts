@@ -1,0 +1,16 @@
+import type { Sql } from "../../../../core/database/client.ts";
+import { archiveOf } from "../../../../core/money/ledger/archive.ts";
+import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
+
+/** Archives a period without files, and drops its tables. Returns what each step did. */
+export async function archive(sql: Sql, ledger: PostgresLedger, month: string): Promise<string[]> {
+  const archive = archiveOf(sql);
+  while (!(await ledger.prove()).isDone);
+  const closed = await archive.close(month);
+  while ((await archive.addUp(month)) > 0);
+  const tables = (await archive.tables(month)).map((table) => ({
+    ...table,
+    rows: Number(table.rows),
+  }));
+  return [closed, await archive.detach(month, { month, tables }), await archive.drop(month)];
+}
