@@ -8,7 +8,7 @@ import { CHAT_MODEL, MESSAGES_MODEL, SHORT_ANSWER, type Workload } from "./workl
 
 const CONNECTIONS = 4;
 const KB = 1_024;
-const SIZES = [KB, 16 * KB, 128 * KB, 512 * KB, 2_048 * KB];
+const SIZES_KB = [1, 16, 128, 512, 2_048];
 const KINDS = ["prose", "code", "tools"] as const;
 /** Fifteen bodies are measured; with these rounds, in minutes. */
 const ROUNDS_MAX = 3;
@@ -66,7 +66,9 @@ async function measureAll(
   const rows: object[] = [];
   const rounds = Math.min(options.rounds, ROUNDS_MAX);
   const seconds = Math.min(options.seconds, SECONDS_MAX);
-  for (const size of SIZES) {
+  const sizes = options.sizesKb ?? SIZES_KB;
+  for (const kb of sizes) {
+    const size = kb * KB;
     for (const kind of KINDS) {
       const workload = (model: string) => callOf(model, kind, size);
       const series: Series[] = [{ label: "bare", target: bare, workload: workload(CHAT_MODEL) }];
@@ -79,10 +81,10 @@ async function measureAll(
       });
       rows.push({ size, kind, measured });
       const cells = cellsOf(measured);
-      table.push({ body: `${size / KB} KB, ${kind}`, ...cells });
+      table.push({ body: `${kb} KB, ${kind}`, ...cells });
       const shown = Object.entries(cells).map(([label, ms]) => `${label} ${ms}`);
-      const done = `${rows.length} of ${SIZES.length * KINDS.length}`;
-      console.log(`${done}: ${size / KB} KB, ${kind}: ${shown.join(", ")} ms`);
+      const done = `${rows.length} of ${sizes.length * KINDS.length}`;
+      console.log(`${done}: ${kb} KB, ${kind}: ${shown.join(", ")} ms`);
     }
   }
   return { table, rows };

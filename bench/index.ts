@@ -1,6 +1,6 @@
 /**
- * `npm run bench [-- scenario… --rounds N --seconds S --profile FOLDER --against FOLDER]`: runs all or the named
- * scenarios.
+ * `npm run bench [-- scenario… --rounds N --seconds S --profile FOLDER --against FOLDER --sizes KB,KB]`: runs
+ * all or the named scenarios.
  */
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -37,6 +37,7 @@ const { values, positionals } = parseArgs({
     seconds: { type: "string", default: "3" },
     profile: { type: "string" },
     against: { type: "string" },
+    sizes: { type: "string" },
     help: { type: "boolean", default: false },
   },
 });
@@ -45,6 +46,7 @@ const options: Options = {
   seconds: Number(values.seconds),
   ...(values.profile !== undefined && { profileFolder: values.profile }),
   ...(values.against !== undefined && { against: resolve(values.against) }),
+  ...(values.sizes !== undefined && { sizesKb: values.sizes.split(",").map(Number) }),
 };
 const unknown = positionals.filter((name) => !scenarios.some((each) => each.name === name));
 
@@ -52,7 +54,7 @@ if (values.help || unknown.length > 0 || !(options.rounds >= 1) || !(options.sec
   for (const name of unknown)
     console.error(`Unknown scenario ${name}. Choose one of the list below.`);
   console.error(
-    "npm run bench [-- scenario… --rounds N --seconds S --profile FOLDER --against FOLDER]\n",
+    "npm run bench [-- scenario… --rounds N --seconds S --profile FOLDER --against FOLDER --sizes KB,KB]\n",
   );
   for (const { name, about } of scenarios) console.error(`  ${name.padEnd(20)} ${about}`);
   process.exit(values.help ? 0 : 2);

@@ -13,6 +13,8 @@ export interface Options {
   readonly profileFolder?: string;
   /** The folder of another build, measured beside this one. */
   readonly against?: string;
+  /** Sizes of requests in KB, for the scenarios that measure several. */
+  readonly sizesKb?: readonly number[];
 }
 
 /** Returns the Node options that write the CPU profile of each thread of the gateway at exit. */

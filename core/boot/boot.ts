@@ -10,13 +10,14 @@ import { httpAddress } from "../contract/routes/address.ts";
 import { Router } from "../contract/routes/router.ts";
 import type { Services } from "../contract/services.ts";
 import type { Slots } from "../contract/slot.ts";
-import { BodyBudget, type BudgetLimits } from "../http/body-budget.ts";
+import { BodyBudget, budgetLimits } from "../http/body-budget.ts";
 import { OwnBodyThreads } from "../http/body-threads.ts";
 import { logCall } from "../http/call-log.ts";
 import { requiredFields, withDefaultSteps } from "../http/default-steps.ts";
 import { addHealthRoutes } from "../http/health.ts";
 import type { HttpCall } from "../http/http-call.ts";
 import { HttpCallsInFlight } from "../http/in-flight.ts";
+import { LongBodies } from "../http/long-bodies.ts";
 import { addModelRoutes } from "../http/models.ts";
 import { Pipeline } from "../http/pipeline.ts";
 import type { Runtime } from "../http/runtime.ts";
@@ -157,7 +158,8 @@ export async function boot(
     imageFetcher: (options) => new HttpImageFetcher(options),
   });
   const services = servicesOf(coreSlots);
-  const bodies = new BodyBudget(bodyLimits(config));
+  const bodies = new BodyBudget(budgetLimits(config.limits));
+  const longBodies = new LongBodies(bodyThreads, () => services.bodyMeasures.all);
   const runner = new PluginRunner(board, servicesOf, database, log);
   const code = new LoadedCode();
   code.changed(config);
@@ -192,8 +194,8 @@ export async function boot(
     if (operatorRouter) addHealthRoutes(operatorRouter, services, { hasDetails: true, isStopping });
     const pipeline = new Pipeline([...withDefaultSteps(plugins, services), pace]);
     const required = requiredFields(config);
-    const { limits } = config;
-    return { pipeline, router, operatorRouter, upstreams, clock, log, limits, bodies, required };
+    const shared = { upstreams, clock, log, limits: config.limits, bodies, longBodies };
+    return { ...shared, pipeline, router, operatorRouter, required };
   }
   const { host, port, workers } = config.listen;
   if (operators) await server.listenForOperators(operators.host, operators.port, workers > 1);
@@ -221,7 +223,7 @@ export async function boot(
       throw error;
     }
     runner.serve();
-    bodies.limits = bodyLimits(config);
+    bodies.limits = budgetLimits(config.limits);
     log.setLevel(config.log.level);
     warn(config, log);
     const made = running.filter((entry) => !before.running.includes(entry));
@@ -272,11 +274,6 @@ export async function boot(
       await upstreams.close();
     },
   };
-}
-
-function bodyLimits({ limits }: GatewayConfig): BudgetLimits {
-  const { receivingBytesMax, bodyBytesMax, callsMax } = limits;
-  return { bytesMax: receivingBytesMax, bodyBytesMax, bodiesMax: callsMax };
 }
 
 function reasonOf(health: HoldStoreHealth): string | undefined {

@@ -13,7 +13,7 @@ export interface BodyThreads {
 
   /**
    * Calls the default export of a module, a `ThreadWork`, in a thread. Input and result must be plain data. The bytes are
-   * copied. Resolves with the result, or a refusal: 413 if the body breaks the thread, 429 or 503 if too many bytes wait.
+   * copied, unless they are lent: then the caller must not use them, and the work hands them back in its result. Resolves with the result, or a refusal: 413 if the body breaks the thread, 429 or 503 if too many bytes wait.
    * Rejects if the work throws.
    */
   run<Result>(
@@ -21,6 +21,7 @@ export interface BodyThreads {
     module: URL,
     input: unknown,
     bytes: Uint8Array,
+    isLent?: boolean,
   ): Promise<Result | Refusal>;
 }
 

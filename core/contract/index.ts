@@ -156,6 +156,7 @@ export {
 export type { OverheadTokens } from "./overhead.ts";
 export {
   bodyToRead,
+  headToRead,
   outlineOf,
   PassedRequest,
   requestToRead,
@@ -238,4 +239,5 @@ export {
 export { ThrottledLog } from "../process/throttled-log.ts";
 export { messageOf } from "../process/thrown.ts";
 export { TIMED_OUT, withTimeout } from "../process/timeout.ts";
+export type { Turns } from "../process/turns.ts";
 export { WrittenJson, type WrittenParts, writtenParts } from "../process/written-json.ts";

@@ -1,7 +1,7 @@
 import type { Call } from "./call.ts";
 import type { Model } from "./catalogue.ts";
 import { type Endpoint, endpoints } from "./endpoint.ts";
-import { bodyToRead } from "./passed-request.ts";
+import { headToRead } from "./passed-request.ts";
 import type { Protocol } from "./protocol.ts";
 import { type Refusal, refuse } from "./refusal.ts";
 import type { Upstreams } from "./upstreams.ts";
@@ -43,11 +43,11 @@ export function beyond(model: Model, call: Call): Refusal | undefined {
   if (!model.labels.has("vision")) {
     // Translation replaces images of earlier turns by a line of text. Refusing them here would end
     // the conversation.
-    if (!endsWithImage(bodyToRead(call), protocol)) return undefined;
+    if (!endsWithImage(headToRead(call), protocol)) return undefined;
     const message = `${model.id} cannot read images: choose a model labelled vision`;
     return refuse.badRequest(message, param);
   }
-  const images = imagesIn(bodyToRead(call), protocol);
+  const images = imagesIn(headToRead(call), protocol);
   if (images === "none" || images === "readable") return undefined;
   if (images === "broken") return refuse.badRequest(`${param}: an image is not base64`, param);
   return refuse.badRequest(`${param}: images must be PNG, JPEG, WebP or GIF`, param);

@@ -12,7 +12,7 @@ import type { Refusal } from "./refusal.ts";
 /** A body that goes upstream as the bytes that came, with the changed fields spliced in. */
 export interface PassedBody {
   readonly outline: Outline;
-  /** The outline's tree, or a copy of it with edited fields. Do not change it. */
+  /** The outline's head, or a copy of it with edited fields. Do not change it. */
   readonly tree: JsonObject;
   /** Works as `bodyFor` of the request. */
   readonly treeFor: ((route: Route) => JsonObject | undefined) | undefined;
@@ -54,7 +54,15 @@ export function bodyToRead(call: Pick<Call, "body" | "outline">): JsonObject {
 }
 
 /**
- * Returns the body of a request as `bodyToRead` does; undefined for a form. Of a body that a thread has written, the
+ * Returns the body of a call for reading its fields beside the conversation. The turns of a long one may be stand-ins
+ * without fields, but only if all are text, thinking or calls of tools.
+ */
+export function headToRead(call: Pick<Call, "body" | "outline">): JsonObject {
+  return call.outline?.head ?? call.body;
+}
+
+/**
+ * Returns the body of a request as `headToRead` does; undefined for a form. Of a body that a thread has written, the
  * conversation is an empty list, and long tools are empty objects.
  */
 export function requestToRead(

@@ -20,7 +20,7 @@ export function unchangedRequest(call: Call): UpstreamRequest {
   const { protocol, upstreamPath } = call.endpoint;
   const { outline } = call;
   if (outline && !outline.isHandedOut) {
-    const passed = { outline, tree: outline.tree, treeFor: undefined };
+    const passed = { outline, tree: outline.head, treeFor: undefined };
     return new PassedRequest(protocol, upstreamPath, call.betaHeaders, passed);
   }
   return {

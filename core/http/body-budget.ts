@@ -1,3 +1,4 @@
+import type { Limits } from "../contract/config.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
 
 /** This much of each body does not count, so that short requests are served while long ones take all of the budget. */
@@ -7,13 +8,18 @@ const SHARE_OF_KEY = 4;
 /** The part of the budget for requests that hold no money, as a divisor. Of it, a key may have one body at a time. */
 const SHARE_OF_FREE = 8;
 
-export interface BudgetLimits {
+interface BudgetLimits {
   /** Maximum bytes of all bodies that are arriving. */
   readonly bytesMax: number;
   /** Maximum bytes of one body: a key can always send one. */
   readonly bodyBytesMax: number;
   /** Maximum number of bodies that are arriving. */
   readonly bodiesMax: number;
+}
+
+export function budgetLimits(limits: Limits): BudgetLimits {
+  const { receivingBytesMax, bodyBytesMax, callsMax } = limits;
+  return { bytesMax: receivingBytesMax, bodyBytesMax, bodiesMax: callsMax };
 }
 
 /** The bodies of one key that are arriving. */

@@ -17,6 +17,10 @@ export type Caller = Pick<Call, "id" | "key" | "gone">;
 
 export interface Job extends ThreadJob {
   readonly call: Caller;
+  /** Bytes of the body, also while they are lent. */
+  readonly size: number;
+  /** The thread gets the bytes themselves, and its result has them. */
+  readonly isLent: boolean;
   resolve(result: unknown): void;
   reject(error: unknown): void;
 }
@@ -63,7 +67,7 @@ export class BodyQueue {
   next(running: readonly Job[]): Job | undefined {
     this.dropGone();
     const served = new Set(running.map(accountOf));
-    const mayBegin = this.waiting.filter(({ job }) => this.mayRun(job.bytes.length, running));
+    const mayBegin = this.waiting.filter(({ job }) => this.mayRun(job.size, running));
     const others = mayBegin.filter(({ job }) => !served.has(accountOf(job)));
     // The first of the lowest turn: it has waited longest.
     const [first, ...rest] = others.length > 0 ? others : mayBegin;
@@ -73,7 +77,7 @@ export class BodyQueue {
   /** Returns true if a body of this size may run beside others. */
   mayRun(bytes: number, running: readonly Job[]): boolean {
     const { largeBytesMin } = this.limits;
-    return bytes < largeBytesMin || running.every((job) => job.bytes.length < largeBytesMin);
+    return bytes < largeBytesMin || running.every((job) => job.size < largeBytesMin);
   }
 
   /** Takes out a job, if it still waits. */
@@ -104,7 +108,7 @@ function accountOf({ call }: Job): string | undefined {
 }
 
 function bytesOf(waiting: readonly Waiting[]): number {
-  return waiting.reduce((sum, { job }) => sum + job.bytes.length, 0);
+  return waiting.reduce((sum, { job }) => sum + job.size, 0);
 }
 
 export const BUSY = refuse.unavailable(

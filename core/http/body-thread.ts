@@ -1,7 +1,7 @@
 import { setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
 import type { ThreadWork } from "../contract/body-threads.ts";
-import { ownThread } from "./thread-time.ts";
+import { ownThread, threadTimeMs } from "./thread-time.ts";
 
 /** Sent to a thread. */
 export interface ThreadJob {
@@ -10,25 +10,36 @@ export interface ThreadJob {
   readonly bytes: Uint8Array;
 }
 
-/** Sent by a thread. `ready`: it takes jobs; `thread` is for `threadTimeMs`. */
-export type ThreadReply =
-  | { readonly ready: true; readonly thread: string | undefined }
+/**
+ * Sent by a thread. `timeMs`: its processor time until now, so that the main thread need not look it up before each job;
+ * undefined if not known.
+ */
+export type ThreadReply = { readonly timeMs: number | undefined } & (
+  | {
+      /** It takes jobs. For `threadTimeMs`. */ readonly ready: true;
+      readonly thread: string | undefined;
+    }
   | { readonly result: unknown }
   /** The work threw this. `isTooMuch`: the stack or a string was too large. */
-  | { readonly error: unknown; readonly isTooMuch: boolean };
+  | { readonly error: unknown; readonly isTooMuch: boolean }
+);
 
 /** A third of the main thread's share of a busy core. */
 const NICENESS = 5;
+
+const own = ownThread();
 
 async function work({ module, input, bytes }: ThreadJob): Promise<void> {
   try {
     const { default: run }: { default: ThreadWork<unknown, unknown> } = await import(module);
     const { buffer, byteOffset, byteLength } = bytes;
-    const own = Buffer.from(buffer, byteOffset, byteLength);
-    const { result, handed = [] } = await run(input, own);
-    parentPort?.postMessage({ result } satisfies ThreadReply, [...handed]);
+    const lent = Buffer.from(buffer, byteOffset, byteLength);
+    const { result, handed = [] } = await run(input, lent);
+    const timeMs = threadTimeMs(own);
+    parentPort?.postMessage({ result, timeMs } satisfies ThreadReply, [...handed]);
   } catch (error) {
-    const reply: ThreadReply = { error, isTooMuch: error instanceof RangeError };
+    const isTooMuch = error instanceof RangeError;
+    const reply: ThreadReply = { error, isTooMuch, timeMs: threadTimeMs(own) };
     parentPort?.postMessage(reply);
   }
 }
@@ -37,4 +48,5 @@ async function work({ module, input, bytes }: ThreadJob): Promise<void> {
 if (process.platform === "linux") setPriority(NICENESS);
 
 parentPort?.on("message", (job: ThreadJob) => void work(job));
-parentPort?.postMessage({ ready: true, thread: ownThread() } satisfies ThreadReply);
+const started: ThreadReply = { ready: true, thread: own, timeMs: threadTimeMs(own) };
+parentPort?.postMessage(started);

@@ -66,18 +66,30 @@ export class OwnBodyThreads implements BodyThreads {
     module: URL,
     input: unknown,
     bytes: Uint8Array,
+    isLent = false,
   ): Promise<Result | Refusal> {
-    const refusal = this.refusalFor(call, bytes.length);
+    const size = bytes.length;
+    const refusal = this.refusalFor(call, size);
     if (refusal) return Promise.resolve(refusal);
     return new Promise((resolve, reject) => {
-      const settled = resolve as (result: unknown) => void;
-      this.queue.add({ call, module: module.href, input, bytes, resolve: settled, reject });
+      const work = { module: module.href, input, bytes, isLent, size };
+      this.queue.add({ ...work, call, reject, resolve: resolve as Job["resolve"] });
       this.next();
     });
   }
 
   get waiting(): number {
     return this.queue.length;
+  }
+
+  /** True if a thread has started, whether it works or not. */
+  get isReady(): boolean {
+    return [...this.threads].some(({ isReady }) => isReady);
+  }
+
+  /** Starts a thread if there is none, for bodies that come later. Throws if there is no memory for one. */
+  warmUp(): void {
+    if (this.threads.size === 0) this.opened();
   }
 
   /** Threads that have not ended. */
@@ -147,9 +159,9 @@ export class OwnBodyThreads implements BodyThreads {
         this.threads.delete(thread);
         this.next();
       },
-      ({ call, bytes }, reason) =>
+      ({ call, size }, reason) =>
         this.log.warn(
-          { call_id: call.id, key_id: call.key?.id, bytes: bytes.length, reason },
+          { call_id: call.id, key_id: call.key?.id, bytes: size, reason },
           "a body broke the thread that worked on it; its call gets 413",
         ),
     );
@@ -167,8 +179,10 @@ class BodyThread {
   private readonly worker: Worker;
   /** The work that the thread does; undefined if it waits for some. */
   job: Job | undefined = undefined;
-  private isReady = false;
+  isReady = false;
   private thread: string | undefined = undefined;
+  /** Its processor time when it last took or ended a job. */
+  private timeMs: number | undefined = undefined;
   private hasEnded = false;
   private timer: NodeJS.Timeout | undefined = undefined;
 
@@ -202,8 +216,11 @@ class BodyThread {
     const { module, input } = job;
     // A copy: plugins may read the body of the call again. Shared memory would need none, but V8 does not count it, so
     // bodies would pile up before they are collected.
-    const bytes = new Uint8Array(job.bytes);
-    this.worker.postMessage({ module, input, bytes } satisfies ThreadJob, [bytes.buffer]);
+    const isLent = job.isLent && job.bytes.byteLength === job.bytes.buffer.byteLength;
+    const bytes = isLent ? job.bytes : new Uint8Array(job.bytes);
+    this.worker.postMessage({ module, input, bytes } satisfies ThreadJob, [
+      bytes.buffer as ArrayBuffer,
+    ]);
     this.job = job;
     this.worker.ref();
     if (this.isReady) this.limitJob(job);
@@ -225,6 +242,7 @@ class BodyThread {
 
   private replied(reply: ThreadReply): void {
     if (this.hasEnded) return;
+    this.timeMs = reply.timeMs;
     if ("ready" in reply) {
       this.isReady = true;
       this.thread = reply.thread;
@@ -236,7 +254,7 @@ class BodyThread {
     this.job = undefined;
     this.worker.unref();
     const { idleMs, idleAfterLargeMs, largeBytesMin } = this.limits;
-    const wasLarge = (job?.bytes.length ?? 0) >= largeBytesMin;
+    const wasLarge = (job?.size ?? 0) >= largeBytesMin;
     this.limit(wasLarge ? idleAfterLargeMs : idleMs);
     if ("result" in reply) job?.resolve(reply.result);
     else if (reply.isTooMuch) job?.resolve(BROKEN);
@@ -245,11 +263,11 @@ class BodyThread {
   }
 
   /** Ends the thread unless the job ends before its time is over. */
-  private limitJob({ bytes }: Job): void {
+  private limitJob({ size }: Job): void {
     const { jobMs, jobCpuMs, jobCpuMsPerMb } = this.limits;
-    const cpuMs = jobCpuMs + (bytes.length / MB) * jobCpuMsPerMb;
+    const cpuMs = jobCpuMs + (size / MB) * jobCpuMsPerMb;
     const began = performance.now();
-    const before = threadTimeMs(this.thread);
+    const before = this.timeMs;
     const check = () => {
       const leftMs = jobMs - (performance.now() - began);
       const now = threadTimeMs(this.thread);
@@ -260,7 +278,7 @@ class BodyThread {
       // The processor time cannot be over sooner.
       else this.limit(Math.min(leftMs, cpuLeftMs), check);
     };
-    check();
+    this.limit(before === undefined ? jobMs : Math.min(jobMs, cpuMs), check);
   }
 
   private limit(ms: number, then = () => this.failed("time")): void {

@@ -1,9 +1,10 @@
+import type { Call } from "../contract/call.ts";
 import type { Model, Standard } from "../contract/catalogue.ts";
 import type { Config, LoadedPlugin } from "../contract/config.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { beyond, hasRoute } from "../contract/model-fit.ts";
 import { exactNames } from "../contract/model-names.ts";
-import { bodyToRead } from "../contract/passed-request.ts";
+import { headToRead } from "../contract/passed-request.ts";
 import type { Field, Plugin } from "../contract/plugin.ts";
 import type { Protocol } from "../contract/protocol.ts";
 import { isRefusal, refuse } from "../contract/refusal.ts";
@@ -65,13 +66,25 @@ export function requiredFields({ unbilled, plugins }: Config): Field[] {
   return fields;
 }
 
+/**
+ * Returns the first required field that no plugin has set. The config was checked to have a plugin
+ * for each, so this is a bug of a plugin. Without this check, the call would be served and not
+ * charged.
+ */
+export function missingFor(call: Call, required: readonly Field[]): Field | undefined {
+  for (const field of required) {
+    if ((field === "hold" ? call.held : call[field]) === undefined) return field;
+  }
+  return undefined;
+}
+
 /** Instead of `alias`: resolves only ids of the catalogue. */
 function exactModel(services: Parts): Plugin {
   const names = exactNames(() => services.catalogue);
   return {
     name: "core: exact names",
     request(call) {
-      const named = names.resolve(bodyToRead(call)["model"], call.endpoint);
+      const named = names.resolve(headToRead(call)["model"], call.endpoint);
       if (isRefusal(named)) return named;
       const refusal = beyond(named.model, call);
       if (refusal === undefined) call.model = named.model;

@@ -1,6 +1,6 @@
 import { type Flow, GONE } from "../contract/call.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
-import type { Field } from "../contract/plugin.ts";
+import type { Field, Verdict } from "../contract/plugin.ts";
 import { completeRefusal, isRefusal, type Refusal, refuse } from "../contract/refusal.ts";
 import type { PlainHandler, PlainRequest } from "../contract/routes/router.ts";
 import type { HttpResponse } from "../listener/index.ts";
@@ -16,6 +16,7 @@ import {
 } from "./body.ts";
 import type { Share } from "./body-budget.ts";
 import { isOver } from "./call-state.ts";
+import { missingFor } from "./default-steps.ts";
 import { HttpCall } from "./http-call.ts";
 import type { HttpCallsInFlight } from "./in-flight.ts";
 import { SinkMisuse } from "./ordered-sink.ts";
@@ -180,7 +181,18 @@ export class Incoming {
 
   private request(body: Buffer): void {
     const { call } = this;
-    const problem = parseCall(call, body);
+    const verdict = parseCall(call, body, this.runtime.longBodies);
+    if (!(verdict instanceof Promise)) return this.parsed(verdict);
+    verdict
+      .then((late) => {
+        // The client may have left since.
+        if (call.state === "reading") this.parsed(late);
+      })
+      .catch((error: unknown) => this.bug(error));
+  }
+
+  private parsed(problem: Verdict): void {
+    const { call } = this;
     if (problem) return this.refuse(problem);
     atEndOfTurn("request", () => {
       // The client may have left since.
@@ -285,16 +297,4 @@ export class Incoming {
       if (!isOver(call.state)) this.reply.refuseAndCut(refusal);
     }, LINGER_MS);
   }
-}
-
-/**
- * Returns the first required field that no plugin has set. The config was checked to have a plugin
- * for each, so this is a bug of a plugin. Without this check, the call would be served and not
- * charged.
- */
-function missingFor(call: HttpCall, required: readonly Field[]): Field | undefined {
-  for (const field of required) {
-    if ((field === "hold" ? call.held : call[field]) === undefined) return field;
-  }
-  return undefined;
 }

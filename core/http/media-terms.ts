@@ -1,7 +1,7 @@
 import type { Call } from "../contract/call.ts";
 import type { Model } from "../contract/catalogue.ts";
 import type { Surcharge } from "../contract/features.ts";
-import { bodyToRead } from "../contract/passed-request.ts";
+import { headToRead } from "../contract/passed-request.ts";
 import type { Verdict } from "../contract/plugin.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
 
@@ -23,7 +23,7 @@ export function mediaTerms(call: Call, model: Model): string[] | Verdict {
 }
 
 function tooLong(call: Call, { media }: Model): Verdict {
-  const body = bodyToRead(call);
+  const body = headToRead(call);
   const texts = [body["input"], body["instructions"]];
   const length = texts.reduce<number>(
     (sum, text) => sum + (typeof text === "string" ? text.length : 0),

@@ -1,7 +1,7 @@
 import type { Call } from "../contract/call.ts";
 import type { Model, Route } from "../contract/catalogue.ts";
 import type { AllowedFeatures, FeatureName } from "../contract/features.ts";
-import { bodyToRead } from "../contract/passed-request.ts";
+import { headToRead } from "../contract/passed-request.ts";
 import type { Plugin, Verdict } from "../contract/plugin.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
 import type { Services } from "../contract/services.ts";
@@ -40,7 +40,7 @@ export function offeredFeatures(services: Parts): Plugin {
       }
       const betas = betasOf(call);
       if (!betas) return UNSENDABLE;
-      const body = bodyToRead(call);
+      const body = headToRead(call);
       const uses = usesIn(body, endpoint.protocol);
       if (model?.price.unit === "call" && wires[endpoint.protocol].choices(body) > 1) {
         return refusalOf(ANSWERS, "n");

@@ -1,14 +1,22 @@
-import { bodyToRead } from "../contract/passed-request.ts";
+import { headToRead } from "../contract/passed-request.ts";
+import type { AwaitableVerdict } from "../contract/plugin.ts";
 import { isRefusal, type Refusal, refuse } from "../contract/refusal.ts";
+import type { Outline } from "../process/outline.ts";
 import { wires } from "../wire/index.ts";
-import { parseFormBody, readJsonBody } from "./body.ts";
+import { parseFormBody } from "./body.ts";
 import type { HttpCall } from "./http-call.ts";
+import { readJsonBody } from "./json-body.ts";
+import type { LongBodies } from "./long-bodies.ts";
 
 /**
  * Reads the body into the fields of the call, which keeps its bytes, and checks those that core needs. Returns the
- * refusal if one is wrong.
+ * refusal if one is wrong: later for a long body, which a thread reads.
  */
-export function parseCall(call: HttpCall, body: Buffer): Refusal | undefined {
+export function parseCall(
+  call: HttpCall,
+  body: Buffer,
+  longBodies: LongBodies | undefined,
+): AwaitableVerdict {
   const type = call.headers["content-type"] ?? "";
   const encoding = call.headers["content-encoding"] ?? "identity";
   if (encoding.toLowerCase() !== "identity") {
@@ -25,12 +33,20 @@ export function parseCall(call: HttpCall, body: Buffer): Refusal | undefined {
     if (isRefusal(parsed)) return parsed;
     call.form = parsed.form;
     call.body = parsed.fields;
-  } else {
-    const outline = readJsonBody(body);
-    if (isRefusal(outline)) return outline;
-    call.outline = outline;
+    return check(call);
   }
-  const read = bodyToRead(call);
+  const later = longBodies?.read(call, body);
+  return later ? later.then((outline) => use(call, outline)) : use(call, readJsonBody(body));
+}
+
+function use(call: HttpCall, outline: Outline | Refusal): Refusal | undefined {
+  if (isRefusal(outline)) return outline;
+  call.outline = outline;
+  return check(call);
+}
+
+function check(call: HttpCall): Refusal | undefined {
+  const read = headToRead(call);
   call.stream = read["stream"] === true;
   return wires[call.endpoint.protocol].check(read);
 }

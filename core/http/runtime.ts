@@ -5,6 +5,7 @@ import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import type { ConnectedUpstreams } from "../upstream/upstreams.ts";
 import type { BodyBudget } from "./body-budget.ts";
+import type { LongBodies } from "./long-bodies.ts";
 import type { Pipeline } from "./pipeline.ts";
 
 /**
@@ -22,6 +23,8 @@ export interface Runtime {
   readonly limits: Limits;
   /** Shared by all generations, since bodies of an old one still arrive. */
   readonly bodies: BodyBudget;
+  /** Shared as well. Without it, all bodies are read on the main thread. */
+  readonly longBodies?: LongBodies;
   /** Fields of a call that must be set before it goes upstream. */
   readonly required: readonly Field[];
 }

@@ -1,15 +1,9 @@
-import { isAscii } from "node:buffer";
 import { isObject, type JsonObject } from "./json.ts";
 import type { JsonScan } from "./json-scan.ts";
-import {
-  hasPlaceholder,
-  LeftOut,
-  NONE_LEFT_OUT,
-  PLACEHOLDER_CHARACTERS,
-  placeholder,
-} from "./left-out.ts";
-import type { LongText } from "./long-text.ts";
+import { hasPlaceholder, LeftOut, NONE_LEFT_OUT } from "./left-out.ts";
 import { spliced } from "./splice.ts";
+import { headOf, readInto, type Unread } from "./unread-list.ts";
+import { withoutTexts } from "./without-texts.ts";
 
 /**
  * Parsing a short body as a whole costs less than measuring its texts. A longer one is not kept a second time, as text:
@@ -18,6 +12,14 @@ import { spliced } from "./splice.ts";
 export const SHORT_BYTES_MAX = 4_096;
 const NOTHING = Buffer.alloc(0);
 
+interface Parts {
+  readonly left: LeftOut;
+  readonly ascii: string | undefined;
+  readonly repeatsNames: boolean;
+  readonly hasLongNumber: boolean;
+  readonly list: Unread | undefined;
+}
+
 /**
  * A JSON object that was not parsed as a whole: long texts are left out of its tree, and a placeholder stands for each.
  * Reading the tree costs little, however long the texts are. Fields that are not changed are written as the bytes that
@@ -25,8 +27,9 @@ const NOTHING = Buffer.alloc(0);
  */
 export class Outline {
   private came: Buffer;
-  /** The object. Do not change it. */
-  readonly tree: JsonObject;
+  /** The object, with stand-ins for the entries of an unread list. Do not change it. */
+  readonly head: JsonObject;
+  private list: Unread | undefined;
   private fields: readonly number[];
   /**
    * True if an object in it has two fields of one name. The tree has one of the two values, and a provider that gets
@@ -44,16 +47,15 @@ export class Outline {
   /** The object that came, once the tree has other top-level fields. */
   private before: JsonObject | undefined = undefined;
 
-  private constructor(bytes: Buffer, json: string, tree: JsonObject, scan: JsonScan) {
-    const { fields, names, texts, hasLongNumber } = scan;
+  private constructor(bytes: Buffer, head: JsonObject, fields: readonly number[], parts: Parts) {
     this.came = bytes;
-    this.tree = tree;
+    this.head = head;
     this.fields = fields;
-    this.left = texts.length === 0 ? NONE_LEFT_OUT : new LeftOut(texts);
-    const isAll = texts.length === 0 && json.length === bytes.length;
-    this.ascii = isAll && json.length <= SHORT_BYTES_MAX ? json : undefined;
-    this.repeatsNames = namesIn(tree) !== names;
-    this.hasLongNumber = hasLongNumber;
+    this.left = parts.left;
+    this.ascii = parts.ascii;
+    this.repeatsNames = parts.repeatsNames;
+    this.hasLongNumber = parts.hasLongNumber;
+    this.list = parts.list;
   }
 
   /** Returns undefined if the bytes, which must be UTF-8, are not JSON; the value if it is not an object. */
@@ -65,7 +67,50 @@ export class Outline {
     } catch {
       return undefined;
     }
-    return isObject(value) ? new Outline(bytes, json, value, scan) : { value };
+    if (!isObject(value)) return { value };
+    const { fields, names, texts, hasLongNumber } = scan;
+    const isAll = texts.length === 0 && json.length === bytes.length;
+    return new Outline(bytes, value, fields, {
+      left: texts.length === 0 ? NONE_LEFT_OUT : new LeftOut(texts),
+      ascii: isAll && json.length <= SHORT_BYTES_MAX ? json : undefined,
+      repeatsNames: namesIn(value) !== names,
+      hasLongNumber,
+      list: undefined,
+    });
+  }
+
+  /** Returns the outline of an object that a thread has read: the entries of a list are not parsed until `tree` is asked for. */
+  static unread(bytes: Buffer, fields: readonly number[], list: Unread): Outline {
+    const parts = { left: NONE_LEFT_OUT, ascii: undefined, repeatsNames: false };
+    const head = headOf(bytes, list);
+    return new Outline(bytes, head, fields, { ...parts, hasLongNumber: false, list });
+  }
+
+  /** The list of which `head` has only stand-ins; undefined if all is read. */
+  get unread(): Unread | undefined {
+    return this.list;
+  }
+
+  /** The object, with all entries. Do not change it. */
+  get tree(): JsonObject {
+    if (this.list) this.read();
+    return this.head;
+  }
+
+  /** Puts the entries of an unread list in the place of their stand-ins. */
+  read(): void {
+    const { list } = this;
+    if (!list) return;
+    this.list = undefined;
+    const texts = readInto(this.head[list.name], this.came, list);
+    if (texts.length > 0) this.left = new LeftOut(texts);
+  }
+
+  /** Returns the positions of the fields in the bytes, and of the value of one of them. */
+  placesOf(name: string): { fields: readonly number[]; from: number; to: number } {
+    const { fields } = this;
+    const at = 4 * this.names().indexOf(name);
+    return { fields, from: fields[at + 2] ?? 0, to: fields[at + 3] ?? 0 };
   }
 
   /** The bytes that came; empty once the tree is handed out. */
@@ -99,8 +144,9 @@ export class Outline {
    * that copies of the tree have the texts too.
    */
   fill(kept?: ReadonlySet<string>): void {
+    const { tree } = this;
     if (this.left === NONE_LEFT_OUT) return;
-    this.fillIn(this.tree, kept);
+    this.fillIn(tree, kept);
     if (!kept || kept.size === 0) this.left = NONE_LEFT_OUT;
   }
 
@@ -129,7 +175,7 @@ export class Outline {
    * `change` returns. The bytes stay valid: `written` has the changes.
    */
   edit<T>(change: (tree: JsonObject) => T): T {
-    const { tree } = this;
+    const { head: tree } = this;
     this.before ??= { ...tree };
     const { before } = this;
     const result = change(tree);
@@ -163,8 +209,11 @@ export class Outline {
   /** The JSON that the tree says; empty once the tree is handed out. */
   get current(): Buffer {
     if (this.handedOut) return this.came;
-    if (this.isEdited) return this.left.written(JSON.stringify(this.tree));
-    return this.before ? this.written(this.tree) : this.came;
+    if (this.isEdited) {
+      const json = JSON.stringify(this.tree);
+      return this.left.written(json);
+    }
+    return this.before ? this.written(this.head) : this.came;
   }
 
   /** True if the bytes are not passed on: `handOut`, `rewrite` or `noteEdit` was called. */
@@ -178,13 +227,13 @@ export class Outline {
    * Fields with the value that came are written as they came.
    */
   written(body: JsonObject): Buffer {
-    const { bytes, tree, fields } = this;
+    const { bytes, head, fields } = this;
     const json = (name: string) => {
       const text = JSON.stringify(body[name]);
       if (hasPlaceholder(text)) throw new Error("a placeholder would have been sent for a text");
       return text;
     };
-    return spliced(bytes, fields, this.names(), this.before ?? tree, body, json);
+    return spliced(bytes, fields, this.names(), this.before ?? head, body, json);
   }
 
   /** The names of the top-level fields, decoded, in their order. */
@@ -218,36 +267,4 @@ function namesIn(tree: JsonObject): number {
     }
   }
   return count;
-}
-
-/** Returns the JSON text with a placeholder for each of the texts. */
-function withoutTexts(bytes: Buffer, texts: readonly LongText[]): string {
-  if (texts.length === 0) return textOf(bytes);
-  let size = bytes.length;
-  for (const { from, to } of texts) size -= to - from - PLACEHOLDER_CHARACTERS;
-  const short = Buffer.allocUnsafe(size);
-  let copied = 0;
-  let at = 0;
-  for (const [index, { from, to }] of texts.entries()) {
-    at = copy(bytes, copied, from, short, at);
-    at += short.write(placeholder(index), at, "latin1");
-    copied = to;
-  }
-  copy(bytes, copied, bytes.length, short, at);
-  return textOf(short);
-}
-
-/** Up to this many bytes, a loop is faster than the call of a native copy. */
-const LOOPED_BYTES = 256;
-
-/** Copies the bytes `from` to `to`. Returns the position behind them in `into`. */
-function copy(bytes: Buffer, from: number, to: number, into: Buffer, at: number): number {
-  const behind = at + to - from;
-  if (to - from > LOOPED_BYTES) bytes.copy(into, at, from, to);
-  else for (let next = at, index = from; index < to; ) into[next++] = bytes[index++] ?? 0;
-  return behind;
-}
-
-function textOf(bytes: Buffer): string {
-  return bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
 }

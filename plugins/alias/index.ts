@@ -1,10 +1,10 @@
 import {
   beyond,
-  bodyToRead,
   type ConfigKey,
   type Endpoint,
   type Field,
   hasRoute,
+  headToRead,
   isModelName,
   isRefusal,
   type Model,
@@ -114,7 +114,7 @@ export default function alias(services: Services, settings: Settings): Plugin {
     },
 
     request(call) {
-      const name = bodyToRead(call)["model"];
+      const name = headToRead(call)["model"];
       const named = resolve(name, call.endpoint);
       if (isRefusal(named)) return named;
       const { model, headers } = named;

@@ -49,6 +49,20 @@ export type PlainContents = Omit<Contents, "texts" | "inflation" | "text"> & {
   readonly text: Pick<Delivered, "asciiBytes" | "otherBytes">;
 };
 
+/** A top-level list, and the contents of a body that has it alone. They must have no files, see `hasFiles`. */
+export interface Counted {
+  readonly list: unknown;
+  readonly contents: PlainContents;
+}
+
+function addCounted(part: PlainContents, contents: Contents): void {
+  contents.text.asciiBytes += part.text.asciiBytes;
+  contents.text.otherBytes += part.text.otherBytes;
+  contents.densityTokens += part.densityTokens;
+  contents.opaqueBytes += part.opaqueBytes;
+  contents.items += part.items;
+}
+
 /** Frames of messages take 3 to 5 tokens (developers.openai.com, counting tokens; templates of others). */
 const TOKENS_PER_ITEM = 5;
 const NOT_READ = new Set(["model", "stream", "stream_options", "metadata", "user"]);
@@ -66,9 +80,9 @@ const DEFINED_TOOLS = new Set<unknown>([undefined, "function", "custom", "namesp
 
 /**
  * Walks a request once and counts its text, including field names. Counts files by their kind. The result is the same
- * with and without long texts: `texts` has those that were left out.
+ * with and without long texts: `texts` has those that were left out. `counted`: a field that was counted before.
  */
-export function contentsOf(body: JsonObject, texts?: LeftOut): Contents {
+export function contentsOf(body: JsonObject, texts?: LeftOut, counted?: Counted): Contents {
   const tools = arrayOf(body["tools"]).length + arrayOf(body["functions"]).length;
   // All fields in one literal: V8 makes an object with spread fields many times slower, and this is done for each call.
   const contents: Contents = {
@@ -93,7 +107,12 @@ export function contentsOf(body: JsonObject, texts?: LeftOut): Contents {
     const value = body[name];
     // Limits, temperatures and switches are not part of the model's input.
     if (!NOT_READ.has(name) && typeof value !== "number" && typeof value !== "boolean") {
-      visit(value, contents);
+      // Sums of fractions depend on their order: each field has its own, so that a thread can make it.
+      const { densityTokens: others } = contents;
+      contents.densityTokens = 0;
+      if (counted && value === counted.list) addCounted(counted.contents, contents);
+      else visit(value, contents);
+      contents.densityTokens += others;
     }
   }
   return contents;

@@ -13,16 +13,18 @@ import {
   type SlotName,
   ThrottledLog,
   textsToRead,
+  type UpstreamRequest,
   Usage,
   v,
 } from "../../core/contract/index.ts";
 import { AudioHead } from "./audio-head.ts";
 import { type UsageCheck, withdrawUnbelievable } from "./believable.ts";
-import { contentsOf, type Factors, type PlainContents, tokensOf } from "./bound.ts";
+import { type Counted, contentsOf, type Factors, type PlainContents, tokensOf } from "./bound.ts";
 import { addCountTokensRoute } from "./count-tokens.ts";
 import { fillIn } from "./estimate.ts";
 import { EventMeter } from "./event-meter.ts";
 import { Overheads } from "./families.ts";
+import { hasFiles } from "./media.ts";
 import { ReplyMeter } from "./reply-meter.ts";
 import { TokenCounter } from "./token-counter.ts";
 
@@ -136,7 +138,8 @@ export default function meter(services: Services, settings: Settings): Plugin {
         const { written } = upstream;
         const counted = written?.measured[CONTENTS.name] as PlainContents | undefined;
         const whole = written && !counted ? (upstream.body ?? body) : body;
-        const contents = counted ?? contentsOf(whole, textsToRead(upstream));
+        const read = counted ? undefined : readInThread(upstream);
+        const contents = counted ?? contentsOf(whole, textsToRead(upstream), read);
         setBound(call, model, contents);
       }
       call.usage = new Usage();
@@ -172,6 +175,16 @@ export default function meter(services: Services, settings: Settings): Plugin {
       if (call.endpoint.protocol !== "speech") pushTokens(call, isCounted ? usage : NONE);
     },
   };
+}
+
+/** Returns the contents of a conversation that a thread has read. Without them, has this thread read it. */
+function readInThread({ passed }: UpstreamRequest): Counted | undefined {
+  const unread = passed?.outline.unread;
+  if (!passed || !unread) return undefined;
+  const contents = unread.measured[CONTENTS.name] as PlainContents | undefined;
+  if (contents && !hasFiles(contents)) return { list: passed.tree[unread.name], contents };
+  passed.outline.read();
+  return undefined;
 }
 
 const NONE: Readonly<Usage> = Object.freeze(new Usage());

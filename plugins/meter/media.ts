@@ -19,6 +19,12 @@ export interface Media {
   readonly inflation: Inflation;
 }
 
+/** Returns true if there are files, whose count may depend on files that come before them. */
+export function hasFiles(media: Omit<Media, "inflation">): boolean {
+  const { images, pages, pdfBytes, officeBytes, otherBytes, audioSeconds } = media;
+  return images.length + pages + pdfBytes + officeBytes + otherBytes + audioSeconds > 0;
+}
+
 export const noMedia = (): Media => ({
   images: [],
   pages: 0,

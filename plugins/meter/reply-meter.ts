@@ -1,8 +1,8 @@
 import {
-  bodyToRead,
   type Call,
   contentTypeOf,
   Delivered,
+  headToRead,
   type Outcome,
   objectOf,
   parseJson,
@@ -82,7 +82,7 @@ export class ReplyMeter implements Sink {
     const reply = objectOf(parseJson(bytes.toString("utf8")));
     const worth = reply ? this.wire.judge(reply) : "none";
     // The part that a provider makes after its reply is not charged, so such a reply is sold only if it was asked for.
-    const isSold = worth === "pending" ? bodyToRead(call)["background"] === true : worth !== "none";
+    const isSold = worth === "pending" ? headToRead(call)["background"] === true : worth !== "none";
     if (!reply || !isSold) return failedReply(reply, call.endpoint.protocol);
     call.replyBody = reply;
     if (worth === "free") return undefined;

@@ -1,7 +1,7 @@
 import {
-  bodyToRead,
   type Call,
   countOf,
+  headToRead,
   MICRO_VND_PER_VND,
   type Model,
   priceOf,
@@ -10,7 +10,7 @@ import {
 
 /** Returns the units to hold for a call that is not priced per token. */
 export function fixedUnits(call: Call, tariff: Tariff): number {
-  return tariff.unit === "image" ? (countOf(bodyToRead(call)["n"]) ?? 1) : 1;
+  return tariff.unit === "image" ? (countOf(headToRead(call)["n"]) ?? 1) : 1;
 }
 
 /** Units to hold for a call, before its output. */

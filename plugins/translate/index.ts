@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import {
-  bodyToRead,
   type Call,
   type ConfigKey,
   type Field,
   FORWARDED_HEADERS,
   type FormPart,
   hasRoute,
+  headToRead,
   isRefusal,
   type JsonObject,
   type Model,
@@ -141,7 +141,7 @@ export default function translate(
     if (protocol !== "messages" && protocol !== "chat") return PASSED;
     const isTranslated = model.standard !== protocol || isAlone;
     return {
-      byResponses: needsResponses(bodyToRead(call), model, services),
+      byResponses: needsResponses(headToRead(call), model, services),
       to: isTranslated ? other : undefined,
     };
   }

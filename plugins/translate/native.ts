@@ -1,6 +1,6 @@
 import {
-  bodyToRead,
   type Call,
+  headToRead,
   type JsonObject,
   type Model,
   mergeProfiles,
@@ -48,17 +48,17 @@ interface Fitted {
 export function nativeRequest(call: Call, model: Model, services: Services): Fitted | Refusal {
   const { protocol } = call.endpoint;
   const reader = readerOf(model);
-  const given = bodyToRead(call);
+  const given = headToRead(call);
   const request = unchangedRequest(call);
   let body = readableBody(given, protocol, reader);
   const fit = (route: Route): Translated<JsonObject, undefined> => {
     const upstream = services.upstreams.get(route.upstream);
     const profile = mergeProfiles(upstream?.config.profile, route.profile);
-    const made = edited(body, protocol, profile);
+    const made = edited(body, protocol, profile, protocol, call.outline);
     if (!call.outline || !made.ok || !movesText(call.outline, made.body)) return made;
     call.outline.fill();
     body = readableBody(given, protocol, reader);
-    return edited(body, protocol, profile);
+    return edited(body, protocol, profile, protocol, call.outline);
   };
   const routes = model.routes
     .filter((route) => services.upstreams.get(route.upstream)?.speaks(protocol))
@@ -71,7 +71,7 @@ export function nativeRequest(call: Call, model: Model, services: Services): Fit
     const { message, param, code } = refused.reject;
     return refuse.badRequest(message, { param, code });
   }
-  const hasState = protocol === "responses" && hasEncryptedReasoning(given);
+  const hasState = protocol === "responses" && mayReason(call) && hasEncryptedReasoning(given);
   if (!hasState && made.every((result) => result.ok && result.body === given)) {
     return { request, dropped: [] };
   }
@@ -96,13 +96,21 @@ export function nativeRequest(call: Call, model: Model, services: Services): Fit
   return { request: new PassedRequest(protocol, path, headers, passed, sendsAgain), dropped };
 }
 
+/** Returns true if the conversation has items of reasoning, which are then read. */
+function mayReason({ outline }: Call): boolean {
+  const types = outline?.unread?.turns.types;
+  if (types && !types.includes("reasoning")) return false;
+  outline?.read();
+  return true;
+}
+
 /**
  * Returns true if an edited field has a text that was left out. The text must be present to be
  * written.
  */
 function movesText(outline: Outline, body: JsonObject): boolean {
   for (const name in body) {
-    if (body[name] !== outline.tree[name] && outline.hasPlaceholder(body[name])) return true;
+    if (body[name] !== outline.head[name] && outline.hasPlaceholder(body[name])) return true;
   }
   return false;
 }

@@ -23,7 +23,7 @@ export function leaveTextsOut(
   protocol: Protocol,
 ): LeftOut | undefined {
   if (!outline || outline.bytes.length < BYTES_MIN) return undefined;
-  const texts = outline.leftOut;
+  const { tree, leftOut: texts } = outline;
   const kept = new Set<string>();
   // The last turn of the assistant loses the space at its end.
   const keep = (value: unknown, isTrimmed: boolean) => {
@@ -39,7 +39,7 @@ export function leaveTextsOut(
       else if (part["type"] === "tool_result") keepParts(part["content"], isTrimmed);
     }
   };
-  for (const entry of arrayOf(outline.tree[protocol === "responses" ? "input" : "messages"])) {
+  for (const entry of arrayOf(tree[protocol === "responses" ? "input" : "messages"])) {
     if (!isObject(entry)) continue;
     if (isSaid(entry)) keepParts(entry["content"], entry["role"] === "assistant");
     else if (isOutput(entry)) keepParts(entry["output"], false);

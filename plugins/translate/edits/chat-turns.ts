@@ -24,11 +24,16 @@ const STATE_FIELDS = new Map<string, Profile["replay"]>([
 /** Edits roles and system messages. */
 export function editRoles(draft: Draft): void {
   const { developer_role, system_messages, mid_system } = draft.profile;
-  if (developer_role === "system") {
+  const { roles, firstRole } = draft.unread ?? {};
+  if (developer_role === "system" && (!roles || roles["developer"])) {
     draft.editEntries("messages", (message) =>
       message["role"] === "developer" ? { ...message, role: "system" } : message,
     );
   }
+  // Only one system message, and it comes first.
+  const hasHead = draft.unread && firstRole === "system" && roles?.["system"] === 1;
+  const hasNone = draft.unread && !roles?.["system"];
+  if (hasHead || hasNone) return;
   if (system_messages === "one") joinHeads(draft);
   if (mid_system === "user") {
     let begun = false;
@@ -70,7 +75,9 @@ export function addToHead(draft: Draft, sentence: string): void {
 export function editReplay(draft: Draft): void {
   const { replay, replay_fill: fill } = draft.profile;
   leaveForeignState(draft);
+  const { names } = draft.unread ?? {};
   if (replay === "none") {
+    if (names?.every((name) => MESSAGE_FIELDS.includes(name))) return;
     draft.editEntries("messages", (message) =>
       filtered(
         message,
@@ -97,6 +104,8 @@ function leaveForeignState(draft: Draft): void {
     if (name === "extra_content") return maker !== undefined && maker !== "google";
     return STATE_FIELDS.has(name) && replay !== undefined && STATE_FIELDS.get(name) !== replay;
   };
+  const { names, callNames } = draft.unread ?? {};
+  if (names && callNames && !names.some(isForeign) && !callNames.some(isForeign)) return;
   draft.editEntries("messages", (message) => {
     if (message["role"] !== "assistant") return message;
     const own = filtered(message, (name) => !isForeign(name));

@@ -129,9 +129,10 @@ function editFormat(draft: Draft): void {
 
 /** Edits a last turn of the assistant for a model that does not continue it. */
 function editPrefill(draft: Draft): void {
+  if (draft.profile.prefill !== false) return;
+  if (draft.unread && draft.unread.lastRole !== "assistant") return;
   const messages = draft.entries("messages");
-  const isPrefill = objectOf(messages.at(-1))?.["role"] === "assistant";
-  if (draft.profile.prefill !== false || !isPrefill) return;
+  if (objectOf(messages.at(-1))?.["role"] !== "assistant") return;
   if (draft.isTranslated) {
     draft.set("messages", [...messages, { role: "user", content: "Continue." }]);
   } else draft.refuse("messages", "this model continues no reply: end with a user message");

@@ -1,4 +1,10 @@
-import { isObject, type JsonObject, type Profile } from "../../../core/contract/index.ts";
+import {
+  isObject,
+  type JsonObject,
+  type Outline,
+  type Profile,
+  type Turns,
+} from "../../../core/contract/index.ts";
 import type { Notes } from "../notes.ts";
 
 /**
@@ -12,6 +18,7 @@ export class Draft {
   readonly isTranslated: boolean;
   private current: JsonObject;
   private readonly original: JsonObject;
+  private readonly outline: Outline | undefined;
   /** The client's names of fields that have another name in its protocol. */
   private readonly names: Readonly<Record<string, string>>;
 
@@ -20,7 +27,9 @@ export class Draft {
     profile: Profile,
     notes: Notes,
     names: Readonly<Record<string, string>> | undefined,
+    outline?: Outline,
   ) {
+    this.outline = outline;
     this.isTranslated = names !== undefined;
     this.original = body;
     this.current = body;
@@ -72,7 +81,18 @@ export class Draft {
     this.notes.unsupported(this.names[name] ?? name, why);
   }
 
+  /**
+   * The facts about a conversation that is not read yet; undefined once it is read. An edit that would change nothing
+   * there need not read it.
+   */
+  get unread(): Turns | undefined {
+    return this.outline?.unread?.turns;
+  }
+
+  /** Returns the entries of a list. Reads the conversation if it is the one. */
   entries(name: string): readonly unknown[] {
+    const { outline } = this;
+    if (outline?.unread?.name === name) outline.read();
     const value = this.current[name];
     return Array.isArray(value) ? value : [];
   }

@@ -64,6 +64,8 @@ function withLines(content: readonly unknown[], line: string): readonly unknown[
  * images.
  */
 export function editDocuments(draft: Draft, field: "messages" | "input"): void {
+  // Only a conversation without files stays unread.
+  if (draft.unread) return;
   draft.editEntries(field, (turn) => {
     let made = turn;
     for (const name of LISTS) {

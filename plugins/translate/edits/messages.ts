@@ -52,6 +52,7 @@ function bindThinking(draft: Draft): void {
  * maker: the provider refuses both.
  */
 function leaveForeignState(draft: Draft): void {
+  if (draft.unread && !draft.unread.types.includes("thinking")) return;
   let isEmpty = false;
   draft.editEntries("messages", (turn) => {
     const content = arrayOf(turn["content"]);
@@ -79,6 +80,7 @@ function isForeign(entry: unknown): boolean {
 /** Moves system entries of the conversation into `system`, for a model that refuses them. */
 function hoistSystem(draft: Draft): void {
   if (draft.profile.mid_system !== "hoist") return;
+  if (draft.unread && !draft.unread.roles["system"]) return;
   const messages = draft.entries("messages");
   const entries = messages.filter((turn) => objectOf(turn)?.["role"] === "system");
   if (entries.length === 0) return;
@@ -217,7 +219,7 @@ function editSampling(draft: Draft): void {
 }
 
 function refusePrefill(draft: Draft): void {
-  if (draft.profile.prefill !== false) return;
+  if (draft.profile.prefill !== false || draft.unread?.lastRole === "user") return;
   const turns = draft.entries("messages").map(objectOf);
   const last = turns.findLast((turn) => turn?.["role"] !== "system");
   if (last?.["role"] !== "assistant" || isPaused(last)) return;

@@ -39,6 +39,7 @@ export function editResponses(draft: Draft): void {
 function leaveForeignReasoning(draft: Draft): void {
   const { maker } = draft.profile;
   if (maker === undefined) return;
+  if (draft.unread && !draft.unread.types.includes("reasoning")) return;
   const isForeign = (entry: unknown): boolean => {
     const item = objectOf(entry);
     const state = item?.["encrypted_content"];

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { isRefusal } from "../../../core/contract/refusal.ts";
-import { readBody, readJsonBody } from "../../../core/http/body.ts";
+import { readBody } from "../../../core/http/body.ts";
 import { BodyBudget } from "../../../core/http/body-budget.ts";
+import { readJsonBody } from "../../../core/http/json-body.ts";
 import type { HttpResponse } from "../../../core/listener/index.ts";
 import { JSON_LEVELS_MAX } from "../../../core/process/json.ts";
 

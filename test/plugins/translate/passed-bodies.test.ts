@@ -5,7 +5,7 @@ import { endpoints } from "../../../core/contract/endpoint.ts";
 import type { Profile } from "../../../core/contract/profile.ts";
 import { isRefusal } from "../../../core/contract/refusal.ts";
 import type { Services } from "../../../core/contract/services.ts";
-import { readJsonBody } from "../../../core/http/body.ts";
+import { readJsonBody } from "../../../core/http/json-body.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import { SHORT_BYTES_MAX } from "../../../core/process/outline.ts";
 import { TEXT_FIELDS } from "../../../core/process/text-fields.ts";

@@ -5,7 +5,7 @@ import { endpoints } from "../../../core/contract/endpoint.ts";
 import type { Profile } from "../../../core/contract/profile.ts";
 import { isRefusal } from "../../../core/contract/refusal.ts";
 import type { Services } from "../../../core/contract/services.ts";
-import { readJsonBody } from "../../../core/http/body.ts";
+import { readJsonBody } from "../../../core/http/json-body.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import { contentsOf } from "../../../plugins/meter/bound.ts";
 import { StateSeal } from "../../../plugins/translate/state/seal.ts";

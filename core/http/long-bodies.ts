@@ -1,0 +1,90 @@
+import { type BodyMeasure, LONG_BODY_BYTES_MIN } from "../contract/body-threads.ts";
+import { isRefusal, type Refusal } from "../contract/refusal.ts";
+import { Outline } from "../process/outline.ts";
+import { CONVERSATION } from "../wire/turns.ts";
+import type { OwnBodyThreads } from "./body-threads.ts";
+import type { HttpCall } from "./http-call.ts";
+import { readJsonBody } from "./json-body.ts";
+import type { ReadInput, ReadResult } from "./read-thread.ts";
+
+const THREAD = new URL("./read-thread.js", import.meta.url);
+/** A shorter body does not wait until the first thread has started. */
+const WAITS_BYTES_MIN = 2_097_152;
+
+/** The way to a thread and back takes some 0.6 ms of the main thread: only bodies that take more here go there. */
+const COST_US_MIN = 1_000;
+/** Measured: the time to read and count a KB of text here, and that of each quote and escape in it. */
+const US_PER_KB = 1.4;
+const US_PER_QUOTE = 0.09;
+const US_PER_ESCAPE = 0.007;
+const SAMPLES = 16;
+const SAMPLE_BYTES = 512;
+
+type Threads = Pick<OwnBodyThreads, "run" | "isReady" | "warmUp">;
+
+/** Reads long bodies in a thread, so that their checks and their bound take no time of other calls. */
+export class LongBodies {
+  private readonly threads: Threads;
+  private readonly measures: () => readonly BodyMeasure[];
+  private readonly costUsMin: number;
+
+  constructor(threads: Threads, measures: () => readonly BodyMeasure[], costUsMin = COST_US_MIN) {
+    this.threads = threads;
+    this.costUsMin = costUsMin;
+    this.measures = measures;
+  }
+
+  /** Returns undefined for a body that this thread should read. The bytes must not be used until then. */
+  read(call: HttpCall, bytes: Buffer): Promise<Outline | Refusal> | undefined {
+    const { protocol } = call.endpoint;
+    const { length } = bytes;
+    if (length < LONG_BODY_BYTES_MIN || CONVERSATION[protocol] === undefined) return undefined;
+    if (costUs(bytes) < this.costUsMin) return undefined;
+    const { threads } = this;
+    if (!threads.isReady && length < WAITS_BYTES_MIN) {
+      try {
+        threads.warmUp();
+      } catch {
+        // This body is read here anyway. A body that needs a thread gets a 503, which is logged.
+      }
+      return undefined;
+    }
+    return this.readInThread(call, bytes);
+  }
+
+  private async readInThread(call: HttpCall, bytes: Buffer): Promise<Outline | Refusal> {
+    const { protocol } = call.endpoint;
+    const input: ReadInput = { protocol, measures: this.measures() };
+    const result = await this.threads.run<ReadResult>(call, THREAD, input, bytes, true);
+    if (isRefusal(result)) return result;
+    const { buffer, byteOffset, byteLength } = result.bytes;
+    const own = Buffer.from(buffer, byteOffset, byteLength);
+    const { refusal, read } = result;
+    if (refusal) return refusal;
+    return read ? Outline.unread(own, read.fields, read.list) : readJsonBody(own);
+  }
+}
+
+/** Estimates what it takes to read a body here, by samples of its bytes. */
+function costUs(bytes: Buffer): number {
+  const stride = (bytes.length - SAMPLE_BYTES) / (SAMPLES - 1);
+  let quotes = 0;
+  let escapes = 0;
+  for (let sample = 0; sample < SAMPLES; sample++) {
+    const from = Math.floor(sample * stride);
+    for (let at = from; at < from + SAMPLE_BYTES; at++) {
+      const byte = bytes[at];
+      if (byte === QUOTE) quotes++;
+      else if (byte === BACKSLASH) {
+        escapes++;
+        at++;
+      }
+    }
+  }
+  const kb = bytes.length / 1_024;
+  const sampledKb = (SAMPLES * SAMPLE_BYTES) / 1_024;
+  return kb * (US_PER_KB + (quotes * US_PER_QUOTE + escapes * US_PER_ESCAPE) / sampledKb);
+}
+
+const QUOTE = 34;
+const BACKSLASH = 92;

@@ -1,0 +1,96 @@
+import type { Protocol } from "../contract/protocol.ts";
+import { isObject, type JsonObject } from "../process/json.ts";
+import type { Turns } from "../process/turns.ts";
+import { usesIn } from "./features/find.ts";
+
+/** Fields with the turns of a conversation, by protocol. */
+export const CONVERSATION: Readonly<Partial<Record<Protocol, "messages" | "input">>> = {
+  messages: "messages",
+  chat: "messages",
+  responses: "input",
+};
+
+/** Parts and items that are text, thinking, or calls of tools with their results. No check or edit looks for files in them. */
+const PLAIN_PARTS = new Set<unknown>([
+  ...["text", "input_text", "output_text", "refusal", "thinking", "redacted_thinking"],
+  ...["summary_text", "reasoning_text", "tool_use", "tool_result"],
+]);
+const PLAIN_ITEMS = new Set<unknown>([
+  ...[undefined, null, "message", "reasoning", "function_call", "function_call_output"],
+  ...["custom_tool_call", "custom_tool_call_output"],
+]);
+
+/**
+ * Returns the facts about a conversation, for code that does not read it again; undefined if it has more than text, thinking
+ * and calls of tools, or an entry that is none.
+ */
+export function turnsOf(body: JsonObject, protocol: Protocol): Turns | undefined {
+  const field = CONVERSATION[protocol];
+  const list = field && body[field];
+  if (!field || !Array.isArray(list) || list.length === 0) return undefined;
+  const seen = new Seen();
+  for (const entry of list) if (!seen.turn(entry)) return undefined;
+  // Stored by default, which the conversation does not say.
+  if (usesIn({ [field]: list, store: false }, protocol).length > 0) return undefined;
+  return seen.turns(list.length, roleOf(list[0]), roleOf(list.at(-1)));
+}
+
+function roleOf(turn: unknown): string | undefined {
+  const role = isObject(turn) ? turn["role"] : undefined;
+  return typeof role === "string" ? role : undefined;
+}
+
+class Seen {
+  private readonly names = new Set<string>();
+  private readonly callNames = new Set<string>();
+  private readonly types = new Set<string>();
+  private readonly roles = new Map<string, number>();
+
+  /** Returns false if the turn has more than text, thinking and calls. */
+  turn(turn: unknown): boolean {
+    if (!isObject(turn)) return false;
+    const { role, type } = turn;
+    if (role !== undefined && typeof role !== "string") return false;
+    if (!PLAIN_ITEMS.has(type)) return false;
+    if (role !== undefined) this.roles.set(role, (this.roles.get(role) ?? 0) + 1);
+    if (typeof type === "string") this.types.add(type);
+    for (const name in turn) this.names.add(name);
+    return this.calls(turn["tool_calls"]) && this.isPlain(turn["content"], turn["output"]);
+  }
+
+  private calls(calls: unknown): boolean {
+    if (calls === undefined || calls === null) return true;
+    if (!Array.isArray(calls)) return false;
+    for (const call of calls) {
+      if (!isObject(call)) return false;
+      for (const name in call) this.callNames.add(name);
+    }
+    return true;
+  }
+
+  /** The nesting of a request is bounded, so that recursion has an end. */
+  private isPlain(...contents: readonly unknown[]): boolean {
+    for (const content of contents) {
+      if (content === undefined || content === null || typeof content === "string") continue;
+      if (!Array.isArray(content)) return false;
+      for (const part of content) {
+        if (!isObject(part) || !PLAIN_PARTS.has(part["type"])) return false;
+        this.types.add(String(part["type"]));
+        if (!this.isPlain(part["content"])) return false;
+      }
+    }
+    return true;
+  }
+
+  turns(count: number, firstRole: string | undefined, lastRole: string | undefined): Turns {
+    return {
+      count,
+      names: [...this.names],
+      callNames: [...this.callNames],
+      types: [...this.types],
+      roles: Object.fromEntries(this.roles),
+      firstRole,
+      lastRole,
+    };
+  }
+}
