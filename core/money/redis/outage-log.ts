@@ -6,7 +6,8 @@ import { LIFETIMES } from "../lifetimes.ts";
 export class OutageLog {
   private readonly log: Log;
   private readonly nowMs: () => number;
-  private readonly startedMs: number;
+  /** When it first asked Redis: a start migrates the ledger before, which can take minutes. */
+  private askedMs: number | undefined = undefined;
   private readonly throttled: ThrottledLog;
   private readonly failedBuckets = new Set<string>();
   private wasReached = false;
@@ -15,12 +16,12 @@ export class OutageLog {
   constructor(log: Log, nowMs: () => number) {
     this.log = log;
     this.nowMs = nowMs;
-    this.startedMs = nowMs();
     this.throttled = new ThrottledLog(log, { everyMs: LIFETIMES.outageLogMs, nowMs });
   }
 
   failed(bucketName: string, error: unknown): void {
-    const isConnecting = !this.wasReached && this.nowMs() - this.startedMs < LIFETIMES.connectingMs;
+    this.askedMs ??= this.nowMs();
+    const isConnecting = !this.wasReached && this.nowMs() - this.askedMs < LIFETIMES.connectingMs;
     if (!this.isLogged && !isConnecting) {
       this.isLogged = true;
       this.throttled.warn(

@@ -19,6 +19,16 @@ t.test("a start that has not connected yet logs no outage", async (t) => {
   t.equal(lines.length, 2);
 });
 
+t.test("a start that migrated the ledger for long before it connects logs no outage", async (t) => {
+  const { log, lines } = recordedLog();
+  let nowMs = 0;
+  const outages = new OutageLog(log, () => nowMs);
+  nowMs = 60_000;
+  outages.failed("0", new Error("connecting"));
+  outages.recovered("0");
+  t.strictSame(lines, []);
+});
+
 t.test("a start that cannot connect logs it after two seconds, once", async (t) => {
   const { log, lines } = recordedLog();
   let nowMs = 0;
