@@ -12,6 +12,12 @@ import { RefusableState } from "./state/refused.ts";
 import type { TranslatedRequest } from "./translated-request.ts";
 
 /**
+ * A request with refused state goes out again only up to this size: this thread translates it then, and all other calls
+ * wait.
+ */
+const SENT_AGAIN_BYTES_MAX = 4 * 1_048_576;
+
+/**
  * A request that a thread has translated. If a plugin reads `body` or `bodyFor`, or a provider refuses state in it, it is
  * translated again on this thread.
  */
@@ -19,6 +25,7 @@ export class LongRequest extends RequestTo implements UpstreamRequest {
   private readonly translation: LongTranslation;
   private readonly bytes: WrittenBody;
   private readonly onThisThread: () => TranslatedRequest;
+  private readonly maySendAgain: boolean;
   private again: TranslatedRequest | undefined = undefined;
 
   constructor(
@@ -32,6 +39,7 @@ export class LongRequest extends RequestTo implements UpstreamRequest {
     const { measured } = translation;
     this.bytes = { json, jsonFor: (route) => translation.jsonFor(route), measured };
     this.onThisThread = onThisThread;
+    this.maySendAgain = translation.to === "responses" && json.bytes.length <= SENT_AGAIN_BYTES_MAX;
   }
 
   get written(): WrittenBody | undefined {
@@ -56,7 +64,8 @@ export class LongRequest extends RequestTo implements UpstreamRequest {
 
   sendsAgain(status: number, text: string): boolean {
     // Only such a refusal is worth the translation.
-    if (!this.again && !new RefusableState().sendsAgain(status, text)) return false;
+    const isWorth = this.maySendAgain && new RefusableState().sendsAgain(status, text);
+    if (!this.again && !isWorth) return false;
     return this.translated().sendsAgain(status, text);
   }
 
