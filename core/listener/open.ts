@@ -30,7 +30,8 @@ export async function openListener({
 
 const FALLBACK =
   "uWebSockets.js cannot be loaded here, so node:http serves, which takes a third more processor time a call. " +
-  "For the native listener, run Node 20 or 22 on glibc; listen.engine: node hides this line";
+  "For the native listener, run Node 20 or 22 on glibc, such as with `npx -p node@22 npm start`; " +
+  "listen.engine: node hides this line";
 
 function cannotLoad(error: unknown): Error {
   const reason = reasonOf(error);

@@ -143,6 +143,7 @@ t.test("an engine that cannot be loaded is replaced, with one line in the log", 
   t.equal(lines.length, hasNativeEngine ? 0 : 1);
   listener.close();
   if (hasNativeEngine) return;
+  t.match(lines[0], { msg: /a third more processor time .*`npx -p node@22 npm start`/ });
   const native = openListener({ engine: "native", headerBytesMax: 16_384 });
   await t.rejects(native, /^listen\.engine: uWebSockets\.js cannot be loaded with v/);
 });

@@ -54,6 +54,24 @@ t.test("the simulator as a plugin", async (t) => {
 });
 
 t.test("the simulator as a program", async (t) => {
+  t.test("prints how to use it, and a sentence for an option that it does not know", async (t) => {
+    const main = fileURLToPath(new URL("../../../plugins/simulator/main.js", import.meta.url));
+    const run = async (option: string) => {
+      const child = spawn(process.execPath, [main, option]);
+      const printed: Buffer[] = [];
+      for (const stream of [child.stdout, child.stderr])
+        stream.on("data", (chunk: Buffer) => printed.push(chunk));
+      const [status] = await once(child, "close");
+      return [status, Buffer.concat(printed).toString()] as const;
+    };
+    const usage = "npm run simulator -- [--port PORT] [--host HOST] [--lenient]\n";
+    t.strictSame(await run("--help"), [0, usage]);
+    const [status, text] = await run("--prot");
+    t.equal(status, 2);
+    t.match(text, /^Unknown option '--prot'/);
+    t.ok(text.endsWith(usage));
+  });
+
   t.test("prints its address and ends on SIGTERM, even with open calls", async (t) => {
     const main = fileURLToPath(new URL("../../../plugins/simulator/main.js", import.meta.url));
     const child = spawn(process.execPath, [main, "--port", "0"]);
