@@ -1,4 +1,5 @@
 import { access, constants, mkdir } from "node:fs/promises";
+import { get } from "node:http";
 import { createServer } from "node:net";
 import type { Config } from "../contract/config.ts";
 import type { ServerConnections } from "../database/ping.ts";
@@ -7,6 +8,8 @@ import type { ServerConnections } from "../database/ping.ts";
 const PATIENCE_MS = 5_000;
 const CONNECT_MS = 5_000;
 const RETRY_MS = 250;
+/** The reply of a gateway at `/healthz`. */
+const HEALTHY = JSON.stringify({ status: "ok" });
 
 /**
  * Checks what a config names outside of itself: the data folder, the address to listen on, Redis and Postgres. Runs
@@ -69,7 +72,7 @@ async function checkFolder(folder: string): Promise<void> {
   }
 }
 
-/** Workers share a port, which this check cannot do: for them it checks the host only. */
+/** Workers of another gateway, such as the one that this one replaces, may share the port with those of this one. */
 async function checkAddress(
   setting: string,
   { host, port }: { readonly host: string; readonly port: number },
@@ -79,12 +82,30 @@ async function checkAddress(
   try {
     await new Promise<void>((resolve, reject) => {
       probe.once("error", reject);
-      probe.listen({ host, port: workers > 1 ? 0 : port, exclusive: true }, resolve);
+      probe.listen({ host, port, exclusive: true }, resolve);
     });
   } catch (error) {
+    if (workers > 1 && codeOf(error) === "EADDRINUSE" && (await isGateway(host, port))) return;
     throw new Error(addressFault(setting, host, port, codeOf(error)));
   }
   await new Promise((resolve) => probe.close(resolve));
+}
+
+/** Returns true if a gateway listens there. */
+function isGateway(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const signal = AbortSignal.timeout(CONNECT_MS);
+    const options = { host, port, path: "/healthz", signal, agent: false };
+    const request = get(options, (reply) => {
+      let text = "";
+      reply.setEncoding("utf8").on("data", (piece: string) => {
+        text += piece;
+      });
+      reply.on("end", () => resolve(text === HEALTHY));
+      reply.on("error", () => resolve(false));
+    });
+    request.on("error", () => resolve(false));
+  });
 }
 
 function addressFault(setting: string, host: string, port: number, code: string): string {

@@ -72,7 +72,8 @@ export interface HttpResponse {
 /** The address cannot be listened on: another process uses the port, or this machine does not have the address. */
 export class PortInUse extends Error {
   constructor(host: string, port: number) {
-    super(`cannot listen on ${host}:${port}`);
+    const cause = "another process uses the port, or this machine does not have the address";
+    super(`cannot listen on ${host}:${port}: ${cause}; see listen and admin.listen`);
     this.name = "PortInUse";
   }
 }

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import postgres from "postgres";
 import t, { type Test } from "tap";
@@ -38,12 +38,19 @@ async function check(t: Test, { listen, admin, stores }: Change): Promise<readon
   return preflight(config as Config, 0);
 }
 
-async function portInUse(t: Test): Promise<number> {
-  const server = createServer();
+async function portInUse(t: Test, onConnection?: (socket: Socket) => void): Promise<number> {
+  const server = createServer(onConnection);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.teardown(() => server.close());
   return (server.address() as AddressInfo).port;
 }
+
+/** Replies to any request with this text. */
+const replying = (text: string) => (socket: Socket) =>
+  socket.once("data", () => {
+    const head = `HTTP/1.1 200 OK\r\ncontent-length: ${text.length}\r\nconnection: close`;
+    socket.end(`${head}\r\n\r\n${text}`);
+  });
 
 t.test("a start is refused with one sentence that names the setting", async (t) => {
   t.test("embedded stores and a free port need nothing", (t) => t.resolves(check(t, {})));
@@ -53,6 +60,18 @@ t.test("a start is refused with one sentence that names the setting", async (t) 
     await t.rejects(check(t, { listen: { port } }), {
       message: `listen.port: port ${port} of 127.0.0.1 is in use; stop the process that uses it, or set another port.`,
     });
+  });
+
+  t.test("a port that is in use, with several workers", async (t) => {
+    const listen = { port: await portInUse(t, (socket) => socket.destroy()), workers: 2 };
+    await t.rejects(check(t, { listen }), {
+      message: /^listen\.port: port \d+ of 127.* is in use/,
+    });
+    const other = { port: await portInUse(t, replying("hello")), workers: 2 };
+    await t.rejects(check(t, { listen: other }), { message: /^listen\.port: .* is in use/ });
+    const gateway = { port: await portInUse(t, replying('{"status":"ok"}')), workers: 2 };
+    await t.resolves(check(t, { listen: gateway }), "workers of a gateway share its port");
+    await t.rejects(check(t, { listen: { ...gateway, workers: 1 } }), { message: /is in use/ });
   });
 
   t.test("a port for operators that is in use", async (t) => {
