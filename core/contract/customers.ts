@@ -1,5 +1,8 @@
 /** The requests that other plugins may make to the plugin that signs customers in. */
 export interface Customers {
+  /** The address that customers open, without a trailing slash; undefined if no plugin signs customers in. */
+  readonly publicUrl: string | undefined;
+
   /**
    * Sets the password of an account's owner and marks their address as verified. Returns false if
    * no plugin signs customers in.
@@ -8,5 +11,5 @@ export interface Customers {
 }
 
 export function noCustomers(): Customers {
-  return { setPassword: async () => false };
+  return { publicUrl: undefined, setPassword: async () => false };
 }

@@ -5,6 +5,10 @@ export function provide(context: AccountContext): void {
   const { guards, customers, keySealer } = context.services;
   guards.customer.provide((request) => context.sessions.enter(request, context.publicUrl));
   customers.provide({
+    get publicUrl() {
+      return context.publicUrl;
+    },
+
     async setPassword(accountId, password) {
       const passwordHash = await context.passwords.hash(password);
       if (passwordHash === "busy") throw new Error("too many passwords are waiting to be hashed");

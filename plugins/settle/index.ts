@@ -65,7 +65,10 @@ export const options = v.strictObject({
   linger_seconds: v.optional(whole(0, 900), 2),
   /** Seconds to linger if the model may reason and its stream does not show it (profile: `streams_reasoning`). */
   linger_reasoning_seconds: v.optional(whole(0, 900), 60),
-  /** The top-up page named in the message of a 402. Default: the dashboard at the listening address. */
+  /**
+   * The top-up page named in the message of a 402. Default: the dashboard at the address of `accounts`, or where the
+   * gateway listens.
+   */
   topup_address: v.optional(
     url(["https?"], "an http:// or https:// URL, which customers can open"),
   ),
@@ -79,7 +82,6 @@ export default function settle(
   const { wallets, keys, clock, config, log, wires } = services;
   const { prefix } = config.headers;
   const { host, port } = config.listen;
-  const topup = settings.topup_address ?? `${httpAddress(host, port)}/dashboard`;
   const throttledLog = new ThrottledLog(log);
   const unbounded = new OneAtATime();
 
@@ -91,6 +93,8 @@ export default function settle(
   }
 
   function insufficient(): Refusal {
+    const address = services.customers.current.publicUrl ?? httpAddress(host, port);
+    const topup = settings.topup_address ?? `${address}/dashboard`;
     return refuse.insufficientBalance(
       `The wallet's balance does not cover this call. Top up at ${topup}; the same key then works again.`,
     );

@@ -1,5 +1,6 @@
 import type { CallerKey } from "../../core/contract/accounts.ts";
 import { Catalogue, MEDIA_DEFAULTS, type Model } from "../../core/contract/catalogue.ts";
+import { noCustomers } from "../../core/contract/customers.ts";
 import { endpoints } from "../../core/contract/endpoint.ts";
 import type {
   ExtendRequest,
@@ -123,6 +124,7 @@ export function deskOf(parts: Partial<Record<keyof Services, unknown>> = {}): De
     log,
     wallets,
     wires,
+    customers: { current: noCustomers() },
     ...parts,
   };
   return Object.assign(desk, { services: services as unknown as Services });

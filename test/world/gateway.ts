@@ -104,6 +104,7 @@ export class SimulatedGateway {
       wires,
       callsInFlight: this.inFlight,
       upstreams: { get: () => undefined, all: () => [] },
+      customers: { current: { publicUrl: undefined } },
     } as unknown as Services;
     const pipeline = new Pipeline([
       knownCaller(this.keys),

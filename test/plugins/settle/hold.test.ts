@@ -161,6 +161,9 @@ t.test("a call without a hold gets", async (t) => {
     desk.wallets.onHold = () => ({ kind: "short", limit: "wallet", availableMicroVnd: 1 });
     t.match(await refusalFor(desk), /^402 .*http:\/\/127\.0\.0\.1:8080\/dashboard/);
     t.match(await refusalFor(desk, { topup_address: "https://pay" }), /^402 .*https:\/\/pay;/);
+    const customers = { current: { publicUrl: "https://api.example" } };
+    Object.assign(desk.services, { customers });
+    t.match(await refusalFor(desk), /^402 .* https:\/\/api\.example\/dashboard;/);
     desk.wallets.onHold = () => ({ kind: "no_account" });
     t.match(await refusalFor(desk), /^402 /);
   });
