@@ -66,8 +66,8 @@ export const options = v.strictObject({
   /** Seconds to linger if the model may reason and its stream does not show it (profile: `streams_reasoning`). */
   linger_reasoning_seconds: v.optional(whole(0, 900), 60),
   /**
-   * The top-up page named in the message of a 402. Default: the dashboard at the address of `accounts`, or where the
-   * gateway listens.
+   * The top-up page named in the message of a 402. Default: the dashboard at the public address of `accounts`, or at the
+   * listening address.
    */
   topup_address: v.optional(
     url(["https?"], "an http:// or https:// URL, which customers can open"),
