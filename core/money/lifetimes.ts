@@ -132,10 +132,8 @@ export const LIFETIMES = {
 
   // Journal and spool: posted calls on the disk.
 
-  /** The journal syncs its writes to the disk within this time. */
+  /** The journal syncs its writes to the disk within this time. After a failed write, it tries the disk this often. */
   journalSyncMs: 1_000,
-  /** After a failed write, calls are refused for this long; then the next one tries the disk again. */
-  journalWriteRetryMs: 1_000,
   /** A start waits this long for another process to release the journal. */
   journalLockWaitMs: 5_000,
 } as const;

@@ -4,6 +4,7 @@ import type { Log } from "../../process/log.ts";
 import { type Machine, systemMachine, type Timer } from "../../process/machine.ts";
 import { errorOf } from "../../process/thrown.ts";
 import { LIFETIMES } from "../lifetimes.ts";
+import { DiskProbe } from "./probe.ts";
 import { recoverJournal, type SegmentFile, syncFound } from "./recovery.ts";
 import type { JournalRecord } from "./segment.ts";
 import { GATHERED_BYTES, JournalFull, SegmentWriter } from "./writer.ts";
@@ -52,8 +53,7 @@ export class Journal {
   /** Set from a failed sync until a new segment is on the disk. */
   private distrusted: Error | undefined;
   private isClosed = false;
-  /** The last failed write, perhaps of a full disk; undefined once a write succeeds. */
-  private refused: { readonly error: Error; readonly atMs: number } | undefined;
+  private readonly probe: DiskProbe;
   /** Records that were not acknowledged when the journal was last open, oldest first. */
   readonly recovered: readonly JournalRecord[];
 
@@ -79,6 +79,7 @@ export class Journal {
     this.options = options;
     this.disk = disk;
     this.lock = lock;
+    this.probe = new DiskProbe({ disk, scratch: this.gathered, ...options });
     const found = recoverJournal(disk, options.folder, options.log);
     this.recovered = found.records;
     this.closed = found.segments;
@@ -94,6 +95,7 @@ export class Journal {
       // A full disk has no room for a copy of the records.
       syncFound(disk, found.segments);
     }
+    if (!this.distrusted) this.probe.try();
     this.timer = options.machine.every(LIFETIMES.journalSyncMs, () => this.round());
     this.timer.unref();
   }
@@ -105,11 +107,8 @@ export class Journal {
 
   /** Returns why a record of this size cannot be appended; undefined if it can. */
   refusal(bytes: number): string | undefined {
-    if (this.distrusted) return this.distrusted.message;
-    const retryAtMs = (this.refused?.atMs ?? 0) + LIFETIMES.journalWriteRetryMs;
-    if (this.refused && this.options.machine.monotonic() < retryAtMs) {
-      return this.refused.error.message;
-    }
+    const failure = this.distrusted ?? this.probe.failure;
+    if (failure) return failure.message;
     return this.bytes + bytes > this.options.bytesMax ? this.fullMessage() : undefined;
   }
 
@@ -128,14 +127,10 @@ export class Journal {
     if (this.isClosed) throw new Error(`the journal in ${this.options.folder} is closed`);
     if (this.distrusted) throw this.distrusted;
     try {
-      const first = this.keepAll(payloads);
-      this.refused = undefined;
-      return first;
+      return this.keepAll(payloads);
     } catch (thrown) {
       const error = errorOf(thrown);
-      if (!(error instanceof JournalFull)) {
-        this.refused = { error, atMs: this.options.machine.monotonic() };
-      }
+      if (!(error instanceof JournalFull)) this.probe.failed(error);
       throw error;
     }
   }
@@ -241,8 +236,8 @@ export class Journal {
     if (this.segment) this.leaveSegment(this.segment);
     if (this.distrusted) return;
     this.distrusted = error;
-    const { log } = this.options;
-    log.error(
+    this.probe.failure ??= error;
+    this.options.log.error(
       { err: error },
       "cannot sync the journal; new calls get 503 until a new file is synced",
     );
@@ -274,13 +269,13 @@ export class Journal {
     const calls = this.unsynced.length;
     this.begin();
     this.distrusted = undefined;
-    this.refused = undefined;
     this.options.log.info({ calls }, "the journal goes on in a new file");
   }
 
   /** Runs each second: syncs in the background, or retries after a failure. */
   private round(): void {
-    if (this.distrusted) return this.tryRepair();
+    if (this.distrusted) this.tryRepair();
+    if (this.probe.failure && !this.distrusted) this.probe.try();
     const { segment } = this;
     if (segment === undefined || this.syncing || this.unsynced.length === 0) return;
     const after = this.nextPosition;

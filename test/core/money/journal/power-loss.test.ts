@@ -61,14 +61,4 @@ t.test("a journal on a disk that can lose its power or be full", async (t) => {
       t.equal((await open(start("third"))).recovered.length, 50);
     },
   );
-
-  t.test("refuses calls while the disk is full, and takes them once there is room", async (t) => {
-    const journal = await open(start("only"));
-    disk.freeBytes = 10;
-    t.throws(() => journal.append('{"call":1}'), /cannot write/);
-    t.match(journal.refusal(1) ?? "", /cannot write/);
-    disk.empty();
-    t.equal(journal.append('{"call":1}'), 1);
-    t.equal(journal.refusal(1), undefined);
-  });
 });

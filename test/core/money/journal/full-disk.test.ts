@@ -1,0 +1,102 @@
+import t from "tap";
+import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
+import { Spool } from "../../../../core/money/redis/spool.ts";
+import { MemoryHistory } from "../../../support/commit-counts.ts";
+import { recordedLog } from "../../../support/log.ts";
+import { posting } from "../../../support/posting.ts";
+import { Random } from "../../../support/random.ts";
+import { SimulatedDisk } from "../../../world/disk.ts";
+import { SimulatedProcess } from "../../../world/process.ts";
+import { Scheduler } from "../../../world/scheduler.ts";
+
+const PART_MS = 100;
+const MINUTE_MS = 60_000;
+
+function stage() {
+  const random = new Random(1);
+  const disk = new SimulatedDisk(random);
+  const scheduler = new Scheduler(random);
+  const machine = new SimulatedProcess({ name: "gateway", scheduler, random, onStopped() {} });
+  machine.attach(disk.of(machine));
+  const { log, lines } = recordedLog();
+  /** Runs the simulated time; calls `look` every tenth of a second. */
+  const pass = async (ms: number, look = () => {}) => {
+    for (const endMs = scheduler.nowMs + ms; scheduler.nowMs < endMs; ) {
+      const untilMs = scheduler.nowMs + PART_MS;
+      scheduler.after(PART_MS, "the test", () => {});
+      await scheduler.run(() => scheduler.nowMs >= untilMs);
+      look();
+    }
+  };
+  const errors = () => lines.filter(({ level }) => level === 50).length;
+  return { disk, machine, log, pass, errors };
+}
+
+const post = (callId: string) => posting({ callId, accountId: "A", costMicroVnd: 0 });
+
+async function embedded({ machine, log }: ReturnType<typeof stage>): Promise<EmbeddedHoldStore> {
+  const store = new EmbeddedHoldStore({
+    journal: { folder: "/data/journal", bytesMax: 1e6, sync: false, log, machine },
+    outboxEntriesMax: 1_000,
+    history: new MemoryHistory(),
+  });
+  await store.start();
+  return store;
+}
+
+t.test("a full disk is never taken for one with room, however long no call ends", async (t) => {
+  const world = stage();
+  const store = await embedded(world);
+  const { disk, pass, errors } = world;
+  t.equal(store.health().kind, "ok");
+  disk.freeBytes = 100;
+  t.throws(() => store.post(post("c1")), /cannot write/);
+  let served = 0;
+  await pass(MINUTE_MS, () => {
+    if (store.health().kind !== "away") served += 1;
+  });
+  t.equal(served, 0, "no call goes to the provider to find out");
+  t.equal(errors(), 1, "one line says so");
+  t.equal(disk.freeBytes, 100, "and the probes leave nothing on the disk");
+  disk.empty();
+  await pass(1_500);
+  t.equal(store.health().kind, "ok", "no restart is needed");
+  store.post(post("c2"));
+});
+
+t.test("a post that fits in the last block does not open a full disk", async (t) => {
+  const world = stage();
+  const store = await embedded(world);
+  world.disk.freeBytes = 100;
+  t.throws(() => store.post(post("c1")), /cannot write/);
+  world.disk.freeBytes = 1_000;
+  store.post(post("c1"));
+  t.match(store.health(), { kind: "away", cause: "journal_or_lock" });
+  await world.pass(5_000);
+  t.equal(store.health().kind, "away");
+});
+
+t.test("a gateway that starts on a full disk serves nothing until there is room", async (t) => {
+  const world = stage();
+  world.disk.freeBytes = 100;
+  const store = await embedded(world);
+  t.equal(store.health().kind, "away");
+  world.disk.empty();
+  await world.pass(1_500);
+  t.equal(store.health().kind, "ok");
+});
+
+t.test("the spool of a gateway with Redis probes its disk too", async (t) => {
+  const { disk, machine, log, pass } = stage();
+  const spool = await Spool.open({ folder: "/data/spool", bytesMax: 1e6, log, machine });
+  disk.freeBytes = 100;
+  t.throws(() => spool.add(post("c1")), /cannot write/);
+  let accepted = 0;
+  await pass(MINUTE_MS, () => {
+    if (spool.refusal(1) === undefined) accepted += 1;
+  });
+  t.equal(accepted, 0);
+  disk.empty();
+  await pass(1_500);
+  t.equal(spool.refusal(1), undefined);
+});
