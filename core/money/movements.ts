@@ -40,7 +40,8 @@ export class Movements {
    * Applies the ledger's state of a wallet. If that fails, retries in the background, and rejects.
    *
    * The state may include a movement with an unknown outcome, whose money is in a hold of its own. If the wallet does not
-   * afford both, `releasedCallId` waits until that movement is completed, and is released with it.
+   * afford both, `releasedCallId` waits until that movement is completed, and is released with it. Redis completes it at
+   * once, if the ledger has it.
    */
   async apply(wallet: WalletSnapshot, releasedCallId: string | null): Promise<void> {
     const { accountId, creditVersion, creditedMicroVnd } = wallet;

@@ -140,6 +140,22 @@ export class Commits {
    * Acknowledges committed entries. Never rejects. A failed acknowledgement is retried; a new epoch makes it obsolete.
    */
   async acknowledge(entries: readonly StoredEntry[]): Promise<void> {
+    await this.acknowledgeNow(entries);
+    this.handedOut.clear();
+  }
+
+  /**
+   * Retries the acknowledgements that failed. Those of an earlier epoch are dropped: `acknowledgeGroup` skips them. The
+   * committer may have other entries in hand, which stay handed out.
+   */
+  async acknowledgeRest(bucket: Bucket): Promise<void> {
+    const outstanding = this.of(bucket);
+    const entries = outstanding.unacknowledged;
+    outstanding.unacknowledged = [];
+    if (entries.length > 0) await this.acknowledgeNow(entries);
+  }
+
+  private async acknowledgeNow(entries: readonly StoredEntry[]): Promise<void> {
     const byOutbox = new Map<string, StoredEntry[]>();
     for (const entry of entries) {
       this.unreadable.get(entry.entryId)?.done();
@@ -156,15 +172,6 @@ export class Commits {
     await Promise.all(
       [...byOutbox].map(([outbox, group]) => this.acknowledgeGroup(outbox, group, isKept)),
     );
-    this.handedOut.clear();
-  }
-
-  /** Retries the acknowledgements that failed. Those of an earlier epoch are dropped: `acknowledgeGroup` skips them. */
-  async acknowledgeRest(bucket: Bucket): Promise<void> {
-    const outstanding = this.of(bucket);
-    const entries = outstanding.unacknowledged;
-    outstanding.unacknowledged = [];
-    if (entries.length > 0) await this.acknowledge(entries);
   }
 
   private async acknowledgeGroup(

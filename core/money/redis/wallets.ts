@@ -11,12 +11,16 @@ import { failpoint } from "../../process/failpoint.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import { listOf, textOf } from "../../redis/reply.ts";
 import { requireLimit } from "../limit.ts";
+import { type MovementHold, movementOf } from "../movement-hold.ts";
 import type { Bucket } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
 import type { LedgerLookup } from "./ledger-lookup.ts";
 import { asReply, isJoining, NotMember } from "./session.ts";
+import { amountOf } from "./view.ts";
 
 const LOAD_ATTEMPTS = 3;
+/** More than one retry is needed only if another movement is committed between the lookup of the holds and its end. */
+const CREDIT_ATTEMPTS = 5;
 /** Hash fields per scan, for all wallets. A wallet has six, and five more for each limit. */
 const PAGE = 5_000;
 /** The field with the count of closes: see `close.lua`. No account has an empty id. */
@@ -28,10 +32,14 @@ const VERSION = /^([^|]*?)(?:\|(.*):l|:)v$/s;
 export class RedisWallets {
   private readonly client: RedisCommands;
   private readonly buckets: BucketMap;
-  private readonly ledger: Pick<LedgerLookup, "wallet">;
+  private readonly ledger: Pick<LedgerLookup, "wallet" | "credited">;
   private readonly loading = new Map<string, Promise<boolean>>();
 
-  constructor(client: RedisCommands, buckets: BucketMap, ledger: Pick<LedgerLookup, "wallet">) {
+  constructor(
+    client: RedisCommands,
+    buckets: BucketMap,
+    ledger: Pick<LedgerLookup, "wallet" | "credited">,
+  ) {
     this.client = client;
     this.buckets = buckets;
     this.ledger = ledger;
@@ -46,8 +54,26 @@ export class RedisWallets {
     return load;
   }
 
+  /**
+   * See `HoldStore.credit`. A total that the wallet does not afford includes movements of other gateways, whose money is
+   * still in their holds. Movements that the ledger has are then applied together: if each gateway waited for the others
+   * to release their holds, none would be applied.
+   */
   async credit(movement: CreditTotal): Promise<boolean> {
-    const { accountId, creditVersion, creditedMicroVnd, releasedCallIds } = movement;
+    let total = movement;
+    for (let attempt = 1; ; attempt += 1) {
+      const held = await this.creditNow(total);
+      if (held === undefined) return true;
+      if (attempt >= CREDIT_ATTEMPTS) return false;
+      const together = await this.withCommitted(total, held);
+      if (together === undefined) return false;
+      total = together;
+    }
+  }
+
+  /** Returns the holds of all movements of the account if the wallet does not afford the total; undefined if it is applied. */
+  private async creditNow(total: CreditTotal): Promise<MovementHold[] | undefined> {
+    const { accountId, creditVersion, creditedMicroVnd, releasedCallIds } = total;
     const bucket = this.buckets.of(accountId);
     const args = [
       accountId,
@@ -56,12 +82,35 @@ export class RedisWallets {
       String(MICRO_VND_MAX),
       ...releasedCallIds,
     ];
-    const [kind] = await bucket.asMember(() => bucket.run("credit", [], args, asReply));
+    const [kind, ...rest] = await bucket.asMember(() => bucket.run("credit", [], args, asReply));
     if (kind === "range")
       throw new RangeError(
         `the balance of account ${accountId} would exceed ${MICRO_VND_MAX} µđ; credit less`,
       );
-    return kind !== "short";
+    if (kind !== "short") return undefined;
+    const held: MovementHold[] = [];
+    for (let at = 0; at < rest.length; at += 2) {
+      held.push({ callId: textOf(rest[at]), accountId, amountMicroVnd: amountOf(rest[at + 1]) });
+    }
+    return held;
+  }
+
+  /** Adds to a total the held movements that the ledger has; undefined if it has no others. */
+  private async withCommitted(
+    total: CreditTotal,
+    held: readonly MovementHold[],
+  ): Promise<CreditTotal | undefined> {
+    const releasedCallIds = [...total.releasedCallIds];
+    let wallet: WalletSnapshot | undefined;
+    for (const hold of held) {
+      if (total.releasedCallIds.includes(hold.callId)) continue;
+      const earlier = await this.ledger.credited(movementOf(hold));
+      if (earlier?.kind !== "credited") continue;
+      releasedCallIds.push(hold.callId);
+      // Read after each lookup, so the last one has every movement that was found.
+      wallet = earlier.wallet;
+    }
+    return wallet && { ...wallet, releasedCallIds };
   }
 
   /** See `HoldStore.setLimit`. */

@@ -195,7 +195,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   "a credit adds all that was ever credited": {
     file: `${LUA}credit.lua`,
     find: "local amount = tonumber(difference)",
-    replace: "difference = is_news and credited or '0' local amount = tonumber(difference)",
+    replace: "difference = is_newer and credited or '0' local amount = tonumber(difference)",
     store: "redis",
     faults: {},
   },

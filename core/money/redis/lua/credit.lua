@@ -1,4 +1,5 @@
--- Applies a movement that is committed to the ledger.
+-- Applies a movement that is committed to the ledger. If the wallet does not afford it, changes nothing and replies
+-- `short`, then each hold of a movement of this account: its call and amount.
 -- ARGV: account, version, total of all movements so far, 2^53 - 1, then each call whose hold it releases
 local account, version, credited, most = ARGV[3], tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6])
 local known = call('HMGET', wallets, account .. ':a', account .. ':h', account .. ':p', account .. ':v', account .. ':c')
@@ -31,7 +32,17 @@ for at = 7, #ARGV do
   freed = freed + (released and parts(released) or 0)
 end
 if available + freed + amount < 0 then
-  return { n, 'short' }
+  -- The total may have movements of other gateways, which have not released their holds yet.
+  local short = { n, 'short' }
+  local found = call('HGETALL', holds)
+  for at = 1, #found, 2 do
+    local held, _, of = parts(found[at + 1])
+    if of == account and string.sub(found[at], 1, 9) == 'movement:' then
+      short[#short + 1] = found[at]
+      short[#short + 1] = text(held)
+    end
+  end
+  return short
 end
 if available + tonumber(known[2]) + tonumber(known[3]) + amount > most then
   return { n, 'range' }

@@ -115,6 +115,23 @@ t.test("an acknowledgement that failed is repeated, once", async (t) => {
 });
 
 t.test(
+  "a bucket stays in the committer's hands while an earlier acknowledgement is repeated",
+  async (t) => {
+    const { state, bucket, commits, add } = stage();
+    add("c1", "1-0");
+    state.isFailing = true;
+    await commits.acknowledge(await commits.read(10, 0));
+    state.isFailing = false;
+    add("c2", "2-0");
+    const inHand = await commits.read(10, 0);
+    await commits.acknowledgeRest(bucket);
+    t.equal(commits.isCommitting(bucket), true, "c2 is being committed");
+    await commits.acknowledge(inHand);
+    t.equal(commits.isCommitting(bucket), false);
+  },
+);
+
+t.test(
   "an acknowledgement waits for a bucket that is joined, and ends with its epoch",
   async (t) => {
     const { state, acknowledged, bucket, commits, add } = stage();

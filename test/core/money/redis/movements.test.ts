@@ -117,3 +117,29 @@ t.test("the hold of a movement that its own gateway has lost is given back", asy
     await until("nothing is held", async () => (await parts(second)) === "1000 0");
   }),
 );
+
+t.test(
+  "two adjustments through two gateways at once do not wait for each other's release",
+  async (t) =>
+    withGateways({ unownedMovementMs: LONG_MS }, async ({ ledger, first, second }) => {
+      const one = movement(BigInt(-AMOUNT));
+      const two = movement(BigInt(-AMOUNT));
+      const notCommitted = movement(BigInt(-AMOUNT));
+      await take(first.store, one);
+      await take(second.store, two);
+      await take(second.store, notCommitted);
+      await ledger.credit(one);
+      await ledger.credit(two);
+      const both = (await ledger.wallet("A"))!;
+      t.equal(await parts(second), "100 900");
+      // The second gateway may be dead by now.
+      t.ok(await first.store.credit({ ...both, releasedCallIds: [movementHoldId(one)] }));
+      t.equal(
+        await parts(second),
+        "100 300",
+        "nothing of either can be spent, and the third is held",
+      );
+      t.ok(await second.store.credit({ ...both, releasedCallIds: [movementHoldId(two)] }));
+      t.equal(await parts(second), "100 300", "each is applied once");
+    }),
+);
