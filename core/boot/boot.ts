@@ -29,6 +29,7 @@ import { archiveOf } from "../money/ledger/archive.ts";
 import { usageBooksOf } from "../money/ledger/usage-books.ts";
 import { Pace } from "../money/pace.ts";
 import { RefusedCallsCounter } from "../money/refused-calls.ts";
+import { stopMoney } from "../money/stop.ts";
 import { StoredWallets } from "../money/wallets.ts";
 import { announced } from "../process/announced.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
@@ -48,7 +49,6 @@ import { createStores, OUTBOX_ENTRIES_MAX } from "./stores.ts";
  * under light load.
  */
 const COMMITTER = { batchEntries: 1000, lingerMs: 250 };
-const STOP_COMMITTING_MS = 10_000;
 
 /** A running gateway. */
 export interface Gateway {
@@ -89,6 +89,7 @@ export async function boot(
   const backlog = new Backlog({ holdStore, entriesMax: OUTBOX_ENTRIES_MAX });
   const committer = new Committer({ holdStore, ledger, log, backlog, ...COMMITTER });
   committer.start();
+  const wallets = new StoredWallets({ holdStore, ledger });
   await announced(log, "the hold store", holdStore.start(), () => reasonOf(holdStore.health()));
   const differenceMsMax = config.limits.clockDifferenceMs;
   const clocks = new Clocks({ clock, readers: stores.clockReaders, differenceMsMax, log });
@@ -99,7 +100,6 @@ export async function boot(
     await stopStores();
     throw error;
   }
-  const wallets = new StoredWallets({ holdStore, ledger });
   await announced(log, "movements that the hold store has not applied", wallets.start());
   const board = new SlotBoard(exactNames(() => config.catalogue));
   const coreSlots = board.slotsOf(undefined);
@@ -239,8 +239,7 @@ export async function boot(
   }
 
   async function stopStores(): Promise<void> {
-    await committer.stop(STOP_COMMITTING_MS);
-    await holdStore.stop();
+    await stopMoney({ wallets, committer, holdStore, log });
     await balancesLock.stop(holdStore.uncommittedCalls() === 0);
     await ledger.stop();
   }

@@ -102,19 +102,13 @@ export interface HoldStore extends Restorable {
    */
   read(max: number, waitMs: number): Promise<StoredEntry[]>;
 
-  /**
-   * Drops entries that the ledger has committed or quarantined, and takes them out of
-   * `uncommitted`.
-   */
+  /** Takes entries out of `uncommitted` that the ledger has committed or quarantined. */
   acknowledge(entries: readonly StoredEntry[]): Awaitable<void>;
 
   /** Returns how many posted calls are not in the ledger yet, as far as this process knows. */
   uncommittedCalls(): number;
 
-  /**
-   * Returns the entry of an uncommitted call; undefined if this process has none. Searches all of
-   * them.
-   */
+  /** Returns the entry of an uncommitted call; undefined if this process has none. Searches all. */
   findUncommitted(callId: string): OutboxEntry | undefined;
 
   /**
@@ -122,6 +116,12 @@ export interface HoldStore extends Restorable {
    * not be reached: at least the oldest of each bucket. The embedded store has none.
    */
   unsent(): StandingCall[];
+
+  /**
+   * For a process that ends: from now on posts of these calls are kept in memory if the disk refuses
+   * them, until the ledger or Redis has them. Returns all that only memory has.
+   */
+  lastPosts(callIds: Iterable<string>): StoredEntry[];
 
   /**
    * Yields all holds, in pages, and the oldest post of each outbox. With Redis: those of all

@@ -1,18 +1,22 @@
 import type { HoldStore, Posting } from "../contract/hold-store.ts";
 import type { StandingCall } from "../contract/standing-call.ts";
 import { type Machine, sleep } from "../process/machine.ts";
+import { withTimeout } from "../process/timeout.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import { unsentPost } from "./standing.ts";
+import { callOf, costOf } from "./unreadable.ts";
 
 /**
  * Retries posts that the hold store could not keep, for example because the disk is full, so that every served call is
- * charged. Keeps them in memory only: a kill of this process loses them.
+ * charged. Keeps them in memory only: a kill of this process loses them. At a stop the ledger may still get them.
  */
 export class LatePosts {
   private readonly holdStore: HoldStore;
   private readonly machine: Machine;
   private readonly waiting = new Map<string, Posting>();
+  private readonly trying = new Set<string>();
   private isRunning = false;
+  private isEnding = false;
 
   constructor(holdStore: HoldStore, machine: Machine) {
     this.holdStore = holdStore;
@@ -34,6 +38,30 @@ export class LatePosts {
   add(posting: Posting): void {
     this.waiting.set(posting.callId, posting);
     if (!this.isRunning) void this.run();
+    if (this.isEnding) void this.tryAll();
+  }
+
+  /**
+   * Posts all once more; from now on the hold store keeps them in memory if the disk refuses them. Resolves once none is
+   * only in memory, and after `limitMs` anyway. Never rejects.
+   */
+  async end(limitMs: number): Promise<void> {
+    const { machine } = this;
+    this.isEnding = true;
+    const deadlineMs = machine.monotonic() + limitMs;
+    await withTimeout(this.tryAll(), limitMs, machine);
+    while (this.left().length > 0 && machine.monotonic() < deadlineMs) {
+      await sleep(machine, LIFETIMES.lastPostsPollMs);
+    }
+  }
+
+  /** After `end`: returns the posts that neither the ledger, Redis nor the disk has. */
+  left(): StandingCall[] {
+    const entries = this.holdStore.lastPosts([]);
+    return [
+      ...this.unsent(),
+      ...entries.map((entry) => unsentPost(callOf(entry), costOf(entry), "")),
+    ];
   }
 
   private async run(): Promise<void> {
@@ -47,17 +75,28 @@ export class LatePosts {
 
   /**
    * Posts one after another, up to the first failure. That post goes to the end, so that one which can never be kept
-   * does not delay the others for long. Never rejects.
+   * does not delay the others for long. At the end a failure stops none. Never rejects.
    */
   private async tryAll(): Promise<void> {
-    for (const [callId, posting] of this.waiting) {
+    if (this.isEnding) this.holdStore.lastPosts(this.waiting.keys());
+    for (const [callId, posting] of [...this.waiting]) {
+      if (!this.waiting.has(callId) || this.trying.has(callId)) continue;
+      this.trying.add(callId);
+      const isKept = await this.isKept(posting);
+      this.trying.delete(callId);
       this.waiting.delete(callId);
-      try {
-        await this.holdStore.post(posting);
-      } catch {
-        this.waiting.set(callId, posting);
-        return;
-      }
+      if (isKept) continue;
+      this.waiting.set(callId, posting);
+      if (!this.isEnding) return;
+    }
+  }
+
+  private async isKept(posting: Posting): Promise<boolean> {
+    try {
+      await this.holdStore.post(posting);
+      return true;
+    } catch {
+      return false;
     }
   }
 }

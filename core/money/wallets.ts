@@ -102,6 +102,19 @@ export class StoredWallets implements Wallets {
     this.latePosts.add(posting);
   }
 
+  /**
+   * Gives the ledger or Redis the posts that the disk refused, for up to `limitMs`: call it when no call runs and the
+   * process stops. Never rejects.
+   */
+  end(limitMs: number): Promise<void> {
+    return this.latePosts.end(limitMs);
+  }
+
+  /** After `end`: returns the posts that are lost with this process. */
+  lostPosts(): StandingCall[] {
+    return this.latePosts.left();
+  }
+
   unsent(): StandingCall[] {
     return [...this.holdStore.unsent(), ...this.latePosts.unsent()];
   }

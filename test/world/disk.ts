@@ -50,7 +50,6 @@ export class SimulatedDisk {
 
   add(path: string): File {
     if (this.files.has(path)) throw failure("EEXIST", path);
-    if (this.freeBytes <= 0) throw failure("ENOSPC", path);
     const file = {
       bytes: Buffer.alloc(4_096),
       length: 0,
@@ -159,6 +158,8 @@ export class ProcessDisk implements Disk {
   private readonly process: SimulatedProcess;
   private readonly descriptors = new Map<number, { path: string; file: File }>();
   private nextDescriptor = 3;
+  /** When the disk last refused a file, a write or a sync. */
+  refusedMs = Number.NEGATIVE_INFINITY;
 
   constructor(disk: SimulatedDisk, process: SimulatedProcess) {
     this.disk = disk;
@@ -198,11 +199,12 @@ export class ProcessDisk implements Disk {
 
   syncFolder(folder: string): void {
     this.mustLive();
-    if (!this.disk.syncNames(folder)) throw failure("EIO", folder);
+    if (!this.disk.syncNames(folder)) throw this.refused("EIO", folder);
   }
 
   create(path: string): number {
     this.mustLive();
+    if (this.disk.freeBytes <= 0) throw this.refused("ENOSPC", path);
     return this.describe(path, this.disk.add(path));
   }
 
@@ -216,7 +218,7 @@ export class ProcessDisk implements Disk {
     this.mustLive();
     const { path, file } = this.at(fd);
     const fits = Math.min(length, Math.max(0, this.disk.freeBytes));
-    if (fits === 0 && length > 0) throw failure("ENOSPC", path);
+    if (fits === 0 && length > 0) throw this.refused("ENOSPC", path);
     if (file.bytes.length < file.length + fits) {
       const grown = Buffer.alloc(2 * (file.length + fits));
       grown.set(file.bytes.subarray(0, file.length));
@@ -242,13 +244,13 @@ export class ProcessDisk implements Disk {
   sync(fd: number): void {
     this.mustLive();
     const { path, file } = this.at(fd);
-    if (!this.disk.sync(file)) throw failure("EIO", path);
+    if (!this.disk.sync(file)) throw this.refused("EIO", path);
   }
 
   syncSoon(fd: number, done: (error: Error | null) => void): void {
     const { path, file } = this.at(fd);
     this.process.receive(1 + (fd % SYNC_MS_MAX), "synced", () => {
-      done(this.disk.sync(file) ? null : failure("EIO", path));
+      done(this.disk.sync(file) ? null : this.refused("EIO", path));
     });
   }
 
@@ -267,6 +269,11 @@ export class ProcessDisk implements Disk {
     const open = this.descriptors.get(fd);
     if (open === undefined) throw failure("EBADF", `descriptor ${fd}`);
     return open;
+  }
+
+  private refused(code: string, path: string): Error {
+    this.refusedMs = this.process.monotonic();
+    return failure(code, path);
   }
 
   private mustLive(): void {

@@ -13,6 +13,7 @@ import type { Runtime } from "../../core/http/runtime.ts";
 import { Backlog } from "../../core/money/backlog.ts";
 import { Committer } from "../../core/money/committer.ts";
 import { Pace } from "../../core/money/pace.ts";
+import { stopMoney } from "../../core/money/stop.ts";
 import { StoredWallets } from "../../core/money/wallets.ts";
 import type { Log } from "../../core/process/log.ts";
 import { wires } from "../../core/wire/index.ts";
@@ -43,9 +44,10 @@ const LIMITS: Limits = {
 };
 /** A prompt whose bound is above the output of every planned call. */
 const PROMPT = "hello ".repeat(20);
-const STOP_COMMITTING_MS = 10_000;
 const STOP_POLL_MS = 50;
 const SLICE_TOKENS = 16;
+/** A disk refuses posts if it did so within this time. */
+const REFUSED_MS = 3_000;
 
 interface GatewayOptions {
   readonly process: SimulatedProcess;
@@ -70,6 +72,14 @@ export class SimulatedGateway {
   private readonly pace: Pace;
   private readonly runtime: Runtime;
   private readonly inFlight = new HttpCallsInFlight();
+  private readonly log: Log;
+  /** When the hold store took a call that it could not keep at first. */
+  readonly keptLateMs = new Map<string, number>();
+  /** Calls that only its memory had when it was killed, because its disk refused them. */
+  readonly lostAtDeath = new Set<string>();
+  /** The same, at the end of a stop that logged them. */
+  readonly lostAtStop = new Set<string>();
+  private hasStopped = false;
   private isListening = false;
   /** When `saysLedgerWentBack` became true. */
   wentBackSinceMs: number | undefined;
@@ -79,9 +89,17 @@ export class SimulatedGateway {
     const { process, log } = options;
     const ledger = options.ledger.for(process);
     this.process = process;
+    this.log = log;
     this.ledgerOfProcess = ledger;
     const holdStore = options.holdStore(log);
     this.holdStore = holdStore;
+    // Only late posts come one by one.
+    const post = holdStore.post.bind(holdStore);
+    holdStore.post = (posting) => {
+      const posted = post(posting);
+      this.keptLateMs.set(posting.callId, process.monotonic());
+      return posted;
+    };
     const machine = process;
     const stores = { holdStore, ledger, machine };
     const backlog = new Backlog({ holdStore, entriesMax: options.outboxEntriesMax, machine });
@@ -189,13 +207,26 @@ export class SimulatedGateway {
     while (this.inFlight.size > 0 && process.monotonic() < deadlineMs) {
       await new Promise<void>((resolve) => process.after(STOP_POLL_MS, resolve));
     }
-    await this.committer.stop(STOP_COMMITTING_MS);
-    await this.holdStore.stop();
+    const { wallets, committer, holdStore, log } = this;
+    const lost = await stopMoney({ wallets, committer, holdStore, log });
+    this.hasStopped = true;
+    if (this.isDiskRefusing()) for (const { callId } of lost) this.lostAtStop.add(callId);
   }
 
   /** Kills the process, as kill -9 does. */
   kill(): void {
+    if (this.process.alive && !this.hasStopped && this.isDiskRefusing()) {
+      for (const { callId } of this.wallets.lostPosts()) this.lostAtDeath.add(callId);
+    }
     this.process.kill();
+  }
+
+  /** Returns true if the disk refused something lately: each second, the journal and its late posts try it again. */
+  private isDiskRefusing(): boolean {
+    const { process } = this;
+    const sinceMs = process.monotonic() - REFUSED_MS;
+    const wasFrozen = process.frozen || process.runsFrom(sinceMs) !== sinceMs;
+    return wasFrozen || process.disk.refusedMs >= sinceMs;
   }
 }
 

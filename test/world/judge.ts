@@ -13,6 +13,8 @@ import type { World } from "./world.ts";
 const JOURNAL_SYNCED_MS = 1_050;
 /** A process opens its journal within this time. */
 const START_MS = 100;
+/** A gateway posts a call within this time after its client has left. */
+const CLOSED_MS = 300;
 /** Upper bound of the estimated input of a call. */
 const INPUT_TOKENS_MAX = 60;
 /** A gateway notices within this time that the ledger went back: an outage of up to 3 s, and two rounds. */
@@ -209,7 +211,9 @@ export class Judge {
     const isWhole = client.end === "whole";
     if (!isWhole && client.deliveredTokens === 0) return undefined;
     // A gateway died during the reply: what its client received by then is free.
-    if (!isWhole && !gateway.process.alive) return undefined;
+    const endsMs = client.endedMs + CLOSED_MS;
+    if (!isWhole && gateway.process.diedAtMs < endsMs) return undefined;
+    if (!isWhole && this.refusedByDisk(client, gateway)) return undefined;
     if (this.lostPowerAfter(client, gateway)) return undefined;
     // README, limits of the guarantees: Redis loses its data, and a gateway dies before it commits its posts.
     if (this.forgotten.has(client.callId) && !gateway.process.alive) return undefined;
@@ -217,6 +221,17 @@ export class Judge {
     if (this.restoredWithout.has(client.callId)) return undefined;
     const what = isWhole ? "was received whole" : `delivered ${client.deliveredTokens} tokens`;
     return `${name} ${what} (${client.end}) and is not charged`;
+  }
+
+  /**
+   * Returns true for a call that only the memory of its gateway had, since the disk refused it, and that was lost with it.
+   * A stop loses it only if the store that could have taken it was down.
+   */
+  private refusedByDisk({ callId }: SimulatedClient, gateway: SimulatedGateway): boolean {
+    const { store, faults } = this.world.plan;
+    const away = store === "embedded" ? "ledger" : "redis";
+    const isAway = [...faults.keys()].some((name) => name.startsWith(away));
+    return gateway.lostAtDeath.has(callId) || (isAway && gateway.lostAtStop.has(callId));
   }
 
   /**
@@ -243,8 +258,10 @@ export class Judge {
    * process, or by the next start; later while the disk fails. So it is lost if power fails within that time, or fails
    * before the next start after a kill or freeze within that time.
    */
-  private lostPowerAfter({ endedMs }: SimulatedClient, { process }: SimulatedGateway): boolean {
+  private lostPowerAfter(client: SimulatedClient, gateway: SimulatedGateway): boolean {
     if (this.world.plan.store !== "embedded") return false;
+    const { process } = gateway;
+    const endedMs = gateway.keptLateMs.get(client.callId) ?? client.endedMs;
     return this.powerLosses.some(({ host, atMs }) => {
       if (atMs <= endedMs - JOURNAL_SYNCED_MS) return false;
       const isSyncedBy = (runs: SimulatedProcess, sinceMs: number) => {

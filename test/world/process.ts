@@ -61,6 +61,11 @@ export class SimulatedProcess implements Machine {
     return this.diedMs === Number.POSITIVE_INFINITY;
   }
 
+  /** When it died; infinity while it lives. */
+  get diedAtMs(): number {
+    return this.diedMs;
+  }
+
   get frozen(): boolean {
     return this.isFrozen;
   }

@@ -192,7 +192,11 @@ export class EmbeddedCalls {
     if (charges.length === 0) return [];
     let position: number;
     try {
-      position = this.posted.append(charges.map(({ text }) => text));
+      const callIds = charges.map(({ posting }) => posting.callId);
+      position = this.posted.append(
+        charges.map(({ text }) => text),
+        callIds,
+      );
     } catch (error) {
       for (const each of charges.toReversed()) this.takeBack(each);
       if (charges.length === 1) return [errorOf(error)];

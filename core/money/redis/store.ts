@@ -111,14 +111,10 @@ export class RedisHoldStore implements HoldStore {
     this.revocations = new Revocations(client, buckets, machine);
     this.commits = new Commits({ client, buckets: this.buckets, memberships, machine, log, watch });
     this.wallets = new RedisWallets(client, buckets, ledger);
-    this.holds = new Holds({
-      buckets,
-      wallets: this.wallets,
-      ledger,
-      refusal: (holds) => this.refusal(holds),
-      machine,
-    });
-    const { wallets, holds, commits } = this;
+    const { wallets, commits } = this;
+    const refusal = (count: number) => this.refusal(count);
+    this.holds = new Holds({ buckets, wallets, ledger, refusal, machine });
+    const { holds } = this;
     this.posts = new Posts({ buckets, wallets, holds, commits, spool, ledger, machine, log });
     this.audits = new Audits({ memberships, holds, wallets, ledger, times, machine, log });
     this.idle = new IdleWallets({ memberships, wallets, times, machine });
@@ -224,6 +220,10 @@ export class RedisHoldStore implements HoldStore {
 
   unsent() {
     return this.posts.unsent();
+  }
+
+  lastPosts(callIds: Iterable<string>) {
+    return this.posts.lastPosts(callIds);
   }
 
   findUncommitted(callId: string): OutboxEntry | undefined {

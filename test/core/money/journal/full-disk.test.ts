@@ -2,39 +2,17 @@ import t from "tap";
 import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
 import { Spool } from "../../../../core/money/redis/spool.ts";
 import { MemoryHistory } from "../../../support/commit-counts.ts";
-import { recordedLog } from "../../../support/log.ts";
 import { posting } from "../../../support/posting.ts";
-import { Random } from "../../../support/random.ts";
-import { SimulatedDisk } from "../../../world/disk.ts";
-import { SimulatedProcess } from "../../../world/process.ts";
-import { Scheduler } from "../../../world/scheduler.ts";
+import { simulatedMachine } from "../simulated-machine.ts";
 
-const PART_MS = 100;
 const MINUTE_MS = 60_000;
-
-function stage() {
-  const random = new Random(1);
-  const disk = new SimulatedDisk(random);
-  const scheduler = new Scheduler(random);
-  const machine = new SimulatedProcess({ name: "gateway", scheduler, random, onStopped() {} });
-  machine.attach(disk.of(machine));
-  const { log, lines } = recordedLog();
-  /** Runs the simulated time; calls `look` every tenth of a second. */
-  const pass = async (ms: number, look = () => {}) => {
-    for (const endMs = scheduler.nowMs + ms; scheduler.nowMs < endMs; ) {
-      const untilMs = scheduler.nowMs + PART_MS;
-      scheduler.after(PART_MS, "the test", () => {});
-      await scheduler.run(() => scheduler.nowMs >= untilMs);
-      look();
-    }
-  };
-  const errors = () => lines.filter(({ level }) => level === 50).length;
-  return { disk, machine, log, pass, errors };
-}
 
 const post = (callId: string) => posting({ callId, accountId: "A", costMicroVnd: 0 });
 
-async function embedded({ machine, log }: ReturnType<typeof stage>): Promise<EmbeddedHoldStore> {
+async function embedded({
+  machine,
+  log,
+}: ReturnType<typeof simulatedMachine>): Promise<EmbeddedHoldStore> {
   const store = new EmbeddedHoldStore({
     journal: { folder: "/data/journal", bytesMax: 1e6, sync: false, log, machine },
     outboxEntriesMax: 1_000,
@@ -45,7 +23,7 @@ async function embedded({ machine, log }: ReturnType<typeof stage>): Promise<Emb
 }
 
 t.test("a full disk is never taken for one with room, however long no call ends", async (t) => {
-  const world = stage();
+  const world = simulatedMachine();
   const store = await embedded(world);
   const { disk, pass, errors } = world;
   t.equal(store.health().kind, "ok");
@@ -65,7 +43,7 @@ t.test("a full disk is never taken for one with room, however long no call ends"
 });
 
 t.test("a post that fits in the last block does not open a full disk", async (t) => {
-  const world = stage();
+  const world = simulatedMachine();
   const store = await embedded(world);
   world.disk.freeBytes = 100;
   t.throws(() => store.post(post("c1")), /cannot write/);
@@ -77,7 +55,7 @@ t.test("a post that fits in the last block does not open a full disk", async (t)
 });
 
 t.test("a gateway that starts on a full disk serves nothing until there is room", async (t) => {
-  const world = stage();
+  const world = simulatedMachine();
   world.disk.freeBytes = 100;
   const store = await embedded(world);
   t.equal(store.health().kind, "away");
@@ -87,7 +65,7 @@ t.test("a gateway that starts on a full disk serves nothing until there is room"
 });
 
 t.test("the spool of a gateway with Redis probes its disk too", async (t) => {
-  const { disk, machine, log, pass } = stage();
+  const { disk, machine, log, pass } = simulatedMachine();
   const spool = await Spool.open({ folder: "/data/spool", bytesMax: 1e6, log, machine });
   disk.freeBytes = 100;
   t.throws(() => spool.add(post("c1")), /cannot write/);

@@ -1,0 +1,28 @@
+import { recordedLog } from "../../support/log.ts";
+import { Random } from "../../support/random.ts";
+import { SimulatedDisk } from "../../world/disk.ts";
+import { SimulatedProcess } from "../../world/process.ts";
+import { Scheduler } from "../../world/scheduler.ts";
+
+const PART_MS = 100;
+
+/** A process on a simulated machine, whose disk can be full. */
+export function simulatedMachine() {
+  const random = new Random(1);
+  const disk = new SimulatedDisk(random);
+  const scheduler = new Scheduler(random);
+  const machine = new SimulatedProcess({ name: "gateway", scheduler, random, onStopped() {} });
+  machine.attach(disk.of(machine));
+  const { log, lines } = recordedLog();
+  /** Runs the simulated time; calls `look` every tenth of a second. */
+  const pass = async (ms: number, look = () => {}) => {
+    for (const endMs = scheduler.nowMs + ms; scheduler.nowMs < endMs; ) {
+      const untilMs = scheduler.nowMs + PART_MS;
+      scheduler.after(PART_MS, "the test", () => {});
+      await scheduler.run(() => scheduler.nowMs >= untilMs);
+      look();
+    }
+  };
+  const errors = () => lines.filter(({ level }) => level === 50).length;
+  return { disk, machine, log, lines, pass, errors };
+}

@@ -1,0 +1,79 @@
+import t from "tap";
+import { Committer } from "../../../core/money/committer.ts";
+import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
+import { stopMoney } from "../../../core/money/stop.ts";
+import { StoredWallets } from "../../../core/money/wallets.ts";
+import { MemoryHistory } from "../../support/commit-counts.ts";
+import { posting } from "../../support/posting.ts";
+import { simulatedMachine } from "./simulated-machine.ts";
+import { StubLedger } from "./stub-ledger.ts";
+import { holdRequest, movement } from "./wallet-fixtures.ts";
+
+const late = (callId: string) => posting({ callId, accountId: "A", costMicroVnd: 300 });
+
+/** A gateway with embedded balances whose disk is full: two calls delivered text, and no post of them was kept. */
+async function stage() {
+  const { machine, log, lines, disk, pass } = simulatedMachine();
+  const ledger = new StubLedger();
+  ledger.addAccount("A");
+  const holdStore = new EmbeddedHoldStore({
+    journal: { folder: "/data/journal", bytesMax: 1e6, sync: false, log, machine },
+    outboxEntriesMax: 1_000,
+    history: new MemoryHistory(),
+  });
+  const committer = new Committer({
+    ...{ holdStore, ledger, log, machine, batchEntries: 10, lingerMs: 10 },
+  });
+  const wallets = new StoredWallets({ holdStore, ledger, machine });
+  await holdStore.start();
+  committer.start();
+  await wallets.credit(movement(1_000n));
+  for (const callId of ["c1", "c2"]) await wallets.hold(holdRequest(callId, 400));
+  disk.freeBytes = 10;
+  for (const callId of ["c1", "c2"]) wallets.postLater(late(callId));
+  const stop = async () => {
+    let isStopped = false;
+    const stopping = stopMoney({ wallets, committer, holdStore, log }).finally(() => {
+      isStopped = true;
+    });
+    for (let seconds = 0; !isStopped && seconds < 60; seconds += 1) await pass(1_000);
+    return (await stopping).map(({ callId }) => callId);
+  };
+  const errors = () => lines.filter(({ level, callId }) => level === 50 && callId !== undefined);
+  return { ledger, holdStore, wallets, disk, stop, errors };
+}
+
+t.test("a stop on a full disk commits what was delivered to the ledger", async (t) => {
+  const { ledger, stop, errors } = await stage();
+  t.strictSame(await stop(), []);
+  t.strictSame([...ledger.charges.keys()].sort(), ["c1", "c2"]);
+  t.equal((await ledger.wallet("A"))?.balanceMicroVnd, 400n);
+  t.strictSame(errors(), []);
+});
+
+t.test("a stop on a full disk, with the ledger away, says which calls are lost", async (t) => {
+  const { ledger, stop, errors } = await stage();
+  ledger.before = () => Promise.reject(new Error("connection refused"));
+  t.strictSame(await stop(), ["c1", "c2"]);
+  t.match(errors(), [
+    { callId: "c1", accountId: "A", costMicroVnd: 300 },
+    { callId: "c2", accountId: "A", costMicroVnd: 300 },
+  ]);
+});
+
+t.test("a stop after the disk has room again keeps the posts there", async (t) => {
+  const { ledger, disk, stop, errors } = await stage();
+  ledger.before = () => Promise.reject(new Error("connection refused"));
+  disk.empty();
+  t.strictSame(await stop(), [], "the next start commits them");
+  t.strictSame(errors(), []);
+});
+
+t.test("a call that still runs at a stop is not posted to memory only", async (t) => {
+  const { ledger, holdStore, wallets } = await stage();
+  ledger.before = () => Promise.reject(new Error("connection refused"));
+  await wallets.end(0);
+  t.equal(wallets.lostPosts().length, 2);
+  const runs = posting({ callId: "runs", accountId: "A", costMicroVnd: 0 });
+  t.throws(() => holdStore.post(runs), /disk/, "its reply is withheld");
+});
