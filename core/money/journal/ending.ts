@@ -7,15 +7,22 @@ import type { Journal } from "./journal.ts";
 export class EndingJournal {
   private readonly journal: Journal;
   private readonly last = new Set<string>();
-  private inMemory = 0;
+  /** The records that only memory has, in the order of their positions. */
+  private inMemory: string[] = [];
 
   constructor(journal: Journal) {
     this.journal = journal;
   }
 
-  /** Says that records of these calls may be kept in memory. */
+  /** Says that records of these calls may be kept in memory, and writes those that are if the disk has room by now. */
   end(callIds: Iterable<string>): void {
     for (const callId of callIds) this.last.add(callId);
+    if (this.inMemory.length === 0) return;
+    try {
+      // They get the positions that they have: nothing else was written since.
+      this.journal.appendAll(this.inMemory);
+      this.inMemory = [];
+    } catch {} // They stay in memory.
   }
 
   /** Position of the first record that only memory has; above all positions if there is none. */
@@ -27,12 +34,14 @@ export class EndingJournal {
   appendAll(payloads: readonly string[], callIds: readonly string[]): number {
     try {
       // Positions rise by one, so after a record in memory none can go to the disk.
-      if (this.inMemory > 0) throw new Error("the process ends, and its disk refused records");
+      if (this.inMemory.length > 0)
+        throw new Error("the process ends, and its disk refused records");
       return this.journal.appendAll(payloads);
     } catch (error) {
       if (!callIds.every((callId) => this.last.has(callId))) throw error;
-      this.inMemory += payloads.length;
-      return this.endOfDisk + this.inMemory - payloads.length;
+      const position = this.endOfDisk + this.inMemory.length;
+      this.inMemory.push(...payloads);
+      return position;
     }
   }
 }

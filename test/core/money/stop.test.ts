@@ -69,6 +69,16 @@ t.test("a stop after the disk has room again keeps the posts there", async (t) =
   t.strictSame(errors(), []);
 });
 
+t.test("a stop writes what only memory has once the disk has room", async (t) => {
+  const { ledger, wallets, disk, stop, errors } = await stage();
+  ledger.before = () => Promise.reject(new Error("connection refused"));
+  await wallets.end(0);
+  t.equal(wallets.lostPosts().length, 2);
+  disk.empty();
+  t.strictSame(await stop(), []);
+  t.strictSame(errors(), []);
+});
+
 t.test("a call that still runs at a stop is not posted to memory only", async (t) => {
   const { ledger, holdStore, wallets } = await stage();
   ledger.before = () => Promise.reject(new Error("connection refused"));
