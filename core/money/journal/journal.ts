@@ -2,10 +2,12 @@ import type { Disk } from "../../process/disk.ts";
 import type { FolderLock } from "../../process/lock.ts";
 import type { Log } from "../../process/log.ts";
 import { type Machine, systemMachine, type Timer } from "../../process/machine.ts";
+import { ThrottledLog } from "../../process/throttled-log.ts";
 import { errorOf } from "../../process/thrown.ts";
 import { LIFETIMES } from "../lifetimes.ts";
+import { ClosedSegments } from "./closed-segments.ts";
 import { DiskProbe } from "./probe.ts";
-import { recoverJournal, type SegmentFile, syncFound } from "./recovery.ts";
+import { recoverJournal, syncFound } from "./recovery.ts";
 import type { JournalRecord } from "./segment.ts";
 import { GATHERED_BYTES, JournalFull, SegmentWriter } from "./writer.ts";
 
@@ -40,8 +42,7 @@ export class Journal {
   private readonly lock: FolderLock;
   private readonly gathered = Buffer.allocUnsafe(GATHERED_BYTES);
   private readonly timer: Timer;
-  private closed: SegmentFile[];
-  private closedBytes: number;
+  private readonly closed: ClosedSegments;
   /** The segment that is being written. Undefined after a failed sync, and if the next segment cannot be created. */
   private segment: SegmentWriter | undefined;
   private nextPosition: number;
@@ -82,14 +83,19 @@ export class Journal {
     this.probe = new DiskProbe({ disk, scratch: this.gathered, ...options });
     const found = recoverJournal(disk, options.folder, options.log);
     this.recovered = found.records;
-    this.closed = found.segments;
-    this.closedBytes = found.segments.reduce((sum, segment) => sum + segment.bytes, 0);
+    const nowMs = () => options.machine.monotonic();
+    this.closed = new ClosedSegments(
+      disk,
+      new ThrottledLog(options.log, { nowMs }),
+      found.segments,
+    );
     this.nextPosition = (found.segments.at(-1)?.lastPosition ?? 0) + 1;
     // Their writer may have been killed after a failed sync, or before any: a sync of its file now would prove nothing.
     this.unsynced = found.newest.map(({ payload }) => payload);
     try {
       this.begin();
-      if (found.newest.length > 0) this.removeNewestClosed();
+      // The current segment repeats its records, so that starts do not add up copies.
+      if (found.newest.length > 0) this.closed.deleteNewest();
     } catch (error) {
       this.distrust(errorOf(error));
       // A full disk has no room for a copy of the records.
@@ -102,7 +108,7 @@ export class Journal {
 
   /** Size of all segments, in bytes. */
   get bytes(): number {
-    return this.closedBytes + (this.segment?.bytes ?? 0);
+    return this.closed.bytes + (this.segment?.bytes ?? 0);
   }
 
   /** Returns why a record of this size cannot be appended; undefined if it can. */
@@ -138,14 +144,7 @@ export class Journal {
   /** Marks all records up to and including `through` as safe elsewhere, and deletes segments that have no others. */
   acknowledge(through: number): void {
     this.acknowledged = through;
-    let done = 0;
-    for (const segment of this.closed) {
-      if (segment.lastPosition > through) break;
-      this.disk.remove(segment.path);
-      this.closedBytes -= segment.bytes;
-      done += 1;
-    }
-    if (done > 0) this.closed = this.closed.slice(done);
+    this.closed.deleteThrough(through);
   }
 
   /** Syncs the disk, deletes acknowledged segments, and releases the folder. Rejects if the sync failed. */
@@ -227,8 +226,7 @@ export class Journal {
     const { path, bytes } = segment;
     if (bytes === 0) return segment.discard();
     segment.close();
-    this.closed.push({ path, bytes, lastPosition: this.nextPosition - 1 });
-    this.closedBytes += bytes;
+    this.closed.add({ path, bytes, lastPosition: this.nextPosition - 1 });
   }
 
   /** Refuses records until `repair` succeeds. The segment stays as it is: it may have records that are nowhere else. */
@@ -255,13 +253,6 @@ export class Journal {
     }
     this.segment = segment;
     this.unsynced = [];
-  }
-
-  /** Removes the newest closed segment: the current one repeats its records, so that starts do not add up copies. */
-  private removeNewestClosed(): void {
-    const [last] = this.closed.splice(-1);
-    if (last) this.disk.remove(last.path);
-    this.closedBytes -= last?.bytes ?? 0;
   }
 
   private repair(): void {

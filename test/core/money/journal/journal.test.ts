@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import {
   appendFileSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
+  rmdirSync,
   rmSync,
   statSync,
   truncateSync,
@@ -250,4 +252,35 @@ t.test("a closed journal refuses", async (t) => {
   journal.append("{}");
   await journal.close();
   t.throws(() => journal.append("{}"), /closed/);
+});
+
+t.test(
+  "a segment that cannot be deleted stops no acknowledgement, and is deleted later",
+  async (t) => {
+    const journal = await open({ segmentBytes: 40 });
+    for (let n = 1; n <= 6; n += 1) journal.append(`{"record":${n}}`);
+    const [first = ""] = segments();
+    const [path, aside] = [join(folder, first), join(folder, "aside")];
+    renameSync(path, aside);
+    mkdirSync(path);
+    journal.acknowledge(5);
+    t.match(logged.lines.at(-1), { msg: /cannot delete a segment/ });
+    const kept = journal.bytes;
+    rmdirSync(path);
+    renameSync(aside, path);
+    journal.acknowledge(6);
+    t.ok(journal.bytes < kept);
+    t.notOk(segments().includes(first));
+    await journal.close();
+  },
+);
+
+t.test("a segment that is already gone stops no acknowledgement", async (t) => {
+  const journal = await open({ segmentBytes: 40 });
+  for (let n = 1; n <= 6; n += 1) journal.append(`{"record":${n}}`);
+  const [first = ""] = segments();
+  rmSync(join(folder, first));
+  journal.acknowledge(6);
+  t.equal(segments().length, 1);
+  await journal.close();
 });
