@@ -35,6 +35,8 @@ export class Membership {
   private lastView: BucketView | undefined;
   /** True if the last round found nothing to do, and nothing that it waits for: see `glanced`. */
   private isSettled = false;
+  /** True if it was settled until a heartbeat found another version: the next look need name only members that changed. */
+  private isOutdated = false;
   /** True if the next round is due in `settledRoundMs`. */
   private isPaused = false;
   /** True if this process was a member of the epoch before, so it knows the other members. */
@@ -84,7 +86,7 @@ export class Membership {
     if (!isSame || !this.isFresh(nowMs)) {
       // The next look then already says that posts of the earlier epoch are missing, before others allow loads.
       if (epoch === "" || Number(epoch) > Number(this.session.epoch)) this.noticeMove();
-      return this.unsettle();
+      return this.unsettle(epoch === this.session.epoch && this.isFresh(nowMs));
     }
     this.freshAtMs = Math.max(this.freshAtMs, nowMs);
     this.options.events.maintained(this.bucket);
@@ -92,8 +94,9 @@ export class Membership {
   }
 
   /** Makes rounds look at every heartbeat until the bucket is settled again. Returns false if the next must be hurried. */
-  unsettle(): boolean {
+  unsettle(isOutdated = false): boolean {
     this.isSettled = false;
+    this.isOutdated = isOutdated;
     return !this.isPaused;
   }
 
@@ -115,7 +118,7 @@ export class Membership {
   /** Records a failed operation. No money moves in the bucket until a round has checked it. */
   fail(error: unknown): void {
     const wasReady = this.readiness.state === "ready";
-    this.isSettled = false;
+    this.unsettle();
     this.readiness.set(isJoining(error) ? "joining" : "away", false);
     this.options.events.failed(this.bucket, error, wasReady);
   }
@@ -143,15 +146,17 @@ export class Membership {
     const seen = session.operationsSeen;
     const epoch = session.epoch === "" ? "0" : session.epoch;
     const moving = this.moving ? "1" : "0";
-    const isListWanted = !this.isSettled || !this.options.pulse.isQuiet;
-    this.isSettled = false;
+    const { isOutdated } = this;
+    const isListWanted = !(this.isSettled || isOutdated) || !this.options.pulse.isQuiet;
+    this.unsettle();
     this.isPaused = false;
     const { version = "", members = [] } = this.view ?? {};
-    const known = [version, String(members.length), isListWanted ? "1" : "0"];
+    const wanted = [isListWanted ? "1" : "0", isOutdated ? "1" : "0"];
+    const known = [version, String(members.length), ...wanted];
     const args = [epoch, String(seen), moving, session.serverFound, ...known];
     const view = readView(await this.ask("look", ...args), members);
     this.lastView = view;
-    if (view.isListed) this.options.pulse.listed();
+    if (view.isListed || view.isUpdated) this.options.pulse.listed();
     session.found(view);
     switch (judge(session.epoch, seen, view)) {
       case "member":

@@ -14,6 +14,8 @@ export interface BucketView {
   readonly members: readonly Member[];
   /** True if the server listed the members: their heartbeats are current. */
   readonly isListed: boolean;
+  /** True if the server named the members that changed, and so all are known. */
+  readonly isUpdated: boolean;
   /** Heartbeats by process, of processes that commit posts of earlier epochs before they join. */
   readonly joining: ReadonlyMap<string, string>;
   /** Outboxes of processes that left or died, `epoch|process`, each with the process that claimed it ("" for none). */
@@ -54,20 +56,38 @@ export function readView(reply: unknown, known: readonly Member[] = []): BucketV
     server,
     version,
     holds,
+    changes,
+    count,
   ] = listOf(reply);
+  const isUpdated = members === null && (changes ?? null) !== null;
+  const updated = isUpdated ? updatedMembers(known, listOf(changes)) : known;
+  // Without a version the next look lists all.
+  const isWrong = isUpdated && updated.length !== count;
   return {
     epoch: textOf(epoch),
     operations: numberOf(operations),
     reaped: reaped === 1,
     acceptsLoads: acceptsLoads === 1,
-    members: members === null ? known : listOf(members).map(memberOf),
+    members: members === null ? updated : listOf(members).map(memberOf),
     isListed: members !== null,
+    isUpdated: isUpdated && !isWrong,
     joining: mapOf(joining),
     orphans: mapOf(orphans),
     server: textOf(server),
-    version: textOf(version),
+    version: isWrong ? "" : textOf(version),
     hasHolds: holds === 1,
   };
+}
+
+/** Returns the members after `changes`: some of them with their state now, and others, without one, that are gone. */
+function updatedMembers(known: readonly Member[], changes: readonly unknown[]): readonly Member[] {
+  const members = new Map(known.map((member) => [member.process, member]));
+  for (const change of changes) {
+    const process = textOf(listOf(change)[0]);
+    members.delete(process);
+    if (listOf(change).length > 1) members.set(process, memberOf(change));
+  }
+  return [...members.values()];
 }
 
 function memberOf(member: unknown): Member {

@@ -132,6 +132,8 @@ class Side {
   private readonly places: string[] = [];
   private readonly ids: string[] = [];
   private version = "";
+  /** The version that was found before it. */
+  private before = "";
   private readonly execute: Run;
   private readonly money: Script;
   private readonly server: string;
@@ -151,13 +153,16 @@ class Side {
       each
         .replace(/^#(\d+)$/, (_, at) => this.ids[at] ?? "1-1")
         .replace("@server", this.server)
-        .replace("@version", this.version),
+        .replace("@version", this.version)
+        .replace("@before", this.before),
     );
     const found = await this.execute(script === "money" ? this.money : script, keys, own).then(
       JSON.stringify,
       failed,
     );
-    this.version = VERSION.exec(found)?.[1] ?? this.version;
+    const version = VERSION.exec(found)?.[1] ?? this.version;
+    if (version !== this.version) this.before = this.version;
+    this.version = version;
     const reply = found
       .replace(/[0-9a-f]{40} table: 0x[0-9a-f]+ [0-9a-f]{40}/, "server")
       .replace(VERSION, '"version"');
@@ -237,7 +242,8 @@ class Plan {
     const argumentsOf: Readonly<Record<MembersOperation, readonly string[]>> = {
       look: [
         ...[epoch, "0", random.pick(["0", "1"]), random.pick(["", "@server"])],
-        ...["@version", String(random.below(4)), random.pick(["0", "1"])],
+        ...[random.pick(["@version", "@before"]), String(random.below(4))],
+        ...[random.pick(["0", "0", "1"]), random.pick(["0", "1", "1"])],
       ],
       join: [epoch, EPOCH_MIN],
       declare: [epoch, EPOCH_MIN],

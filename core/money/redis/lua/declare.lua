@@ -8,7 +8,7 @@ local processes = call('HKEYS', key('procs'))
 for at = 1, #processes do
   leave_outbox(processes[at], '')
 end
-for _, name in ipairs({ 'w', 'holds', 'procs', 'beats', 'verified', 'reaped', 'joining', 'open' }) do
+for _, name in ipairs({ 'w', 'holds', 'procs', 'beats', 'verified', 'reaped', 'joining', 'open', 'changes' }) do
   call('UNLINK', key(name))
 end
 begin(math.max(tonumber(epoch), tonumber(ARGV[4])))

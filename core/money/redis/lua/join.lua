@@ -11,5 +11,5 @@ call('HSETNX', key('procs'), me, '1')
 call('HINCRBY', key('beats'), me, '1')
 verify(server())
 call('HDEL', key('joining'), me)
-changed()
+changed(me)
 return epoch

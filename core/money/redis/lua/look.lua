@@ -1,7 +1,7 @@
 -- Counts a heartbeat of this process in the bucket, and returns the bucket's state: see `BucketView`.
 -- ARGV: epoch that it last joined ('0' for none), count of operations that Redis acknowledged to it, 1 if it commits
 -- posts of the earlier epoch before it joins this one, the server that it last found ('' for none); then version and
--- number of the members that it knows, 1 to list them even if they are the same
+-- number of the members that it knows, 1 to list them even if they are the same; 1 if those that changed are enough
 local run, data = server()
 local found = run .. ' ' .. data
 local operations = tonumber(call('HGET', key('procs'), me) or '-1')
@@ -11,12 +11,12 @@ if operations >= 0 and ARGV[3] == epoch and operations >= tonumber(ARGV[4]) then
     local known = call('HMGET', key('verified'), me, me .. '@')
     if known[1] ~= run or known[2] ~= data then
       verify(run, data)
-      changed()
+      changed(me)
     end
   elseif ARGV[6] ~= '' then
     -- The data comes from another server. What members have verified may be from before that server took over.
     call('DEL', key('verified'))
-    changed()
+    changed('*')
   end
 elseif ARGV[5] == '1' and epoch ~= '' then
   if call('HINCRBY', key('joining'), me, '1') == 1 then
@@ -27,7 +27,25 @@ local version = call('GET', base .. 'version') or ''
 -- Earlier versions of the gateway change members without a new version, hence the count.
 local count = call('HLEN', key('beats'))
 local procs = false
-if ARGV[9] ~= '0' or ARGV[3] ~= epoch or ARGV[6] ~= found or ARGV[7] ~= version or ARGV[8] ~= text(count) then
+local changes = false
+local is_same = ARGV[9] == '0' and ARGV[3] == epoch and ARGV[6] == found
+if is_same and ARGV[10] == '1' and ARGV[7] ~= version then
+  local members = changed_since(ARGV[7], version)
+  if members then
+    changes = {}
+    for _, process in ipairs(members) do
+      local beat = call('HGET', key('beats'), process)
+      if beat then
+        local known = call('HMGET', key('verified'), process, process .. '@')
+        local is_verified = known[1] == run and (known[2] or data) == data
+        changes[#changes + 1] = { process, beat, is_verified and '1' or '0' }
+      else
+        changes[#changes + 1] = { process }
+      end
+    end
+  end
+end
+if not changes and not (is_same and ARGV[7] == version and ARGV[8] == text(count)) then
   procs = {}
   local verified = {}
   local servers = call('HGETALL', key('verified'))
@@ -52,4 +70,6 @@ return {
   found,
   version,
   call('EXISTS', key('holds')),
+  changes,
+  count,
 }

@@ -40,9 +40,37 @@ end
 
 -- Gives the bucket a new version, after every change of its epoch, members, orphans or loads. Gateways read the version
 -- each second, and look at the rest when it is another one. A time, so that it is not repeated after a loss of data.
-local function changed()
-  local version = tonumber(call('GET', base .. 'version') or '0')
-  call('SET', base .. 'version', text(math.max(now(), version + 1)))
+--
+-- `changes` has a line for each of the last changes, the newest first: its version, the version before, and the member
+-- that was changed ('' for none, '*' for all). So a look need not list the members that stay the same. Earlier versions
+-- of the gateway write no line: then two versions do not follow each other.
+local function changed(member)
+  local version = call('GET', base .. 'version') or '0'
+  local later = text(math.max(now(), tonumber(version) + 1))
+  call('SET', base .. 'version', later)
+  local lines = later .. ' ' .. version .. ' ' .. (member or '') .. '\n' .. (call('GET', key('changes')) or '')
+  -- 30 to 70 lines. What is left of a line that is cut is no line.
+  call('SET', key('changes'), string.sub(lines, 1, 2048))
+end
+
+-- Returns the members that changed between two versions, each once; nil if that is not known.
+local function changed_since(known, version)
+  local members, seen = {}, {}
+  local expected = version
+  for own, before, member in string.gmatch(call('GET', key('changes')) or '', '(%d+) (%d+) ([^\n]*)\n') do
+    if own ~= expected or member == '*' then
+      return nil
+    end
+    if member ~= '' and not seen[member] then
+      seen[member] = true
+      members[#members + 1] = member
+    end
+    if before == known then
+      return members
+    end
+    expected = before
+  end
+  return nil
 end
 
 -- An epoch is a time in ms, so a later one is larger even if Redis has lost the one before.
@@ -100,5 +128,5 @@ local function forget(process)
   call('HDEL', key('beats'), process)
   call('HDEL', key('verified'), process, process .. '@')
   call('HDEL', key('joining'), process)
-  changed()
+  changed(process)
 end

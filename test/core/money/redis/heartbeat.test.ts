@@ -1,9 +1,13 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
 import { Heartbeat } from "../../../../core/money/redis/heartbeat.ts";
 import type { Membership } from "../../../../core/money/redis/membership.ts";
+import { membersScript } from "../../../../core/money/redis/scripts.ts";
+import { type Member, readView } from "../../../../core/money/redis/view.ts";
 import { systemMachine } from "../../../../core/process/machine.ts";
 import type { RedisCommands } from "../../../../core/redis/client.ts";
+import { listOf, textOf } from "../../../../core/redis/reply.ts";
 import type { Script } from "../../../../core/redis/script.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
 import { until } from "../../../support/until.ts";
@@ -163,3 +167,49 @@ t.test(
     t.equal(clientOf("redis://127.0.0.1:1").isCluster, false);
   },
 );
+
+t.test("a look names the members that changed since the version that it knows", async (t) => {
+  const client = clientOf(server.url);
+  await new Promise<void>((resolve) => client.connect(resolve));
+  const epochKey = `t-${randomUUID()}:{b00}:epoch`;
+  const ask = (...args: string[]) => client.run(membersScript, [epochKey], args);
+  const ids = Array.from({ length: 40 }, (_, at) => `p${at}`);
+  let epoch = "";
+  for (const id of ids) epoch = textOf(await ask("join", id, epoch, "0"));
+  let view = readView(await ask("look", "p0", epoch, "0", "0", ""));
+  t.equal(view.members.length, 40);
+  /** Looks for changes. Returns what the server named, all members after it, and how many there are. */
+  const look = async (known: readonly Member[] = view.members) => {
+    const state = [view.server, view.version, String(known.length)];
+    const reply = await ask("look", "p0", epoch, "0", "0", ...state, "0", "1");
+    view = readView(reply, known);
+    const changes = listOf(reply)[10] ?? [];
+    const named = listOf(changes).map((change) => textOf(listOf(change)[0]));
+    return [view.isListed ? "all" : named.join(" "), view.isUpdated, view.members.length];
+  };
+  t.strictSame(await look(), ["", false, 40]);
+  await ask("join", "p40", epoch, "0");
+  t.strictSame(await look(), ["p40", true, 41]);
+  await ask("leave", "p1", epoch);
+  await ask("reap", "p40", epoch, "p2", "1");
+  await ask("join", "p41", epoch, "0");
+  await ask("leave", "p41", epoch);
+  t.strictSame(await look(), ["p41 p2 p1", true, 39]);
+  t.notOk(view.members.some(({ process }) => ["p1", "p2", "p41"].includes(process)));
+  t.ok(view.members.every(({ verified }) => verified));
+
+  await ask("join", "p42", epoch, "0");
+  t.strictSame(await look(view.members.slice(1)), ["p42", false, 39]);
+  t.equal(view.version, "", "a list that lacks one is not trusted");
+  t.strictSame(await look(), ["all", false, 40]);
+
+  const version = epochKey.replace(/epoch$/, "version");
+  await ask("leave", "p3", epoch);
+  await server.call("SET", version, String(Number(await server.call("GET", version)) + 1));
+  await ask("leave", "p4", epoch);
+  t.strictSame(await look(), ["all", false, 38], "an earlier version of the gateway names none");
+  for (const id of ids.slice(5)) await ask("leave", id, epoch);
+  for (const id of ids.slice(5)) await ask("join", id, epoch, "0");
+  t.strictSame(await look(), ["all", false, 38], "too many changes");
+  client.disconnect();
+});

@@ -259,6 +259,29 @@ t.test("a settled bucket is looked at seldom, and at once if something changed",
   t.equal(membership.unsettle(), true, "its next round is soon");
 });
 
+t.test("of a settled bucket that changed, only the changed members are listed", async (t) => {
+  const stage = await new Stage().ready();
+  const { membership } = stage;
+  /** Returns whether the next look asks for all members, and whether those that changed are enough. */
+  const asked = async () => {
+    await stage.round();
+    return stage.asked[0]?.slice(-2).join(" ");
+  };
+  const glance = () => membership.glanced("100", "2", stage.nowMs);
+  t.equal(await asked(), "0 0");
+  glance();
+  t.equal(await asked(), "0 1");
+  glance();
+  membership.unsettle();
+  t.equal(await asked(), "1 0", "a watched process was silent meanwhile");
+  stage.nowMs += TIMES.leaseMs / 2;
+  glance();
+  t.equal(await asked(), "1 0", "this process was suspended");
+  glance();
+  stage.isQuiet = false;
+  t.equal(await asked(), "1 1", "a watched process is silent");
+});
+
 t.test("a process believes in its leases for half of one", async (t) => {
   const stage = await new Stage().ready();
   const { membership, nowMs } = stage;

@@ -20,6 +20,7 @@ function view(members: readonly string[], joining: readonly string[] = []): Buck
     version: "1",
     hasHolds: false,
     isListed: true,
+    isUpdated: false,
   };
 }
 
