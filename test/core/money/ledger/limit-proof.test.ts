@@ -25,7 +25,7 @@ t.test("limits are proven from the rows of the ledger", async (t) => {
   t.beforeEach(async () => {
     postgres = await startPostgres();
     const server = { url: postgres.url };
-    sql = connect({ server, connectionsMax: 3, statementTimeoutMs: 30_000, log });
+    sql = connect({ server, connectionsMax: 4, statementTimeoutMs: 30_000, log });
     const clock = { now: () => Date.now(), monotonic: () => 0 };
     ledger = new PostgresLedger({ server: remoteServer(sql), clock, log });
   });
@@ -120,6 +120,46 @@ t.test("limits are proven from the rows of the ledger", async (t) => {
     await proof.restart();
     t.ok((await proveAll(proof)).length > 5, "a full proof reads them again");
     t.equal(await left(), "a 800, b 896");
+  });
+
+  t.test("and from a commit that began before the migration and ended after it", async (t) => {
+    await migrateUpTo(sql, BEFORE);
+    await sql.query("select make_usage_partition($1::timestamptz)", ["2026-01-31Z"]);
+    const a = await limited("a");
+    const gate = sql.script(`
+      select from wallets where account_id = '${a}' for update;
+      do $$ begin
+        while not exists (select from pg_class where relname = 'gate_is_open') loop end loop;
+      end $$`);
+    const waiting = (what: string) => `select from pg_stat_activity where ${what}`;
+    while (
+      (
+        await sql.query(
+          waiting(
+            "query like '%for update;%gate_is_open%' and state = 'active' and backend_xid is not null",
+          ),
+        )
+      ).length < 1
+    );
+    const entry = call(a, 30, JANUARY, ["a"]);
+    const settled = sql.query(
+      "select settle_calls($1::text::uuid[], $2::text::uuid[], $3::text::json)",
+      [...[`{${a}}`, `{${entry.posting.callId}}`, `[${entry.text}]`]],
+    );
+    while (
+      (await sql.query(waiting("query like '%settle_calls($1%' and wait_event_type = 'Lock'")))
+        .length < 1
+    );
+    await migrateUpTo(sql, "9999");
+    const impatient = { ...systemMachine, monotonic: () => performance.now() * 1_000_000 };
+    t.equal((await new LedgerProof(sql, impatient).advance()).isDone, true);
+    await sql.query("create table gate_is_open ()");
+    await Promise.all([gate, settled]);
+    const found = await sql.query("select charge_names_limits as named from usage_records");
+    t.strictSame(found, [{ named: null }], "it is of the old kind");
+    t.equal((await ledger.sum(a, "a"))?.entriesMicroVnd, 970n);
+    await proveAll(new LedgerProof(sql));
+    t.equal(await left(), "a 970");
   });
 
   t.test("after a month of both kinds was archived", async (t) => {
