@@ -273,7 +273,7 @@ t.test("of a settled bucket that changed, only the changed members are listed", 
   t.equal(await asked(), "0 1");
   glance();
   membership.unsettle();
-  t.equal(await asked(), "1 0", "a watched process was silent meanwhile");
+  t.equal(await asked(), "1 0", "a watched process was silent");
   stage.nowMs += TIMES.leaseMs / 2;
   glance();
   t.equal(await asked(), "1 0", "this process was suspended");
