@@ -41,7 +41,13 @@ export default function dashboard(
   return {
     name: "dashboard",
 
-    start: () => services.usage.prepare(),
+    async start() {
+      await services.usage.prepare();
+      // Not awaited: it takes minutes after the upgrade of a large ledger, and pages only get faster by it.
+      services.usage.indexMonths().catch((error: unknown) => {
+        services.log.warn({ err: error }, "some months lack an index; the next start tries again");
+      });
+    },
 
     routes(router) {
       const pages = pagesHandler(settings.service_name);

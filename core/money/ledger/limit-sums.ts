@@ -39,7 +39,10 @@ function statement(which: string, isQuick: boolean): string {
 }
 
 /** Yields all limits, read in pages: bounds memory, and holds no connection between two pages. */
-export async function* limitSums(sql: Sql, isQuick: boolean): AsyncGenerator<LedgerSum> {
+export async function* limitSums(
+  sql: Pick<Sql, "query">,
+  isQuick: boolean,
+): AsyncGenerator<LedgerSum> {
   const which = "where (account_id, name) > ($1::uuid, $2) order by account_id, name limit $3";
   const text = statement(which, isQuick);
   let last = { accountId: FIRST, limit: "" };

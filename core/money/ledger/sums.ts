@@ -44,7 +44,7 @@ function columns(entries: string): string {
 }
 
 /** Yields all wallets, read in pages: bounds memory, and holds no connection between two pages. */
-export async function* sums(sql: Sql, isQuick: boolean): AsyncGenerator<LedgerSum> {
+export async function* sums(sql: Pick<Sql, "query">, isQuick: boolean): AsyncGenerator<LedgerSum> {
   const wallets = `(
       select account_id, balance from wallets where account_id > $1 order by account_id limit $2
     ) wallet
@@ -63,7 +63,10 @@ export async function* sums(sql: Sql, isQuick: boolean): AsyncGenerator<LedgerSu
   }
 }
 
-export async function sum(sql: Sql, accountId: string): Promise<LedgerSum | undefined> {
+export async function sum(
+  sql: Pick<Sql, "query">,
+  accountId: string,
+): Promise<LedgerSum | undefined> {
   const [found] = await sql.query<LedgerSum>(
     `select ${columns(SUM)} from wallets wallet where account_id = $1`,
     [accountId],

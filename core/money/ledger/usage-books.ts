@@ -5,6 +5,7 @@ import type { PluginDatabase } from "../../database/plugin-database.ts";
 import { packageRoot } from "../../process/root.ts";
 import { refusedCalls } from "./refused-calls.ts";
 import { archivedBefore, archivedCall } from "./usage-archived.ts";
+import { indexMonths } from "./usage-indexes.ts";
 import { callOf, callPage } from "./usage-records.ts";
 import { usageByKey, usageSums } from "./usage-sums.ts";
 
@@ -16,6 +17,7 @@ const RECORDED_BY = "dashboard";
 export function usageBooksOf(database: PluginDatabase): UsageBooks {
   return {
     prepare: () => database.migrate(RECORDED_BY, INDEXES),
+    indexMonths: () => indexMonths(database),
     page: (query) => callPage(database, query),
     archivedBefore: (accountId, period) => archivedBefore(database, accountId, period),
     archivedCall: (accountId, callId) => archivedCall(database, accountId, callId),

@@ -16,7 +16,7 @@ interface Statement {
  * The planner often expects matches among the newest calls and reads all of them: half a million for a key that was
  * busy last week. With one filter, the order therefore begins with the filter's column, compared by `any` so that it is
  * not taken as a constant: then only the indexes of that filter fit. The same for failed calls of a model or a key, which
- * have smaller indexes of their own. With other filters the planner's own choice is best.
+ * have smaller indexes of their own. With a model and a key, all indexes that fit begin with the key.
  */
 export function pageStatement(
   accountId: string,
@@ -27,7 +27,7 @@ export function pageStatement(
 ): Statement {
   const parameters: Parameter[] = [accountId, limit];
   const given = (["model", "key", "status"] as const).filter((name) => filter[name] !== undefined);
-  const leading = leadingColumn(given);
+  const leading = given.includes("key") ? "key" : (given[0] ?? "account");
   const equal = (column: keyof typeof COLUMN_TYPES, value: string) => {
     const [name, type] = COLUMN_TYPES[column];
     return column === leading ? `${name} = any (array[${value}::${type}])` : `${name} = ${value}`;
@@ -45,7 +45,7 @@ export function pageStatement(
     const [at, callId] = [parameters.push(before.at), parameters.push(before.callId)];
     conditions.push(`(at, call_id) < ($${at}, $${callId})`);
   }
-  const order = `${leading ? `${COLUMN_TYPES[leading][0]}, ` : ""}at desc, call_id desc`;
+  const order = `${COLUMN_TYPES[leading][0]}, at desc, call_id desc`;
   const parts = statuses.map((status) => {
     const own = status === undefined ? [] : [equal("status", String(status))];
     return `select ${RECORD_COLUMNS}
@@ -58,15 +58,6 @@ export function pageStatement(
   const text = `select * from ((${parts.join(") union all (")})) page
   order by at desc, "callId" desc limit $2`;
   return { text, parameters };
-}
-
-/** Returns the column that the order begins with; undefined for the planner's choice. */
-function leadingColumn(
-  given: readonly ("model" | "key" | "status")[],
-): keyof typeof COLUMN_TYPES | undefined {
-  const [first, second] = given;
-  if (first === undefined) return "account";
-  return given.length === 1 || (given.length === 2 && second === "status") ? first : undefined;
 }
 
 const COLUMN_TYPES = {

@@ -2,7 +2,6 @@ import type { Database } from "../../contract/database.ts";
 import { filledIn } from "../../contract/tariff.ts";
 import type { UsageFilter, UsagePage } from "../../contract/usage-books.ts";
 import { type CustomerRecord, fieldsIn, type UsageRecord } from "../../contract/usage-fields.ts";
-import { dayOf, endOfDay, startOfDay } from "../../contract/vietnam-day.ts";
 import { callById } from "./usage.ts";
 import { pageStatement } from "./usage-page-statement.ts";
 
@@ -13,11 +12,9 @@ export async function callPage(
   database: Queries,
   { accountId, filter, limit, before }: UsagePage,
 ): Promise<CustomerRecord[]> {
-  const narrowed = await narrow(database, accountId, filter);
-  if (!narrowed) return [];
   const statuses = await statusesOf(database, filter);
   if (statuses.length === 0) return [];
-  const { text, parameters } = pageStatement(accountId, narrowed, statuses, limit, before);
+  const { text, parameters } = pageStatement(accountId, filter, statuses, limit, before);
   return (await database.query<CustomerRecord>(text, parameters)).map(filledIn);
 }
 
@@ -40,33 +37,6 @@ async function statusesOf(
   );
   return rows.map((row) => row.status);
 }
-
-/**
- * Cuts the period of a filter by model and key to the days on which the key called the model. Returns undefined if
- * there are none. Without this, Postgres would use one index and drop rows by the other column, and might read every
- * call of a key.
- */
-async function narrow(
-  database: Queries,
-  accountId: string,
-  filter: UsageFilter,
-): Promise<UsageFilter | undefined> {
-  const { model, key, from, to } = filter;
-  if (model === undefined || key === undefined) return filter;
-  const [days] = await database.query<{ first: string | null; last: string | null }>(
-    `select min(day)::text as first, max(day)::text as last
-    from usage_daily
-    where account_id = $1 and model = $2 and key_id = $3 and day between $4 and $5`,
-    [accountId, model, key, dayOf(from ?? FIRST_DAY), dayOf(to ?? LAST_DAY)],
-  );
-  if (!days?.first || !days.last) return undefined;
-  const [start, end] = [startOfDay(days.first), endOfDay(days.last)];
-  return { ...filter, from: from && from > start ? from : start, to: to && to < end ? to : end };
-}
-
-/** Bounds for a filter without a period. */
-const FIRST_DAY = new Date(0);
-const LAST_DAY = new Date(Date.UTC(2200, 0));
 
 /** Returns a committed call of an account; undefined if there is none. */
 export async function callOf(

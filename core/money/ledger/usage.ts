@@ -23,13 +23,14 @@ export const BY_ID = `
   limit 1`;
 
 /** Returns the calls of an account, newest first. */
-export async function usage(sql: Sql, query: UsageQuery): Promise<UsageRecord[]> {
+export async function usage(sql: Pick<Sql, "query">, query: UsageQuery): Promise<UsageRecord[]> {
   const { accountId, limit, before } = query;
   const parameters: Parameter[] = [accountId, limit];
   let where = "where account_id = $1";
   if (before !== undefined) {
     parameters.push(before.at, before.callId);
-    where += " and (at, call_id) < ($3, $4)";
+    // The first condition excludes the partitions of later months.
+    where += " and at <= $3 and (at, call_id) < ($3, $4)";
   }
   const records = await sql.query<UsageRecord>(`${SELECT} ${where} ${ORDER}`, parameters);
   return records.map(filledIn);

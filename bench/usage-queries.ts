@@ -1,0 +1,146 @@
+import { searchAccounts } from "../core/accounts/account-search.ts";
+import { keyNames, latestKeysOf } from "../core/accounts/key-records.ts";
+import type { UsageBooks, UsageFilter } from "../core/contract/usage-books.ts";
+import type { Sql } from "../core/database/client.ts";
+import { limitSums } from "../core/money/ledger/limit-sums.ts";
+import { sum, sums } from "../core/money/ledger/sums.ts";
+import { topUps } from "../core/money/ledger/top-ups.ts";
+import { callById, usage } from "../core/money/ledger/usage.ts";
+
+/** An account with calls, and what its queries ask for. */
+export interface Asked {
+  readonly accountId: string;
+  /** A key and a model that call a lot, and some of the account's keys. */
+  readonly key: string;
+  readonly keys: readonly string[];
+  readonly model: string;
+  /** Both are used all the time, but seldom together. */
+  readonly seldom: { readonly key: string; readonly model: string };
+  /** Used for the account's first calls only. */
+  readonly rare: { readonly key: string; readonly model: string };
+  /** Neither ever fails. */
+  readonly sound: { readonly key: string; readonly model: string };
+  /** The time of some call. */
+  readonly at: Date;
+  /** The ids of a call of the account, and of none. */
+  readonly callId: string;
+  readonly noCallId: string;
+}
+
+type Reader = Pick<Sql, "query">;
+
+interface Query {
+  readonly name: string;
+  run(database: Reader, books: UsageBooks, asked: Asked): Promise<unknown>;
+}
+
+const DAY_MS = 86_400_000;
+const PAGE = 50;
+const CSV_PAGE = 1_000;
+const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+const filters: readonly (readonly [string, (asked: Asked) => UsageFilter])[] = [
+  ["all", () => ({})],
+  ["a day", ({ at }) => ({ from: at, to: new Date(at.getTime() + DAY_MS) })],
+  ["three months", ({ at }) => ({ from: new Date(at.getTime() - 90 * DAY_MS), to: at })],
+  ["model", ({ model }) => ({ model })],
+  ["rare model", ({ rare }) => ({ model: rare.model })],
+  ["key", ({ key }) => ({ key })],
+  ["rare key", ({ rare }) => ({ key: rare.key })],
+  ["ok", () => ({ status: "ok" })],
+  ["failed", () => ({ status: "failed" })],
+  ["503", () => ({ status: 503 })],
+  ["418, none", () => ({ status: 418 })],
+  ["model and key", ({ model, key }) => ({ model, key })],
+  ["model and key, seldom together", ({ seldom }) => ({ ...seldom })],
+  ["model and key, never together", ({ model, rare }) => ({ model, key: rare.key })],
+  ["model, failed", ({ model }) => ({ model, status: "failed" })],
+  ["model, ok", ({ model }) => ({ model, status: "ok" })],
+  ["sound model, failed", ({ sound }) => ({ model: sound.model, status: "failed" })],
+  ["key, failed", ({ key }) => ({ key, status: "failed" })],
+  ["key, ok", ({ key }) => ({ key, status: "ok" })],
+  ["sound key, failed", ({ sound }) => ({ key: sound.key, status: "failed" })],
+  ["model and key, failed", ({ model, key }) => ({ model, key, status: "failed" })],
+  ["model and key, seldom together, ok", ({ seldom }) => ({ ...seldom, status: "ok" })],
+  ["model and key, seldom together, failed", ({ seldom }) => ({ ...seldom, status: "failed" })],
+];
+
+const pages: Query[] = filters.flatMap(([name, filterOf]) => [
+  {
+    name: `page: ${name}`,
+    run: (_database, books, asked) =>
+      books.page({ accountId: asked.accountId, filter: filterOf(asked), limit: PAGE }),
+  },
+  {
+    name: `page of a file, from some time: ${name}`,
+    run: (_database, books, asked) => {
+      const { accountId, at } = asked;
+      const before = { at, callId: LAST_ID };
+      return books.page({ accountId, filter: filterOf(asked), limit: CSV_PAGE, before });
+    },
+  },
+]);
+
+const periods: readonly (readonly [string, (asked: Asked) => UsageFilter])[] = [
+  ["all", () => ({})],
+  ["30 days", ({ at }) => ({ from: new Date(at.getTime() - 30 * DAY_MS), to: at })],
+  ["of a model", ({ model }) => ({ model })],
+  ["of a key", ({ key }) => ({ key })],
+];
+
+const summed: Query[] = periods.flatMap(([name, filterOf]) =>
+  ([["day"], ["model"], ["key"], ["day", "model"], ["day", "key"]] as const).map((by) => ({
+    name: `sums by ${by.join(" and ")}: ${name}`,
+    run: (_database: Reader, books: UsageBooks, asked: Asked) =>
+      books.sums(asked.accountId, by, filterOf(asked)),
+  })),
+);
+
+/** Every query that a page, an API, a command or a scrape makes for one account, or for a page of accounts. */
+export const usageQueries: readonly Query[] = [
+  ...pages,
+  ...summed,
+  {
+    name: "archived before",
+    run: (_database, books, { accountId }) => books.archivedBefore(accountId, {}),
+  },
+  {
+    name: "archived call",
+    run: (_database, books, { accountId, noCallId }) => books.archivedCall(accountId, noCallId),
+  },
+  { name: "call", run: (_database, books, { accountId, callId }) => books.call(accountId, callId) },
+  {
+    name: "no call",
+    run: (_database, books, { accountId, noCallId }) => books.call(accountId, noCallId),
+  },
+  { name: "refused", run: (_database, books, { accountId }) => books.refused(accountId, {}) },
+  { name: "by key", run: (_database, books, { accountId, keys }) => books.byKey(accountId, keys) },
+  {
+    name: "operator: page",
+    run: (database, _books, { accountId }) => usage(database, { accountId, limit: PAGE }),
+  },
+  {
+    name: "operator: page from some time",
+    run: (database, _books, { accountId, at }) =>
+      usage(database, { accountId, limit: PAGE, before: { at, callId: LAST_ID } }),
+  },
+  { name: "operator: call", run: (database, _books, { callId }) => callById(database, callId) },
+  {
+    name: "operator: account by id",
+    run: (database, _books, { accountId }) =>
+      searchAccounts(database, { query: accountId, limit: PAGE }),
+  },
+  { name: "names of keys", run: (database, _books, { keys }) => keyNames(database, keys) },
+  { name: "keys", run: (database, _books, { accountId }) => latestKeysOf(database, accountId, 10) },
+  {
+    name: "top-ups",
+    run: (database, _books, { accountId, at }) =>
+      topUps(database, { accountId, from: at, to: new Date(), referencePrefix: "" }),
+  },
+  {
+    name: "balance of one wallet",
+    run: (database, _books, { accountId }) => sum(database, accountId),
+  },
+  { name: "balances of a thousand wallets", run: (database) => sums(database, true).next() },
+  { name: "limits of a thousand wallets", run: (database) => limitSums(database, true).next() },
+];

@@ -1,0 +1,190 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { type Asked, usageQueries } from "../../../../bench/usage-queries.ts";
+import {
+  fillMonth,
+  KEYS,
+  keyOfLarge,
+  LARGE,
+  makeAccounts,
+  RARE,
+  SELDOM,
+  SOUND,
+} from "../../../../bench/usage-rows.ts";
+import type { Parameter } from "../../../../core/contract/database.ts";
+import { connect, type Sql } from "../../../../core/database/client.ts";
+import { remoteServer } from "../../../../core/database/server.ts";
+import { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
+import { usageBooksOf } from "../../../../core/money/ledger/usage-books.ts";
+import { packageRoot } from "../../../../core/process/root.ts";
+import { recordedLog } from "../../../support/log.ts";
+import { startPostgres, type TestPostgres } from "../../../support/postgres.ts";
+
+const ROWS = { months: ["2026-01", "2026-02"], callsPerMonth: 24_000, smallAccounts: 70 };
+/** Calls that one node of a plan may read for a page of 50, and of 1,000: the account has 12,000 of them. */
+const [READ_MAX, READ_OF_FILE_MAX] = [400, 2_500];
+/** Tables that grow with the calls. */
+const GROWING = /^(?:usage_records|usage_daily|ledger_entries|refused_calls)/;
+/** Files whose statements on these tables are no reads of a page, a command or a scrape for one account. */
+const OTHERS: Readonly<Record<string, string>> = {
+  "core/money/ledger/credit.ts": "looks for one reference by its unique index",
+  "core/money/ledger/proof.ts": "reads the next 100,000 rows by their ids",
+  "core/money/ledger/quarantine.ts": "looks for one call by its unique index",
+  "core/money/ledger/usage-indexes.ts": "reads the names of the tables",
+  "core/money/ledger/usage-page-statement.ts": "is sent by usage-records.ts",
+};
+
+interface Node {
+  readonly "Node Type": string;
+  readonly "Relation Name"?: string;
+  readonly "Actual Rows": number;
+  readonly "Actual Loops": number;
+  readonly "Rows Removed by Filter"?: number;
+  readonly Plans?: readonly Node[];
+}
+
+t.test("every query of the pages", async (t) => {
+  let postgres: TestPostgres;
+  let sql: Sql;
+  let ledger: PostgresLedger;
+  let asked: Asked;
+  /** The files of the project that have sent a statement. */
+  const senders = new Set<string>();
+
+  t.before(async () => {
+    const { log } = recordedLog();
+    postgres = await startPostgres();
+    const server = { url: postgres.url };
+    sql = connect({ server, connectionsMax: 1, statementTimeoutMs: 60_000, log });
+    const clock = { now: () => Date.UTC(2026, 3), monotonic: () => 0 };
+    ledger = new PostgresLedger({ server: remoteServer(sql), clock, log });
+    await ledger.start();
+    await usageBooksOf(ledger.database).prepare();
+    await makeAccounts(sql, ROWS);
+    for (const month of ROWS.months) await fillMonth(sql, ROWS, month);
+    await sql.script("analyze");
+    // A table as small as these is quick to scan. So a scan shows that no index fits.
+    await sql.query("set enable_seqscan = off");
+    const [ids] = await sql.query<{ account: string; first: string; last: string; rare: string }>(
+      `select account_id as account, min(call_id::text) as first, max(call_id::text) as last,
+        ${keyOfLarge(`'${RARE.key}'`)} as rare
+      from usage_records where account_id = ${LARGE} group by account_id`,
+    );
+    const keys = await sql.query<{ id: string }>(
+      `select ${keyOfLarge("n")} as id from generate_series(0, ${KEYS - 1}) n order by n`,
+    );
+    const keyAt = (n: string) => keys[Number(n)]?.id ?? "";
+    asked = {
+      accountId: ids?.account ?? "",
+      key: keyAt("1"),
+      keys: keys.map(({ id }) => id),
+      model: "model-0",
+      seldom: { key: keyAt(SELDOM.key), model: SELDOM.model },
+      rare: { key: ids?.rare ?? "", model: RARE.model },
+      sound: { key: keyAt(SOUND.key), model: SOUND.model },
+      at: new Date("2026-02-20T00:00Z"),
+      callId: ids?.last ?? "",
+      noCallId: `${ids?.first.slice(0, 19)}8000-000000000000`,
+    };
+  });
+  t.teardown(async () => {
+    await ledger?.stop();
+    await postgres?.stop();
+  });
+
+  /** Runs `work`. Returns the most rows that a node of its plans read, and the growing tables that were scanned. */
+  async function read(work: (database: Pick<Sql, "query">) => Promise<unknown>) {
+    let rows = 0;
+    const scanned: string[] = [];
+    const visit = (node: Node) => {
+      const table = node["Relation Name"] ?? "";
+      const own =
+        (node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0)) * node["Actual Loops"];
+      if (GROWING.test(table)) rows = Math.max(rows, own);
+      if (GROWING.test(table) && node["Node Type"] === "Seq Scan" && own > 0) scanned.push(table);
+      for (const plan of node.Plans ?? []) visit(plan);
+    };
+    await work({
+      async query<Row extends object>(text: string, parameters?: readonly Parameter[]) {
+        const sender = /dist\/((?:core|plugins)\/[\w/-]+)\.js/;
+        const lines = (new Error().stack ?? "").split("\n").slice(2);
+        const file = lines.map((line) => sender.exec(line)?.[1]).find((name) => name !== undefined);
+        senders.add(`${file}.ts`);
+        const [row] = await sql.query<{ "QUERY PLAN": string | [{ Plan: Node }] }>(
+          `explain (analyze, format json) ${text}`,
+          parameters,
+        );
+        const plan = row?.["QUERY PLAN"] ?? "[]";
+        for (const { Plan } of typeof plan === "string" ? JSON.parse(plan) : plan) visit(Plan);
+        return sql.query<Row>(text, parameters);
+      },
+    });
+    return { rows, scanned };
+  }
+
+  for (const { name, run } of usageQueries) {
+    t.test(`has a bound: ${name}`, async (t) => {
+      const { rows, scanned } = await read((database) =>
+        run(database, usageBooksOf({ ...ledger.database, query: database.query }), asked),
+      );
+      t.strictSame(scanned, []);
+      // Sums read a row for each day, model and key, however many calls there are.
+      if (name.startsWith("page of a file")) t.ok(rows <= READ_OF_FILE_MAX, `${rows} rows`);
+      else if (name.includes("page")) t.ok(rows <= READ_MAX, `${rows} rows`);
+    });
+  }
+
+  t.test("would not pass without one", async (t) => {
+    const scan = await read((database) =>
+      database.query("select call_id from usage_records where latency_ms > $1 limit 10", [1e9]),
+    );
+    t.ok(scan.scanned.length > 0);
+    const all = await read((database) =>
+      database.query(
+        "select call_id from usage_records where account_id = $1 and latency_ms > $2 limit 10",
+        [asked.accountId, 1e9],
+      ),
+    );
+    t.ok(all.rows > READ_OF_FILE_MAX, `${all.rows} rows`);
+  });
+
+  t.test("is tried here", (t) => {
+    const reads = /(?:from|join)\s+(?:usage_records|usage_daily|ledger_entries|refused_calls)\b/;
+    const files = ["core", "plugins"].flatMap((folder) =>
+      readdirSync(join(packageRoot, folder), { recursive: true, encoding: "utf8" })
+        .filter((name) => name.endsWith(".ts"))
+        .map((name) => `${folder}/${name}`),
+    );
+    const withReads = files.filter((file) =>
+      reads.test(readFileSync(join(packageRoot, file), "utf8")),
+    );
+    t.ok(withReads.length > 5);
+    t.strictSame(
+      withReads.filter((file) => !senders.has(file) && !(file in OTHERS)),
+      [],
+      "add their queries to bench/usage-queries.ts",
+    );
+    t.end();
+  });
+
+  t.test("finds its index in a large month from before an upgrade, made later", async (t) => {
+    await sql.script(`drop index usage_records_key_model;
+      create index usage_records_key_model on only usage_records (key_id, model, at desc)`);
+    const isWhole = async () => {
+      const [row] = await sql.query<{ whole: boolean }>(
+        "select indisvalid as whole from pg_index where indexrelid = 'usage_records_key_model'::regclass",
+      );
+      return row?.whole;
+    };
+    t.equal(await isWhole(), false);
+    const books = usageBooksOf(ledger.database);
+    await Promise.all([books.indexMonths(), books.indexMonths()]);
+    t.equal(await isWhole(), true);
+    const seldom = usageQueries.find(({ name }) => name === "page: model and key, seldom together");
+    const { rows } = await read(async (database) =>
+      seldom?.run(database, usageBooksOf({ ...ledger.database, query: database.query }), asked),
+    );
+    t.ok(rows > 0 && rows <= READ_MAX, `${rows} rows`);
+  });
+});
