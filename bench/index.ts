@@ -16,6 +16,7 @@ import { latency } from "./latency.ts";
 import { redis } from "./redis.ts";
 import type { Options, Scenario } from "./scenario.ts";
 import { slowReaders } from "./slow-reader.ts";
+import { usage } from "./usage.ts";
 
 const scenarios: readonly Scenario[] = [
   ...cpuScenarios,
@@ -28,6 +29,7 @@ const scenarios: readonly Scenario[] = [
   ...slowReaders,
   bodies,
   crossings,
+  usage,
 ];
 
 const { values, positionals } = parseArgs({

@@ -28,7 +28,8 @@ export async function makeAccounts(sql: Sql, { smallAccounts }: UsageRows): Prom
   await sql.script(
     `insert into accounts (id, email)
       select md5('account:' || n)::uuid, 'customer' || n || '@example.com' from generate_series(0, ${smallAccounts}) n;
-    insert into wallets (account_id) select id from accounts;
+    insert into wallets (account_id)
+      select md5('account:' || n)::uuid from generate_series(0, ${smallAccounts}) n;
     insert into api_keys (id, account_id, name, hash, prefix)
       select md5('key:' || n)::uuid, md5('account:' || n)::uuid, 'main', sha256(('key:' || n)::bytea), 'tg-' || n
       from generate_series(1, ${smallAccounts}) n;

@@ -13,8 +13,8 @@ const MISSING = `
   order by name desc`;
 
 /**
- * Makes the indexes that large months lack since an upgrade, a month at a time. Calls of that month are not committed
- * meanwhile, some seconds for each million of them; they wait in the outbox. Does nothing for months that have them.
+ * Makes the indexes that large months lack since an upgrade, a month at a time. Until it is made, calls of that
+ * month are not committed but wait in the outbox: some seconds for each million of them. Does nothing for months that have them.
  */
 export async function indexMonths(database: PluginDatabase): Promise<void> {
   for (const { name } of await database.query<{ name: string }>(MISSING)) {

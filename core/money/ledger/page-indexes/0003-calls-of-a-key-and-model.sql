@@ -11,7 +11,7 @@ create function make_key_model_indexes(part regclass) returns void language plpg
 declare
   parent regclass;
 begin
-  -- One process at a time. Another may have made them meanwhile.
+  -- One process at a time. Another may have made them before.
   perform pg_advisory_xact_lock(hashtext('make_key_model_indexes'));
   foreach parent in array array['usage_records_key_model', 'usage_records_failed_of_key_model']::regclass[] loop
     if not exists (
