@@ -171,6 +171,24 @@ t.test("a stream whose first event reports more input than is held", async (t) =
     t.strictSame(enough.flow, { pauses: 1, resumes: 1, cuts: 0 });
   });
 
+  t.test("goes on to the end of its hold, if a later extension is refused", async (t) => {
+    for (const isLate of [false, true]) {
+      let isRich = true;
+      const decide = (request: ExtendRequest) => (isRich ? granted(request) : short());
+      const { asked, flow, event } = reporting(5_000, (request) =>
+        isLate ? Promise.resolve(decide(request)) : decide(request),
+      );
+      event();
+      await new Promise(setImmediate);
+      isRich = false;
+      event(15);
+      await new Promise(setImmediate);
+      t.strictSame([asked.length, flow.cuts], [2, 0], "15 of 16 tokens");
+      event(16);
+      t.equal(flow.cuts, 1);
+    }
+  });
+
   t.test("changes nothing if it is within what is held, or comes at the end", async (t) => {
     const within = reporting(100, short);
     within.event();

@@ -15,7 +15,11 @@ const team = entry("team/opus", 50, "opus");
 const fable = entry("fable", 55, "fable-1");
 const dearFable = entry("team/fable", 70, "fable-1");
 const elsewhere = entry("aws/opus", 90, "opus", "aws");
-const catalogue = new Catalogue([cheap, opus, team, dearFable, fable, elsewhere]);
+/** Its id is the name of another entry's model. */
+const twin = entry("haiku", 20, "haiku-2");
+const haiku = entry("small", 30, "haiku");
+const entries = [cheap, opus, team, dearFable, fable, elsewhere, twin, haiku];
+const catalogue = new Catalogue(entries);
 
 /** Returns what one pass of 100 tokens costs beside the main one, if `model` serves the call. */
 function costOf(model: Model, pass: string | null, upstream = "anthropic", more = {}): number {
@@ -51,6 +55,7 @@ t.test("a pass of another model costs the price of the entry of that name", asyn
   t.equal(costOf(elsewhere, "opus", "aws"), 0);
   t.equal(costOf(opus, "fable-1"), 70, "the first of those that share a name");
   t.equal(costOf(opus, "fable"), 55, "by its id, if the provider knows no such name");
+  t.equal(costOf(opus, "haiku"), 30, "the provider's name comes before an id");
   t.equal(costOf(opus, "unlisted"), 0);
 });
 

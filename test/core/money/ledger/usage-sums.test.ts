@@ -1,0 +1,98 @@
+import t from "tap";
+import type { Database } from "../../../../core/contract/database.ts";
+import type { UsageDimension, UsageFilter } from "../../../../core/contract/usage-books.ts";
+import { usageSums } from "../../../../core/money/ledger/usage-sums.ts";
+
+/** The most rows that a reply has. */
+const MOST = 12_000;
+const AMOUNTS = { calls: 1, inputTokens: 2, outputTokens: 3, chargedMicroVnd: 4n };
+
+type Row = Partial<Record<UsageDimension, string>>;
+
+/** Sums the rows that the database returns after the total of all; keeps what it was asked. */
+async function sumsOf(
+  rows: readonly Row[],
+  by: readonly UsageDimension[] = ["day"],
+  filter: Omit<UsageFilter, "accountId" | "limit"> = {},
+) {
+  const asked: { text: string; parameters: readonly unknown[] }[] = [];
+  const query = async (text: string, parameters: readonly unknown[] = []) => {
+    asked.push({ text: text.replace(/\s+/g, " "), parameters });
+    const total = { ...AMOUNTS, calls: 99, isTotal: true };
+    return [total, ...rows.map((row) => ({ ...row, ...AMOUNTS, isTotal: false }))];
+  };
+  const found = await usageSums({ query } as unknown as Database, "A", by, filter);
+  return { ...found, asked: asked[0] };
+}
+
+/** Rows of so many models a day, the newest first, as the database returns them. */
+function days(...models: readonly [day: string, count: number][]): Row[] {
+  return models.flatMap(([day, count]) =>
+    Array.from({ length: count }, (_, at) => ({ day, model: `m${at}` })),
+  );
+}
+
+t.test("the sums of days come oldest first, and others as the database orders them", async (t) => {
+  const rows = days(["2026-03-02", 1], ["2026-03-01", 1]);
+  const { sums, total, isCut } = await sumsOf(rows);
+  t.strictSame(
+    sums.map(({ day }) => day),
+    ["2026-03-01", "2026-03-02"],
+  );
+  t.notOk("isTotal" in (sums[0] ?? {}));
+  t.strictSame(total, { ...AMOUNTS, calls: 99 });
+  t.equal(isCut, false);
+  const byModel = await sumsOf([{ model: "dear" }, { model: "cheap" }], ["model"]);
+  t.strictSame(
+    byModel.sums.map(({ model }) => model),
+    ["dear", "cheap"],
+  );
+});
+
+t.test("more than 12,000 sums lose the oldest day, of which some are missing", async (t) => {
+  const by = ["day", "model"] as const;
+  const most = await sumsOf(days(["2026-03-02", MOST - 1], ["2026-03-01", 1]), by);
+  t.strictSame([most.sums.length, most.isCut], [MOST, false]);
+  const cut = await sumsOf(days(["2026-03-02", MOST - 10], ["2026-03-01", 11]), by);
+  t.strictSame([cut.sums.length, cut.isCut], [MOST - 10, true]);
+  t.notOk(cut.sums.some(({ day }) => day === "2026-03-01"));
+  t.equal(cut.total.calls, 99, "the total has all of them");
+});
+
+t.test("more than 12,000 sums of one day, or of models, lose only the last", async (t) => {
+  const rows = days(["2026-03-01", MOST + 1]);
+  const { sums, isCut } = await sumsOf(rows, ["day", "model"]);
+  t.strictSame([sums.length, isCut], [MOST, true]);
+  t.notOk(sums.some(({ model }) => model === `m${MOST}`));
+  const models = rows.map(({ model = "" }) => ({ model }));
+  const byModel = await sumsOf(models, ["model"]);
+  t.strictSame([byModel.sums.length, byModel.isCut], [MOST, true]);
+  t.equal(byModel.sums.at(-1)?.model, `m${MOST - 1}`);
+});
+
+t.test("a filter becomes conditions, with days as they are in Vietnam", async (t) => {
+  const plain = await sumsOf([]);
+  t.strictSame(plain.asked?.parameters, ["A"]);
+  t.match(plain.asked?.text, /where account_id = \$1 group by grouping sets \(\(day\), \(\)\)/);
+  // 17:00 in UTC is midnight in Vietnam: the end is the first instant that is left out.
+  const from = new Date("2026-02-28T17:00:00Z");
+  const to = new Date("2026-03-31T17:00:00Z");
+  const filter = { from, to, model: "m", key: "k" };
+  const { asked } = await sumsOf([], ["model", "key"], filter);
+  t.strictSame(asked?.parameters, ["A", "2026-03-01", "2026-03-31", "m", "k"]);
+  t.match(
+    asked?.text,
+    /where account_id = \$1 and day >= \$2 and day <= \$3 and model = \$4 and key_id = \$5 group/,
+  );
+  t.match(asked?.text, /order by grouping\(model\) desc, sum\(charged\) desc, model, key_id limit/);
+  const byDay = await sumsOf([], ["model", "day"]);
+  t.match(byDay.asked?.text, /order by grouping\(model\) desc, day desc, model desc limit 12002/);
+});
+
+t.test("a reply without the sum of all usage is refused", async (t) => {
+  for (const rows of [[], [{ ...AMOUNTS, isTotal: false }]]) {
+    const query = async () => rows;
+    const sums = usageSums({ query } as unknown as Database, "A", ["day"], {});
+    await t.rejects(sums, /the sum of all usage is missing/);
+  }
+});
