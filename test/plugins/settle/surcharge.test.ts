@@ -28,7 +28,7 @@ t.test(
     const half = { key: keyOf({ discountBps: 5_000 }) };
     const free = { model: modelOf({ price: { unit: "mtok", vnd: 0, microVnd: 0 } }) };
     const endless = { model: modelOf({ contextWindow: undefined }) };
-    // What it is | its surcharge | the call | amount and floor in µđ
+    // The case | its surcharge | the call | amount and floor in µđ
     const table: [string, Partial<Surcharge>, Partial<HttpCall>, string][] = [
       ["none", {}, {}, "300 202"],
       ["tokens that tools add", { holdTokens: 30 }, {}, "360 262"],
