@@ -47,8 +47,7 @@ export class Backlog {
    * their replies slow down to the rate of the ledger, and an outage of the ledger delays calls little for a long time.
    */
   get delayMs(): number {
-    const excess = this.calls - this.normalEntries;
-    if (excess <= 0) return 0;
+    const excess = Math.max(0, this.calls - this.normalEntries);
     const share = Math.min(1, excess / (this.entriesMax - this.normalEntries));
     return LIFETIMES.paceDelayMsMax * share * share;
   }

@@ -7,7 +7,7 @@ export function merged(one: LedgerProgress, other: LedgerProgress): LedgerProgre
   if (one.generation !== other.generation) return one.generation > other.generation ? one : other;
   const commits = new Map(one.commits);
   for (const [writer, count] of other.commits) {
-    if (count > (commits.get(writer) ?? 0)) commits.set(writer, count);
+    commits.set(writer, Math.max(count, commits.get(writer) ?? 0));
   }
   return { generation: one.generation, commits };
 }

@@ -57,7 +57,7 @@ function mpegSeconds(bytes: Buffer): number | undefined {
 
 /** Skips an ID3 tag, whose length has 7 bits a byte. */
 function afterTag(bytes: Buffer): number {
-  if (bytes.length < 10 || bytes.toString("latin1", 0, 3) !== "ID3") return 0;
+  if (bytes.toString("latin1", 0, 3) !== "ID3") return 0;
   const [a = 0, b = 0, c = 0, d = 0] = bytes.subarray(6, 10);
   return 10 + (a << 21) + (b << 14) + (c << 7) + d;
 }

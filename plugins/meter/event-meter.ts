@@ -38,7 +38,6 @@ export class EventMeter implements Sink {
   private readonly unstreamed: () => Sink;
   /** Set if the reply is not a stream, even if one was asked for. */
   private whole: Sink | undefined = undefined;
-  private hasEvents = false;
   /** How far the upstream's stream has advanced. */
   private stage: Stage = "none";
   /** The value of `usage.outputReports` that was seen last. */
@@ -73,7 +72,6 @@ export class EventMeter implements Sink {
 
   event(event: ServerEvent): void {
     const { call, wire, usage } = this;
-    this.hasEvents = true;
     const mayReport = kindOf(event, wire) !== "data";
     const onlyUsage = mayReport && wire.readEvent(event, usage);
     // Checked before the hold is extended to the reported usage.
@@ -116,8 +114,6 @@ export class EventMeter implements Sink {
   }
 
   end(outcome: Outcome): void {
-    // An empty body is no stream either.
-    if (!this.hasEvents) this.whole ??= this.unstreamed();
     if (this.whole) return this.whole.end(outcome);
     const { call } = this;
     if (outcome.kind !== "complete") return this.client.end(outcome);

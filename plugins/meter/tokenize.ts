@@ -110,8 +110,8 @@ function addBlock(block: JsonObject, tally: Tally): void {
   const { type, source } = block;
   if (type === "thinking" || type === "redacted_thinking") return addThinking(block, tally);
   if (type === "image" || type === "document") {
-    const added = isObject(source) && addSource(type, source, tally);
-    if (added || type === "image") return;
+    if (isObject(source)) addSource(type, source, tally);
+    if (type === "image") return;
   }
   addContent(block["content"], tally);
   for (const name of ["text", "title", "context", "name"]) {
@@ -121,18 +121,15 @@ function addBlock(block: JsonObject, tally: Tally): void {
   if (block["input"] !== undefined) tally.add(JSON.stringify(block["input"]));
 }
 
-/** Adds the contents of an image or document. Returns false if its text stands in other fields too. */
-function addSource(type: "image" | "document", source: JsonObject, tally: Tally): boolean {
+/** Adds the contents of an image or document. */
+function addSource(type: "image" | "document", source: JsonObject, tally: Tally): void {
   const { data, media_type: mediaType } = source;
   if (source["type"] !== "base64" || typeof data !== "string") {
     if (type === "image") tally.media.images.push(undefined);
     else if (source["type"] === "url" || source["type"] === "file") tally.media.pages += 1;
     addContent(data, tally);
     addContent(source["content"], tally);
-    return false;
-  }
-  addFile(typeof mediaType === "string" ? mediaType : "", data, tally);
-  return true;
+  } else addFile(typeof mediaType === "string" ? mediaType : "", data, tally);
 }
 
 /** Adds a file. A PDF whose pages cannot be counted counts by its size instead. */

@@ -6,7 +6,7 @@ import type {
   LedgerMonth,
 } from "../../contract/ledger-archive.ts";
 import { sqlState } from "../../database/client.ts";
-import { sleep, systemMachine } from "../../process/machine.ts";
+import { type Machine, sleep, systemMachine } from "../../process/machine.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 
 /** Rows that one statement adds up: some 0.5 s. */
@@ -16,7 +16,10 @@ const LOCK_STATES = ["55P03", "40P01"];
 const ATTEMPTS = 60;
 
 /** Archives months of the ledger in Postgres: see migration 0021. */
-export function archiveOf(database: Pick<Database, "query">): LedgerArchive {
+export function archiveOf(
+  database: Pick<Database, "query">,
+  machine: Machine = systemMachine,
+): LedgerArchive {
   async function one<T>(text: string, parameters: readonly Parameter[]): Promise<T> {
     const [row] = await database.query<{ result: T }>(text, parameters);
     if (row === undefined) throw new Error("the ledger did not say what it did");
@@ -30,7 +33,7 @@ export function archiveOf(database: Pick<Database, "query">): LedgerArchive {
         return await one<T>(text, parameters);
       } catch (error) {
         if (attempt === ATTEMPTS || !LOCK_STATES.includes(sqlState(error) ?? "")) throw error;
-        await sleep(systemMachine, LIFETIMES.proofPollMs);
+        await sleep(machine, LIFETIMES.proofPollMs);
       }
     }
   }

@@ -10,7 +10,7 @@ type Parts = [available: number, held: number, uncommitted: number];
 
 /** Two stores that reply what the test says, and count what was asked. */
 class Stores {
-  /** What the ledger lists, and what it has to say about one row later; the last of these stays. */
+  /** The rows that the ledger lists, and its later replies about one of them; the last of these stays. */
   sums: LedgerSum[] = [];
   later: (LedgerSum | undefined)[] = [];
   /** The hold store's amounts in the order of its reads; the last stays. Undefined: not loaded. */
@@ -179,7 +179,7 @@ t.test("a ledger that stood still once counts as it is at the end", async (t) =>
   t.strictSame(drifts(await stores.rows()), [1 - (400 - 37)]);
 });
 
-t.test("a limit that was removed meanwhile has no row, and an account keeps its own", async (t) => {
+t.test("a limit that was removed since has no row, and an account keeps its own", async (t) => {
   for (const later of [[undefined], [sum(90), undefined], [undefined, sum(90)]]) {
     const stores = new Stores();
     stores.sums = [sum(100, { limit: "day" })];

@@ -146,6 +146,40 @@ t.test("MP3 of every bit rate is as long as its frames", async (t) => {
   }
 });
 
+t.test("MP3 with padded frames is as long as its frames", async (t) => {
+  // A bit in the header says that a frame has a byte more.
+  const padded = bytesOf([[0xff, 0xfb, 0x92, 0], Buffer.alloc(414)]);
+  const both = bytesOf([padded, frame]);
+  const data = base64(...Array.from({ length: 600 }, () => both));
+  t.equal(audioSeconds(data, "mp3"), 60);
+});
+
+t.test("MP3 of no bit rate, or of no sample rate, is as slow as speech can be", async (t) => {
+  for (const bits of [0x00, 0xf0, 0x9c]) {
+    const one = bytesOf([[0xff, 0xfb, bits, 0], Buffer.alloc(413)]);
+    const data = base64(...Array.from({ length: 200 }, () => one));
+    t.equal(audioSeconds(data, "mp3"), Math.ceil((200 * 417) / 750 / 30) * 30, String(bits));
+  }
+});
+
+t.test("a tag without a frame is no MP3", async (t) => {
+  for (const tag of [
+    TAG,
+    TAG.subarray(0, 10),
+    "ID3",
+    "ID",
+    bytesOf(["ID3", [4, 0, 0, 127, 127]]),
+  ]) {
+    t.equal(audioSeconds(base64(tag), "mp3"), 30);
+  }
+});
+
+t.test("the header of a wave has 44 bytes, and speech follows it", async (t) => {
+  const slow = { samplesPerSecond: 1, bytesPerSample: 1, bits: 7, bytesPerSecond: 2 };
+  t.equal(audioSeconds(wave(1, format(slow)), "wav"), 60, "45 bytes at 7 bits a second");
+  t.equal(audioSeconds(wave(0, format(slow)), "wav"), 30, "no speech");
+});
+
 t.test("a wave of a byte a second is as long as it has bytes", async (t) => {
   const slow = { samplesPerSecond: 1, bytesPerSample: 1, bits: 7, bytesPerSecond: 2 };
   const bytes = 44 + 1_000;

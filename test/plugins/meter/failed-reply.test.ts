@@ -41,3 +41,67 @@ t.test("an error in a reply of 200 gets the status that it states", async (t) =>
   for (const [what, body, expected] of table) t.match(refusalFor(body), expected, what);
   t.match(refusalFor(error({ code: 529 }), "messages"), /^529 no$/);
 });
+
+t.test(
+  "an error in a reply of 200 keeps the kind that its status or its name stands for",
+  async (t) => {
+    const kindOf = (fields: JsonObject, protocol: Protocol = "chat") => {
+      const { refusal } = failedReply(error(fields), protocol) as Extract<
+        Outcome,
+        { kind: "broken" }
+      >;
+      return `${refusal.status} ${refusal.type}`;
+    };
+    const invalid = "invalid_request_error";
+    const ours = "502 api_error";
+    const busy = "503 service_unavailable";
+    const names: [name: string, expected: string][] = [
+      [invalid, `400 ${invalid}`],
+      ["context_length_exceeded", `400 ${invalid}`],
+      ["authentication_error", ours],
+      ["billing_error", ours],
+      ["insufficient_quota", ours],
+      ["permission_error", ours],
+      ["not_found_error", "404 not_found_error"],
+      ["model_not_found", "404 not_found_error"],
+      ["request_too_large", "413 request_too_large"],
+      ["rate_limit_error", "429 rate_limit_error"],
+      ["rate_limit_exceeded", "429 rate_limit_error"],
+      ["overloaded_error", busy],
+      ["overloaded", busy],
+      ["odd", ours],
+    ];
+    for (const [name, expected] of names) {
+      t.equal(kindOf({ type: name }), expected, name);
+      t.equal(kindOf({ code: name }), expected, `a code of ${name}`);
+    }
+    const statuses: [status: number, expected: string][] = [
+      [400, `400 ${invalid}`],
+      [401, ours],
+      [402, ours],
+      [403, ours],
+      [404, "404 not_found_error"],
+      [413, "413 request_too_large"],
+      [422, `422 ${invalid}`],
+      [429, "429 rate_limit_error"],
+      [499, `499 ${invalid}`],
+      [500, ours],
+      [503, busy],
+      [504, ours],
+      [529, busy],
+    ];
+    for (const [status, expected] of statuses) {
+      t.equal(kindOf({ code: status }), expected, String(status));
+      t.equal(kindOf({ status, type: "odd" }), expected, `a status of ${status}`);
+    }
+    for (const code of [503, 529]) {
+      t.equal(kindOf({ code }, "messages"), "529 overloaded_error", "as Messages name it");
+    }
+  },
+);
+
+t.test("a status beside the error counts if the error states none", async (t) => {
+  t.match(refusalFor({ ...error({}), status: 429 }), /^429 no$/);
+  t.match(refusalFor({ ...error({ code: 404 }), status: 429 }), /^404 no$/);
+  t.match(refusalFor({ ...error({ status: 413 }), code: 429, status: 404 }), /^413 no$/);
+});

@@ -3,7 +3,7 @@ import t from "tap";
 import { familyOverhead } from "../../../plugins/meter/families.ts";
 import { type ImageSize, imageSize } from "../../../plugins/meter/image-size.ts";
 import { addMedia, documentTokens, imageTokens, noMedia } from "../../../plugins/meter/media.ts";
-import { Inflation, PAGES_MAX, pdfPages } from "../../../plugins/meter/pdf-pages.ts";
+import { Inflation, pdfPages } from "../../../plugins/meter/pdf-pages.ts";
 
 const base64 = (...parts: (Buffer | string | readonly number[])[]) =>
   Buffer.concat(
@@ -17,11 +17,29 @@ const u16le = (value: number) => [value & 255, value >> 8];
 const u24le = (value: number) => [value & 255, (value >> 8) & 255, value >> 16];
 const u32 = (value: number) => [...u16(value >>> 16), ...u16(value & 65_535)];
 const PADDING = Buffer.alloc(40);
+/** More pages than any provider takes. */
+const PAGES_MAX = 1_000;
+
+const frame = (marker: number, width: number, height: number) => [
+  ...[0xff, marker, ...u16(17), 8, ...u16(height), ...u16(width), 3],
+];
+
+t.test("the size of a JPEG is in its frame, of whatever coding", async (t) => {
+  const sizeOf = (...parts: (readonly number[])[]) => imageSize(base64([0xff, 0xd8], ...parts));
+  const size = { width: 640, height: 480 };
+  for (let marker = 0xb0; marker <= 0xdf; marker += 1) {
+    // By ISO 10918-1: tables of Huffman codes, of arithmetic codes, and one that is reserved.
+    const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
+    const found = sizeOf(frame(marker, 640, 480), [...PADDING]);
+    t.strictSame(found && { ...found }, isFrame ? size : undefined, marker.toString(16));
+  }
+  const whole = frame(0xc0, 640, 480);
+  t.match(sizeOf(whole), size, "nothing follows");
+  t.equal(sizeOf(whole.slice(0, -1)), undefined, "cut in its header");
+  t.match(sizeOf([0xff, 0xff], whole), size, "markers may have fill bytes before them");
+});
 
 t.test("the size of an image comes from its header", async (t) => {
-  const frame = (marker: number, width: number, height: number) => [
-    ...[0xff, marker, ...u16(17), 8, ...u16(height), ...u16(width), 3],
-  ];
   const segment = (marker: number, length: number) => [
     ...[0xff, marker, ...u16(length)],
     ...Buffer.alloc(length - 2),

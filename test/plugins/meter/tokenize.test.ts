@@ -55,6 +55,20 @@ t.test("tokens of a request", async (t) => {
     t.equal(asked([{ type: "document", source: text }]) - EMPTY, tokensOfText("one two three"));
   });
 
+  t.test("include the title and the context of a document, whatever its source", async (t) => {
+    const named = { title: "one two three", context: "four five six seven" };
+    const more = tokensOfText(named.title) + tokensOfText(named.context);
+    const data = btoa("eight nine ten");
+    for (const source of [
+      { type: "text", data: "eight nine ten" },
+      { type: "base64", media_type: "text/plain", data },
+      { type: "url", url: "https://a/b.pdf" },
+    ]) {
+      const bare = { type: "document", source };
+      t.equal(asked([{ ...bare, ...named }]) - asked([bare]), more, source.type);
+    }
+  });
+
   t.test("count hidden thinking by its signature", async (t) => {
     const hidden = { type: "thinking", thinking: "", signature: "x".repeat(600) };
     t.equal(asked([hidden]) - EMPTY, 100);

@@ -1,0 +1,174 @@
+import t from "tap";
+import type { CreditTotal, WalletSnapshot } from "../../../../core/contract/hold-store.ts";
+import type { Hold } from "../../../../core/money/embedded/wallet.ts";
+import { EmbeddedWallets } from "../../../../core/money/embedded/wallets.ts";
+
+/** Wallets and limits of a page. */
+const PAGE = 1_000;
+
+function snapshot(accountId: string, balance = 100): WalletSnapshot {
+  const amounts = { balanceMicroVnd: BigInt(balance), creditedMicroVnd: BigInt(balance) };
+  return { accountId, creditVersion: 1, ...amounts };
+}
+
+const total = (creditVersion: number, credited: number, accountId = "A"): CreditTotal => ({
+  ...{ accountId, creditVersion, creditedMicroVnd: BigInt(credited), releasedCallIds: [] },
+});
+
+const released = (...amounts: number[]) =>
+  amounts.map((amountMicroVnd) => ({ amountMicroVnd })) as unknown as Hold[];
+
+async function loaded(...accountIds: string[]): Promise<EmbeddedWallets> {
+  const wallets = new EmbeddedWallets(async () => {});
+  for (const accountId of accountIds) {
+    await wallets.load(accountId, async () => snapshot(accountId));
+  }
+  return wallets;
+}
+
+t.test("a wallet is read once the ledger has all calls, and once for all that ask", async (t) => {
+  const order: string[] = [];
+  let commit = () => {};
+  const wallets = new EmbeddedWallets((accountId) => {
+    order.push(`waits for ${accountId}`);
+    return new Promise((resolve) => {
+      commit = resolve;
+    });
+  });
+  const read = async () => {
+    order.push("reads");
+    return snapshot("A");
+  };
+  const loads = [wallets.load("A", read), wallets.load("A", read)];
+  t.strictSame([order, wallets.get("A")], [["waits for A"], undefined]);
+  t.equal(wallets.forget(), false, "one is being loaded");
+  commit();
+  t.strictSame(await Promise.all(loads), [true, true]);
+  t.equal(await wallets.load("A", read), true);
+  t.strictSame(order, ["waits for A", "reads"]);
+  t.equal(wallets.forget(), true);
+  t.equal(wallets.balances("A"), undefined);
+});
+
+t.test("a wallet that is unknown or cannot be read is not loaded, and is read again", async (t) => {
+  const wallets = new EmbeddedWallets(async () => {});
+  t.equal(await wallets.load("A", async () => undefined), false);
+  await t.rejects(
+    wallets.load("A", () => Promise.reject(new Error("away"))),
+    /away/,
+  );
+  t.equal(wallets.balances("A"), undefined);
+  t.equal(wallets.forget(), true, "none is being loaded");
+  t.equal(await wallets.load("A", async () => snapshot("A")), true);
+  wallets.close("A");
+  t.equal(wallets.get("A"), undefined);
+});
+
+t.test("a movement during a load applies if it is newer than what was read", async (t) => {
+  // Versions and totals in the order of arrival | what is available
+  const table: [[number, number][], number][] = [
+    [[[2, 150]], 150],
+    [
+      [
+        [3, 170],
+        [2, 150],
+      ],
+      170,
+    ],
+    [
+      [
+        [2, 150],
+        [3, 170],
+      ],
+      170,
+    ],
+    [[[1, 999]], 100],
+  ];
+  for (const [movements, available] of table) {
+    const wallets = new EmbeddedWallets(async () => {});
+    const load = wallets.load("A", async () => snapshot("A"));
+    for (const [version, credited] of movements) {
+      t.equal(wallets.credit(total(version, credited), []), true);
+    }
+    await load;
+    t.equal(wallets.balances("A")?.availableMicroVnd, available, JSON.stringify(movements));
+  }
+});
+
+t.test("a movement may take what is available, and what the holds that it ends have", async (t) => {
+  const wallets = await loaded("A");
+  const wallet = wallets.get("A");
+  if (wallet === undefined) return t.fail("not loaded");
+  Object.assign(wallet, { availableMicroVnd: 70, heldMicroVnd: 30 });
+  t.equal(wallets.credit(total(2, 29), []), false, "71 of 70");
+  t.equal(wallets.credit(total(2, 29), released(0)), false);
+  t.match(wallet, { availableMicroVnd: 70, creditVersion: 1, creditedMicroVnd: 100n });
+  t.equal(wallets.credit(total(2, 30), []), true);
+  t.match(wallet, { availableMicroVnd: 0, creditVersion: 2, creditedMicroVnd: 30n });
+  t.equal(wallets.credit(total(3, -1), released(10, 20)), false, "31 of 30");
+  t.equal(wallets.credit(total(3, 0), released(10, 20)), true);
+  t.match(wallet, { availableMicroVnd: -30, heldMicroVnd: 30 }, "until they are given back");
+  t.equal(wallets.credit(total(2, 500), released(30)), true, "an older one changes nothing");
+  t.match(wallet, { availableMicroVnd: -30, creditVersion: 3, creditedMicroVnd: 0n });
+  t.equal(wallets.credit(total(9, 9, "nobody"), []), true);
+});
+
+t.test("a movement that makes a wallet too large to count is refused", async (t) => {
+  const wallets = await loaded("A");
+  const most = Number.MAX_SAFE_INTEGER;
+  t.throws(() => wallets.credit(total(2, most * 2), []), RangeError);
+  t.match(wallets.get("A"), { availableMicroVnd: 100, creditVersion: 1 });
+});
+
+t.test("limits belong to loaded wallets, and stay while a call holds money of them", async (t) => {
+  const wallets = await loaded("A");
+  const limit = { name: "day", version: 1, totalMicroVnd: 50, availableMicroVnd: 40 };
+  t.equal(wallets.setLimit("B", limit), false);
+  t.equal(wallets.setLimit("A", limit), true);
+  t.match(wallets.limit("A", "day"), { totalMicroVnd: 50, availableMicroVnd: 40 });
+  for (const [accountId, name] of [
+    ["A", "month"],
+    ["B", "day"],
+  ] as const) {
+    t.equal(wallets.limit(accountId, name), undefined);
+    t.equal(wallets.dropLimit(accountId, name), true, "there is nothing to drop");
+  }
+  const held = wallets.get("A")?.limits?.get("day");
+  held?.take(1);
+  t.equal(wallets.dropLimit("A", "day"), false);
+  held?.take(-1);
+  t.equal(wallets.dropLimit("A", "day"), true);
+  t.equal(wallets.limit("A", "day"), undefined);
+});
+
+t.test("the versions of wallets and limits come in pages", async (t) => {
+  for (const [count, pages] of [
+    [0, [0]],
+    [PAGE - 1, [PAGE - 1]],
+    [PAGE, [PAGE, 0]],
+    [PAGE + 1, [PAGE, 1]],
+  ] as const) {
+    const ids = Array.from({ length: count }, (_, at) => `a${at}`);
+    const wallets = await loaded(...ids);
+    const found = [...wallets.versions()];
+    t.strictSame(
+      found.map(({ length }) => length),
+      pages,
+    );
+    t.strictSame(
+      found.flat().map(({ accountId }) => accountId),
+      ids,
+    );
+  }
+  const wallets = await loaded("A", "B");
+  wallets.setLimit("A", { name: "day", version: 7, totalMicroVnd: 5, availableMicroVnd: 5 });
+  t.strictSame([...wallets.versions()].flat(), [
+    { accountId: "A", limit: null, version: 1 },
+    { accountId: "A", limit: "day", version: 7 },
+    { accountId: "B", limit: null, version: 1 },
+  ]);
+  const names: string[] = [];
+  const all = wallets.all();
+  for (let each = all.next(); !each.done; each = all.next()) names.push(each.value.accountId);
+  t.strictSame(names, ["A", "B"]);
+});
