@@ -50,6 +50,21 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     why: "the row is then taken over from this very process",
   },
   {
+    source: "core/money/ledger/postgres.ts",
+    before: "this.timer.unref();",
+    why: "a stop ends the timer, and connections keep the process up until then",
+  },
+  {
+    source: "core/money/ledger/top-ups.ts",
+    before: "return sums ?? NONE;",
+    why: "a sum without groups has one row; only the compiler asks",
+  },
+  ...["standing.ts", "commits.ts"].map((file) => ({
+    source: `core/money/redis/${file}`,
+    before: /^const \[.*process = ""\] = outbox\.split/,
+    why: "the name of an outbox has every part; only the compiler asks",
+  })),
+  {
     source: "core/money/movements.ts",
     before: "this.unreleased.delete(accountId);",
     why: "an empty set stays in memory",
@@ -81,6 +96,12 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     source: "core/money/ledger/usage-records.ts",
     before: "const FIRST_DAY = new Date(0);",
     why: "a millisecond later is the same day",
+  },
+  {
+    source: "core/money/redis/posts.ts",
+    before: "this.recent.add(callId, posted, 0, 0);",
+    after: "this.recent.add(callId, posted, 0, 1);",
+    why: "calls without positions may be forgotten up to any position",
   },
   {
     source: "core/money/redis/membership.ts",
@@ -143,6 +164,11 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     source: "plugins/meter/token-counter.ts",
     before: "if (keyId === undefined || !queue || !waiting)",
     why: "without a key there is no queue, and without a queue nothing waits; only the compiler asks",
+  },
+  {
+    source: "plugins/meter/token-counter.ts",
+    before: "const REQUEST_BYTES = 1_024;",
+    why: "a byte more in the weight of each request",
   },
   {
     source: "plugins/meter/token-counter.ts",

@@ -3,6 +3,8 @@ import t from "tap";
 import { EntryRefused } from "../../../core/contract/ledger.ts";
 import { Committer } from "../../../core/money/committer.ts";
 import { callIdOf, posting } from "../../support/posting.ts";
+import { until } from "../../support/until.ts";
+import { ManualMachine } from "./manual-machine.ts";
 import { holdRequest, movement, type Stores, withStores } from "./wallet-fixtures.ts";
 
 function committerOn({ holdStore, ledger, logged }: Stores, batchEntries = 10): Committer {
@@ -58,6 +60,36 @@ t.test("while the ledger is down calls continue uncommitted, and the log stays s
     await committer.stop(5_000);
     t.equal(ledger.charges.size, 30);
     t.equal(committer.status.failing, false);
+  }),
+);
+
+t.test("a stop does not wait for the pause after a failed commit", async (t) =>
+  withStores(async (stores) => {
+    const { wallets, holdStore, ledger, logged } = stores;
+    await wallets.credit(movement(100n));
+    let away = true;
+    ledger.before = async (what) => {
+      if (what === "commit" && away) throw new Error("connection refused");
+    };
+    // Its time stands still, so the pause does not end by itself.
+    const machine = new ManualMachine();
+    const options = { holdStore, ledger, log: logged.log, batchEntries: 10, lingerMs: 1 };
+    const committer = new Committer({ ...options, machine });
+    committer.start();
+    await postCalls(stores, ["c1"]);
+    await until("it pauses", () => committer.status.failing && machine.timersRunning > 0);
+    away = false;
+    let isStopped = false;
+    const stopping = committer.stop(60_000).then(() => {
+      isStopped = true;
+    });
+    await until("the call is in the ledger", () => ledger.charges.size === 1);
+    await until("it has stopped", async () => {
+      await machine.advance(1);
+      return isStopped;
+    });
+    await stopping;
+    t.equal(holdStore.uncommittedCalls(), 0);
   }),
 );
 

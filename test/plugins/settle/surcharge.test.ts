@@ -38,6 +38,8 @@ t.test(
       ["a fee is held in whole units", { ...fee, factor: 3.5 }, {}, "3001264 3000921"],
       ["an input without a bound: the context window", unbounded, {}, "400100 262"],
       ["which the model does not state", unbounded, endless, "360 262"],
+      ["nor any input", { unbounded: true }, { ...endless, inputTokensBound: 0 }, "100 2"],
+      ["no input, with a bound", {}, { inputTokensBound: 0 }, "100 2"],
       ["a fee beside the context window", { ...fee, unbounded: true }, {}, "3400100 3000262"],
       ["a price per call", fee, { model: perCall }, "3005000 3005000"],
       ["has no window", unbounded, { model: perCall }, "5000 5000"],
