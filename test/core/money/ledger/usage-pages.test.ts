@@ -23,51 +23,6 @@ function databaseOf(...replies: readonly object[][]) {
 
 const day = (of: number, hour = 17) => new Date(Date.UTC(2026, 2, of, hour));
 
-t.test(
-  "a page by model and key reads only the days on which the key called the model",
-  async (t) => {
-    // In Vietnam from March 3rd, 0:00, to the end of March 5th.
-    const days = [{ first: "2026-03-03", last: "2026-03-05" }];
-    const [start, end] = [day(2), day(5)];
-    // The period of the filter | the period that is read
-    const table: [Date | undefined, Date | undefined, Date, Date][] = [
-      [undefined, undefined, start, end],
-      [day(1), day(9), start, end],
-      [day(3), undefined, day(3), end],
-      [undefined, day(4), start, day(4)],
-      [day(3), day(4), day(3), day(4)],
-    ];
-    for (const [from, to, first, last] of table) {
-      const { database, asked } = databaseOf(days);
-      const filter: UsageFilter = {
-        model: "m",
-        key: "k",
-        ...(from && { from }),
-        ...(to && { to }),
-      };
-      t.strictSame(await callPage(database, { accountId: "A", filter, limit: 7 }), []);
-      t.strictSame(asked[1]?.parameters, ["A", 7, first, last, "m", "k"]);
-      t.match(asked[1]?.text, /at >= \$3 and at < \$4 and model = \$5 and key_id = \$6 order by/);
-    }
-    const { database, asked } = databaseOf(days);
-    const filter = { model: "m", key: "k", from: day(1), to: day(4) };
-    await callPage(database, { accountId: "A", filter, limit: 7 });
-    t.strictSame(asked[0]?.parameters, ["A", "m", "k", "2026-03-02", "2026-03-05"]);
-    const open = databaseOf(days);
-    await callPage(open.database, { accountId: "A", filter: { model: "m", key: "k" }, limit: 7 });
-    t.strictSame(open.asked[0]?.parameters, ["A", "m", "k", "1970-01-01", "2200-01-01"]);
-  },
-);
-
-t.test("a page by a model that the key never called reads no call", async (t) => {
-  for (const none of [[{ first: null, last: null }], [{ first: "2026-03-03", last: null }], []]) {
-    const { database, asked } = databaseOf(none);
-    const filter = { model: "m", key: "k" };
-    t.strictSame(await callPage(database, { accountId: "A", filter, limit: 7 }), []);
-    t.equal(asked.length, 1);
-  }
-});
-
 t.test("a page by one of model and key is read as it is", async (t) => {
   for (const [filter, column] of [
     [{ model: "m" }, "model = any (array[$3::text])"],
