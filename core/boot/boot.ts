@@ -158,7 +158,7 @@ export async function boot(
     imageFetcher: (options) => new HttpImageFetcher(options),
   });
   const services = servicesOf(coreSlots);
-  const bodies = new BodyBudget(budgetLimits(config.limits));
+  const bodies = new BodyBudget(budgetLimits(config.limits), clock);
   const longBodies = new LongBodies(bodyThreads, () => services.bodyMeasures.all);
   const runner = new PluginRunner(board, servicesOf, database, log);
   const code = new LoadedCode();

@@ -236,6 +236,7 @@ export {
   secretFile,
   USABLE_SECRET,
 } from "../process/secret-file.ts";
+export { yieldToMainThread } from "../process/thread-priority.ts";
 export { ThrottledLog } from "../process/throttled-log.ts";
 export { messageOf } from "../process/thrown.ts";
 export { TIMED_OUT, withTimeout } from "../process/timeout.ts";

@@ -1,5 +1,7 @@
 import type { Limits } from "../contract/config.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
+import type { Clock } from "../process/clock.ts";
+import { BodyPace, type Rest } from "./body-pace.ts";
 
 /** This much of each body does not count, so that short requests are served while long ones take all of the budget. */
 const FREE_BYTES = 16 * 1024;
@@ -7,6 +9,10 @@ const FREE_BYTES = 16 * 1024;
 const SHARE_OF_KEY = 4;
 /** The part of the budget for requests that hold no money, as a divisor. Of it, a key may have one body at a time. */
 const SHARE_OF_FREE = 8;
+/** This much of each body is read without a wait, and not counted. */
+const PROMPT_BYTES = 512 * 1024;
+/** Requests without a valid key share one pace. */
+const STRANGERS = "";
 
 interface BudgetLimits {
   /** Maximum bytes of all bodies that are arriving. */
@@ -28,23 +34,31 @@ interface Use {
   bodies: number;
 }
 
+/** Whose request a body belongs to, once that is known. */
+interface Sender {
+  readonly key?: { readonly accountId: string } | undefined;
+}
+
 /**
- * Bounds the memory of request bodies that are arriving, over all callers and for each key. Without it, 150 connections
- * that send 20 MB each and then wait fill any machine.
+ * Bounds the memory of request bodies that are arriving, over all callers and for each key, and how fast they are read.
+ * Without it, 150 connections that send 20 MB each and then wait fill any machine.
  */
 export class BodyBudget {
   limits: BudgetLimits;
+  /** @internal */
+  readonly pace: BodyPace;
   private bytes = 0;
   private freeBytes = 0;
   private readonly byKey = new Map<string, Use>();
 
-  constructor(limits: BudgetLimits) {
+  constructor(limits: BudgetLimits, clock: Pick<Clock, "monotonic">) {
     this.limits = limits;
+    this.pace = new BodyPace(clock);
   }
 
   /** Begins a body. End it with `release`. */
-  open(): Share {
-    return new Share(this);
+  open(sender: Sender = {}): Share {
+    return new Share(this, sender);
   }
 
   /** A key may have its share, and always one whole body. */
@@ -106,6 +120,8 @@ export class BodyBudget {
 /** The part of the budget that one body takes. */
 class Share {
   private readonly budget: BodyBudget;
+  private readonly sender: Sender;
+  private bytesRead = 0;
   private bytes = 0;
   private counted = 0;
   private key: string | undefined = undefined;
@@ -113,8 +129,27 @@ class Share {
   private isFree = false;
   private released = false;
 
-  constructor(budget: BodyBudget) {
+  constructor(budget: BodyBudget, sender: Sender) {
     this.budget = budget;
+    this.sender = sender;
+  }
+
+  /** Counts bytes that were read. Returns for how many ms to read no more of this body; 0 for none. */
+  read(bytes: number, isKept = true): number {
+    this.bytesRead += bytes;
+    const slow = Math.min(bytes, this.bytesRead - PROMPT_BYTES);
+    if (slow <= 0) return 0;
+    const { pace } = this.budget;
+    return isKept ? pace.read(this.account, slow) : pace.readDropped(this.account, slow);
+  }
+
+  /** Decides about the rest of this body, which is refused, and counts it. */
+  drop(bytes: number): Rest {
+    return this.budget.pace.drop(this.account, bytes);
+  }
+
+  private get account(): string {
+    return this.sender.key?.accountId ?? STRANGERS;
   }
 
   /** Counts bytes that have arrived. Returns why they cannot be kept. */

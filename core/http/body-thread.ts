@@ -1,6 +1,6 @@
-import { setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
 import type { ThreadWork } from "../contract/body-threads.ts";
+import { yieldToMainThread } from "../process/thread-priority.ts";
 import { ownThread, threadTimeMs } from "./thread-time.ts";
 
 /** Sent to a thread. */
@@ -24,9 +24,6 @@ export type ThreadReply = { readonly timeMs: number | undefined } & (
   | { readonly error: unknown; readonly isTooMuch: boolean }
 );
 
-/** A third of the main thread's share of a busy core. */
-const NICENESS = 5;
-
 const own = ownThread();
 
 async function work({ module, input, bytes }: ThreadJob): Promise<void> {
@@ -44,8 +41,7 @@ async function work({ module, input, bytes }: ThreadJob): Promise<void> {
   }
 }
 
-// Other calls go first if there are fewer cores than threads. Linux alone has priorities of single threads.
-if (process.platform === "linux") setPriority(NICENESS);
+yieldToMainThread();
 
 parentPort?.on("message", (job: ThreadJob) => void work(job));
 const started: ThreadReply = { ready: true, thread: own, timeMs: threadTimeMs(own) };

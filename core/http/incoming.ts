@@ -6,14 +6,6 @@ import type { PlainHandler, PlainRequest } from "../contract/routes/router.ts";
 import type { HttpResponse } from "../listener/index.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 import { Exchange } from "../upstream/exchange.ts";
-import {
-  bodyTooLarge,
-  boundDeclared,
-  declaredLength,
-  isChunked,
-  type Reading,
-  readBody,
-} from "./body.ts";
 import type { Share } from "./body-budget.ts";
 import { isOver } from "./call-state.ts";
 import { missingFor } from "./default-steps.ts";
@@ -23,6 +15,14 @@ import { SinkMisuse } from "./ordered-sink.ts";
 import { parseCall } from "./parse-call.ts";
 import type { OnOver } from "./pipeline.ts";
 import type { RequestHead } from "./plain.ts";
+import {
+  bodyTooLarge,
+  declaredLength,
+  discardRest,
+  isChunked,
+  type Reading,
+  readBody,
+} from "./receive-body.ts";
 import { Reply } from "./reply.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -67,10 +67,11 @@ export class Incoming {
     this.res = res;
     this.runtime = runtime;
     this.inFlight = inFlight;
-    this.share = runtime.bodies.open();
     this.call = new HttpCall(id, clock.now(), clock.monotonic(), endpoint, headers);
+    this.share = runtime.bodies.open(this.call);
     const over: OnOver = (call, pipeline) => {
       clearTimeout(this.readingOn);
+      this.reading?.stop();
       onOver(call, pipeline);
     };
     this.reply = new Reply(res, this.call, runtime, over, headOnly);
@@ -102,25 +103,22 @@ export class Incoming {
   }
 
   /** Reads the body while admission runs, then calls `next` with it. */
-  private receive(bodyBytesMax: number, next: (body: Buffer) => void): void {
+  private receive(bytesMax: number, next: (body: Buffer) => void): void {
+    const { share } = this;
     const length = declaredLength(this.call.headers);
-    if (length !== undefined && length > bodyBytesMax) {
-      boundDeclared(this.res, length);
-      return this.refuse(bodyTooLarge(bodyBytesMax));
+    if (length !== undefined && length > bytesMax) {
+      const mustCut = discardRest(this.res, length, share);
+      const refusal = bodyTooLarge(bytesMax);
+      return mustCut ? this.reply.refuseAndCut(refusal) : this.refuse(refusal);
     }
-    this.reading = readBody(
-      this.res,
-      bodyBytesMax,
-      (whole) => this.received(whole, next),
-      () => this.stopReading(bodyTooLarge(bodyBytesMax)),
-      this.share,
-      (refusal) => this.stopReading(refusal),
-    );
+    const onWhole = (whole: Buffer) => this.received(whole, next);
+    const onRefused = (refusal: Refusal) => this.stopReading(refusal);
+    this.reading = readBody(this.res, { bytesMax, length, share, onWhole, onRefused });
     this.run("admit", () => {
       this.call.step("reading");
       if (this.early) return this.hand(this.early, next);
       const { key, endpoint } = this.call;
-      const refusal = key && this.share.ofKey(key.id, length, endpoint.serves.length === 0);
+      const refusal = key && share.ofKey(key.id, length, endpoint.serves.length === 0);
       if (refusal) this.refuse(refusal);
       else this.reading?.admit();
     });
@@ -237,7 +235,7 @@ export class Incoming {
   private clientLeft(): void {
     const { call } = this;
     call.gone = true;
-    this.share.release();
+    this.reading?.stop();
     clearTimeout(this.linger);
     switch (call.state) {
       // A verdict is pending; the call closes once it is known.
@@ -289,6 +287,7 @@ export class Incoming {
     this.share.release();
     reading?.discard();
     clearTimeout(this.linger);
+    if (reading?.mustCut) return this.reply.refuseAndCut(refusal);
     if (!reading || reading.isOver || !isChunked(call.headers)) return this.reply.refuse(refusal);
     if (call.state === "admitting") call.step("reading");
     if (inFlight.refusedCount >= LINGERING_MAX) return this.reply.refuseAndCut(refusal);

@@ -2,8 +2,9 @@ import { completeRefusal, isRefusal, type Refusal, refuse } from "../contract/re
 import type { PlainHandler, PlainRequest, PlainResponse } from "../contract/routes/router.ts";
 import type { HttpRequest, HttpResponse } from "../listener/index.ts";
 import type { Log } from "../process/log.ts";
-import { bodyTooLarge, boundDeclared, declaredLength, readBody } from "./body.ts";
+import type { Share } from "./body-budget.ts";
 import { sendRefusal, wireOf } from "./errors.ts";
+import { bodyTooLarge, declaredLength, discardRest, readBody } from "./receive-body.ts";
 import { endHead, endWhole, statusLine, writeSliced } from "./write.ts";
 
 /** The head of a request, copied: uWebSockets.js lends it only for a moment. */
@@ -32,7 +33,8 @@ export function requestHead(
 export function servePlain(
   res: HttpResponse,
   head: RequestHead,
-  bodyBytesMax: number,
+  bytesMax: number,
+  share: Share,
   handler: PlainHandler,
   log: Log,
 ): void {
@@ -41,15 +43,14 @@ export function servePlain(
   res.onAborted(() => {
     gone = true;
   });
-  const sendRefused = (refusal: Refusal) => {
+  const sendRefused = (refusal: Refusal, close = false) => {
     if (gone || answered) return;
     answered = true;
-    sendRefusal(res, head.method, wireOf(head.path, head.headers), refusal, head.requestId);
+    sendRefusal(res, head.method, wireOf(head.path, head.headers), refusal, head.requestId, close);
   };
   const length = declaredLength(head.headers);
-  if (length !== undefined && length > bodyBytesMax) {
-    boundDeclared(res, length);
-    return sendRefused(bodyTooLarge(bodyBytesMax));
+  if (length !== undefined && length > bytesMax) {
+    return sendRefused(bodyTooLarge(bytesMax), discardRest(res, length, share));
   }
   const answer = async (body: Buffer) => {
     try {
@@ -68,12 +69,7 @@ export function servePlain(
       sendRefused(refuse.failed("The gateway failed to serve this request."));
     }
   };
-  readBody(
-    res,
-    bodyBytesMax,
-    (body) => void answer(body),
-    () => sendRefused(bodyTooLarge(bodyBytesMax)),
-  );
+  readBody(res, { bytesMax, onWhole: (body) => void answer(body), onRefused: sendRefused });
 }
 
 async function sendPlain(

@@ -7,7 +7,6 @@ import type { Router } from "../contract/routes/router.ts";
 import type { HttpRequest, HttpResponse, Listener } from "../listener/index.ts";
 import { newId } from "../process/id.ts";
 import { withTimeout } from "../process/timeout.ts";
-import { ambiguity, boundDeclared, declaredLength, isChunked, readBody } from "./body.ts";
 import { EndedCalls } from "./ended-calls.ts";
 import { headersOf, notServed, refuseAndCut, sendRefusal, wireOf } from "./errors.ts";
 import { isEnded } from "./http-call.ts";
@@ -15,6 +14,7 @@ import { HttpCallsInFlight } from "./in-flight.ts";
 import { Incoming, LINGER_MS } from "./incoming.ts";
 import type { OnOver } from "./pipeline.ts";
 import { requestHead, servePlain } from "./plain.ts";
+import { ambiguity, declaredLength, discardRest, isChunked, readBody } from "./receive-body.ts";
 import type { Runtime } from "./runtime.ts";
 
 const SWEEP_MS = 1000;
@@ -169,7 +169,8 @@ export class Server {
       }
       default: {
         const head = requestHead(res, req, path, match.params, headers, id);
-        return servePlain(res, head, route.bodyBytesMax, route.handler, runtime.log);
+        const share = runtime.bodies.open();
+        return servePlain(res, head, route.bodyBytesMax, share, route.handler, runtime.log);
       }
     }
   }
@@ -183,24 +184,30 @@ export class Server {
     refusal: Refusal,
     id: string,
   ): void {
+    const { bodies, limits } = this.runtime;
+    const share = bodies.open();
     if (!isChunked(headers)) {
-      boundDeclared(res, declaredLength(headers));
-      return sendRefusal(res, method, wireOf(path, headers), refusal, id);
+      const close = discardRest(res, declaredLength(headers), share);
+      return sendRefusal(res, method, wireOf(path, headers), refusal, id, close);
     }
     let isDone = false;
     const end = (close: boolean) => {
       if (isDone) return;
       isDone = true;
       clearTimeout(linger);
+      reading.stop();
       sendRefusal(res, method, wireOf(path, headers), refusal, id, close);
     };
     const linger = setTimeout(() => end(true), LINGER_MS);
     res.onAborted(() => {
       isDone = true;
       clearTimeout(linger);
+      reading.stop();
     });
     const over = () => end(false);
-    readBody(res, this.runtime.limits.bodyBytesMax, over, over).discard();
+    const { bodyBytesMax: bytesMax } = limits;
+    const reading = readBody(res, { bytesMax, share, onWhole: over, onRefused: over });
+    reading.discard();
   }
 
   private open(

@@ -1,5 +1,11 @@
 import { parentPort } from "node:worker_threads";
-import { arrayOf, excessOf, objectOf, parseJson } from "../../core/contract/index.ts";
+import {
+  arrayOf,
+  excessOf,
+  objectOf,
+  parseJson,
+  yieldToMainThread,
+} from "../../core/contract/index.ts";
 import { type CountedInput, countedInput } from "./tokenize.ts";
 
 /** Sent to the worker: the body of a request. */
@@ -13,6 +19,7 @@ export type CountReply =
   | { readonly id: number; readonly input: CountedInput; readonly model: string | undefined }
   | { readonly id: number; readonly problem: string; readonly param: string | null };
 
+yieldToMainThread();
 parentPort?.on("message", ({ id, body }: CountRequest) => parentPort?.postMessage(count(id, body)));
 // The tokenizer is loaded: the time of a count begins.
 parentPort?.postMessage("ready");

@@ -44,11 +44,12 @@ export class Target {
   async send(pieces: Iterable<string | Uint8Array>, patienceMs: number): Promise<void> {
     const client = await RawClient.open(this.gateway.port);
     try {
+      const replied = client.sees("HTTP/1.1 ").catch(() => undefined);
       for (const piece of pieces) {
         if (client.pending.length > 0 || this.signal.aborted) break;
-        if (!(await client.send(piece))) break;
+        // A gateway that has replied may read no more.
+        if (!(await Promise.race([client.send(piece), replied]))) break;
       }
-      const replied = client.sees("HTTP/1.1 ").catch(() => undefined);
       await Promise.race([replied, this.pause(patienceMs)]);
       const status = /^HTTP\/1\.1 (\d{3})/.exec(client.pending.toString("latin1"))?.[1];
       if (status !== undefined || client.ended) this.count(status ?? "cut");

@@ -70,11 +70,14 @@ export async function startServer(
       clock: systemClock,
       log,
       limits,
-      bodies: new BodyBudget({
-        bytesMax: limits.receivingBytesMax,
-        bodyBytesMax: limits.bodyBytesMax,
-        bodiesMax: limits.callsMax,
-      }),
+      bodies: new BodyBudget(
+        {
+          bytesMax: limits.receivingBytesMax,
+          bodyBytesMax: limits.bodyBytesMax,
+          bodiesMax: limits.callsMax,
+        },
+        systemClock,
+      ),
       required: requiredFields(config),
     },
     (call) => ended.push(call),

@@ -140,8 +140,8 @@ export class SimulatedGateway {
     const upstreams = new SimulatedUpstreams(options.provider, LIMITS, machine, log);
     const router = new Router();
     const required = ["key", "model", "upstream", "usage", "hold"] as const;
-    const bodies = new BodyBudget({ bytesMax: 1e8, bodyBytesMax: 1e6, bodiesMax: 1e4 });
     const [limits, clock, operatorRouter] = [LIMITS, machine, undefined];
+    const bodies = new BodyBudget({ bytesMax: 1e8, bodyBytesMax: 1e6, bodiesMax: 1e4 }, clock);
     const served = { pipeline, router, operatorRouter, upstreams };
     this.runtime = { ...served, clock, log, limits, bodies, required };
   }

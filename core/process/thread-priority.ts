@@ -1,0 +1,12 @@
+import { setPriority } from "node:os";
+
+/** A third of the main thread's share of a busy core. */
+const NICENESS = 5;
+
+/**
+ * Lets the main thread go before this one if there are fewer free cores than threads. Linux alone has priorities of
+ * single threads; elsewhere, does nothing.
+ */
+export function yieldToMainThread(): void {
+  if (process.platform === "linux") setPriority(NICENESS);
+}
