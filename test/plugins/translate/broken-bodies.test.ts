@@ -21,20 +21,25 @@ function callOf(body: JsonObject): HttpCall {
   return Object.assign(call, { outline, key: keyOf(), model });
 }
 
-/** Arguments of 30,000 objects each. A request may have 100,000 values in all its arguments. */
-function callsOfManyObjects(count: number): JsonObject {
-  const given = `{"a":[${"{},".repeat(30_000)}0]}`;
-  const ids = Array.from({ length: count }, (_, at) => `c${at}`);
+/** As many turns, and as many objects in arguments, as one request may have. */
+function largestTree(): JsonObject {
+  const given = `{"a":[${"{},".repeat(33_000)}0]}`;
+  const ids = ["c0", "c1", "c2"];
   const calls = ids.map((id) => ({
     ...{ id, type: "function" },
     function: { name: "f", arguments: given },
   }));
   const results = ids.map((id) => ({ role: "tool", tool_call_id: id, content: "x" }));
-  return { messages: [{ role: "assistant", content: null, tool_calls: calls }, ...results] };
+  const turns = Array.from({ length: 9_000 }, (_, at) => [
+    { role: "user", content: `${at}` },
+    { role: "assistant", content: `${at}!` },
+  ]);
+  const last = { role: "assistant", content: null, tool_calls: calls };
+  return { messages: [...turns.flat(), last, ...results] };
 }
 
 t.test("a body that breaks a thread gets 413, and its neighbours are translated", async (t) => {
-  const bodyThreads = new OwnBodyThreads(recordedLog().log, { threads: 1, heapMb: 11 });
+  const bodyThreads = new OwnBodyThreads(recordedLog().log, { threads: 1, heapMb: 17 });
   t.teardown(() => bodyThreads.stop());
   const { services } = deskOf({
     ...{ bodyThreads, bodyMeasures: { all: [] }, imageFetcher: () => ({}) },
@@ -42,7 +47,7 @@ t.test("a body that breaks a thread gets 413, and its neighbours are translated"
   });
   const { request } = translate(services, { fetch_private_images: false });
   const said = { messages: [{ role: "user", content: "Hello. ".repeat(20_000) }] };
-  const calls = [callOf(said), callOf(callsOfManyObjects(3)), callOf(said)];
+  const calls = [callOf(said), callOf(largestTree()), callOf(said)];
   const verdicts = await Promise.all(calls.map((call) => request?.(call)));
   t.match(verdicts, [undefined, { status: 413, type: "request_too_large" }, undefined]);
   t.strictSame(
