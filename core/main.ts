@@ -40,6 +40,7 @@ async function main(): Promise<void> {
   const loaded = await loadConfig(file, process.env);
   if (!loaded.ok) return fail(formatProblems(loaded.problems));
   const { config } = loaded;
+  const started = endableStart();
   if (options.check) {
     const missing = notOffered(config.catalogue);
     if (missing) console.log(missing);
@@ -52,6 +53,7 @@ async function main(): Promise<void> {
     if (warnings.length > 0) createLog(config.log.level).warn(warnings.join("; "));
   }
   if (workerCount > 1 && !isWorker()) {
+    started();
     const script = fileURLToPath(import.meta.url);
     const args = process.argv.slice(2);
     const code = await superviseWorkers({
@@ -70,6 +72,7 @@ async function main(): Promise<void> {
   const workers = isWorker() ? new SupervisedWorkers() : undefined;
   const gateway = await boot(config, log, undefined, workers);
   watchdog.arm();
+  started();
 
   let stopping = false;
   const stop = async (signal: string) => {
@@ -110,6 +113,19 @@ async function main(): Promise<void> {
   });
   reportThrownWork((error) => log.error({ err: error }, "a step of a call threw"));
   process.on("unhandledRejection", (error) => log.error({ err: error }, "unhandled rejection"));
+}
+
+/**
+ * Ends the process at SIGTERM or SIGINT until the start is complete, which the returned function says. As the first
+ * process of a container, one that handles no signal ignores them.
+ */
+function endableStart(): () => void {
+  const end = (signal: string): never => {
+    process.stderr.write(`${signal}: ended before the start was complete\n`);
+    process.exit(0);
+  };
+  process.on("SIGTERM", end).on("SIGINT", end);
+  return () => process.off("SIGTERM", end).off("SIGINT", end);
 }
 
 function readOptions() {
