@@ -20,6 +20,9 @@ export async function stopMoney(parts: MoneyParts): Promise<readonly StandingCal
   const { wallets, committer, holdStore, log } = parts;
   await wallets.end(LIFETIMES.lastPostsMs);
   await committer.stop(LIFETIMES.stopCommittingMs);
+  await wallets.end(0);
+  await holdStore.stop();
+  // Last: a call that outlived the drain may end while the stores stop.
   const lost = wallets.lostPosts();
   for (const { callId, accountId, microVnd } of lost) {
     log.error(
@@ -27,6 +30,5 @@ export async function stopMoney(parts: MoneyParts): Promise<readonly StandingCal
       "lost the charge of a call: the disk refused it, and no store could be reached before the process ended",
     );
   }
-  await holdStore.stop();
   return lost;
 }
