@@ -158,7 +158,7 @@ t.test("the connections to Postgres", async (t) => {
     for (const user of ["postgres", "plain"]) {
       const url = ledger.replace("postgres@", `${user}@`);
       const warned = "1 workers with 17 connections each need 17, and others use 1 of 17";
-      // The server may not have ended the connections of the check before.
+      // The connections of the check before may still be ending.
       await until("one connection is counted", async () => {
         const [warning] = await check(t, { stores: { ledger: url, connections: allowed } });
         return warning?.includes(warned) ?? false;
