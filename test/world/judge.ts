@@ -211,7 +211,7 @@ export class Judge {
     const isWhole = client.end === "whole";
     if (!isWhole && client.deliveredTokens === 0) return undefined;
     // A gateway died during the reply: what its client received by then is free.
-    const endsMs = client.endedMs + CLOSED_MS;
+    const endsMs = gateway.process.runsFrom(client.endedMs) + CLOSED_MS;
     if (!isWhole && gateway.process.diedAtMs < endsMs) return undefined;
     if (!isWhole && this.refusedByDisk(client, gateway)) return undefined;
     if (this.lostPowerAfter(client, gateway)) return undefined;

@@ -155,9 +155,10 @@ export class SimulatedProcess implements Machine {
     return !this.isFrozen && this.frozenFromMs < atMs && this.diedMs >= atMs + ms;
   }
 
-  /** Returns `atMs`, or the end of the last freeze if the process was frozen then. */
+  /** Returns `atMs`, or the end of the last freeze if the process was frozen then: infinity if it never thawed. */
   runsFrom(atMs: number): number {
-    return this.frozenFromMs <= atMs ? Math.max(atMs, this.thawedMs) : atMs;
+    if (this.frozenFromMs > atMs) return atMs;
+    return this.isFrozen ? Number.POSITIVE_INFINITY : Math.max(atMs, this.thawedMs);
   }
 
   thaw(): void {
