@@ -43,7 +43,8 @@ export class SimulatedKeys {
   async revoke(keyId: string, accountId: string): Promise<void> {
     const { process, ledger, holdStore } = this.options;
     await ledger.request(process, "revoke", (books) => books.revokedKeys.add(keyId));
-    this.revoked = new Set(this.revoked).add(keyId);
+    // Before the first reading, this one key would look like all that are revoked.
+    if (this.revoked !== undefined) this.revoked = new Set(this.revoked).add(keyId);
     await holdStore.revoke(keyId, accountId);
   }
 
