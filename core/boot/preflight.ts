@@ -3,13 +3,13 @@ import { get } from "node:http";
 import { createServer } from "node:net";
 import type { Config } from "../contract/config.ts";
 import type { ServerConnections } from "../database/ping.ts";
+import { ALIVE_BODY } from "../http/health.ts";
+import { codeOf } from "../process/thrown.ts";
 
 /** How long a store may be down at a start: long enough for stores that start at the same time. */
 const PATIENCE_MS = 5_000;
 const CONNECT_MS = 5_000;
 const RETRY_MS = 250;
-/** The reply of a gateway at `/healthz`. */
-const HEALTHY = JSON.stringify({ status: "ok" });
 
 /**
  * Checks what a config names outside of itself: the data folder, the address to listen on, Redis and Postgres. Runs
@@ -67,7 +67,7 @@ async function checkFolder(folder: string): Promise<void> {
     await access(folder, constants.W_OK);
   } catch (error) {
     throw new Error(
-      `stores.data: expected a folder that can be written; ${folder} is not one (${codeOf(error)}).`,
+      `stores.data: expected a folder that can be written; ${folder} is not one (${codeNameOf(error)}).`,
     );
   }
 }
@@ -86,7 +86,7 @@ async function checkAddress(
     });
   } catch (error) {
     if (workers > 1 && codeOf(error) === "EADDRINUSE" && (await isGateway(host, port))) return;
-    throw new Error(addressFault(setting, host, port, codeOf(error)));
+    throw new Error(addressFault(setting, host, port, codeNameOf(error)));
   }
   await new Promise((resolve) => probe.close(resolve));
 }
@@ -101,7 +101,7 @@ function isGateway(host: string, port: number): Promise<boolean> {
       reply.setEncoding("utf8").on("data", (piece: string) => {
         text += piece;
       });
-      reply.on("end", () => resolve(text === HEALTHY));
+      reply.on("end", () => resolve(text === ALIVE_BODY));
       reply.on("error", () => resolve(false));
     });
     request.on("error", () => resolve(false));
@@ -160,13 +160,11 @@ function placeOf(url: string): string {
 }
 
 function reasonOf(error: unknown): string {
-  const code = codeOf(error);
+  const code = codeNameOf(error);
   const message = error instanceof Error ? error.message : "";
   return /^E[A-Z]+$/.test(code) || message === "" ? code : message;
 }
 
-function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return "unknown error";
-  if ("code" in error && typeof error.code === "string") return error.code;
-  return error.name;
+function codeNameOf(error: unknown): string {
+  return codeOf(error) ?? (error instanceof Error ? error.name : "unknown error");
 }

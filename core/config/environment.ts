@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from "node:fs";
+import { codeOf } from "../process/thrown.ts";
 
 /** Environment variables by name, in the shape of `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -52,7 +53,6 @@ function readSecret(file: string): { readonly content?: string; readonly fault?:
     const content = readFileSync(file, "utf8").replace(/\r?\n$/, "");
     return content === "" ? { fault: `file ${file} is empty` } : { content };
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
-    return { fault: `file ${file} cannot be read${code}` };
+    return { fault: `file ${file} cannot be read (${codeOf(error) ?? "unknown error"})` };
   }
 }

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { codeOf } from "../process/thrown.ts";
 import type { Environment } from "./environment.ts";
 import { readJsonLine } from "./json-line.ts";
 import { type Problems, placedAt } from "./problem.ts";
@@ -14,8 +15,8 @@ export async function readSource(
   try {
     text = await readFile(file, "utf8");
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
-    problems.add(placedAt(file, undefined), [], `expected a file that can be read${code}`);
+    const code = codeOf(error) ?? "unknown error";
+    problems.add(placedAt(file, undefined), [], `expected a file that can be read (${code})`);
     return undefined;
   }
   const json = readJsonLine(file, text, environment, problems);

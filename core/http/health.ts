@@ -7,6 +7,9 @@ import type { Services } from "../contract/services.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
 
 const PING_TIMEOUT_MS = 1_000;
+const ALIVE = { status: "ok" };
+/** The body of the reply of `GET /healthz`. */
+export const ALIVE_BODY = JSON.stringify(ALIVE);
 
 /** The contents of the reply of `GET /readyz`. */
 interface Readiness {
@@ -36,7 +39,7 @@ export function addHealthRoutes(
 ): void {
   const common = { method: "GET", access: "public", bodyBytesMax: UNREAD_BODY_BYTES_MAX } as const;
   const log = new ThrottledLog(services.log);
-  router.add({ ...common, path: "/healthz", handler: () => json(200, { status: "ok" }) });
+  router.add({ ...common, path: "/healthz", handler: () => json(200, ALIVE) });
   router.add({
     ...common,
     path: "/readyz",

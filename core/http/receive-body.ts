@@ -208,7 +208,7 @@ export class Reading {
 }
 
 /**
- * Reads a request body and passes it to `onWhole`. Once it exceeds the limit, calls `onTooLarge`
+ * Reads a request body and passes it to `onWhole`. Once it exceeds the limit, calls `onRefused`
  * instead and stops reading.
  */
 export function readBody(res: HttpResponse, expected: Expected): Reading {

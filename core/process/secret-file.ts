@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { chmod, link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import { codeOf } from "./thrown.ts";
 
 const RANDOM_BYTES = 32;
 /** The form of a usable secret: it fits into a header, and is too long to guess. */
@@ -29,7 +30,7 @@ export async function secretFile(file: string, kind: SecretKind = TOKEN): Promis
     // `link` is atomic and never replaces a file that another process has created.
     await link(own, file);
   } catch (error) {
-    if (!hasCode(error, "EEXIST")) throw error;
+    if (codeOf(error) !== "EEXIST") throw error;
   } finally {
     await rm(own, { force: true });
   }
@@ -44,7 +45,7 @@ export async function readSecret(file: string): Promise<string | undefined> {
   try {
     return (await readFile(file, "utf8")).trim();
   } catch (error) {
-    if (hasCode(error, "ENOENT")) return undefined;
+    if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   }
 }
@@ -63,8 +64,4 @@ async function writeOwn(file: string, secret: string): Promise<string> {
   const own = `${file}.${randomBytes(8).toString("hex")}`;
   await writeFile(own, `${secret}\n`, { mode: 0o600 });
   return own;
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
 }

@@ -7,3 +7,9 @@ export function errorOf(thrown: unknown): Error {
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
+
+/** Returns the code of a thrown value, such as ENOENT; undefined if it has none. */
+export function codeOf(thrown: unknown): string | undefined {
+  if (!(thrown instanceof Error) || !("code" in thrown)) return undefined;
+  return typeof thrown.code === "string" ? thrown.code : undefined;
+}

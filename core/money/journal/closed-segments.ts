@@ -1,5 +1,6 @@
 import type { Disk } from "../../process/disk.ts";
 import type { ThrottledLog } from "../../process/throttled-log.ts";
+import { codeOf } from "../../process/thrown.ts";
 import type { SegmentFile } from "./recovery.ts";
 
 /** The segments of a journal that get no more records, oldest first. */
@@ -46,7 +47,7 @@ export class ClosedSegments {
       this.disk.remove(path);
       return true;
     } catch (error) {
-      if (error instanceof Error && "code" in error && error.code === "ENOENT") return true;
+      if (codeOf(error) === "ENOENT") return true;
       this.log.warn({ err: error }, "cannot delete a segment of the journal; retrying");
       return false;
     }

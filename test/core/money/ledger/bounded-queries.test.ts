@@ -13,13 +13,11 @@ import {
   SOUND,
 } from "../../../../bench/usage-rows.ts";
 import type { Parameter } from "../../../../core/contract/database.ts";
-import { connect, type Sql } from "../../../../core/database/client.ts";
-import { remoteServer } from "../../../../core/database/server.ts";
-import { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
+import type { Sql } from "../../../../core/database/client.ts";
+import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { usageBooksOf } from "../../../../core/money/ledger/usage-books.ts";
 import { packageRoot } from "../../../../core/process/root.ts";
-import { recordedLog } from "../../../support/log.ts";
-import { startPostgres, type TestPostgres } from "../../../support/postgres.ts";
+import { startTestLedger, type TestLedger } from "./test-ledger.ts";
 
 const ROWS = { months: ["2026-01", "2026-02"], callsPerMonth: 24_000, smallAccounts: 70 };
 /** Calls that one node of a plan may read for a page of 50, and of 1,000: the account has 12,000 of them. */
@@ -45,7 +43,7 @@ interface Node {
 }
 
 t.test("every query of the pages", async (t) => {
-  let postgres: TestPostgres;
+  let books: TestLedger;
   let sql: Sql;
   let ledger: PostgresLedger;
   let asked: Asked;
@@ -53,12 +51,8 @@ t.test("every query of the pages", async (t) => {
   const senders = new Set<string>();
 
   t.before(async () => {
-    const { log } = recordedLog();
-    postgres = await startPostgres();
-    const server = { url: postgres.url };
-    sql = connect({ server, connectionsMax: 1, statementTimeoutMs: 60_000, log });
-    const clock = { now: () => Date.UTC(2026, 3), monotonic: () => 0 };
-    ledger = new PostgresLedger({ server: remoteServer(sql), clock, log });
+    books = await startTestLedger(1, () => Date.UTC(2026, 3));
+    ({ ledger, sql } = books);
     await ledger.start();
     await usageBooksOf(ledger.database).prepare();
     await makeAccounts(sql, ROWS);
@@ -89,8 +83,7 @@ t.test("every query of the pages", async (t) => {
     };
   });
   t.teardown(async () => {
-    await ledger?.stop();
-    await postgres?.stop();
+    await books?.stop();
   });
 
   /** Runs `work`. Returns the most rows that a node of its plans read, and the growing tables that were scanned. */

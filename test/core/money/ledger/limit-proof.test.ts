@@ -1,37 +1,30 @@
 import t from "tap";
-import { connect, type Sql } from "../../../../core/database/client.ts";
-import { remoteServer } from "../../../../core/database/server.ts";
+import type { Sql } from "../../../../core/database/client.ts";
 import { archiveOf } from "../../../../core/money/ledger/archive.ts";
-import { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
+import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { LedgerProof } from "../../../../core/money/ledger/proof.ts";
 import { newId } from "../../../../core/process/id.ts";
 import { systemMachine } from "../../../../core/process/machine.ts";
-import { recordedLog } from "../../../support/log.ts";
 import { migrateUpTo } from "../../../support/migrations.ts";
-import { startPostgres, type TestPostgres } from "../../../support/postgres.ts";
 import { archive } from "./archive-steps.ts";
 import { charge, fundedAccount } from "./fixtures.ts";
+import { startTestLedger, type TestLedger } from "./test-ledger.ts";
 
 /** The last migration before charges named their limits. */
 const BEFORE = "0022";
 const JANUARY = Date.UTC(2026, 0, 31, 23, 59, 59, 999);
-const { log } = recordedLog();
 
 t.test("limits are proven from the rows of the ledger", async (t) => {
-  let postgres: TestPostgres;
+  let books: TestLedger;
   let sql: Sql;
   let ledger: PostgresLedger;
 
   t.beforeEach(async () => {
-    postgres = await startPostgres();
-    const server = { url: postgres.url };
-    sql = connect({ server, connectionsMax: 4, statementTimeoutMs: 30_000, log });
-    const clock = { now: () => Date.now(), monotonic: () => 0 };
-    ledger = new PostgresLedger({ server: remoteServer(sql), clock, log });
+    books = await startTestLedger(4);
+    ({ ledger, sql } = books);
   });
   t.afterEach(async () => {
-    await ledger.stop();
-    await postgres.stop();
+    await books.stop();
   });
 
   async function limited(...names: string[]): Promise<string> {

@@ -1,23 +1,20 @@
 import t from "tap";
 import { EntryRefused } from "../../../../core/contract/ledger.ts";
-import { connect, type Sql, sqlState } from "../../../../core/database/client.ts";
+import { type Sql, sqlState } from "../../../../core/database/client.ts";
 import { migrate } from "../../../../core/database/migrate.ts";
-import { remoteServer } from "../../../../core/database/server.ts";
 import { archiveOf } from "../../../../core/money/ledger/archive.ts";
-import { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
+import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { sums } from "../../../../core/money/ledger/sums.ts";
 import { newId } from "../../../../core/process/id.ts";
-import { recordedLog } from "../../../support/log.ts";
 import { migrateUpTo } from "../../../support/migrations.ts";
-import { startPostgres, type TestPostgres } from "../../../support/postgres.ts";
 import { archive } from "./archive-steps.ts";
 import { agreedBalance, balance, charge, fundedAccount, topUp } from "./fixtures.ts";
+import { startTestLedger, type TestLedger } from "./test-ledger.ts";
 
 /** The last migration before the ledger had a partition for each month. */
 const BEFORE = "0017";
 const OLD_COMMIT = "select settle_calls($1::text::uuid[], $2::text::json)";
 const JANUARY = Date.UTC(2026, 0, 31, 23, 59, 59, 999);
-const { log } = recordedLog();
 
 async function partitionsOf(sql: Sql, table: string): Promise<string[]> {
   const rows = await sql.query<{ name: string }>(
@@ -39,20 +36,16 @@ async function drift(sql: Sql): Promise<bigint[]> {
 }
 
 t.test("a ledger with a partition for each month", async (t) => {
-  let postgres: TestPostgres;
+  let books: TestLedger;
   let sql: Sql;
   let ledger: PostgresLedger;
 
   t.beforeEach(async () => {
-    postgres = await startPostgres();
-    const server = { url: postgres.url };
-    sql = connect({ server, connectionsMax: 3, statementTimeoutMs: 30_000, log });
-    const clock = { now: () => Date.now(), monotonic: () => 0 };
-    ledger = new PostgresLedger({ server: remoteServer(sql), clock, log });
+    books = await startTestLedger(3);
+    ({ ledger, sql } = books);
   });
   t.afterEach(async () => {
-    await ledger.stop();
-    await postgres.stop();
+    await books.stop();
   });
 
   /** Commits as a gateway of the version before. */

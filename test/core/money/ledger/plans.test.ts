@@ -3,17 +3,14 @@ import { accountChanges } from "../../../../core/accounts/account-rows.ts";
 import { searchAccounts } from "../../../../core/accounts/account-search.ts";
 import { keyNames, keysOf } from "../../../../core/accounts/key-records.ts";
 import type { Parameter } from "../../../../core/contract/database.ts";
-import { connect, type Sql } from "../../../../core/database/client.ts";
-import { remoteServer } from "../../../../core/database/server.ts";
-import { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
+import type { Sql } from "../../../../core/database/client.ts";
+import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { topUps } from "../../../../core/money/ledger/top-ups.ts";
 import { usageBooksOf } from "../../../../core/money/ledger/usage-books.ts";
 import { newId } from "../../../../core/process/id.ts";
-import { recordedLog } from "../../../support/log.ts";
-import { startPostgres, type TestPostgres } from "../../../support/postgres.ts";
 import { AT, fundedAccount, topUp } from "./fixtures.ts";
+import { startTestLedger, type TestLedger } from "./test-ledger.ts";
 
-const { log } = recordedLog();
 const CALLS = 20_000;
 /** More sums than one reply has. */
 const [MODELS, DAYS] = [40, 365];
@@ -36,7 +33,7 @@ interface Node {
 t.test("plans", async (t) => {
   const [busyKey, rareKey] = [newId(AT), newId(AT)];
   const keyIds = [busyKey, rareKey, ...Array.from({ length: 100 }, () => newId(AT))];
-  let postgres: TestPostgres;
+  let books: TestLedger;
   let ledger: PostgresLedger;
   let sql: Sql;
   let accountId: string;
@@ -46,11 +43,8 @@ t.test("plans", async (t) => {
   const chartedKey = newId(AT);
 
   t.before(async () => {
-    postgres = await startPostgres();
-    const server = { url: postgres.url };
-    sql = connect({ server, connectionsMax: 2, statementTimeoutMs: 60_000, log });
-    const clock = { now: () => AT, monotonic: () => 0 };
-    ledger = new PostgresLedger({ server: remoteServer(sql), clock, log });
+    books = await startTestLedger(2, () => AT);
+    ({ ledger, sql } = books);
     await ledger.start();
     await usageBooksOf(ledger.database).prepare();
     accountId = await fundedAccount(ledger, 5n);
@@ -123,8 +117,7 @@ t.test("plans", async (t) => {
     await sql.script("analyze");
   });
   t.teardown(async () => {
-    await ledger?.stop();
-    await postgres?.stop();
+    await books?.stop();
   });
 
   /** Runs `work` with a database that explains each statement; returns the maximum number of rows that a node read. */
