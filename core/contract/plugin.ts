@@ -30,7 +30,9 @@ export interface Plugin {
   /**
    * Folder of the plugin's SQL files, `0001-what-it-does.sql` and up: `new URL("./migrations/",
    * import.meta.url)`. Core applies new files before `start`, each in a transaction, and records
-   * them in the table `NAME_migrations`. Never change a file that was applied.
+   * them in the table `NAME_migrations`. Never change a file that was applied. If earlier
+   * versions of the plugin work after a file, say so in its first line: see the README in
+   * `core/money/ledger/migrations`.
    */
   readonly migrations?: URL;
   /** Runs when the headers have arrived, before the body is read. Refuse callers here. */

@@ -12,15 +12,21 @@ const FOLDER = join(packageRoot, "core/money/ledger/migrations");
 const LOCK = "select pg_advisory_xact_lock(7305301);";
 const UNIQUE_VIOLATION = "23505";
 
+/** The first line of a migration after which earlier builds still work: the last file of the oldest of them. */
+const WORKS_WITH = /^-- works with: (\S+)/;
+
 interface Migration {
   readonly name: string;
   readonly text: string;
   readonly checksum: string;
+  /** Undefined if no earlier build works after it. */
+  readonly worksWith: string | undefined;
 }
 
 interface Applied {
   readonly name: string;
   readonly checksum: string;
+  readonly works_with: string | null;
 }
 
 /** The database was migrated by other files than these. The message says which. */
@@ -35,7 +41,8 @@ export class MigrationConflict extends Error {
  * Applies the migrations that the database does not have, each in a transaction with its own record
  * in `table`: one table for the ledger, and one for each plugin with tables. Returns the names that
  * it applied. Throws MigrationConflict if an applied file has changed or is missing: the list only
- * grows.
+ * grows. Files that a later build has applied may follow, if each of them works with this build: see
+ * the README in `core/money/ledger/migrations`.
  *
  * Many processes may start at the same time. They take turns, and one that finds the next migration
  * recorded continues with the one after it.
@@ -53,25 +60,43 @@ export async function migrate(
       name text primary key,
       checksum text not null,
       applied_at timestamptz not null default now()
-    )`,
+    );
+    ${recordOfWorksWith(table)}`,
     { isLong: true },
   );
   const done: string[] = [];
   for (;;) {
-    const applied = await sql.query<Applied>(`select name, checksum from ${table} order by name`);
+    const applied = await sql.query<Applied>(
+      `select name, checksum, works_with from ${table} order by name`,
+    );
     const next = nextMigration(migrations, applied);
     if (next === undefined) return done;
     if (await apply(sql, next, table)) done.push(next.name);
   }
 }
 
+/**
+ * Adds a column that earlier builds neither read nor write. Only if it is missing: the change waits for
+ * a backup that reads the table, and each start would wait with it.
+ */
+function recordOfWorksWith(table: string): string {
+  return `do $$ begin
+      if not exists (
+        select from pg_attribute where attrelid = '${table}'::regclass and attname = 'works_with'
+      ) then
+        alter table ${table} add column if not exists works_with text;
+      end if;
+    end $$`;
+}
+
 /** Returns false if another process applied it first. */
 async function apply(sql: Sql, migration: Migration, table: string): Promise<boolean> {
-  const { name, checksum, text } = migration;
+  const { name, checksum, text, worksWith } = migration;
+  const level = worksWith === undefined ? "null" : `'${worksWith}'`;
   try {
     // A change of a large table may take longer than any other statement.
     const script = `${LOCK}
-      insert into ${table} (name, checksum) values ('${name}', '${checksum}');
+      insert into ${table} (name, checksum, works_with) values ('${name}', '${checksum}', ${level});
       ${text}`;
     await sql.script(script, { isLong: true });
     return true;
@@ -87,7 +112,7 @@ function nextMigration(
   migrations: readonly Migration[],
   applied: readonly Applied[],
 ): Migration | undefined {
-  for (const [index, { name, checksum }] of applied.entries()) {
+  for (const [index, { name, checksum }] of applied.slice(0, migrations.length).entries()) {
     const migration = migrations[index];
     if (migration?.name !== name) {
       throw new MigrationConflict(
@@ -101,7 +126,26 @@ function nextMigration(
       );
     }
   }
+  const last = migrations.at(-1);
+  for (const later of applied.slice(migrations.length)) checkLater(later, last?.name ?? "");
   return migrations[applied.length];
+}
+
+/** Throws if the build whose last file is `last` does not work after a migration of a later build. */
+function checkLater({ name, works_with: worksWith }: Applied, last: string): void {
+  if (worksWith !== null && worksWith <= levelOf(last)) return;
+  const works =
+    worksWith === null ? "no earlier version" : `versions that have ${worksWith} or later`;
+  throw new MigrationConflict(
+    `the database has applied ${name} of a later version of the gateway, which works with ${works}` +
+      `${last && `; this one ends with ${levelOf(last)}`}: run the version that migrated it, or a later one. ` +
+      "To go back to this version, restore a backup from before that migration",
+  );
+}
+
+/** A build is named by its last file, without the extension. */
+function levelOf(file: string): string {
+  return file.replace(/\.sql$/, "");
 }
 
 async function readMigrations(folder: string): Promise<Migration[]> {
@@ -111,9 +155,16 @@ async function readMigrations(folder: string): Promise<Migration[]> {
     throw new Error(`${join(folder, misnamed)}: name a migration like 0001-what-it-does.sql`);
   }
   return Promise.all(
-    names.map(async (name) => {
+    names.map(async (name, index) => {
       const text = await readFile(join(folder, name), "utf8");
-      return { name, text, checksum: createHash("sha256").update(text).digest("hex") };
+      const worksWith = WORKS_WITH.exec(text)?.[1];
+      if (worksWith !== undefined && !names.slice(0, index).includes(`${worksWith}.sql`)) {
+        throw new Error(
+          `${join(folder, name)}: \`works with\` must name a file before it, without .sql: ${worksWith}`,
+        );
+      }
+      const checksum = createHash("sha256").update(text).digest("hex");
+      return { name, text, checksum, worksWith };
     }),
   );
 }
