@@ -3,6 +3,7 @@ import type { Posted } from "../../contract/hold-store.ts";
 import type { StoredEntry } from "../../contract/outbox-entry.ts";
 import type { StandingCall } from "../../contract/standing-call.ts";
 import { failpoint } from "../../process/failpoint.ts";
+import { isOutOfMemory } from "../../redis/client.ts";
 import { textOf } from "../../redis/reply.ts";
 import { entryOf } from "../entry.ts";
 import { LIFETIMES } from "../lifetimes.ts";
@@ -58,6 +59,8 @@ export class Resender {
   private readonly queues = new Map<Bucket, UnconfirmedPost[]>();
   private readonly byCall = new Map<string, UnconfirmedPost>();
   private readonly running = new Set<Bucket>();
+  /** Posts that a full Redis neither had nor took. They wait until it has room. */
+  private readonly refused = new WeakSet<UnconfirmedPost>();
 
   constructor(ledger: LedgerLookup, actions: ResendActions) {
     this.ledger = ledger;
@@ -92,26 +95,49 @@ export class Resender {
     this.queues.set(bucket, queue);
   }
 
-  /** Sends the queue of a bucket in order, up to the first failure. Never rejects. */
+  /**
+   * Sends the queue of a bucket in order, up to the first failure. Never rejects.
+   *
+   * A full Redis takes no new post, but returns the result of a post that it has, wherever in the queue that is. Then
+   * this process can commit it, which gives Redis room.
+   */
   async resendAll(bucket: Bucket, nowMs: () => number): Promise<void> {
     const queue = this.queues.get(bucket);
     if (queue === undefined || this.running.has(bucket)) return;
     this.running.add(bucket);
-    let taken = 0;
+    const taken = new Set<UnconfirmedPost>();
     try {
       for (const post of queue) {
-        await this.resend(bucket, post, nowMs);
+        if (!(await this.isTaken(bucket, post, nowMs))) continue;
         failpoint("spool.resent");
         post.done();
         this.byCall.delete(callOf(post.entry).callId);
-        taken += 1;
+        taken.add(post);
       }
     } catch {
       // Redis or the ledger is unreachable. The rest stays in the queue for the next round.
     } finally {
-      queue.splice(0, taken);
-      if (queue.length === 0) this.queues.delete(bucket);
+      const rest = queue.filter((post) => !taken.has(post));
+      if (rest.length > 0) this.queues.set(bucket, rest);
+      else this.queues.delete(bucket);
       this.running.delete(bucket);
+    }
+  }
+
+  /** Returns false if Redis is full and does not have the post. */
+  private async isTaken(
+    bucket: Bucket,
+    post: UnconfirmedPost,
+    nowMs: () => number,
+  ): Promise<boolean> {
+    if (bucket.isFull && this.refused.has(post)) return false;
+    try {
+      await this.resend(bucket, post, nowMs);
+      return true;
+    } catch (error) {
+      if (!isOutOfMemory(error)) throw error;
+      this.refused.add(post);
+      return false;
     }
   }
 

@@ -24,8 +24,10 @@ if tostring(redis) ~= address
 end
 
 -- A Redis at its maxmemory refuses a script whose first write needs memory. These operations give memory back, so they
--- begin with a write that needs none and changes nothing.
-if ARGV[1] == 'acknowledge' or ARGV[1] == 'void' or ARGV[1] == 'close' or ARGV[1] == 'noop' then
+-- begin with a write that needs none and changes nothing. A post that Redis has already, by an earlier attempt without a
+-- reply, needs no memory either: only its result lets its process commit it, which gives memory back.
+local done = ARGV[1] == 'post' and call('GET', KEYS[5])
+if done or ARGV[1] == 'acknowledge' or ARGV[1] == 'void' or ARGV[1] == 'close' or ARGV[1] == 'noop' then
   call('HDEL', KEYS[1], '')
 end
 local n = call('HINCRBY', KEYS[1], owner, '1')

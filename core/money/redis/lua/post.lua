@@ -1,9 +1,8 @@
 -- Charges a call: the hold first, then what is available of the wallet. The rest is written off. Idempotent by call.
--- KEYS[4] outbox of the process  KEYS[5] result of this call
+-- KEYS[4] outbox of the process  KEYS[5] result of this call, which money.lua reads as `done`
 -- ARGV: call, account, cost, entry, epoch, limits as in hold.lua (used only if the hold is gone)
 -- The result expires only after `acknowledge`: a Redis whose clock jumps forward must not forget an uncommitted call.
 local call_id, account = ARGV[3], ARGV[4]
-local done = call('GET', KEYS[5])
 if done then
   local charged, off, place = string.match(done, '^(%d+):(%d+):(.*)$')
   return { n, 'duplicate', charged, off, place }

@@ -4,6 +4,7 @@ import { startRedisServer } from "../../../support/redis.ts";
 import { until } from "../../../support/until.ts";
 import { holdRequest } from "../wallet-fixtures.ts";
 import { startStore } from "./store.ts";
+import { SwitchedClient } from "./switched-client.ts";
 
 const CALLS = 200;
 
@@ -59,6 +60,34 @@ t.test("a Redis at its maxmemory", async (t) => {
     await room();
     await until("it has room", () => store.health().kind === "ok");
     t.equal((await store.hold(holdRequest("again", 10))).kind, "held");
+    await dispose();
+  });
+
+  t.test("gives back posts whose replies were lost before it was full", async (t) => {
+    const client = new SwitchedClient([server]);
+    const { store, dispose } = await startStore({ client, servers: server.url });
+    await store.load("A", funded);
+    client.unheard.add("post");
+    await store.post(posting({ callId: "unheard", accountId: "A", costMicroVnd: 1 }));
+    await fill();
+    client.unheard.clear();
+    await store.post(posting({ callId: "refused", accountId: "A", costMicroVnd: 1 }));
+    const found: (string | undefined)[] = [];
+    await until("the process knows that Redis has it", async () => {
+      const entries = await store.read(10, 10);
+      found.push(...entries.map(({ posting }) => posting?.callId));
+      await store.acknowledge(entries);
+      return found.length > 0;
+    });
+    t.equal((await store.balances("A"))?.uncommittedMicroVnd, 0);
+    await room();
+    await until("the other is posted", async () => {
+      const entries = await store.read(10, 10);
+      found.push(...entries.map(({ posting }) => posting?.callId));
+      await store.acknowledge(entries);
+      return found.length > 1;
+    });
+    t.strictSame(found, ["unheard", "refused"]);
     await dispose();
   });
 

@@ -20,12 +20,15 @@ class Queue {
   readonly loaded = new Set(["A"]);
   lookups = 0;
   reply: (callId: string) => Reply | Promise<Reply> = (callId) => this.posted(callId);
-  readonly bucket: Pick<Bucket, "name" | "process" | "isOwn"> & { epoch: string };
+  readonly bucket: Pick<Bucket, "name" | "process" | "isOwn"> & {
+    epoch: string;
+    isFull: boolean;
+  };
   private readonly resender: Resender;
 
   constructor() {
     const isOwn = (place: string) => place.startsWith("5|me|");
-    this.bucket = { name: "b07", epoch: "5", process: "me", isOwn };
+    this.bucket = { name: "b07", epoch: "5", process: "me", isOwn, isFull: false };
     this.resender = new Resender(
       {
         hasCall: async ({ callId }: { readonly callId: string }) => {
@@ -98,6 +101,24 @@ t.test("posts without a reply are sent again", async (t) => {
     queue.reply = (callId) => queue.posted(callId);
     await queue.round();
     t.strictSame([queue.done, queue.size], [["c1", "c2", "c3"], 0]);
+  });
+
+  t.test("past those that a full Redis refuses, which wait until it has room", async (t) => {
+    const queue = new Queue();
+    for (const callId of ["new1", "unheard", "new2"]) queue.add(callId);
+    queue.reply = (callId) => {
+      if (callId === "unheard") return ["duplicate", "70", "0", "5|me|unheard"];
+      queue.bucket.isFull = true;
+      throw new Error("OOM command not allowed when used memory > 'maxmemory'.");
+    };
+    await queue.round();
+    await queue.round();
+    t.strictSame(queue.sent, ["new1", "unheard", "new2"], "a refused post is not sent again");
+    t.strictSame([queue.committed, queue.size], [["b07|5|me|unheard"], 2]);
+    queue.reply = (callId) => queue.posted(callId);
+    queue.bucket.isFull = false;
+    await queue.round();
+    t.strictSame([queue.done, queue.size], [["unheard", "new1", "new2"], 0]);
   });
 
   t.test("also those that came in during a round", async (t) => {
