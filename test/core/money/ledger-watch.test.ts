@@ -7,10 +7,12 @@ import { FileKeptProgress } from "../../../core/money/embedded/kept-progress.ts"
 import { LedgerWriter } from "../../../core/money/ledger/writer.ts";
 import { merged, NO_PROGRESS, without } from "../../../core/money/ledger-progress.ts";
 import { type KeptProgress, LedgerWatch } from "../../../core/money/ledger-watch.ts";
-import { systemMachine } from "../../../core/process/machine.ts";
+import { LIFETIMES } from "../../../core/money/lifetimes.ts";
+import { type Machine, systemMachine } from "../../../core/process/machine.ts";
 import { CommitCounts, MemoryHistory } from "../../support/commit-counts.ts";
 import { recordedLog } from "../../support/log.ts";
 import { until } from "../../support/until.ts";
+import { simulatedMachine } from "./simulated-machine.ts";
 
 /** The progress that gateways keep together, as in Redis. */
 class SharedProgress implements KeptProgress {
@@ -28,10 +30,10 @@ class Site {
   readonly kept = new SharedProgress();
   readonly log = recordedLog();
 
-  gateway(kept: KeptProgress = this.kept) {
+  gateway(kept: KeptProgress = this.kept, machine: Machine = systemMachine) {
     const history = new MemoryHistory(() => this.counts);
     const { log } = this.log;
-    const watch = new LedgerWatch({ history, kept, machine: systemMachine, log });
+    const watch = new LedgerWatch({ history, kept, machine, log });
     return {
       history,
       watch,
@@ -91,6 +93,23 @@ t.test("a start notices that the ledger lost commits that a dead gateway had kep
   const lines = site.log.lines.filter(({ msg }) => /the ledger went back/.test(String(msg)));
   t.equal(lines.length, 1);
   t.match(lines[0]?.["reason"], /npm run admin -- restore/);
+});
+
+t.test("a commit that is lost with its gateway shows if a comparison has seen it", async (t) => {
+  for (const isSeen of [false, true]) {
+    const site = new Site();
+    const { machine, pass } = simulatedMachine();
+    const { watch } = site.gateway(site.kept, machine);
+    const backup = site.counts.copy();
+    if (!isSeen) await watch.start();
+    // Its gateway dies before it keeps its count.
+    await site.gateway().history.commit();
+    if (isSeen) await watch.start();
+    site.counts = backup;
+    await pass(2 * LIFETIMES.ledgerCheckMs);
+    t.equal(watch.wentBack, isSeen);
+    await watch.stop();
+  }
 });
 
 t.test("commits of gateways that have not noticed do not hide what was lost", async (t) => {

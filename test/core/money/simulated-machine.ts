@@ -11,8 +11,13 @@ export function simulatedMachine() {
   const random = new Random(1);
   const disk = new SimulatedDisk(random);
   const scheduler = new Scheduler(random);
-  const machine = new SimulatedProcess({ name: "gateway", scheduler, random, onStopped() {} });
-  machine.attach(disk.of(machine));
+  /** Returns the next process on the same disk. */
+  const next = (name: string) => {
+    const machine = new SimulatedProcess({ name, scheduler, random, onStopped() {} });
+    machine.attach(disk.of(machine));
+    return machine;
+  };
+  const machine = next("gateway");
   const { log, lines } = recordedLog();
   /** Runs the simulated time; calls `look` every tenth of a second. */
   const pass = async (ms: number, look = () => {}) => {
@@ -24,5 +29,5 @@ export function simulatedMachine() {
     }
   };
   const errors = () => lines.filter(({ level }) => level === 50).length;
-  return { disk, machine, log, lines, pass, errors };
+  return { disk, machine, next, log, lines, pass, errors };
 }

@@ -3,6 +3,7 @@ import { Committer } from "../../../core/money/committer.ts";
 import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
 import { stopMoney } from "../../../core/money/stop.ts";
 import { StoredWallets } from "../../../core/money/wallets.ts";
+import type { Machine } from "../../../core/process/machine.ts";
 import { MemoryHistory } from "../../support/commit-counts.ts";
 import { posting } from "../../support/posting.ts";
 import { simulatedMachine } from "./simulated-machine.ts";
@@ -13,24 +14,33 @@ const late = (callId: string) => posting({ callId, accountId: "A", costMicroVnd:
 
 /** A gateway with embedded balances whose disk is full: two calls delivered text, and no post of them was kept. */
 async function stage() {
-  const { machine, log, lines, disk, pass } = simulatedMachine();
+  const { machine, next, log, lines, disk, pass } = simulatedMachine();
   const ledger = new StubLedger();
   ledger.addAccount("A");
-  const holdStore = new EmbeddedHoldStore({
-    journal: { folder: "/data/journal", bytesMax: 1e6, sync: false, log, machine },
-    outboxEntriesMax: 1_000,
-    history: new MemoryHistory(),
-  });
-  const committer = new Committer({
-    ...{ holdStore, ledger, log, machine, batchEntries: 10, lingerMs: 10 },
-  });
-  const wallets = new StoredWallets({ holdStore, ledger, machine });
-  await holdStore.start();
-  committer.start();
+  const start = async (machine: Machine) => {
+    const holdStore = new EmbeddedHoldStore({
+      journal: { folder: "/data/journal", bytesMax: 1e6, sync: false, log, machine },
+      outboxEntriesMax: 1_000,
+      history: new MemoryHistory(),
+    });
+    const committer = new Committer({
+      ...{ holdStore, ledger, log, machine, batchEntries: 10, lingerMs: 10 },
+    });
+    const wallets = new StoredWallets({ holdStore, ledger, machine });
+    await holdStore.start();
+    committer.start();
+    return { holdStore, committer, wallets };
+  };
+  const { holdStore, committer, wallets } = await start(machine);
   await wallets.credit(movement(1_000n));
   for (const callId of ["c1", "c2"]) await wallets.hold(holdRequest(callId, 400));
   disk.freeBytes = 10;
   for (const callId of ["c1", "c2"]) wallets.postLater(late(callId));
+  const killAndStart = () => {
+    machine.kill();
+    disk.empty();
+    return start(next("the next gateway"));
+  };
   const stop = async () => {
     let isStopped = false;
     const stopping = stopMoney({ wallets, committer, holdStore, log }).finally(() => {
@@ -40,7 +50,7 @@ async function stage() {
     return (await stopping).map(({ callId }) => callId);
   };
   const errors = () => lines.filter(({ level, callId }) => level === 50 && callId !== undefined);
-  return { ledger, holdStore, wallets, disk, stop, errors };
+  return { ledger, holdStore, wallets, disk, stop, killAndStart, errors };
 }
 
 t.test("a stop on a full disk commits what was delivered to the ledger", async (t) => {
@@ -49,6 +59,15 @@ t.test("a stop on a full disk commits what was delivered to the ledger", async (
   t.strictSame([...ledger.charges.keys()].sort(), ["c1", "c2"]);
   t.equal((await ledger.wallet("A"))?.balanceMicroVnd, 400n);
   t.strictSame(errors(), []);
+});
+
+t.test("a kill on a full disk loses what only memory has, and no money", async (t) => {
+  const { ledger, killAndStart } = await stage();
+  const { holdStore, wallets } = await killAndStart();
+  t.equal(holdStore.uncommittedCalls(), 0);
+  await wallets.hold(holdRequest("c3", 400));
+  t.match(await wallets.balances("A"), { availableMicroVnd: 600, heldMicroVnd: 400 });
+  t.strictSame([...ledger.charges.keys()], []);
 });
 
 t.test("a stop on a full disk, with the ledger away, says which calls are lost", async (t) => {

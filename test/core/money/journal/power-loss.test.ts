@@ -7,6 +7,7 @@ import { SimulatedProcess } from "../../../world/process.ts";
 import { Scheduler } from "../../../world/scheduler.ts";
 
 const FOLDER = "/data/journal";
+const SYNC_MS = 1_000;
 
 t.test("a journal on a disk that can lose its power or be full", async (t) => {
   let disk: SimulatedDisk;
@@ -41,6 +42,23 @@ t.test("a journal on a disk that can lose its power or be full", async (t) => {
       next.kill();
       disk.losePower();
       t.equal((await open(start("third"))).recovered.length, 1);
+    },
+  );
+
+  t.test(
+    "keeps what was synced if its process is killed, and power fails before the next start",
+    async (t) => {
+      const killed = start("first");
+      const journal = await open(killed);
+      journal.append('{"call":1}');
+      scheduler.after(2 * SYNC_MS, "the test", () => {});
+      await scheduler.run(() => scheduler.nowMs >= 2 * SYNC_MS);
+      for (let call = 2; call < 50; call += 1) journal.append(JSON.stringify({ call }));
+      killed.kill();
+      disk.losePower();
+      const { recovered } = await open(start("second"));
+      t.equal(recovered[0]?.payload.toString(), '{"call":1}');
+      t.ok(recovered.length < 49, "and loses some that were not");
     },
   );
 
