@@ -1,6 +1,6 @@
 /**
- * What two failures at a time cost, as the README of the project lists it, and that they cost nothing else: each test ends
- * with a check that both stores agree to the µđ.
+ * The losses of two failures at a time, as the README of the project lists them. Each test ends with a check that both
+ * stores agree to the µđ.
  */
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
