@@ -36,6 +36,13 @@ export interface KeySlots {
   readonly discounts: Pick<Slots["discounts"], "all">;
 }
 
+interface Renewal {
+  /** Undefined if the ledger failed. */
+  readonly result: Promise<CallerKey | undefined>;
+  /** Until then calls wait for the result. */
+  readonly untilMs: number;
+}
+
 interface CachedKeysOptions {
   readonly rows: KeyRows;
   readonly holdStore: HoldStore;
@@ -56,6 +63,8 @@ export class CachedKeys implements Keys, KnownKeys {
   private readonly readings: KeyReadings;
   private readonly slots: KeySlots;
   private readonly form: KeyForm;
+  /** Running reads after a credit, by the name of the key. */
+  private readonly renewals = new Map<string, Renewal>();
   private unsureReads = 0;
 
   constructor({ rows, holdStore, clock, log, slots, cacheBytesMax }: CachedKeysOptions) {
@@ -132,15 +141,20 @@ export class CachedKeys implements Keys, KnownKeys {
 
   /**
    * Reads the key again after a credit, which may have earned a discount. Returns the key unchanged if the ledger
-   * fails or takes longer than 5 s: serving the call matters more than its discount.
+   * fails or takes longer than 5 s: serving the call matters more than its discount. The 5 s begin with the first call
+   * that needs the reading, so that a slow ledger does not delay each call of the account by them.
    */
   async renew(key: CallerKey): Promise<CallerKey> {
-    const reading = this.readSince(key).catch((error: unknown) => {
-      this.log.warn({ err: error }, "cannot read a key after a credit; using its old discount");
-      return key;
-    });
-    const now = await withTimeout(reading, READ_TIMEOUT_MS);
-    return now === TIMED_OUT ? key : now;
+    const { hash: name } = key;
+    const nowMs = this.clock.monotonic();
+    let renewal = this.renewals.get(name);
+    if (renewal === undefined) {
+      renewal = { result: this.readAfterCredit(key), untilMs: nowMs + READ_TIMEOUT_MS };
+      this.renewals.set(name, renewal);
+    }
+    if (nowMs >= renewal.untilMs) return key;
+    const now = await withTimeout(renewal.result, renewal.untilMs - nowMs);
+    return now === TIMED_OUT || now === undefined ? key : now;
   }
 
   /** Drops an account's cached keys: its discount or status has changed. */
@@ -173,6 +187,18 @@ export class CachedKeys implements Keys, KnownKeys {
     const key = await withTimeout(this.readings.read(name), READ_TIMEOUT_MS);
     if (key !== TIMED_OUT) return key;
     throw new Error(`the ledger did not reply within ${READ_TIMEOUT_MS} ms`);
+  }
+
+  /** Returns undefined if the ledger fails. */
+  private async readAfterCredit(key: CallerKey): Promise<CallerKey | undefined> {
+    try {
+      return await this.readSince(key);
+    } catch (error) {
+      this.log.warn({ err: error }, "cannot read a key after a credit; using its old discount");
+      return undefined;
+    } finally {
+      this.renewals.delete(key.hash);
+    }
   }
 
   private async readSince(before: CallerKey): Promise<CallerKey> {

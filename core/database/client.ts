@@ -2,9 +2,11 @@ import postgres from "postgres";
 import type { Parameter } from "../contract/database.ts";
 import { backoffMs } from "../process/backoff.ts";
 import type { Log } from "../process/log.ts";
+import { codeOf } from "../process/thrown.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 
-const CONNECT_TIMEOUT_S = 5;
+/** A slow server takes several round trips for a connection. A server that is down refuses it at once. */
+const CONNECT_TIMEOUT_S = 15;
 const RECONNECT_MS_MIN = 40;
 const RECONNECT_MS_MAX = 1_000;
 /**
@@ -45,6 +47,8 @@ interface ClientOptions {
   readonly log: Log;
   /** A monotonic clock, for tests. */
   readonly nowMs?: () => number;
+  /** Maximum time in which a connection is made, in seconds, for tests. */
+  readonly connectTimeoutS?: number;
 }
 
 /**
@@ -124,7 +128,7 @@ function openPool(options: ClientOptions) {
   const { server, log, statementTimeoutMs } = options;
   const common = {
     max: options.connectionsMax,
-    connect_timeout: CONNECT_TIMEOUT_S,
+    connect_timeout: options.connectTimeoutS ?? CONNECT_TIMEOUT_S,
     // The delay in seconds, kept short: a server that is back is used soon.
     backoff: (failures: number) => backoffMs(failures, RECONNECT_MS_MIN, RECONNECT_MS_MAX) / 1_000,
     // Arrays are passed as text, so their types need not be queried on each connection.
@@ -145,9 +149,11 @@ function openPool(options: ClientOptions) {
 
 /**
  * Returns true for network errors, and for SQLSTATE 57P (the server shuts down) and 08 (connection
- * lost).
+ * lost), but not if a connection was not made in time.
  */
 function isConnectionLost(error: unknown): boolean {
+  // Nothing was written to it, so the package makes it again. The other connections may have replies to come.
+  if (codeOf(error) === "CONNECT_TIMEOUT") return false;
   const state = sqlState(error);
   return state === undefined || state.startsWith("57P") || state.startsWith("08");
 }

@@ -247,6 +247,28 @@ t.test("keys", async (t) => {
     },
   );
 
+  t.test("read after a credit delay calls once, however long the ledger takes", async (t) => {
+    const { keys, rows, clock } = setUp();
+    rows.add("good");
+    const before = await keys.find("good");
+    assert.ok(before);
+    rows.add("good", { creditVersion: 1 });
+    let reply = () => {};
+    rows.answers = new Promise((resolve) => {
+      reply = resolve;
+    });
+    const first = keys.renew(before);
+    clock.ms += 5_000;
+    t.equal(await keys.renew(before), before, "at once, since the first call has waited for 5 s");
+    t.equal(rows.asked, 2, "one read serves all calls");
+    reply();
+    t.equal((await first).creditVersion, 1);
+    t.equal((await keys.renew(before)).creditVersion, 1, "a later reading is awaited again");
+
+    rows.isDown = true;
+    t.equal(await keys.renew(before), before);
+  });
+
   t.test("are refused as soon as they are revoked", async (t) => {
     const { keys, rows, holdStore } = setUp();
     const { id } = rows.add("secret");

@@ -1,7 +1,12 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import t from "tap";
 import { connect, sqlState } from "../../../core/database/client.ts";
+import { codeOf } from "../../../core/process/thrown.ts";
 import { recordedLog } from "../../support/log.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
+import { startTcpProxy } from "../../support/tcp-proxy.ts";
+import { until } from "../../support/until.ts";
 
 t.test("the client of Postgres", async (t) => {
   let database: TestPostgres;
@@ -43,6 +48,40 @@ t.test("the client of Postgres", async (t) => {
     await sql.query("select pg_terminate_backend(pg_backend_pid())").catch(() => {});
     t.not(await pid(), first);
     await sql.end(1);
+  });
+
+  t.test("a connection that takes too long leaves those that work alone", async (t) => {
+    const silent = createServer(() => {}).listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    const real = Number(new URL(database.url).port);
+    const proxy = await startTcpProxy(real);
+    const url = new URL(database.url);
+    url.port = String(proxy.port);
+    const sql = connect({
+      server: { url: url.href },
+      connectionsMax: 2,
+      statementTimeoutMs: 0,
+      connectTimeoutS: 0.2,
+      log: recordedLog().log,
+    });
+    const works = async () => (await sql.query("select 1").catch(() => [])).length === 1;
+    const other = open();
+    t.teardown(async () => {
+      await Promise.all([sql.end(1), other.end(1)]);
+      await proxy.close();
+      silent.close();
+    });
+    await until("a connection is made", works);
+    await other.query("select pg_advisory_lock(1)");
+    const running = sql.query<{ n: number }>("select 1 as n from pg_advisory_lock(1)");
+    running.catch(() => {});
+    proxy.lead((silent.address() as AddressInfo).port);
+    t.equal(await sql.query("select 1").catch(codeOf), "CONNECT_TIMEOUT");
+    await other.query("select pg_advisory_unlock(1)");
+    t.strictSame(await running, [{ n: 1 }]);
+    proxy.lead(real);
+    const both = async () => (await Promise.all([works(), works()])).every((made) => made);
+    await until("both connections work", both);
   });
 
   t.test("a database that refuses every write is not connected to at each statement", async (t) => {
