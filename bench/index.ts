@@ -3,7 +3,7 @@
  * all or the named scenarios.
  */
 import { resolve } from "node:path";
-import { parseArgs } from "node:util";
+import { parseArguments, refuseArguments } from "../core/process/command-line.ts";
 import { backlog } from "./backlog.ts";
 import { bodies } from "./bodies.ts";
 import { Children } from "./children.ts";
@@ -13,6 +13,7 @@ import { crossings } from "./crossings.ts";
 import { fullLoad } from "./full-load.ts";
 import { idleStreams } from "./idle-streams.ts";
 import { latency } from "./latency.ts";
+import { positiveOption, wholeOption } from "./number-options.ts";
 import { redis } from "./redis.ts";
 import type { Options, Scenario } from "./scenario.ts";
 import { slowReaders } from "./slow-reader.ts";
@@ -32,7 +33,11 @@ const scenarios: readonly Scenario[] = [
   usage,
 ];
 
-const { values, positionals } = parseArgs({
+const HELP = `npm run bench [-- scenario… --rounds N --seconds S --profile FOLDER --against FOLDER --sizes KB,KB]
+
+${scenarios.map(({ name, about }) => `  ${name.padEnd(20)} ${about}`).join("\n")}`;
+
+const { values, positionals } = parseArguments(HELP, {
   allowPositionals: true,
   options: {
     rounds: { type: "string", default: "5" },
@@ -44,23 +49,16 @@ const { values, positionals } = parseArgs({
   },
 });
 const options: Options = {
-  rounds: Number(values.rounds),
-  seconds: Number(values.seconds),
+  rounds: wholeOption(HELP, "rounds", values.rounds),
+  seconds: positiveOption(HELP, "seconds", values.seconds),
   ...(values.profile !== undefined && { profileFolder: values.profile }),
   ...(values.against !== undefined && { against: resolve(values.against) }),
-  ...(values.sizes !== undefined && { sizesKb: values.sizes.split(",").map(Number) }),
+  ...(values.sizes !== undefined && {
+    sizesKb: values.sizes.split(",").map((size) => positiveOption(HELP, "sizes", size)),
+  }),
 };
-const unknown = positionals.filter((name) => !scenarios.some((each) => each.name === name));
-
-if (values.help || unknown.length > 0 || !(options.rounds >= 1) || !(options.seconds > 0)) {
-  for (const name of unknown)
-    console.error(`Unknown scenario ${name}. Choose one of the list below.`);
-  console.error(
-    "npm run bench [-- scenario… --rounds N --seconds S --profile FOLDER --against FOLDER --sizes KB,KB]\n",
-  );
-  for (const { name, about } of scenarios) console.error(`  ${name.padEnd(20)} ${about}`);
-  process.exit(values.help ? 0 : 2);
-}
+const unknown = positionals.find((name) => !scenarios.some((each) => each.name === name));
+if (unknown !== undefined) refuseArguments(HELP, `there is no scenario ${unknown}`);
 
 const chosen = scenarios.filter(({ name, onRequest }) =>
   positionals.length > 0 ? positionals.includes(name) : !onRequest,

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { notOffered } from "./config/catalogue-review.ts";
 import { formatProblems, loadConfig } from "./config/load.ts";
+import { parseArguments } from "./process/command-line.ts";
 import { announceFailpoint } from "./process/failpoint.ts";
 import { createLog } from "./process/log.ts";
 import { packageRoot, packageVersion } from "./process/root.ts";
@@ -34,7 +34,6 @@ Runs the gateway in the foreground. SIGTERM stops it after calls in flight; SIGH
  */
 async function main(): Promise<void> {
   const options = readOptions();
-  if (options.help) return console.log(HELP);
   if (options.version) return console.log(packageVersion());
   const file = options.config ?? join(packageRoot, "config", "gateway.yaml");
   const loaded = await loadConfig(file, process.env);
@@ -129,17 +128,14 @@ function endableStart(): () => void {
 }
 
 function readOptions() {
-  const options = {
-    config: { type: "string", short: "c" },
-    check: { type: "boolean" },
-    help: { type: "boolean", short: "h" },
-    version: { type: "boolean" },
-  } as const;
-  try {
-    return parseArgs({ options }).values;
-  } catch (error) {
-    return fail(`${messageOf(error)}\n\n${HELP}`);
-  }
+  return parseArguments(HELP, {
+    options: {
+      config: { type: "string", short: "c" },
+      check: { type: "boolean" },
+      help: { type: "boolean", short: "h" },
+      version: { type: "boolean" },
+    },
+  }).values;
 }
 
 function fail(message: string): never {

@@ -1,16 +1,22 @@
 /** `npm run simulator -- --port P [--host H] [--lenient]`: runs the simulated provider alone. */
-import { parseArgs } from "node:util";
-import { messageOf } from "../../core/contract/index.ts";
+import { messageOf, parseArguments, refuseArguments } from "../../core/contract/index.ts";
 import { startSimulator } from "./server.ts";
 
 const USAGE = "npm run simulator -- [--port PORT] [--host HOST] [--lenient]";
 
-const values = readOptions();
+const { values } = parseArguments(USAGE, {
+  options: {
+    port: { type: "string", default: "9001" },
+    host: { type: "string", default: "127.0.0.1" },
+    // Accepts every request, unlike a real provider.
+    lenient: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
 const port = Number(values.port);
 
 if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-  console.error(`--port must be a number from 0 to 65535, not ${values.port}`);
-  process.exit(2);
+  refuseArguments(USAGE, `--port must be a number from 0 to 65535, not ${values.port}`);
 }
 
 try {
@@ -26,25 +32,4 @@ try {
   console.error(messageOf(error));
   console.error("Choose another port with --port.");
   process.exit(1);
-}
-
-function readOptions() {
-  const options = {
-    port: { type: "string", default: "9001" },
-    host: { type: "string", default: "127.0.0.1" },
-    // Accepts every request, unlike a real provider.
-    lenient: { type: "boolean", default: false },
-    help: { type: "boolean", default: false },
-  } as const;
-  try {
-    const { values } = parseArgs({ options });
-    if (values.help) {
-      console.log(USAGE);
-      process.exit(0);
-    }
-    return values;
-  } catch (error) {
-    console.error(`${messageOf(error)}\n${USAGE}`);
-    process.exit(2);
-  }
 }

@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { parseArgs } from "node:util";
+import { positiveOption, wholeOption } from "../../bench/number-options.ts";
+import { parseArguments, refuseArguments } from "../../core/process/command-line.ts";
 import { admin } from "../support/admin.ts";
 import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
 import { startGateway } from "../support/gateway.ts";
@@ -34,7 +35,7 @@ exits 1 if one fails, or if the books disagree
 Clients: ${CLIENTS.map(({ name }) => name).join("; ")}`;
 
 async function main(): Promise<number> {
-  const { values } = parseArgs({
+  const { values } = parseArguments(HELP, {
     options: {
       clients: { type: "string", default: "" },
       models: { type: "string", default: MODELS.join() },
@@ -45,14 +46,13 @@ async function main(): Promise<number> {
       help: { type: "boolean", default: false },
     },
   });
-  if (values.help) {
-    console.log(HELP);
-    return 0;
-  }
   const parts = values.clients.toLowerCase().split(",");
   const clients = CLIENTS.filter(({ name }) =>
     parts.some((part) => name.toLowerCase().includes(part)),
   );
+  if (clients.length === 0) refuseArguments(HELP, `there is no client ${values.clients}`);
+  const timeoutMs = positiveOption(HELP, "seconds", values.seconds) * 1_000;
+  const lanes = wholeOption(HELP, "at-once", values["at-once"]);
   const models = values.models.split(",");
   const folder = mkdtempSync(join(tmpdir(), "tollgate-agents-"));
   const into = resolve(values.into ?? folder);
@@ -62,7 +62,7 @@ async function main(): Promise<number> {
     ledger: "embedded",
     config: { catalogue: SHIPPED_CATALOGUE },
   });
-  const stage = { gateway, node, folder, timeoutMs: Number(values.seconds) * 1_000 };
+  const stage = { gateway, node, folder, timeoutMs };
   const cells: Cell[] = [];
   const work: (() => Promise<Cell>)[] = [];
   try {
@@ -83,7 +83,7 @@ async function main(): Promise<number> {
         console.log(line(cell));
       }
     };
-    await Promise.all(Array.from({ length: Number(values["at-once"]) }, run));
+    await Promise.all(Array.from({ length: lanes }, run));
     const { body } = await admin(gateway, "GET", "/reconcile");
     const names = clients.map(({ name }) => name);
     const made = table(names, models, cells);

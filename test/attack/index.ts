@@ -1,4 +1,5 @@
-import { parseArgs } from "node:util";
+import { positiveOption } from "../../bench/number-options.ts";
+import { parseArguments, refuseArguments } from "../../core/process/command-line.ts";
 import { startGateway } from "../support/gateway.ts";
 import { ATTACKS } from "./attacks.ts";
 import { ATTACKED, type AttackResult, runAttack } from "./run.ts";
@@ -12,7 +13,7 @@ const HELP = `npm run attack -- [options] [NAME…]: attacks a gateway beside an
 ${ATTACKS.map(({ name, what }) => `  ${name.padEnd(16)} ${what}`).join("\n")}`;
 
 async function main(): Promise<number> {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = parseArguments(HELP, {
     options: {
       seconds: { type: "string", default: "20" },
       help: { type: "boolean", default: false },
@@ -20,11 +21,8 @@ async function main(): Promise<number> {
     allowPositionals: true,
   });
   const unknown = positionals.find((name) => !ATTACKS.some((attack) => attack.name === name));
-  const seconds = Number(values.seconds);
-  if (values.help || unknown !== undefined || !(seconds > 0)) {
-    console.log(HELP);
-    return values.help ? 0 : 2;
-  }
+  if (unknown !== undefined) refuseArguments(HELP, `there is no attack ${unknown}`);
+  const seconds = positiveOption(HELP, "seconds", values.seconds);
   const chosen = ATTACKS.filter(
     ({ name }) => positionals.length === 0 || positionals.includes(name),
   );

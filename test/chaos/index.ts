@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
-import { parseArgs } from "node:util";
+import { positiveOption, wholeOption } from "../../bench/number-options.ts";
+import { parseArguments, refuseArguments } from "../../core/process/command-line.ts";
 import type { Fault } from "./faults/fault.ts";
 import { FAULTS } from "./faults/index.ts";
 import { explanation, table } from "./report.ts";
@@ -26,7 +27,7 @@ ${FAULTS.map(({ name, modes }) => `      ${name} (${modes.join(", ")})`).join("\
  * disconnects them at random.
  */
 async function main(): Promise<number> {
-  const { values } = parseArgs({
+  const { values } = parseArguments(HELP, {
     options: {
       minutes: { type: "string", default: "1" },
       seed: { type: "string", default: String(Date.now() % 1_000_000_007) },
@@ -43,20 +44,16 @@ async function main(): Promise<number> {
       help: { type: "boolean", default: false },
     },
   });
-  if (values.help) {
-    console.log(HELP);
-    return 0;
-  }
   const options: ChaosOptions = {
     mode: values.cluster ? "cluster" : "single",
-    minutes: positive("minutes", values.minutes),
-    seed: positive("seed", values.seed),
-    faultsPerMinute: positive("faults-per-minute", values["faults-per-minute"]),
-    gateways: positive("gateways", values.gateways),
-    lanes: positive("clients", values.clients),
-    appendFsync: values.appendfsync === "everysec" ? "everysec" : "always",
+    minutes: positiveOption(HELP, "minutes", values.minutes),
+    seed: wholeOption(HELP, "seed", values.seed),
+    faultsPerMinute: positiveOption(HELP, "faults-per-minute", values["faults-per-minute"]),
+    gateways: wholeOption(HELP, "gateways", values.gateways),
+    lanes: wholeOption(HELP, "clients", values.clients),
+    appendFsync: fsyncOf(values.appendfsync),
     faults: values.only === undefined ? FAULTS : faultsOf(values.only),
-    recoverySeconds: positive("recovery-seconds", values["recovery-seconds"]),
+    recoverySeconds: positiveOption(HELP, "recovery-seconds", values["recovery-seconds"]),
     say: (line) => console.log(line),
     sayFaults: values.verbose,
     keepsEvidence: values.keep,
@@ -70,17 +67,15 @@ async function main(): Promise<number> {
   return result.violations.length === 0 ? 0 : 1;
 }
 
-function positive(name: string, text: string): number {
-  const value = Number(text);
-  if (!(value > 0)) throw new Error(`--${name} must be a number above 0, not ${text}`);
-  return value;
+function fsyncOf(text: string): ChaosOptions["appendFsync"] {
+  if (text === "always" || text === "everysec") return text;
+  return refuseArguments(HELP, `--appendfsync must be always or everysec, not ${text}`);
 }
 
 function faultsOf(text: string): Fault[] {
   return text.split(";").map((name) => {
     const fault = FAULTS.find((known) => known.name === name.trim());
-    if (fault === undefined) throw new Error(`--only: ${name} is none of those that --help lists`);
-    return fault;
+    return fault ?? refuseArguments(HELP, `--only: there is no fault ${name}`);
   });
 }
 

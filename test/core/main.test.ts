@@ -32,8 +32,8 @@ t.test("--help and --version print and end", async (t) => {
 
 t.test("an unknown option is refused with the options that exist", async (t) => {
   const { code, stderr } = await run(["--confg", "x"]);
-  t.equal(code, 1);
-  t.match(stderr, /Unknown option '--confg'/);
+  t.equal(code, 2);
+  t.match(stderr, /^Unknown option '--confg'\n\nUsage: /);
   t.match(stderr, /--config FILE/);
   t.notMatch(stderr, /\n\s+at /, "a message, not a stack");
 });

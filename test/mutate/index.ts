@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { wholeOption } from "../../bench/number-options.ts";
+import { parseArguments, refuseArguments } from "../../core/process/command-line.ts";
 import { packageRoot } from "../../core/process/root.ts";
 import { startRunPostgres } from "../support/postgres.ts";
 import { Random } from "../support/random.ts";
@@ -18,7 +19,18 @@ import { reasonFor } from "./unobservable.ts";
  * without a change, to learn what it covers and how long it takes. A mutant gets the tests that cover it, the quickest
  * first, until one fails.
  */
-const { values, positionals } = parseArgs({
+const HELP = `npm run mutate -- [options] PATH…: lists small changes below these folders or files that no test notices
+
+  --sample N       how many mutants (50)
+  --seed S         the seed that draws them (1)
+  --from N         the first mutant of the sample (1)
+  --tests NAMES    parts of the names of further test files, with commas between them
+  --slowest S      leaves out tests that take more seconds (60)
+  --only PLACES    only those of the sample at these places: wallets.ts:120,entry.ts:7
+  --jobs N         mutants at a time (1)
+  --list           prints the sample and runs nothing`;
+
+const { values, positionals } = parseArguments(HELP, {
   allowPositionals: true,
   options: {
     seed: { type: "string", default: "1" },
@@ -29,8 +41,17 @@ const { values, positionals } = parseArgs({
     slowest: { type: "string", default: "60" },
     only: { type: "string" },
     list: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
   },
 });
+
+const numbers = {
+  seed: wholeOption(HELP, "seed", values.seed),
+  sample: wholeOption(HELP, "sample", values.sample),
+  from: wholeOption(HELP, "from", values.from),
+  jobs: wholeOption(HELP, "jobs", values.jobs),
+  slowest: wholeOption(HELP, "slowest", values.slowest),
+};
 
 const WORLD: TestCommand = {
   name: "20 seeds of the simulated world",
@@ -61,7 +82,7 @@ async function main(): Promise<void> {
     return;
   }
   const postgres = await startRunPostgres();
-  const sandboxes = Array.from({ length: Number(values.jobs) }, () => new Sandbox(postgres.env));
+  const sandboxes = Array.from({ length: numbers.jobs }, () => new Sandbox(postgres.env));
   const stop = async () => {
     for (const sandbox of sandboxes) sandbox.remove();
     await postgres.stop();
@@ -87,10 +108,10 @@ async function main(): Promise<void> {
 
 /** Returns the compiled files below the paths, which name sources. */
 function filesBelow(paths: readonly string[]): string[] {
-  if (paths.length === 0) throw new Error("name a folder or a file: npm run mutate -- core/money");
+  if (paths.length === 0) refuseArguments(HELP, "name a folder or a file, such as core/money");
   return paths.flatMap((path) => {
     const compiled = join("dist", path.replace(/\.ts$/, ".js"));
-    if (!existsSync(join(packageRoot, compiled))) throw new Error(`there is no ${path}`);
+    if (!existsSync(join(packageRoot, compiled))) refuseArguments(HELP, `there is no ${path}`);
     if (!statSync(join(packageRoot, compiled)).isDirectory()) return [compiled];
     return readdirSync(join(packageRoot, compiled), { recursive: true, encoding: "utf8" })
       .filter((file) => file.endsWith(".js"))
@@ -102,15 +123,15 @@ function filesBelow(paths: readonly string[]): string[] {
 function sampleOf(files: readonly string[]): Sampled[] {
   const texts = new Map(files.map((file) => [file, readFileSync(join(packageRoot, file), "utf8")]));
   const all = Array.from(texts, ([file, text]) => mutantsOf(file, text)).flat();
-  const random = new Random(Number(values.seed));
+  const random = new Random(numbers.seed);
   for (let at = all.length - 1; at > 0; at--) {
     const other = random.below(at + 1);
     const [one, two] = [all[at], all[other]];
     if (one && two) [all[at], all[other]] = [two, one];
   }
-  const from = Number(values.from) - 1;
+  const from = numbers.from - 1;
   const sample = all
-    .slice(from, from + Number(values.sample))
+    .slice(from, from + numbers.sample)
     .map((mutant) => ({ ...mutant, ...placeOf(mutant, texts.get(mutant.file) ?? "") }));
   console.log(`${sample.length} of ${all.length} mutants, in ${files.length} files`);
   const only = values.only?.split(",");
@@ -142,7 +163,7 @@ async function baseline(
     const folder = sandbox.emptyFolder("v8");
     const { kind, ms } = await sandbox.run(test, BASELINE_TIMEOUT_MS, { NODE_V8_COVERAGE: folder });
     const coverage = new Coverage(folder, sandbox.root, sources);
-    const isSlow = ms > Number(values.slowest) * 1_000;
+    const isSlow = ms > numbers.slowest * 1_000;
     const use =
       kind !== "passed" ? "not used: it fails without a mutant" : isSlow && "not used: it is slow";
     if (!use && coverage.isAny) known.push({ ...test, ms, coverage });

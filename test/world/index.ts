@@ -1,3 +1,4 @@
+import { refuseArguments } from "../../core/process/command-line.ts";
 import { HELP, type Options, parseOptions, WrongOption } from "./options.ts";
 import { plantedSimulation } from "./plants/planted.ts";
 import { PLANTS } from "./plants/plants.ts";
@@ -64,6 +65,5 @@ try {
   else process.exitCode = await main(options);
 } catch (error) {
   if (!(error instanceof WrongOption)) throw error;
-  console.error(`${error.message}\n--help lists the options`);
-  process.exitCode = 2;
+  refuseArguments(HELP, error.message);
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { argumentProblem } from "../../core/process/command-line.ts";
 import {
   EVERYWHERE,
   FAULTS,
@@ -88,7 +89,7 @@ function valuesOf(args: readonly string[]) {
       },
     }).values;
   } catch (error) {
-    throw new WrongOption(error instanceof Error ? error.message : String(error));
+    throw new WrongOption(argumentProblem(error));
   }
 }
 

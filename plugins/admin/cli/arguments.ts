@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { closestMatch } from "leven";
-import { messageOf } from "../../../core/contract/index.ts";
+import { argumentProblem } from "../../../core/contract/index.ts";
 import type { Command, Values } from "./command.ts";
 import { EXIT, Failure } from "./failure.ts";
 import { usageOf } from "./help.ts";
@@ -77,7 +77,7 @@ function parsed(given: readonly string[], commands: readonly Command[]) {
   try {
     return { ...parseArgs({ args, allowPositionals: true, options }), problem: undefined };
   } catch (error) {
-    return { ...loose, problem: messageOf(error) };
+    return { ...loose, problem: argumentProblem(error) };
   }
 }
 

@@ -1,0 +1,74 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import t from "tap";
+import { packageRoot } from "../../../core/process/root.ts";
+
+interface Result {
+  readonly code: unknown;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function run(program: string, args: readonly string[]): Promise<Result> {
+  const file = join(packageRoot, "dist", program);
+  return new Promise((resolve) => {
+    execFile(process.execPath, [file, ...args], (error, stdout, stderr) =>
+      resolve({ code: error ? error.code : 0, stdout, stderr }),
+    );
+  });
+}
+
+/** Each program of package.json, with arguments that are wrong beside an unknown option, and what it says of them. */
+const PROGRAMS: readonly (readonly [string, ...(readonly [string, RegExp])[]])[] = [
+  ["core/main.js", ["--config", /^Option '-c, --config <value>' argument missing$/]],
+  [
+    "bench/index.js",
+    ["--profile", /^Option '--profile <value>' argument missing$/],
+    ["--against", /^Option '--against <value>' argument missing$/],
+    ["--sizes 64,x", /^--sizes must be a number above 0, not x$/],
+    ["chatt", /^there is no scenario chatt$/],
+  ],
+  ["plugins/simulator/main.js", ["--port x", /^--port must be a number from 0 to 65535, not x$/]],
+  ["test/agents/index.js", ["--at-once 0", /^--at-once must be a whole number above 0, not 0$/]],
+  ["test/attack/index.js", ["--seconds x", /^--seconds must be a number above 0, not x$/]],
+  [
+    "test/chaos/index.js",
+    ["--minutes x", /^--minutes must be a number above 0, not x$/],
+    ["--appendfsync no", /^--appendfsync must be always or everysec, not no$/],
+  ],
+  [
+    "test/mutate/index.js",
+    ["--jobs 1.5 core/money", /^--jobs must be a whole number above 0, not 1\.5$/],
+    ["core/mony", /^there is no core\/mony$/],
+  ],
+  ["test/world/index.js", ["--seeds -", /^--seeds must be a whole number above 0, not -$/]],
+];
+
+t.test("the command line of", async (t) => {
+  for (const [program, ...cases] of PROGRAMS) {
+    t.test(program, async (t) => {
+      const help = await run(program, ["--help"]);
+      t.equal(help.code, 0);
+      t.equal(help.stderr, "");
+      t.match(help.stdout, /npm (?:start|run )/);
+      const unknown = ["--unknwon", /^Unknown option '--unknwon'$/] as const;
+      for (const [args, problem] of [...cases, unknown]) {
+        const { code, stdout, stderr } = await run(program, args.split(" "));
+        const [first = "", empty, ...usage] = stderr.split("\n");
+        t.equal(code, 2, args);
+        t.match(first, problem);
+        t.equal(stdout, "");
+        t.strictSame([empty, ...usage].join("\n"), `\n${help.stdout}`);
+      }
+    });
+  }
+
+  t.test("the admin commands", async (t) => {
+    const { code, stderr } = await run("plugins/admin/cli.js", ["wallet", "--unknwon"]);
+    t.equal(code, 2);
+    t.equal(
+      stderr,
+      "Unknown option '--unknwon'\nusage: npm run admin -- wallet --account ID|EMAIL\n",
+    );
+  });
+});
