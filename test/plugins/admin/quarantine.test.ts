@@ -21,7 +21,8 @@ t.test("npm run admin -- quarantine", async (t) => {
       env: { GATEWAY_URL: gateway.url, GATEWAY_ADMIN_TOKEN: gateway.adminToken },
     });
 
-  t.test("lists what the ledger refused, and commits it once the cause is fixed", async (t) => {
+  /** Makes a call that the ledger refuses: its balance is altered to less than the wallet's. */
+  const refusedCall = async () => {
     const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
     const { accountId } = customer;
     t.equal((await callOnce(gateway, customer, 0)).status, 200);
@@ -31,15 +32,18 @@ t.test("npm run admin -- quarantine", async (t) => {
         gateway,
         `update wallets set balance = ${microVnd} where account_id = '${accountId}'`,
       );
-    // The balance in the ledger is altered to less than the wallet's, so the next charge does not
-    // fit.
     await setBalance(0n);
     t.equal((await callOnce(gateway, customer, 0)).status, 200);
     let listed: Record<string, unknown>[] = [];
     await until("the call is in quarantine", async () => {
       listed = JSON.parse((await run("quarantine", "list")).stdout);
-      return listed.length > 0;
+      return listed.some((call) => call["account_id"] === accountId);
     });
+    return { accountId, listed, setBalance };
+  };
+
+  t.test("lists what the ledger refused, and commits it once the cause is fixed", async (t) => {
+    const { accountId, listed, setBalance } = await refusedCall();
     t.equal(listed.length, 1);
     const [call] = listed;
     t.equal(call?.["account_id"], accountId);
@@ -74,5 +78,21 @@ t.test("npm run admin -- quarantine", async (t) => {
     const refused = await run("quarantine", "retry", "--call", "later");
     t.equal(refused.code, 1);
     t.match(refused.stderr, /of version 3.*Install the version of the gateway that wrote it/s);
+  });
+
+  t.test("commits all that can be committed, past those that are still refused", async (t) => {
+    const { setBalance, accountId } = await refusedCall();
+    await setBalance(microVnd(CREDIT_VND) - callMicroVnd(0));
+    const { code, stdout } = await run("quarantine", "retry-all");
+    t.equal(code, 1);
+    const { settled, still_refused: stillRefused, calls } = JSON.parse(stdout);
+    t.strictSame([settled, stillRefused], [1, 1]);
+    t.match(calls, { later: /of version 3/ });
+    const { balance } = await wallet(gateway, accountId);
+    t.equal(microVnd(CREDIT_VND) - microVnd(balance), 2n * callMicroVnd(0));
+    const again = JSON.parse((await run("quarantine", "retry-all")).stdout);
+    t.strictSame([again.settled, again.still_refused], [0, 1]);
+    await ledgerSql(gateway, "delete from quarantine");
+    t.equal((await run("quarantine", "retry-all")).code, 0);
   });
 });

@@ -1,8 +1,11 @@
-import { isObject } from "../../../../core/contract/index.ts";
+import { arrayOf, isObject, objectOf } from "../../../../core/contract/index.ts";
 import type { Client } from "../client.ts";
 import { accountPath, type Command, encoded, given, value } from "../command.ts";
-import { EXIT } from "../failure.ts";
+import { EXIT, Failure } from "../failure.ts";
 import { list } from "../pages.ts";
+
+/** As many as the route lists at most. */
+const RETRIED_AT_ONCE = "1000";
 
 export const moneyCommands: readonly Command[] = [
   {
@@ -100,7 +103,42 @@ export const moneyCommands: readonly Command[] = [
     run: async (client, { call }) =>
       value(await client.post(`/quarantine/${encoded(call)}/retry`, {})),
   },
+  {
+    words: "quarantine retry-all",
+    required: [],
+    optional: [],
+    about:
+      "commit every quarantined call, as after an upgrade; exit 1 and show those still refused",
+    run: async (client) => {
+      const { settled, refused } = await retryAll(client);
+      const result = { settled, still_refused: refused.size, calls: Object.fromEntries(refused) };
+      return { kind: "value", value: result, exitCode: refused.size ? EXIT.refused : EXIT.ok };
+    },
+  },
 ];
+
+/** Retries page by page. Stops at a page of calls that are all still refused: they are the oldest, and stay. */
+async function retryAll(
+  client: Client,
+): Promise<{ settled: number; refused: Map<string, string> }> {
+  let settled = 0;
+  const refused = new Map<string, string>();
+  for (;;) {
+    const page = await client.get("/quarantine", { limit: RETRIED_AT_ONCE });
+    const ids = arrayOf(page).map((row) => String(objectOf(row)?.["call_id"]));
+    const untried = ids.filter((id) => !refused.has(id));
+    if (untried.length === 0) return { settled, refused };
+    for (const id of untried) {
+      try {
+        await client.post(`/quarantine/${encoded(id)}/retry`, {});
+        settled += 1;
+      } catch (error) {
+        if (!(error instanceof Failure) || error.exitCode !== EXIT.refused) throw error;
+        refused.set(id, error.message);
+      }
+    }
+  }
+}
 
 /** Adds up the ledger page by page, and shows the progress. If it is stopped, the next `prove` continues from there. */
 async function prove(client: Client, isFull: boolean): Promise<void> {
