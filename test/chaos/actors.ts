@@ -9,6 +9,7 @@ import type { TestGateway } from "../support/gateway.ts";
 import { startPostgresServer } from "../support/postgres-server.ts";
 import type { TcpProxy } from "../support/tcp-proxy.ts";
 import { Watchdog } from "../support/watchdog.ts";
+import type { Builds } from "./builds.ts";
 import type { SmallDisk } from "./small-disk.ts";
 
 const RETRY_MS = 100;
@@ -25,6 +26,8 @@ export interface Actor {
   readonly isUp: boolean;
   /** Sends SIGKILL and resolves when the process has ended. */
   kill(): Promise<void>;
+  /** Ends it as an operator does, and resolves when the process has ended. */
+  stop(): Promise<void>;
   /** Starts it again; rejects if it does not become ready. */
   start(): Promise<void>;
   signal(signal: "SIGSTOP" | "SIGCONT"): void;
@@ -33,6 +36,8 @@ export interface Actor {
 /** The process that an actor runs. */
 export interface Runnable {
   kill(): Promise<void>;
+  /** Default: `kill`. */
+  stop?(): Promise<void>;
   start(): Promise<void>;
   signal(signal: "SIGSTOP" | "SIGCONT"): void;
 }
@@ -43,9 +48,18 @@ export interface GatewayActor extends Actor {
   readonly gateway: TestGateway;
   /** Its data folder, if that is on a disk that can be filled. */
   readonly disk: SmallDisk | undefined;
-  /** Ends of the process that no fault caused. */
+  /** Ends of the process that no fault caused, and stops that never ended. */
   readonly ends: readonly string[];
+  /** The longest time from SIGTERM until the process had ended. */
+  readonly longestStopMs: number;
+  /** Of a run with two: the one that it runs from its last start on. */
+  readonly version: Version;
+  /** The version that it runs from the next start on. */
+  run(version: Version): void;
 }
+
+/** Which of the two versions of a run. Without two, each gateway is of the newer. */
+export type Version = "older" | "newer";
 
 /** A proxied connection between two servers, which can be cut and slowed. */
 export interface Link {
@@ -89,6 +103,10 @@ export function actorOf(name: string, kind: Actor["kind"], process: Runnable): A
       isUp = false;
       await process.kill();
     },
+    async stop() {
+      isUp = false;
+      await (process.stop ?? process.kill)();
+    },
     async start() {
       startedAtMs ??= performance.now();
       await process.start();
@@ -107,6 +125,7 @@ export function gatewayActor(
   gateway: TestGateway,
   index: number,
   disk: SmallDisk | undefined,
+  builds: Builds | undefined,
 ): GatewayActor {
   const ends: string[] = [];
   let life = 0;
@@ -122,6 +141,12 @@ export function gatewayActor(
       life += 1;
       await gateway.kill9();
     },
+    async stop() {
+      life += 1;
+      const fromMs = performance.now();
+      await gateway.stop().catch((error: unknown) => ends.push(`gateway ${index}: ${error}`));
+      made.longestStopMs = Math.max(made.longestStopMs, performance.now() - fromMs);
+    },
     async start() {
       life += 1;
       // A start that was late ends with a kill; the next one begins afresh.
@@ -133,7 +158,15 @@ export function gatewayActor(
   });
   observe();
   // Assigned to the actor itself, which a copy would leave without its getters.
-  return Object.assign(actor, { kind: "gateway" as const, index, gateway, disk, ends });
+  const made = Object.assign(actor, {
+    ...{ kind: "gateway" as const, index, gateway, disk, ends, longestStopMs: 0 },
+    version: (builds ? "older" : "newer") as Version,
+    run(version: Version) {
+      made.version = version;
+      if (builds) gateway.runFrom(builds[version].root);
+    },
+  });
+  return made;
 }
 
 export interface PostgresActor extends Actor {

@@ -54,8 +54,10 @@ export class Confirmed {
     const asked = this.waiting.filter((call) => call.endedMs <= seenMs);
     if (asked.length === 0) return true;
     const ids = asked.flatMap((call) => call.id ?? []);
+    // A charge that an older version could not read is in the ledger's quarantine, and safe there.
     const rows = await this.sql<{ call_id: string }[]>`
-      select call_id from usage_records where call_id = any(${ids}::uuid[])`;
+      select call_id::text from usage_records where call_id = any(${ids}::uuid[])
+      union all select call_id from quarantine where call_id = any(${ids}::text[])`;
     const found = new Set(rows.map((row) => row.call_id));
     this.waiting = this.waiting.filter((call) => !found.has(call.id ?? ""));
     return asked.every((call) => found.has(call.id ?? ""));

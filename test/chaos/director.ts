@@ -37,6 +37,8 @@ export class Director {
   private readonly under = new Set<Promise<void>>();
   private readonly deck: Deck<Fault>;
   private readonly ground: Ground;
+  private fromMs = 0;
+  private untilMs = 0;
 
   constructor(options: DirectorOptions) {
     this.options = options;
@@ -48,6 +50,7 @@ export class Director {
       movements,
       random,
       isFree: (victim) => !this.busy.has(victim),
+      progress: () => (performance.now() - this.fromMs) / (this.untilMs - this.fromMs),
       isCommitted: (atMs) => options.losses.isCommitted(atMs),
       peak: (what, count) => this.peaks.set(what, Math.max(this.peaks.get(what) ?? 0, count)),
       violation: (rule, what) => this.violations.push({ rule, what }),
@@ -61,6 +64,8 @@ export class Director {
   /** Runs until `untilMs`, then waits until every fault is healed. */
   async run(untilMs: number): Promise<void> {
     const { random, faultsPerMinute } = this.options;
+    this.fromMs = performance.now();
+    this.untilMs = untilMs;
     while (performance.now() < untilMs) {
       await delay((60_000 / faultsPerMinute) * 2 * random.fraction());
       const work = this.deal();
@@ -77,7 +82,14 @@ export class Director {
 
   private async heal(): Promise<void> {
     await Promise.all(this.under);
-    for (const actor of this.options.stage.gateways) if (!actor.isUp) await startAgain(actor);
+    for (const actor of this.options.stage.gateways) {
+      if (actor.version === "older") {
+        await actor.stop();
+        actor.run("newer");
+        this.tell(`${actor.name}: upgraded at the end`);
+      }
+      if (!actor.isUp) await startAgain(actor);
+    }
   }
 
   private async deal(): Promise<void> {

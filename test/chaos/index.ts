@@ -1,6 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { positiveOption, wholeOption } from "../../bench/number-options.ts";
 import { parseArguments, refuseArguments } from "../../core/process/command-line.ts";
+import { messageOf } from "../../core/process/thrown.ts";
+import { type Builds, olderAndThis, thisAndNext } from "./builds.ts";
 import type { Fault } from "./faults/fault.ts";
 import { FAULTS } from "./faults/index.ts";
 import { explanation, table } from "./report.ts";
@@ -11,6 +13,9 @@ const HELP = `npm run chaos -- [options]: load with faults, then the proof; exit
   --minutes M              how long harm is done (1)
   --seed S                 repeats the harm of another run
   --cluster                the hold store is a Redis Cluster: three primaries with replicas
+  --older FOLDER           gateways run two versions: that of FOLDER, a built checkout, or of a commit; and this one.
+                             They are upgraded and rolled back one by one, and upgraded in the end
+  --next                   the same with this version and a next one that is made from it
   --faults-per-minute K    several at once (16)
   --gateways N             (2)
   --clients N              calls at a time (32)
@@ -32,6 +37,8 @@ async function main(): Promise<number> {
       minutes: { type: "string", default: "1" },
       seed: { type: "string", default: String(Date.now() % 1_000_000_007) },
       cluster: { type: "boolean", default: false },
+      older: { type: "string" },
+      next: { type: "boolean", default: false },
       "faults-per-minute": { type: "string", default: "16" },
       gateways: { type: "string", default: "2" },
       clients: { type: "string", default: "32" },
@@ -57,9 +64,14 @@ async function main(): Promise<number> {
     say: (line) => console.log(line),
     sayFaults: values.verbose,
     keepsEvidence: values.keep,
+    builds: buildsOf(values),
   };
   console.log(`--seed ${options.seed} repeats the harm of this run`);
-  const result = await runChaos(options);
+  const { builds } = options;
+  const result = await runChaos(options).finally(() => {
+    builds?.older.remove();
+    builds?.newer.remove();
+  });
   const text = table(options, result);
   console.log(`\n${text}\n`);
   if (values.save !== undefined) writeFileSync(values.save, `${text}\n`);
@@ -70,6 +82,15 @@ async function main(): Promise<number> {
 function fsyncOf(text: string): ChaosOptions["appendFsync"] {
   if (text === "always" || text === "everysec") return text;
   return refuseArguments(HELP, `--appendfsync must be always or everysec, not ${text}`);
+}
+
+function buildsOf(given: { older?: string; next: boolean }): Builds | undefined {
+  if (given.older === undefined) return given.next ? thisAndNext() : undefined;
+  try {
+    return olderAndThis(given.older);
+  } catch (error) {
+    return refuseArguments(HELP, messageOf(error));
+  }
 }
 
 function faultsOf(text: string): Fault[] {

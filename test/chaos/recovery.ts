@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { isObject } from "../../core/process/json.ts";
+import { isObject, objectOf, parseJson } from "../../core/process/json.ts";
 import type { Customer } from "../support/admin.ts";
-import { runReconcile } from "../support/proof.ts";
+import { runAdmin, runReconcile } from "../support/proof.ts";
 import type { GatewayActor } from "./actors.ts";
 import type { Violation } from "./evidence.ts";
 import { uncommitted } from "./faults/fault.ts";
@@ -50,6 +50,23 @@ export class Recovery {
     };
     await this.within("every outbox is emptied", "posts or holds are left", isEmpty);
     return readRedisState(this.stage.redis).catch(() => state);
+  }
+
+  /** Commits the calls in quarantine, which older gateways could not read. Returns how many. */
+  async retried(): Promise<number> {
+    const [actor] = this.stage.gateways;
+    let [settled, output] = [0, ""];
+    await this.within(
+      "quarantine retry-all commits all after the upgrade",
+      () => output,
+      async () => {
+        const result = await runAdmin(actor!.gateway, "quarantine", "retry-all");
+        output = result.output;
+        settled += Number(objectOf(parseJson(output))?.["settled"] ?? 0);
+        return result.code === 0;
+      },
+    );
+    return settled;
   }
 
   /** Each gateway's `reconcile` finds no drift, once it has joined its buckets again. */

@@ -16,6 +16,7 @@ export function table(options: ChaosOptions, result: ChaosResult): string {
     ["seed, minutes", `${options.seed}, ${options.minutes}`],
     ["hold store", options.mode === "cluster" ? "3 primaries, 3 replicas" : "one Redis"],
     ["gateways, concurrent clients", `${options.gateways}, ${options.lanes}`],
+    ...(options.builds ? [["versions", options.builds.names] as [string, string]] : []),
     ["faults", [...done.values()].reduce((sum, count) => sum + count, 0)],
     ...[...done].sort().map(([fault, count]): [string, number] => [`— ${fault}`, count]),
     ...[...result.peaks].map(([what, n]): [string, number] => [`most ${what}`, n]),
@@ -39,6 +40,7 @@ export function table(options: ChaosOptions, result: ChaosResult): string {
       `whole replies in no record: ${failure}`,
       count,
     ]),
+    ...(options.builds ? upgradeRows(result) : []),
     ["checks for a wallet part below zero", result.looksForBelowZero],
     ["longest start of a gateway, among other faults", seconds(result.longestStartMs)],
     ["longest silence of /healthz", seconds(result.longestSilenceMs)],
@@ -47,6 +49,13 @@ export function table(options: ChaosOptions, result: ChaosResult): string {
     ["**violations**", `**${result.violations.length}**`],
   ];
   return ["| chaos | |", "|---|---|", ...rows.map(([what, n]) => `| ${what} | ${n} |`)].join("\n");
+}
+
+function upgradeRows({ retried, longestStopMs }: ChaosResult): [string, string | number][] {
+  return [
+    ["charges that an older version could not read, committed after the upgrade", retried],
+    ["longest stop of a gateway by SIGTERM, among other faults", seconds(longestStopMs)],
+  ];
 }
 
 function seconds(ms: number): string {

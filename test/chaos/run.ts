@@ -7,6 +7,7 @@ import { type Customer, createCustomer } from "../support/admin.ts";
 import { microVnd } from "../support/proof.ts";
 import { Random } from "../support/random.ts";
 import { readBooks } from "./books.ts";
+import type { Builds } from "./builds.ts";
 import type { ClientCall } from "./call.ts";
 import { Confirmed } from "./confirmed.ts";
 import { Director } from "./director.ts";
@@ -40,6 +41,8 @@ export interface ChaosOptions {
   readonly sayFaults: boolean;
   /** Keeps logs, calls and deeds of a run without a violation, too. */
   readonly keepsEvidence: boolean;
+  /** The two versions that the gateways run; undefined for this one alone. */
+  readonly builds: Builds | undefined;
 }
 
 export interface ChaosResult {
@@ -52,6 +55,10 @@ export interface ChaosResult {
   readonly kills: number;
   readonly calls: readonly ClientCall[];
   readonly movements: number;
+  /** Calls that `quarantine retry-all` committed after the upgrade. */
+  readonly retried: number;
+  /** The longest time from SIGTERM to the end of a gateway, among other faults. */
+  readonly longestStopMs: number;
   readonly looksForBelowZero: number;
   /** The longest time from a start of a gateway until it was ready, among other faults. */
   readonly longestStartMs: number;
@@ -80,6 +87,11 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const folder = mkdtempSync(join(tmpdir(), `tollgate-chaos-${options.seed}-`));
   const stage = await buildStage(options);
   if (stage.noDisks !== undefined) options.say(`no disk is filled: ${stage.noDisks}`);
+  if (stage.noWayBack !== undefined) {
+    options.say(
+      `gateways are only upgraded; the older version does not start again: ${stage.noWayBack}`,
+    );
+  }
   const sql = postgres(stage.postgresUrl, { max: 2, types: { bigint: postgres.BigInt } });
   try {
     const result = await perform(options, stage, sql, folder);
@@ -139,6 +151,7 @@ async function perform(
       mode,
       hasDisks: stage.noDisks === undefined,
       isShort: minutes < 1,
+      versions: versionsOf(stage),
     }),
     onDeed,
   });
@@ -166,6 +179,8 @@ async function perform(
   const recoveringMs = performance.now();
   const recovery = new Recovery(stage, options.recoverySeconds);
   await recovery.served(load, rich);
+  if (stage.builds) await recovery.settled();
+  const retried = stage.builds ? await recovery.retried() : 0;
   const redisState = await recovery.settled();
   const recoveredAfterMs = performance.now() - recoveringMs;
   watch.stop();
@@ -205,12 +220,19 @@ async function perform(
     kills: actors.reduce((sum, { kills }) => sum + kills, 0),
     calls: load.calls,
     movements: movements.all.length,
+    retried,
+    longestStopMs: Math.max(...stage.gateways.map((gateway) => gateway.longestStopMs)),
     looksForBelowZero: watch.looks,
     longestSilenceMs: health.longestSilenceMs,
     longestHoldMs: holds.longestMs,
     recoveredAfterMs,
     evidence: isKept ? folder : undefined,
   };
+}
+
+function versionsOf({ builds, noWayBack }: Stage): "one" | "upgrade" | "both ways" {
+  if (!builds) return "one";
+  return noWayBack === undefined ? "both ways" : "upgrade";
 }
 
 async function customers(stage: Stage, count: number, creditVnd: number): Promise<Customer[]> {

@@ -1,3 +1,4 @@
+import postgres from "postgres";
 import { startGateway } from "../support/gateway.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 import {
@@ -9,6 +10,7 @@ import {
   startPostgresActor,
   startSimulatorActor,
 } from "./actors.ts";
+import { type Builds, noWayBack } from "./builds.ts";
 import { type RedisStage, type RedisStageOptions, startRedisStage } from "./redis-stage.ts";
 import { mountSmallDisk, type SmallDisk } from "./small-disk.ts";
 import { Snapshots } from "./snapshots.ts";
@@ -28,19 +30,29 @@ export interface Stage {
   readonly postgresUrl: string;
   /** Why the gateways' disks cannot be filled; undefined if they can. */
   readonly noDisks: string | undefined;
+  /** The versions of the gateways in a run with two. They all begin with the older. */
+  readonly builds: Builds | undefined;
+  /** Why the older version does not start after the newer one; undefined if it does. */
+  readonly noWayBack: string | undefined;
   close(): Promise<void>;
 }
 
 export interface StageOptions extends RedisStageOptions {
   readonly gateways: number;
+  readonly builds: Builds | undefined;
 }
 
-export async function buildStage({ gateways: count, ...options }: StageOptions): Promise<Stage> {
-  const [postgres, redis, simulator] = await Promise.all([
+export async function buildStage({
+  gateways: count,
+  builds,
+  ...options
+}: StageOptions): Promise<Stage> {
+  const [ledger, redis, simulator] = await Promise.all([
     startPostgresActor(),
     startRedisStage(options),
     startSimulatorActor(),
   ]);
+  const wayBack = builds && (await triedWayBack(builds, ledger.url));
   const links: Link[] = [];
   const link = async (name: string, url: string) => {
     const proxy = await startTcpProxy(Number(new URL(url).port));
@@ -55,9 +67,10 @@ export async function buildStage({ gateways: count, ...options }: StageOptions):
     const disk = mountSmallDisk();
     if (typeof disk === "string") noDisks = disk;
     else disks.push(disk);
-    const database = await link(`${name} - postgres`, postgres.url);
+    const database = await link(`${name} - postgres`, ledger.url);
     const provider = await link(`${name} - simulator`, simulator.url);
     const gateway = await startGateway({
+      ...(builds && { root: builds.older.root }),
       simulator: { ...NO_SIMULATOR, port: provider },
       ...(typeof disk !== "string" && { data: disk.folder }),
       config: {
@@ -69,25 +82,41 @@ export async function buildStage({ gateways: count, ...options }: StageOptions):
       },
       plugins: { settle: { slice_tokens: SLICE_TOKENS } },
     });
-    gateways.push(gatewayActor(gateway, at, typeof disk === "string" ? undefined : disk));
+    gateways.push(gatewayActor(gateway, at, typeof disk === "string" ? undefined : disk, builds));
   }
   const [onlyRedis] = redis.nodes;
   return {
     gateways,
     redis,
-    postgres,
+    postgres: ledger,
     simulator,
     links: [...links, ...redis.links],
     snapshots: redis.mode === "single" && onlyRedis ? new Snapshots(onlyRedis.server) : undefined,
-    postgresUrl: postgres.url,
+    postgresUrl: ledger.url,
     noDisks,
+    builds,
+    noWayBack: wayBack,
     async close() {
       await Promise.all(gateways.map(({ gateway }) => gateway.close()));
       await Promise.all(links.map(({ proxy }) => proxy.close()));
-      await Promise.all([simulator.close(), redis.close(), postgres.close()]);
+      await Promise.all([simulator.close(), redis.close(), ledger.close()]);
       for (const disk of disks) disk.close();
     },
   };
+}
+
+/** Tries the way back in a database of its own. */
+async function triedWayBack(builds: Builds, server: string): Promise<string | undefined> {
+  const sql = postgres(server, { max: 1 });
+  await sql`create database way_back`;
+  try {
+    const url = new URL(server);
+    url.pathname = "/way_back";
+    return await noWayBack(builds, url.href);
+  } finally {
+    await sql`drop database way_back with (force)`;
+    await sql.end();
+  }
 }
 
 /** The simulator is an actor of its own; gateways need only its port. */

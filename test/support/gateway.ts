@@ -66,6 +66,8 @@ export interface TestGateway {
   ended(): Promise<number | null>;
   /** Starts it again after `stop` or `kill9`; resolves when it is ready. */
   start(): Promise<void>;
+  /** The package that it runs from the next start on. */
+  runFrom(root: string): void;
   /** Replaces the config file; takes effect at SIGHUP or the next start. */
   configure(changes: ConfigChanges): void;
   /** Sends a signal to the running process. */
@@ -124,6 +126,7 @@ class GatewayProcess implements TestGateway {
   private config: JsonObject = {};
   private readonly watchdog = new Watchdog(this.folder);
   private child: ChildProcess | undefined;
+  private root: string;
 
   constructor(
     options: GatewayOptions,
@@ -132,6 +135,7 @@ class GatewayProcess implements TestGateway {
     database: TestPostgres | undefined,
   ) {
     this.options = options;
+    this.root = options.root ?? packageRoot;
     this.simulator = simulator;
     this.port = port;
     this.database = database;
@@ -159,6 +163,10 @@ class GatewayProcess implements TestGateway {
     return existsSync(this.logFile) ? readFileSync(this.logFile, "utf8") : "";
   }
 
+  runFrom(root: string): void {
+    this.root = root;
+  }
+
   configure(changes: ConfigChanges): void {
     const { port, data, token, simulator, database, options } = this;
     const ledger = database?.url ?? ledgerGiven(options);
@@ -179,7 +187,7 @@ class GatewayProcess implements TestGateway {
       this.options.node ?? process.execPath,
       [
         ...(this.options.node ? [] : shortLivedFlags()),
-        join(this.options.root ?? packageRoot, "dist", "core", "main.js"),
+        join(this.root, "dist", "core", "main.js"),
         "--config",
         this.configFile,
       ],

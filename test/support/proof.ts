@@ -18,8 +18,16 @@ export function microVnd(vnd: unknown): bigint {
 
 /** The exit code and the output of `npm run admin -- reconcile`. */
 export function runReconcile(gateway: TestGateway): Promise<{ code: number; output: string }> {
+  return runAdmin(gateway, "reconcile");
+}
+
+/** The exit code and the output of `npm run admin --` and these words. */
+export function runAdmin(
+  gateway: TestGateway,
+  ...words: readonly string[]
+): Promise<{ code: number; output: string }> {
   const program = join(packageRoot, "dist", "plugins", "admin", "cli.js");
-  const flags = ["reconcile", "--json", "--url", gateway.url, "--token", gateway.adminToken];
+  const flags = [...words, "--json", "--url", gateway.url, "--token", gateway.adminToken];
   return new Promise((resolve) => {
     execFile(process.execPath, [program, ...flags], (error, stdout, stderr) => {
       const code = typeof error?.code === "number" ? error.code : error ? 1 : 0;

@@ -39,6 +39,8 @@ export interface Ground {
   readonly random: Random;
   /** True if no other fault has it. */
   isFree(victim: Victim): boolean;
+  /** How much of the time for faults is over: 0 to 1. */
+  progress(): number;
   /** Waits until the ledger has every whole reply that was posted before. False if that takes too long. */
   isCommitted(atMs: number): Promise<boolean>;
   /** Reports a number, of which the report of the run shows the highest. */

@@ -9,6 +9,7 @@ import { FORGETTING } from "./forget.ts";
 import { FREEZES } from "./freeze.ts";
 import { KILLS } from "./kill.ts";
 import { RESTORE_LEDGER } from "./restore-ledger.ts";
+import { UPGRADE_AND_BACK, UPGRADE_ONLY } from "./upgrade.ts";
 
 /** Every kind of harm. */
 export const FAULTS: readonly Fault[] = [
@@ -21,16 +22,28 @@ export const FAULTS: readonly Fault[] = [
   ...CLUSTER_FAULTS,
   ...CLIENT_FAULTS,
   RESTORE_LEDGER,
+  ...UPGRADE_AND_BACK,
+  ...UPGRADE_ONLY,
 ];
 
-/** Those that a run can draw. Without a small disk, no disk is filled. */
+/** Those that a run can draw. Without a small disk, no disk is filled. Without two versions, nothing is upgraded. */
 export function faultsFor(
   chosen: readonly Fault[],
-  { mode, hasDisks, isShort }: { mode: Mode; hasDisks: boolean; isShort: boolean },
+  {
+    mode,
+    hasDisks,
+    isShort,
+    versions,
+  }: { mode: Mode; hasDisks: boolean; isShort: boolean; versions: "one" | "upgrade" | "both ways" },
 ): readonly Fault[] {
+  const left = [
+    ...(versions === "both ways" ? [] : UPGRADE_AND_BACK),
+    ...(versions === "upgrade" ? [] : UPGRADE_ONLY),
+  ];
   return chosen.filter(
     (fault) =>
       fault.modes.includes(mode) &&
+      !left.includes(fault) &&
       (hasDisks || !DISK_FAULTS.includes(fault)) &&
       !(isShort && fault.isLong),
   );

@@ -1,0 +1,94 @@
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { packageRoot } from "../../core/process/root.ts";
+
+/** A built checkout of the gateway. */
+export interface Build {
+  /** The folder with its `package.json`. */
+  readonly root: string;
+  /** Deletes it, if it was made for the test. */
+  remove(): void;
+}
+
+const LEDGER = "core/money/ledger/migrations";
+/** The folders of migrations that the next version adds a file to, with its text. */
+const MIGRATIONS: readonly (readonly [string, string])[] = [
+  [
+    LEDGER,
+    `alter table usage_records add column next_field text;
+     create table next_counts (account_id uuid primary key, calls bigint not null);
+     create function count_next() returns trigger language plpgsql as $$
+     begin
+       insert into next_counts as counts values (new.account_id, 1)
+       on conflict (account_id) do update set calls = counts.calls + 1;
+       return new;
+     end $$;
+     create trigger count_next after insert on usage_records for each row execute function count_next();`,
+  ],
+  ["core/money/ledger/page-indexes", "create index on usage_records (account_id, next_field);"],
+  ["plugins/metrics/migrations", "create table metrics_next (id integer primary key);"],
+];
+
+const ENTRY = "dist/core/money/entry.js";
+const POST = "core/money/redis/lua/post.lua";
+/** The other changes: file, text, and its replacement. */
+const EDITS: readonly (readonly [string, string, string])[] = [
+  // Entries have another version and one more field. The version before is still read.
+  [ENTRY, "const VERSION = 2;", "const VERSION = 3;"],
+  [ENTRY, "v.picklist([1, VERSION])", "v.picklist([1, 2, VERSION])"],
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a file
+  [ENTRY, '`{"v":${VERSION}`', '`{"v":${VERSION},"next_field":"next"`'],
+  // One more field beside each entry in Redis, and so another script.
+  [POST, "'o', text(off))", "'o', text(off), 'n', '1')"],
+];
+
+/**
+ * Makes the next version out of this one: with the changes that a version may make, so that a test
+ * rolls this version to that one and back.
+ */
+export function makeNextVersion(): Build {
+  const root = mkdtempSync(join(tmpdir(), "tollgate-next-"));
+  for (const folder of ["core", "plugins", "config", "dist/core", "dist/plugins"]) {
+    mkdirSync(join(root, folder, ".."), { recursive: true });
+    cpSync(join(packageRoot, folder), join(root, folder), {
+      recursive: true,
+      filter: (path) => !/\.(?:d\.ts|map|png)$/.test(path),
+    });
+  }
+  cpSync(join(packageRoot, "package.json"), join(root, "package.json"));
+  symlinkSync(join(packageRoot, "node_modules"), join(root, "node_modules"));
+  for (const [file, text, replacement] of EDITS) edit(join(root, file), text, replacement);
+  for (const [folder, text] of MIGRATIONS) append(join(root, folder), text);
+  return { root, remove: () => rmSync(root, { recursive: true, force: true }) };
+}
+
+function edit(file: string, text: string, replacement: string): void {
+  const source = readFileSync(file, "utf8");
+  if (source.split(text).length !== 2) throw new Error(`${file} does not have once: ${text}`);
+  writeFileSync(
+    file,
+    source.replace(text, () => replacement),
+  );
+}
+
+/** Adds a migration that works with the version before it. */
+function append(folder: string, text: string): void {
+  const last = readdirSync(folder)
+    .filter((name) => name.endsWith(".sql"))
+    .sort()
+    .at(-1);
+  if (last === undefined) throw new Error(`${folder} has no migration`);
+  const number = String(Number(last.slice(0, 4)) + 1).padStart(4, "0");
+  const head = `-- works with: ${last.slice(0, -".sql".length)}\n`;
+  writeFileSync(join(folder, `${number}-next.sql`), head + text);
+}
