@@ -12,6 +12,8 @@ export interface Builds {
   readonly newer: Build;
   /** As the report names them. */
   readonly names: string;
+  /** True if the next version was made for this run, so that the older one starts again. */
+  readonly hasWayBack: boolean;
 }
 
 const PROGRAM = join("dist", "core", "main.js");
@@ -19,17 +21,19 @@ const THIS: Build = { root: packageRoot, remove: () => {} };
 
 /** This version, and the next one, made out of it. */
 export function thisAndNext(): Builds {
-  return { older: THIS, newer: makeNextVersion(), names: "this one, and the next made from it" };
+  const names = "this one, and the next made from it";
+  return { older: THIS, newer: makeNextVersion(), names, hasWayBack: true };
 }
 
 /** An earlier version and this one. `given`: a folder with its built checkout, or a commit. */
 export function olderAndThis(given: string): Builds {
   const names = `${given}, and this one`;
-  if (!existsSync(given)) return { older: buildCommit(given), newer: THIS, names };
+  const shared = { newer: THIS, names, hasWayBack: false };
+  if (!existsSync(given)) return { older: buildCommit(given), ...shared };
   const root = resolve(given);
   if (!existsSync(join(root, PROGRAM)))
     throw new Error(`--older: ${root} is not built: run npx tsc`);
-  return { older: { root, remove: () => {} }, newer: THIS, names };
+  return { older: { root, remove: () => {} }, ...shared };
 }
 
 /** Builds a commit of this repository in a folder of its own, with the packages of this checkout. */
@@ -59,7 +63,7 @@ function buildCommit(commit: string): Build {
  * not start; undefined if it does.
  */
 export async function noWayBack(
-  { older, newer }: Builds,
+  { older, newer }: Pick<Builds, "older" | "newer">,
   ledger: string,
 ): Promise<string | undefined> {
   const gateway = await startGateway({

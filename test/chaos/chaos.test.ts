@@ -1,45 +1,13 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
+import { chaosUntil, type Run } from "./chaos-process.ts";
 
-const SHORT = ["--seed", "7", "--clients", "8", "--faults-per-minute", "80"];
-/** A busy machine may make too few calls in the first run; the later runs give it more time. */
-const MINUTES = ["0.15", "0.5", "1.5"];
 /** Freezing Redis makes no gateway reload its wallets, which would hide the bug. */
 const UNHEALED = ["--only", "freeze redis", "--recovery-seconds", "15"];
 const GUARD = "if done then";
-
-interface Run {
-  readonly code: number;
-  readonly output: string;
-}
-
-/** Runs chaos for longer each time, until `isEnough` is true. */
-async function chaosUntil(root: string, args: readonly string[], isEnough: (run: Run) => boolean) {
-  let run: Run = { code: -1, output: "" };
-  for (const minutes of MINUTES) {
-    run = await chaos(root, [...SHORT, "--minutes", minutes, ...args]);
-    if (isEnough(run)) break;
-  }
-  return run;
-}
-
-async function chaos(root: string, args: readonly string[]): Promise<Run> {
-  const program = join(root, "dist", "test", "chaos", "index.js");
-  const child = spawn(process.execPath, [program, ...args], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let output = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    output += text;
-  });
-  const [code] = await once(child, "exit");
-  return { code, output };
-}
 
 t.test("a short run of chaos", { jobs: 16 }, async (t) => {
   for (const [store, args] of [

@@ -52,7 +52,7 @@ export async function buildStage({
     startRedisStage(options),
     startSimulatorActor(),
   ]);
-  const wayBack = builds && (await triedWayBack(builds, ledger.url));
+  const wayBack = builds && !builds.hasWayBack ? await triedWayBack(builds, ledger.url) : undefined;
   const links: Link[] = [];
   const link = async (name: string, url: string) => {
     const proxy = await startTcpProxy(Number(new URL(url).port));

@@ -1,7 +1,9 @@
 import t from "tap";
+import { packageRoot } from "../../core/process/root.ts";
 import { type Customer, createCustomer } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
 import type { TestGateway } from "../support/gateway.ts";
+import { makeNextVersion } from "../support/next-version.ts";
 import { startNginx } from "../support/nginx.ts";
 import { startProduction } from "../support/production.ts";
 import {
@@ -9,6 +11,7 @@ import {
   microVnd,
   noCallsInFlight,
   recordedCosts,
+  runAdmin,
   spent,
 } from "../support/proof.ts";
 import { until } from "../support/until.ts";
@@ -49,13 +52,17 @@ class Client {
   }
 }
 
-t.test(`${RELOADS} reloads and ${ROLLS} rolling restarts behind nginx lose no call`, async (t) => {
+const NAME = `${RELOADS} reloads, and ${ROLLS} rolling upgrades and ways back, lose no call behind nginx`;
+
+t.test(NAME, async (t) => {
+  const next = makeNextVersion();
   const production = await startProduction({ config: { limits: { handover_seconds: 3 } } });
   // As shipped: below the handover of the gateways.
   const nginx = await startNginx(production.gateways, { keepaliveSeconds: 1 });
   t.teardown(async () => {
     await nginx.stop();
     await production.close();
+    next.remove();
   });
   const [first] = production.gateways;
   const clients: Client[] = [];
@@ -77,8 +84,9 @@ t.test(`${RELOADS} reloads and ${ROLLS} rolling restarts behind nginx lose no ca
     await more();
   };
   /** As an operator would: one after the other, the next when the one before serves calls again. */
-  const restart = async (gateway: TestGateway) => {
+  const restart = async (gateway: TestGateway, root: string) => {
     t.equal(await gateway.stop(), 0);
+    gateway.runFrom(root);
     await more();
     await gateway.start();
     const servedBy = () => nginx.accessLog.split(`:${gateway.port}`).length;
@@ -87,8 +95,10 @@ t.test(`${RELOADS} reloads and ${ROLLS} rolling restarts behind nginx lose no ca
   };
   await more();
   for (let at = 0; at < RELOADS; at++) await reload(production.gateways[at % 2]!);
-  for (let at = 0; at < ROLLS; at++)
-    for (const gateway of production.gateways) await restart(gateway);
+  for (let at = 0; at < ROLLS; at++) {
+    for (const gateway of production.gateways) await restart(gateway, next.root);
+    for (const gateway of production.gateways) await restart(gateway, packageRoot);
+  }
   isOver = true;
   await Promise.all(running);
 
@@ -105,4 +115,5 @@ t.test(`${RELOADS} reloads and ${ROLLS} rolling restarts behind nginx lose no ca
     t.ok(costs > 0n && costs < microVnd(String(CREDIT_VND)) && served > 0);
   }
   await assertReconciled(first!);
+  t.match(await runAdmin(first!, "quarantine", "list"), { code: 0, output: /^\[\]\s*$/ });
 });
