@@ -124,9 +124,14 @@ export function actorOf(name: string, kind: Actor["kind"], process: Runnable): A
 export function gatewayActor(
   gateway: TestGateway,
   index: number,
-  disk: SmallDisk | undefined,
-  builds: Builds | undefined,
+  options: {
+    readonly disk: SmallDisk | undefined;
+    readonly builds: Builds | undefined;
+    /** The version that it runs. */
+    readonly version: Version;
+  },
 ): GatewayActor {
+  const { disk, builds } = options;
   const ends: string[] = [];
   let life = 0;
   const observe = () => {
@@ -160,7 +165,7 @@ export function gatewayActor(
   // Assigned to the actor itself, which a copy would leave without its getters.
   const made = Object.assign(actor, {
     ...{ kind: "gateway" as const, index, gateway, disk, ends, longestStopMs: 0 },
-    version: (builds ? "older" : "newer") as Version,
+    version: options.version,
     run(version: Version) {
       made.version = version;
       if (builds) gateway.runFrom(builds[version].root);

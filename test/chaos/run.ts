@@ -85,7 +85,7 @@ const MOVEMENTS_MS_MAX = 120_000;
 /** Runs load and harm for some minutes, then the proof. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const folder = mkdtempSync(join(tmpdir(), `tollgate-chaos-${options.seed}-`));
-  const stage = await buildStage(options);
+  const stage = await buildStage({ ...options, isShort: isShort(options) });
   if (stage.noDisks !== undefined) options.say(`no disk is filled: ${stage.noDisks}`);
   if (stage.noWayBack !== undefined) {
     options.say(
@@ -150,7 +150,7 @@ async function perform(
     faults: faultsFor(options.faults, {
       mode,
       hasDisks: stage.noDisks === undefined,
-      isShort: minutes < 1,
+      isShort: isShort(options),
       versions: versionsOf(stage),
     }),
     onDeed,
@@ -228,6 +228,10 @@ async function perform(
     recoveredAfterMs,
     evidence: isKept ? folder : undefined,
   };
+}
+
+function isShort({ minutes }: ChaosOptions): boolean {
+  return minutes < 1;
 }
 
 function versionsOf({ builds, noWayBack }: Stage): "one" | "upgrade" | "both ways" {

@@ -30,7 +30,7 @@ export interface Stage {
   readonly postgresUrl: string;
   /** Why the gateways' disks cannot be filled; undefined if they can. */
   readonly noDisks: string | undefined;
-  /** The versions of the gateways in a run with two. They all begin with the older. */
+  /** The versions of the gateways in a run with two. */
   readonly builds: Builds | undefined;
   /** Why the older version does not start after the newer one; undefined if it does. */
   readonly noWayBack: string | undefined;
@@ -40,11 +40,17 @@ export interface Stage {
 export interface StageOptions extends RedisStageOptions {
   readonly gateways: number;
   readonly builds: Builds | undefined;
+  /**
+   * True for a run of less than a minute: a stop must not take long, and of two versions the second
+   * gateway begins with the newer.
+   */
+  readonly isShort: boolean;
 }
 
 export async function buildStage({
   gateways: count,
   builds,
+  isShort,
   ...options
 }: StageOptions): Promise<Stage> {
   const [ledger, redis, simulator] = await Promise.all([
@@ -69,8 +75,9 @@ export async function buildStage({
     else disks.push(disk);
     const database = await link(`${name} - postgres`, ledger.url);
     const provider = await link(`${name} - simulator`, simulator.url);
+    const version = builds && !(isShort && at === 1) ? "older" : "newer";
     const gateway = await startGateway({
-      ...(builds && { root: builds.older.root }),
+      ...(builds && { root: builds[version].root }),
       simulator: { ...NO_SIMULATOR, port: provider },
       ...(typeof disk !== "string" && { data: disk.folder }),
       config: {
@@ -78,11 +85,12 @@ export async function buildStage({
           hot: await redis.serversFor(name),
           ledger: `postgres://postgres@127.0.0.1:${database}/postgres`,
         },
-        limits: { idle_seconds: 15, connect_seconds: 2 },
+        limits: { idle_seconds: 15, connect_seconds: 2, ...(isShort && { drain_seconds: 2 }) },
       },
       plugins: { settle: { slice_tokens: SLICE_TOKENS } },
     });
-    gateways.push(gatewayActor(gateway, at, typeof disk === "string" ? undefined : disk, builds));
+    const own = typeof disk === "string" ? undefined : disk;
+    gateways.push(gatewayActor(gateway, at, { disk: own, builds, version }));
   }
   const [onlyRedis] = redis.nodes;
   return {

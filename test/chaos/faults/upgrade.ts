@@ -1,11 +1,18 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { type GatewayActor, startAgain } from "../actors.ts";
-import { EVERYWHERE, type Fault, type Ground, oneOf, type Strike } from "./fault.ts";
+import { EVERYWHERE, type Fault, type Ground, oneOf, type Strike, uncommitted } from "./fault.ts";
 
 /** Most restarts are an operator's; the others are crashes, after which the service manager starts the other build. */
 const KILLED = 0.25;
 const DOWN_MS_MAX = 1_000;
+const WAITING_POSTS = 10;
+const WAITING_MS_MAX = 4_000;
+const POLL_MS = 100;
 
-/** If the older version runs on the database of the newer one. */
+/**
+ * If the older version runs on the database of the newer one. There are as many ways back as upgrades, so that the next
+ * card of a deck can be played sooner or later.
+ */
 export const UPGRADE_AND_BACK: readonly Fault[] = [
   {
     name: "upgrade a gateway",
@@ -21,7 +28,7 @@ export const UPGRADE_AND_BACK: readonly Fault[] = [
   },
   {
     name: "roll a gateway back",
-    weight: 4,
+    weight: 2,
     modes: EVERYWHERE,
     loses: "gateway",
     aim: (ground) =>
@@ -30,6 +37,14 @@ export const UPGRADE_AND_BACK: readonly Fault[] = [
         (actor) => actor.version === "newer",
         () => "older",
       ),
+  },
+  {
+    // An older gateway then finds charges that it cannot read.
+    name: "kill a gateway whose posts wait for postgres, and roll it back",
+    weight: 2,
+    modes: EVERYWHERE,
+    loses: "gateway",
+    aim: rollBackWithPosts,
   },
 ];
 
@@ -51,6 +66,35 @@ export const UPGRADE_ONLY: readonly Fault[] = [
     },
   },
 ];
+
+function rollBackWithPosts(ground: Ground): Strike | undefined {
+  const { gateways, postgres } = ground.stage;
+  const actor = oneOf(
+    ground,
+    gateways.filter(({ version }) => version === "newer"),
+  );
+  if (!actor || !oneOf(ground, [postgres])) return undefined;
+  let posts = 0;
+  return {
+    victims: [actor, postgres],
+    describe: () => `${actor.name} with ${posts} posts`,
+    async begin() {
+      postgres.signal("SIGSTOP");
+      const deadline = performance.now() + WAITING_MS_MAX;
+      while (posts < WAITING_POSTS && performance.now() < deadline) {
+        await delay(POLL_MS);
+        posts = (await uncommitted(actor)) ?? posts;
+      }
+      await actor.kill();
+      actor.run("older");
+    },
+    lastsMs: 0,
+    async heal() {
+      postgres.signal("SIGCONT");
+      if (!actor.isUp) await startAgain(actor);
+    },
+  };
+}
 
 function restart(
   ground: Ground,
