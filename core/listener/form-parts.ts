@@ -1,5 +1,9 @@
 import { make } from "multipasta";
 
+/** Longer than any boundary: the parser keeps shorter first bytes for later. */
+const HEAD_BYTES_MIN = 80;
+const HEAD_BYTES_MAX = 4_096;
+
 /** A part of a multipart form. */
 interface Part {
   readonly name: string;
@@ -36,13 +40,27 @@ export function formParts(body: Uint8Array, contentType: string): Part[] | undef
         isWhole = true;
       },
     });
-    parser.write(body);
+    const head = headBytes(body, contentType);
+    parser.write(body.subarray(0, head));
+    parser.write(body.subarray(head));
     parser.end();
   } catch {
     // A file name that is badly escaped.
     return undefined;
   }
   return isWrong || !isWhole ? undefined : parts;
+}
+
+/**
+ * Returns the length of the first bytes to give to the parser. It copies them and those that they may begin a boundary
+ * with, and would copy a whole body of 20 MB. So these are few, and end with a byte that is in no boundary of the form.
+ */
+function headBytes(body: Uint8Array, contentType: string): number {
+  const boundary = new Set(Buffer.from(`\r\n-${contentType}`));
+  const least = Math.min(body.length, HEAD_BYTES_MIN);
+  const end = Math.min(body.length, HEAD_BYTES_MAX);
+  for (let at = least; at < end; at++) if (!boundary.has(body[at - 1] ?? 0)) return at;
+  return body.length;
 }
 
 function typeOf(headers: Readonly<Record<string, unknown>>): { type?: string } {

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import t from "tap";
+import { isRefusal } from "../../../core/contract/refusal.ts";
+import { parseFormBody } from "../../../core/http/body.ts";
+
+const BOUNDARY = "----a-boundary-of-this-test";
+const TYPE = `multipart/form-data; boundary=${BOUNDARY}`;
+const PNG = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
+
+type Part = readonly [name: string, data: string | Buffer, filename?: string];
+
+function formOf(...parts: readonly Part[]): Buffer {
+  const pieces = parts.flatMap(([name, data, filename]) => {
+    const file = filename === undefined ? "" : `; filename="${filename}"`;
+    const head = `--${BOUNDARY}\r\ncontent-disposition: form-data; name="${name}"${file}\r\n\r\n`;
+    return [Buffer.from(head), Buffer.from(data), Buffer.from("\r\n")];
+  });
+  return Buffer.concat([...pieces, Buffer.from(`--${BOUNDARY}--\r\n`)]);
+}
+
+function refusalOf(...parts: readonly Part[]): string {
+  const parsed = parseFormBody(formOf(...parts), TYPE);
+  assert.ok(isRefusal(parsed));
+  assert.equal(parsed.status, 400);
+  return parsed.message;
+}
+
+t.test("a form", async (t) => {
+  t.test("gives its files as views: each copy of 20 MB took 10 ms of other calls", async (t) => {
+    for (const first of ["prompt", "image"]) {
+      const prompt: Part = ["prompt", "a toll"];
+      const file: Part = ["image", Buffer.concat([PNG, Buffer.alloc(500_000, "\r\n--")]), "a.png"];
+      const body = formOf(...(first === "prompt" ? [prompt, file] : [file, prompt]));
+      const parsed = parseFormBody(body, TYPE);
+      assert.ok(!isRefusal(parsed));
+      const [image] = parsed.form;
+      t.strictSame(parsed.fields, { prompt: "a toll" });
+      t.ok(image?.data.equals(Buffer.from(file[1])));
+      t.equal(image?.data.buffer, body.buffer, `${first} first`);
+    }
+  });
+
+  t.test("has at most 1 MB of text in all: 99 texts of 200 KB took 0.6 s to decode", async (t) => {
+    const text = Buffer.alloc(200_000, 0xff);
+    const parts = Array.from({ length: 6 }, (_, at): Part => [`f${at}`, text]);
+    t.equal(refusalOf(...parts), "f5: all text fields together must be at most 1048576 bytes");
+    t.equal(refusalOf(["f", "x".repeat(1_048_577)]), "f: must be at most 1048576 bytes");
+    t.notOk(isRefusal(parseFormBody(formOf(...parts.slice(1)), TYPE)));
+  });
+
+  t.test("may have an image of any length as text, in ASCII", async (t) => {
+    const base64 = Buffer.alloc(2_000_000, "x").toString("base64");
+    const parsed = parseFormBody(formOf(["image", base64]), TYPE);
+    assert.ok(!isRefusal(parsed));
+    t.equal(parsed.fields["image"], base64);
+    const vietnamese = "trời đẹp ".repeat(10_000);
+    t.equal(
+      refusalOf(["image", vietnamese]),
+      "image: must be a data URL, base64 or an http(s) URL",
+    );
+    const short = parseFormBody(formOf(["image", "https://đẹp.test/a.png"]), TYPE);
+    t.match(short, { fields: { image: "https://đẹp.test/a.png" } });
+  });
+});
