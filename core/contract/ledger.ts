@@ -92,6 +92,12 @@ export interface Ledger {
    */
   newerWallets(loaded: readonly LoadedVersion[]): Promise<WalletSnapshot[]>;
 
+  /**
+   * Returns the wallets with movements, or changes of limits, from `sinceMs` on by the ledger's clock,
+   * with all their limits.
+   */
+  movedWallets(sinceMs: number): Promise<WalletSnapshot[]>;
+
   /** Returns records of calls, newest first. */
   usage(query: UsageQuery): Promise<UsageRecord[]>;
 

@@ -109,6 +109,10 @@ export const LIFETIMES = {
   catchUpRetryMs: 500,
   /** A start fails if these attempts do not succeed within this time. */
   catchUpMs: 30_000,
+  /** Time between two looks for movements that no process applied. */
+  missedLookMs: 30_000,
+  /** A look goes back this long before the last one: what was running then may have been committed since. */
+  missedBackMs: 120_000,
   /** Reconcile checks a wallet with drift again after this pause. */
   reconcilePauseMs: 25,
   /** How long a proof of the ledger waits for transactions that may still write a row, and how often it looks. */
@@ -236,6 +240,11 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
   [
     "unownedMovementMs > movementCommitMs + statementTimeoutMs; otherwise a movement is committed after its hold was ended",
     (of) => of.unownedMovementMs > of.movementCommitMs + of.statementTimeoutMs,
+  ],
+  // A look begins after the last row from before it, and a row's id may be as much later than its time.
+  [
+    "missedBackMs > 2 * statementTimeoutMs; otherwise a look passes over a movement whose commit was slow",
+    (of) => of.missedBackMs > 2 * of.statementTimeoutMs,
   ],
   [
     "balancesSilentMs > 3 * balancesBeatMs; otherwise a slow reply makes a live owner look dead",

@@ -41,16 +41,18 @@ export class Movements {
    *
    * The state may include a movement with an unknown outcome, whose money is in a hold of its own. If the wallet does not
    * afford both, `releasedCallId` waits until that movement is completed, and is released with it. Redis completes it at
-   * once, if the ledger has it.
+   * once, if the ledger has it. Then returns false.
    */
-  async apply(wallet: WalletSnapshot, releasedCallId: string | null): Promise<void> {
+  async apply(wallet: WalletSnapshot, releasedCallId: string | null): Promise<boolean> {
     const { accountId, creditVersion, creditedMicroVnd } = wallet;
     const waiting = this.unreleased.get(accountId) ?? new Set();
     if (releasedCallId !== null) this.unreleased.set(accountId, waiting.add(releasedCallId));
     const releasedCallIds = [...waiting];
     const total = { accountId, creditVersion, creditedMicroVnd, releasedCallIds };
     try {
-      if (await this.holdStore.credit(total)) this.released(accountId, releasedCallIds);
+      const isApplied = await this.holdStore.credit(total);
+      if (isApplied) this.released(accountId, releasedCallIds);
+      return isApplied;
     } catch (error) {
       const applied = this.late.apply(accountId, releasedCallIds);
       void applied.then(() => this.released(accountId, releasedCallIds));

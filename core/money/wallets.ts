@@ -27,8 +27,8 @@ import { findCall } from "./find-call.ts";
 import { LateMovements } from "./late-movements.ts";
 import { LatePosts } from "./late-posts.ts";
 import { LIFETIMES } from "./lifetimes.ts";
-import { setLimit } from "./limit.ts";
 import { LimitChanges } from "./limit-changes.ts";
+import { MissedMovements } from "./missed-movements.ts";
 import { Movements } from "./movements.ts";
 import { PostGroup } from "./post-group.ts";
 import { reconcile } from "./reconcile.ts";
@@ -52,6 +52,7 @@ export class StoredWallets implements Wallets {
   private readonly movements = new Map<string, Promise<unknown>>();
   private readonly late: LateMovements;
   private readonly moves: Movements;
+  private readonly missed: MissedMovements;
   private readonly latePosts: LatePosts;
   private readonly limits: LimitChanges;
 
@@ -64,18 +65,27 @@ export class StoredWallets implements Wallets {
     this.late = late;
     const hold = (request: HoldRequest) => this.hold(request);
     this.moves = new Movements({ holdStore, ledger, late, hold });
+    this.missed = new MissedMovements({ holdStore, ledger, machine, moves: this.moves });
     this.latePosts = new LatePosts(holdStore, machine);
     this.limits = new LimitChanges({ holdStore, ledger, machine, late });
   }
 
-  /** Applies movements to loaded wallets that an earlier process committed, and did not apply before it died. */
+  /**
+   * Applies movements to loaded wallets that another process committed, and did not apply before it died: now, and from
+   * time to time until `end`.
+   */
   async start(): Promise<void> {
+    await this.catchUp();
+    this.missed.watch();
+  }
+
+  private async catchUp(): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.catchUp();
+        return await this.missed.catchUp();
       } catch (error) {
         const isServing = this.holdStore.health().kind === "impaired";
-        if (isServing) return this.late.whenPossible(() => this.catchUp());
+        if (isServing) return this.late.whenPossible(() => this.missed.catchUp());
         // A short outage of a store is no reason to fail the start.
         if (attempt >= CATCH_UP_ATTEMPTS) throw error;
         await sleep(this.machine, LIFETIMES.catchUpRetryMs);
@@ -107,6 +117,7 @@ export class StoredWallets implements Wallets {
    * process stops. Never rejects.
    */
   end(limitMs: number): Promise<void> {
+    this.missed.stop();
     return this.latePosts.end(limitMs);
   }
 
@@ -172,20 +183,6 @@ export class StoredWallets implements Wallets {
 
   prove(options: { readonly isRestart?: boolean } = {}): Promise<ProofProgress> {
     return this.ledger.prove(options);
-  }
-
-  private async catchUp(): Promise<void> {
-    for await (const page of this.holdStore.loadedVersions()) {
-      if (page.length === 0) continue;
-      const newer = await this.ledger.newerWallets(page);
-      await Promise.all(
-        newer.map(async (wallet) => {
-          const { accountId, limits = [] } = wallet;
-          await this.moves.apply(wallet, null);
-          for (const limit of limits) await setLimit(this.holdStore, this.ledger, accountId, limit);
-        }),
-      );
-    }
   }
 
   /** Returns the result of a hold. If its wallet or a limit is not loaded, loads it and holds again. */

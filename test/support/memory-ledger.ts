@@ -49,6 +49,7 @@ type MoneyOfLedger = Pick<
   | "removeLimit"
   | "wallet"
   | "newerWallets"
+  | "movedWallets"
   | "sums"
   | "prove"
   | "sum"
@@ -65,6 +66,8 @@ export class MemoryLedger implements MoneyOfLedger {
   private readonly limits: MemoryLimit[] = [];
   private readonly changes = new Map<string, LimitChange>();
   private readonly removed = new Set<string>();
+  /** When an account had its last movement or change of a limit, ms since 1970. */
+  private readonly movedAtMs = new Map<string, number>();
 
   addAccount(accountId: string): void {
     this.walletsById.set(accountId, { balance: 0n, credited: 0n, creditVersion: 0 });
@@ -103,6 +106,7 @@ export class MemoryLedger implements MoneyOfLedger {
     const total = before + Number(change.amountMicroVnd);
     if (total < 0) return { kind: "below_zero" };
     this.changes.set(reference, change);
+    this.movedAtMs.set(accountId, await this.now());
     return { kind: "changed", applied: true, limit: this.setLimit(accountId, name, total) };
   }
 
@@ -158,7 +162,8 @@ export class MemoryLedger implements MoneyOfLedger {
   }
 
   async credit(movement: Credit, beforeMs = Number.POSITIVE_INFINITY): Promise<CreditResult> {
-    if ((await this.now()) >= beforeMs) throw new Error("the movement came too late");
+    const nowMs = await this.now();
+    if (nowMs >= beforeMs) throw new Error("the movement came too late");
     // From here on everything is one step, as a transaction is.
     const earlier = this.earlier(movement);
     if (earlier !== undefined) return earlier;
@@ -166,6 +171,7 @@ export class MemoryLedger implements MoneyOfLedger {
     if (wallet === undefined) return { kind: "no_account" };
     if (wallet.balance + movement.amountMicroVnd < 0n) return { kind: "below_zero" };
     this.movements.set(movement.reference, movement);
+    this.movedAtMs.set(movement.accountId, nowMs);
     wallet.balance += movement.amountMicroVnd;
     wallet.credited += movement.amountMicroVnd;
     wallet.creditVersion += 1;
@@ -214,6 +220,11 @@ export class MemoryLedger implements MoneyOfLedger {
     });
     const wallets = new Set(newer.map(({ accountId }) => accountId));
     return [...wallets].flatMap((accountId) => this.walletNow(accountId) ?? []);
+  }
+
+  async movedWallets(sinceMs: number): Promise<WalletSnapshot[]> {
+    const moved = [...this.movedAtMs].filter(([, atMs]) => atMs >= sinceMs);
+    return moved.flatMap(([accountId]) => this.walletNow(accountId) ?? []);
   }
 
   async prove(): Promise<ProofProgress> {

@@ -173,7 +173,8 @@ class LedgerClient implements MoneyOfLedger {
   }
 
   changeLimit(change: LimitChange): Promise<LimitChangeResult> {
-    return this.counted("limit", (books) => books.changeLimit(change));
+    const { server } = this;
+    return this.counted("limit", (books) => books.changeLimit(change, server.nowMs));
   }
 
   removeLimit(accountId: string, name: string): Promise<boolean> {
@@ -194,6 +195,10 @@ class LedgerClient implements MoneyOfLedger {
 
   newerWallets(loaded: readonly LoadedVersion[]): Promise<WalletSnapshot[]> {
     return this.ask("newer wallets", (books) => books.newerWallets(loaded));
+  }
+
+  movedWallets(sinceMs: number): Promise<WalletSnapshot[]> {
+    return this.ask("moved wallets", (books) => books.movedWallets(sinceMs));
   }
 
   sum(accountId: string): Promise<LedgerSum | undefined> {

@@ -31,6 +31,8 @@ export class LedgerBooks {
   readonly quarantine = new Map<string, { readonly entry: StoredEntry; readonly reason: string }>();
   readonly wallets = new Map<string, Wallet>();
   readonly movements = new Map<string, Credit>();
+  /** When an account had its last movement or change of a limit. */
+  readonly movedAtMs = new Map<string, number>();
   /** API keys that were revoked. */
   readonly revokedKeys = new Set<string>();
   limits = new LimitBooks();
@@ -43,6 +45,7 @@ export class LedgerBooks {
     for (const [callId, parked] of this.quarantine) copy.quarantine.set(callId, parked);
     for (const [accountId, wallet] of this.wallets) copy.wallets.set(accountId, { ...wallet });
     for (const [reference, movement] of this.movements) copy.movements.set(reference, movement);
+    for (const [accountId, atMs] of this.movedAtMs) copy.movedAtMs.set(accountId, atMs);
     for (const keyId of this.revokedKeys) copy.revokedKeys.add(keyId);
     copy.limits = this.limits.copy();
     copy.counts = this.counts.copy();
@@ -93,8 +96,9 @@ export class LedgerBooks {
     return true;
   }
 
-  changeLimit(change: LimitChange): LimitChangeResult {
+  changeLimit(change: LimitChange, nowMs: number): LimitChangeResult {
     if (!this.wallets.has(change.accountId)) return { kind: "no_account" };
+    this.movedAtMs.set(change.accountId, nowMs);
     return this.limits.change(change, this.parked());
   }
 
@@ -111,6 +115,7 @@ export class LedgerBooks {
     if (wallet === undefined) return { kind: "no_account" };
     if (wallet.balance + movement.amountMicroVnd < 0n) return { kind: "below_zero" };
     this.movements.set(movement.reference, movement);
+    this.movedAtMs.set(movement.accountId, nowMs);
     wallet.balance += movement.amountMicroVnd;
     wallet.credited += movement.amountMicroVnd;
     wallet.creditVersion += 1;
@@ -153,6 +158,11 @@ export class LedgerBooks {
       if (wallet !== undefined && now !== undefined && now > version) newer.set(accountId, wallet);
     }
     return [...newer.values()];
+  }
+
+  movedWallets(sinceMs: number): WalletSnapshot[] {
+    const moved = [...this.movedAtMs].filter(([, atMs]) => atMs >= sinceMs);
+    return moved.flatMap(([accountId]) => this.wallet(accountId) ?? []);
   }
 
   sum(accountId: string): LedgerSum | undefined {

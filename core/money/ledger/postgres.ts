@@ -24,7 +24,7 @@ import { isId } from "../../process/id.ts";
 import type { Log } from "../../process/log.ts";
 import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
 import { type Commit, createCommit } from "./commit.ts";
-import { credit, credited, newerWallets, now, readWallet } from "./credit.ts";
+import { credit, credited, movedWallets, newerWallets, now, readWallet } from "./credit.ts";
 import { PostgresHistory } from "./history.ts";
 import { limitSum, limitSums } from "./limit-sums.ts";
 import { changeLimit, removeLimit } from "./limits.ts";
@@ -163,6 +163,10 @@ export class PostgresLedger implements Ledger {
 
   newerWallets(loaded: readonly LoadedVersion[]): Promise<WalletSnapshot[]> {
     return newerWallets(this.sql, loaded);
+  }
+
+  movedWallets(sinceMs: number): Promise<WalletSnapshot[]> {
+    return movedWallets(this.sql, sinceMs);
   }
 
   async usage(query: UsageQuery): Promise<UsageRecord[]> {

@@ -31,6 +31,7 @@ const BROKEN: Record<string, Partial<Lifetimes>> = {
   "paceWaitMsMax > paceDelayMsMax > paceTickMs": { paceWaitMsMax: 5_000 },
   "commitRetryMsMin <= commitRetryMsMax": { commitRetryMsMin: 2_001 },
   "unownedMovementMs > movementCommitMs + statementTimeoutMs": { unownedMovementMs: 50_000 },
+  "missedBackMs > 2 * statementTimeoutMs": { missedBackMs: 60_000 },
   "balancesSilentMs > 3 * balancesBeatMs": { balancesSilentMs: 6_000 },
   "ledgerCheckMs < leaseMs": { ledgerCheckMs: 10_000 },
   "journalLockWaitMs > leaveTimeoutMs": { journalLockWaitMs: 1_000 },

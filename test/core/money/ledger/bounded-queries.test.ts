@@ -26,7 +26,8 @@ const [READ_MAX, READ_OF_FILE_MAX] = [400, 2_500];
 const GROWING = /^(?:usage_records|usage_daily|ledger_entries|refused_calls)/;
 /** Files whose statements on these tables are no reads of a page, a command or a scrape for one account. */
 const OTHERS: Readonly<Record<string, string>> = {
-  "core/money/ledger/credit.ts": "looks for one reference by its unique index",
+  "core/money/ledger/credit.ts":
+    "looks for one reference by its unique index, and reads the newest movements by their ids",
   "core/money/ledger/proof.ts": "reads the next 100,000 rows by their ids",
   "core/money/ledger/quarantine.ts": "looks for one call by its unique index",
   "core/money/ledger/usage-indexes.ts": "reads the names of the tables",

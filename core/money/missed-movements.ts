@@ -1,0 +1,85 @@
+import type { HoldStore, WalletSnapshot } from "../contract/hold-store.ts";
+import type { Ledger } from "../contract/ledger.ts";
+import { type Machine, sleep } from "../process/machine.ts";
+import { LIFETIMES } from "./lifetimes.ts";
+import { setLimit } from "./limit.ts";
+import type { Movements } from "./movements.ts";
+
+interface MissedMovementsOptions {
+  readonly holdStore: HoldStore;
+  readonly ledger: Ledger;
+  readonly machine: Machine;
+  readonly moves: Movements;
+}
+
+/**
+ * Finds movements and changes of limits that the ledger has and no process applied. The process that sent one may have
+ * died, or lost its connection, and a slow ledger goes on: it commits after every other process has started.
+ */
+export class MissedMovements {
+  private readonly options: MissedMovementsOptions;
+  /** The ledger's time before the last catch-up or look that succeeded. */
+  private lookedAtMs: number | undefined;
+  /** The versions that the last look found, and that need not be applied again; by account. */
+  private found: ReadonlyMap<string, string> = new Map();
+  private isWatching = false;
+
+  constructor(options: MissedMovementsOptions) {
+    this.options = options;
+  }
+
+  /** Applies what the ledger has and loaded wallets lack. */
+  async catchUp(): Promise<void> {
+    const { holdStore, ledger } = this.options;
+    const nowMs = await ledger.now();
+    for await (const page of holdStore.loadedVersions()) {
+      if (page.length === 0) continue;
+      const newer = await ledger.newerWallets(page);
+      await Promise.all(newer.map((wallet) => this.apply(wallet)));
+    }
+    this.lookedAtMs = nowMs;
+  }
+
+  /** Looks for new ones from now on, until `stop`. */
+  watch(): void {
+    this.isWatching = true;
+    void this.lookAgain();
+  }
+
+  stop(): void {
+    this.isWatching = false;
+  }
+
+  private async lookAgain(): Promise<void> {
+    while (this.isWatching) {
+      await sleep(this.options.machine, LIFETIMES.missedLookMs, { unref: true });
+      // The look after one that failed goes back as far.
+      if (this.isWatching) await this.look().catch(() => {});
+    }
+  }
+
+  private async look(): Promise<void> {
+    const { ledger } = this.options;
+    const nowMs = await ledger.now();
+    const sinceMs = Math.min(nowMs, this.lookedAtMs ?? nowMs) - LIFETIMES.missedBackMs;
+    const found = new Map<string, string>();
+    for (const wallet of await ledger.movedWallets(sinceMs)) {
+      const { accountId, creditVersion, creditedMicroVnd, limits = [] } = wallet;
+      const versions = [creditVersion, creditedMicroVnd, ...limits.map(({ version }) => version)];
+      const text = versions.join(" ");
+      if (this.found.get(accountId) === text || (await this.apply(wallet)))
+        found.set(accountId, text);
+    }
+    this.found = found;
+    this.lookedAtMs = nowMs;
+  }
+
+  /** Returns false if the wallet affords the movement only together with others, which are not complete. */
+  private async apply(wallet: WalletSnapshot): Promise<boolean> {
+    const { holdStore, ledger, moves } = this.options;
+    const { accountId, limits = [] } = wallet;
+    const isApplied = await moves.apply(wallet, null);
+    for (const limit of limits) await setLimit(holdStore, ledger, accountId, limit);
+    return isApplied;
+  }
+}

@@ -1,0 +1,132 @@
+import t from "tap";
+import type { CreditTotal, HoldStore, LimitSnapshot } from "../../../core/contract/hold-store.ts";
+import { LIFETIMES } from "../../../core/money/lifetimes.ts";
+import { StoredWallets } from "../../../core/money/wallets.ts";
+import { ManualMachine } from "./manual-machine.ts";
+import { StubLedger } from "./stub-ledger.ts";
+import { movement } from "./wallet-fixtures.ts";
+
+const { missedLookMs, missedBackMs } = LIFETIMES;
+const CHANGE = {
+  accountId: "A",
+  name: "day",
+  kind: "set",
+  amountMicroVnd: 30n,
+  reference: "l1",
+  reason: null,
+} as const;
+
+/** A gateway whose ledger also gets statements of a process that died. Its hold store notes what it is given. */
+class Stage {
+  readonly machine = new ManualMachine();
+  readonly ledger = new StubLedger();
+  readonly applied: string[] = [];
+  /** Whether a wallet affords what is credited. */
+  affords = true;
+  ledgerIsDown = false;
+  readonly wallets: StoredWallets;
+
+  constructor() {
+    const { ledger, machine, applied } = this;
+    ledger.addAccount("A");
+    ledger.now = async () => {
+      if (this.ledgerIsDown) throw new Error("the ledger is down");
+      return machine.now();
+    };
+    const holdStore: Partial<HoldStore> = {
+      async *loadedVersions() {},
+      lastPosts: () => [],
+      credit: async ({ creditVersion, creditedMicroVnd }: CreditTotal) => {
+        applied.push(`movement ${creditVersion}: ${creditedMicroVnd}`);
+        return this.affords;
+      },
+      setLimit: async (_: string, { name, totalMicroVnd }: LimitSnapshot) => {
+        applied.push(`limit ${name}: ${totalMicroVnd}`);
+        return true;
+      },
+    };
+    this.wallets = new StoredWallets({ holdStore: holdStore as HoldStore, ledger, machine });
+  }
+
+  /** Returns what was applied since the last call, once this time has passed. */
+  async after(ms: number): Promise<string[]> {
+    await this.machine.advance(ms);
+    return this.applied.splice(0);
+  }
+}
+
+t.test(
+  "a movement that a slow ledger commits after its process died becomes spendable",
+  async (t) => {
+    const stage = new Stage();
+    await stage.wallets.start();
+    await stage.machine.advance(5_000);
+    await stage.ledger.credit(movement(70n));
+    t.strictSame(await stage.after(missedLookMs), ["movement 1: 70"]);
+    t.strictSame(await stage.after(missedBackMs), [], "each is applied once");
+    await stage.ledger.credit(movement(5n));
+    t.strictSame(await stage.after(missedLookMs), ["movement 2: 75"]);
+  },
+);
+
+t.test("so does a change of a limit", async (t) => {
+  const stage = new Stage();
+  await stage.wallets.start();
+  await stage.ledger.changeLimit(CHANGE);
+  t.strictSame(await stage.after(missedLookMs), ["movement 0: 0", "limit day: 30"]);
+  await stage.ledger.changeLimit({ ...CHANGE, amountMicroVnd: 40n, reference: "l2" });
+  t.strictSame(await stage.after(missedLookMs), ["movement 0: 0", "limit day: 40"]);
+});
+
+t.test("a commit that began before a look is found by the next one", async (t) => {
+  const stage = new Stage();
+  await stage.wallets.start();
+  await stage.machine.advance(missedLookMs);
+  const { now } = stage.ledger;
+  const beganMs = stage.machine.now() - LIFETIMES.statementTimeoutMs;
+  stage.ledger.now = async () => beganMs;
+  await stage.ledger.credit(movement(70n));
+  stage.ledger.now = now;
+  t.strictSame(await stage.after(missedLookMs), ["movement 1: 70"]);
+});
+
+t.test(
+  "what was committed while the ledger did not reply is found as soon as it does",
+  async (t) => {
+    const stage = new Stage();
+    await stage.wallets.start();
+    await stage.ledger.credit(movement(70n));
+    stage.ledgerIsDown = true;
+    t.strictSame(await stage.after(2 * missedBackMs), []);
+    stage.ledgerIsDown = false;
+    t.strictSame(await stage.after(missedLookMs), ["movement 1: 70"]);
+  },
+);
+
+t.test("a clock of the ledger that is set back hides nothing", async (t) => {
+  const stage = new Stage();
+  await stage.wallets.start();
+  await stage.machine.advance(missedLookMs);
+  stage.ledger.now = async () => stage.machine.now() - 3_600_000;
+  await stage.ledger.credit(movement(70n));
+  t.strictSame(await stage.after(missedLookMs), ["movement 1: 70"]);
+});
+
+t.test("a movement that the wallet does not afford yet is applied by a later look", async (t) => {
+  const stage = new Stage();
+  await stage.wallets.start();
+  await stage.ledger.credit(movement(70n));
+  stage.affords = false;
+  t.strictSame(await stage.after(missedLookMs), ["movement 1: 70"]);
+  stage.affords = true;
+  t.strictSame(await stage.after(missedLookMs), ["movement 1: 70"]);
+  t.strictSame(await stage.after(missedLookMs), []);
+});
+
+t.test("a process that stops looks no more", async (t) => {
+  const stage = new Stage();
+  await stage.wallets.start();
+  await stage.ledger.credit(movement(70n));
+  await stage.wallets.end(0);
+  t.strictSame(await stage.after(2 * missedLookMs), []);
+});
