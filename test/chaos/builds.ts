@@ -1,10 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, mkdtempSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { packageRoot } from "../../core/process/root.ts";
+import { messageOf } from "../../core/process/thrown.ts";
 import { startGateway } from "../support/gateway.ts";
 import { type Build, makeNextVersion } from "../support/next-version.ts";
+import { Watchdog } from "../support/watchdog.ts";
 
 /** Two versions of the gateway that share the stores of a run. */
 export interface Builds {
@@ -17,7 +19,7 @@ export interface Builds {
 }
 
 const PROGRAM = join("dist", "core", "main.js");
-const THIS: Build = { root: packageRoot, remove: () => {} };
+const THIS: Build = { root: packageRoot, remove: async () => {} };
 
 /** This version, and the next one, made out of it. */
 export function thisAndNext(): Builds {
@@ -33,28 +35,29 @@ export function olderAndThis(given: string): Builds {
   const root = resolve(given);
   if (!existsSync(join(root, PROGRAM)))
     throw new Error(`--older: ${root} is not built: run npx tsc`);
-  return { older: { root, remove: () => {} }, ...shared };
+  return { older: { root, remove: async () => {} }, ...shared };
 }
 
 /** Builds a commit of this repository in a folder of its own, with the packages of this checkout. */
 function buildCommit(commit: string): Build {
   const root = mkdtempSync(join(tmpdir(), "tollgate-older-"));
-  const remove = () => rmSync(root, { recursive: true, force: true });
+  const watchdog = new Watchdog(root);
   try {
     const archive = execFileSync("git", ["-C", packageRoot, "archive", commit], {
       maxBuffer: 1 << 30,
+      stdio: "pipe",
     });
     execFileSync("tar", ["-x", "-C", root], { input: archive });
     symlinkSync(join(packageRoot, "node_modules"), join(root, "node_modules"));
     execFileSync(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc")], {
       cwd: root,
     });
-    return { root, remove };
+    return { root, remove: () => watchdog.stop() };
   } catch (error) {
-    remove();
-    throw new Error(`--older: cannot build ${commit}: it must be a folder or a commit`, {
-      cause: error,
-    });
+    void watchdog.stop();
+    throw new Error(
+      `--older: ${commit} must be a folder or a commit that builds: ${messageOf(error)}`,
+    );
   }
 }
 

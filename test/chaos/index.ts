@@ -68,9 +68,9 @@ async function main(): Promise<number> {
   };
   console.log(`--seed ${options.seed} repeats the harm of this run`);
   const { builds } = options;
-  const result = await runChaos(options).finally(() => {
-    builds?.older.remove();
-    builds?.newer.remove();
+  const result = await runChaos(options).finally(async () => {
+    await builds?.older.remove();
+    await builds?.newer.remove();
   });
   const text = table(options, result);
   console.log(`\n${text}\n`);

@@ -38,7 +38,7 @@ t.test("this version and the next one share Redis and Postgres", { jobs: 16 }, a
     const production = await startProduction();
     t.teardown(async () => {
       await production.close();
-      next.remove();
+      await next.remove();
     });
     const [older, upgraded] = production.gateways;
     if (!older || !upgraded) throw new Error("two gateways are needed");
@@ -78,7 +78,7 @@ t.test("this version and the next one share Redis and Postgres", { jobs: 16 }, a
     const postgres = await startPostgres();
     const builds = thisAndNext();
     t.teardown(async () => {
-      builds.newer.remove();
+      await builds.newer.remove();
       await postgres.stop();
     });
     const folder = join(builds.newer.root, MIGRATIONS);

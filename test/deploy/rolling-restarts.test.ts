@@ -62,7 +62,7 @@ t.test(NAME, async (t) => {
   t.teardown(async () => {
     await nginx.stop();
     await production.close();
-    next.remove();
+    await next.remove();
   });
   const [first] = production.gateways;
   const clients: Client[] = [];

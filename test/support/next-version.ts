@@ -4,20 +4,20 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { packageRoot } from "../../core/process/root.ts";
+import { Watchdog } from "./watchdog.ts";
 
 /** A built checkout of the gateway. */
 export interface Build {
   /** The folder with its `package.json`. */
   readonly root: string;
-  /** Deletes it, if it was made for the test. */
-  remove(): void;
+  /** Deletes it, if it was made for the test. That happens also if the test is killed. */
+  remove(): Promise<void>;
 }
 
 const LEDGER = "core/money/ledger/migrations";
@@ -58,6 +58,7 @@ const EDITS: readonly (readonly [string, string, string])[] = [
  */
 export function makeNextVersion(): Build {
   const root = mkdtempSync(join(tmpdir(), "tollgate-next-"));
+  const watchdog = new Watchdog(root);
   for (const folder of ["core", "plugins", "config", "dist/core", "dist/plugins"]) {
     mkdirSync(join(root, folder, ".."), { recursive: true });
     cpSync(join(packageRoot, folder), join(root, folder), {
@@ -69,7 +70,7 @@ export function makeNextVersion(): Build {
   symlinkSync(join(packageRoot, "node_modules"), join(root, "node_modules"));
   for (const [file, text, replacement] of EDITS) edit(join(root, file), text, replacement);
   for (const [folder, text] of MIGRATIONS) append(join(root, folder), text);
-  return { root, remove: () => rmSync(root, { recursive: true, force: true }) };
+  return { root, remove: () => watchdog.stop() };
 }
 
 function edit(file: string, text: string, replacement: string): void {
