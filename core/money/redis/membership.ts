@@ -177,7 +177,8 @@ export class Membership {
     const { bucket } = this;
     const { events } = this.options;
     this.noticeMove();
-    this.freshAtMs = nowMs;
+    // Once loads are accepted, wallets may be loaded without these posts: a retry of the committer must not read them again.
+    this.freshAtMs = view.acceptsLoads ? Number.NEGATIVE_INFINITY : nowMs;
     if (!events.hasUncommitted(bucket)) return this.join(view, nowMs);
     if (!view.acceptsLoads || events.isCommitting(bucket)) return this.options.times.joiningRoundMs;
     events.mustResend(bucket);

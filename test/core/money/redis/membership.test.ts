@@ -189,6 +189,30 @@ t.test("a process commits its posts of a lost epoch before it joins the next", a
   t.equal(stage.moving, "0", "none is missing once it has joined");
 });
 
+t.test(
+  "a process that finds an epoch with loaded wallets commits none of its posts there",
+  async (t) => {
+    const stage = await new Stage().ready();
+    const { membership } = stage;
+    stage.hasUncommitted = true;
+    stage.isCommitting = true;
+    stage.lose();
+    t.strictSame(await stage.round(TIMES.leaseMs), [LIFETIMES.joiningRoundMs]);
+    t.equal(
+      membership.isFresh(stage.nowMs),
+      false,
+      "it was suspended between a commit and its retry",
+    );
+    stage.isCommitting = false;
+    t.strictSame(await stage.round(), [0]);
+    t.strictSame(stage.seen, ["mustResend"]);
+    stage.lose();
+    stage.acceptsLoads = false;
+    await stage.round();
+    t.equal(membership.isFresh(stage.nowMs), true, "others wait for its posts");
+  },
+);
+
 t.test("a process that saw the loss allows loads sooner than one that is new", async (t) => {
   const witness = await new Stage().ready();
   witness.lose();
