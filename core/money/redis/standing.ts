@@ -34,13 +34,16 @@ export async function* standingCalls(
 
 /** Parses call and hold in turn, as `HSCAN` returns them. */
 function readHolds(fields: readonly string[]): StandingCall[] {
-  return fields.flatMap((callId, at) => {
-    const [, amount, process = "", since, accountId = ""] = HOLD.exec(fields[at + 1] ?? "") ?? [];
-    if (at % 2 === 1 || amount === undefined) return [];
+  const holds: StandingCall[] = [];
+  for (let at = 0; at < fields.length; at += 2) {
+    const [callId = "", text = ""] = fields.slice(at, at + 2);
+    const [, amount, process = "", since, accountId = ""] = HOLD.exec(text) ?? [];
+    if (amount === undefined) continue;
     const sinceMs = since === undefined ? idTime(callId) : Number(since);
     const hold = { callId, accountId, microVnd: Number(amount), process };
-    return [standingHold({ ...hold, sinceMs: Number.isNaN(sinceMs) ? 0 : sinceMs })];
-  });
+    holds.push(standingHold({ ...hold, sinceMs: Number.isNaN(sinceMs) ? 0 : sinceMs }));
+  }
+  return holds;
 }
 
 /** Returns the outboxes of a bucket, as `<epoch>|<process>`: of its members, and of gateways that died. */

@@ -6,7 +6,9 @@ import { newId } from "../../../core/process/id.ts";
 import { posting } from "../../support/posting.ts";
 import type { HoldStoreUnderTest } from "./conformance.ts";
 
-const BALANCE = 1_000;
+const BALANCE = 10_000;
+/** More than a page of them. */
+const MANY_HOLDS = 2_100;
 /** The clock of Redis is that of this machine. */
 const RECENT_MS = 60_000;
 
@@ -18,6 +20,19 @@ async function standing(store: HoldStore): Promise<StandingCall[]> {
 
 /** Every hold and every uncommitted post is listed, with its age, until it ends. */
 export function standingTests(t: Test, create: () => Promise<HoldStoreUnderTest>): void {
+  t.test("each of very many holds is listed", async (t) => {
+    const { store, dispose } = await create();
+    t.teardown(dispose);
+    const accountId = newId(Date.now());
+    const amounts = { balanceMicroVnd: BigInt(BALANCE), creditedMicroVnd: BigInt(BALANCE) };
+    await store.load(accountId, async () => ({ accountId, creditVersion: 1, ...amounts }));
+    const callIds = Array.from({ length: MANY_HOLDS }, () => newId(Date.now()));
+    const taken = { accountId, keyId: "K", amountMicroVnd: 1, floorMicroVnd: 1 };
+    await Promise.all(callIds.map((callId) => store.hold({ ...taken, callId })));
+    const listed = new Set((await standing(store)).map(({ callId }) => callId));
+    t.strictSame([...listed].sort(), callIds.sort());
+  });
+
   t.test("holds, and the oldest post, are listed until they end", async (t) => {
     const { store, dispose } = await create();
     t.teardown(dispose);

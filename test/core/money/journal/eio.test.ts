@@ -212,3 +212,25 @@ t.test("a new file that cannot be synced is not used", async (t) => {
   t.equal(journal.refusal(1), undefined);
   await journal.close();
 });
+
+t.test("a slow disk gets one sync at a time", async (t) => {
+  const syncs: ((error: Error | null) => void)[] = [];
+  const syncSoon: Disk["syncSoon"] = (_, done) => syncs.push(done);
+  const machine = Object.assign(new ManualMachine(), { disk: { ...systemMachine.disk, syncSoon } });
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-syncs-"));
+  const { log } = recordedLog();
+  const journal = await Journal.open({ folder, bytesMax: 100_000, sync: false, log, machine });
+  for (const record of ["1", "2", "3"]) {
+    journal.append(record);
+    await machine.advance(ROUND_MS);
+  }
+  t.equal(syncs.length, 1);
+  syncs[0]?.(null);
+  await machine.advance(ROUND_MS);
+  t.equal(syncs.length, 2, "the records since then get the next");
+  syncs[1]?.(null);
+  await machine.advance(3 * ROUND_MS);
+  t.equal(syncs.length, 2, "nothing is left to sync");
+  await journal.close();
+  rmSync(folder, { recursive: true });
+});

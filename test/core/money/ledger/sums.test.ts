@@ -1,5 +1,6 @@
 import t from "tap";
 import type { Sql } from "../../../../core/database/client.ts";
+import { limitSums } from "../../../../core/money/ledger/limit-sums.ts";
 import { sums, unknownAccounts } from "../../../../core/money/ledger/sums.ts";
 
 /** Wallets of a page. */
@@ -35,6 +36,28 @@ t.test("sums are read page by page, each wallet once", async (t) => {
     t.equal(found.length, count);
     t.equal(asked.length, pages, `${count} wallets`);
     t.equal(asked[0], "00000000-0000-0000-0000-000000000000");
+  }
+});
+
+t.test("limits are read page by page, each limit once", async (t) => {
+  for (const count of [0, PAGE, PAGE + 1, 2 * PAGE]) {
+    const all = Array.from({ length: count }, (_, at) => ({
+      accountId: `a${at >> 1}`,
+      limit: `${at}`,
+    }));
+    const sql = {
+      async query(text: string, [accountId = "", limit = "", max = 0]: [string, string, number]) {
+        t.match(
+          text,
+          /\(account_id, name\) > \(\$1::uuid, \$2\) order by account_id, name limit \$3/,
+        );
+        const after = all.findIndex((each) => each.accountId === accountId && each.limit === limit);
+        return all.slice(after + 1, after + 1 + max);
+      },
+    };
+    const found: unknown[] = [];
+    for await (const sum of limitSums(sql as unknown as Sql, true)) found.push(sum);
+    t.strictSame(found, all);
   }
 });
 

@@ -63,6 +63,18 @@ t.test("a read waits for the first call, then shortly for those that follow it",
   t.strictSame(calls(), ["c1", "c2"]);
 });
 
+t.test("a stop ends a read that waits", async (t) => {
+  const { machine, commits, read } = stage();
+  const waiting = read(10);
+  await machine.advance(10);
+  commits.stop();
+  await machine.advance(0);
+  t.strictSame(waiting(), []);
+  const next = read(10);
+  await machine.advance(0);
+  t.strictSame(next(), [], "and the next does not wait");
+});
+
 t.test("a read of calls that wait already gathers as long, unless they fill a batch", async (t) => {
   const { machine, add, read } = stage();
   add("c1", "1-0");

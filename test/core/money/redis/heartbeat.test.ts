@@ -11,6 +11,7 @@ import { listOf, textOf } from "../../../../core/redis/reply.ts";
 import type { Script } from "../../../../core/redis/script.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
 import { until } from "../../../support/until.ts";
+import { ManualMachine } from "../manual-machine.ts";
 import { holdRequest } from "../wallet-fixtures.ts";
 import { clientOf, startStore } from "./store.ts";
 import { SwitchedClient } from "./switched-client.ts";
@@ -147,6 +148,49 @@ t.test("a process watches the next 16 in a ring of their ids, so all are watched
   for (const id of ids) {
     t.equal(watched.filter((each) => each.watched.includes(id)).length, 16, id);
   }
+});
+
+t.test("a heartbeat waits for its reply before the next is sent", async (t) => {
+  const machine = new ManualMachine();
+  const replies: (() => void)[] = [];
+  const client = {
+    isCluster: false,
+    call: async (_: string, ...keys: string[]) => keys.map(() => null),
+    run: () => new Promise((resolve) => replies.push(() => resolve(["1"]))),
+  } as unknown as RedisCommands;
+  const heartbeat = new Heartbeat({
+    ...{ client, prefix: "t", process: "p", memberships: new Map([["b", listing(["p", "q"])]]) },
+    ...{ hurry: () => {}, times: { heartbeatMs: 1_000, leaseMs: 10_000 }, machine },
+  });
+  heartbeat.start();
+  await machine.advance(5_000);
+  t.equal(replies.length, 1);
+  replies[0]?.();
+  await machine.advance(0);
+  await machine.advance(1_000);
+  t.equal(replies.length, 2);
+});
+
+t.test("a heartbeat forgets processes that have left", async (t) => {
+  const machine = new ManualMachine();
+  const members = [{ process: "p" }, { process: "q" }];
+  const membership = Object.assign(listing([]), { view: { members } });
+  const client = {
+    isCluster: false,
+    call: async (_: string, ...keys: string[]) => keys.map(() => null),
+    run: async (_: Script, [, , ...watched]: readonly string[]) => watched.map(() => "1"),
+  } as unknown as RedisCommands;
+  const heartbeat = new Heartbeat({
+    ...{ client, prefix: "t", process: "p", memberships: new Map([["b", membership]]) },
+    ...{ hurry: () => {}, times: { heartbeatMs: 1_000, leaseMs: 10_000 }, machine },
+  });
+  heartbeat.start();
+  await machine.advance(1_000);
+  t.not(heartbeat.beatAtMs("q"), undefined);
+  members.pop();
+  heartbeat.listed();
+  await machine.advance(1_000);
+  t.equal(heartbeat.beatAtMs("q"), undefined);
 });
 
 t.test("a process that is not fresh in a bucket sends no heartbeat", async (t) => {

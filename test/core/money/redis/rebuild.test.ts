@@ -82,6 +82,19 @@ t.test("a call that runs through a wipe learns what is left, if its wallet is sh
   }),
 );
 
+t.test("a call whose key was revoked does not take its hold again after a wipe", async (t) =>
+  inWorld(async ({ world, server, x }) => {
+    await load(world, x);
+    const held = await x.store.hold({ ...CALL, amountMicroVnd: 300, floorMicroVnd: 300 });
+    t.equal(held.kind, "held");
+    await server.call("FLUSHALL");
+    await x.store.revoke("K", "A");
+    const extension = { callId: "c", accountId: "A", totalMicroVnd: 400, floorMicroVnd: 400 };
+    t.strictSame(await x.store.extend(extension), { kind: "gone" });
+    await world.check();
+  }),
+);
+
 t.test("a post that was spooled through a wipe is charged to its limits", async (t) =>
   inWorld(async ({ world, server, x, y, proxy }) => {
     world.ledger.setLimit("A", "key:K", 500);
