@@ -35,6 +35,7 @@ const HEADS: readonly (readonly [what: string, sent: string, status: number])[] 
   ["a whole address", "GET http://h/healthz HTTP/1.1\r\nhost: h\r\n\r\n", 200],
   ["a chunk extension", `${CHUNKED}2;a=b\r\n{}\r\n0\r\n\r\n`, 401],
   ["chunks ended by bare line feeds", `${CHUNKED}2\n{}\n0\n\n`, 401],
+  ["a header without a colon", `${HEAD}x\r\n\r\n`, 401],
   ["trailers", `${CHUNKED}2\r\n{}\r\n0\r\nx: y\r\n\r\n`, 401],
   [
     "a request in its trailers",
