@@ -44,11 +44,6 @@ class JsonLine implements Source {
     return typeof value === "object" ? "" : String(value).slice(0, 100);
   }
 
-  textAt(path: Path): string {
-    const value = this.at(path);
-    return typeof value === "number" ? String(value) : "";
-  }
-
   private read(value: unknown, path: Path): unknown {
     if (typeof value === "string") {
       const { text, faults } = expand(value, this.environment);

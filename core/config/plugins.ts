@@ -60,7 +60,7 @@ export async function loadPlugins(
       name: builtInName(url) ?? name,
       fingerprint: fingerprint(url),
       module,
-      options: readOptions(module, options, source, at, problems),
+      options: readOptions(module, options, source, ["plugins", index, name], problems),
     };
     placed.push({ loaded, at: ["plugins", index, name] });
   }

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { readFile } from "node:fs/promises";
 import { codeOf } from "../process/thrown.ts";
 import type { Environment } from "./environment.ts";
@@ -13,7 +14,12 @@ export async function readSource(
 ): Promise<Source | undefined> {
   let text: string;
   try {
-    text = await readFile(file, "utf8");
+    const bytes = await readFile(file);
+    if (!isUtf8(bytes)) {
+      problems.add(placedAt(file, undefined), [], "expected a file in UTF-8");
+      return undefined;
+    }
+    text = bytes.toString("utf8");
   } catch (error) {
     const code = codeOf(error) ?? "unknown error";
     problems.add(placedAt(file, undefined), [], `expected a file that can be read (${code})`);

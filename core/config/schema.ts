@@ -24,11 +24,18 @@ const host = v.optional(
         (name) => isIP(name) !== 0 || HOST_NAME.test(name),
         "an address or host name, without http:// and without a port",
       ),
+      v.check(
+        (name) => isIP(name) !== 0 || !ENDS_WITH_NUMBER.test(name),
+        "an address of four numbers from 0 to 255, or a host name",
+      ),
     ),
     "Address to listen on; 0.0.0.0 for all addresses.",
   ),
   "127.0.0.1",
 );
+
+/** No host name ends with a number: it is an address with a typing error. */
+const ENDS_WITH_NUMBER = /(?:^|\.)\d+\.?$/;
 
 export const listen = v.optional(
   mapping({
@@ -109,7 +116,13 @@ export const stores = v.optional(
     ),
     data: v.optional(
       described(
-        text("a folder"),
+        v.pipe(
+          text("a folder"),
+          v.check(
+            (folder) => !/^~(?:\/|$)/.test(folder),
+            "a folder without ~, which only shells replace",
+          ),
+        ),
         "Folder for embedded stores, spool and admin token; relative to the working directory.",
       ),
       "./data",

@@ -30,6 +30,12 @@ export function reviewSettings(
     );
   }
 
+  for (const [at, server] of [backends?.hot ?? []].flat().entries()) {
+    if (server === "embedded" || /^\/?\d*$/.test(new URL(server).pathname)) continue;
+    const path = Array.isArray(backends?.hot) ? ["stores", "hot", at] : ["stores", "hot"];
+    problems.add(source, path, "expected no path but the number of a database, such as /1");
+  }
+
   const times = attempt(limits, written["limits"]);
   if (times && times.receiving_mb < times.body_mb) {
     problems.add(

@@ -5,8 +5,6 @@ export interface Source extends Located {
   readonly value: unknown;
   /** Returns a scalar as written in the file, before variables are replaced: safe to quote in a message. */
   writtenAt(path: Path): string;
-  /** Returns a number exactly as it stands in the file: `36.000`, not 36. Empty for other values. */
-  textAt(path: Path): string;
 }
 
 /** Limits for aliases, which can expand a small file into a huge value. Real files stay far below them. */

@@ -69,6 +69,8 @@ function kindOf(value: unknown, issue: Issue): string {
     case "string":
       return NOT_OF_TEXT.has(issue.type) ? "text" : "";
     case "number":
+      if (Number.isNaN(value)) return "NaN";
+      if (!Number.isFinite(value)) return "infinity";
       if (issue.type === "min_value") return "a smaller number";
       if (issue.type === "max_value") return "a larger number";
       return issue.type === "integer" ? "a fraction" : "a number";
@@ -102,6 +104,8 @@ function expectation(issue: Issue): string {
       return `a number of at least ${String(issue.requirement)}`;
     case "max_value":
       return `a number of at most ${String(issue.requirement)}`;
+    case "non_empty":
+      return "at least one";
     case "picklist":
       return `one of ${(issue.expected ?? "").replace(/[()"]/g, "").replaceAll(" | ", ", ")}`;
     default:

@@ -78,12 +78,6 @@ class Reading implements Source {
     return isScalar(scalar) ? String(scalar.value).slice(0, 100) : "";
   }
 
-  textAt(path: Path): string {
-    const { value } = this.placesOf(path)[path.length - 1] ?? {};
-    const scalar = this.target(value);
-    return isScalar(scalar) && typeof scalar.value === "number" ? (scalar.source ?? "") : "";
-  }
-
   /** Returns the place of each step of a path, as far as the document has it. */
   private placesOf(path: Path): Place[] {
     const places: Place[] = [];
@@ -133,6 +127,16 @@ class Reading implements Source {
   }
 
   private expanded(node: Scalar, path: Path): unknown {
+    if (typeof node.value === "number" && THOUSANDS.test(node.source ?? "")) {
+      const { source = "", value } = node;
+      const whole = source.replaceAll(".", "");
+      const meant = `write ${whole}, or ${value}`;
+      this.problems.add(
+        this,
+        path,
+        `expected a number without separators: YAML reads ${source} as ${value}; ${meant}`,
+      );
+    }
     if (typeof node.value !== "string" || !node.value.includes("${")) return node.value;
     const { text, faults } = expand(node.value, this.environment);
     if (faults.length > 0) this.problems.add(this, path, faults.join("; "));
@@ -140,6 +144,9 @@ class Reading implements Source {
     return node.type === Scalar.PLAIN ? plainValue(text) : text;
   }
 }
+
+/** A number as Vietnamese write thousands. */
+const THOUSANDS = /^-?[1-9]\d{0,2}\.000$/;
 
 /** A value in the document, and where it begins: at its key, if it has one. */
 interface Place {

@@ -186,7 +186,18 @@ export { documentUrlOf, isImage } from "./vision.ts";
 
 // A plugin's options: `v` is the schema library, the rest are its building blocks.
 
-export { described, mapping, matching, oneOf, some, text, url, v, whole } from "./options.ts";
+export {
+  described,
+  mapping,
+  matching,
+  named,
+  oneOf,
+  some,
+  text,
+  url,
+  v,
+  whole,
+} from "./options.ts";
 export { allowPublic, isLoopback, publicHost } from "./public-host.ts";
 
 // A plugin's own routes.

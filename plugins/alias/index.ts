@@ -10,6 +10,7 @@ import {
   type Model,
   modelNameRequired,
   type NamedModel,
+  named,
   type Plugin,
   type Refusal,
   type Services,
@@ -32,7 +33,14 @@ export const options = v.strictObject({
   /** Family whose model serves unknown names. Default: `opus` if there is one, else the first. */
   default_family: v.optional(text("the name of one of the families")),
   /** Model id by family name. Default: the newest model of each family in the catalogue. */
-  families: v.optional(v.record(v.string(), text("the id of a model in the catalogue"))),
+  families: v.optional(
+    named(
+      text("the id of a model in the catalogue"),
+      /^\S+$/,
+      "a name without spaces",
+      "a mapping of names to models",
+    ),
+  ),
   /** What happens to unknown names on chat endpoints. `top`: the default family serves them; `refuse`: they get 404. */
   unknown: v.optional(v.picklist(["top", "refuse"], "one of top, refuse"), "top"),
   /** Serves a dated snapshot or another case of a model's id by that model. `top`: as any unknown name. */

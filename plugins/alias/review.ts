@@ -6,8 +6,13 @@ import type { Settings } from "./index.ts";
 export function review(settings: Settings, { catalogue }: Config): readonly Fault[] {
   const faults: Fault[] = [];
   const { ids, defaultName } = familiesOf(settings, catalogue);
+  const byLowerCase = new Map<string, string>();
   for (const [family, id] of ids) {
     const path = ["families", family];
+    const other = byLowerCase.get(family.toLowerCase());
+    if (other !== undefined)
+      faults.push({ path, message: `expected each name once; ${other} is the same name` });
+    byLowerCase.set(family.toLowerCase(), family);
     const model = catalogue.get(id);
     if (!model && !catalogue.withholds(id))
       faults.push({ path, message: "expected a model of the catalogue", quoted: true });

@@ -45,38 +45,55 @@ const factor = (value: number) =>
 const share = (value: number) =>
   v.optional(v.pipe(v.number("a number"), v.minValue(0), v.maxValue(10)), value);
 
-export const options = v.strictObject({
-  /**
-   * Factors for holds: cautious, so that a hold covers what the provider will count. Those of text are
-   * measured against two tokenizers (README). An image of unknown size is taken for one of 1,400 x 1,400
-   * pixels at Claude, unless the model counts more. Other files, such as video, have no measured factor.
-   */
-  hold: v.optional(
-    v.strictObject({
-      ascii_bytes_per_token: factor(3),
-      other_bytes_per_token: factor(1.5),
-      image_tokens: factor(2500),
-      document_bytes_per_token: factor(25),
-      density_share: share(1),
-      overhead_share: share(1),
-    }),
-    {},
+export const options = v.pipe(
+  v.strictObject({
+    /**
+     * Factors for holds: cautious, so that a hold covers what the provider will count. Those of text are
+     * measured against two tokenizers (README). An image of unknown size is taken for one of 1,400 x 1,400
+     * pixels at Claude, unless the model counts more. Other files, such as video, have no measured factor.
+     */
+    hold: v.optional(
+      v.strictObject({
+        ascii_bytes_per_token: factor(3),
+        other_bytes_per_token: factor(1.5),
+        image_tokens: factor(2500),
+        document_bytes_per_token: factor(25),
+        density_share: share(1),
+        overhead_share: share(1),
+      }),
+      {},
+    ),
+    /** Factors for the charge if a provider reports no usage: averages, of an image of 1,024 x 1,024 pixels. */
+    estimate: v.optional(
+      v.strictObject({
+        ascii_bytes_per_token: factor(4.2),
+        other_bytes_per_token: factor(2.4),
+        image_tokens: factor(1200),
+        document_bytes_per_token: factor(40),
+        density_share: share(0.4),
+        overhead_share: share(0.5),
+      }),
+      {},
+    ),
+  }),
+  v.check(
+    ({ hold, estimate }) => isAsCautious(hold, estimate),
+    "factors of hold that are at least as cautious as those of estimate",
   ),
-  /** Factors for the charge if a provider reports no usage: averages, of an image of 1,024 x 1,024 pixels. */
-  estimate: v.optional(
-    v.strictObject({
-      ascii_bytes_per_token: factor(4.2),
-      other_bytes_per_token: factor(2.4),
-      image_tokens: factor(1200),
-      document_bytes_per_token: factor(40),
-      density_share: share(0.4),
-      overhead_share: share(0.5),
-    }),
-    {},
-  ),
-});
+);
 
 type Settings = v.InferOutput<typeof options>;
+
+/** Returns false if an estimate may be more than what was held, so that the rest would be written off. */
+function isAsCautious(
+  hold: Readonly<Record<string, number>>,
+  estimate: Readonly<Record<string, number>>,
+): boolean {
+  return Object.entries(hold).every(([name, held]) => {
+    const estimated = estimate[name] ?? held;
+    return name.endsWith("_per_token") ? held <= estimated : held >= estimated;
+  });
+}
 
 /** Counts what a call uses: a bound before it, the provider's report after it, or an estimate without a report. */
 export default function meter(services: Services, settings: Settings): Plugin {

@@ -1,4 +1,5 @@
 import {
+  mapping,
   type Plugin,
   type Services,
   type SlotName,
@@ -14,9 +15,15 @@ import { type CallTrace, headersOf, traceOf } from "./trace-context.ts";
 const ADDRESS = "the address of an OTLP receiver, such as http://127.0.0.1:4318";
 const SHARE = "a number from 0 to 1";
 
-export const options = v.strictObject({
+export const options = mapping({
   /** The OTLP receiver. Spans go to `/v1/traces` below this address, as JSON over HTTP. */
-  endpoint: url(["https?"], ADDRESS),
+  endpoint: v.pipe(
+    url(["https?"], ADDRESS),
+    v.check(
+      (address) => !/\/v1\/traces\/*$/.test(address),
+      "an address without /v1/traces, which the gateway adds",
+    ),
+  ),
   /** Headers for the receiver, such as a key. */
   headers: v.optional(v.record(text("the name of a header"), text("the value of a header")), {}),
   service_name: v.optional(text(), "tollgate"),

@@ -19,6 +19,10 @@ function baseOf(protocol: Protocol, adds: string) {
   return v.pipe(
     url(["http", "https"], "an http:// or https:// URL without a query"),
     v.check(
+      isNot(({ port }) => port === "0"),
+      "an address with a port from 1 to 65535",
+    ),
+    v.check(
       isNot(({ username, password }) => username !== "" || password !== ""),
       "an address without a user and password, since they are not sent; keys go into `keys`",
     ),

@@ -16,11 +16,20 @@ import type {
 } from "./kind.ts";
 import { decoderByType, refusalByStatus } from "./replies.ts";
 
+const key = v.pipe(
+  matching(/^[\x21-\x7e]*$/, "a key without spaces"),
+  v.check((text) => !/^["'`<]/.test(text), "a key, without quotes or brackets around it"),
+  v.check((text) => !/^\$\w+$/.test(text), `a key; \${NAME} reads it from a variable`),
+);
+
+const areUnique = (keys: readonly string[]) => new Set(keys).size === keys.length;
+
 const settings = {
   protocols: baseAddresses,
   keys: described(
     v.pipe(
-      some(matching(/^[\x21-\x7e]*$/, "a key without spaces"), "a list of at least one key"),
+      some(key, "a list of at least one key"),
+      v.check((keys) => areUnique(keys.filter((each) => each !== "")), "each key once"),
       v.transform((keys) => keys.filter((key) => key !== "")),
     ),
     "Keys of the provider, used in rotation. If all are empty, models that no other upstream serves are not offered.",

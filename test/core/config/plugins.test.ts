@@ -146,7 +146,7 @@ t.test("a plugin is refused", async (t) => {
       `${place}[0]: expected the name of a plugin, or one name with its options, got a list`,
     ],
     ["  - ./counting.js: [1]\n", `${place}[0]["./counting.js"]: expected a mapping, got a list`],
-    ["  - ./counting.js\n", `${place}[0].count: expected a value, got nothing`],
+    ["  - ./counting.js\n", `${place}[0]["./counting.js"].count: expected a value, got nothing`],
     [
       "  - ./counting.js: { count: many, step: 2, stop: 3, hop: 4 }\n",
       `${place}[0]["./counting.js"].count: expected a number, got text`,

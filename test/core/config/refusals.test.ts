@@ -1,6 +1,10 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import t from "tap";
+import { formatProblems, loadConfig } from "../../../core/config/load.ts";
 import { FEATURES } from "../../../core/contract/features.ts";
-import { CATALOGUE, GATEWAY, refused, swap } from "./files.ts";
+import { CATALOGUE, folderOf, GATEWAY, refused, swap } from "./files.ts";
 
 /** A text of the config, the wrong text that replaces it, and the expected line. */
 type Row = readonly [from: string, to: string, expected: string];
@@ -165,6 +169,60 @@ catalogue:`,
     `gateway.yaml:1 listen.host: expected an address or host name, without http:// and without a port`,
   ],
   [
+    `host: 127.0.0.1`,
+    `host: 127.0.0.256`,
+    `gateway.yaml:1 listen.host: expected an address of four numbers from 0 to 255, or a host name`,
+  ],
+  [
+    `127.0.0.1:9001`,
+    `127.0.0.1:0`,
+    `gateway.yaml:9 upstreams.main.protocols.messages: expected an address with a port from 1 to 65535`,
+  ],
+  [
+    `hot: embedded`,
+    `hot: redis://127.0.0.1/tollgate`,
+    `gateway.yaml:3 stores.hot: expected no path but the number of a database, such as /1`,
+  ],
+  [
+    `data: ./data`,
+    `data: ~/data`,
+    `gateway.yaml:3 stores.data: expected a folder without ~, which only shells replace`,
+  ],
+  // keys that were pasted with what was around them
+  ...[`'"sk-1"'`, `<YOUR_API_KEY>`, `"'sk-1'"`].map(
+    (key): Row => [
+      `first-key`,
+      key,
+      `gateway.yaml:10 upstreams.main.keys[0]: expected a key, without quotes or brackets around it`,
+    ],
+  ),
+  [
+    `first-key`,
+    `$OPENAI_API_KEY`,
+    `gateway.yaml:10 upstreams.main.keys[0]: expected a key; \${NAME} reads it from a variable`,
+  ],
+  [
+    `first-key`,
+    `second-key`,
+    `gateway.yaml:10 upstreams.main.keys: expected each key once, got a list`,
+  ],
+  // numbers that are none
+  [
+    `port: 8080`,
+    `port: .nan`,
+    `gateway.yaml:1 listen.port: expected a whole number from 0 to 65535, got NaN`,
+  ],
+  [
+    `call_seconds: 900`,
+    `call_seconds: .inf`,
+    `gateway.yaml:4 limits.call_seconds: expected a whole number from 1 to 86400, got infinity`,
+  ],
+  [
+    `call_seconds: 900`,
+    `call_seconds: 3.000`,
+    `gateway.yaml:4 limits.call_seconds: expected a number without separators: YAML reads 3.000 as 3; write 3000, or 3`,
+  ],
+  [
     `127.0.0.1:9001`,
     `user:pass@127.0.0.1:9001`,
     `gateway.yaml:9 upstreams.main.protocols.messages: expected an address without a user and password, since they are not sent; keys go into \`keys\``,
@@ -324,6 +382,21 @@ const models: readonly Row[] = [
     `catalogue.yaml:10 models[1].id: expected a unique id, got that of models[0]`,
   ],
   [
+    `- id: req/plain\n    price_vnd_per_call: 500`,
+    `- id: Plain\n    price_vnd_per_mtok: 2000`,
+    `catalogue.yaml:10 models[1].id: expected a unique id, got that of models[0]`,
+  ],
+  [
+    `- id: plain`,
+    `- id: ${"x".repeat(257)}`,
+    `catalogue.yaml:2 models[0].id: expected at most 256 characters`,
+  ],
+  [
+    `model: plain-1 }`,
+    `model: plain-1, profile: { effort_levels: [] } }`,
+    `catalogue.yaml:9 models[0].routes[0].profile.effort_levels: expected at least one, got an empty list`,
+  ],
+  [
     `[reasoning, streaming]`,
     `[fast]`,
     `catalogue.yaml:7 models[0].labels[0]: expected one of reasoning, vision, tools, streaming`,
@@ -377,7 +450,7 @@ const models: readonly Row[] = [
   [
     `price_vnd_per_mtok: 2000`,
     `price_vnd_per_mtok: 36.000`,
-    `catalogue.yaml:3 models[0].price_vnd_per_mtok: expected a price from 1500 to 55000 đ (price_range.vnd_per_mtok), got a smaller number: YAML reads 36.000 as 36; write it without a point`,
+    `catalogue.yaml:3 models[0].price_vnd_per_mtok: expected a number without separators: YAML reads 36.000 as 36; write 36000, or 36`,
   ],
   [
     `models:`,
@@ -531,6 +604,17 @@ t.test("invalid YAML is refused", async (t) => {
     t.strictSame(await refused(t, { "gateway.yaml": "" }), [
       "gateway.yaml: expected a mapping of listen, admin, stores, limits, log, headers, upstreams, catalogue, unbilled, plugins, got nothing",
     ]);
+  });
+
+  t.test("and so is a file in another encoding", async (t) => {
+    const folder = await folderOf(t, {});
+    for (const encoding of ["latin1", "utf16le"] as const) {
+      const file = join(folder, "gateway.yaml");
+      await writeFile(file, Buffer.from(`\ufeff${GATEWAY}# é\n`, encoding));
+      const loaded = await loadConfig(file, {});
+      assert.ok(!loaded.ok);
+      t.match(formatProblems(loaded.problems), /gateway\.yaml: expected a file in UTF-8$/);
+    }
   });
 
   t.test("and so is an alias that contains itself", async (t) => {
