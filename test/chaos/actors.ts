@@ -129,6 +129,8 @@ export function gatewayActor(
     readonly builds: Builds | undefined;
     /** The version that it runs. */
     readonly version: Version;
+    /** True once the database is one that the older version does not start on. */
+    mustUpgrade(): boolean;
   },
 ): GatewayActor {
   const { disk, builds } = options;
@@ -154,6 +156,7 @@ export function gatewayActor(
     },
     async start() {
       life += 1;
+      if (options.mustUpgrade()) made.run("newer");
       // A start that was late ends with a kill; the next one begins afresh.
       await gateway.kill9();
       await gateway.start();

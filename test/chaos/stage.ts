@@ -90,7 +90,9 @@ export async function buildStage({
       plugins: { settle: { slice_tokens: SLICE_TOKENS } },
     });
     const own = typeof disk === "string" ? undefined : disk;
-    gateways.push(gatewayActor(gateway, at, { disk: own, builds, version }));
+    const mustUpgrade = () =>
+      wayBack !== undefined && gateways.some((actor) => actor.version === "newer");
+    gateways.push(gatewayActor(gateway, at, { disk: own, builds, version, mustUpgrade }));
   }
   const [onlyRedis] = redis.nodes;
   return {

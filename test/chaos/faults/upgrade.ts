@@ -48,7 +48,10 @@ export const UPGRADE_AND_BACK: readonly Fault[] = [
   },
 ];
 
-/** If it does not. The gateways are upgraded at even times of the run, so that they differ for most of it. */
+/**
+ * If it does not. The gateways are upgraded at even times of the run, so that they differ for most of it. An older one
+ * that ends after the first upgrade starts with the newer version.
+ */
 export const UPGRADE_ONLY: readonly Fault[] = [
   {
     name: "restart a gateway, once its turn has come with the newer version",
