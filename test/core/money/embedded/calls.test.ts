@@ -74,3 +74,13 @@ t.test("a restore does not wait for the hold of a movement, whose money may be l
   t.strictSame(await store.restoreFromLedger(), { kind: "restored" });
   t.equal(store.balances("A"), undefined);
 });
+
+t.test("a restore takes no hold while it waits for the calls that run", async (t) => {
+  const { store } = await opened(t);
+  t.equal(store.hold(holdRequest("c1", 10)).kind, "held");
+  const restored = store.restoreFromLedger();
+  t.match(store.hold(holdRequest("c2", 10)), { kind: "unavailable", reason: /loaded.*again/ });
+  store.void("c1");
+  t.strictSame(await restored, { kind: "restored" });
+  t.equal(store.hold(holdRequest("c3", 10)).kind, "unknown");
+});

@@ -63,6 +63,28 @@ t.test("a read waits for the first call, then shortly for those that follow it",
   t.strictSame(calls(), ["c1", "c2"]);
 });
 
+t.test(
+  "each read begins at another bucket, so that a busy one does not delay the others",
+  async (t) => {
+    const keys = (at: number) => new BucketKeys("t", at);
+    const buckets = [0, 1].map((at) => ({ name: `b0${at}`, keys: keys(at) }) as unknown as Bucket);
+    const membership = { isFresh: () => true, claimed: new Set<string>() } as unknown as Membership;
+    const commits = new Commits({
+      ...{ client: {} as never, buckets, machine: new ManualMachine(), log: recordedLog().log },
+      memberships: new Map(buckets.map((bucket) => [bucket, membership])),
+      watch: { keep: async () => {} },
+    });
+    for (const bucket of buckets) {
+      const call = posting({ callId: `of ${bucket.name}`, accountId: "A", costMicroVnd: 1 });
+      commits.add(bucket, entryOf(`${bucket.name}|1|me|1-0`, call, 1, 0));
+    }
+    const reads = [await commits.read(1, 0), await commits.read(1, 0), await commits.read(1, 0)];
+    const [first, second, third] = reads.map((entries) => entries.map(callIdOf).join());
+    t.not(first, second);
+    t.equal(first, third);
+  },
+);
+
 t.test("a stop ends a read that waits", async (t) => {
   const { machine, commits, read } = stage();
   const waiting = read(10);
