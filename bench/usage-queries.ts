@@ -1,6 +1,6 @@
 import { searchAccounts } from "../core/accounts/account-search.ts";
 import { keyNames, latestKeysOf } from "../core/accounts/key-records.ts";
-import type { UsageBooks, UsageFilter } from "../core/contract/usage-books.ts";
+import { daysSummedMax, type UsageBooks, type UsageFilter } from "../core/contract/usage-books.ts";
 import type { Sql } from "../core/database/client.ts";
 import { limitSums } from "../core/money/ledger/limit-sums.ts";
 import { sum, sums } from "../core/money/ledger/sums.ts";
@@ -22,6 +22,8 @@ export interface Asked {
   readonly sound: { readonly key: string; readonly model: string };
   /** The time of some call. */
   readonly at: Date;
+  /** A time after all calls. */
+  readonly end: Date;
   /** The ids of a call of the account, and of none. */
   readonly callId: string;
   readonly noCallId: string;
@@ -81,11 +83,19 @@ const pages: Query[] = filters.flatMap(([name, filterOf]) => [
   },
 ]);
 
+const days = ({ at }: Pick<Asked, "at">, count: number): UsageFilter => ({
+  from: new Date(at.getTime() - (count - 1) * DAY_MS),
+  to: at,
+});
 const periods: readonly (readonly [string, (asked: Asked) => UsageFilter])[] = [
-  ["all", () => ({})],
-  ["30 days", ({ at }) => ({ from: new Date(at.getTime() - 30 * DAY_MS), to: at })],
-  ["of a model", ({ model }) => ({ model })],
-  ["of a key", ({ key }) => ({ key })],
+  ["a year", ({ end }) => days({ at: end }, daysSummedMax([], {}))],
+  ["30 days", ({ at }) => days({ at }, 30)],
+  ["of a model", ({ end, model }) => ({ ...days({ at: end }, daysSummedMax([], {})), model })],
+  ["of a key", ({ end, key }) => ({ ...days({ at: end }, daysSummedMax([], {})), key })],
+  [
+    "of a model and a key",
+    ({ end, model, key }) => ({ ...days({ at: end }, daysSummedMax([], {})), model, key }),
+  ],
 ];
 
 const summed: Query[] = periods.flatMap(([name, filterOf]) =>
@@ -95,11 +105,22 @@ const summed: Query[] = periods.flatMap(([name, filterOf]) =>
       books.sums(asked.accountId, by, filterOf(asked)),
   })),
 );
+const summedByBoth: Query[] = (
+  [
+    ["model", "key"],
+    ["day", "model", "key"],
+  ] as const
+).map((by) => ({
+  name: `sums by ${by.join(" and ")}: two weeks`,
+  run: (_database: Reader, books: UsageBooks, asked: Asked) =>
+    books.sums(asked.accountId, by, days(asked, daysSummedMax(by, {}))),
+}));
 
 /** Every query that a page, an API, a command or a scrape makes for one account, or for a page of accounts. */
 export const usageQueries: readonly Query[] = [
   ...pages,
   ...summed,
+  ...summedByBoth,
   {
     name: "archived before",
     run: (_database, books, { accountId }) => books.archivedBefore(accountId, {}),

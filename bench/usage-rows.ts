@@ -42,7 +42,8 @@ export async function makeAccounts(sql: Sql, { smallAccounts }: UsageRows): Prom
 
 /**
  * Makes the partition of a month and fills it in one transaction, in the order of time: first the rows, then their
- * indexes, then the sums by day. The large account calls all the time, a small one on four days of a month.
+ * indexes, then the sums by day; months in their order. The large account calls all the time, a small one on four days
+ * of a month.
  */
 export async function fillMonth(sql: Sql, rows: UsageRows, month: string): Promise<void> {
   const part = `usage_records_${month.replace("-", "_")}`;
@@ -107,6 +108,14 @@ export async function fillMonth(sql: Sql, rows: UsageRows, month: string): Promi
       input_tokens = total.input_tokens + excluded.input_tokens,
       output_tokens = total.output_tokens + excluded.output_tokens,
       charged = total.charged + excluded.charged, last_at = greatest(total.last_at, excluded.last_at);
+    insert into usage_daily_keys
+    select account_id, day, key_id, sum(calls), sum(input_tokens), sum(output_tokens), sum(charged), max(last_at)
+    from usage_daily where account_id = ${LARGE} and day >= '${month}-01' group by 1, 2, 3
+    on conflict do nothing;
+    insert into usage_daily_models
+    select account_id, day, model, sum(calls), sum(input_tokens), sum(output_tokens), sum(charged)
+    from usage_daily where account_id = ${LARGE} and day >= '${month}-01' group by 1, 2, 3
+    on conflict do nothing;
     alter table usage_records attach partition ${part}
       for values from ('${month}-01 00:00Z') to (timestamptz '${month}-01 00:00Z' + interval '1 month');
     alter table ${part} drop constraint in_month;

@@ -95,6 +95,7 @@ function ask(account: number): Asked {
     rare: { key: key(RARE.key), model: RARE.model },
     sound: { key: key(SOUND.key), model: SOUND.model },
     at,
+    end: new Date(last),
     callId: noCallId,
     noCallId,
   };

@@ -136,6 +136,7 @@ export { readChatUsage } from "./usage/chat.ts";
 export { readMessagesUsage } from "./usage/messages.ts";
 export { readResponsesUsage } from "./usage/responses.ts";
 export { type Pass, Usage } from "./usage.ts";
+export { daysSummedMax } from "./usage-books.ts";
 export { type CustomerRecord, fieldsIn, type UsageJson, type UsageRecord } from "./usage-fields.ts";
 export { usageJson } from "./usage-json.ts";
 export { dayOf, endOfDay, startOfDay } from "./vietnam-day.ts";

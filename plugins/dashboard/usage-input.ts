@@ -1,12 +1,18 @@
 import {
+  dayOf,
+  daysSummedMax,
   endOfDay,
   isId,
+  type Refusal,
+  refuse,
   startOfDay,
   type UsageCursor,
   type UsageDimension,
+  type UsageFilter,
   v,
 } from "../../core/contract/index.ts";
 
+const DAY_MS = 86_400_000;
 const PAGE_MAX = 200;
 const PAGE_DEFAULT = 50;
 
@@ -95,6 +101,24 @@ export const summaryInput = v.strictObject({
     v.array(v.picklist(DIMENSIONS, BY)),
   ),
 });
+
+/**
+ * Returns the first instant of the days that are summed: without `from`, as many as one reply sums. Returns a refusal
+ * for more days than that.
+ */
+export function summedFrom(
+  by: readonly UsageDimension[],
+  filter: UsageFilter,
+  nowMs: number,
+): Date | Refusal {
+  const daysMax = daysSummedMax(by, filter);
+  const lastDay = startOfDay(dayOf(new Date((filter.to?.getTime() ?? nowMs + 1) - 1)));
+  const earliest = new Date(lastDay.getTime() - (daysMax - 1) * DAY_MS);
+  const from = filter.from ?? earliest;
+  if (startOfDay(dayOf(from)) >= earliest) return from;
+  const what = daysMax === daysSummedMax([], {}) ? "sums" : "sums by model and key";
+  return refuse.badRequest(`from: ${what} are of at most ${daysMax} days; ask for parts.`, "from");
+}
 
 /** The filter of a CSV export and its number format. */
 export const exportInput = v.strictObject({

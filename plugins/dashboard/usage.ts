@@ -11,10 +11,10 @@ import {
   type UsageTotal,
 } from "../../core/contract/index.ts";
 import { recordJson, withKeyNames } from "./call-record.ts";
-import { refusedInput, summaryInput, usagePage } from "./usage-input.ts";
+import { refusedInput, summaryInput, summedFrom, usagePage } from "./usage-input.ts";
 
 /** Routes for a customer's usage: pages of records, sums, refused calls, and single calls. */
-export function usageRoutes({ accounts, usage }: Services): CustomerRoute[] {
+export function usageRoutes({ accounts, usage, clock }: Services): CustomerRoute[] {
   return [
     {
       method: "GET",
@@ -43,8 +43,10 @@ export function usageRoutes({ accounts, usage }: Services): CustomerRoute[] {
         const input = readQuery(summaryInput, query);
         if (isRefusal(input)) return input;
         const { by, ...filter } = input;
-        const { sums, total, isCut } = await usage.sums(accountId, by, filter);
-        return done({ data: sums.map(sumJson), total: totalJson(total), cut: isCut });
+        const from = summedFrom(by, filter, clock.now());
+        if (isRefusal(from)) return from;
+        const { sums, total, isCut } = await usage.sums(accountId, by, { ...filter, from });
+        return done({ data: sums.map(sumJson), total: totalJson(total), cut: isCut, from });
       },
     },
     {

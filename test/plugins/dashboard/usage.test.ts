@@ -85,7 +85,8 @@ t.test("usage of a customer", async (t) => {
     t.strictSame(await ids({ key: keyId(3), model: "shared" }), []);
     t.equal((await world.as(ALICE, `/calls/${theirs}`)).status, 404);
     t.equal((await world.as(BOB, `/calls/${theirs}`)).status, 200);
-    const sums = (await json("/usage/summary", { by: "key", model: "shared" })).data;
+    const shared = { by: "key", model: "shared", to: "2026-12-31" };
+    const sums = (await json("/usage/summary", shared)).data;
     t.strictSame(
       sums.map((sum: { key: string }) => sum.key),
       [keyId(2)],
@@ -154,6 +155,21 @@ t.test("usage of a customer", async (t) => {
     t.strictSame(days, [{ day: "2026-10-05", ...sum }]);
   });
 
+  t.test("is summed for a year at most, and by model and key for two weeks", async (t) => {
+    const to = "2026-11-12";
+    const fromOf = async (by: string) => (await json("/usage/summary", { by, to })).from;
+    t.equal(await fromOf("day"), "2025-11-11T17:00:00.000Z");
+    t.equal(await fromOf("day,key"), "2025-11-11T17:00:00.000Z");
+    t.equal(await fromOf("model,key"), "2026-10-29T17:00:00.000Z");
+    const statusOf = async (by: string, from: string, more = {}) =>
+      (await world.as(ALICE, "/usage/summary", { by, from, to, ...more })).status;
+    t.equal(await statusOf("day", "2025-11-12"), 200);
+    t.equal(await statusOf("day", "2025-11-11"), 400);
+    t.equal(await statusOf("model,key", "2026-10-30"), 200);
+    t.equal(await statusOf("model,key", "2026-10-29"), 400);
+    t.equal(await statusOf("model,key", "2025-11-12", { model: "shared" }), 200);
+  });
+
   t.test("is summed by day, model and key, and by combinations", async (t) => {
     const atMs = NOON - 40 * DAY_MS;
     for (const model of ["sum-a", "sum-a", "sum-b"]) {
@@ -161,7 +177,8 @@ t.test("usage of a customer", async (t) => {
     }
     await record(world.sql, { model: "sum-a", keyId: keyId(8), atMs: atMs + DAY_MS });
     const key = keyId(8);
-    const rows = async (by: string) => (await json("/usage/summary", { by, key })).data;
+    const to = "2026-12-31";
+    const rows = async (by: string) => (await json("/usage/summary", { by, key, to })).data;
     const shown = async (by: string) =>
       (await rows(by)).map((sum: Record<string, unknown>) =>
         [sum["day"], sum["model"], sum["key"], sum["calls"], sum["cost_vnd"]].filter(

@@ -22,6 +22,8 @@ import { startTestLedger, type TestLedger } from "./test-ledger.ts";
 const ROWS = { months: ["2026-01", "2026-02"], callsPerMonth: 24_000, smallAccounts: 70 };
 /** Calls that one node of a plan may read for a page of 50, and of 1,000: the account has 12,000 of them. */
 const [READ_MAX, READ_OF_FILE_MAX] = [400, 2_500];
+/** Sums by day, model and key that one node of a plan may read: the account has 9,500 of them, on 56 days. */
+const SUMS_READ_MAX = 4_500;
 /** Tables that grow with the calls. */
 const GROWING = /^(?:usage_records|usage_daily|ledger_entries|refused_calls)/;
 /** Files whose statements on these tables are no reads of a page, a command or a scrape for one account. */
@@ -79,6 +81,7 @@ t.test("every query of the pages", async (t) => {
       rare: { key: ids?.rare ?? "", model: RARE.model },
       sound: { key: keyAt(SOUND.key), model: SOUND.model },
       at: new Date("2026-02-20T00:00Z"),
+      end: new Date("2026-03-01T00:00Z"),
       callId: ids?.last ?? "",
       noCallId: `${ids?.first.slice(0, 19)}8000-000000000000`,
     };
@@ -123,9 +126,9 @@ t.test("every query of the pages", async (t) => {
         run(database, usageBooksOf({ ...ledger.database, query: database.query }), asked),
       );
       t.strictSame(scanned, []);
-      // Sums read a row for each day, model and key, however many calls there are.
       if (name.startsWith("page of a file")) t.ok(rows <= READ_OF_FILE_MAX, `${rows} rows`);
       else if (name.includes("page")) t.ok(rows <= READ_MAX, `${rows} rows`);
+      else t.ok(rows <= SUMS_READ_MAX, `${rows} rows`);
     });
   }
 
@@ -141,6 +144,10 @@ t.test("every query of the pages", async (t) => {
       ),
     );
     t.ok(all.rows > READ_OF_FILE_MAX, `${all.rows} rows`);
+    const sums = await read((database) =>
+      database.query("select sum(calls) from usage_daily where account_id = $1", [asked.accountId]),
+    );
+    t.ok(sums.rows > 2 * SUMS_READ_MAX, `${sums.rows} sums`);
   });
 
   t.test("is tried here", (t) => {

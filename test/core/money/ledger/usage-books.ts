@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import type { Test } from "tap";
-import type { UsageBooks, UsageFilter } from "../../../../core/contract/usage-books.ts";
+import type {
+  UsageBooks,
+  UsageDimension,
+  UsageFilter,
+  UsageSums,
+} from "../../../../core/contract/usage-books.ts";
 import { usageBooksOf } from "../../../../core/money/ledger/usage-books.ts";
 import { newId } from "../../../../core/process/id.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
@@ -99,5 +104,68 @@ export function usageBooksTests(t: Test, get: () => LedgerUnderTest): void {
       ]),
     );
     t.strictSame(await books.byKey(accountId, []), []);
+  });
+
+  t.test("sums stay the same once an account has its fifth key", async (t) => {
+    const { ledger, sql, isConcurrent } = get();
+    const accountId = await fundedAccount(ledger, 1_000_000n);
+    const keys = Array.from({ length: 5 }, () => newId(AT));
+    const addKey = (id: string) =>
+      sql.query(
+        `insert into api_keys (id, account_id, name, hash, prefix)
+        values ($1::uuid, $2, 'key', sha256($1::uuid::text::bytea), 'tg-')`,
+        [id, accountId],
+      );
+    const some = (seed: number) =>
+      Array.from({ length: 40 }, (_, n) =>
+        charge(accountId, 10 + ((n * seed) % 7), {
+          at: AT + (n % 3) * DAY_MS,
+          keyId: keys[(n * seed) % 5] ?? "",
+          model: ["a", "b", "c"][(n + seed) % 3] ?? "",
+        }),
+      );
+    for (const key of keys.slice(0, 4)) await addKey(key);
+    await ledger.commit(some(1));
+    const isCounted = async () =>
+      (await sql.query("select from usage_of_many_keys where account_id = $1", [accountId])).length;
+    t.equal(await isCounted(), 0);
+    const commits = [2, 3].map((seed) => ledger.commit(some(seed)));
+    // Commits of the account run while its sums begin.
+    if (!isConcurrent) await Promise.all(commits);
+    await Promise.all([...commits, addKey(keys[4] ?? "")]);
+    t.equal(await isCounted(), 1);
+    await ledger.commit([...some(4), ...some(5)]);
+
+    const own = some(1)[0];
+    assert.ok(own);
+    const { keyId, model } = own.posting;
+    const to = new Date(AT + 2 * DAY_MS);
+    const filters: Omit<UsageFilter, "status">[] = [
+      ...[{}, { model }, { key: keyId }, { model, key: keyId }],
+      ...[
+        { from: new Date(AT + DAY_MS), to },
+        { to, key: keyId },
+        { to, model },
+      ],
+    ];
+    const all: UsageDimension[][] = [["day"], ["model"], ["key"], ["day", "model"], ["day", "key"]];
+    all.push(["model", "key"], ["day", "model", "key"]);
+    const asked = filters.flatMap((filter) => all.map((by) => ({ by, filter })));
+    const sums = async () => {
+      const found: UsageSums[] = [];
+      for (const { by, filter } of asked) found.push(await books.sums(accountId, by, filter));
+      return found;
+    };
+    const byKey = async () =>
+      (await books.byKey(accountId, keys)).sort((a, b) => (a.keyId < b.keyId ? -1 : 1));
+    const [found, ofKeys] = [await sums(), await byKey()];
+    t.equal(found[0]?.total.calls, 200);
+    // Without the sums of many keys, the same are those of every day, model and key.
+    await sql.query("delete from usage_of_many_keys where account_id = $1", [accountId]);
+    const plain = await sums();
+    for (const [n, { by, filter }] of asked.entries()) {
+      t.strictSame(found[n], plain[n], `by ${by}: ${JSON.stringify(filter)}`);
+    }
+    t.strictSame(ofKeys, await byKey());
   });
 }

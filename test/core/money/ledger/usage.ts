@@ -253,11 +253,15 @@ export function usageTests(t: Test, get: () => LedgerUnderTest): void {
     const before = await sql.query(TOTALS, [a]);
     t.equal(before.length, 2);
     const file = join(packageRoot, "core/money/ledger/migrations/0003-usage-daily.sql");
-    // Restores the state before this migration, then runs it.
+    const [today] = await sql.query<{ text: string }>(
+      "select pg_get_functiondef('count_usage'::regproc) as text",
+    );
+    // Restores the state before this migration, then runs it, and puts the function of later migrations back.
     await sql.script(`drop trigger usage_records_counted on usage_records;
       drop function count_usage;
       drop table usage_daily;
-      ${readFileSync(file, "utf8")}`);
+      ${readFileSync(file, "utf8")};
+      ${today?.text}`);
     t.strictSame(await sql.query(TOTALS, [a]), before);
     await ledger.commit([charge(a, 30)]);
     const after = await sql.query<Total>(TOTALS, [a]);
