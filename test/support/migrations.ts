@@ -19,8 +19,8 @@ export async function migrateAll(sql: Sql): Promise<void> {
   }
 }
 
-/** Makes the function that this version calls in each commit. */
-const COUNTED = "0022-counted-generation.sql";
+/** Make the functions that this version calls in each commit. */
+const FUNCTIONS = ["0022-counted-generation.sql", "0025-one-book.sql"];
 
 /**
  * Runs the migrations of the ledger up to this number, such as `0017`: as an older version leaves it. And makes what this
@@ -34,7 +34,7 @@ export async function migrateUpTo(sql: Sql, last: string): Promise<void> {
       if (name.slice(0, 4) <= last) cpSync(join(folder, name), join(copy, name));
     }
     await migrate(sql, copy);
-    await sql.script(readFileSync(join(folder, COUNTED), "utf8"));
+    for (const name of FUNCTIONS) await sql.script(readFileSync(join(folder, name), "utf8"));
   } finally {
     rmSync(copy, { recursive: true, force: true });
   }

@@ -16,8 +16,7 @@ const COMMIT = "select settle_calls($1::text::uuid[], $3::text::uuid[], $2::text
  * Runs in the transaction of the commit. A call may be in quarantine as text, because another gateway runs a version that
  * cannot read it: its charge would then be taken off the wallet twice. If the ledger refuses a call, it stays there.
  */
-const LEAVE_QUARANTINE =
-  "settled as (delete from quarantine where call_id = any ($3::text::text[]))";
+const LEAVE_QUARANTINE = "leave_quarantine($3::text::text[])";
 
 /** Commits entries, and takes their calls out of quarantine. */
 export type Commit = (entries: readonly OutboxEntry[]) => Promise<void>;

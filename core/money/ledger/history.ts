@@ -31,18 +31,20 @@ export class PostgresHistory implements LedgerHistory {
   }
 
   /**
-   * Runs a statement that commits money, and counts it in the same transaction. `before` is a common table expression
-   * that runs with it.
+   * Runs a statement that commits money, and counts it in the same transaction. `after` is the call of a function that
+   * runs between the two.
    */
   async commit<Row extends object>(
     statement: string,
     parameters: readonly Parameter[],
-    before?: string,
+    after?: string,
   ): Promise<Row[]> {
     const first = parameters.length + 1;
-    // The rows of `work` are read before they are counted, so `work` has all its locks by then.
-    const counted = `with ${before === undefined ? "" : `${before}, `}work as materialized (${statement})
-      select work.*, count_commit_of_generation($${first}, $${first + 1}) as counted from work`;
+    // The rows of `work` are read before the functions are called, so `work` has all its locks by then.
+    const counted = `with work as materialized (${statement})
+      select work.*, ${after === undefined ? "" : `${after}, `}
+        count_commit_of_generation($${first}, $${first + 1}) as counted
+      from work`;
     const { rows } = await this.writer.run(async ({ writer, confirmed }) => {
       const rows = await this.query<Row & { readonly counted: CommitCount }>(counted, [
         ...parameters,

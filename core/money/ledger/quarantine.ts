@@ -34,13 +34,13 @@ export async function quarantine(
 ): Promise<void> {
   const { callId, accountId, limits } = callOf(entry);
   await history.commit(
-    `insert into quarantine (call_id, account_id, charged, limits, entry, error)
-    select $1, $2, $3, $4::text::json, $5, $6
-    where not exists (select from ledger_entries where ledger_entries.call_id = $7::text::uuid)
-    on conflict (call_id) do nothing returning call_id`,
+    `select true as stored where quarantine_call(
+      $1::text::uuid, $2::text::uuid, $3, $4, $5, $6::text::json, $7, $8
+    )`,
     [
+      ...[isId(accountId) ? accountId : null, isId(callId) ? callId : null],
       ...[callId, accountId, entry.chargedMicroVnd, limits && JSON.stringify(limits)],
-      ...[entry.text, reason.slice(0, REASON_CHARACTERS_MAX), isId(callId) ? callId : null],
+      ...[entry.text, reason.slice(0, REASON_CHARACTERS_MAX)],
     ],
   );
 }

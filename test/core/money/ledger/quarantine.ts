@@ -2,8 +2,16 @@ import assert from "node:assert/strict";
 import type { Test } from "tap";
 import { EntryRefused, EntryUnreadable } from "../../../../core/contract/ledger.ts";
 import { decodeEntry } from "../../../../core/money/entry.ts";
+import { until } from "../../../support/until.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { agreedBalance, balance, charge, fundedAccount, topUp } from "./fixtures.ts";
+
+/** How many statements on this database wait for a lock. */
+const WAITING = `select count(*)::integer as waiting from pg_stat_activity
+  where datname = current_database() and wait_event_type = 'Lock'`;
+
+const LOCKED =
+  "select from pg_locks where relation = 'ledger_writers'::regclass and mode = 'ShareLock' and granted";
 
 export function quarantineTests(t: Test, get: () => LedgerUnderTest): void {
   t.test("a refused call is kept in quarantine, once", async (t) => {
@@ -125,6 +133,40 @@ export function quarantineTests(t: Test, get: () => LedgerUnderTest): void {
     t.equal(await agreedBalance(ledger, a), 69n);
     t.equal(await balance(ledger, a), 64n);
   });
+
+  for (const isCommitFirst of [true, false]) {
+    const order = isCommitFirst ? "before" : "after";
+    t.test(
+      `a call whose commit begins just ${order} its quarantine is in one of the books`,
+      async (t) => {
+        const { ledger, sql, isConcurrent } = get();
+        if (!isConcurrent) return;
+        const a = await fundedAccount(ledger, 100n);
+        const entry = charge(a, 30);
+        const unread = decodeEntry("1", entry.text.replace('"v":2', '"v":3'));
+        const steps = [() => ledger.commit([entry]), () => ledger.quarantine(unread, "for a test")];
+        if (!isCommitFirst) steps.reverse();
+        // Both are in the middle of their transactions: the last step of each waits for this lock.
+        const released = sql.script(`do $$ begin
+        lock table ledger_writers in share mode;
+        loop
+          perform pg_stat_clear_snapshot();
+          exit when (${WAITING}) >= 2;
+          perform pg_sleep(0.01);
+        end loop;
+      end $$`);
+        const [first, second] = steps;
+        await until("the lock is taken", async () => (await sql.query(LOCKED)).length > 0);
+        const firstDone = first?.();
+        const waiting = () => sql.query<{ readonly waiting: number }>(WAITING);
+        await until("the first step waits", async () => (await waiting())[0]?.waiting === 1);
+        await Promise.all([released, firstDone, second?.()]);
+        t.equal(await ledger.quarantinedCall(entry.posting.callId), undefined);
+        t.equal(await agreedBalance(ledger, a), 70n);
+        t.equal(await balance(ledger, a), 70n);
+      },
+    );
+  }
 
   t.test("an entry of a committed call that cannot be read is not in quarantine", async (t) => {
     const { ledger } = get();
