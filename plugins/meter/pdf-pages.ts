@@ -1,4 +1,4 @@
-import { inflateSync } from "node:zlib";
+import { constants, inflateSync } from "node:zlib";
 
 /** Maximum pages: more than any provider takes. Claude takes 600, OpenAI 100, Gemini 1,000. */
 export const PAGES_MAX = 1_000;
@@ -41,9 +41,9 @@ export class Inflation {
   inflate(stream: Buffer): string | undefined {
     // A line end follows the keyword.
     const from = stream[0] === 13 ? (stream[1] === 10 ? 2 : 1) : stream[0] === 10 ? 1 : 0;
-    if (this.left <= 0) return undefined;
     try {
-      const limits = { maxOutputLength: this.left, finishFlush: 2 };
+      // Throws if nothing is left.
+      const limits = { maxOutputLength: this.left, finishFlush: constants.Z_SYNC_FLUSH };
       const text = inflateSync(stream.subarray(from), limits).toString("latin1");
       this.left -= text.length;
       return text;
@@ -93,10 +93,10 @@ function objectsOf(bytes: Buffer, inflation: Inflation): string | undefined {
     const stream = bytes.indexOf(STREAM, at);
     if (stream === -1) break;
     const before = bytes.toString("latin1", at, stream);
-    parts.push(before);
     const from = stream + STREAM.length;
     const to = bytes.indexOf(END_OF_STREAM, from);
     if (to === -1) break;
+    parts.push(before);
     if (before.lastIndexOf("/ObjStm") > before.lastIndexOf("endobj")) {
       const objects = inflation.inflate(bytes.subarray(from, to));
       if (objects === undefined) return undefined;

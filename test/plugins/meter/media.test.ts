@@ -2,7 +2,13 @@ import { deflateSync } from "node:zlib";
 import t from "tap";
 import { familyOverhead } from "../../../plugins/meter/families.ts";
 import { type ImageSize, imageSize } from "../../../plugins/meter/image-size.ts";
-import { addMedia, documentTokens, imageTokens, noMedia } from "../../../plugins/meter/media.ts";
+import {
+  addMedia,
+  documentTokens,
+  hasFiles,
+  imageTokens,
+  noMedia,
+} from "../../../plugins/meter/media.ts";
 import { Inflation, pdfPages } from "../../../plugins/meter/pdf-pages.ts";
 
 const base64 = (...parts: (Buffer | string | readonly number[])[]) =>
@@ -79,6 +85,30 @@ t.test("the size of an image comes from its header", async (t) => {
       base64("RIFF", u32(0), "WEBPVP8X", u32(0), u32(0), u24le(1_023), u24le(767), PADDING),
       { width: 1_024, height: 768 },
     ],
+    [
+      "WebP with more, and with bytes behind it",
+      base64("RIFF", u32(0), "WEBPVP8X", u32(0), u32(0), u24le(639), u24le(479), [9, 9, 9, 9]),
+      { width: 640, height: 480 },
+    ],
+    [
+      "WebP with loss, and a scale in the two highest bits",
+      base64("RIFF", u32(0), "WEBPVP8 ", u32(0), [0, 0, 0, 0x9d, 1, 0x2a], [1, 0x41, 2, 0xc1]),
+      { width: 257, height: 258 },
+    ],
+    [
+      "WebP cut in its header",
+      base64("RIFF", u32(0), "WEBPVP8 ", u32(0), Buffer.alloc(9, 1)),
+      undefined,
+    ],
+    ["WebP of a coding that is none", base64("RIFF", u32(0), "WEBPVP8Z", PADDING), undefined],
+    // The smallest file that is a GIF.
+    [
+      "GIF of 26 bytes",
+      base64("GIF89a", u16le(1), u16le(1), Buffer.alloc(16)),
+      { width: 1, height: 1 },
+    ],
+    ["GIF of 25", base64("GIF89a", u16le(1), u16le(1), Buffer.alloc(15)), undefined],
+    ["a height of 0", base64("GIF89a", u16le(640), u16le(0), PADDING), undefined],
     ["a size of 0", base64("GIF89a", u16le(0), u16le(480), PADDING), undefined],
     ["no image", base64("hello, world, this is not an image at all"), undefined],
     ["nothing", "", undefined],
@@ -140,11 +170,49 @@ t.test("the pages of a PDF are counted", async (t) => {
     ["names that are all disguised", `%PDF\n${page(3)}${"#41".repeat(500_000)}`, PAGES_MAX],
     ["as many disguised names as are read", `%PDF\n${page(3)}${"#41".repeat(10_000)}`, 1],
     ["one more", `%PDF\n${page(3)}${"#41".repeat(10_001)}`, PAGES_MAX],
+    ["two lists", `%PDF\n<</Kids[3 0 R 4 0 R]>><</Kids[5 0 R]>>${pagesOf(1)}`, 3],
+    ["lists without a page", `%PDF\n${"<</Kids[]>>".repeat(3)}${pagesOf(1)}`, 1],
+    ["a list within a list", `%PDF\n<</Kids[<</Kids[3 0 R]>>]>>${pagesOf(1)}`, PAGES_MAX],
+    ["trees that claim less and less", `%PDF\n${tree(5)}${tree(4)}`, 5],
+    ["encrypted pages, which can be counted", `%PDF\n<</Encrypt 5 0 R>>${pagesOf(2)}`, 2],
+    ["a stream before any object", `%PDF\n<<>>stream\nxx\nendstream\n${pagesOf(2)}`, 2],
+    ["a stream that does not end", `%PDF\n${pagesOf(4)}<<>>stream\nxx`, 4],
     ["more pages than any provider takes", `%PDF\n${tree(999_999)}`, PAGES_MAX],
   ];
   for (const [what, text, pages] of table) {
     t.equal(pdfPages(Buffer.from(text, "latin1"), new Inflation()), pages, what);
   }
+});
+
+t.test("objects of a PDF are inflated behind any line end, up to 4 MB", async (t) => {
+  const packed = (text: string, lineEnd: string) => {
+    const stream = deflateSync(Buffer.from(text, "latin1")).toString("latin1");
+    return `9 0 obj<</Type/ObjStm>>stream${lineEnd}${stream}\nendstream endobj\n`;
+  };
+  const count = (...texts: string[]) => {
+    const inflation = new Inflation();
+    return texts.map((text) => pdfPages(Buffer.from(`%PDF\n${text}`, "latin1"), inflation));
+  };
+  for (const lineEnd of ["\r\n", "\n", "\r", ""]) {
+    t.strictSame(count(packed(pagesOf(3), lineEnd)), [3], JSON.stringify(lineEnd));
+  }
+  const most = pagesOf(3).padEnd(4 * 1_048_576);
+  t.strictSame(count(packed(most, "\n")), [3]);
+  t.strictSame(count(packed(`${most} `, "\n")), [PAGES_MAX]);
+  const small = packed(pagesOf(2), "\n");
+  t.strictSame(count(packed(most, "\n"), small), [3, PAGES_MAX], "nothing is left");
+  t.strictSame(count("<</Type/ObjStm>>stream\nxx\nendstream", small), [PAGES_MAX, PAGES_MAX]);
+  const [head = "", tail = ""] = packed(pagesOf(2), "\n").split("\nendstream");
+  t.strictSame(count(`${head.slice(0, -4)}\nendstream${tail}`), [2], "without its check sum");
+});
+
+t.test("a request has files if it has any kind of them", async (t) => {
+  const { inflation: _, ...none } = noMedia();
+  t.equal(hasFiles(none), false);
+  for (const name of ["pages", "pdfBytes", "officeBytes", "otherBytes", "audioSeconds"]) {
+    t.equal(hasFiles({ ...none, [name]: 1 }), true, name);
+  }
+  t.equal(hasFiles({ ...none, images: [undefined] }), true);
 });
 
 t.test("a PDF of 600 nearly empty pages is held by its pages, not by its bytes", async (t) => {
