@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import type { CountReply, CountRequest } from "./token-worker.ts";
+import type { CountReply } from "./token-worker.ts";
 import type { CountedInput } from "./tokenize.ts";
 
 const WAITING_MAX = 64;
@@ -54,7 +54,6 @@ export class TokenCounter {
   private windowEndMs = 0;
   private running: Waiting | undefined = undefined;
   private timer: NodeJS.Timeout | undefined = undefined;
-  private nextId = 1;
 
   /** Counts the tokens of a request by this key, and takes its body over. Never rejects. */
   count(keyId: string, body: Uint8Array): Promise<Count> {
@@ -96,8 +95,7 @@ export class TokenCounter {
     }
     this.worker ??= this.startWorker();
     const { body } = this.running;
-    const request: CountRequest = { id: this.nextId++, body };
-    this.worker.postMessage(request, ownBuffersOf(body));
+    this.worker.postMessage(body, ownBuffersOf(body));
     this.limit(this.isReady ? COUNT_TIMEOUT_MS : START_TIMEOUT_MS);
   }
 
@@ -153,7 +151,7 @@ export class TokenCounter {
       if (worker !== this.worker) return;
       if (reply !== "ready") return this.answer(countOf(reply));
       this.isReady = true;
-      if (this.running) this.limit(COUNT_TIMEOUT_MS);
+      this.limit(COUNT_TIMEOUT_MS);
     });
     worker.on("error", () => {
       if (worker !== this.worker) return;

@@ -8,19 +8,14 @@ import {
 } from "../../core/contract/index.ts";
 import { type CountedInput, countedInput } from "./tokenize.ts";
 
-/** Sent to the worker: the body of a request. */
-export interface CountRequest {
-  readonly id: number;
-  readonly body: Uint8Array;
-}
-
 /** Sent by the worker: the count, or why there is none. */
 export type CountReply =
-  | { readonly id: number; readonly input: CountedInput; readonly model: string | undefined }
-  | { readonly id: number; readonly problem: string; readonly param: string | null };
+  | { readonly input: CountedInput; readonly model: string | undefined }
+  | { readonly problem: string; readonly param: string | null };
 
 yieldToMainThread();
-parentPort?.on("message", ({ id, body }: CountRequest) => parentPort?.postMessage(count(id, body)));
+// Receives the body of each request.
+parentPort?.on("message", (body: Uint8Array) => parentPort?.postMessage(count(body)));
 // The tokenizer is loaded: the time of a count begins.
 parentPort?.postMessage("ready");
 
@@ -29,16 +24,15 @@ const PROBLEMS = {
   values: "The request body has too many values.",
 } as const;
 
-function count(id: number, bytes: Uint8Array): CountReply {
+function count(bytes: Uint8Array): CountReply {
   const { buffer, byteOffset, byteLength } = bytes;
   const text = Buffer.from(buffer, byteOffset, byteLength);
   const excess = excessOf(text);
-  if (excess) return { id, problem: PROBLEMS[excess], param: null };
-  const body = objectOf(parseJson(text.toString("utf8")));
-  if (!body) return { id, problem: "The request body must be a JSON object.", param: null };
+  if (excess) return { problem: PROBLEMS[excess], param: null };
+  const body = objectOf(parseJson(text.toString()));
+  if (!body) return { problem: "The request body must be a JSON object.", param: null };
   if (arrayOf(body["messages"]).length === 0) {
     return {
-      id,
       problem: "messages: a list with at least one item is required",
       param: "messages",
     };
@@ -46,8 +40,8 @@ function count(id: number, bytes: Uint8Array): CountReply {
   try {
     const { model } = body;
     const name = typeof model === "string" ? model : undefined;
-    return { id, input: countedInput(body), model: name };
+    return { input: countedInput(body), model: name };
   } catch {
-    return { id, problem: PROBLEMS.levels, param: null };
+    return { problem: PROBLEMS.levels, param: null };
   }
 }

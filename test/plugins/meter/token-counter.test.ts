@@ -62,6 +62,16 @@ t.test("the thread that counts tokens", async (t) => {
     t.strictSame(await counter.count(KEY, BODY), COUNTED);
   });
 
+  t.test("passes the name of the model on, if it is one", async (t) => {
+    for (const [model, name] of [
+      ["m", "m"],
+      [5, undefined],
+    ]) {
+      const body = Buffer.from(JSON.stringify({ ...request, model }));
+      t.strictSame(await counter.count(KEY, body), { ...COUNTED, model: name });
+    }
+  });
+
   t.test("refuses a request if too many wait, and serves the others", async (t) => {
     const taken = Array.from({ length: WAITING_MAX + 1 }, (_, at) => {
       return counter.count(`key ${at % 10}`, BODY);
@@ -150,6 +160,67 @@ t.test("the thread that counts tokens", async (t) => {
     const first = counter.count(KEY, BODY);
     timers.pass(119_999);
     t.strictSame(await first, COUNTED);
+  });
+
+  t.test("is replaced if it has not started in two minutes", async (t) => {
+    const timers = stoppedTimers(t);
+    const first = counter.count(KEY, BODY);
+    timers.pass(120_000);
+    t.strictSame(await first, BUSY);
+    t.strictSame(await counter.count(KEY, BODY), COUNTED);
+  });
+
+  t.test("has ten seconds for each count once it has started, whenever that was", async (t) => {
+    const timers = stoppedTimers(t);
+    for (const passed of [0, 59_999, 59_999, 9_999]) {
+      const count = counter.count(KEY, BODY);
+      timers.pass(passed === 9_999 ? 9_999 : 0);
+      t.strictSame(await count, COUNTED);
+      if (passed !== 9_999) timers.pass(passed);
+    }
+  });
+
+  t.test("needs time to start again once it has been idle for a minute, not before", async (t) => {
+    const timers = stoppedTimers(t);
+    t.strictSame(await counter.count(KEY, BODY), COUNTED);
+    timers.pass(59_999);
+    const soon = counter.count(KEY, BODY);
+    timers.pass(10_000);
+    t.strictSame(await soon, BUSY, "still running");
+    t.strictSame(await counter.count(KEY, BODY), COUNTED);
+    timers.pass(60_000);
+    const later = counter.count(KEY, BODY);
+    timers.pass(10_000);
+    t.strictSame(await later, COUNTED, "starting again");
+  });
+
+  t.test("keeps no process running, and leaves nothing behind when it is stopped", async (t) => {
+    const running = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout");
+    const before = running().length;
+    const count = counter.count(KEY, BODY);
+    t.equal(running().length, before + 1);
+    await counter.stop();
+    t.equal(running().length, before);
+    t.strictSame(await count, BUSY);
+  });
+
+  t.test("forgets after a minute how much it has counted for a key", async (t) => {
+    let nowMs = 1_000_000;
+    t.intercept(performance, "now", { value: () => nowMs, writable: true });
+    const first = async (): Promise<string> => {
+      const order: string[] = [];
+      const ask = async (key: string) => {
+        await counter.count(key, BODY);
+        order.push(key);
+      };
+      await Promise.all([ask("running"), ask("hog"), ask("other")]);
+      return order[1] ?? "";
+    };
+    await counter.count("hog", Buffer.alloc(100_000, " "));
+    nowMs += 59_999;
+    t.equal(await first(), "other");
+    nowMs += 1;
+    t.equal(await first(), "hog");
   });
 
   t.test("ends after a minute without work, and starts again for the next request", async (t) => {
