@@ -41,7 +41,7 @@ function formatOf(bytes: Buffer): number | undefined {
     at += CHUNK_HEAD_BYTES;
     if (name === "data") return found;
     if (name === "fmt ") {
-      if (found !== undefined || length < 16 || at + 16 > bytes.length) return undefined;
+      if (found !== undefined || length < 16) return undefined;
       found = at;
     }
     // Chunks have an even length.

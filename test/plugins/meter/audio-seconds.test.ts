@@ -1,55 +1,19 @@
 import t from "tap";
 import { audioSeconds } from "../../../plugins/meter/audio-seconds.ts";
-
-type Part = Buffer | string | readonly number[];
-const bytesOf = (parts: readonly Part[]) =>
-  Buffer.concat(
-    parts.map((part) =>
-      typeof part === "string" ? Buffer.from(part, "latin1") : Buffer.from(part),
-    ),
-  );
-const base64 = (...parts: Part[]) => bytesOf(parts).toString("base64");
-const u16le = (value: number) => [value & 255, value >> 8];
-const u32le = (value: number) => [...u16le(value & 65_535), ...u16le(value >>> 16)];
-
-/** The format of a wave file; by default mono speech of 24,000 samples of 2 bytes. */
-interface WaveFormat {
-  readonly channels?: number;
-  readonly samplesPerSecond?: number;
-  readonly bytesPerSecond?: number;
-  readonly bytesPerSample?: number;
-  readonly bits?: number;
-}
-
-const SPEECH = { channels: 1, samplesPerSecond: 24_000, bytesPerSample: 2, bits: 16 };
-
-function format(stated: WaveFormat): Buffer {
-  const { channels, samplesPerSecond, bytesPerSample, bits } = { ...SPEECH, ...stated };
-  const bytesPerSecond = stated.bytesPerSecond ?? samplesPerSecond * bytesPerSample;
-  return bytesOf([
-    ...["fmt ", u32le(16), u16le(1), u16le(channels), u32le(samplesPerSecond)],
-    ...[u32le(bytesPerSecond), u16le(bytesPerSample), u16le(bits)],
-  ]);
-}
-
-const wave = (bytes: number, ...chunks: Part[]) =>
-  base64("RIFF", u32le(0), "WAVE", ...chunks, "data", u32le(bytes), Buffer.alloc(bytes));
-
-/** A page of an Ogg file with packets of at most 254 bytes, and the samples that it states. */
-function page(packets: readonly Part[], samples = 0, flags = 0): Buffer {
-  const parts = packets.map((packet) => bytesOf([packet]));
-  return bytesOf([
-    ...["OggS", [0, flags], u32le(samples), u32le(0), u32le(1), u32le(0), u32le(0)],
-    ...[[parts.length], parts.map(({ length }) => length), ...parts],
-  ]);
-}
-
-const HEADS = bytesOf([page(["OpusHead"], 0, 2), page(["OpusTags"])]);
-/** By RFC 6716: one frame of 20 ms, and two of 60 ms. */
-const SHORT = Buffer.alloc(40, 9 << 3);
-const LONG = [(11 << 3) | 1];
-const pages = (count: number, packet: Part, samples: number) =>
-  bytesOf(Array.from({ length: count }, () => page(Array(50).fill(packet), samples)));
+import {
+  base64,
+  bytesOf,
+  format,
+  HEADS,
+  LONG,
+  type Part,
+  page,
+  pages,
+  SHORT,
+  u32le,
+  type WaveFormat,
+  wave,
+} from "./audio-files.ts";
 
 // 128 kbit/s at 44,100: 417 bytes of 26 ms.
 const frame = Buffer.concat([Buffer.from([0xff, 0xfb, 0x90, 0]), Buffer.alloc(413)]);
@@ -114,6 +78,11 @@ t.test("Opus cannot look shorter than it is by the samples that it states", asyn
 t.test("a hostile Ogg file is not read further than a day of audio", async (t) => {
   const seconds = audioSeconds(base64(HEADS, Buffer.alloc(4_000_000, "OggS")), "ogg");
   t.ok(seconds >= 86_400 && seconds <= 86_430, String(seconds));
+});
+
+t.test("Opus of more than a day is a day", async (t) => {
+  const day = pages(14_400, LONG, 0);
+  t.equal(audioSeconds(base64(HEADS, day, pages(100, LONG, 0)), "ogg"), 86_400);
 });
 
 t.test("frames of another layer are not taken for MP3", async (t) => {
