@@ -2,6 +2,7 @@ import t from "tap";
 import type { ExtendRequest, ExtendResult } from "../../../core/contract/hold-store.ts";
 import {
   type Call,
+  COMPLETE,
   type Held,
   refuse,
   ServerEvent,
@@ -133,7 +134,8 @@ function reporting(
     call.deliveredTokens = deliveredTokens;
     extender.event(new ServerEvent(Buffer.from("data: x\n\n")));
   };
-  return { held, asked, flow, event };
+  const end = () => extender.end(COMPLETE);
+  return { held, asked, flow, event, end };
 }
 
 const granted = ({ totalMicroVnd }: ExtendRequest): ExtendResult => ({
@@ -193,6 +195,10 @@ t.test("a stream whose first event reports more input than is held", async (t) =
     const within = reporting(100, short);
     within.event();
     t.strictSame([within.asked, within.flow.cuts], [[], 0]);
+    const over = reporting(5_000, short);
+    over.end();
+    over.event();
+    t.strictSame([over.asked, over.flow.cuts], [[], 0], "a late event");
     const end = reporting(5_000, short);
     end.event(3);
     t.strictSame([end.asked, end.flow.cuts], [[], 0]);

@@ -266,6 +266,7 @@ t.test("a call whose client leaves goes on for as long as the options say", asyn
   const chat = "/v1/chat/completions";
   const thinking = { messages: [], thinking: { type: "enabled" } };
   const quiet = { messages: [], reasoning_effort: "none" };
+  const terse = { input: "a", reasoning: { effort: "none" } };
   const off = { messages: [], thinking: { type: "disabled" } };
   const form = { upstream: { ...preparedCall({}, chat).upstream, body: undefined } };
   const withTools = { ...off, tools: [{ name: "a" }] };
@@ -278,6 +279,13 @@ t.test("a call whose client leaves goes on for as long as the options say", asyn
     ["reasoning that is hidden", 60_000, { model: thinker("closed") }, {}, chat],
     ["reasoning that is streamed", 2_000, { model: thinker("open") }, {}, chat],
     ["reasoning switched off", 2_000, { model: thinker("closed"), body: quiet }, {}, chat],
+    [
+      "the same in Responses",
+      2_000,
+      { model: thinker("closed"), body: terse },
+      {},
+      "/v1/responses",
+    ],
     ["reasoning disabled in a chat", 2_000, { model: thinker("closed"), body: off }, {}, chat],
     ["a form, which has no wish", 60_000, { model: thinker("closed"), ...form }, {}, chat],
     ["Messages that do not ask to think", 2_000, { model: thinker("closed") }, {}],
