@@ -52,7 +52,7 @@ export function addMedia(type: string, base64: string, media: Media): string | u
     media.pages += pdfPages(Buffer.from(base64, "base64"), media.inflation);
     media.pdfBytes += base64.length;
   } else if (base64.startsWith(ZIP)) media.officeBytes += base64.length;
-  else if (TEXT.test(type)) return Buffer.from(base64, "base64").toString("utf8");
+  else if (TEXT.test(type)) return Buffer.from(base64, "base64").toString();
   else media.otherBytes += base64.length;
   return undefined;
 }

@@ -79,7 +79,7 @@ export class ReplyMeter implements Sink {
         ? Buffer.from(first.buffer, first.byteOffset, first.byteLength)
         : Buffer.concat(this.chunks);
     const { call } = this;
-    const reply = objectOf(parseJson(bytes.toString("utf8")));
+    const reply = objectOf(parseJson(bytes.toString()));
     const worth = reply ? this.wire.judge(reply) : "none";
     // The part that a provider makes after its reply is not charged, so such a reply is sold only if it was asked for.
     const isSold = worth === "pending" ? headToRead(call)["background"] === true : worth !== "none";

@@ -206,6 +206,7 @@ t.test("encrypted reasoning counts by its length, not as dense text", async (t) 
     ["a signature", { type: "thinking", signature: state }],
     ["thinking that is not shown", { type: "redacted_thinking", data: state }],
     ["reasoning of Responses", { type: "reasoning", encrypted_content: state }],
+    ["a summary of older turns", { type: "compaction", encrypted_content: state }],
     ["a signature of Gemini", { google: { thought_signature: state } }],
   ];
   for (const [what, block] of table) {
@@ -219,4 +220,18 @@ t.test("numbers, booleans and nothing count a little, at any depth", async (t) =
   t.equal(turn([1, true, null]), TURN + 12);
   t.equal(bound({ tools: [[[["12345"]]]] }), 5);
   t.equal(bound({ tools: [{ a: {} }] }), ITEM + 1 + ITEM);
+});
+
+t.test("a conversation that was counted before counts the same", async (t) => {
+  const messages = [
+    { role: "user", content: "0xdeadbeef, тест" },
+    { type: "reasoning", encrypted_content: "x".repeat(40) },
+  ];
+  const body = { system: "a system text, тест", messages };
+  const counted = { list: messages, contents: contentsOf({ messages }) };
+  const factors = { ...FACTORS, otherBytesPerToken: 3, densityShare: 1 };
+  const whole = contentsOf(body);
+  const joined = contentsOf(body, undefined, counted);
+  t.equal(tokensOf(joined, factors, OVERHEAD), tokensOf(whole, factors, OVERHEAD));
+  t.strictSame({ ...joined, inflation: 0 }, { ...whole, inflation: 0 });
 });

@@ -1,3 +1,4 @@
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import t from "tap";
 import { countedInput, tokensOfText } from "../../../plugins/meter/tokenize.ts";
 
@@ -109,4 +110,43 @@ t.test("tokens of a request", async (t) => {
     t.ok(Math.abs(tokensOfText(words) / sum - 1) < 0.2);
     t.equal(tokensOfText("a".repeat(2_000)) * 5, tokensOfText("a".repeat(10_000)));
   });
+});
+
+t.test("a long text counts as it does whole: it is cut between words", async (t) => {
+  const words = "tollgate ".repeat(1_000);
+  t.equal(tokensOfText(words), countTokens(words));
+});
+
+t.test("documents add up; one by address or id is a page", async (t) => {
+  const of = (source: object) => ({ type: "document", source });
+  const pdf = (pages: number) => {
+    const data = Buffer.from(`%PDF\n${"<</Type /Page>>\n".repeat(pages)}`).toString("base64");
+    return of({ type: "base64", media_type: "application/pdf", data });
+  };
+  const bytes = (pages: number) => pdf(pages).source as { data: string };
+  t.match(input([pdf(2), pdf(3)]), {
+    pages: 5,
+    pdfBytes: bytes(2).data.length + bytes(3).data.length,
+    documentBytes: 0,
+  });
+  const unknown = { type: "base64", media_type: "application/pdf", data: "AAAAAAAA" };
+  t.match(input([of(unknown), of(unknown)]), { pages: 0, pdfBytes: 0, documentBytes: 16 });
+  const zip = { type: "base64", media_type: "application/zip", data: "UEsDAAAA" };
+  const video = { type: "base64", media_type: "video/mp4", data: "AAAA" };
+  t.match(input([of(zip), of(zip), of(video), of(video)]), { pages: 0, documentBytes: 24 });
+  t.equal(input([of({ type: "file", file_id: "f" })]).pages, 1);
+  t.equal(input([of({ type: "url", url: "https://a/b" })]).pages, 1);
+  t.equal(input([of({ type: "text", data: "a" })]).pages, 0);
+  t.strictSame(input([{ type: "image", source: { type: "file", file_id: "f" } }]).images, [
+    undefined,
+  ]);
+});
+
+t.test("a request is 3 tokens, each turn 4, and each tool 10, besides their texts", async (t) => {
+  const turn = { role: "user", content: "" };
+  t.equal(countedInput({ messages: [turn] }).textTokens, 7);
+  t.equal(countedInput({ messages: [turn, turn] }).textTokens, 11);
+  const tool = { name: "look" };
+  const tools = countedInput({ messages: [turn], tools: [tool, tool] }).textTokens;
+  t.equal(tools, 7 + 2 * (10 + countTokens(JSON.stringify(tool))));
 });
