@@ -17,19 +17,21 @@ const DEFAULTS = {
 t.test("every factor can be set, within reason", async (t) => {
   t.strictSame(v.parse(options, {}), DEFAULTS);
   t.strictSame(v.parse(options, { hold: {}, estimate: {} }), DEFAULTS);
-  for (const part of ["hold", "estimate"] as const) {
-    for (const name of Object.keys(DEFAULTS[part])) {
-      const [least, most] = name.endsWith("_share") ? [0, 10] : [0.1, 100_000];
-      const isValid = (value: unknown) =>
-        v.safeParse(options, { [part]: { [name]: value } }).success;
-      t.strictSame([isValid(least), isValid(most)], [true, true], name);
-      for (const wrong of [least - 0.01, most + 0.01, "1", null]) {
-        t.notOk(isValid(wrong), `${name}: ${wrong}`);
-      }
+  const isValid = (name: string, hold: unknown, estimate: unknown) =>
+    v.safeParse(options, { hold: { [name]: hold }, estimate: { [name]: estimate } }).success;
+  for (const name of Object.keys(DEFAULTS.hold)) {
+    const [least, most] = name.endsWith("_share") ? [0, 10] : [0.1, 100_000];
+    for (const right of [least, most]) t.ok(isValid(name, right, right), `${name}: ${right}`);
+    for (const wrong of [least - 0.01, most + 0.01, "1", null]) {
+      t.notOk(isValid(name, wrong, wrong), `${name}: ${wrong}`);
     }
+    const isDivisor = name.endsWith("_per_token");
+    t.equal(isValid(name, 1, 2), isDivisor, `${name}: an estimate is never more than a hold`);
+    t.equal(isValid(name, 2, 1), !isDivisor, name);
+  }
+  for (const part of ["hold", "estimate", "none"]) {
     t.notOk(v.safeParse(options, { [part]: { other: 1 } }).success);
   }
-  t.notOk(v.safeParse(options, { other: {} }).success);
 });
 
 t.test("the order of plugins is checked by what the plugin declares", async (t) => {
