@@ -191,6 +191,7 @@ t.test("what a provider adds is counted by what a request asks for", async (t) =
     ["tools that the provider defines", { tools: [{ type: "bash_20250124", name: "bash" }] }, 111],
     ["structured output of Chat", { response_format: { type: "json_schema" } }, 1_001],
     ["structured output of Messages", { output_config: { format: schema } }, 1_001],
+    ["structured output of older Messages", { output_format: schema }, 1_001],
     ["structured output of Responses", { text: { format: schema } }, 1_001],
     ["a format that is text", { text: { format: { type: "text" } } }, 1],
   ];
@@ -220,6 +221,8 @@ t.test("numbers, booleans and nothing count a little, at any depth", async (t) =
   t.equal(turn([1, true, null]), TURN + 12);
   t.equal(bound({ tools: [[[["12345"]]]] }), 5);
   t.equal(bound({ tools: [{ a: {} }] }), ITEM + 1 + ITEM);
+  const used = TURN + ITEM + "type".length + "tool_use".length + "input".length;
+  t.equal(turn([{ type: "tool_use", input: { a: {} } }]), used + ITEM + 1 + ITEM);
 });
 
 t.test("a conversation that was counted before counts the same", async (t) => {

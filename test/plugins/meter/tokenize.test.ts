@@ -37,6 +37,8 @@ t.test("tokens of a request", async (t) => {
     }
     const call = { type: "tool_use", id: "t", name: "run", input: { words } };
     t.ok(asked([call]) - EMPTY > text);
+    const named = { type: "tool_use", id: "t", name: words, input: {} };
+    t.equal(asked([named]) - EMPTY, text + tokensOfText("{}"));
   });
 
   t.test("leave files to the model, and never read their base64 as text", async (t) => {
@@ -149,4 +151,18 @@ t.test("a request is 3 tokens, each turn 4, and each tool 10, besides their text
   const tool = { name: "look" };
   const tools = countedInput({ messages: [turn], tools: [tool, tool] }).textTokens;
   t.equal(tools, 7 + 2 * (10 + countTokens(JSON.stringify(tool))));
+});
+
+t.test("structured output has a schema, by either name of its field", async (t) => {
+  const messages = [{ role: "user", content: "" }];
+  const format = { type: "json_schema", schema: {} };
+  const table: [body: object, hasSchema: boolean][] = [
+    [{ output_config: { format } }, true],
+    [{ output_format: format }, true],
+    [{ output_config: { effort: "low" } }, false],
+    [{}, false],
+  ];
+  for (const [body, hasSchema] of table) {
+    t.equal(countedInput({ messages, ...body }).hasSchema, hasSchema, JSON.stringify(body));
+  }
 });
