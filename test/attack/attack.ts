@@ -2,6 +2,12 @@ import { type Customer, createCustomer } from "../support/admin.ts";
 import type { TestGateway } from "../support/gateway.ts";
 import { RawClient } from "../support/raw-client.ts";
 
+/** The gateway cuts a connection that is silent for 10 s. */
+export const SILENT_MS = 15_000;
+/** Wallets of an attacker. */
+export const FEW_VND = 10;
+export const MANY_VND = 10_000_000;
+
 /** Harm that a stranger or a customer without money can try. */
 export interface Attack {
   readonly name: string;

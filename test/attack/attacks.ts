@@ -1,18 +1,14 @@
-import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { CHAT_MODEL, IMAGE_MODEL, MESSAGES_MODEL } from "../support/ask.ts";
-import { RawClient } from "../support/raw-client.ts";
-import { type Attack, headOf, type Target } from "./attack.ts";
+import { type Attack, FEW_VND, headOf, MANY_VND, SILENT_MS } from "./attack.ts";
+import { HEADS } from "./heads.ts";
+import { REPLIES } from "./replies.ts";
 
 const CHAT = "/v1/chat/completions";
 const EDITS = "/v1/images/edits";
 const BODY_BYTES = 20 * 1_048_576 - 1_024;
 const PIECE = Buffer.alloc(65_536, "x");
-/** The gateway cuts a connection that is silent for 10 s. */
-const SILENT_MS = 15_000;
-const FEW_VND = 10;
-const MANY_VND = 10_000_000;
 
 const heldBodies: Attack = {
   name: "held-bodies",
@@ -25,15 +21,6 @@ const heldBodies: Attack = {
       for (let sent = 0; sent + PIECE.length < BODY_BYTES; sent += PIECE.length) yield PIECE;
     }
     await target.lanes(150, () => target.send(pieces(), SILENT_MS));
-  },
-};
-
-const unendedChunks: Attack = {
-  name: "unended-chunks",
-  what: "300 chunked requests of one byte that never end, without a key",
-  run: (target) => {
-    const head = headOf("POST", CHAT, { "transfer-encoding": "chunked" });
-    return target.lanes(300, () => target.send([`${head}1\r\n{\r\n`], SILENT_MS));
   },
 };
 
@@ -143,6 +130,27 @@ const formParts: Attack = {
   },
 };
 
+const imageTexts: Attack = {
+  name: "image-texts",
+  what: "4 image edits of 20 MB at a time whose image is text: base64 with spaces, and Vietnamese",
+  async run(target) {
+    const { key } = await target.customer(FEW_VND);
+    const head = '--b\r\ncontent-disposition: form-data; name="image"\r\n\r\n';
+    const forms = ["a b", "trời đẹp "].map((text) => {
+      const count = Math.floor((BODY_BYTES - 200) / Buffer.byteLength(text));
+      return Buffer.from(`${head}${text.repeat(count)}\r\n--b--\r\n`);
+    });
+    await target.lanes(4, (lane) =>
+      target.post(
+        EDITS,
+        key,
+        forms[lane % 2] ?? Buffer.alloc(0),
+        "multipart/form-data; boundary=b",
+      ),
+    );
+  },
+};
+
 const countTokens: Attack = {
   name: "count-tokens",
   what: "40 counts of 20 MB at a time, with 0 đ: half text, half tiny values",
@@ -158,92 +166,25 @@ const countTokens: Attack = {
   },
 };
 
-const guessedKeys: Attack = {
-  name: "guessed-keys",
-  what: "64 connections that guess keys, of the form of today's and of earlier ones",
-  run: (target) =>
-    target.lanes(64, async (lane) => {
-      const key = `tg-${randomBytes(lane % 2 === 0 ? 36 : 30).toString("base64url")}`;
-      await target.send([headOf("GET", "/v1/models", { "x-api-key": key })], SILENT_MS);
-    }),
-};
-
-const adminTokens: Attack = {
-  name: "admin-tokens",
-  what: "20 connections that guess the admin token",
-  run: (target) =>
-    target.lanes(20, async () => {
-      const authorization = `Bearer ${randomBytes(32).toString("hex")}`;
-      await target.send([headOf("GET", "/admin/v1/accounts", { authorization })], SILENT_MS);
-    }),
-};
-
-const signIns: Attack = {
-  name: "sign-ins",
-  what: "40 connections that guess passwords of accounts",
-  run: (target) =>
-    target.lanes(40, async (lane) => {
-      const guess = {
-        email: `victim-${lane}@tollgate.test`,
-        password: randomBytes(9).toString("hex"),
-      };
-      await target.post("/account/v1/sign-in", "", Buffer.from(JSON.stringify(guess)));
-    }),
-};
-
-const noHttp: Attack = {
-  name: "no-http",
-  what: "50 connections with heads that cannot be read",
-  run: (target) => {
-    const sent = [
-      "GARBAGE\r\n\r\n",
-      "GET /healthz HTTP/1.1\r\nx: a\r\n b\r\n\r\n",
-      "GET /healthz HTTP/1.1\r\nx: a\x01b\r\n\r\n",
-      "POST /v1/messages HTTP/1.1\r\ntransfer-encoding : chunked\r\n\r\n",
-      `GET /healthz HTTP/1.1\r\nhost: h\r\nx: ${"a".repeat(20_000)}\r\n\r\n`,
-      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-    ];
-    return target.lanes(50, (lane) => target.send([sent[lane % sent.length] ?? ""], SILENT_MS));
-  },
-};
-
-const drips: Attack = {
-  name: "drips",
-  what: "200 connections that send a head or a body byte by byte",
-  async run(target) {
-    const { key } = await target.customer(FEW_VND);
-    const head = headOf("POST", CHAT, { "x-api-key": key, "content-length": 100_000 });
-    await target.lanes(200, (lane) =>
-      drip(target, lane % 2 === 0 ? head : "", lane % 2 === 0 ? "{" : "G"),
-    );
-  },
-};
-
-async function drip(target: Target, head: string, byte: string): Promise<void> {
-  const client = await RawClient.open(target.gateway.port);
-  try {
-    await client.send(head);
-    while (!target.signal.aborted && (await client.send(byte))) await target.pause(500);
-    if (client.ended) target.count("cut");
-  } finally {
-    client.destroy();
-  }
-}
-
 export const ATTACKS: readonly Attack[] = [
   heldBodies,
-  unendedChunks,
+  HEADS.unendedChunks,
   imageAddresses,
   tinyValues("numbers", "10 million numbers", numbers),
   tinyValues("objects", "7 million empty objects", objects),
   tinyValues("names", "1.6 million names", names),
   tinyValues("brackets", "20 million open brackets", deep),
   formParts,
+  imageTexts,
   translations,
   countTokens,
-  guessedKeys,
-  adminTokens,
-  signIns,
-  noHttp,
-  drips,
+  HEADS.guessedKeys,
+  HEADS.adminTokens,
+  HEADS.signIns,
+  HEADS.operatorPages,
+  HEADS.headerBytes,
+  HEADS.noHttp,
+  HEADS.framing,
+  HEADS.drips,
+  ...REPLIES,
 ];

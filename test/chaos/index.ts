@@ -8,7 +8,11 @@ import { FAULTS } from "./faults/index.ts";
 import { explanation, table } from "./report.ts";
 import { type ChaosOptions, runChaos } from "./run.ts";
 
-const HELP = `npm run chaos -- [options]: load with faults, then the proof; exits 1 on any violation
+/** Exit status of a run that ended before its proof, such as one whose servers did not start: no violation. */
+const NO_PROOF = 3;
+
+const HELP = `npm run chaos -- [options]: load with faults, then the proof; exits 1 on any violation,
+and 3 if it does not come to the proof
 
   --minutes M              how long harm is done (1)
   --seed S                 repeats the harm of another run
@@ -100,4 +104,9 @@ function faultsOf(text: string): Fault[] {
   });
 }
 
-process.exit(await main());
+try {
+  process.exit(await main());
+} catch (error) {
+  console.error("the run did not come to its proof:", error);
+  process.exit(NO_PROOF);
+}

