@@ -59,6 +59,13 @@ const FOCI: readonly Focus[] = [
     seeds: 3,
   },
   {
+    name: "a movement that the ledger carries out after its gateway has given up is spendable",
+    store: "redis",
+    faults: { ledgerLosesReplies: 2_500, limitChange: 1_000 },
+    movements: 60,
+    seeds: 3,
+  },
+  {
     name: "a rollback leaves entries that cannot be read, and charges each of them once",
     store: "redis",
     faults: { newerVersion: 1_500, redisFreeze: 3_000, redisLosesReplies: 4_000, kill: 4_000 },

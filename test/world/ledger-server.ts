@@ -22,6 +22,11 @@ const SLOW_MS_MAX = 1_500;
 /** Time after which a connection that owes a reply is closed, as the database client does it. */
 const REPLY_TIMEOUT_MS = 5_000;
 
+/** A movement without a reply may be carried out this much later: its client has gone, and the server has not noticed. */
+const LATE_MS_MAX = 15_000;
+const LATE = new Set(["credit", "limit"]);
+const LATE_SHARE = 0.3;
+
 const BACKUPS_MAX = 20;
 
 /** The server of the ledger, and the network to it. */
@@ -37,7 +42,7 @@ export class LedgerServer {
   /** `refuses`: connections are refused. `hangs`: requests get no reply. */
   state: "up" | "refuses" | "hangs" = "up";
   isSlow = false;
-  /** Share of requests that are carried out, but whose reply is lost. */
+  /** Share of requests that are carried out, but whose reply is lost. Some movements are carried out later than that. */
   lostReplies = 0;
 
   constructor(scheduler: Scheduler, random: Random) {
@@ -94,6 +99,11 @@ export class LedgerServer {
       this.scheduler.after(there, `ledger ${name}`, () => {
         if (this.state !== "up") return fail(1, "the connection was closed");
         if (this.owner !== undefined && this.owner !== process) return;
+        const isLost = this.random.chance(this.lostReplies);
+        if (isLost && LATE.has(name) && this.random.chance(LATE_SHARE)) {
+          this.carryOutLate(name, work);
+          return fail(1, "the connection was closed");
+        }
         let done: () => void;
         try {
           const result = work(this.books);
@@ -101,9 +111,22 @@ export class LedgerServer {
         } catch (error) {
           done = () => reject(error);
         }
-        if (this.random.chance(this.lostReplies)) return fail(1, "the connection was closed");
+        if (isLost) return fail(1, "the connection was closed");
         process.receive(this.latencyMs(), `ledger ${name} done`, done);
       });
+    });
+  }
+
+  private carryOutLate(name: string, work: (books: LedgerBooks) => unknown): void {
+    const { books } = this;
+    this.scheduler.after(this.random.below(LATE_MS_MAX), `ledger ${name} late`, () => {
+      // A restart of the server ends its statements.
+      if (this.state !== "up" || this.books !== books) return;
+      try {
+        work(books);
+      } catch {
+        // The error has no receiver.
+      }
     });
   }
 
