@@ -44,6 +44,12 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     why: "a cache: only its hits and its memory change",
   },
   {
+    source: "core/money/journal/journal.ts",
+    before: "if (found.newest.length > 0)",
+    after: "if (found.newest.length >= 0)",
+    why: "a segment without records is empty, or there is none",
+  },
+  {
     source: "core/money/outbox.ts",
     before: "if (this.head >= COMPACT_FROM && this.head * 2 >= this.entries.length)",
     why: "when the array is copied: only time and memory change",

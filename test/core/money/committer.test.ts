@@ -2,6 +2,7 @@ import { EventEmitter, once } from "node:events";
 import t from "tap";
 import { EntryRefused } from "../../../core/contract/ledger.ts";
 import { Committer } from "../../../core/money/committer.ts";
+import { recordedLog } from "../../support/log.ts";
 import { callIdOf, posting } from "../../support/posting.ts";
 import { until } from "../../support/until.ts";
 import { ManualMachine } from "./manual-machine.ts";
@@ -213,3 +214,30 @@ t.test(
       await committer.stop(1_000);
     }),
 );
+
+t.test("the pause after a batch is as short as the batch", async (t) => {
+  const machine = new ManualMachine();
+  const reads: number[] = [];
+  const batches = [1, 4, 20, 100, 0].map((size) => Array.from({ length: size }, (_, n) => n));
+  const entryOfCall = (n: number) => ({
+    entryId: `${n}`,
+    posting: posting({ callId: `c${n}`, accountId: "A" }),
+  });
+  const holdStore = {
+    read: async () => {
+      reads.push(machine.monotonic());
+      return (batches.shift() ?? []).map(entryOfCall);
+    },
+    acknowledge: async () => {},
+    uncommittedCalls: () => 0,
+  } as unknown as Stores["holdStore"];
+  const ledger = { commit: async () => {} } as unknown as Stores["ledger"];
+  const { log } = recordedLog();
+  const options = { holdStore, ledger, log, machine, batchEntries: 100, lingerMs: 250 };
+  const committer = new Committer(options);
+  committer.start();
+  await machine.advance(0);
+  await machine.advance(375);
+  t.strictSame(reads.slice(0, 5), [0, 25, 125, 375, 375], "25 ms a call, 250 ms at most");
+  await committer.stop(0);
+});

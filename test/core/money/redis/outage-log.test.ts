@@ -61,3 +61,11 @@ t.test("each lease that ended with holds is logged, for money moved", async (t) 
   t.match(lines, [{ voidedHolds: 0 }, { voidedHolds: 1 }, { voidedHolds: 3 }]);
   t.equal(lines.length, 3);
 });
+
+t.test("a loss of data is logged, but not by each bucket", async (t) => {
+  const { log, lines } = recordedLog();
+  const outages = new OutageLog(log, () => 0);
+  for (let bucket = 0; bucket < 64; bucket += 1) outages.moved();
+  t.match(lines, [{ level: 40, msg: /Redis lost data or was restored from an old snapshot/ }]);
+  t.equal(lines.length, 1);
+});
