@@ -7,7 +7,8 @@ import { type Fault, type Ground, oneOf, type Strike } from "./fault.ts";
 const MOVED_AT_ONCE = 4;
 const KEYS_AT_ONCE = "10";
 const ROLE_MS_MAX = 10_000;
-const HEAL_MS_MAX = 30_000;
+/** A slot that is left between two nodes stays refused, so this is nearly as long as a run waits in its end. */
+const HEAL_MS_MAX = 100_000;
 const POLL_MS = 50;
 /** Time until all nodes know who owns a slot. */
 const GOSSIP_MS = 2_000;
