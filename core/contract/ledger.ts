@@ -269,7 +269,18 @@ export interface ProofProgress {
    * before charges named them. Only while that goes on, after the rows of the ledger.
    */
   readonly recordsUntil?: string;
+  /** Only at the end: what kept the newest rows out of this proof. They are added up by each sum until it ends. */
+  readonly heldUpBy?: OpenTransaction;
   readonly isDone: boolean;
+}
+
+/** A transaction that runs for long and may still write rows. Null: hidden from the role of the gateway. */
+export interface OpenTransaction {
+  /** The process of Postgres that runs it; null also if it is a prepared one. */
+  readonly pid: number | null;
+  /** The application that runs it, or the name of the prepared transaction. */
+  readonly name: string | null;
+  readonly since: Date | null;
 }
 
 export interface LedgerSum {

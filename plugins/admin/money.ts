@@ -95,11 +95,12 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
         const wanted = readQuery(proofQuery, query);
         if (isRefusal(wanted)) return wanted;
         const progress = await wallets.prove({ isRestart: wanted.restart === "true" });
-        const { provenThrough, last, recordsUntil, isDone } = progress;
+        const { provenThrough, last, recordsUntil, heldUpBy, isDone } = progress;
         return done({
           proven_rows: String(provenThrough),
           rows: String(last),
           ...(recordsUntil !== undefined && { records_until: recordsUntil }),
+          ...(heldUpBy !== undefined && { held_up_by: heldUpBy }),
           done: isDone,
         });
       },

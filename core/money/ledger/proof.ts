@@ -1,10 +1,17 @@
-import type { ProofProgress } from "../../contract/ledger.ts";
+import type { OpenTransaction, ProofProgress } from "../../contract/ledger.ts";
 import type { Sql } from "../../database/client.ts";
 import { type Machine, sleep, systemMachine } from "../../process/machine.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 
 /** Rows that one statement adds up: some 0.2 s. */
 const ROWS = 100_000;
+/** The transaction with the lowest id of those that run. A prepared one has no process. */
+const OLDEST = `
+  (select pid, application_name as name, xact_start as since from pg_stat_activity
+    where backend_xid is not null and pid <> pg_backend_pid() order by age(backend_xid) desc limit 1)
+  union all
+  (select null, gid, prepared from pg_prepared_xacts order by age(transaction) desc limit 1)
+  order by since limit 1`;
 
 /**
  * Adds up the rows of the ledger, each once, page by page; then the records of calls whose charges do not name their
@@ -18,6 +25,7 @@ export class LedgerProof {
   private bound: bigint | undefined;
   /** How far the rows were added up, while the records are. */
   private proven: bigint | undefined;
+  private heldUpBy: OpenTransaction | undefined;
 
   constructor(sql: Sql, machine: Machine = systemMachine, rows = ROWS) {
     this.sql = sql;
@@ -36,7 +44,8 @@ export class LedgerProof {
     this.proven = recordsUntil === undefined ? undefined : provenThrough;
     if (recordsUntil !== undefined) return { provenThrough, last, recordsUntil, isDone: false };
     this.bound = undefined;
-    return { provenThrough, last, isDone: true };
+    const { heldUpBy } = this;
+    return { provenThrough, last, ...(heldUpBy && { heldUpBy }), isDone: true };
   }
 
   async restart(): Promise<void> {
@@ -95,7 +104,10 @@ export class LedgerProof {
       `select coalesce(max(id), 0) as id, pg_snapshot_xmax(pg_current_snapshot())::text as next
       from ledger_entries`,
     );
+    this.heldUpBy = undefined;
     if (!(await this.within(() => this.haveEnded(newest.next)))) {
+      const [oldest] = await this.sql.query<OpenTransaction>(OLDEST);
+      this.heldUpBy = oldest ?? { pid: null, name: null, since: null };
       return (await this.read<{ id: bigint }>("select entry_id as id from ledger_proof")).id;
     }
     return newest.id;

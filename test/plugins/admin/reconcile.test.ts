@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import t from "tap";
 import { arrayOf, isObject } from "../../../core/process/json.ts";
 import { admin, type Customer, createCustomer } from "../../support/admin.ts";
@@ -6,7 +9,7 @@ import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
 import { RawClient, rawPost } from "../../support/raw-client.ts";
 import { until } from "../../support/until.ts";
-import { runCli } from "./cli-runs.ts";
+import { runCli, runCliProcess } from "./cli-runs.ts";
 
 t.test("npm run admin -- reconcile", async (t) => {
   let gateway: TestGateway;
@@ -98,4 +101,22 @@ t.test("npm run admin -- reconcile", async (t) => {
     });
     await response.arrayBuffer();
   }
+});
+
+t.test("reconcile warns of a transaction that keeps rows from being proven", async (t) => {
+  const since = "2026-03-01T00:00:00.000Z";
+  const server = createServer((request, response) => {
+    const proof = { done: true, held_up_by: { pid: 4711, name: "pg_dump", since } };
+    const body = request.url?.includes("/proof") ? proof : { drift: false, overdue: 0 };
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify(body));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.teardown(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const env = { GATEWAY_URL: `http://127.0.0.1:${port}`, GATEWAY_ADMIN_TOKEN: "a".repeat(40) };
+  const { code, stderr } = await runCliProcess(["reconcile", "--json"], { env });
+  t.equal(code, 0, stderr);
+  t.match(stderr, /^warning: .* \(process 4711, pg_dump\) has been open since 2026-03-01T00:00/);
 });

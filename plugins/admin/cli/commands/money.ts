@@ -140,12 +140,24 @@ async function retryAll(
   }
 }
 
+/** Says which transaction keeps the newest rows from being proven, if one does. */
+function warnOf(transaction: unknown): void {
+  if (!isObject(transaction)) return;
+  const { pid, name, since } = transaction;
+  console.error(
+    `warning: the newest ledger rows are not proven yet: a transaction (process ${pid ?? "unknown"}, ` +
+      `${name ?? "unknown"}) has been open since ${since ?? "an unknown time"} and may still write rows. ` +
+      "Each reconcile adds them up again until it ends",
+  );
+}
+
 /** Adds up the ledger page by page, and shows the progress. If it is stopped, the next `prove` continues from there. */
 async function prove(client: Client, isFull: boolean): Promise<void> {
   let query = given({ restart: isFull ? "true" : undefined });
   for (;;) {
     const progress = await client.get("/reconcile/proof", query);
-    if (!isObject(progress) || progress["done"] === true) return;
+    if (!isObject(progress)) return;
+    if (progress["done"] === true) return warnOf(progress["held_up_by"]);
     const until = progress["records_until"];
     console.error(
       until === undefined

@@ -97,9 +97,16 @@ export function proofTests(t: Test, get: () => LedgerUnderTest): void {
     const impatient = { ...systemMachine, monotonic: () => performance.now() * 1_000_000 };
     const given = await new LedgerProof(sql, impatient).advance();
     t.ok(given.isDone);
+    const [open] = await sql.query<{ pid: number; name: string; since: Date }>(
+      `select pid, application_name as name, xact_start as since from pg_stat_activity
+        where wait_event = 'PgSleep' and query like '%entry%'`,
+    );
+    t.ok(open);
+    t.strictSame({ ...given.heldUpBy }, { ...open }, "it says which transaction holds it up");
     t.ok((await rows(quick)) === 1, "no row after an open one is added up");
     await proveAll(new LedgerProof(sql));
     await written;
+    t.notOk("heldUpBy" in (await new LedgerProof(sql).advance()));
     t.strictSame([await rows(slow), await rows(quick)], [0, 0]);
     t.strictSame([await drift(slow), await drift(quick)], [0n, 0n]);
   });
