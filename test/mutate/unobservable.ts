@@ -87,6 +87,11 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     why: "a stop ends the timer, and connections keep the process up until then",
   },
   {
+    source: "core/money/ledger/postgres.ts",
+    before: "clearInterval(this.timer);",
+    why: "it does not keep the process up, and finds no connection in an hour",
+  },
+  {
     source: "core/money/ledger/top-ups.ts",
     before: "return sums ?? NONE;",
     why: "a sum without groups has one row; only the compiler asks",

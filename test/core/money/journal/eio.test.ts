@@ -234,3 +234,36 @@ t.test("a slow disk gets one sync at a time", async (t) => {
   await journal.close();
   rmSync(folder, { recursive: true });
 });
+
+t.test("a file that is being synced is closed after that, any other at once", async (t) => {
+  for (const isSyncing of [false, true]) {
+    const syncs: ((error: Error | null) => void)[] = [];
+    const [opened, closed]: [Set<number>, number[]] = [new Set(), []];
+    const { disk: real } = systemMachine;
+    const disk: Disk = {
+      ...real,
+      syncSoon: (_, done) => syncs.push(done),
+      create: (path) => {
+        const fd = real.create(path);
+        opened.add(fd);
+        return fd;
+      },
+      close: (fd) => {
+        closed.push(fd);
+        real.close(fd);
+      },
+    };
+    const machine = Object.assign(new ManualMachine(), { disk });
+    const folder = mkdtempSync(join(tmpdir(), "tollgate-closes-"));
+    const { log } = recordedLog();
+    const journal = await Journal.open({ folder, bytesMax: 100_000, sync: false, log, machine });
+    journal.append("1");
+    if (isSyncing) await machine.advance(ROUND_MS);
+    t.equal(syncs.length, isSyncing ? 1 : 0);
+    await journal.close();
+    t.equal(closed.length, opened.size - syncs.length);
+    syncs[0]?.(null);
+    t.equal(closed.length, opened.size);
+    rmSync(folder, { recursive: true });
+  }
+});
