@@ -51,7 +51,7 @@ export function checkCalls(
         call.plan.name === row.model &&
         row.charged <= most(call, call.plan.outputTokens, row.estimated),
     );
-    if (at < 0) report("every record is of a call", JSON.stringify(shown(row)), row.call_id);
+    if (at < 0) report("every record is of a call", shown(row), row.call_id);
     else nameless.splice(at, 1);
   }
   return lost;
@@ -62,7 +62,7 @@ function checkCall(call: ClientCall, row: UsageRow, isRich: boolean, report: Rep
   const problem = (rule: string) =>
     report(
       rule,
-      JSON.stringify({ call: { ...call, plan: brief(call) }, row: shown(row) }),
+      shown({ call: { ...call, plan: { ...plan, body: undefined } }, row }),
       row.call_id,
     );
   if (row.account_id !== call.accountId) problem("a call is charged to its own wallet");
@@ -101,20 +101,7 @@ function most({ plan }: ClientCall, outputTokens: number, isEstimated: boolean):
   return BigInt(input + outputTokens) * plan.microVndPerToken;
 }
 
-function shown(row: UsageRow) {
-  const text = (value: bigint) => value.toString();
-  return {
-    ...row,
-    charged: text(row.charged),
-    written_off: text(row.written_off),
-    input_tokens: text(row.input_tokens),
-    output_tokens: text(row.output_tokens),
-    cache_read_tokens: undefined,
-    cache_write_tokens: undefined,
-    reasoning_tokens: undefined,
-  };
-}
-
-function brief({ plan: { body: _, microVndPerToken, ...plan } }: ClientCall) {
-  return { ...plan, microVndPerToken: microVndPerToken.toString() };
+/** Rows have amounts as BigInt, which JSON does not know. */
+function shown(what: object): string {
+  return JSON.stringify(what, (_, value) => (typeof value === "bigint" ? `${value}` : value));
 }

@@ -7,6 +7,8 @@ import { type Fault, type Ground, oneOf, type Strike } from "./fault.ts";
 const MOVED_AT_ONCE = 4;
 const KEYS_AT_ONCE = "10";
 const ROLE_MS_MAX = 10_000;
+/** A move that cannot be finished for this long is ended at the node that owns the slot. */
+const FINISH_MS_MAX = 15_000;
 /** A slot that is left between two nodes stays refused, so this is nearly as long as a run waits in its end. */
 const HEAL_MS_MAX = 100_000;
 const POLL_MS = 50;
@@ -94,15 +96,47 @@ function migration(
     lastsMs: GOSSIP_MS,
     /** A slot that has keys at both nodes is refused to every client until it is moved. */
     async heal() {
-      const deadline = performance.now() + HEAL_MS_MAX;
+      const began = performance.now();
       while (moved < slots.length) {
-        await moveNext().catch(async (error: unknown) => {
-          if (performance.now() > deadline) throw error;
+        const isLate = performance.now() > began + FINISH_MS_MAX;
+        const next = isLate ? settleSlot(ground, slots[moved]!).then(() => moved++) : moveNext();
+        await next.catch(async (error: unknown) => {
+          if (performance.now() > began + HEAL_MS_MAX) throw error;
           await delay(POLL_MS);
         });
       }
     },
   };
+}
+
+/**
+ * Ends a move that a fail-over has broken: a node may then know no owner of the slot, and refuse every command. Does what
+ * an operator does with `redis-cli --cluster fix`: all keys of the slot go to its owner, and every primary learns who
+ * that is.
+ */
+export async function settleSlot(ground: Ground, slot: string): Promise<void> {
+  const primaries = await ground.stage.redis.primaries();
+  const owners = await Promise.all(
+    primaries.map(async (node) => (isOwned(await rangesOf(node), slot) ? [node] : [])),
+  );
+  const [owner = primaries[0]] = owners.flat();
+  if (owner === undefined) throw new Error("no primary runs");
+  const id = await idOf(owner);
+  const tellAll = async () => {
+    for (const node of primaries) {
+      await node.server.call("CLUSTER", "SETSLOT", slot, "STABLE");
+      await node.server.call("CLUSTER", "SETSLOT", slot, "NODE", id);
+    }
+  };
+  // First: a node that knows no owner moves no keys.
+  await tellAll();
+  for (const node of primaries.filter((each) => each !== owner)) {
+    if (Number(await node.server.call("CLUSTER", "COUNTKEYSINSLOT", slot)) === 0) continue;
+    // Keys can leave a node that does not own their slot only while it takes the slot over.
+    await node.server.call("CLUSTER", "SETSLOT", slot, "IMPORTING", id);
+    await moveKeys(ground, slot, node, owner);
+  }
+  await tellAll();
 }
 
 /** Calls run while some keys of the slot are at one node, and some at the other. */
@@ -124,22 +158,31 @@ async function moveKeys(
 
 /** Slots of the buckets that a node owns. */
 async function ownedBuckets(node: RedisNode): Promise<string[]> {
-  const text = String(await node.server.call("CLUSTER", "NODES"));
-  const mine = /^.*\bmyself\b.*$/m.exec(text)?.[0] ?? "";
-  // `0-5460`, `5462`, or `[93-<-ID]` for a slot that moves.
-  const ranges = mine
-    .split(" ")
-    .slice(8)
-    .map((part) => part.split("-").map(Number));
+  const ranges = await rangesOf(node);
   const slots = await Promise.all(
     Array.from({ length: BUCKETS }, (_, at) =>
       node.server.call("CLUSTER", "KEYSLOT", `{${bucketName(at)}}`),
     ),
   );
-  return slots
-    .map(Number)
-    .filter((slot) => ranges.some(([from = Number.NaN, to = from]) => slot >= from && slot <= to))
-    .map(String);
+  return slots.map(String).filter((slot) => isOwned(ranges, slot));
+}
+
+type Ranges = readonly (readonly number[])[];
+
+/** The slots that a node says it owns, as ranges. */
+async function rangesOf(node: RedisNode): Promise<Ranges> {
+  const text = String(await node.server.call("CLUSTER", "NODES"));
+  const mine = /^.*\bmyself\b.*$/m.exec(text)?.[0] ?? "";
+  // `0-5460`, `5462`, or `[93-<-ID]` for a slot that moves.
+  return mine
+    .split(" ")
+    .slice(8)
+    .map((part) => part.split("-").map(Number));
+}
+
+function isOwned(ranges: Ranges, slot: string): boolean {
+  const number = Number(slot);
+  return ranges.some(([from = Number.NaN, to = from]) => number >= from && number <= to);
 }
 
 async function idOf(node: RedisNode): Promise<string> {
