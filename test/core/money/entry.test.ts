@@ -16,6 +16,25 @@ t.test("an entry is read as it was written", async (t) => {
   });
 });
 
+t.test("an entry is read with each way in which a call ends, and with no other", async (t) => {
+  for (const outcome of ["complete", "exhausted", "gone", "broken", "refused"] as const) {
+    const ended = { ...call, outcome };
+    t.strictSame(decodeEntry("7", encodeEntry(ended, 60, 10)).posting, ended);
+  }
+  const text = encodeEntry(call, 60, 10).replace('"complete"', '"other"');
+  t.equal(decodeEntry("7", text).posting, undefined);
+});
+
+t.test("an unreadable entry shows what its text has of the call", async (t) => {
+  const row = { v: 9, call_id: "c1", account_id: 5, at: "2026-01-02T03:04:05Z", charged: 70 };
+  t.match(decodeEntry("7", JSON.stringify(row)), {
+    posting: undefined,
+    call: { callId: "c1", accountId: "", limits: null, at: Date.UTC(2026, 0, 2, 3, 4, 5) },
+    chargedMicroVnd: 70,
+    reason: /of version 9: this gateway reads versions 1 to/,
+  });
+});
+
 t.test("an entry keeps the limits that its call counts against", async (t) => {
   const limited = { ...call, limits: ["key:K", "day"] };
   t.strictSame(decodeEntry("7", encodeEntry(limited, 60, 10)).posting, limited);

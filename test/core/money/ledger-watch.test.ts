@@ -55,11 +55,13 @@ class Site {
 }
 
 t.test("no hold is taken before the ledger was compared", async (t) => {
-  const { watch } = new Site().gateway();
+  const site = new Site();
+  const { watch } = site.gateway();
   t.match(watch.refusal, /not been compared/);
   t.equal(watch.cause, "ledger_not_compared");
   await watch.start();
   t.equal(watch.refusal, undefined);
+  t.strictSame(site.log.lines, []);
   await watch.stop();
 });
 

@@ -160,8 +160,8 @@ t.test("a last record torn at any byte is cut off, and the records before it sta
     t.equal(again.append('{"record":"new"}'), 2);
     await again.close();
     for (const name of segments()) rmSync(join(folder, name));
+    t.match(logged.lines.at(-1), { bytes: length - first, msg: /half written/ });
   }
-  t.match(JSON.stringify(logged.lines), /half written/);
 });
 
 t.test("zeros after the last record, as left by a loss of power, are cut off", async (t) => {
