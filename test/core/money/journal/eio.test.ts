@@ -150,6 +150,16 @@ t.test("a record that was refused because its sync failed does not come back", (
   }),
 );
 
+t.test("nor after a kill before the disk recovers", (t) =>
+  inWorld({ sync: true }, async ({ fail, recover, journal, afterKill }) => {
+    journal.append("1");
+    fail();
+    t.throws(() => journal.append("refused"), CANNOT_SYNC);
+    recover();
+    t.strictSame(await afterKill(), ["1"]);
+  }),
+);
+
 t.test("a journal that is closed on a disk that fails releases its folder", (t) =>
   inWorld({}, async ({ fail, recover, journal, afterKill }) => {
     journal.append("1");
