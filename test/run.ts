@@ -16,6 +16,7 @@ const FILE_TIMEOUT_MS = 900_000;
 /** More than twice the cores of a small machine: tests spend half of their time waiting. */
 const PROCESSES_AT_ONCE = 5;
 const SLOWEST_SHOWN = 10;
+const SHORT_FAILURE_LENGTH = 1_500;
 /** The program that runs several files. */
 const TOGETHER = join(testFolder, "support", "together.js");
 
@@ -77,6 +78,8 @@ async function runAll(
     const left = ((performance.now() - startedMs) / finished.length) * (files - finished.length);
     const progress = `${finished.length} of ${files} files, ${minutes(left)} left`;
     console.log(`${file.failed > 0 ? "not ok" : "ok"} ${file.name} (${progress})`);
+    // Also now: a reader may have only this part of the output.
+    for (const failure of file.failures) console.log(indented(shortened(failure)));
   };
   // Hides the output of tap itself; its exit status and signals stay.
   t.register();
@@ -148,6 +151,11 @@ function tellSlowest(finished: readonly Finished[]): void {
 
 function minutes(ms: number): string {
   return ms < 60_000 ? `${Math.ceil(ms / 1000)} s` : `${Math.ceil(ms / 60_000)} min`;
+}
+
+/** The beginning of a failure; the end of the run has all of it. */
+function shortened({ name, why }: FileResults["failures"][number]): string {
+  return `${name}\n${indented(why.slice(0, SHORT_FAILURE_LENGTH))}`;
 }
 
 function indented(text: string): string {
