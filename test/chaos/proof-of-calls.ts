@@ -79,7 +79,7 @@ function checkCall(call: ClientCall, row: UsageRow, isRich: boolean, report: Rep
     return;
   }
   if (end === "refused" && row.charged > 0n) return problem("a refused call costs nothing");
-  if (row.charged > most(call, deliveredAtMost(call, row.outcome), row.estimated)) {
+  if (row.charged > most(call, deliveredAtMost(call, row), row.estimated)) {
     problem("a cut call costs at most what was delivered");
   }
 }
@@ -88,11 +88,12 @@ function checkCall(call: ClientCall, row: UsageRow, isRich: boolean, report: Rep
  * Returns the maximum output that may have been sent to a client without a whole reply. An
  * unstreamed reply is sent whole or not at all, and a slow reader has not read all it was sent.
  */
-function deliveredAtMost(call: ClientCall, outcome: string): number {
+function deliveredAtMost(call: ClientCall, { outcome, estimated }: UsageRow): number {
   const { plan, end, seenTokens } = call;
   if (!plan.streamed || plan.reader === "slow" || call.stalled) return plan.outputTokens;
-  // The whole reply was sent before the client left.
-  if (end === "left" && outcome === "complete") return plan.outputTokens;
+  // The gateway reads on for a while after its client left: for the end of the reply, or for the provider's report,
+  // after which a connection may still break.
+  if (end === "left" && (outcome === "complete" || !estimated)) return plan.outputTokens;
   return Math.min(plan.outputTokens, seenTokens + UNREAD_TOKENS);
 }
 

@@ -55,6 +55,21 @@ t.test("the proof of a run", async (t) => {
     ]);
   });
 
+  t.test("allows more than a client saw only if the provider reported it", async (t) => {
+    const plan = { ...wholeCall("a").plan, streamed: true, outputTokens: 305 };
+    const left = { ...wholeCall("a"), plan, end: "left", seenTokens: 5 } as const;
+    const output = { output_tokens: 305n, charged: 308n * 36_000n, outcome: "gone" };
+    const of = (call: ClientCall, estimated: boolean) => {
+      const { usage, ledger, ...rest } = books(["a"]);
+      const rows = usage.map((row) => ({ ...row, ...output, estimated }));
+      return rules(evidence([call]), { ...rest, ledger, usage: rows });
+    };
+    const rule = "a cut call costs at most what was delivered";
+    t.notOk(of(left, false).includes(rule), "it reported while the gateway read on");
+    t.ok(of(left, true).includes(rule));
+    t.ok(of({ ...left, end: "cut" }, false).includes(rule));
+  });
+
   t.test("detects a hold that is left", async (t) => {
     const redisState = {
       wallets: new Map(),
