@@ -146,6 +146,7 @@ export class SimulatedProcess implements Machine {
   }
 
   freeze(): void {
+    if (this.isFrozen) return;
     this.isFrozen = true;
     this.frozenFromMs = this.scheduler.nowMs;
   }
