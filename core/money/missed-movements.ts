@@ -1,6 +1,7 @@
-import type { HoldStore, WalletSnapshot } from "../contract/hold-store.ts";
+import type { HoldStore } from "../contract/hold-store.ts";
 import type { Ledger } from "../contract/ledger.ts";
 import { type Machine, sleep } from "../process/machine.ts";
+import type { LateMovements } from "./late-movements.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import { setLimit } from "./limit.ts";
 import type { Movements } from "./movements.ts";
@@ -10,6 +11,9 @@ interface MissedMovementsOptions {
   readonly ledger: Ledger;
   readonly machine: Machine;
   readonly moves: Movements;
+  readonly late: LateMovements;
+  /** Runs the movements of an account one after another. */
+  readonly oneAtATime: <T>(accountId: string, work: () => Promise<T>) => Promise<T>;
 }
 
 /**
@@ -35,7 +39,7 @@ export class MissedMovements {
     for await (const page of holdStore.loadedVersions()) {
       if (page.length === 0) continue;
       const newer = await ledger.newerWallets(page);
-      await Promise.all(newer.map((wallet) => this.apply(wallet)));
+      await Promise.all(newer.map(({ accountId }) => this.applyNewest(accountId)));
     }
     this.lookedAtMs = nowMs;
   }
@@ -53,8 +57,8 @@ export class MissedMovements {
   private async lookAgain(): Promise<void> {
     while (this.isWatching) {
       await sleep(this.options.machine, LIFETIMES.missedLookMs, { unref: true });
-      // The look after one that failed goes back as far.
-      if (this.isWatching) await this.look().catch(() => {});
+      // The look after one that failed goes back as far, and trusts no earlier one: the ledger may have been restored.
+      if (this.isWatching) await this.look().catch(() => (this.found = new Map()));
     }
   }
 
@@ -67,19 +71,37 @@ export class MissedMovements {
       const { accountId, creditVersion, creditedMicroVnd, limits = [] } = wallet;
       const versions = [creditVersion, creditedMicroVnd, ...limits.map(({ version }) => version)];
       const text = versions.join(" ");
-      if (this.found.get(accountId) === text || (await this.apply(wallet)))
+      if (this.found.get(accountId) === text || (await this.applySoon(accountId)))
         found.set(accountId, text);
     }
     this.found = found;
     this.lookedAtMs = nowMs;
   }
 
-  /** Returns false if the wallet affords the movement only together with others, which are not complete. */
-  private async apply(wallet: WalletSnapshot): Promise<boolean> {
-    const { holdStore, ledger, moves } = this.options;
-    const { accountId, limits = [] } = wallet;
-    const isApplied = await moves.apply(wallet, null);
-    for (const limit of limits) await setLimit(holdStore, ledger, accountId, limit);
-    return isApplied;
+  /** A wallet that cannot be reached is applied later. It does not keep a look from the wallets after it. */
+  private async applySoon(accountId: string): Promise<boolean> {
+    try {
+      return await this.applyNewest(accountId);
+    } catch {
+      void this.options.late.apply(accountId, []);
+      return true;
+    }
+  }
+
+  /**
+   * Returns false if the wallet affords the movement only together with others, which are not complete.
+   *
+   * Reads the wallet when no movement of it is under way here. An older state than that of the last one would release
+   * the holds of later ones without taking their money.
+   */
+  private applyNewest(accountId: string): Promise<boolean> {
+    const { holdStore, ledger, moves, oneAtATime } = this.options;
+    return oneAtATime(accountId, async () => {
+      const wallet = await ledger.wallet(accountId);
+      if (wallet === undefined) return true;
+      const isApplied = await moves.apply(wallet, null);
+      for (const limit of wallet.limits ?? []) await setLimit(holdStore, ledger, accountId, limit);
+      return isApplied;
+    });
   }
 }

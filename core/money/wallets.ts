@@ -65,7 +65,9 @@ export class StoredWallets implements Wallets {
     this.late = late;
     const hold = (request: HoldRequest) => this.hold(request);
     this.moves = new Movements({ holdStore, ledger, late, hold });
-    this.missed = new MissedMovements({ holdStore, ledger, machine, moves: this.moves });
+    const { moves } = this;
+    const oneAtATime = this.oneAtATime.bind(this);
+    this.missed = new MissedMovements({ holdStore, ledger, machine, moves, late, oneAtATime });
     this.latePosts = new LatePosts(holdStore, machine);
     this.limits = new LimitChanges({ holdStore, ledger, machine, late });
   }

@@ -3,6 +3,8 @@ import { once } from "node:events";
 import { join } from "node:path";
 
 const SHORT = ["--seed", "7", "--clients", "8", "--faults-per-minute", "80"];
+/** Longer than for a run alone: other tests share the machine. */
+const RECOVERY = ["--recovery-seconds", "300"];
 /** A busy machine may make too few calls in the first run; the later runs give it more time. */
 const MINUTES = ["0.15", "0.5", "1.5"];
 
@@ -23,7 +25,7 @@ export async function chaosUntil(
 ) {
   let run: Run = { code: -1, output: "" };
   for (const minutes of MINUTES) {
-    run = await chaos(root, [...SHORT, "--minutes", minutes, ...args]);
+    run = await chaos(root, [...SHORT, ...RECOVERY, "--minutes", minutes, ...args]);
     if (run.code !== NO_PROOF && isEnough(run)) break;
   }
   return run;

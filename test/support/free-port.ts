@@ -9,12 +9,23 @@ const PORT_MIN = 11_000;
 const PORT_MAX = 32_000;
 const ATTEMPTS = 100;
 
+/** The environment variable with the ports of a process of a test run, as `FIRST-END`. */
+const PORTS = "TOLLGATE_TEST_PORTS";
+
+/** Ports of its own for each of `count` processes: the server of another file could take one while a server restarts. */
+export function portsOf(at: number, count: number): Record<string, string> {
+  const each = Math.floor((PORT_MAX - PORT_MIN) / count);
+  const first = PORT_MIN + at * each;
+  return { [PORTS]: `${first}-${first + each}` };
+}
+
 /**
  * A port that was free a moment ago. Another process may take it first, so callers should retry.
  */
 export async function freePort(): Promise<number> {
+  const [first = PORT_MIN, end = PORT_MAX] = process.env[PORTS]?.split("-").map(Number) ?? [];
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const port = randomInt(PORT_MIN, PORT_MAX);
+    const port = randomInt(first, end);
     const server = createServer();
     server.listen(port, "127.0.0.1");
     try {
@@ -26,5 +37,5 @@ export async function freePort(): Promise<number> {
     await once(server, "close");
     return port;
   }
-  throw new Error(`no port from ${PORT_MIN} to ${PORT_MAX} is free`);
+  throw new Error(`no port from ${first} to ${end} is free`);
 }

@@ -92,21 +92,22 @@ export function slowestRefusalMs({ logs }: TestGateway, from: number): number {
 /** A customer whose key and wallet every gateway has cached. */
 export async function knownCustomer(gateways: readonly TestGateway[]): Promise<Customer> {
   const customer = await createCustomer(gateways[0]!, { creditVnd: CREDIT_VND });
-  for (const gateway of gateways) {
-    const { status, body } = await callOnce(gateway, customer, 0);
-    assert.equal(status, 200, JSON.stringify(body));
-  }
+  for (const gateway of gateways) await untilServed(gateway, customer);
   return customer;
 }
 
-/** Calls until one is served again. Returns its cost. */
-export async function untilServed(gateway: TestGateway, customer: Customer): Promise<bigint> {
+/** Makes the nth call until it is served: a store of a busy machine may be silent for a moment. Returns its cost. */
+export async function untilServed(
+  gateway: TestGateway,
+  customer: Pick<Customer, "key">,
+  turn = 0,
+): Promise<bigint> {
   await until("calls are served again", async () => {
-    const { status, body } = await callOnce(gateway, customer, 0);
+    const { status, body } = await callOnce(gateway, customer, turn);
     assert.ok(status === 200 || status === 503, JSON.stringify(body));
     return status === 200;
   });
-  return callMicroVnd(0);
+  return callMicroVnd(turn);
 }
 
 /** Fails unless the customer was charged exactly this for so many calls, and both stores agree. */

@@ -78,13 +78,17 @@ async function startServer(binaries: string, connectionsMax: number): Promise<Po
   };
   const signalAll = (signal: NodeJS.Signals) => {
     if (isGone() || server.pid === undefined) return;
-    for (const pid of [server.pid, ...childrenOf(server.pid)]) {
+    const send = (pid: number) => {
       try {
         process.kill(pid, signal);
       } catch {
         // The process has ended since.
       }
-    }
+    };
+    // First the one that forks the others.
+    const before = childrenOf(server.pid);
+    send(server.pid);
+    for (const pid of new Set([...before, ...childrenOf(server.pid)])) send(pid);
   };
   return {
     url,

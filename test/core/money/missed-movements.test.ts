@@ -1,5 +1,10 @@
 import t from "tap";
-import type { CreditTotal, HoldStore, LimitSnapshot } from "../../../core/contract/hold-store.ts";
+import type {
+  CreditTotal,
+  HoldRequest,
+  HoldStore,
+  LimitSnapshot,
+} from "../../../core/contract/hold-store.ts";
 import { LIFETIMES } from "../../../core/money/lifetimes.ts";
 import { StoredWallets } from "../../../core/money/wallets.ts";
 import { ManualMachine } from "./manual-machine.ts";
@@ -23,6 +28,8 @@ class Stage {
   readonly applied: string[] = [];
   /** Whether a wallet affords what is credited. */
   affords = true;
+  /** The account whose wallet the hold store cannot reach. */
+  unreachable = "";
   ledgerIsDown = false;
   readonly wallets: StoredWallets;
 
@@ -36,8 +43,12 @@ class Stage {
     const holdStore: Partial<HoldStore> = {
       async *loadedVersions() {},
       lastPosts: () => [],
-      credit: async ({ creditVersion, creditedMicroVnd }: CreditTotal) => {
-        applied.push(`movement ${creditVersion}: ${creditedMicroVnd}`);
+      hold: async ({ amountMicroVnd }: HoldRequest) => ({ kind: "held", amountMicroVnd }),
+      credit: async (total: CreditTotal) => {
+        const { accountId, creditVersion, creditedMicroVnd, releasedCallIds } = total;
+        if (accountId === this.unreachable) throw new Error("its node is down");
+        const released = releasedCallIds.length > 0 ? `, releases ${releasedCallIds.length}` : "";
+        applied.push(`movement ${creditVersion}: ${creditedMicroVnd}${released}`);
         return this.affords;
       },
       setLimit: async (_: string, { name, totalMicroVnd }: LimitSnapshot) => {
@@ -103,6 +114,17 @@ t.test(
   },
 );
 
+t.test("and all is applied again: the ledger may have been restored in between", async (t) => {
+  const stage = new Stage();
+  await stage.wallets.start();
+  await stage.ledger.credit(movement(70n));
+  t.strictSame(await stage.after(missedLookMs), ["movement 1: 70"]);
+  stage.ledgerIsDown = true;
+  t.strictSame(await stage.after(missedLookMs), []);
+  stage.ledgerIsDown = false;
+  t.strictSame(await stage.after(missedLookMs), ["movement 1: 70"]);
+});
+
 t.test("a clock of the ledger that is set back hides nothing", async (t) => {
   const stage = new Stage();
   await stage.wallets.start();
@@ -121,6 +143,36 @@ t.test("a movement that the wallet does not afford yet is applied by a later loo
   stage.affords = true;
   t.strictSame(await stage.after(missedLookMs), ["movement 1: 70"]);
   t.strictSame(await stage.after(missedLookMs), []);
+});
+
+t.test("a wallet that cannot be reached does not hide the movements of others", async (t) => {
+  const stage = new Stage();
+  stage.ledger.addAccount("B");
+  await stage.wallets.start();
+  stage.unreachable = "A";
+  await stage.ledger.credit(movement(70n));
+  await stage.ledger.credit({ ...movement(5n), accountId: "B" });
+  t.strictSame(await stage.after(missedLookMs), ["movement 1: 5"]);
+  stage.unreachable = "";
+  t.match(await stage.after(5_000), ["movement 1: 70"], "as soon as it can be reached");
+});
+
+t.test("a look that read a wallet before a movement does not release its money", async (t) => {
+  const stage = new Stage();
+  await stage.wallets.start();
+  await stage.ledger.credit(movement(70n));
+  // The look reads the wallet now, and applies it once the movement is committed and waits for others.
+  const { movedWallets } = stage.ledger;
+  stage.ledger.movedWallets = async (sinceMs) => {
+    const read = await movedWallets.call(stage.ledger, sinceMs);
+    stage.affords = false;
+    await stage.wallets.credit(movement(-30n));
+    return read;
+  };
+  t.strictSame(await stage.after(missedLookMs), [
+    "movement 2: 40, releases 1",
+    "movement 2: 40, releases 1",
+  ]);
 });
 
 t.test("a process that stops looks no more", async (t) => {
