@@ -218,6 +218,7 @@ t.test("a second factor", async (t) => {
     t.equal((await off({ current: "wrong", code })).code, "wrong_password");
     t.equal((await off({ current: PASSWORD, code: "wrong" })).code, "wrong_code");
     t.equal((await signIn(email)).code, "second_factor_required");
+    await world.mailServer.mailsTo(email, 2);
     t.equal((await off({ current: PASSWORD, code })).status, 200);
     t.equal((await signIn(email)).status, 200);
     t.match((await world.mailServer.mailsTo(email, 3)).at(-1)?.subject, /Two-step sign-in is off/);
