@@ -34,6 +34,7 @@ t.test("posted calls reach the ledger, and a stop waits for the last", async (t)
     t.equal(ledger.charges.size, 95);
     t.equal(holdStore.uncommittedCalls(), 0);
     t.match(committer.status, { committedCalls: 95, quarantinedCalls: 0, failing: false });
+    t.strictSame(stores.logged.lines, []);
     t.equal(holdStore.balances("A")?.uncommittedMicroVnd, 0);
   }),
 );
@@ -61,6 +62,8 @@ t.test("while the ledger is down calls continue uncommitted, and the log stays s
     await committer.stop(5_000);
     t.equal(ledger.charges.size, 30);
     t.equal(committer.status.failing, false);
+    const last = logged.lines.at(-1);
+    t.match(last, { failures: Number, msg: "posted calls reach the ledger again" });
   }),
 );
 

@@ -38,9 +38,12 @@ t.test("the lock on balances in memory", async (t) => {
   });
 
   let isIdle = true;
-  const lockOf = ({ folder, path = `/data/${folder}`, host = "h1" }: Place) =>
+  const lockOf = (
+    { folder, path = `/data/${folder}`, host = "h1" }: Place,
+    database = databaseOf(sql),
+  ) =>
     new BalancesLock({
-      ...{ database: databaseOf(sql), session: randomUUID(), path, folder, host, log },
+      ...{ database, session: randomUUID(), path, folder, host, log },
       forgetWallets: () => isIdle,
       times: TIMES,
     });
@@ -76,6 +79,28 @@ t.test("the lock on balances in memory", async (t) => {
       await kill(next);
     },
   );
+
+  t.test("a gateway takes the balances that another one leaves while it starts", async (t) => {
+    const leaving = lockOf({ folder: "a" });
+    await leaving.start();
+    const real = databaseOf(sql);
+    let reads = 0;
+    const database: typeof real = {
+      ...real,
+      query: async (text, values) => {
+        if (text.trimStart().startsWith("select") && text.includes("balances_owner")) {
+          reads += 1;
+          if (reads === 1) await leaving.stop(true);
+          if (reads > 5) throw new Error("it reads the owner again and again");
+        }
+        return await real.query(text, values);
+      },
+    };
+    const next = lockOf({ folder: "b" }, database);
+    await next.start();
+    t.equal(next.refusal(), undefined);
+    await next.stop(true);
+  });
 
   t.test(
     "a folder that was moved to another host is taken over once its owner is silent",

@@ -77,6 +77,22 @@ t.test(
     }),
 );
 
+t.test("a hold is refused if the spool may have no room for its post", async (t) =>
+  inWorld(async (world) => {
+    // Room for the posts of two calls, at 1 KB each.
+    const { store } = await world.addGateway({ spoolBytesMax: 2_500 });
+    await store.load("A", () => world.ledger.wallet("A"));
+    const statuses: string[] = [];
+    for (const callId of ["c1", "c2", "c3"]) statuses.push((await hold(world, store, callId)).kind);
+    t.strictSame(statuses, ["held", "held", "unavailable"]);
+    await post(world, store, "c1");
+    t.equal((await hold(world, store, "c4")).kind, "held");
+    await post(world, store, "c2");
+    await store.void("c4", "A");
+    await world.check();
+  }),
+);
+
 t.test(
   "a frozen redis refuses a new call while it is frozen, and takes nothing for it",
   async (t) =>
