@@ -45,6 +45,15 @@ const BROKEN_ELSEWHERE: typeof BROKEN = {
   "paceWaitMsMax > paceDelayMsMax > paceTickMs": { paceTickMs: 5_000 },
 };
 
+/** Changes up to which a relation still holds. */
+const AT_THE_LIMIT: readonly Partial<Lifetimes>[] = [
+  { witnessGraceMs: 1_500 },
+  { roundRetryMsMax: 1_000, witnessGraceMs: 1_500 },
+  { auditMs: 1_000 },
+  { loadTimeoutMs: 5_000 },
+  { commitRetryMsMin: 2_000 },
+];
+
 function brokenBy(change: Partial<Lifetimes>): string[] {
   try {
     requireLifetimes({ ...LIFETIMES, ...change });
@@ -64,6 +73,10 @@ t.test("the lifetimes of money", async (t) => {
       t.ok(broken[0]?.startsWith(relation), broken[0] ?? "");
     });
   }
+
+  t.test("are taken up to their limits", async (t) => {
+    for (const change of AT_THE_LIMIT) t.strictSame(brokenBy(change), [], JSON.stringify(change));
+  });
 
   t.test("have a broken case for each relation", async (t) => {
     const nonsense = Object.fromEntries(Object.keys(LIFETIMES).map((name) => [name, Number.NaN]));

@@ -1,4 +1,5 @@
 import t from "tap";
+import type { RedisHoldStore } from "../../../../core/money/redis/store.ts";
 import { posting } from "../../../support/posting.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
 import { until } from "../../../support/until.ts";
@@ -41,4 +42,16 @@ t.test("a post whose wallet is not loaded is kept, and charged once it is", asyn
     const balances = await store.balances("D");
     return balances?.uncommittedMicroVnd === 3 && balances.availableMicroVnd === 2;
   });
+});
+
+t.test("nothing is read of a wallet before the store knows which data is valid", async (t) => {
+  let reads: Promise<PromiseSettledResult<unknown>[]> | undefined;
+  const beforeStart = (store: RedisHoldStore) => {
+    const versions = store.loadedVersions()[Symbol.asyncIterator]();
+    reads = Promise.allSettled([store.balances("A"), store.limit("A", "L"), versions.next()]);
+  };
+  const { dispose } = await startStore({ servers: server.url, beforeStart });
+  t.teardown(dispose);
+  const statuses = (await reads)?.map(({ status }) => status);
+  t.strictSame(statuses, ["rejected", "rejected", "rejected"]);
 });
