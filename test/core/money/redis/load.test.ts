@@ -55,3 +55,33 @@ t.test("nothing is read of a wallet before the store knows which data is valid",
   const statuses = (await reads)?.map(({ status }) => status);
   t.strictSame(statuses, ["rejected", "rejected", "rejected"]);
 });
+
+t.test("a wallet is read three times if wallets are closed during each load of it", async (t) => {
+  const { store, prefix, dispose } = await startStore({ servers: server.url });
+  t.teardown(dispose);
+  const snapshot = {
+    accountId: "A",
+    balanceMicroVnd: 5n,
+    creditVersion: 1,
+    creditedMicroVnd: 5n,
+  };
+  await store.load("A", async () => snapshot);
+  const [wallets = ""] = (await server.call("KEYS", `${prefix}:*:w`)) as string[];
+  let reads = 0;
+  const close = async () => {
+    await server.call("HDEL", wallets, "A:a");
+    await server.call("HINCRBY", wallets, ":closes", "1");
+  };
+  const readUntil = (quietFrom: number) => async () => {
+    reads += 1;
+    if (reads < quietFrom) await close();
+    return snapshot;
+  };
+  await close();
+  await t.rejects(store.load("A", readUntil(10)), /changed during 3 loads; try again/);
+  t.equal(reads, 3);
+  reads = 0;
+  t.equal(await store.load("A", readUntil(3)), true);
+  t.equal(reads, 3);
+  t.match(await store.balances("A"), { availableMicroVnd: 5 });
+});
