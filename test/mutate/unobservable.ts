@@ -79,7 +79,7 @@ const UNOBSERVABLE: readonly Unobservable[] = [
   {
     source: "core/money/redis/session.ts",
     before: 'this.keys = keys.under("", process);',
-    why: "the bucket is away until an epoch is found, which sets them again",
+    why: "no operation runs before an epoch is found, which sets them again",
   },
   {
     source: "core/money/redis/standing.ts",
