@@ -117,7 +117,10 @@ export function summedFrom(
   const from = filter.from ?? earliest;
   if (startOfDay(dayOf(from)) >= earliest) return from;
   const what = daysMax === daysSummedMax([], {}) ? "sums" : "sums by model and key";
-  return refuse.badRequest(`from: ${what} are of at most ${daysMax} days; ask for parts.`, "from");
+  return refuse.badRequest(`from: ${what} are of at most ${daysMax} days; ask for parts.`, {
+    param: "from",
+    code: "period_too_long",
+  });
 }
 
 /** The filter of a CSV export and its number format. */

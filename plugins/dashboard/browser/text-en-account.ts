@@ -234,5 +234,6 @@ export const account = {
   "error.too_many_orders":
     "You have created too many top-ups in the last 24 hours. Try again later.",
   "error.order_not_open": "Only a top-up that is waiting for payment can be cancelled.",
+  "error.period_too_long": "The chart covers at most one year. Choose a shorter period.",
   "error.too_many_exports": "Too many exports are running. Wait for one to finish.",
 } as const;

@@ -238,5 +238,6 @@ export const account = {
   "error.too_many_orders":
     "Bạn đã tạo quá nhiều yêu cầu nạp tiền trong 24 giờ qua. Hãy thử lại sau.",
   "error.order_not_open": "Chỉ có thể hủy yêu cầu nạp tiền đang chờ.",
+  "error.period_too_long": "Biểu đồ hiển thị tối đa một năm. Hãy chọn khoảng thời gian ngắn hơn.",
   "error.too_many_exports": "Có quá nhiều tệp đang được xuất. Hãy chờ một tệp hoàn tất.",
 } as const;

@@ -49,6 +49,21 @@ t.test("the usage page in a browser", async (t) => {
     t.strictSame(complaints, []);
   });
 
+  t.test("says that a chart covers a year at most, and shows no old sums then", async (t) => {
+    const { page } = await open();
+    const totals = page.locator(".totals");
+    t.match(await totals.textContent(), /\d/);
+    await page.getByLabel("Khoảng thời gian").selectOption("own");
+    await page.getByLabel("Từ ngày").fill("2024-01-01");
+    await page.getByLabel("Từ ngày").blur();
+    await page.getByText("Biểu đồ hiển thị tối đa một năm.").waitFor();
+    t.equal(await totals.textContent(), "");
+    await page.getByText("Theo khóa").click({ force: true });
+    await page.getByLabel("Khoảng thời gian").selectOption("30");
+    await page.locator(".chart canvas").waitFor();
+    t.match(await totals.textContent(), /\d/);
+  });
+
   t.test("filters calls, and pages forward and back", async (t) => {
     const { page } = await open();
     const rows = page.locator(".calls tbody tr");

@@ -54,8 +54,11 @@ export function usageCharts(
       shown = sums;
       await redraw();
     } catch (error) {
-      if (!signal.aborted && request === latestRequest)
-        fill(body, notice("bad", failureText(error)));
+      if (signal.aborted || request !== latestRequest) return;
+      // They are of the period before.
+      shown = undefined;
+      fill(totals);
+      fill(body, notice("bad", failureText(error)));
     }
   }
 
