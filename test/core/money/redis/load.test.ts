@@ -56,6 +56,17 @@ t.test("nothing is read of a wallet before the store knows which data is valid",
   t.strictSame(statuses, ["rejected", "rejected", "rejected"]);
 });
 
+t.test("a post before the start is refused, since no disk keeps it", async (t) => {
+  let post: Promise<unknown> | undefined;
+  const beforeStart = (store: RedisHoldStore) => {
+    const early = async () => await store.post(posting({ callId: "c1", accountId: "A" }));
+    post = t.rejects(early, /is not started/);
+  };
+  const { dispose } = await startStore({ servers: server.url, beforeStart });
+  t.teardown(dispose);
+  await post;
+});
+
 t.test("a wallet is read three times if wallets are closed during each load of it", async (t) => {
   const { store, prefix, dispose } = await startStore({ servers: server.url });
   t.teardown(dispose);
