@@ -22,11 +22,17 @@ const CREDIT_VND = "5000000000";
 export interface GatewayOptions {
   readonly upstreamPort: number;
   /** URLs of Redis and Postgres. Without them the stores are embedded. */
-  readonly stores?: { readonly hot: string; readonly ledger: string };
+  readonly stores?: {
+    readonly hot: string;
+    readonly ledger: string;
+    readonly connections?: number;
+  };
   /** Options for Node, such as those of its profiler. */
   readonly nodeOptions?: readonly string[];
   /** The folder of another build, whose config is beside it. */
   readonly built?: string;
+  /** The core it runs on. Default: that of the proxy. */
+  readonly core?: number;
 }
 
 export interface Gateway extends Target {
@@ -50,7 +56,7 @@ export async function startGateway(children: Children, options: GatewayOptions):
   const child = children.start("gateway", {
     command: process.execPath,
     args: [...startOptions(), ...(options.nodeOptions ?? []), program, "--config", file],
-    core: PROXY_CORE,
+    core: options.core ?? PROXY_CORE,
   });
   await untilReady("the gateway", child, () => accepts(port));
   const headers = { authorization: `Bearer ${await newKey(port)}` };

@@ -11,6 +11,7 @@ import { commit } from "./commit.ts";
 import { cpuScenarios } from "./cpu-scenarios.ts";
 import { crossings } from "./crossings.ts";
 import { fullLoad } from "./full-load.ts";
+import { idleProcesses } from "./idle-processes.ts";
 import { idleStreams } from "./idle-streams.ts";
 import { latency } from "./latency.ts";
 import { positiveOption, wholeOption } from "./number-options.ts";
@@ -27,6 +28,7 @@ const scenarios: readonly Scenario[] = [
   latency,
   fullLoad,
   idleStreams,
+  idleProcesses,
   ...slowReaders,
   bodies,
   crossings,

@@ -34,7 +34,7 @@ export async function startRedis(children: Children): Promise<StoreServer> {
  */
 export async function startPostgres(
   children: Children,
-  { fsync = true } = {},
+  { fsync = true, connectionsMax = 100 } = {},
 ): Promise<StoreServer> {
   const port = await freePort();
   const folder = children.folder("postgres");
@@ -57,7 +57,11 @@ export async function startPostgres(
   const make = ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C"];
   const initdb = as(executable("initdb", places), make);
   execFileSync(initdb.command, initdb.args, { stdio: "pipe", cwd: folder });
-  const settings = [`fsync=${fsync ? "on" : "off"}`, "listen_addresses=127.0.0.1"];
+  const settings = [
+    `fsync=${fsync ? "on" : "off"}`,
+    `max_connections=${connectionsMax}`,
+    "listen_addresses=127.0.0.1",
+  ];
   const run = [
     "-D",
     data,

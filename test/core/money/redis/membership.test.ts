@@ -251,6 +251,20 @@ t.test("a silent member loses its leases, unless it has beaten since", async (t)
   }
 });
 
+t.test("after a restart of Redis one silent member is enough to end the epoch", async (t) => {
+  const stage = await new Stage().ready();
+  stage.isQuiet = false;
+  stage.server = "another run";
+  stage.members = stage.members.map(([process, beat]) => [process, beat, "0"]);
+  stage.replies.set("declare", "150");
+  const all = new Set<string>();
+  for (let ms = 0; ms < TIMES.leaseMs + 2_000 && !all.has("declare"); ms += 1_000) {
+    for (const asked of (await stage.round(1_000)).slice(1)) all.add(String(asked).split(" ")[0]!);
+  }
+  t.ok(all.has("declare"), [...all].join());
+  t.notOk(all.has("reap"), "the others cannot know if it missed a post");
+});
+
 t.test("a process whose leases were ended begins again, once its commit has ended", async (t) => {
   const stage = await new Stage().ready();
   stage.operations = -1;
