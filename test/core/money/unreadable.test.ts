@@ -92,6 +92,24 @@ t.test("an entry of a newer version in the journal keeps no gateway from startin
   await store.stop();
 });
 
+t.test("no empty batch is committed if no entry can be read", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-unreadable-"));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  await writeJournal(folder, [NEWER]);
+  const { log } = recordedLog();
+  const store = new EmbeddedHoldStore({
+    journal: { folder, bytesMax: 1_000_000, sync: false, log },
+    ...{ outboxEntriesMax: 10, history: new MemoryHistory() },
+  });
+  const ledger = await newLedger();
+  await store.start();
+  const { committer } = commits(store, ledger);
+  await until("the journal has no entry left", () => store.uncommittedCalls() === 0);
+  await committer.stop(5_000);
+  t.equal(ledger.calls.commit, 0);
+  await store.stop();
+});
+
 t.test("with Redis", async (t) => {
   let server: RedisServer;
   t.before(async () => {
