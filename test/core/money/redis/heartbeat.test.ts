@@ -171,6 +171,28 @@ t.test("a heartbeat waits for its reply before the next is sent", async (t) => {
   t.equal(replies.length, 2);
 });
 
+t.test("without quiet, rounds that pause are hurried, and no others", async (t) => {
+  const machine = new ManualMachine();
+  const client = {
+    isCluster: false,
+    call: async (_: string, ...keys: string[]) => keys.map(() => null),
+    run: () => Promise.reject(new Error("dropped by the test")),
+  } as unknown as RedisCommands;
+  const paused = Object.assign(listing(["p"]), { unsettle: () => false });
+  const running = listing(["p"]);
+  const hurried: Membership[] = [];
+  const hurry = (membership: Membership) => void hurried.push(membership);
+  const memberships = new Map(Object.entries({ paused, running }));
+  const heartbeat = new Heartbeat({
+    ...{ client, prefix: "t", process: "p", memberships },
+    ...{ hurry, times: { heartbeatMs: 1_000, leaseMs: 10_000 }, machine },
+  });
+  heartbeat.start();
+  await machine.advance(1_000);
+  t.ok(hurried.includes(paused));
+  t.notOk(hurried.includes(running));
+});
+
 t.test("a heartbeat forgets processes that have left", async (t) => {
   const machine = new ManualMachine();
   const members = [{ process: "p" }, { process: "q" }];
