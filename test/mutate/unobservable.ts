@@ -73,6 +73,24 @@ const UNOBSERVABLE: readonly Unobservable[] = [
   },
   {
     source: "core/money/journal/recovery.ts",
+    before: "expected = Math.max(expected ?? 0, last.position + 1);",
+    after: "expected = Math.max(expected ?? 1, last.position + 1);",
+    why: "positions begin at 1",
+  },
+  {
+    source: "core/money/journal/closed-segments.ts",
+    before: "return false;",
+    after: "return;",
+    why: "its callers ask only if it is true",
+  },
+  {
+    source: "core/money/committer.ts",
+    before: "while (this.machine.monotonic() < this.stopAt) {",
+    after: "while (this.machine.monotonic() <= this.stopAt) {",
+    why: "one more step, if a stop's time ends in this very millisecond",
+  },
+  {
+    source: "core/money/journal/recovery.ts",
     before: "truncateAndSync(disk, path, contents.soundBytes);",
     why: "the start cuts the newest segment again when it syncs it",
   },
