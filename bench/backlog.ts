@@ -1,9 +1,9 @@
 import type { Sql } from "../core/database/client.ts";
-import type { RedisClient } from "../core/redis/client.ts";
 import type { Children } from "./children.ts";
 import { residentBytes } from "./cpu-time.ts";
 import { type Gateway, startGateway } from "./gateway.ts";
 import { fundAccounts, openStore, postAll, type Stores, startStores } from "./posted-calls.ts";
+import { redisNumber } from "./redis-info.ts";
 import { type Scenario, writeResults } from "./scenario.ts";
 import { printTable } from "./table.ts";
 
@@ -63,16 +63,12 @@ async function commitBacklog(children: Children, fsync: boolean) {
 async function fill(children: Children, { redis, sql }: Stores): Promise<number> {
   const accountIds = await fundAccounts(sql, CALLS);
   const { store, client } = await openStore(redis, children, accountIds, CALLS);
-  const before = await usedBytes(client);
+  const usedBytes = () => redisNumber(client, "memory", "used_memory");
+  const before = await usedBytes();
   await postAll(store, accountIds, CALLS);
-  const bytes = (await usedBytes(client)) - before;
+  const bytes = (await usedBytes()) - before;
   await store.stop();
   return bytes;
-}
-
-async function usedBytes(client: RedisClient): Promise<number> {
-  const info = String(await client.call("INFO", "memory"));
-  return Number(/used_memory:(\d+)/.exec(info)?.[1]);
 }
 
 /** Samples the gateway's memory and the ledger's calls until the ledger has all of them. */

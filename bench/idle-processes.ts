@@ -2,6 +2,7 @@ import { RedisClient } from "../core/redis/client.ts";
 import type { Children } from "./children.ts";
 import { cpuTime, residentBytes } from "./cpu-time.ts";
 import { type Gateway, startGateway } from "./gateway.ts";
+import { redisNumber } from "./redis-info.ts";
 import { type Scenario, writeResults } from "./scenario.ts";
 import { startPostgres, startRedis } from "./store-servers.ts";
 import { printTable } from "./table.ts";
@@ -16,6 +17,16 @@ const MEASURED_MS = 60_000;
 const REPLY_TIMEOUT_MS = 10_000;
 const MEGABYTE = 1_048_576;
 
+/** The cost of all gateways to Redis, and of each to its machine on average. */
+interface IdleRow {
+  readonly gateways: number;
+  /** Shares of a core. */
+  readonly redisShare: number;
+  readonly gatewayShare: number;
+  readonly commandsPerSecond: number;
+  readonly residentBytes: number;
+}
+
 /** Measures what gateways without calls cost Redis, Postgres and their machine. */
 export const idleProcesses: Scenario = {
   name: "idle-processes",
@@ -28,7 +39,7 @@ export const idleProcesses: Scenario = {
     const client = new RedisClient(redis.url, REPLY_TIMEOUT_MS);
     await new Promise<void>((resolve) => client.connect(resolve));
     const gateways: Gateway[] = [];
-    const rows: object[] = [];
+    const rows: IdleRow[] = [];
     for (const count of [...new Set([1, Math.ceil(PROCESSES / 2), PROCESSES])]) {
       while (gateways.length < count) {
         const core = gateways.length % 2 === 0 ? PROXY_CORE : LOAD_CORE;
@@ -40,37 +51,48 @@ export const idleProcesses: Scenario = {
     }
     printTable(
       `idle-processes: ${this.about}`,
-      rows.map((row) =>
-        Object.fromEntries(Object.entries(row).map(([name, value]) => [name, String(value)])),
-      ),
+      rows.map((row) => ({
+        gateways: String(row.gateways),
+        "Redis, % of a core": percent(row.redisShare),
+        "commands/s of each, in scripts too": row.commandsPerSecond.toFixed(1),
+        "gateway, % of a core": percent(row.gatewayShare),
+        "MB of each": (row.residentBytes / MEGABYTE).toFixed(0),
+      })),
     );
     writeResults("idle-processes", children, options, rows);
+    client.disconnect();
+    await Promise.all(gateways.map((gateway) => gateway.end()));
+    for (const each of [redis, postgres]) await each.end();
   },
 };
 
-async function measure(gateways: readonly Gateway[], redisPid: number, client: RedisClient) {
-  const spent = () => gateways.reduce((sum, { pid }) => sum + cpuTime(pid).processUs, 0);
-  const [redisBefore, spentBefore, before] = [cpuTime(redisPid), spent(), await commands(client)];
-  const startedMs = performance.now();
-  await pause(MEASURED_MS);
-  const seconds = (performance.now() - startedMs) / 1_000;
-  const redisUs = cpuTime(redisPid).processUs - redisBefore.processUs;
-  const done = (await commands(client)) - before;
-  const percent = (us: number) => ((us / seconds / 1e6) * 100).toFixed(2);
+async function measure(
+  gateways: readonly Gateway[],
+  redisPid: number,
+  client: RedisClient,
+): Promise<IdleRow> {
   const count = gateways.length;
-  const resident = gateways.reduce((sum, { pid }) => sum + residentBytes(pid), 0);
+  const sum = (of: (pid: number) => number) =>
+    gateways.reduce((total, { pid }) => total + of(pid), 0);
+  const read = async () => ({
+    atMs: performance.now(),
+    redisUs: cpuTime(redisPid).processUs,
+    gatewaysUs: sum((pid) => cpuTime(pid).processUs),
+    commands: await redisNumber(client, "stats", "total_commands_processed"),
+  });
+  const before = await read();
+  await pause(MEASURED_MS);
+  const after = await read();
+  const seconds = (after.atMs - before.atMs) / 1_000;
   return {
     gateways: count,
-    "Redis, % of a core": percent(redisUs),
-    "commands/s of each": (done / seconds / count).toFixed(1),
-    "gateway, % of a core": percent((spent() - spentBefore) / count),
-    "MB of each": (resident / count / MEGABYTE).toFixed(0),
+    redisShare: (after.redisUs - before.redisUs) / 1e6 / seconds,
+    commandsPerSecond: (after.commands - before.commands) / seconds / count,
+    gatewayShare: (after.gatewaysUs - before.gatewaysUs) / 1e6 / seconds / count,
+    residentBytes: sum(residentBytes) / count,
   };
 }
 
-async function commands(client: RedisClient): Promise<number> {
-  const info = String(await client.call("INFO", "stats"));
-  return Number(/total_commands_processed:(\d+)/.exec(info)?.[1]);
-}
+const percent = (share: number) => (share * 100).toFixed(2);
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
