@@ -51,6 +51,18 @@ async function writeJournal(folder: string, texts: readonly string[]): Promise<v
   await journal.close();
 }
 
+/** Returns a store, not started, that finds these lines in its journal. */
+async function storeWithJournal(t: Test, texts: readonly string[]): Promise<EmbeddedHoldStore> {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-unreadable-"));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  await writeJournal(folder, texts);
+  const { log } = recordedLog();
+  return new EmbeddedHoldStore({
+    journal: { folder, bytesMax: 1_000_000, sync: false, log },
+    ...{ outboxEntriesMax: 10, history: new MemoryHistory() },
+  });
+}
+
 /** Checks the outcome for one readable entry, one of a newer version, and one text that is not an entry. */
 async function assertQuarantined(
   t: Test,
@@ -71,15 +83,7 @@ async function assertQuarantined(
 }
 
 t.test("an entry of a newer version in the journal keeps no gateway from starting", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-unreadable-"));
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  await writeJournal(folder, [textOf("c1"), NEWER, GARBAGE]);
-  const { log } = recordedLog();
-  const options = { journal: { folder, bytesMax: 1_000_000, sync: false, log } };
-  const store = new EmbeddedHoldStore({
-    ...{ ...options, outboxEntriesMax: 10 },
-    history: new MemoryHistory(),
-  });
+  const store = await storeWithJournal(t, [textOf("c1"), NEWER, GARBAGE]);
   const ledger = await newLedger();
   await store.start();
   const work = commits(store, ledger);
@@ -93,14 +97,7 @@ t.test("an entry of a newer version in the journal keeps no gateway from startin
 });
 
 t.test("no empty batch is committed if no entry can be read", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-unreadable-"));
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  await writeJournal(folder, [NEWER]);
-  const { log } = recordedLog();
-  const store = new EmbeddedHoldStore({
-    journal: { folder, bytesMax: 1_000_000, sync: false, log },
-    ...{ outboxEntriesMax: 10, history: new MemoryHistory() },
-  });
+  const store = await storeWithJournal(t, [NEWER]);
   const ledger = await newLedger();
   await store.start();
   const { committer } = commits(store, ledger);

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -271,6 +271,8 @@ t.test("a file that is being synced is closed after that, any other at once", as
     const before = await Journal.open(options);
     before.append("0");
     await before.close();
+    for (const name of readdirSync(folder))
+      if (name.endsWith(".journal")) appendFileSync(join(folder, name), "half a li");
     const journal = await Journal.open(options);
     journal.append("1");
     if (state !== "unsynced") await machine.advance(ROUND_MS);

@@ -13,7 +13,7 @@ import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
 import { until } from "../../../support/until.ts";
 import { ManualMachine } from "../manual-machine.ts";
 import { holdRequest } from "../wallet-fixtures.ts";
-import { clientOf, startStore } from "./store.ts";
+import { clientOf, connectedClient, startStore } from "./store.ts";
 import { SwitchedClient } from "./switched-client.ts";
 
 const WALLET = {
@@ -235,8 +235,7 @@ t.test(
 );
 
 t.test("a look names the members that changed since the version that it knows", async (t) => {
-  const client = clientOf(server.url);
-  await new Promise<void>((resolve) => client.connect(resolve));
+  const client = await connectedClient(server.url);
   const epochKey = `t-${randomUUID()}:{b00}:epoch`;
   const ask = (...args: string[]) => client.run(membersScript, [epochKey], args);
   const ids = Array.from({ length: 40 }, (_, at) => `p${at}`);

@@ -3,7 +3,7 @@ import type { LimitChange } from "../../../../core/contract/ledger.ts";
 import { posting } from "../../../support/posting.ts";
 import { startRedis, type TestRedis } from "../../../support/redis.ts";
 import { until } from "../../../support/until.ts";
-import { clientOf } from "./store.ts";
+import { connectedClient } from "./store.ts";
 import { World } from "./world.ts";
 
 const COST = 700;
@@ -57,8 +57,7 @@ t.test("a limit that an earlier version has set has nothing uncommitted", async 
   const changed = await world.ledger.changeLimit(CHANGE);
   if (changed.kind !== "changed") return t.fail(changed.kind);
   await store.setLimit("A", changed.limit);
-  const client = clientOf(redis.servers);
-  await new Promise<void>((resolve) => client.connect(resolve));
+  const client = await connectedClient(redis.servers);
   const [wallets = ""] = (await client.call("KEYS", `${prefix}:*:w`)) as string[];
   await client.call("HDEL", wallets, "A|b:lp");
   client.disconnect();

@@ -3,7 +3,7 @@ import type { RedisHoldStore } from "../../../../core/money/redis/store.ts";
 import { posting } from "../../../support/posting.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
 import { until } from "../../../support/until.ts";
-import { EMPTY_LEDGER, startStore } from "./store.ts";
+import { connectedClient, EMPTY_LEDGER, startStore } from "./store.ts";
 
 let server: RedisServer;
 
@@ -50,7 +50,9 @@ t.test("nothing is read of a wallet before the store knows which data is valid",
     const versions = store.loadedVersions()[Symbol.asyncIterator]();
     reads = Promise.allSettled([store.balances("A"), store.limit("A", "L"), versions.next()]);
   };
-  const { dispose } = await startStore({ servers: server.url, beforeStart });
+  // Connected, so that only the store refuses.
+  const client = await connectedClient(server.url);
+  const { dispose } = await startStore({ servers: server.url, client, beforeStart });
   t.teardown(dispose);
   const statuses = (await reads)?.map(({ status }) => status);
   t.strictSame(statuses, ["rejected", "rejected", "rejected"]);

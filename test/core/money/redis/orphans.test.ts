@@ -5,7 +5,7 @@ import { recordedLog } from "../../../support/log.ts";
 import { callIdOf, posting } from "../../../support/posting.ts";
 import { startRedisServer } from "../../../support/redis.ts";
 import { until } from "../../../support/until.ts";
-import { clientOf, endLeases, startStore, type TestStore } from "./store.ts";
+import { connectedClient, endLeases, startStore, type TestStore } from "./store.ts";
 
 /** `BACKLOG=1000000` for the full test, which takes minutes. */
 const BACKLOG = Number(process.env["BACKLOG"] ?? 10_000);
@@ -75,8 +75,7 @@ t.test("an outbox that cannot be read delays no other, and is logged", async (t)
   await post(dead, "c1");
   await dead.die();
   await endLeases(server.url, dead.prefix);
-  const client = clientOf(server.url);
-  await new Promise<void>((resolve) => client.connect(resolve));
+  const client = await connectedClient(server.url);
   const [outbox = ""] = (await client.call("KEYS", `${dead.prefix}:*:o:*`)) as string[];
   await client.call("RENAME", outbox, "aside");
   await client.call("SET", outbox, "no stream");

@@ -89,13 +89,19 @@ export function clientOf(servers: string | readonly string[]): RedisClient {
   return new RedisClient(servers, REPLY_TIMEOUT_MS);
 }
 
+/** Resolves once the client is connected. The caller must disconnect it. */
+export async function connectedClient(servers: string | readonly string[]): Promise<RedisClient> {
+  const client = clientOf(servers);
+  await new Promise<void>((resolve) => client.connect(resolve));
+  return client;
+}
+
 /** Ends the leases of every process, as time would. */
 export async function endLeases(
   servers: string | readonly string[],
   prefix: string,
 ): Promise<void> {
-  const client = new RedisClient(servers, 5_000);
-  await new Promise<void>((resolve) => client.connect(resolve));
+  const client = await connectedClient(servers);
   for (let index = 0; index < BUCKETS; index += 1) {
     const keys = [`${prefix}:{${bucketName(index)}}:epoch`];
     const ask = (...args: string[]) => client.run(membersScript, keys, args);
