@@ -92,7 +92,7 @@ const UNOBSERVABLE: readonly Unobservable[] = [
   {
     source: "core/money/journal/recovery.ts",
     before: "truncateAndSync(disk, path, contents.soundBytes);",
-    why: "the start cuts the newest segment again when it syncs it",
+    why: "the start writes its records to a new file, or cuts it again if the disk is full",
   },
   {
     source: "core/money/journal/writer.ts",
