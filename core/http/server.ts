@@ -30,6 +30,8 @@ const QUIET_MS = 250;
 /** How much longer a stopping gateway waits for clients that send on, though each reply asks them to leave. */
 const QUIET_MORE_MS = 2_000;
 const QUIET_POLL_MS = 10;
+/** If a poll is this late, the machine stood still, and with it perhaps the proxy, which did not see time pass. */
+const STANDSTILL_MS = 100;
 
 /** Listens, takes requests to their routes, and bounds how many calls run and for how long. */
 export class Server {
@@ -119,12 +121,15 @@ export class Server {
     this.ended.report();
   }
 
-  /** Resolves once no connection is open, once none has been used for `quietMs`, or at `lateMs`. */
-  private async quiet(quietMs: number, lateMs: number): Promise<void> {
-    while (this.listener.connections > 0 && performance.now() < lateMs) {
+  /** Resolves once no connection is open, once none has been used for `quietMs`, or at `untilMs`. */
+  private async quiet(quietMs: number, untilMs: number): Promise<void> {
+    while (this.listener.connections > 0 && performance.now() < untilMs) {
       const isUsed = this.callsInFlight.size > 0 || performance.now() - this.lastUsedMs < quietMs;
       if (!isUsed) return;
+      const polledMs = performance.now();
       await delay(QUIET_POLL_MS);
+      const lateMs = performance.now() - polledMs - QUIET_POLL_MS;
+      if (lateMs > STANDSTILL_MS) this.lastUsedMs += lateMs;
     }
   }
 

@@ -6,7 +6,7 @@ import {
   type Listener,
   PortInUse,
 } from "./listener.ts";
-import { shortTurn } from "./short-turn.ts";
+import { pauseOfClients } from "./short-turn.ts";
 
 /** uWebSockets.js's `LIBUS_LISTEN_EXCLUSIVE_PORT`, which its types do not export. */
 const EXCLUSIVE_PORT = 1;
@@ -20,8 +20,10 @@ export async function openNative(headerBytesMax: number): Promise<Listener> {
   let listening: us_listen_socket | undefined;
   let isStopping = false;
   let connections = 0;
+  let taken = 0;
   const onConnection = (_: unknown, change: number): void => {
     connections += change;
+    if (change > 0) taken++;
   };
   app.filter(onConnection);
   const closeSocket = () => {
@@ -55,7 +57,7 @@ export async function openNative(headerBytesMax: number): Promise<Listener> {
     },
     async stopListening() {
       isStopping = true;
-      await shortTurn();
+      await pauseOfClients(() => taken);
       closeSocket();
     },
     close: () => {

@@ -5,7 +5,7 @@ import type { Handler, Listener } from "./listener.ts";
 import { PortInUse } from "./listener.ts";
 import { NodeRequest } from "./node-request.ts";
 import { IDLE_MS, NodeResponse } from "./node-response.ts";
-import { shortTurn } from "./short-turn.ts";
+import { pauseOfClients } from "./short-turn.ts";
 
 /** Bytes that a socket takes before it is full, the same as in the native engine. */
 const SOCKET_BYTES = 65_536;
@@ -19,6 +19,7 @@ export function openNode(headerBytesMax: number): Listener {
   const latest = new WeakMap<Socket, ServerResponse>();
   let isStopping = false;
   let connections = 0;
+  let taken = 0;
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     latest.set(incoming.socket, outgoing);
     if (isStopping) outgoing.shouldKeepAlive = false;
@@ -60,6 +61,7 @@ export function openNode(headerBytesMax: number): Listener {
   server.on("timeout", (socket) => socket.destroy());
   server.on("connection", (socket: Socket) => {
     connections++;
+    taken++;
     socket.once("close", () => connections--);
   });
   return {
@@ -75,7 +77,7 @@ export function openNode(headerBytesMax: number): Listener {
     },
     async stopListening() {
       isStopping = true;
-      await shortTurn();
+      await pauseOfClients(() => taken);
       // That of `node:http` would also close the connections that are idle at this moment.
       NetServer.prototype.close.call(server);
     },

@@ -1,17 +1,29 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-const SHORT_MS = 0.3;
-const TURNS_MAX = 200;
+const SHORT_MS = 0.05;
+const PAUSE_MS = 1;
+const PATIENCE_MS = 500;
 
 /**
- * Resolves right after a turn of the event loop in which little else was done, or after a number of turns. When a
- * listening socket closes, the system resets the connections that it has taken and the process has not: those of the
- * last turn, so this keeps it short.
+ * Resolves in a pause of the clients: right after turns of the event loop in which little was done and no connection
+ * was taken. When a listening socket closes, the system resets the connections that it has taken and the process has
+ * not, so the last turn must be short; and clients that have just got a reply come back together a moment later. The
+ * longer no pause comes, the shorter one will do. `taken` counts the connections.
  */
-export async function shortTurn(): Promise<void> {
-  for (let turn = 0; turn < TURNS_MAX; turn++) {
-    const beganMs = performance.now();
+export async function pauseOfClients(taken: () => number): Promise<void> {
+  const beganMs = performance.now();
+  let turnMs = beganMs;
+  let pauseMs = beganMs;
+  let before = taken();
+  for (;;) {
     await nextTurn();
-    if (performance.now() - beganMs < SHORT_MS) return;
+    const nowMs = performance.now();
+    const isQuiet = taken() === before && nowMs - turnMs < SHORT_MS;
+    const enoughMs = PAUSE_MS * (1 - (nowMs - beganMs) / PATIENCE_MS);
+    if (isQuiet && nowMs - pauseMs >= enoughMs) return;
+    if (!isQuiet) pauseMs = nowMs;
+    if (nowMs - beganMs > 2 * PATIENCE_MS) return;
+    turnMs = nowMs;
+    before = taken();
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
 import { createCustomer } from "../support/admin.ts";
 import { bodyOf } from "../support/ask.ts";
@@ -39,15 +40,7 @@ for (const engine of hasNativeEngine ? (["native", "node"] as const) : (["node"]
     await closeKeptConnections();
 
     const stopped = gateway.stop();
-    await until("it takes no more connections", () =>
-      RawClient.open(gateway.port).then(
-        (client) => {
-          client.destroy();
-          return false;
-        },
-        () => true,
-      ),
-    );
+    await until("it takes no more connections", () => takesNone(gateway.port));
     await probe.send(READY);
     const ready = await probe.response();
     t.strictSame([ready.status, ready.headers["connection"]], [503, "close"]);
@@ -68,4 +61,36 @@ for (const engine of hasNativeEngine ? (["native", "node"] as const) : (["node"]
     await gateway.start();
     await assertReconciled(gateway);
   });
+}
+
+t.test(
+  "a machine that stood still does not make a stopping gateway cut its connections",
+  async (t) => {
+    const handover = 5;
+    const gateway = await startGateway({
+      config: { limits: { handover_seconds: handover, drain_seconds: 60 } },
+    });
+    t.teardown(() => gateway.close());
+    const { key } = await createCustomer(gateway, { creditVnd: 100_000 });
+    const kept = await RawClient.open(gateway.port);
+    const stopped = gateway.stop();
+    await until("it takes no more connections", () => takesNone(gateway.port));
+    gateway.signal("SIGSTOP");
+    await delay((handover + 1) * 1000);
+    gateway.signal("SIGCONT");
+    await delay(1000);
+    await kept.send(rawPost(PATH, key, bodyOf(PATH)));
+    t.equal((await kept.response()).status, 200);
+    kept.destroy();
+    t.equal(await stopped, 0);
+  },
+);
+
+async function takesNone(port: number): Promise<boolean> {
+  try {
+    (await RawClient.open(port)).destroy();
+    return false;
+  } catch {
+    return true;
+  }
 }

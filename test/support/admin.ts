@@ -1,7 +1,8 @@
+import { inspect } from "node:util";
 import { isObject } from "../../core/process/json.ts";
 import type { TestGateway } from "./gateway.ts";
+import { fetchOnce } from "./patient-fetch.ts";
 import { until } from "./until.ts";
-import "./patient-fetch.ts";
 
 /** A reply of the admin API. */
 export interface AdminAnswer {
@@ -19,7 +20,10 @@ export interface Customer {
 }
 
 /** The part of a gateway that the admin API needs. */
-export type AdminTarget = Pick<TestGateway, "url" | "adminToken">;
+export type AdminTarget = Pick<TestGateway, "url" | "adminToken"> & { readonly logs?: string };
+
+/** Shown if a request gets no reply. */
+const LOG_TAIL = 4_000;
 
 /**
  * Sends one request to the admin API; `path` is below `/admin/v1`. Returns a list as `{ list }`.
@@ -30,16 +34,15 @@ export async function admin(
   path: string,
   body?: unknown,
 ): Promise<AdminAnswer> {
-  const response = await fetch(`${gateway.url}/admin/v1${path}`, {
+  const response = await fetchOnce(`${gateway.url}/admin/v1${path}`, {
     method,
     headers: {
       authorization: `Bearer ${gateway.adminToken}`,
       "content-type": "application/json",
-      // The gateway may close an idle connection just as it is used again, and fetch would not
-      // retry.
-      connection: "close",
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
+  }).catch((error: unknown) => {
+    throw new Error(`${method} ${path}: ${inspect(error)}\n${gateway.logs?.slice(-LOG_TAIL)}`);
   });
   const answer: unknown = await response.json();
   return { status: response.status, body: isObject(answer) ? answer : { list: answer } };

@@ -15,3 +15,13 @@ export async function closeKeptConnections(): Promise<void> {
   setGlobalDispatcher(agent);
   await before.close();
 }
+
+const freshConnections = new Agent({ connect: { timeout: 120_000 }, pipelining: 0 });
+
+/**
+ * Fetches over a connection of its own: one that is kept may close just as it is used again, and `fetch` does not send
+ * a request twice.
+ */
+export function fetchOnce(url: string, init: RequestInit): Promise<Response> {
+  return fetch(url, { ...init, dispatcher: freshConnections } as RequestInit);
+}
