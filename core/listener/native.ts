@@ -6,7 +6,7 @@ import {
   type Listener,
   PortInUse,
 } from "./listener.ts";
-import { pauseOfClients } from "./short-turn.ts";
+import { pauseOfClients } from "./pause-of-clients.ts";
 
 /** uWebSockets.js's `LIBUS_LISTEN_EXCLUSIVE_PORT`, which its types do not export. */
 const EXCLUSIVE_PORT = 1;

@@ -5,7 +5,7 @@ import type { Handler, Listener } from "./listener.ts";
 import { PortInUse } from "./listener.ts";
 import { NodeRequest } from "./node-request.ts";
 import { IDLE_MS, NodeResponse } from "./node-response.ts";
-import { pauseOfClients } from "./short-turn.ts";
+import { pauseOfClients } from "./pause-of-clients.ts";
 
 /** Bytes that a socket takes before it is full, the same as in the native engine. */
 const SOCKET_BYTES = 65_536;
