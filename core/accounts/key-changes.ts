@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../process/clock.ts";
+import { counted } from "../process/counted.ts";
 import type { Log } from "../process/log.ts";
 import { PeriodicTask } from "../process/periodic.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
@@ -37,6 +38,7 @@ export class KeyChanges {
     this.log = new ThrottledLog(log);
     this.polledAtMs = clock.monotonic();
     this.task = new PeriodicTask(() => this.poll());
+    counted("seen_key_changes", this, ({ seen }) => seen.size);
   }
 
   start(): void {

@@ -33,6 +33,7 @@ import { stopMoney } from "../money/stop.ts";
 import { StoredWallets } from "../money/wallets.ts";
 import { announced } from "../process/announced.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
+import { sizes } from "../process/counted.ts";
 import type { LineLog } from "../process/log.ts";
 import { noWorkers, type Workers } from "../process/workers.ts";
 import { HttpImageFetcher } from "../upstream/fetch-image.ts";
@@ -133,6 +134,9 @@ export async function boot(
     },
     get commits() {
       return committer.status;
+    },
+    get sizes() {
+      return sizes();
     },
     get commands() {
       return running.flatMap(({ plugin }) =>

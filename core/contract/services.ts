@@ -64,6 +64,8 @@ export interface Services extends Slots {
   readonly clockDifferences: readonly ClockDifference[];
   /** Counts of the calls that this process has committed to the ledger. */
   readonly commits: CommitterStatus;
+  /** How many entries each collection of core has that lives as long as the process, by its name. */
+  readonly sizes: Readonly<Record<string, number>>;
   /** The calls that wait because the ledger is slower than the calls. */
   readonly pace: PaceStatus;
   /** The other processes that share the port, if there are any. */

@@ -1,5 +1,6 @@
 import type { Rate, RateLimiter } from "../contract/rate-limiter.ts";
 import type { Clock } from "../process/clock.ts";
+import { counted } from "../process/counted.ts";
 import { gcra } from "./gcra.ts";
 
 const SWEEP_AT = 10_000;
@@ -9,8 +10,8 @@ const SWEEP_AT = 10_000;
  */
 export class EmbeddedRateLimiter implements RateLimiter {
   private readonly clock: Clock;
-  private readonly arrivals = new Map<string, number>();
-  private readonly running = new Map<string, Set<string>>();
+  private readonly arrivals = counted("rate_limited_keys", new Map<string, number>());
+  private readonly running = counted("keys_with_calls", new Map<string, Set<string>>());
 
   constructor(clock: Clock) {
     this.clock = clock;

@@ -1,5 +1,6 @@
 import type { HoldStore } from "../contract/hold-store.ts";
 import type { Ledger } from "../contract/ledger.ts";
+import { counted } from "../process/counted.ts";
 import { type Machine, sleep } from "../process/machine.ts";
 import type { LateMovements } from "./late-movements.ts";
 import { LIFETIMES } from "./lifetimes.ts";
@@ -30,6 +31,7 @@ export class MissedMovements {
 
   constructor(options: MissedMovementsOptions) {
     this.options = options;
+    counted("missed_movements", this, ({ found }) => found.size);
   }
 
   /** Applies what the ledger has and loaded wallets lack. */

@@ -1,4 +1,5 @@
 import { type LedgerProgress, LedgerWentBack } from "../../contract/ledger.ts";
+import { counted } from "../../process/counted.ts";
 
 /** The data that counts a commit: the writer, and the count last confirmed to it. */
 export interface CommitStamp {
@@ -26,6 +27,7 @@ export class LedgerWriter {
 
   constructor(uuid: () => string) {
     this.uuid = uuid;
+    counted("ledger_writers", this, ({ counts }) => counts.size);
   }
 
   get confirmed(): LedgerProgress {

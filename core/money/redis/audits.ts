@@ -1,4 +1,5 @@
 import type { CreditTotal } from "../../contract/hold-store.ts";
+import { counted } from "../../process/counted.ts";
 import type { Log } from "../../process/log.ts";
 import type { Machine } from "../../process/machine.ts";
 import { LIFETIMES } from "../lifetimes.ts";
@@ -40,6 +41,9 @@ export class Audits {
 
   constructor(options: AuditsOptions) {
     this.options = options;
+    counted("unowned_movements", this, ({ seen }) =>
+      Array.from(seen.values(), ({ size }) => size).reduce((sum, size) => sum + size, 0),
+    );
   }
 
   /** Counts a round of a bucket that is ready, and audits it if it is time. Never rejects. */

@@ -1,4 +1,5 @@
 import { backoffMs } from "../../process/backoff.ts";
+import { counted } from "../../process/counted.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import { isUnknownScript } from "../../redis/client.ts";
 import { numberOf, textOf } from "../../redis/reply.ts";
@@ -24,11 +25,12 @@ import { type BucketView, isAbandoned, readView } from "./view.ts";
 export class Membership {
   /** The bucket as holds, posts, wallets and commits use it. */
   readonly bucket: Bucket;
+  /** Orphaned outboxes that this process has claimed, and so has to commit. */
+  readonly claimed = counted("claimed_outboxes", new Set<string>());
   private readonly options: MembershipOptions;
   private readonly session: Session;
   private readonly readiness = new Readiness();
   private readonly peers: Peers;
-  private readonly claimedOutboxes = new Set<string>();
   private readonly settledRoundMs: number;
   private failures = 0;
   private moving = false;
@@ -55,11 +57,6 @@ export class Membership {
     this.bucket = new Bucket(keys, this.session, this.readiness, options.machine);
     this.settledRoundMs = settledRoundMsOf(options.times);
     this.peers = new Peers(options.times.leaseMs, (member) => options.pulse.beatAtMs(member));
-  }
-
-  /** Orphaned outboxes that this process has claimed, and so has to commit. */
-  get claimed(): ReadonlySet<string> {
-    return this.claimedOutboxes;
   }
 
   /**
@@ -137,7 +134,7 @@ export class Membership {
   async finish(orphan: string): Promise<void> {
     if (numberOf(await this.ask("finish", orphan)) !== 1) return;
     failpoint("lease.finished");
-    this.claimedOutboxes.delete(orphan);
+    this.claimed.delete(orphan);
   }
 
   private async round(nowMs: number): Promise<number> {
@@ -190,7 +187,7 @@ export class Membership {
     if (this.moving) return;
     this.moving = true;
     this.isWitness = true;
-    this.claimedOutboxes.clear();
+    this.claimed.clear();
     this.peers.awaitAllElsewhere();
     this.readiness.set("joining", false);
     this.options.events.moved(this.bucket);
@@ -202,7 +199,7 @@ export class Membership {
     this.readiness.set("joining", false);
     if (events.isCommitting(bucket)) return this.options.times.joiningRoundMs;
     events.expelled(bucket);
-    this.claimedOutboxes.clear();
+    this.claimed.clear();
     this.isWitness = false;
     this.session.begin();
     return 0;
@@ -239,7 +236,7 @@ export class Membership {
       return this.abandonEpoch(view, silent);
     }
     for (const member of silent) await this.reap(member);
-    await claimOrphans(view, session.process, this.claimedOutboxes, (...args) => this.ask(...args));
+    await claimOrphans(view, session.process, this.claimed, (...args) => this.ask(...args));
     peers.rememberMembers(view, session.process);
     if (session.isFenced) {
       if (peers.isAwaited || view.members.some((member) => !member.verified))

@@ -7,6 +7,7 @@ import type {
   LoadedVersion,
   WalletSnapshot,
 } from "../../contract/hold-store.ts";
+import { counted } from "../../process/counted.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import { listOf, textOf } from "../../redis/reply.ts";
@@ -33,7 +34,7 @@ export class RedisWallets {
   private readonly client: RedisCommands;
   private readonly buckets: BucketMap;
   private readonly ledger: Pick<LedgerLookup, "wallet" | "credited">;
-  private readonly loading = new Map<string, Promise<boolean>>();
+  private readonly loading = counted("loading_wallets", new Map<string, Promise<boolean>>());
 
   constructor(
     client: RedisCommands,
