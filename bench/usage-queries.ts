@@ -38,7 +38,7 @@ interface Query {
 
 const DAY_MS = 86_400_000;
 const PAGE = 50;
-const CSV_PAGE = 1_000;
+const CSV_PAGE = 250;
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 const filters: readonly (readonly [string, (asked: Asked) => UsageFilter])[] = [
