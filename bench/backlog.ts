@@ -42,7 +42,7 @@ export const backlog: Scenario = {
 };
 
 async function commitBacklog(children: Children, fsync: boolean) {
-  const stores = await startStores(children, fsync);
+  const stores = await startStores(children, { fsync });
   const { redis, postgres, sql } = stores;
   const redisBytes = await fill(children, stores);
   const gateway = await startGateway(children, {

@@ -29,7 +29,7 @@ export const commit: Scenario = {
   about: `${CALLS.toLocaleString("en")} posted calls committed into Postgres, with fsync`,
   onRequest: true,
   async run(children, options) {
-    const stores = await startStores(children, true);
+    const stores = await startStores(children, { fsync: true });
     const ledger = new PostgresLedger({
       server: remoteServer(stores.sql),
       clock: { now: () => Date.now(), monotonic: () => performance.now() },

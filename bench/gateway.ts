@@ -143,7 +143,8 @@ async function newKey(port: number): Promise<string> {
   return String(key);
 }
 
-async function admin(
+/** Sends one request to the admin API; `path` is below `/admin/v1`. Throws unless the status is 2xx. */
+export async function admin(
   port: number,
   method: string,
   path: string,

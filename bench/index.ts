@@ -14,6 +14,7 @@ import { fullLoad } from "./full-load.ts";
 import { idleProcesses } from "./idle-processes.ts";
 import { idleStreams } from "./idle-streams.ts";
 import { latency } from "./latency.ts";
+import { longLife } from "./long-life.ts";
 import { positiveOption, wholeOption } from "./number-options.ts";
 import { redis } from "./redis.ts";
 import type { Options, Scenario } from "./scenario.ts";
@@ -29,6 +30,7 @@ const scenarios: readonly Scenario[] = [
   fullLoad,
   idleStreams,
   idleProcesses,
+  longLife,
   ...slowReaders,
   bodies,
   crossings,

@@ -8,7 +8,12 @@ import { newId } from "../core/process/id.ts";
 import { RedisClient } from "../core/redis/client.ts";
 import type { Children } from "./children.ts";
 import { startGateway } from "./gateway.ts";
-import { type StoreServer, startPostgres, startRedis } from "./store-servers.ts";
+import {
+  type PostgresOptions,
+  type StoreServer,
+  startPostgres,
+  startRedis,
+} from "./store-servers.ts";
 
 const ACCOUNTS = 200;
 const POSTED_AT_ONCE = 2_000;
@@ -32,9 +37,9 @@ export interface Stores {
   end(): Promise<void>;
 }
 
-export async function startStores(children: Children, fsync: boolean): Promise<Stores> {
+export async function startStores(children: Children, options: PostgresOptions): Promise<Stores> {
   const redis = await startRedis(children);
-  const postgres = await startPostgres(children, { fsync });
+  const postgres = await startPostgres(children, options);
   const stores = { hot: redis.url, ledger: postgres.url };
   // This gateway makes the tables, and ends before the first call is posted.
   await (await startGateway(children, { upstreamPort: 1, stores })).end();

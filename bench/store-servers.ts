@@ -28,13 +28,20 @@ export async function startRedis(children: Children): Promise<StoreServer> {
   });
 }
 
+export interface PostgresOptions {
+  readonly fsync?: boolean;
+  readonly connectionsMax?: number;
+  /** `shared_buffers`. */
+  readonly buffersMb?: number;
+}
+
 /**
  * Starts Postgres. `fsync` is on by default, as in Postgres: a commit is on disk before it is
  * confirmed.
  */
 export async function startPostgres(
   children: Children,
-  { fsync = true, connectionsMax = 100 } = {},
+  { fsync = true, connectionsMax = 100, buffersMb = 128 }: PostgresOptions = {},
 ): Promise<StoreServer> {
   const port = await freePort();
   const folder = children.folder("postgres");
@@ -60,6 +67,7 @@ export async function startPostgres(
   const settings = [
     `fsync=${fsync ? "on" : "off"}`,
     `max_connections=${connectionsMax}`,
+    `shared_buffers=${buffersMb}MB`,
     "listen_addresses=127.0.0.1",
   ];
   const run = [

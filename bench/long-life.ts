@@ -1,0 +1,140 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { RedisClient } from "../core/redis/client.ts";
+import type { Children } from "./children.ts";
+import { untilQuiet } from "./cpu.ts";
+import { startGateway } from "./gateway.ts";
+import { MixedLoad } from "./mixed-load.ts";
+import { redisNumber } from "./redis-info.ts";
+import { type Scenario, writeResults } from "./scenario.ts";
+import { startPostgres, startRedis } from "./store-servers.ts";
+import { median, printTable } from "./table.ts";
+import { built, startUpstream, type Target } from "./targets.ts";
+
+const REPLY_TIMEOUT_MS = 10_000;
+const MEGABYTE = 1_048_576;
+/** Rounds in which caches may still fill. */
+const WARM_ROUNDS = 10;
+const PRINTED_EVERY = 5;
+
+/** The memory after a collection, at the end of a round. */
+interface MemoryRow {
+  readonly round: number;
+  readonly actions: number;
+  readonly unexpected: number;
+  readonly heapBytes: number;
+  readonly outsideBytes: number;
+  readonly residentBytes: number;
+  readonly redisBytes: number;
+  /** Entries of the collections that the gateway counts. */
+  readonly entries: Readonly<Record<string, number>>;
+}
+
+/** Measures if a gateway that lives long needs more and more memory. */
+export const longLife: Scenario = {
+  name: "long-life",
+  about: "memory after collection under a mixed load; an hour with --rounds 60 --seconds 60",
+  onRequest: true,
+  async run(children: Children, options) {
+    const redis = await startRedis(children);
+    const postgres = await startPostgres(children, { fsync: false });
+    const client = new RedisClient(redis.url, REPLY_TIMEOUT_MS);
+    await new Promise<void>((resolve) => client.connect(resolve));
+    const upstream = await startUpstream(children);
+    const stores = { hot: redis.url, ledger: postgres.url };
+    const file = join(children.folder("memory"), "collected.jsonl");
+    const collector = pathToFileURL(join(built, "bench", "collect-on-signal.js"));
+    const nodeOptions = ["--expose-gc", "--import", `${collector}?${encodeURIComponent(file)}`];
+    const gateway = await startGateway(children, {
+      upstreamPort: upstream.port,
+      stores,
+      nodeOptions,
+    });
+    const load = await MixedLoad.of(gateway);
+    const rows: MemoryRow[] = [];
+    for (let round = 1; round <= options.rounds; round++) {
+      const { actions, unexpected, firstUnexpected } = await load.run(options.seconds);
+      if (firstUnexpected !== undefined) console.log(`round ${round}: ${firstUnexpected}`);
+      await untilQuiet(gateway.pid);
+      const { heapUsed, external, rss } = await collected(gateway, file, round);
+      rows.push({
+        round,
+        actions,
+        unexpected,
+        heapBytes: heapUsed,
+        outsideBytes: external,
+        residentBytes: rss,
+        redisBytes: await redisNumber(client, "memory", "used_memory"),
+        entries: await entriesOf(gateway.port),
+      });
+      const { heapBytes } = rows.at(-1)!;
+      console.log(`round ${round} of ${options.rounds}: ${megabytes(heapBytes)} MB of heap`);
+    }
+    printTable(`long-life: ${this.about}`, rows.filter(isPrinted).map(cellsOf));
+    console.log(`\nheap after collection: ${verdictOn(rows)}`);
+    console.log(`\nmost entries, and at the end:\n${entriesTable(rows)}`);
+    await gateway.reconcile();
+    writeResults("long-life", children, options, rows);
+    load.end();
+    client.disconnect();
+    for (const each of [gateway, upstream, redis, postgres]) await each.end();
+  },
+};
+
+/** Collects the gateway's garbage, and returns what its memory is then. */
+async function collected(
+  { pid }: Target,
+  file: string,
+  round: number,
+): Promise<NodeJS.MemoryUsage> {
+  process.kill(pid, "SIGUSR2");
+  for (;;) {
+    const lines = existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
+    const line = lines[round - 1];
+    if (line !== undefined) return JSON.parse(line);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function entriesOf(port: number): Promise<Record<string, number>> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  const found = text.matchAll(/^tollgate_entries\{of="(\w+)"\} (\d+)$/gm);
+  return Object.fromEntries(Array.from(found, ([, of, count]) => [of, Number(count)]));
+}
+
+const isPrinted = ({ round }: MemoryRow) => round === 1 || round % PRINTED_EVERY === 0;
+
+function cellsOf(row: MemoryRow): Record<string, string> {
+  return {
+    "": `round ${row.round}`,
+    actions: String(row.actions),
+    unexpected: String(row.unexpected),
+    "heap MB": megabytes(row.heapBytes),
+    "outside of it MB": megabytes(row.outsideBytes),
+    "resident MB": megabytes(row.residentBytes),
+    "Redis MB": megabytes(row.redisBytes),
+  };
+}
+
+/** Compares the first third of the rounds after the warm ones with the last. */
+function verdictOn(rows: readonly MemoryRow[]): string {
+  const settled = rows.slice(WARM_ROUNDS);
+  const third = Math.floor(settled.length / 3);
+  if (third === 0) return `too few rounds to compare: more than ${WARM_ROUNDS + 2} are needed`;
+  const of = (some: readonly MemoryRow[]) => median(some.map(({ heapBytes }) => heapBytes));
+  const [first, last] = [of(settled.slice(0, third)), of(settled.slice(-third))];
+  const change = ((last / first - 1) * 100).toFixed(1);
+  return `median of ${third} rounds after round ${WARM_ROUNDS} ${megabytes(first)} MB, of the last ${third} ${megabytes(last)} MB (${change} %)`;
+}
+
+function entriesTable(rows: readonly MemoryRow[]): string {
+  const last = rows.at(-1)?.entries ?? {};
+  const lines = Object.keys(last).map((of) => {
+    const most = Math.max(...rows.map(({ entries }) => entries[of] ?? 0));
+    return `${of.padEnd(28)} ${String(most).padStart(8)} ${String(last[of]).padStart(8)}`;
+  });
+  return lines.join("\n");
+}
+
+const megabytes = (bytes: number) => (bytes / MEGABYTE).toFixed(1);
