@@ -6,6 +6,8 @@ import { childrenOf } from "./cpu-time.ts";
 
 const READY_WITHIN_MS = 120_000;
 const END_WITHIN_MS = 10_000;
+/** How much of its output is shown if a child ends by itself. */
+const LAST_LINES = 20;
 
 /** How to start a child process. */
 export interface ChildOptions {
@@ -69,15 +71,22 @@ export class Children {
     });
     closeSync(file);
     this.running.add(child);
+    const output = () => readFileSync(log, "utf8");
     const ended = new Promise<void>((resolve) => {
-      child.once("exit", () => resolve());
+      child.once("exit", (code, signal) => {
+        if (!child.killed && code !== 0) {
+          const last = output().split("\n").slice(-LAST_LINES).join("\n");
+          console.error(`${name} ended by itself: ${signal ?? `exit status ${code}`}\n${last}`);
+        }
+        resolve();
+      });
       child.once("error", () => resolve());
     });
     void ended.then(() => this.running.delete(child));
     return {
       pid: child.pid ?? 0,
       process: child,
-      output: () => readFileSync(log, "utf8"),
+      output,
       async end() {
         if (child.exitCode !== null || child.signalCode !== null) return;
         child.kill("SIGTERM");
