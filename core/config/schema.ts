@@ -154,7 +154,10 @@ export const limits = v.optional(
       64,
     ),
     calls_max: v.optional(
-      described(whole(1, 1_000_000), "Maximum calls in flight per process."),
+      described(
+        whole(1, 1_000_000),
+        "Maximum calls in flight per process; half of them for one account.",
+      ),
       20_000,
     ),
     call_seconds: v.optional(described(whole(1, 86_400), "Longest call, in seconds."), 900),

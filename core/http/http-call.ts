@@ -89,8 +89,10 @@ export class HttpCall implements Call {
   entered = 0;
   /** Its index in `HttpCallsInFlight`; -1 if it is not among them. */
   inFlightAt = -1;
+  /** The account whose place it takes in `HttpCallsInFlight`, or an empty text; undefined if it takes none. */
+  placeOf: string | undefined = undefined;
   /** True once it is refused and only waits for the end of its body. */
-  gaveUpPlace = false;
+  lingers = false;
   /** When the call ended, on the monotonic clock; 0 before. */
   endedMs = 0;
 

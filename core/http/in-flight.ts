@@ -1,5 +1,10 @@
+import { type Refusal, refuse } from "../contract/refusal.ts";
 import type { CallsInFlight } from "../contract/services.ts";
+import { counted } from "../process/counted.ts";
 import type { HttpCall } from "./http-call.ts";
+
+/** The part of the places that one account may take, as a divisor, so that it leaves some to others. */
+const SHARE_OF_ACCOUNT = 2;
 
 /**
  * The calls of this process that have not ended: an array, in which the last call moves to the
@@ -10,23 +15,48 @@ import type { HttpCall } from "./http-call.ts";
  */
 export class HttpCallsInFlight implements CallsInFlight {
   private readonly calls: HttpCall[] = [];
-  private refused = 0;
-
-  /** Calls that take a place: all but those that are refused and only wait for the end of their body. */
-  get places(): number {
-    return this.calls.length - this.refused;
-  }
+  private readonly byAccount = counted("accounts_with_calls", new Map<string, number>());
+  private placed = 0;
+  private lingering = 0;
 
   /** Refused calls that wait for the end of their body. */
-  get refusedCount(): number {
-    return this.refused;
+  get lingeringCount(): number {
+    return this.lingering;
   }
 
-  /** Marks a call as refused: it gives up its place. */
-  giveUpPlace(call: HttpCall): void {
-    if (!this.has(call) || call.gaveUpPlace) return;
-    call.gaveUpPlace = true;
-    this.refused++;
+  /**
+   * Returns the refusal of a new call if `max` calls have places. Those that wait for their admission have none, or
+   * strangers could take all; as many more may wait.
+   */
+  refusal(max: number): Refusal | undefined {
+    const waiting = this.calls.length - this.placed - this.lingering;
+    return this.placed >= max || waiting >= max ? FULL : undefined;
+  }
+
+  /**
+   * Gives a call that is admitted one of `max` places, until it ends. Returns the refusal if there is none for it. A
+   * request that serves no model needs none.
+   */
+  takePlace(call: HttpCall, max: number): Refusal | undefined {
+    if (call.endpoint.serves.length === 0) return undefined;
+    if (this.placed >= max) return FULL;
+    const accountId = call.key?.accountId;
+    if (accountId !== undefined) {
+      const own = this.byAccount.get(accountId) ?? 0;
+      if (own >= Math.max(1, max / SHARE_OF_ACCOUNT)) return FULL_OF_ACCOUNT;
+      this.byAccount.set(accountId, own + 1);
+    }
+    call.placeOf = accountId ?? "";
+    this.placed++;
+    return undefined;
+  }
+
+  /** Marks a refused call as one that waits for the end of its body: it gives up its place. */
+  linger(call: HttpCall): void {
+    if (!this.has(call) || call.lingers) return;
+    this.giveUpPlace(call);
+    call.lingers = true;
+    this.lingering++;
   }
 
   get size(): number {
@@ -48,7 +78,8 @@ export class HttpCallsInFlight implements CallsInFlight {
 
   delete(call: HttpCall): void {
     if (!this.has(call)) return;
-    if (call.gaveUpPlace) this.refused--;
+    this.giveUpPlace(call);
+    if (call.lingers) this.lingering--;
     const last = this.calls.pop();
     if (last !== undefined && last !== call) {
       this.calls[call.inFlightAt] = last;
@@ -61,4 +92,22 @@ export class HttpCallsInFlight implements CallsInFlight {
   [Symbol.iterator](): Iterator<HttpCall> {
     return [...this.calls][Symbol.iterator]();
   }
+
+  private giveUpPlace(call: HttpCall): void {
+    const { placeOf } = call;
+    if (placeOf === undefined) return;
+    call.placeOf = undefined;
+    this.placed--;
+    const own = this.byAccount.get(placeOf);
+    if (own === 1) this.byAccount.delete(placeOf);
+    else if (own !== undefined) this.byAccount.set(placeOf, own - 1);
+  }
 }
+
+const FULL = refuse.unavailable(
+  "The gateway has as many calls in flight as it can take; try again shortly.",
+);
+const FULL_OF_ACCOUNT = refuse.rateLimited(
+  "This account has as many calls in flight as it may have; wait for some to end.",
+  { headers: ["retry-after", "1"] },
+);

@@ -104,7 +104,7 @@ export class Incoming {
 
   /** Reads the body while admission runs, then calls `next` with it. */
   private receive(bytesMax: number, next: (body: Buffer) => void): void {
-    const { share } = this;
+    const { share, inFlight } = this;
     const length = declaredLength(this.call.headers);
     if (length !== undefined && length > bytesMax) {
       const mustCut = discardRest(this.res, length, share);
@@ -116,9 +116,10 @@ export class Incoming {
     this.reading = readBody(this.res, { bytesMax, length, share, onWhole, onRefused });
     this.run("admit", () => {
       this.call.step("reading");
-      if (this.early) return this.hand(this.early, next);
+      const full = inFlight.takePlace(this.call, this.runtime.limits.callsMax);
+      if (!full && this.early) return this.hand(this.early, next);
       const { key, endpoint } = this.call;
-      const refusal = key && share.ofKey(key.id, length, endpoint.serves.length === 0);
+      const refusal = full ?? (key && share.ofKey(key.id, length, endpoint.serves.length === 0));
       if (refusal) this.refuse(refusal);
       else this.reading?.admit();
     });
@@ -290,8 +291,8 @@ export class Incoming {
     if (reading?.mustCut) return this.reply.refuseAndCut(refusal);
     if (!reading || reading.isOver || !isChunked(call.headers)) return this.reply.refuse(refusal);
     if (call.state === "admitting") call.step("reading");
-    if (inFlight.refusedCount >= LINGERING_MAX) return this.reply.refuseAndCut(refusal);
-    inFlight.giveUpPlace(call);
+    if (inFlight.lingeringCount >= LINGERING_MAX) return this.reply.refuseAndCut(refusal);
+    inFlight.linger(call);
     this.linger = setTimeout(() => {
       if (!isOver(call.state)) this.reply.refuseAndCut(refusal);
     }, LINGER_MS);

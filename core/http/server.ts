@@ -225,11 +225,7 @@ export class Server {
     const refusal =
       this.phase === "refusing"
         ? refuse.unavailable("The gateway is shutting down; another process takes new calls.")
-        : this.callsInFlight.places >= runtime.limits.callsMax
-          ? refuse.unavailable(
-              "The gateway has as many calls in flight as it can take; try again shortly.",
-            )
-          : this.refusal();
+        : (this.callsInFlight.refusal(runtime.limits.callsMax) ?? this.refusal());
     if (refusal) return this.refuse(res, "POST", headers, endpoint.path, refusal, id);
     this.begin(res, endpoint, headers, id).start();
   }

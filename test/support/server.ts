@@ -115,7 +115,7 @@ function serving({ catalogue }: GatewayConfig): Plugin {
   return {
     name: "serving",
     admit(call) {
-      call.key = key;
+      call.key ??= key;
       return undefined;
     },
     request(call) {
