@@ -30,7 +30,9 @@ export function parseYaml(
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const faults = [...document.errors, ...document.warnings];
   for (const { code, pos } of faults) {
-    problems.add(placedAt(file, lines.linePos(pos[0]).line), [], `expected ${wording(code)}`);
+    const repeated = code === "DUPLICATE_KEY" ? nameAt(text, pos[0]) : "";
+    const place = placedAt(file, lines.linePos(pos[0]).line);
+    problems.add(place, [], `expected ${wording(code)}${repeated}`);
   }
   if (faults.some(({ code }) => code !== "DUPLICATE_KEY")) return undefined;
   const reading = new Reading(file, document, lines, environment, problems);
@@ -193,6 +195,12 @@ function anchoredIn(document: Document.Parsed): Map<Alias, Node> {
 function plainValue(text: string): string | number | boolean {
   if (text === "true" || text === "false") return text === "true";
   return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+}
+
+/** Returns the name of a repeated key if it is a plain word: another text may be a provider key. */
+function nameAt(text: string, at: number): string {
+  const [, name] = /^["']?([a-z_]{1,40})["']?\s*:/.exec(text.slice(at, at + 50)) ?? [];
+  return name === undefined ? "" : `, got ${name} twice`;
 }
 
 /** Replaces the library's messages, which quote the text around an error: it may be a provider key. */

@@ -340,7 +340,11 @@ const variables: readonly Row[] = [
 ];
 
 const yaml: readonly Row[] = [
-  [`log:`, `log: { level: warn }\nlog:`, `gateway.yaml:6: expected each key of a mapping once`],
+  [
+    `log:`,
+    `log: { level: warn }\nlog:`,
+    `gateway.yaml:6: expected each key of a mapping once, got log twice`,
+  ],
   [
     `host: 127.0.0.1`,
     `host: "a" b`,
@@ -708,4 +712,11 @@ plugins: ["\${S}", { ./plugin.js: { count: "\${S}" } }]
   const lines = await refused(t, files, { S: secret });
   t.equal(lines.length, 17);
   for (const line of lines) t.ok(!line.includes("hunter2"), line);
+});
+
+t.test("a repeated key that may be a secret is not quoted", async (t) => {
+  const text = swap(GATEWAY, "[first-key, second-key]", "{ sk-1: a, sk-1: b }");
+  const lines = (await refused(t, { "gateway.yaml": text })).join("\n");
+  t.match(lines, /gateway.yaml:10: expected each key of a mapping once$/m);
+  t.notMatch(lines, /sk-1/);
 });
