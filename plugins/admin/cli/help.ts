@@ -41,6 +41,18 @@ ${note === undefined ? "" : `\n${note}\n`}
 exit codes: 0 done, 1 refused or a difference found, 2 wrong usage, 3 gateway unreachable`;
 }
 
+/** Returns the same as JSON, for programs. */
+export function helpJson(commands: readonly Command[], note?: string): string {
+  const shown = commands.map(({ words, required, optional, flags = [], about }) => ({
+    words,
+    required,
+    optional,
+    flags,
+    about,
+  }));
+  return JSON.stringify({ commands: shown, ...(note !== undefined && { note }) });
+}
+
 function synopsis({ words, required, optional, flags = [], placeholders }: Command): string {
   const option = (name: string) =>
     `--${name} ${placeholders?.[name] ?? PLACEHOLDERS[name] ?? "VALUE"}`;

@@ -6,7 +6,7 @@ import { Client } from "./client.ts";
 import type { Command, Values } from "./command.ts";
 import { commands } from "./commands.ts";
 import { EXIT, Failure } from "./failure.ts";
-import { help, helpOf } from "./help.ts";
+import { help, helpJson, helpOf } from "./help.ts";
 import { print, type Write } from "./output.ts";
 import { pluginCommands } from "./plugin-commands.ts";
 
@@ -36,20 +36,24 @@ export async function run(given: readonly string[], around: Surroundings): Promi
   };
   if (["--version", "version"].includes(given.join(" "))) return printed(packageVersion());
   let request = readArguments(given, commands);
+  const shown = (some: readonly Command[], text: string, note?: string) =>
+    printed(request.json ? helpJson(some, note) : text);
   if (request.kind !== "command" && !(request.kind === "help" && request.command)) {
     const more = await commandsOfPlugins(request, around);
     if (more instanceof Failure) {
       const note = `${MISSING}: ${more.message}`;
-      if (request.kind === "help" && request.words === "") return printed(help(commands, note));
+      if (request.kind === "help" && request.words === "") {
+        return shown(commands, help(commands, note), note);
+      }
       const problem =
         request.kind === "help" ? noCommand(request.words, commands) : request.problem;
       throw new Failure(more.exitCode, `${problem}. ${note}`);
     }
     const all = [...commands, ...more];
     request = readArguments(given, all);
-    if (request.kind === "help" && request.words === "") return printed(help(all));
+    if (request.kind === "help" && request.words === "") return shown(all, help(all));
     const group = request.kind === "help" ? groupOf(request.words, all) : [];
-    if (group.length > 0) return printed(group.map(helpOf).join("\n\n"));
+    if (group.length > 0) return shown(group, group.map(helpOf).join("\n\n"));
     if (request.kind === "help" && !request.command) {
       throw new Failure(EXIT.usage, `${noCommand(request.words, all)}\n${LIST}`);
     }
@@ -57,7 +61,10 @@ export async function run(given: readonly string[], around: Surroundings): Promi
       throw new Failure(EXIT.usage, given.length === 0 ? help(all) : `${request.problem}\n${LIST}`);
     }
   }
-  if (request.kind !== "command") return printed(request.command ? helpOf(request.command) : "");
+  if (request.kind !== "command") {
+    const { command } = request;
+    return command ? shown([command], helpOf(command)) : printed("");
+  }
   const client = clientOf(request, around);
   const values = await withAccountId(client, request.values);
   const output = await request.command.run(client, values);

@@ -229,6 +229,23 @@ t.test("npm run admin", async (t) => {
     t.match(await run("--version"), { code: 0, stdout: /^\d+\.\d+\.\d+\n$/ });
   });
 
+  t.test("prints help as JSON for programs", async (t) => {
+    const named = async (...args: string[]) => {
+      const { code, stdout } = await run(...args, "--json");
+      t.equal(code, 0);
+      const { commands } = JSON.parse(stdout);
+      return Array.isArray(commands) ? commands : [];
+    };
+    const [wallet, ...others] = await named("help", "wallet");
+    const about = "show the balance of an account and its parts";
+    const options = { required: ["account"], optional: [], flags: [] };
+    t.strictSame([wallet, others], [{ words: "wallet", ...options, about }, []]);
+    const all = (await named("help")).map(({ words }) => words);
+    for (const words of ["reconcile", "transfer assign"]) t.ok(all.includes(words), words);
+    const group = (await named("help", "account")).map(({ words }) => words);
+    t.ok(group.includes("account create") && !group.includes("wallet"));
+  });
+
   t.test("takes an email address wherever it takes an account", async (t) => {
     const account = await answer("account", "create", "--email", "one@example.com");
     await answer("account", "create", "--email", "another-one@example.com");
