@@ -24,6 +24,8 @@ export interface BreakerState {
   readonly state: "closed" | "open" | "probing";
   /** Failures since the start of the process. */
   readonly failures: number;
+  /** The same by their causes, as metrics name them. */
+  readonly failuresByCause: Readonly<Record<string, number>>;
   readonly failuresInRow: number;
   readonly lastFailure: Failure | undefined;
   /**

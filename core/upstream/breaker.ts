@@ -16,7 +16,7 @@ export class Breaker implements BreakerState {
   /** Called when it opens and when it closes. */
   private readonly onChange: (state: "open" | "closed", reason: string) => void;
   private inRow = 0;
-  private count = 0;
+  private readonly counts: Record<string, number> = {};
   private last: Failure | undefined = undefined;
   private openUntilMs = 0;
   private failedProbes = 0;
@@ -40,7 +40,11 @@ export class Breaker implements BreakerState {
 
   /** Failures since the start of the process. */
   get failures(): number {
-    return this.count;
+    return Object.values(this.counts).reduce((sum, count) => sum + count, 0);
+  }
+
+  get failuresByCause(): Readonly<Record<string, number>> {
+    return this.counts;
   }
 
   get failuresInRow(): number {
@@ -72,10 +76,10 @@ export class Breaker implements BreakerState {
   }
 
   /**
-   * Counts a failure. `reason` is shown to operators and must not include any content of a call.
+   * Counts a failure. `reason` is shown to operators and must not include any content of a call. There are few causes.
    */
-  fail(reason = "failed"): void {
-    this.note(reason);
+  fail(reason = "failed", cause = "other"): void {
+    this.note(reason, cause);
     this.inRow++;
     if (this.inRow < FAILURES_TO_OPEN) return;
     if (this.probing) this.failedProbes++;
@@ -89,8 +93,8 @@ export class Breaker implements BreakerState {
    * Records a failure that says nothing about the upstream's health, such as a refusal of the
    * gateway's key.
    */
-  note(reason: string): void {
-    this.count++;
+  note(reason: string, cause: string): void {
+    this.counts[cause] = (this.counts[cause] ?? 0) + 1;
     this.last = { atMs: this.clock.monotonic(), reason };
   }
 

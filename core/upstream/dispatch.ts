@@ -123,7 +123,7 @@ export class Dispatch {
       const upstream = this.attempt?.upstream.name;
       const fields = { call_id: this.call.id, upstream, reason: failure.reason };
       this.log.error(fields, "cannot send a call to an upstream; trying the next route");
-    } else breaker?.fail(failure.reason);
+    } else breaker?.fail(failure.reason, failure.cause);
     this.record(failure);
   }
 
@@ -131,7 +131,7 @@ export class Dispatch {
   refused(failure: FailureCause): void {
     const breaker = this.attempt?.upstream.breaker;
     breaker?.forget();
-    breaker?.note(failure.reason);
+    breaker?.note(failure.reason, failure.cause);
     this.record(failure);
   }
 

@@ -10,7 +10,8 @@ export function upstreamRoutes(services: Services): OperatorRoute[] {
         const { upstreams, clock } = services;
         const list = [...upstreams.all()].map((upstream) => {
           const { name, config, breaker } = upstream;
-          const { state, failures, failuresInRow, retryInMs, lastFailure } = breaker;
+          const { state, failures, failuresByCause, failuresInRow, retryInMs, lastFailure } =
+            breaker;
           return {
             name,
             kind: config.kind,
@@ -18,6 +19,7 @@ export function upstreamRoutes(services: Services): OperatorRoute[] {
             breaker: state,
             failures_in_row: failuresInRow,
             failures,
+            failures_by_cause: failuresByCause,
             last_failure: lastFailure
               ? {
                   at: new Date(clock.now() - (clock.monotonic() - lastFailure.atMs)).toISOString(),

@@ -28,12 +28,13 @@ t.test("GET /admin/v1/upstreams", async (t) => {
       ["closed", 0, null, 2],
     );
     t.ok(!JSON.stringify(sound).includes('"a"'));
-    for (let at = 0; at < 5; at++) {
-      const body = bodies.messages({ status: 500 });
+    for (const status of [401, 500, 500, 500, 500, 500]) {
+      const body = bodies.messages({ status });
       t.equal((await post(gateway, paths.messages, caller, body)).status, 502);
     }
     const failed = await upstream();
     t.strictSame([failed["breaker"], failed["failures_in_row"]], ["open", 5]);
+    t.strictSame(failed["failures_by_cause"], { http_401: 1, http_500: 5 });
     t.ok(Number(failed["retry_in_ms"]) > 0);
     const last = objectOf(failed["last_failure"]);
     t.equal(last?.["reason"], "HTTP 500");
