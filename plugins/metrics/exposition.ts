@@ -91,11 +91,13 @@ function addRefusals(registry: Registry, tally: Tally): void {
   new Counter({
     name: "tollgate_refusals_total",
     help: "Refused calls, by error type; `upstream` if the provider refused.",
-    labelNames: ["type"],
+    labelNames: [...BY_MODEL, "type"],
     registers: [registry],
     collect() {
       this.reset();
-      for (const [type, count] of tally.refusals) this.inc({ type }, count);
+      for (const { endpoint, model, refused } of tally.series()) {
+        for (const [type, count] of refused) this.inc({ endpoint, model, type }, count);
+      }
     },
   });
 }

@@ -23,6 +23,8 @@ export interface Series {
   readonly model: string;
   /** Calls by status × 8 + index of the outcome; `calls` decodes it. */
   readonly ended: Map<number, number>;
+  /** Refused calls by the type of their error. */
+  readonly refused: Map<string, number>;
   inputTokens: number;
   outputTokens: number;
   chargedMicroVnd: number;
@@ -57,7 +59,6 @@ export class Tally {
     "upstream",
   );
   readonly distributions = [this.latency, this.firstByte, this.upstreamFirstByte];
-  readonly refusals = new Map<string, number>();
   /** Failed attempts by upstream and cause, neither of which a client can make up. */
   readonly failures = new Map<string, Map<string, number>>();
   private readonly byEndpoint = new Map<string, Map<string, Series>>();
@@ -82,7 +83,7 @@ export class Tally {
     }
     if (call.outcome === "refused") {
       const type = call.attempts > 0 ? "upstream" : (REFUSALS.get(call.status) ?? "api_error");
-      this.refusals.set(type, (this.refusals.get(type) ?? 0) + 1);
+      series.refused.set(type, (series.refused.get(type) ?? 0) + 1);
       return;
     }
     this.latency.observe(endpoint, call.stream, (call.endedMs - call.startedMs) / 1000);
@@ -117,6 +118,7 @@ export class Tally {
         endpoint,
         model,
         ended: new Map(),
+        refused: new Map(),
         inputTokens: 0,
         outputTokens: 0,
         chargedMicroVnd: 0,

@@ -68,13 +68,14 @@ t.test("GET /metrics", async (t) => {
       t.equal(calls("claude-opus-5-5", 402, "refused"), 1);
       t.equal(calls("none", 401, "refused"), 1);
       t.equal(calls("none", 400, "refused"), 1);
-      for (const type of [
-        "authentication_error",
-        "insufficient_balance",
-        "invalid_request_error",
-        "upstream",
-      ]) {
-        t.equal(samples.get(`tollgate_refusals_total{type="${type}"}`), 1, type);
+      for (const [type, model] of [
+        ["authentication_error", "none"],
+        ["insufficient_balance", "claude-opus-5-5"],
+        ["invalid_request_error", "none"],
+        ["upstream", "claude-opus-5-5"],
+      ] as const) {
+        const labels = `endpoint="/v1/messages",model="${model}",type="${type}"`;
+        t.equal(samples.get(`tollgate_refusals_total{${labels}}`), 1, type);
       }
       t.ok((samples.get(`tollgate_input_tokens_total{${opus}}`) ?? 0) >= 14);
       t.ok((samples.get(`tollgate_output_tokens_total{${opus}}`) ?? 0) >= 6);
