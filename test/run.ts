@@ -42,6 +42,8 @@ interface Finished extends FileResults {
  * only. With `--coverage`, V8 counts what these files cover of `core` and `plugins`.
  */
 async function main(): Promise<void> {
+  // Else tap ends the run after 30 s without a test, and on a busy machine Postgres takes longer to start.
+  t.setTimeout(0);
   const isMeasured = process.argv.includes("--coverage");
   const parts = process.argv.slice(2).filter((word) => !word.startsWith("--"));
   const isThorough = process.argv.includes("--thorough");
@@ -85,7 +87,6 @@ async function runAll(
   // Hides the output of tap itself; its exit status and signals stay.
   t.register();
   t.resume();
-  t.setTimeout(0);
   t.jobs = PROCESSES_AT_ONCE;
   const running = endingWithThisProcess();
   const clock = new EndedChildren();
