@@ -25,7 +25,7 @@ const TOGETHER = join(testFolder, "support", "together.js");
 const coverageFolder = join(packageRoot, ".tap", "coverage");
 
 const LEFT_OUT =
-  "`npm test -- --thorough` also runs the longest tests, and some under the other supported Node.";
+  "`npm test -- --thorough` also runs the longest tests, and more under the other supported Node.";
 
 interface Finished extends FileResults {
   readonly name: string;
@@ -37,9 +37,11 @@ interface Finished extends FileResults {
 /**
  * `npm test`: tap runs the test files under this Node. Ends with `N passed, N failed`; exits 1 on any failure.
  *
- * With `--thorough`, those that take long run too, and those that depend on Node also under the other supported line,
- * which is a development dependency. Arguments are parts of file names: `npm test -- alias sse` runs the matching files
- * only. With `--coverage`, V8 counts what these files cover of `core` and `plugins`.
+ * The listener is also tested under the other supported line of Node, which is a development dependency. With
+ * `--thorough`, all that depends on Node is, and tests that take long run too.
+ *
+ * Arguments are parts of file names: `npm test -- alias sse` runs the matching files only, under this Node. With
+ * `--coverage`, V8 counts what these files cover of `core` and `plugins`.
  */
 async function main(): Promise<void> {
   // Else tap ends the run after 30 s without a test, and on a busy machine Postgres takes longer to start.

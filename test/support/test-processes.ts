@@ -20,19 +20,18 @@ const LONGEST = [
   ...["e2e/retention", "e2e/upstream", "e2e/wallet", "e2e/routes"],
 ];
 /**
- * Folders and files, relative to `testFolder`, of tests that a thorough run also has under the other Node, because they
- * depend on what Node itself provides: sockets, streams, threads, processes, files, cryptography, the resolution of packages.
+ * Folders and files, relative to `testFolder`, of tests that every whole run also has under the other Node, which may
+ * lack the native engine.
+ */
+const ALWAYS_ON_BOTH_NODES = ["core/listener/"];
+/**
+ * Those that a thorough run has under it too, because they depend on what Node itself provides: sockets, streams, threads,
+ * processes, files, cryptography, the resolution of packages.
  */
 const ON_BOTH_NODES = [
+  ...ALWAYS_ON_BOTH_NODES,
   ...["core/config/load", "core/config/plugins", "core/contract/outside"],
-  ...[
-    "core/database/",
-    "core/http/",
-    "core/listener/",
-    "core/money/journal/",
-    "core/process/",
-    "core/sse/",
-  ],
+  ...["core/database/", "core/http/", "core/money/journal/", "core/process/", "core/sse/"],
   ...["core/upstream/", "core/wire/scan", "support/"],
   ...["e2e/anthropic-sdk", "e2e/openai-sdk"],
   ...["e2e/http-bodies", "e2e/http-connections", "e2e/http-streams", "e2e/slow-readers"],
@@ -61,7 +60,7 @@ const FILES_TOGETHER = 15;
 export interface Selection {
   /** Only files whose name contains one of these; all files if there are none. */
   readonly parts: readonly string[];
-  /** Also the files that take long, and the other Node. */
+  /** Also the files that take long, and more under the other Node. */
   readonly isThorough: boolean;
 }
 
@@ -73,11 +72,13 @@ export function testProcesses({ parts, isThorough }: Selection): TestProcess[] {
     .filter((file) => file.endsWith(".test.js"))
     .filter(parts.length === 0 ? isWanted : isNamed)
     .sort();
-  const nodes = runtimes().slice(0, isThorough ? undefined : 1);
+  const nodes = runtimes().slice(0, isThorough || parts.length === 0 ? undefined : 1);
+  const onBoth = isThorough ? ON_BOTH_NODES : ALWAYS_ON_BOTH_NODES;
   return nodes.flatMap((runtime, at) =>
-    grouped(paths.filter((path) => at === 0 || startsWithOne(path, ON_BOTH_NODES))).map(
-      (paths) => ({ ...runtime, paths }),
-    ),
+    grouped(paths.filter((path) => at === 0 || startsWithOne(path, onBoth))).map((paths) => ({
+      ...runtime,
+      paths,
+    })),
   );
 }
 
