@@ -109,6 +109,42 @@ t.test(
     }),
 );
 
+t.test(
+  "a gateway frozen between a read and its commit, while Redis is wiped, leaves a drift",
+  async (t) =>
+    inPair(async ({ world, server, dies: sleeps, lives, client }) => {
+      const commit = world.ledger.commit.bind(world.ledger);
+      let commits = 0;
+      let wake = () => {};
+      const awake = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      world.ledger.commit = async (entries) => {
+        commits += 1;
+        if (commits === 1) await awake;
+        await commit(entries);
+      };
+      const late = await posted(world, sleeps);
+      await until("its batch is read", () => commits === 1);
+      client.primary = undefined;
+      await server.call("FLUSHALL");
+      const isServed = async () => (await world.call(lives.store, "A")) === "posted";
+      await until("its lease ends, and the other one loads the wallet", isServed);
+      await until("that call is charged", () => world.ledger.charges.size === 1);
+      wake();
+      client.primary = server;
+      await until("the first call is charged", () => world.ledger.charges.has(late));
+      await until("both have committed", () => {
+        return world.stores.every((store) => store.uncommittedCalls() === 0);
+      });
+      t.equal((await world.ledger.wallet("A"))?.balanceMicroVnd, FUNDED - 1_400n);
+      t.match(await lives.store.balances("A"), { availableMicroVnd: Number(FUNDED) - 700 });
+      // Once the wallet is loaded again, both stores agree.
+      await server.call("FLUSHALL");
+      await until("the wallet is loaded again", isServed);
+    }),
+);
+
 t.test("a wiped Redis forgets a revocation only if the gateway that made it is gone", async (t) => {
   const isRefused = async (world: World, { store }: TestStore) => {
     await world.call(store, "A", { cost: 0 });
