@@ -99,26 +99,30 @@ t.test("two gateways whose Postgres is down", async (t) => {
     });
   }
 
-  t.test("lose nothing if Redis goes down too, and recovers first", async (t) => {
-    await parts.postgres.kill();
-    await served(CALLS);
-    const streams = await Promise.all([0, 1, 2, 3].map((n) => beginStream(gatewayOf(n), customer)));
-    await parts.redis.kill();
-    for (const turn of [0, 1])
-      assertUnavailable(await callOnce(gatewayOf(0), customer, turn), turn);
-    for (const stream of streams) await assertWhole(stream);
-    calls += streams.length;
-    expected += BigInt(streams.length) * STREAM_MICRO_VND;
-    const down = await get(gatewayOf(0), "/readyz", undefined);
-    t.strictSame([down.status, down.json.hot, down.json.ledger], [503, "away", "away"]);
-    await parts.redis.start();
-    for (const gateway of parts.gateways) {
-      expected += await untilServed(gateway, customer);
-      calls += 1;
-    }
-    await parts.postgres.restart();
-    await charged();
-  });
+  for (const first of ["Redis", "Postgres"]) {
+    t.test(`lose nothing if Redis goes down too, and ${first} recovers first`, async (t) => {
+      await parts.postgres.kill();
+      await served(CALLS);
+      const numbers = [0, 1, 2, 3];
+      const streams = await Promise.all(numbers.map((n) => beginStream(gatewayOf(n), customer)));
+      await parts.redis.kill();
+      for (const turn of [0, 1])
+        assertUnavailable(await callOnce(gatewayOf(0), customer, turn), turn);
+      for (const stream of streams) await assertWhole(stream);
+      calls += streams.length;
+      expected += BigInt(streams.length) * STREAM_MICRO_VND;
+      const down = await get(gatewayOf(0), "/readyz", undefined);
+      t.strictSame([down.status, down.json.hot, down.json.ledger], [503, "away", "away"]);
+      if (first === "Postgres") await parts.postgres.restart();
+      await parts.redis.start();
+      for (const gateway of parts.gateways) {
+        expected += await untilServed(gateway, customer);
+        calls += 1;
+      }
+      if (first === "Redis") await parts.postgres.restart();
+      await charged();
+    });
+  }
 
   t.test("lose nothing if Redis is wiped, and serve again once Postgres is back", async (t) => {
     await parts.postgres.kill();
