@@ -1,15 +1,17 @@
 /** Kills a process whose event loop still stands when the watchdog's own thread should have ended it. */
 import { workerData } from "node:worker_threads";
+import { ticksWithProcessor } from "./processor-wait.ts";
 import type { KillData } from "./watchdog.ts";
 
 /** Ticks that the watchdog's thread may take to end the process itself. */
 const GRACE_TICKS = 15;
 
-const { shared, turns, tickMs, reportTicks, endTicks }: KillData = workerData;
+const { shared, turns, tickMs, reportTicks, endTicks, schedstat }: KillData = workerData;
+const passed = ticksWithProcessor(schedstat, tickMs);
 let left = endTicks - reportTicks + GRACE_TICKS;
 
 const timer = setInterval(() => {
-  left -= 1;
+  left -= passed();
   const turnsAgain = Atomics.load(shared, 0) !== turns;
   if (turnsAgain || left <= 0) clearInterval(timer);
   if (!turnsAgain && left <= 0 && Atomics.load(shared, 1) === 1) {

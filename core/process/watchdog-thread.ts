@@ -5,6 +5,7 @@
 import { writeSync } from "node:fs";
 import { type Debugger, Session } from "node:inspector";
 import { Worker, workerData } from "node:worker_threads";
+import { ticksWithProcessor } from "./processor-wait.ts";
 import type { KillData, WatchdogData } from "./watchdog.ts";
 
 const FRAMES_MAX = 12;
@@ -13,19 +14,24 @@ const ERROR_LEVEL = 50;
 const FATAL_LEVEL = 60;
 
 const data: WatchdogData = workerData;
-const { shared, tickMs, reportTicks, endTicks, status } = data;
+const { shared, tickMs, reportTicks, endTicks, status, schedstat } = data;
+const passed = ticksWithProcessor(schedstat, tickMs);
 let seen = 0;
+/** Ticks since the last turn, less the time in which the thread waited for a processor. */
 let ticks = 0;
 
 setInterval(() => {
   const turns = Atomics.load(shared, 0);
-  ticks = turns === seen ? ticks + 1 : 0;
+  const before = ticks;
+  const more = passed();
+  ticks = turns === seen ? Math.max(0, before + more) : 0;
   seen = turns;
-  if (ticks === reportTicks) {
+  const reaches = (limit: number) => before < limit && ticks >= limit;
+  if (reaches(reportTicks)) {
     log(ERROR_LEVEL, "the event loop does not turn");
     startKill();
     look(false);
-  } else if (ticks === endTicks && Atomics.load(shared, 1) === 1) {
+  } else if (reaches(endTicks) && Atomics.load(shared, 1) === 1) {
     log(FATAL_LEVEL, "the event loop does not turn; ending this process");
     look(true);
   }
@@ -84,7 +90,7 @@ function places(
 
 /** Writes a line in the form of the log straight to stdout: the stream of the log belongs to the watched thread. */
 function log(level: number, msg: string, where?: readonly string[]): void {
-  const line = { level, time: Date.now(), stalledMs: ticks * tickMs, where, msg };
+  const line = { level, time: Date.now(), stalledMs: Math.round(ticks * tickMs), where, msg };
   try {
     writeSync(1, `${JSON.stringify(line)}\n`);
   } catch {

@@ -5,8 +5,13 @@ import { readSync } from "node:fs";
 import { Watchdog } from "../../../core/process/watchdog.ts";
 
 const TICK_MS = 100;
-const watchdog = new Watchdog({ tickMs: TICK_MS, reportTicks: 3, endTicks: 9 });
-const [, , how, armed] = process.argv;
+const [, , how, armed, schedstat] = process.argv;
+const watchdog = new Watchdog({
+  tickMs: TICK_MS,
+  reportTicks: 3,
+  endTicks: 9,
+  ...(schedstat && { schedstat }),
+});
 if (armed === "armed") watchdog.arm();
 
 function spin(ms: number): void {
@@ -23,8 +28,8 @@ setTimeout(() => {
   if (how === "promises") void spinInPromises();
   // No input ever arrives.
   else if (how === "read") readSync(0, Buffer.alloc(1));
-  // Far longer than both limits; the watchdog is not armed.
-  else if (how === "start") spin(40 * TICK_MS);
+  // Far longer than both limits.
+  else if (how === "long") spin(40 * TICK_MS);
   setTimeout(() => process.exit(0), 10 * TICK_MS);
 }, 10 * TICK_MS);
 setInterval(() => {}, 1_000);

@@ -1,5 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
 import { STALLED_STATUS } from "../../../core/process/watchdog.ts";
@@ -11,9 +13,9 @@ interface End {
 }
 
 /** Runs the child to its end. */
-async function run(how: string, armed = "armed"): Promise<End> {
+async function run(how: string, armed = "armed", ...more: readonly string[]): Promise<End> {
   const child = fileURLToPath(new URL("./watchdog-child.js", import.meta.url));
-  const running = spawn(process.execPath, [child, how, armed], {
+  const running = spawn(process.execPath, [child, how, armed, ...more], {
     stdio: ["pipe", "pipe", "ignore"],
   });
   let output = "";
@@ -56,13 +58,29 @@ t.test("the watchdog", async (t) => {
   });
 
   t.test("keeps a process whose start takes longer than its limit", async (t) => {
-    const { code, lines } = await run("start", "unarmed");
+    const { code, lines } = await run("long", "unarmed");
     t.equal(code, 0);
     t.strictSame(
       lines.map(({ msg }) => msg),
       ["the event loop does not turn", "where the event loop stands"],
     );
   });
+
+  t.test(
+    "keeps a process whose loop stands because other programs have the processor",
+    async (t) => {
+      const schedstat = join(t.testdir(), "schedstat");
+      const waits = () => {
+        writeFileSync(`${schedstat}.new`, `0 ${Math.round(performance.now() * 1e6)} 0\n`);
+        renameSync(`${schedstat}.new`, schedstat);
+      };
+      waits();
+      const timer = setInterval(waits, 5);
+      const end = await run("long", "armed", schedstat);
+      clearInterval(timer);
+      t.strictSame(end, { code: 0, signal: null, lines: [] });
+    },
+  );
 
   t.test("logs nothing for a loop that runs", async (t) => {
     t.strictSame(await run("idle"), { code: 0, signal: null, lines: [] });
