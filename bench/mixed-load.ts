@@ -185,7 +185,12 @@ export class MixedLoad {
       const options = { host: "127.0.0.1", port, method, path, agent: this.agent };
       const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
       const outgoing = request({ ...options, headers: { ...headers, ...length } }, onReply);
-      outgoing.once("error", reject);
+      outgoing.once("error", (error: NodeJS.ErrnoException) => {
+        // The gateway has closed an idle connection at that moment, so it has not read the request.
+        const isStale = outgoing.reusedSocket && error.code === "ECONNRESET";
+        if (isStale) this.send(method, path, headers, body, leaves).then(resolve, reject);
+        else reject(error);
+      });
       outgoing.end(body);
     });
   }
