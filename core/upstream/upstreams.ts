@@ -8,6 +8,7 @@ import type { Clock } from "../process/clock.ts";
 import type { JsonObject } from "../process/json.ts";
 import type { Log } from "../process/log.ts";
 import { Breaker } from "./breaker.ts";
+import { upstreamConnector } from "./connect.ts";
 import type { LoadedUpstream, UpstreamAdapter } from "./kinds/kind.ts";
 
 /**
@@ -77,11 +78,12 @@ export class ConnectedUpstreams implements Upstreams {
     // timeouts come later: else both fire at once, and the client may get the error of a broken
     // connection instead of the time limit.
     const silenceMs = callMs + DEADLINE_GRACE_MS;
+    const connect = upstreamConnector(connectMs);
     for (const [name, upstream] of Object.entries(config.upstreams)) {
       const agent = new Agent({
         connections: upstream.connections,
         pipelining: 1,
-        connect: { timeout: connectMs },
+        connect,
         headersTimeout: silenceMs,
         bodyTimeout: silenceMs,
         keepAliveTimeout: 30_000,

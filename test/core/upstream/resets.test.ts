@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import t from "tap";
+import { Attempt, type AttemptListener } from "../../../core/upstream/attempt.ts";
+import { ConnectedUpstreams } from "../../../core/upstream/upstreams.ts";
+import { recordedLog } from "../../support/log.ts";
+import { until } from "../../support/until.ts";
+import { accepted } from "../config/files.ts";
+
+const clock = { now: () => 0, monotonic: () => 0 };
+const HEAD = "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\n";
+const CHUNK = `a\r\n${"x".repeat(10)}\r\n`;
+
+for (const connection of ["close", "keep-alive"]) {
+  t.test(
+    `a reset during a paused reply with connection: ${connection} fails it alone`,
+    async (t) => {
+      let provider: Socket | undefined;
+      const server = createServer((socket) => {
+        provider = socket;
+        socket.on("error", () => {});
+        socket.once("data", () => {
+          socket.write(`${HEAD}connection: ${connection}\r\n\r\n${CHUNK.repeat(9)}`);
+        });
+      });
+      server.listen(0, "127.0.0.1");
+      await once(server, "listening");
+      t.teardown(() => server.close());
+      const upstreams = new ConnectedUpstreams(await accepted(t, {}), clock, recordedLog().log);
+      t.teardown(() => upstreams.close());
+      const upstream = upstreams.get("main");
+      assert.ok(upstream);
+      const seen: string[] = [];
+      const listener: AttemptListener = {
+        replied: () => {},
+        received: () => {
+          seen.push("data");
+          attempt.pause();
+        },
+        completed: () => void seen.push("completed"),
+        failed: (error) => void seen.push(`failed: ${"code" in error ? error.code : error}`),
+        bug: (error) => assert.fail(String(error)),
+      };
+      const attempt = new Attempt(upstream, listener);
+      const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      attempt.send({ protocol: "chat", origin, path: "/", body: "{}", headers: [] }, []);
+      await until("a part has come", () => seen.length > 0);
+      provider?.resetAndDestroy();
+      await until("the attempt ends", () => seen.length > 1);
+      t.strictSame(seen, ["data", "failed: ECONNRESET"]);
+    },
+  );
+}
