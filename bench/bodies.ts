@@ -3,7 +3,7 @@ import { type Gateway, startGateway } from "./gateway.ts";
 import { type Generator, startGenerator } from "./generator.ts";
 import { nodeOptionsOf, type Options, type Scenario, writeResults } from "./scenario.ts";
 import { printTable } from "./table.ts";
-import { startBareProxy, startUpstream, type Target } from "./targets.ts";
+import { startBareProxy, startRelay, startUpstream, type Target } from "./targets.ts";
 import { CHAT_MODEL, MESSAGES_MODEL, SHORT_ANSWER, type Workload } from "./workload.ts";
 
 const CONNECTIONS = 4;
@@ -36,6 +36,7 @@ export const bodies: Scenario = {
     const upstream = await startUpstream(children);
     const generator = await startGenerator(children);
     const bare = await startBareProxy(children, upstream.port);
+    const relay = await startRelay(children, upstream.port);
     const started = { upstreamPort: upstream.port, nodeOptions: nodeOptionsOf(options) };
     const gateways: [string, Gateway][] = [["", await startGateway(children, started)]];
     const { against } = options;
@@ -43,7 +44,7 @@ export const bodies: Scenario = {
       const other = await startGateway(children, { upstreamPort: upstream.port, built: against });
       gateways.unshift([", before", other]);
     }
-    const { table, rows } = await measureAll(generator, bare, gateways, options);
+    const { table, rows } = await measureAll(generator, [bare, relay], gateways, options);
     printTable("bodies: ms of the main thread per call", table);
     writeResults("bodies", children, options, rows);
     for (const [, gateway] of gateways) {
@@ -58,7 +59,7 @@ export const bodies: Scenario = {
 /** Prints each row as soon as it is measured. */
 async function measureAll(
   generator: Generator,
-  bare: Target,
+  [bare, relay]: readonly [bare: Target, relay: Target],
   gateways: readonly (readonly [string, Gateway])[],
   options: Options,
 ) {
@@ -71,7 +72,10 @@ async function measureAll(
     const size = kb * KB;
     for (const kind of KINDS) {
       const workload = (model: string) => callOf(model, kind, size);
-      const series: Series[] = [{ label: "bare", target: bare, workload: workload(CHAT_MODEL) }];
+      const series: Series[] = [
+        { label: "bare", target: bare, workload: workload(CHAT_MODEL) },
+        { label: "relay", target: relay, workload: workload(CHAT_MODEL) },
+      ];
       for (const [name, target] of gateways) {
         series.push({ label: `passed${name}`, target, workload: workload(CHAT_MODEL) });
         series.push({ label: `translated${name}`, target, workload: workload(MESSAGES_MODEL) });

@@ -41,11 +41,20 @@ export async function startUpstream(children: Children): Promise<Target> {
 }
 
 /** Starts the bare proxy, the baseline of every comparison. */
-export async function startBareProxy(children: Children, upstreamPort: number): Promise<Target> {
+export function startBareProxy(children: Children, upstreamPort: number): Promise<Target> {
+  return startProxy(children, "bare-proxy.js", upstreamPort);
+}
+
+/** Starts the proxy that looks at nothing, the floor for the cost of a body. */
+export function startRelay(children: Children, upstreamPort: number): Promise<Target> {
+  return startProxy(children, "relay.js", upstreamPort);
+}
+
+async function startProxy(children: Children, file: string, upstreamPort: number): Promise<Target> {
   const port = await freePort();
-  const program = script("bare-proxy.js", port, upstreamPort);
-  const child = children.start("bare", { ...program, core: PROXY_CORE });
-  return whenListening("bare proxy", child, port);
+  const program = script(file, port, upstreamPort);
+  const child = children.start(file, { ...program, core: PROXY_CORE });
+  return whenListening(file, child, port);
 }
 
 /**
