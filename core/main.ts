@@ -5,6 +5,7 @@ import { notOffered } from "./config/catalogue-review.ts";
 import { formatProblems, loadConfig } from "./config/load.ts";
 import { parseArguments } from "./process/command-line.ts";
 import { announceFailpoint } from "./process/failpoint.ts";
+import { keepFreedMemory } from "./process/keep-freed-memory.ts";
 import { createLog } from "./process/log.ts";
 import { packageRoot, packageVersion } from "./process/root.ts";
 import { isWorker, superviseWorkers, whenOrphaned } from "./process/supervisor.ts";
@@ -64,6 +65,7 @@ async function main(): Promise<void> {
     process.exit(code);
   }
 
+  keepFreedMemory();
   const { boot } = await import("./boot/boot.ts");
   const log = createLog(config.log.level);
   announceFailpoint(log);
