@@ -63,8 +63,14 @@ export interface Ledger {
   now(): Promise<number>;
 
   /**
+   * Returns the time before which every movement and change of a limit has ended: can be seen, or never will. Later than
+   * that, some may still be under way. Those of the last `statementTimeoutMs` may be under way too.
+   */
+  completeThrough(): Promise<number>;
+
+  /**
    * Returns what `credit` returns for a repetition of this movement; undefined if its reference is
-   * new.
+   * new. Waits for a transaction that is changing the wallet: it may be this movement's.
    */
   credited(movement: Credit): Promise<CreditResult | undefined>;
 

@@ -101,7 +101,7 @@ export const LIFETIMES = {
   applyRetryMs: 1_000,
   /** The ledger refuses a movement that takes money away if its commit begins this long after its hold. */
   movementCommitMs: 20_000,
-  /** The ledger ends a statement that takes longer. */
+  /** The ledger ends a statement that takes longer. Its commit may take longer still: it waits for a synchronous replica. */
   statementTimeoutMs: 30_000,
   /** The hold of a movement that no process completes is ended after this time, by what the ledger has. */
   unownedMovementMs: 60_000,
@@ -111,7 +111,7 @@ export const LIFETIMES = {
   catchUpMs: 30_000,
   /** Time between two looks for movements that no process applied. */
   missedLookMs: 30_000,
-  /** A look goes back this long before the last one: what was running then may have been committed since. */
+  /** A look goes back this long before the time through which the last one found the ledger complete. */
   missedBackMs: 120_000,
   /** Reconcile checks a wallet with drift again after this pause. */
   reconcilePauseMs: 25,
@@ -241,9 +241,9 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
     "unownedMovementMs > movementCommitMs + statementTimeoutMs; otherwise a movement is committed after its hold was ended",
     (of) => of.unownedMovementMs > of.movementCommitMs + of.statementTimeoutMs,
   ],
-  // A look begins after the last row from before it, and a row's id may be as much later than its time.
+  // A movement that waits for its wallet is not seen as running yet, and its row's id may be as much later than its time.
   [
-    "missedBackMs > 2 * statementTimeoutMs; otherwise a look passes over a movement whose commit was slow",
+    "missedBackMs > 2 * statementTimeoutMs; otherwise a look passes over a movement whose statement was slow",
     (of) => of.missedBackMs > 2 * of.statementTimeoutMs,
   ],
   [

@@ -23,8 +23,8 @@ interface MissedMovementsOptions {
  */
 export class MissedMovements {
   private readonly options: MissedMovementsOptions;
-  /** The ledger's time before the last catch-up or look that succeeded. */
-  private lookedAtMs: number | undefined;
+  /** The ledger was complete through this time at the last catch-up or look that succeeded. */
+  private seenThroughMs: number | undefined;
   /** The versions that the last look found, and that need not be applied again; by account. */
   private found: ReadonlyMap<string, string> = new Map();
   private isWatching = false;
@@ -37,13 +37,13 @@ export class MissedMovements {
   /** Applies what the ledger has and loaded wallets lack. */
   async catchUp(): Promise<void> {
     const { holdStore, ledger } = this.options;
-    const nowMs = await ledger.now();
+    const completeMs = await ledger.completeThrough();
     for await (const page of holdStore.loadedVersions()) {
       if (page.length === 0) continue;
       const newer = await ledger.newerWallets(page);
       await Promise.all(newer.map(({ accountId }) => this.applyNewest(accountId)));
     }
-    this.lookedAtMs = nowMs;
+    this.seenThroughMs = completeMs;
   }
 
   /** Looks for new ones from now on, until `stop`. */
@@ -66,8 +66,8 @@ export class MissedMovements {
 
   private async look(): Promise<void> {
     const { ledger } = this.options;
-    const nowMs = await ledger.now();
-    const sinceMs = Math.min(nowMs, this.lookedAtMs ?? nowMs) - LIFETIMES.missedBackMs;
+    const completeMs = await ledger.completeThrough();
+    const sinceMs = Math.min(completeMs, this.seenThroughMs ?? completeMs) - LIFETIMES.missedBackMs;
     const found = new Map<string, string>();
     for (const wallet of await ledger.movedWallets(sinceMs)) {
       const { accountId, creditVersion, creditedMicroVnd, limits = [] } = wallet;
@@ -77,7 +77,7 @@ export class MissedMovements {
         found.set(accountId, text);
     }
     this.found = found;
-    this.lookedAtMs = nowMs;
+    this.seenThroughMs = completeMs;
   }
 
   /** A wallet that cannot be reached is applied later. It does not keep a look from the wallets after it. */

@@ -45,6 +45,7 @@ type MoneyOfLedger = Pick<
   | "credit"
   | "credited"
   | "now"
+  | "completeThrough"
   | "changeLimit"
   | "removeLimit"
   | "wallet"
@@ -159,6 +160,10 @@ export class MemoryLedger implements MoneyOfLedger {
 
   async now(): Promise<number> {
     return Date.now();
+  }
+
+  completeThrough(): Promise<number> {
+    return this.now();
   }
 
   async credit(movement: Credit, beforeMs = Number.POSITIVE_INFINITY): Promise<CreditResult> {

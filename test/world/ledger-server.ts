@@ -140,7 +140,7 @@ type MoneyOfLedger = Pick<
   Ledger,
   | ("history" | "start" | "stop" | "ping" | "commit" | "quarantine" | "quarantined" | "hasCall")
   | ("commitQuarantined" | "changeLimit" | "removeLimit")
-  | ("credit" | "credited" | "now" | "wallet" | "sum" | "sums")
+  | ("credit" | "credited" | "now" | "completeThrough" | "wallet" | "sum" | "sums")
 >;
 
 class LedgerClient implements MoneyOfLedger {
@@ -206,6 +206,10 @@ class LedgerClient implements MoneyOfLedger {
 
   now(): Promise<number> {
     return this.ask("now", () => this.server.nowMs);
+  }
+
+  completeThrough(): Promise<number> {
+    return this.now();
   }
 
   credited(movement: Credit): Promise<CreditResult | undefined> {

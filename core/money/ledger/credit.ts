@@ -31,6 +31,21 @@ export async function now(sql: Sql): Promise<number> {
   return row.now;
 }
 
+/**
+ * See `Ledger.completeThrough`. A commit may take longer than any statement, for example while it waits for a synchronous
+ * replica. Movements are single statements, so a transaction that is idle is none.
+ */
+export async function completeThrough(sql: Sql): Promise<number> {
+  const [row] = await sql.query<{ time: number }>(
+    `select least(${NOW}, (
+      select extract(epoch from min(xact_start)) * 1000 from pg_stat_activity
+      where datname = current_database() and backend_xid is not null and state = 'active'
+    )::float8) as time`,
+  );
+  if (row === undefined) throw new Error("the ledger did not say its time");
+  return row.time;
+}
+
 /** Commits a movement in one transaction: see `credit_wallet` in the migrations. Rejects from `beforeMs` on. */
 export async function credit(
   sql: Sql,
@@ -56,6 +71,8 @@ export async function credit(
 /** Returns the result of an earlier movement with this reference; undefined if there is none. */
 export async function credited(sql: Sql, movement: Credit): Promise<CreditResult | undefined> {
   const { accountId, kind, amountMicroVnd, reference } = movement;
+  // Its transaction has the wallet until it ends, which may be long after its process gave up or died.
+  await sql.query("select from wallets where account_id = $1 for share", [accountId]);
   const [earlier] = await sql.query<{ account_id: string; kind: string; amount: bigint }>(
     "select account_id, kind, amount from ledger_entries where reference = $1 and call_id is null",
     [reference],

@@ -24,7 +24,15 @@ import { isId } from "../../process/id.ts";
 import type { Log } from "../../process/log.ts";
 import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
 import { type Commit, createCommit } from "./commit.ts";
-import { credit, credited, movedWallets, newerWallets, now, readWallet } from "./credit.ts";
+import {
+  completeThrough,
+  credit,
+  credited,
+  movedWallets,
+  newerWallets,
+  now,
+  readWallet,
+} from "./credit.ts";
 import { PostgresHistory } from "./history.ts";
 import { limitSum, limitSums } from "./limit-sums.ts";
 import { changeLimit, removeLimit } from "./limits.ts";
@@ -134,6 +142,10 @@ export class PostgresLedger implements Ledger {
 
   now(): Promise<number> {
     return now(this.sql);
+  }
+
+  completeThrough(): Promise<number> {
+    return completeThrough(this.sql);
   }
 
   async credited(movement: Credit): Promise<CreditResult | undefined> {

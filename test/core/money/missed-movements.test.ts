@@ -102,6 +102,24 @@ t.test("a commit that began before a look is found by the next one", async (t) =
 });
 
 t.test(
+  "a movement whose commit takes longer than any statement is found once it ends",
+  async (t) => {
+    const stage = new Stage();
+    await stage.wallets.start();
+    const { ledger } = stage;
+    const beganMs = stage.machine.now();
+    ledger.completeThrough = async () => beganMs;
+    t.strictSame(await stage.after(4 * missedBackMs), []);
+    const { now } = ledger;
+    ledger.now = async () => beganMs;
+    await ledger.credit(movement(70n));
+    ledger.now = now;
+    ledger.completeThrough = now;
+    t.strictSame(await stage.after(missedLookMs), ["movement 1: 70"]);
+  },
+);
+
+t.test(
   "what was committed while the ledger did not reply is found as soon as it does",
   async (t) => {
     const stage = new Stage();

@@ -1,5 +1,7 @@
 import type { Test } from "tap";
+import type { Credit } from "../../../../core/contract/ledger.ts";
 import { newId } from "../../../../core/process/id.ts";
+import { until } from "../../../support/until.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { AT, agreedBalance, applied, charge, fundedAccount, holdUp, topUp } from "./fixtures.ts";
 
@@ -94,6 +96,36 @@ export function creditTests(t: Test, get: () => LedgerUnderTest): void {
     },
   );
 
+  t.test(
+    "the ledger is complete only until the start of a movement whose commit is slow",
+    async (t) => {
+      if (!get().isConcurrent) return;
+      const { ledger } = get();
+      const a = await fundedAccount(ledger, 100n);
+      const beforeMs = await ledger.now();
+      const { ended, end } = await underWay(get(), topUp(a, 5n));
+      const startedMs = await ledger.now();
+      t.ok((await ledger.completeThrough()) < startedMs);
+      t.ok((await ledger.completeThrough()) >= beforeMs);
+      await end();
+      await ended;
+      t.ok((await ledger.completeThrough()) > startedMs);
+    },
+  );
+
+  t.test("a lookup of a movement waits for its commit, whose gateway has given up", async (t) => {
+    if (!get().isConcurrent) return;
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 100n);
+    const movement = { ...topUp(a, -30n), kind: "adjustment" } as const;
+    const { ended } = await underWay(get(), movement);
+    t.match(await ledger.credited(movement), {
+      kind: "credited",
+      wallet: { balanceMicroVnd: 70n },
+    });
+    await ended;
+  });
+
   t.test("the same reference twenty times at once is credited once", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 0n);
@@ -152,6 +184,28 @@ export function creditTests(t: Test, get: () => LedgerUnderTest): void {
     ]);
     t.equal(await agreedBalance(ledger, a), 1_000n + 300n - 110n);
   });
+}
+
+/**
+ * Begins a movement that is committed once a statement waits for its wallet, and after some seconds at most. `end` waits
+ * for the wallet.
+ */
+async function underWay({ sql }: LedgerUnderTest, { accountId, kind, ...movement }: Credit) {
+  const waiting = `select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`;
+  const credit = [accountId, kind, movement.amountMicroVnd, movement.reference];
+  const ended = sql.script(`do $$ begin
+    perform credit_wallet(${credit.map((each) => `'${each}'`).join(", ")}, null);
+    for attempt in 1..500 loop
+      perform pg_stat_clear_snapshot();
+      exit when exists (${waiting});
+      perform pg_sleep(0.01);
+    end loop;
+  end $$`);
+  const wallet = "select from wallets where account_id = $1 for update";
+  const isTaken = async () => (await sql.query(`${wallet} skip locked`, [accountId])).length === 0;
+  await until("the movement has the wallet", isTaken);
+  return { ended, end: () => sql.query(wallet, [accountId]) };
 }
 
 /** Copies rows into plain objects, since rows of the client have no prototype. */
