@@ -94,6 +94,7 @@ export class Audits {
    */
   private async end(bucket: Bucket, holds: readonly MovementHold[]): Promise<void> {
     const { ledger, wallets, log } = this.options;
+    const { epoch } = bucket;
     const committed = new Map<string, CreditTotal>();
     for (const hold of holds) {
       const { callId, accountId } = hold;
@@ -108,6 +109,8 @@ export class Audits {
         "a gateway did not complete a movement; ending its hold, with or without the movement, as the ledger shows",
       );
     }
+    // A reading from an earlier epoch is void: see `RedisWallets.credit`.
+    if (bucket.epoch !== epoch) return;
     // In one step for each account: a wallet may afford its movements only together.
     for (const total of committed.values()) await wallets.credit(total);
   }

@@ -171,15 +171,13 @@ export class RedisHoldStore implements HoldStore {
   }
 
   async credit(movement: CreditTotal): Promise<boolean> {
-    await this.watch.keep();
-    const isApplied = await this.wallets.credit(movement);
+    const isApplied = await this.wallets.credit(movement, this.watch.keep());
     for (const callId of movement.releasedCallIds) this.holds.forget(callId);
     return isApplied;
   }
 
-  async setLimit(accountId: string, limit: LimitSnapshot): Promise<boolean> {
-    await this.watch.keep();
-    return this.wallets.setLimit(accountId, limit);
+  setLimit(accountId: string, limit: LimitSnapshot): Promise<boolean> {
+    return this.wallets.setLimit(accountId, limit, this.watch.keep());
   }
 
   dropLimit(accountId: string, name: string): Promise<boolean> {

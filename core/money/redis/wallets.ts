@@ -16,7 +16,7 @@ import { type MovementHold, movementOf } from "../movement-hold.ts";
 import type { Bucket } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
 import type { LedgerLookup } from "./ledger-lookup.ts";
-import { asReply, isJoining, NotMember } from "./session.ts";
+import { asReply, isJoining, NotMember, type Reply } from "./session.ts";
 import { amountOf } from "./view.ts";
 
 const LOAD_ATTEMPTS = 3;
@@ -59,11 +59,15 @@ export class RedisWallets {
    * See `HoldStore.credit`. A total that the wallet does not afford includes movements of other gateways, whose money is
    * still in their holds. Movements that the ledger has are then applied together: if each gateway waited for the others
    * to release their holds, none would be applied.
+   *
+   * Call it as soon as the ledger was read. Waits for `kept`. Rejects if a new epoch begins in between.
    */
-  async credit(movement: CreditTotal): Promise<boolean> {
+  async credit(movement: CreditTotal, kept?: Promise<void>): Promise<boolean> {
+    const { epoch } = this.buckets.of(movement.accountId);
+    await kept;
     let total = movement;
     for (let attempt = 1; ; attempt += 1) {
-      const held = await this.creditNow(total);
+      const held = await this.creditNow(total, epoch);
       if (held === undefined) return true;
       if (attempt >= CREDIT_ATTEMPTS) return false;
       const together = await this.withCommitted(total, held);
@@ -73,7 +77,7 @@ export class RedisWallets {
   }
 
   /** Returns the holds of all movements of the account if the wallet does not afford the total; undefined if it is applied. */
-  private async creditNow(total: CreditTotal): Promise<MovementHold[] | undefined> {
+  private async creditNow(total: CreditTotal, epoch: string): Promise<MovementHold[] | undefined> {
     const { accountId, creditVersion, creditedMicroVnd, releasedCallIds } = total;
     const bucket = this.buckets.of(accountId);
     const args = [
@@ -83,7 +87,7 @@ export class RedisWallets {
       String(MICRO_VND_MAX),
       ...releasedCallIds,
     ];
-    const [kind, ...rest] = await bucket.asMember(() => bucket.run("credit", [], args, asReply));
+    const [kind, ...rest] = await inEpoch(bucket, epoch, "credit", args);
     if (kind === "range")
       throw new RangeError(
         `the balance of account ${accountId} would exceed ${MICRO_VND_MAX} µđ; credit less`,
@@ -114,9 +118,11 @@ export class RedisWallets {
     return wallet && { ...wallet, releasedCallIds };
   }
 
-  /** See `HoldStore.setLimit`. */
-  async setLimit(accountId: string, limit: LimitSnapshot): Promise<boolean> {
+  /** See `HoldStore.setLimit`, and `credit` for `kept`. */
+  async setLimit(accountId: string, limit: LimitSnapshot, kept: Promise<void>): Promise<boolean> {
     const bucket = this.buckets.of(accountId);
+    const { epoch } = bucket;
+    await kept;
     let wanted = limit;
     let count = "";
     for (let attempt = 1; attempt <= LOAD_ATTEMPTS; attempt += 1) {
@@ -124,7 +130,7 @@ export class RedisWallets {
       const { name, version, totalMicroVnd, availableMicroVnd } = wanted;
       const amounts = [version, totalMicroVnd, availableMicroVnd].map(String);
       const args = [accountId, name, ...amounts, count];
-      const reply = await bucket.asMember(() => bucket.run("set-limit", [], args, asReply));
+      const reply = await inEpoch(bucket, epoch, "set-limit", args);
       if (reply[0] !== "unset") return reply[0] !== "unknown";
       if (Number(textOf(reply[1])) > 0) break;
       // The charges that were missing are in the ledger by now. Read it again, since the earlier reading may lack them.
@@ -245,6 +251,23 @@ export class RedisWallets {
       uncommittedMicroVnd: Number(textOf(uncommitted)),
     };
   }
+}
+
+/**
+ * Applies what was read from the ledger in this epoch, and not in a later one. That may have begun because the ledger went
+ * back and was restored while this process was frozen: what was read is not in the ledger any more.
+ */
+function inEpoch(
+  bucket: Bucket,
+  epoch: string,
+  operation: "credit" | "set-limit",
+  args: readonly string[],
+): Promise<Reply> {
+  return bucket.asMember(() => {
+    if (bucket.epoch !== epoch)
+      throw new Error(`bucket ${bucket.name} began a new epoch; try again`);
+    return bucket.run(operation, [], args, asReply);
+  });
 }
 
 /** Reads fields and values, in turns. */

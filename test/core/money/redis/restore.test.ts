@@ -4,6 +4,7 @@ import { CommitCounts, MemoryHistory } from "../../../support/commit-counts.ts";
 import { startRedisServer } from "../../../support/redis.ts";
 import { until } from "../../../support/until.ts";
 import { EMPTY_LEDGER, startStore } from "./store.ts";
+import { SwitchedClient } from "./switched-client.ts";
 import { World } from "./world.ts";
 
 /** Longer than an operation waits, in all its attempts, for a bucket that is being joined. */
@@ -71,3 +72,42 @@ t.test(
     await second.dispose();
   },
 );
+
+t.test("what a gateway read before it was frozen is not applied after a restore", async (t) => {
+  const server = await startRedisServer();
+  const world = new World({ servers: server.url });
+  try {
+    const client = new SwitchedClient([server]);
+    const frozen = (await world.addGateway({ client })).store;
+    const other = (await world.addGateway()).store;
+    await world.addAccount("A", 5_000n);
+    const limit = world.ledger.setLimit("A", "day", 3_000);
+    t.equal(await world.call(frozen, "A", { limits: ["day"] }), "posted");
+    await world.quiet();
+    // The ledger had these, and lost them.
+    const lost = {
+      accountId: "A",
+      creditVersion: 9,
+      creditedMicroVnd: 9_000n,
+      releasedCallIds: [],
+    };
+    const lostLimit = { ...limit, version: 9, totalMicroVnd: 8_000 };
+    let thaw = () => {};
+    client.thawed = new Promise((resolve) => {
+      thaw = resolve;
+    });
+    t.strictSame(await other.restoreFromLedger(), { kind: "restored" });
+    t.equal(await world.call(other, "A", { limits: ["day"] }), "posted");
+    thaw();
+    const applied = [frozen.credit(lost), frozen.setLimit("A", lostLimit)];
+    for (const each of applied) await t.rejects(each, /began a new epoch/);
+    const credit = async () =>
+      frozen.credit({ ...lost, creditVersion: 1, creditedMicroVnd: 5_000n });
+    await until("the gateway is back", () => credit().catch(() => false));
+    await world.check();
+    t.equal((await other.limit("A", "day"))?.totalMicroVnd, 3_000);
+  } finally {
+    await world.dispose();
+    await server.stop();
+  }
+});

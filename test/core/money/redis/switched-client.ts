@@ -9,6 +9,8 @@ export class SwitchedClient implements RedisCommands {
   private readonly clients: ReadonlyMap<RedisServer, RedisCommands>;
   /** Every command goes to this server. Without one, Redis is unreachable. */
   primary: RedisServer | undefined;
+  /** Every command waits for it. While it is pending, the process seems frozen. */
+  thawed: Promise<void> = Promise.resolve();
   /** Operations of scripts that do not reach the server. */
   readonly unsent = new Set<string>();
   /** Operations of scripts whose reply does not come back. */
@@ -51,6 +53,7 @@ export class SwitchedClient implements RedisCommands {
     [operation = ""]: readonly string[],
     command: (client: RedisCommands) => Promise<unknown>,
   ): Promise<unknown> {
+    await this.thawed;
     this.before.get(operation)?.();
     const client = this.primary && this.clients.get(this.primary);
     if (client === undefined || this.unsent.has(operation)) throw new RedisAway("cut by the test");
