@@ -117,6 +117,9 @@ export class Commits {
   }
 
   async read(max: number, waitMs: number): Promise<StoredEntry[]> {
+    // A commit without a reply may still be running. Its calls are read again, and their next commit waits for it. They are
+    // posted again instead only if this process was silent for a lease while Redis lost its data, which may leave a drift:
+    // the README of the project lists that double failure.
     this.handedOut.clear();
     const canWait = waitMs > 0 && !this.stopped;
     if (canWait && this.uncommittedCalls > 0 && this.uncommittedCalls < max)
