@@ -38,6 +38,12 @@ export class BucketKeys {
   readonly base: string;
   readonly epoch: string;
   /**
+   * The keys that scripts about members declare: `epoch`, and one that never exists. While a slot moves to another node,
+   * a cluster runs a script at a node that has all declared keys, though the others may still be elsewhere: members would
+   * look lost. A missing key among them makes it refuse the script until the slot has moved.
+   */
+  readonly ofMembers: readonly string[];
+  /**
    * The version of the bucket. Changes with the epoch, the members, the orphans and whether wallets
    * may be loaded.
    */
@@ -53,6 +59,7 @@ export class BucketKeys {
     this.bucket = bucketName(index);
     this.base = `${prefix}:{${this.bucket}}:`;
     this.epoch = `${this.base}epoch`;
+    this.ofMembers = [this.epoch, `${this.base}none`];
     this.version = `${this.base}version`;
     this.formerRevoked = `${this.base}revoked`;
     this.room = `${this.base}room`;

@@ -291,7 +291,8 @@ export class Membership {
   }
 
   private ask(operation: MembersOperation, ...args: string[]): Promise<unknown> {
-    const keys = [this.bucket.keys.epoch];
-    return this.options.client.run(membersScript, keys, [operation, this.session.process, ...args]);
+    const { ofMembers } = this.bucket.keys;
+    const all = [operation, this.session.process, ...args];
+    return this.options.client.run(membersScript, ofMembers, all);
   }
 }

@@ -36,7 +36,7 @@ export async function restore(
 
 /** Ends the epoch of a bucket: its wallets and holds are deleted, its outboxes are committed before loads. */
 async function endEpoch(client: RedisCommands, { keys, process }: Bucket): Promise<void> {
-  const ask = (...args: string[]) => client.run(membersScript, [keys.epoch], args);
+  const ask = (...args: string[]) => client.run(membersScript, keys.ofMembers, args);
   for (;;) {
     const { epoch } = readView(await ask("look", process, "0", "0", "0"));
     // A bucket without an epoch has no wallets. If another gateway ends the epoch first, end the new one too: it may

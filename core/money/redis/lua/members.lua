@@ -1,6 +1,7 @@
 -- The members and epochs of a bucket. Runs one operation; each operation is a file beside this one.
 --
 -- KEYS[1] epoch of the bucket; its other keys share this key's hash tag, so all are in one slot
+-- KEYS[2] a key that never exists: see `BucketKeys.ofMembers`
 -- ARGV[1] operation  ARGV[2] process  then the arguments of the operation
 --
 -- All keys of an epoch carry its number. After a loss of data, or a restore from an old snapshot, the bucket gets a
