@@ -1,5 +1,12 @@
-import type { Cluster } from "ioredis";
 import { atEndOfTurn } from "../process/turn.ts";
+
+/** The part of `Cluster` of ioredis that is used here. */
+export interface ClusterCommands {
+  call(name: string, ...args: string[]): Promise<unknown>;
+  pipeline(commands: string[][]): {
+    exec(): Promise<[error: Error | null, reply: unknown][] | null>;
+  };
+}
 
 interface Waiting {
   readonly name: string;
@@ -20,12 +27,12 @@ const REDIRECTED = /^(?:MOVED|ASK|TRYAGAIN) /;
  * are sent again one by one.
  */
 export class SlotPipelines {
-  private readonly cluster: Cluster;
+  private readonly cluster: ClusterCommands;
   private readonly flush = (): void => this.send();
   /** Waiting commands by hash tag, or by key if it has none. */
   private waiting = new Map<string, Waiting[]>();
 
-  constructor(cluster: Cluster) {
+  constructor(cluster: ClusterCommands) {
     this.cluster = cluster;
   }
 

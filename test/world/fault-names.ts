@@ -1,5 +1,5 @@
 /** A store that a world can keep its holds in. */
-export const STORES = ["embedded", "redis"] as const;
+export const STORES = ["embedded", "redis", "cluster"] as const;
 export type StoreKind = (typeof STORES)[number];
 
 /**
@@ -45,7 +45,14 @@ export const LATER_REDIS = {
   olderVersion: "a gateway runs an older version for a while",
 } as const;
 
-const ALL = { ...EVERYWHERE, ...REDIS, ...LATER, ...LATER_REDIS };
+/** Faults that can happen only in worlds with a cluster. */
+export const CLUSTER = {
+  redisHandOver: "a primary hands its slots over to its replica, and nothing is lost",
+  redisSplit: "a primary is cut off, and goes on for a while after its replica has taken over",
+  slotMoved: "a slot moves to another primary, key by key",
+} as const;
+
+const ALL = { ...EVERYWHERE, ...REDIS, ...LATER, ...LATER_REDIS, ...CLUSTER };
 export type FaultName = keyof typeof ALL;
 export const FAULTS: Readonly<Record<FaultName, string>> = ALL;
 

@@ -1,14 +1,17 @@
 import type { Random } from "../support/random.ts";
+import { clusterFaults, crash } from "./cluster-faults.ts";
 import type { FaultName } from "./fault-names.ts";
 import type { Host } from "./host.ts";
+import { ClusterNode } from "./redis/cluster/node.ts";
 import { RedisData } from "./redis/data.ts";
+import type { RedisServer } from "./redis/server.ts";
 import type { RedisSite } from "./redis/site.ts";
 import { endMixedVersions } from "./upgrade.ts";
 import type { Version } from "./versions.ts";
 import type { World } from "./world.ts";
 
 /** Injects one fault. It ends by itself, or when all faults are ended. */
-type Fault = (world: World, random: Random) => void;
+export type Fault = (world: World, random: Random) => void;
 
 const CLOCK_ERROR_MS_MAX = 600_000;
 
@@ -99,34 +102,35 @@ export const faults: Readonly<Partial<Record<FaultName, Fault>>> = {
     gateway.process.clockErrorMs = random.below(2 * CLOCK_ERROR_MS_MAX) - CLOCK_ERROR_MS_MAX;
     world.note(`clock of ${host.name} off by ${gateway.process.clockErrorMs} ms`);
   }),
-  redisKill: onRedis((world, { server }, random) => {
+  redisKill: onRedis((world, server, site, random) => {
     server.kill();
     world.note("redis killed");
-    world.scheduler.after(random.below(4_000), "redis starts", () => server.start());
+    world.scheduler.after(random.below(4_000), "redis starts", () => site.start(server));
   }),
-  redisWipe: onRedis((world, site, random) => {
+  redisWipe: onRedis((world, server, site, random) => {
     const isRestarted = random.chance(0.5);
     world.note(isRestarted ? "redis restarts empty" : "redis flushed");
-    if (isRestarted) site.server.kill();
-    site.replace(new RedisData());
+    if (isRestarted) server.kill();
+    site.replace(server, new RedisData());
     if (!isRestarted) return;
-    world.scheduler.after(random.below(4_000), "redis starts", () => site.server.start());
+    world.scheduler.after(random.below(4_000), "redis starts", () => site.start(server));
   }),
-  redisOldSnapshot: onRedis((world, site, random) => {
-    const data = site.snapshot(random.fraction());
-    site.keepSnapshot();
+  redisOldSnapshot: onRedis((world, server, site, random) => {
+    const data = site.snapshot(server, random.fraction());
+    site.keepSnapshot(server);
     if (data === undefined) return;
     // Some operators stop every gateway before they restore a snapshot, as they should.
     if (random.chance(0.3)) for (const host of world.hosts) host.restart();
     world.scheduler.after(random.below(2_000), "redis restores", () => {
+      if (!site.primaries.includes(server)) return;
       world.note("redis restores a snapshot");
-      site.server.kill();
-      site.replace(data);
-      world.scheduler.after(random.below(2_000), "redis starts", () => site.server.start());
+      server.kill();
+      site.replace(server, data);
+      world.scheduler.after(random.below(2_000), "redis starts", () => site.start(server));
     });
   }),
-  redisFailOver: onRedis((world, site, random) => {
-    const { server } = site;
+  redisFailOver: onRedis((world, server, site, random) => {
+    if (server instanceof ClusterNode) return crash(world, server, random);
     const { data } = server;
     // The replica is behind, so what the primary acknowledges from now on is lost.
     const replicated = data.snapshot();
@@ -138,29 +142,29 @@ export const faults: Readonly<Partial<Record<FaultName, Fault>>> = {
       world.note(`redis fails over, without the last ${lagMs} ms`);
       world.scheduler.after(downMs, "redis replica promoted", () => {
         if (server.up) return;
-        site.replace(replicated);
+        site.replace(server, replicated);
         server.promote();
       });
     });
   }),
-  redisFreeze: onRedis((world, { server }, random) => {
+  redisFreeze: onRedis((world, server, _site, random) => {
     const ms = random.below(random.chance(0.3) ? 14_000 : 1_500);
     server.freeze();
     world.note(`redis frozen for ${ms} ms`);
     world.scheduler.after(ms, "redis thaws", () => server.thaw());
   }),
-  redisCut: onRedis((world, { server }) => {
+  redisCut: onRedis((world, server) => {
     server.cut();
     world.note("connections to redis cut");
   }),
-  redisLosesReplies: onRedis((world, { server }, random) => {
+  redisLosesReplies: onRedis((world, server, _site, random) => {
     server.losesReplies = true;
     world.note("redis loses replies");
     world.scheduler.after(random.below(800), "redis replies", () => {
       server.losesReplies = false;
     });
   }),
-  redisFull: onRedis((world, { server }, random) => {
+  redisFull: onRedis((world, server, _site, random) => {
     const posts = server.data.streamEntries;
     if (posts < 3) return;
     server.postsMax = posts;
@@ -171,17 +175,18 @@ export const faults: Readonly<Partial<Record<FaultName, Fault>>> = {
       server.postsMax = Number.POSITIVE_INFINITY;
     });
   }),
-  redisReadOnly: onRedis((world, { server }, random) => {
+  redisReadOnly: onRedis((world, server, _site, random) => {
     server.isReadOnly = true;
     world.note("redis read-only");
     world.scheduler.after(random.below(3_000), "redis writable", () => {
       server.isReadOnly = false;
     });
   }),
-  redisClock: onRedis((world, { server }, random) => {
+  redisClock: onRedis((world, server, _site, random) => {
     server.clockErrorMs = random.below(2 * CLOCK_ERROR_MS_MAX) - CLOCK_ERROR_MS_MAX;
     world.note(`clock of redis off by ${server.clockErrorMs} ms`);
   }),
+  ...clusterFaults,
 };
 
 /** Runs another version on a host for a while. Half of all its starts and ends are kills. */
@@ -206,13 +211,7 @@ export function heal(world: World): void {
   ledger.state = "up";
   ledger.isSlow = false;
   ledger.lostReplies = 0;
-  const server = world.redis?.server;
-  if (server) {
-    server.isReadOnly = false;
-    server.losesReplies = false;
-    server.thaw();
-    if (!server.up) server.start();
-  }
+  world.redis?.heal();
   for (const host of world.hosts) {
     host.disk.empty();
     host.disk.endFailedSyncs(world.scheduler.nowMs);
@@ -222,10 +221,15 @@ export function heal(world: World): void {
   if (world.plan.faults.has("newerVersion")) endMixedVersions(world);
 }
 
-function onRedis(work: (world: World, site: RedisSite, random: Random) => void): Fault {
+function onRedis(
+  work: (world: World, server: RedisServer, site: RedisSite, random: Random) => void,
+): Fault {
   return (world, random) => {
+    const { redis } = world;
+    const [first, ...others] = redis?.primaries ?? [];
+    const server = first && others.length > 0 ? random.pick([first, ...others]) : first;
     // A server that is down gets no other fault.
-    if (world.redis?.server.up) work(world, world.redis, random);
+    if (redis && server?.up) work(world, server, redis, random);
   };
 }
 

@@ -83,6 +83,18 @@ const FOCI: readonly Focus[] = [
     seeds: 3,
   },
   {
+    name: "a slot of a cluster that moves loses no post of a gateway that dies",
+    store: "cluster",
+    faults: { slotMoved: 700, kill: 2_500, ledgerAway: 2_500 },
+    seeds: 1,
+  },
+  {
+    name: "a cluster whose primaries are replaced serves every account again",
+    store: "cluster",
+    faults: { redisHandOver: 1_500, redisFailOver: 3_000, redisSplit: 3_000 },
+    seeds: 1,
+  },
+  {
     name: "a gateway with embedded balances notices a ledger that was restored from a backup",
     store: "embedded",
     faults: { ledgerRestored: 9_000 },

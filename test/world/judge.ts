@@ -139,7 +139,7 @@ export class Judge {
     for (const callId of quarantine.keys()) {
       if (charges.has(callId)) problems.push(`call ${callId} is charged, and in quarantine too`);
     }
-    const left = this.world.redis?.server.data.streamEntries ?? 0;
+    const left = this.world.redis?.streamEntries ?? 0;
     if (left > 0) problems.push(`${left} entries are left in outboxes of Redis`);
     return problems;
   }

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { argumentProblem } from "../../core/process/command-line.ts";
 import {
+  CLUSTER,
   EVERYWHERE,
   FAULTS,
   type FaultName,
@@ -137,6 +138,9 @@ ${described({ ...EVERYWHERE, ...LATER })}
 
 faults with Redis:
 ${described({ ...REDIS, ...LATER_REDIS })}
+
+faults with a cluster:
+${described(CLUSTER)}
 
 plants:
 ${Object.keys(PLANTS)

@@ -1,6 +1,7 @@
 import { crc32 } from "node:zlib";
 import { Random } from "../support/random.ts";
 import {
+  CLUSTER,
   EVERYWHERE,
   FAULTS,
   type FaultName,
@@ -53,7 +54,7 @@ interface PlanWishes {
 
 export function planWorld(seed: number, wishes: PlanWishes = {}): WorldPlan {
   const random = new Random(Math.imul(seed, 0x9e3779b1) ^ 0x5bd1e995);
-  const store = wishes.store ?? (random.chance(0.3) ? "embedded" : "redis");
+  const store = wishes.store ?? (random.chance(0.3) ? "embedded" : redisOf(seed));
   const loadMs = 8_000 + random.below(30_000);
   const isCalm = random.chance(0.05);
   const share = 0.15 + 0.5 * random.fraction();
@@ -63,19 +64,24 @@ export function planWorld(seed: number, wishes: PlanWishes = {}): WorldPlan {
     const everyMs = 1_500 + from.below(30_000);
     if (isOn && !isCalm) faults.set(name, everyMs);
   };
-  const isRedis = store === "redis";
+  const isRedis = store !== "embedded";
+  const isCluster = store === "cluster";
   for (const name of namesOf(EVERYWHERE)) add(name, random);
   if (isRedis) for (const name of namesOf(REDIS)) add(name, random);
   const later = [...namesOf(LATER), ...(isRedis ? namesOf(LATER_REDIS) : [])];
+  if (isCluster) later.push(...namesOf(CLUSTER));
+  // A replica of a cluster redirects instead.
+  if (isCluster) faults.delete("redisReadOnly");
   for (const name of later) add(name, new Random(seed + crc32(name)));
   const gateways = isRedis ? 1 + random.below(3) : 1;
+  const buckets = random.pick([1, 1, 2, 3]);
   const closesWallets =
     wishes.faults === undefined && new Random(seed + crc32("closesWallets")).chance(0.4);
   return {
     seed,
     store,
     gateways: isRedis ? (wishes.gateways ?? gateways) : 1,
-    buckets: random.pick([1, 1, 2, 3]),
+    buckets: isCluster ? new Random(seed + crc32("buckets")).pick([2, 3, 4, 6]) : buckets,
     resends: random.chance(0.3),
     accounts: 1 + random.below(6),
     calls: wishes.calls ?? 200 + random.below(200),
@@ -89,6 +95,11 @@ export function planWorld(seed: number, wishes: PlanWishes = {}): WorldPlan {
     closesWallets: wishes.closesWallets ?? closesWallets,
     faults: wishes.faults ? wishedFaults(wishes.faults) : faults,
   };
+}
+
+/** One Redis world in four has a cluster. */
+function redisOf(seed: number): StoreKind {
+  return new Random(seed + crc32("cluster")).chance(0.25) ? "cluster" : "redis";
 }
 
 function wishedFaults(wished: Readonly<Partial<Record<FaultName, number>>>): WorldPlan["faults"] {

@@ -85,13 +85,14 @@ export class World {
     // Has a seed of its own instead of a fork, so that worlds without this fault do not change.
     this.operatorRandom = new Random(plan.seed + 1);
     this.accountLoad = new AccountLoad(this, new Random(plan.seed + 2));
-    if (plan.store === "redis") {
+    if (plan.store !== "embedded") {
       const { scheduler, judge } = this;
       const onBelowZero = (what: string) => judge.violated(what);
       const onLost = (callIds: readonly string[]) => judge.lostInRedis(callIds);
       const { buckets, resends } = plan;
-      const random = this.fork();
-      this.redis = new RedisSite({ scheduler, random, lua, buckets, resends, onBelowZero, onLost });
+      const where = { scheduler, random: this.fork(), lua, buckets };
+      const isCluster = plan.store === "cluster";
+      this.redis = new RedisSite({ ...where, isCluster, resends, onBelowZero, onLost });
     }
     for (let at = 1; at <= plan.gateways; at += 1) this.hosts.push(this.newHost(`g${at}`));
     for (let at = 1; at <= plan.accounts; at += 1) this.addAccount(`a${at}`);

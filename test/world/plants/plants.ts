@@ -1,4 +1,5 @@
 import type { FaultName, StoreKind } from "../fault-names.ts";
+import { CLUSTER_PLANTS } from "./cluster-plants.ts";
 
 /**
  * A bug for a simulated run: a replacement in one place of the code. Production code does not know
@@ -290,4 +291,5 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     store: "redis",
     faults: { redisFailOver: 2_000, ledgerAway: 4_000 },
   },
+  ...CLUSTER_PLANTS,
 };

@@ -70,6 +70,18 @@ export class RedisData {
     return this.values.delete(key) ? 1 : 0;
   }
 
+  /** Deletes a key, and returns a function that puts it into the data of another server, as `MIGRATE` does. */
+  take(key: string): (data: RedisData) => void {
+    const value = this.values.get(key);
+    const expiry = this.expiries.get(key);
+    this.remove(key);
+    return (data) => {
+      if (value === undefined) return;
+      data.set(key, copyOf(value));
+      if (expiry !== undefined) data.expire(key, expiry);
+    };
+  }
+
   expire(key: string, atMs: number): void {
     this.expiries.set(key, atMs);
   }

@@ -259,7 +259,12 @@ class Plan {
   }
 
   private members(name: string, process: string, args: readonly string[]): Operation {
-    return { name, script: membersScript, keys: [this.keys.epoch], args: [name, process, ...args] };
+    return {
+      name,
+      script: membersScript,
+      keys: this.keys.ofMembers,
+      args: [name, process, ...args],
+    };
   }
 
   private ofMoney(): Operation {

@@ -7,9 +7,9 @@ import type { LuaScripts, RedisReply } from "./lua.ts";
 
 const OOM = "OOM command not allowed when used memory > 'maxmemory'.";
 const READ_ONLY = "READONLY You can't write against a read only replica.";
-const UNKNOWN_SCRIPT = "NOSCRIPT No matching script.";
+const UNKNOWN_SCRIPT = "NOSCRIPT No matching script. Please use EVAL.";
 
-interface ServerOptions {
+export interface ServerOptions {
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly lua: LuaScripts;
@@ -28,8 +28,8 @@ interface ServerProcess {
 export class RedisServer {
   data = new RedisData();
   private readonly options: ServerOptions;
-  private primary: ServerProcess;
-  private replica: ServerProcess | undefined;
+  private running: ServerProcess;
+  private standby: ServerProcess | undefined;
   private readonly closers = new Set<() => void>();
   private readonly putOff: (() => void)[] = [];
   private isUp = true;
@@ -45,7 +45,7 @@ export class RedisServer {
 
   constructor(options: ServerOptions) {
     this.options = options;
-    this.primary = this.newProcess();
+    this.running = this.newProcess();
   }
 
   get up(): boolean {
@@ -58,14 +58,14 @@ export class RedisServer {
 
   start(): void {
     this.isUp = true;
-    this.primary = this.newProcess();
+    this.running = this.newProcess();
   }
 
   /** The replica replaces a primary that is down, which becomes the replica. */
   promote(): void {
     this.isUp = true;
     this.promotions += 1;
-    [this.primary, this.replica] = [this.replica ?? this.newProcess(), this.primary];
+    [this.running, this.standby] = [this.standby ?? this.newProcess(), this.running];
   }
 
   kill(): void {
@@ -105,29 +105,54 @@ export class RedisServer {
     else work();
   }
 
-  /** Throws the error reply of Redis, if a fault demands one. */
-  execute(name: string, args: readonly string[]): RedisReply {
-    if (name === "EVALSHA" || name === "EVAL") return this.script(name, args);
+  /** Returns false if the network between a process and this server is cut. */
+  isReachedBy(_process: string): boolean {
+    return true;
+  }
+
+  /** Replaces all data, as a restart from another file does. */
+  replace(data: RedisData): void {
+    this.data = data;
+  }
+
+  /** Throws the error reply of Redis, if a fault demands one. `isAsking`: see `ClusterNode`. */
+  execute(name: string, args: readonly string[], isAsking = false): RedisReply {
+    this.refuse(name, args, isAsking);
+    if (name === "EVALSHA" || name === "EVAL") return this.script(name, args, isAsking);
     return this.command(name, args, { isFull: this.isFull });
   }
 
-  private script(name: string, [first = "", count = "0", ...rest]: readonly string[]): RedisReply {
-    const source = name === "EVAL" ? first : this.primary.scripts.get(first);
+  /** Throws the error reply to a command that this server does not carry out. */
+  protected refuse(_name: string, _args: readonly string[], _isAsking: boolean): void {}
+
+  /** The same for a command of a script. */
+  protected refuseInScript(_name: string, _args: readonly string[], _isAsking: boolean): void {}
+
+  /** Called after each write. */
+  protected wrote(_name: string, _args: readonly string[], _nowMs: number): void {}
+
+  private script(
+    name: string,
+    [first = "", count = "0", ...rest]: readonly string[],
+    isAsking: boolean,
+  ): RedisReply {
+    const source = name === "EVAL" ? first : this.running.scripts.get(first);
     if (source === undefined) throw new Error(UNKNOWN_SCRIPT);
     if (name === "EVAL") {
-      this.primary.scripts.set(createHash("sha1").update(first).digest("hex"), first);
+      this.running.scripts.set(createHash("sha1").update(first).digest("hex"), first);
     }
     const keys = rest.slice(0, Number(count));
     // Refuse only the first write of a script: one that has written already continues.
     const memory = { isFull: this.isFull };
     return this.options.lua.run(source, keys, rest.slice(Number(count)), (command, args) => {
+      this.refuseInScript(command, args, isAsking);
       const reply = this.command(command, args, memory);
       if (isWrite(command)) memory.isFull = false;
       return reply;
     });
   }
 
-  private command(
+  protected command(
     name: string,
     args: readonly string[],
     memory: { readonly isFull: boolean },
@@ -139,6 +164,7 @@ export class RedisServer {
     if (isWrite(name) && this.isReadOnly) throw new Error(READ_ONLY);
     if (needsMemory(name) && memory.isFull) throw new Error(OOM);
     const reply = this.data.run(name, args, nowMs);
+    if (isWrite(name)) this.wrote(name, args, nowMs);
     if (name === "HINCRBY") this.checkBalance(args);
     return reply;
   }
@@ -152,15 +178,20 @@ export class RedisServer {
   private info(section: string | undefined): string {
     if (section === "memory") return "maxmemory_policy:noeviction\r\n";
     return section === "replication"
-      ? `master_replid:${this.promotions.toString(16).padStart(40, "0")}\r\n`
-      : `run_id:${this.primary.runId}\r\n`;
+      ? `master_replid:${this.replicationId}\r\n`
+      : `run_id:${this.running.runId}\r\n`;
+  }
+
+  /** The id of the history of its data: a promotion makes a new one. */
+  protected get replicationId(): string {
+    return this.promotions.toString(16).padStart(40, "0");
   }
 
   private newProcess(): ServerProcess {
     return { runId: this.options.random.bytes(20).toString("hex"), scripts: new Map() };
   }
 
-  private nowMs(): number {
+  protected nowMs(): number {
     return Math.floor(WORLD_BEGINS_MS + this.options.scheduler.nowMs + this.clockErrorMs);
   }
 }

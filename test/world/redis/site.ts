@@ -1,9 +1,14 @@
 import type { Balances, LimitBalances } from "../../../core/contract/hold-store.ts";
 import { bucketIndexOf, bucketName } from "../../../core/redis/buckets.ts";
+import type { RedisCommands } from "../../../core/redis/client.ts";
 import { Random } from "../../support/random.ts";
 import type { SimulatedProcess } from "../process.ts";
 import type { Scheduler } from "../scheduler.ts";
 import { SimulatedRedisClient } from "./client.ts";
+import { SimulatedClusterClient } from "./cluster/client.ts";
+import { Cluster } from "./cluster/cluster.ts";
+import { ClusterNode } from "./cluster/node.ts";
+import { slotOf } from "./cluster/slots.ts";
 import type { RedisData } from "./data.ts";
 import type { LuaScripts } from "./lua.ts";
 import { RedisServer } from "./server.ts";
@@ -17,6 +22,7 @@ interface SiteOptions {
   readonly random: Random;
   readonly lua: LuaScripts;
   readonly buckets: number;
+  readonly isCluster: boolean;
   /** Its clients send commands without a reply again when their connection has ended. */
   readonly resends: boolean;
   readonly onBelowZero: (what: string) => void;
@@ -24,49 +30,91 @@ interface SiteOptions {
   readonly onLost: (callIds: readonly string[]) => void;
 }
 
-/** The Redis of a world: its server, its snapshots, and a view of its data. */
+/** The Redis of a world, one server or a cluster, its snapshots, and a view of its data. */
 export class RedisSite {
-  readonly server: RedisServer;
+  /** Undefined if it is one server. */
+  readonly cluster: Cluster | undefined;
+  private readonly single: RedisServer;
   private readonly options: SiteOptions;
-  private readonly snapshots: RedisData[] = [];
+  private readonly snapshots = new Map<RedisServer, RedisData[]>();
 
   constructor(options: SiteOptions) {
-    const { scheduler, random, lua, onBelowZero } = options;
+    const { scheduler, random, lua, buckets, onBelowZero } = options;
     this.options = options;
-    this.server = new RedisServer({
+    const server = {
       scheduler,
       random,
       lua,
-      onBelowZero: (key, field, amount) =>
+      onBelowZero: (key: string, field: string, amount: string) =>
         onBelowZero(`${field} in ${key} is below zero: ${amount} µđ`),
-    });
+    };
+    this.single = new RedisServer(server);
+    if (!options.isCluster) return;
+    const onLost = (before: RedisData, after: RedisData) => this.lost(before, after);
+    this.cluster = new Cluster({ ...server, slots: buckets, onLost });
   }
 
-  clientOf(process: SimulatedProcess): SimulatedRedisClient {
-    const { server, options } = this;
+  /** The servers that accept writes. */
+  get primaries(): readonly RedisServer[] {
+    return this.cluster?.primaries ?? [this.single];
+  }
+
+  get servers(): readonly RedisServer[] {
+    return this.cluster?.nodes ?? [this.single];
+  }
+
+  /** Number of entries in all outboxes, which are uncommitted posts. */
+  get streamEntries(): number {
+    return this.primaries.reduce((sum, { data }) => sum + data.streamEntries, 0);
+  }
+
+  clientOf(process: SimulatedProcess): RedisCommands {
+    const { single: server, cluster, options } = this;
     const { scheduler, resends } = options;
     const random = new Random(options.random.below(2 ** 32));
+    if (cluster) return new SimulatedClusterClient({ cluster, process, scheduler, random });
     return new SimulatedRedisClient({ server, process, scheduler, random, resends });
   }
 
+  start(server: RedisServer): void {
+    if (server instanceof ClusterNode) this.cluster?.start(server);
+    else server.start();
+  }
+
+  /** Ends every fault. */
+  heal(): void {
+    for (const server of this.servers) {
+      server.isReadOnly = false;
+      server.losesReplies = false;
+      server.thaw();
+      if (!server.up) this.start(server);
+    }
+    this.cluster?.heal();
+  }
+
   /** Takes a snapshot, which can be restored later. */
-  keepSnapshot(): void {
-    this.snapshots.push(this.server.data.snapshot());
-    if (this.snapshots.length > SNAPSHOTS_MAX) this.snapshots.shift();
+  keepSnapshot(server: RedisServer): void {
+    const kept = this.snapshots.get(server) ?? [];
+    this.snapshots.set(server, kept);
+    kept.push(server.data.snapshot());
+    if (kept.length > SNAPSHOTS_MAX) kept.shift();
   }
 
   /** Returns a snapshot: the newest at `age` 0, the oldest at 1. Undefined before the first. */
-  snapshot(age: number): RedisData | undefined {
-    const at = Math.floor((1 - age) * (this.snapshots.length - 1));
-    return this.snapshots[at]?.snapshot();
+  snapshot(server: RedisServer, age: number): RedisData | undefined {
+    const kept = this.snapshots.get(server) ?? [];
+    return kept[Math.floor((1 - age) * (kept.length - 1))]?.snapshot();
   }
 
-  /** Replaces the data of the server. Posts that the new data lacks are lost. */
-  replace(data: RedisData): void {
-    const posted = this.posted(this.server.data);
-    const left = new Set(this.posted(data));
-    this.server.data = data;
-    this.options.onLost(posted.filter((callId) => !left.has(callId)));
+  /** Replaces the data of a server. Posts that the new data lacks are lost. */
+  replace(server: RedisServer, data: RedisData): void {
+    const before = server.data;
+    const owned = server instanceof ClusterNode && new Set(this.cluster?.slotsOf(server));
+    // A node keeps no slot that it does not own any more.
+    const isForeign = (key: string) => owned && !owned.has(slotOf(key) ?? -1);
+    for (const key of data.keys().filter(isForeign)) data.remove(key);
+    server.replace(data);
+    this.lost(before, data);
   }
 
   /** Returns the balances of a wallet; undefined if it is not loaded. */
@@ -94,13 +142,19 @@ export class RedisSite {
 
   /** Returns a function that reads a part of a wallet or of a limit. */
   private partsOf(accountId: string, limit = ""): (part: string) => string | undefined {
-    const { data } = this.server;
-    const base = `${PREFIX}:{${bucketName(bucketIndexOf(accountId, this.options.buckets))}}:`;
+    const index = bucketIndexOf(accountId, this.options.buckets);
+    const { data } = this.cluster?.ownerOf(index) ?? this.single;
+    const base = `${PREFIX}:{${bucketName(index)}}:`;
     const wallets = data.hash(`${base}${data.text(`${base}epoch`) ?? ""}:w`);
     return (part) => wallets.get(`${accountId}${limit}:${part}`);
   }
 
-  private posted(data: RedisData): string[] {
-    return data.keys().flatMap((key) => /:d:(.+)$/.exec(key)?.[1] ?? []);
+  private lost(before: RedisData, after: RedisData): void {
+    const left = new Set(posted(after));
+    this.options.onLost(posted(before).filter((callId) => !left.has(callId)));
   }
+}
+
+function posted(data: RedisData): string[] {
+  return data.keys().flatMap((key) => /:d:(.+)$/.exec(key)?.[1] ?? []);
 }

@@ -1,0 +1,27 @@
+import type { Plant } from "./plants.ts";
+
+/** Bugs that only a world with a cluster reveals. */
+export const CLUSTER_PLANTS: Readonly<Record<string, Plant>> = {
+  "a slot of which only some keys have moved looks like a loss of data": {
+    file: "core/money/redis/membership.ts",
+    find: "const { ofMembers } = this.bucket.keys;",
+    replace: "const ofMembers = [this.bucket.keys.epoch];",
+    store: "cluster",
+    faults: { slotMoved: 700, kill: 2_500, ledgerAway: 2_500 },
+    from: 4,
+  },
+  "the redirected commands of a pipeline are dropped": {
+    file: "core/redis/slot-pipelines.ts",
+    find: "this.sendAlone(command);",
+    replace: "void command;",
+    store: "cluster",
+    faults: { slotMoved: 700 },
+  },
+  "a fail-over of a cluster that lost posts is not noticed": {
+    file: "core/money/redis/judgement.ts",
+    find: 'view.operations >= operationsSeen ? "member" : "lost"',
+    replace: '"member"',
+    store: "cluster",
+    faults: { redisFailOver: 1_500, redisSplit: 2_500, ledgerAway: 4_000 },
+  },
+};
