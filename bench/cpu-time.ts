@@ -32,6 +32,11 @@ export function cpuSince(before: CpuTime, after: CpuTime): CpuTime {
   };
 }
 
+/** Returns the processor time of a process with one thread, to the microsecond. */
+export function exactCpuMs(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ")[0]) / 1e6;
+}
+
 /** Returns the resident memory of a process, in bytes. */
 export function residentBytes(pid: number): number {
   const line = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, chownSync, existsSync, readdirSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type Child, type Children, untilReady } from "./children.ts";
 import { freePort } from "./free-port.ts";
@@ -33,6 +33,8 @@ export interface PostgresOptions {
   readonly connectionsMax?: number;
   /** `shared_buffers`. */
   readonly buffersMb?: number;
+  /** A folder that is kept when the run ends, with what an earlier run left there. */
+  readonly keptFolder?: string | undefined;
 }
 
 /**
@@ -41,10 +43,11 @@ export interface PostgresOptions {
  */
 export async function startPostgres(
   children: Children,
-  { fsync = true, connectionsMax = 100, buffersMb = 128 }: PostgresOptions = {},
+  { fsync = true, connectionsMax = 100, buffersMb = 128, keptFolder }: PostgresOptions = {},
 ): Promise<StoreServer> {
   const port = await freePort();
-  const folder = children.folder("postgres");
+  const folder = keptFolder ?? children.folder("postgres");
+  mkdirSync(folder, { recursive: true });
   const data = join(folder, "data");
   const places = [...debianFolders(), ...pathFolders()];
   // Postgres refuses to run as root.
@@ -61,9 +64,11 @@ export async function startPostgres(
           args: ["--reuid", user, "--regid", user, "--init-groups", command, ...args],
         }
       : { command, args };
-  const make = ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C"];
-  const initdb = as(executable("initdb", places), make);
-  execFileSync(initdb.command, initdb.args, { stdio: "pipe", cwd: folder });
+  if (!existsSync(data)) {
+    const make = ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C"];
+    const initdb = as(executable("initdb", places), make);
+    execFileSync(initdb.command, initdb.args, { stdio: "pipe", cwd: folder });
+  }
   const settings = [
     `fsync=${fsync ? "on" : "off"}`,
     `max_connections=${connectionsMax}`,

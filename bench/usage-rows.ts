@@ -40,13 +40,18 @@ export async function makeAccounts(sql: Sql, { smallAccounts }: UsageRows): Prom
   );
 }
 
+/** Returns the name of the table with the records of a month. */
+export function partitionOf(month: string): string {
+  return `usage_records_${month.replace("-", "_")}`;
+}
+
 /**
  * Makes the partition of a month and fills it in one transaction, in the order of time: first the rows, then their
- * indexes, then the sums by day; months in their order. The large account calls all the time, a small one on four days
- * of a month.
+ * indexes, then the sums by day; months in their order. The large account calls all the time but on the days after the 28th,
+ * in Vietnam as in UTC; a small one on four days of a month.
  */
 export async function fillMonth(sql: Sql, rows: UsageRows, month: string): Promise<void> {
-  const part = `usage_records_${month.replace("-", "_")}`;
+  const part = partitionOf(month);
   const calls = rows.callsPerMonth;
   const isFirst = month === rows.months[0];
   await sql.script(
@@ -81,7 +86,7 @@ export async function fillMonth(sql: Sql, rows: UsageRows, month: string): Promi
           1 + floor(random() * (${rows.smallAccounts} / 7))::int * 7
             + (extract(day from to_timestamp(ms / 1000.0))::int % 7) as small
         from (
-          select n, ((extract(epoch from timestamptz '${month}-01 00:00Z') + n * (27.9 * 86400 / ${calls})) * 1000)::bigint
+          select n, ((extract(epoch from timestamptz '${month}-01 00:00Z') + n * (27.5 * 86400 / ${calls})) * 1000)::bigint
           from generate_series(1, ${calls}) n
         ) times (n, ms)
       ) drawn

@@ -34,7 +34,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     ...["wallet_limits", "wallet_limit_changes", "balances_owner"],
     ...["ledger_proof", "proven_wallets", "proven_limits"],
     ...["archived_months", "archived_tables", "archived_wallets", "archived_limits"],
-    ...["usage_of_many_keys", "usage_daily_keys", "usage_daily_models"],
+    ...["usage_of_many_keys", "usage_daily_keys", "usage_daily_models", "usage_past_days"],
     ...["ledger_writers", "ledger_generations", "refused_calls", "last_refused_calls"],
   ],
 };

@@ -6,7 +6,7 @@ import type {
   UsageSum,
   UsageSums,
 } from "../../contract/usage-books.ts";
-import { dayOf } from "../../contract/vietnam-day.ts";
+import { summedBeforeOf, usageSource } from "./usage-sources.ts";
 
 const COLUMNS: Record<UsageDimension, string> = {
   day: "day::text as day",
@@ -32,20 +32,9 @@ export async function usageSums(
   by: readonly UsageDimension[],
   filter: Omit<UsageFilter, "status">,
 ): Promise<UsageSums> {
-  const { from, to, model, key } = filter;
+  const summedBefore = await summedBeforeOf(database, accountId);
   const parameters: Parameter[] = [accountId];
-  const conditions = ["account_id = $1"];
-  const given = (column: string, value: Parameter) => `${column} $${parameters.push(value)}`;
-  if (from) conditions.push(given("day >=", dayOf(from)));
-  if (to) conditions.push(given("day <=", dayOf(new Date(to.getTime() - 1))));
-  if (model !== undefined) conditions.push(given("model =", model));
-  const ofKey = key === undefined ? [] : [given("key_id =", key)];
-  const isOfModels = by.includes("model") || model !== undefined;
-  const isOfKeys = by.includes("key") || key !== undefined;
-  const isOfOne = model !== undefined || key !== undefined;
-  const source = (await hasManyKeys(database, accountId))
-    ? sourceOfManyKeys({ isOfModels, isOfKeys, isOfOne }, conditions, ofKey)
-    : plainSource("usage_daily", [...conditions, ...ofKey]);
+  const source = usageSource(by, filter, summedBefore, (value) => `$${parameters.push(value)}`);
   const groups = by.map((dimension) => GROUPS[dimension]);
   const isByDay = by.includes("day");
   // The newest days first, so that a cut takes the oldest.
@@ -83,46 +72,6 @@ function wholeDays(sums: readonly UsageSum[]): UsageSum[] {
 }
 
 /**
- * Returns true if the account has sums by key alone and by model alone, which it never loses. `usage_daily` has the
- * calls of every account, also of these: see migration 0024.
- */
-async function hasManyKeys(database: Pick<Database, "query">, accountId: string): Promise<boolean> {
-  const found = await database.query("select from usage_of_many_keys where account_id = $1", [
-    accountId,
-  ]);
-  return found.length > 0;
-}
-
-function plainSource(table: string, conditions: readonly string[]): string {
-  return `${table} where ${conditions.join(" and ")}`;
-}
-
-/**
- * Returns the table with the fewest rows for these sums. `usage_daily` has the models of a day, then the keys of a model:
- * with a model or a key given, each day and model has its place in the index. `offset 0` keeps the planner from reading
- * all of the account instead.
- */
-function sourceOfManyKeys(
-  {
-    isOfModels,
-    isOfKeys,
-    isOfOne,
-  }: Readonly<Record<"isOfModels" | "isOfKeys" | "isOfOne", boolean>>,
-  conditions: readonly string[],
-  ofKey: readonly string[],
-): string {
-  if (!isOfKeys) return plainSource("usage_daily_models", conditions);
-  if (!isOfModels) return plainSource("usage_daily_keys", [...conditions, ...ofKey]);
-  if (!isOfOne) return plainSource("usage_daily", conditions);
-  const place = ["account_id", "day", "model"].map((column) => `daily.${column} = used.${column}`);
-  return `(select account_id, day, model from usage_daily_models where ${conditions.join(" and ")}) used
-      cross join lateral (
-        select key_id, calls, input_tokens, output_tokens, charged from usage_daily daily
-        where ${[...place, ...ofKey].join(" and ")} offset 0
-      ) daily`;
-}
-
-/**
  * Returns the charges and last use of single keys, over all days. Sums the account's rows first, then joins the keys:
  * with the list as a condition Postgres scanned it for each row, which took 24 s for 68,000 rows and 113 keys.
  */
@@ -131,7 +80,8 @@ export async function usageByKey(
   accountId: string,
   keyIds: readonly string[],
 ): Promise<KeyUsage[]> {
-  const table = (await hasManyKeys(database, accountId)) ? "usage_daily_keys" : "usage_daily";
+  const hasManyKeys = (await summedBeforeOf(database, accountId)) !== undefined;
+  const table = hasManyKeys ? "usage_daily_keys" : "usage_daily";
   return database.query(
     `with used as materialized (
       select key_id as "keyId", sum(charged)::bigint as "chargedMicroVnd",

@@ -16,6 +16,7 @@ import type { Parameter } from "../../../../core/contract/database.ts";
 import type { Sql } from "../../../../core/database/client.ts";
 import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { usageBooksOf } from "../../../../core/money/ledger/usage-books.ts";
+import { sumPastDays } from "../../../../core/money/ledger/usage-past-days.ts";
 import { packageRoot } from "../../../../core/process/root.ts";
 import { startTestLedger, type TestLedger } from "./test-ledger.ts";
 
@@ -25,7 +26,7 @@ const [READ_MAX, READ_OF_FILE_MAX] = [400, 2_500];
 /** Sums by day, model and key that one node of a plan may read: the account has 9,500 of them, on 56 days. */
 const SUMS_READ_MAX = 4_500;
 /** Tables that grow with the calls. */
-const GROWING = /^(?:usage_records|usage_daily|ledger_entries|refused_calls)/;
+const GROWING = /^(?:usage_records|usage_daily|usage_past_days|ledger_entries|refused_calls)/;
 /** Files whose statements on these tables are no reads of a page, a command or a scrape for one account. */
 const OTHERS: Readonly<Record<string, string>> = {
   "core/money/ledger/credit.ts":
@@ -60,6 +61,10 @@ t.test("every query of the pages", async (t) => {
     await usageBooksOf(ledger.database).prepare();
     await makeAccounts(sql, ROWS);
     for (const month of ROWS.months) await fillMonth(sql, ROWS, month);
+    // The days before 14 February are in `usage_past_days`, the others are read from `usage_daily`.
+    await sumPastDays(sql, Date.UTC(2026, 1, 15));
+    const past = "select max(days[cardinality(days)])::text as last from usage_past_days";
+    t.strictSame(await sql.query(past), [{ last: "2026-02-13" }]);
     await sql.script("analyze");
     // A table as small as these is quick to scan. So a scan shows that no index fits.
     await sql.query("set enable_seqscan = off");
@@ -151,7 +156,8 @@ t.test("every query of the pages", async (t) => {
   });
 
   t.test("is tried here", (t) => {
-    const reads = /(?:from|join)\s+(?:usage_records|usage_daily|ledger_entries|refused_calls)\b/;
+    const reads =
+      /(?:from|join)\s+(?:usage_records|usage_daily|usage_past_days|ledger_entries|refused_calls)\b/;
     const files = ["core", "plugins"].flatMap((folder) =>
       readdirSync(join(packageRoot, folder), { recursive: true, encoding: "utf8" })
         .filter((name) => name.endsWith(".ts"))

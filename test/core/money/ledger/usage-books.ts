@@ -7,11 +7,28 @@ import type {
   UsageSums,
 } from "../../../../core/contract/usage-books.ts";
 import { usageBooksOf } from "../../../../core/money/ledger/usage-books.ts";
+import { sumPastDays } from "../../../../core/money/ledger/usage-past-days.ts";
 import { newId } from "../../../../core/process/id.ts";
+import { until } from "../../../support/until.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { AT, charge, fundedAccount } from "./fixtures.ts";
 
 const DAY_MS = 86_400_000;
+
+/** The statements on this database that wait for a lock. */
+const WAITING =
+  "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+
+/** Locks the wallet of an account until this many statements wait for a lock. */
+function holdUntil(count: number, accountId: string): string {
+  return `do $$ begin
+    perform from wallets where account_id = '${accountId}' for update;
+    while ${count} > (select count(*) from (${WAITING}) waiting) loop
+      perform pg_sleep(0.01);
+      perform pg_stat_clear_snapshot();
+    end loop;
+  end $$`;
+}
 
 export function usageBooksTests(t: Test, get: () => LedgerUnderTest): void {
   let books: UsageBooks;
@@ -112,39 +129,8 @@ export function usageBooksTests(t: Test, get: () => LedgerUnderTest): void {
     t.strictSame(await books.byKey(accountId, []), []);
   });
 
-  t.test("sums stay the same once an account has its fifth key", async (t) => {
-    const { ledger, sql, isConcurrent } = get();
-    const accountId = await fundedAccount(ledger, 1_000_000n);
-    const keys = Array.from({ length: 5 }, () => newId(AT));
-    const addKey = (id: string) =>
-      sql.query(
-        `insert into api_keys (id, account_id, name, hash, prefix)
-        values ($1::uuid, $2, 'key', sha256($1::uuid::text::bytea), 'tg-')`,
-        [id, accountId],
-      );
-    const some = (seed: number) =>
-      Array.from({ length: 40 }, (_, n) =>
-        charge(accountId, 10 + ((n * seed) % 7), {
-          at: AT + (n % 3) * DAY_MS,
-          keyId: keys[(n * seed) % 5] ?? "",
-          model: ["a", "b", "c"][(n + seed) % 3] ?? "",
-        }),
-      );
-    for (const key of keys.slice(0, 4)) await addKey(key);
-    await ledger.commit(some(1));
-    const isCounted = async () =>
-      (await sql.query("select from usage_of_many_keys where account_id = $1", [accountId])).length;
-    t.equal(await isCounted(), 0);
-    const commits = [2, 3].map((seed) => ledger.commit(some(seed)));
-    // Commits of the account run while its sums begin.
-    if (!isConcurrent) await Promise.all(commits);
-    await Promise.all([...commits, addKey(keys[4] ?? "")]);
-    t.equal(await isCounted(), 1);
-    await ledger.commit([...some(4), ...some(5)]);
-
-    const own = some(1)[0];
-    assert.ok(own);
-    const { keyId, model } = own.posting;
+  /** Sums of every kind, in an order that depends on the sums alone. */
+  async function allSums(accountId: string, { keyId, model }: { keyId: string; model: string }) {
     const to = new Date(AT + 2 * DAY_MS);
     const filters: Omit<UsageFilter, "status">[] = [
       ...[{}, { model }, { key: keyId }, { model, key: keyId }],
@@ -156,22 +142,130 @@ export function usageBooksTests(t: Test, get: () => LedgerUnderTest): void {
     ];
     const all: UsageDimension[][] = [["day"], ["model"], ["key"], ["day", "model"], ["day", "key"]];
     all.push(["model", "key"], ["day", "model", "key"]);
-    const asked = filters.flatMap((filter) => all.map((by) => ({ by, filter })));
-    const sums = async () => {
-      const found: UsageSums[] = [];
-      for (const { by, filter } of asked) found.push(await books.sums(accountId, by, filter));
-      return found;
-    };
+    const found = new Map<string, UsageSums>();
+    for (const filter of filters) {
+      for (const by of all) {
+        const name = `by ${by}: ${JSON.stringify(filter)}`;
+        found.set(name, await books.sums(accountId, by, filter));
+      }
+    }
+    return found;
+  }
+
+  async function addKeys(accountId: string, keys: readonly string[]): Promise<void> {
+    for (const id of keys) {
+      await get().sql.query(
+        `insert into api_keys (id, account_id, name, hash, prefix)
+        values ($1::uuid, $2, 'key', sha256($1::uuid::text::bytea), 'tg-')`,
+        [id, accountId],
+      );
+    }
+  }
+
+  t.test("sums stay the same once an account has its fifth key", async (t) => {
+    const { ledger, sql, isConcurrent } = get();
+    const accountId = await fundedAccount(ledger, 1_000_000n);
+    const keys = Array.from({ length: 5 }, () => newId(AT));
+    const some = (seed: number) =>
+      Array.from({ length: 40 }, (_, n) =>
+        charge(accountId, 10 + ((n * seed) % 7), {
+          at: AT + (n % 3) * DAY_MS,
+          keyId: keys[(n * seed) % 5] ?? "",
+          model: ["a", "b", "c"][(n + seed) % 3] ?? "",
+        }),
+      );
+    await addKeys(accountId, keys.slice(0, 4));
+    await ledger.commit(some(1));
+    const isCounted = async () =>
+      (await sql.query("select from usage_of_many_keys where account_id = $1", [accountId])).length;
+    t.equal(await isCounted(), 0);
+    const commits = [2, 3].map((seed) => ledger.commit(some(seed)));
+    // Commits of the account run while its sums begin.
+    if (!isConcurrent) await Promise.all(commits);
+    await Promise.all([...commits, addKeys(accountId, keys.slice(4))]);
+    t.equal(await isCounted(), 1);
+    await ledger.commit([...some(4), ...some(5)]);
+
+    const own = some(1)[0];
+    assert.ok(own);
     const byKey = async () =>
       (await books.byKey(accountId, keys)).sort((a, b) => (a.keyId < b.keyId ? -1 : 1));
+    const sums = () => allSums(accountId, own.posting);
     const [found, ofKeys] = [await sums(), await byKey()];
-    t.equal(found[0]?.total.calls, 200);
+    t.equal([...found.values()][0]?.total.calls, 200);
     // Without the sums of many keys, the same are those of every day, model and key.
     await sql.query("delete from usage_of_many_keys where account_id = $1", [accountId]);
-    const plain = await sums();
-    for (const [n, { by, filter }] of asked.entries()) {
-      t.strictSame(found[n], plain[n], `by ${by}: ${JSON.stringify(filter)}`);
-    }
+    for (const [name, plain] of await sums()) t.strictSame(found.get(name), plain, name);
     t.strictSame(ofKeys, await byKey());
+  });
+
+  t.test("sums stay the same once their days are past, with calls that come late", async (t) => {
+    const { ledger, sql, isConcurrent } = get();
+    const accountId = await fundedAccount(ledger, 1_000_000n);
+    const keys = Array.from({ length: 5 }, () => newId(AT));
+    await addKeys(accountId, keys);
+    // The last two of these days are in July.
+    const days = [0, 1, 16, 17].map((day) => AT + day * DAY_MS);
+    const some = (count: number, at: readonly number[]) =>
+      Array.from({ length: count }, (_, n) =>
+        charge(accountId, 10 + n, {
+          at: at[n % at.length] ?? AT,
+          keyId: keys[n % 5] ?? "",
+          model: ["a", "b", "c"][n % 3] ?? "",
+        }),
+      );
+    const calls = some(120, days);
+    await ledger.commit(calls);
+    const summedBefore = async () => {
+      const [row] = await sql.query<{ day: string }>(
+        "select summed_before::text as day from usage_of_many_keys where account_id = $1",
+        [accountId],
+      );
+      return row?.day;
+    };
+    const own = calls[0]?.posting;
+    assert.ok(own);
+    /** Checks that the sums are those of `usage_daily`, and its days summed before this one. */
+    const agree = async (day: string) => {
+      t.equal(await summedBefore(), day);
+      const found = await allSums(accountId, own);
+      const change =
+        "update usage_of_many_keys set summed_before = $2::text::date where account_id = $1";
+      await sql.query(change, [accountId, "-infinity"]);
+      for (const [name, plain] of await allSums(accountId, own)) {
+        t.strictSame(found.get(name), plain, `${day} ${name}`);
+      }
+      await sql.query(change, [accountId, day]);
+    };
+    const inJuly = Date.UTC(2025, 6, 3);
+    const inAugust = Date.UTC(2025, 7, 20);
+    await sumPastDays(sql, inJuly);
+    await agree("2025-07-02");
+    const [row] = await sql.query<{ most: number }>(
+      "select max(cardinality(days)) as most from usage_past_days where account_id = $1",
+      [accountId],
+    );
+    t.equal(row?.most, 2, "the days of June are written");
+
+    await ledger.commit(some(7, days.slice(1, 2)));
+    await agree("2025-06-01");
+    await sumPastDays(sql, inAugust);
+    await agree("2025-08-19");
+    await ledger.commit(some(7, days.slice(2, 3)));
+    await agree("2025-07-01");
+
+    if (isConcurrent) {
+      // A call is committed after its day is read, and before all commits know that.
+      await sumPastDays(sql, inJuly);
+      const held = sql.script(holdUntil(2, accountId));
+      const lock = "select from wallets where account_id = $1 for update skip locked";
+      await until("it is held", async () => (await sql.query(lock, [accountId])).length === 0);
+      const late = ledger.commit(some(7, days.slice(3)));
+      await until("the commit waits", async () => (await sql.query(WAITING)).length === 1);
+      await Promise.all([held, late, sumPastDays(sql, inAugust)]);
+      await agree("2025-07-02");
+    }
+    await Promise.all([1, 2, 3].map(() => sumPastDays(sql, inAugust)));
+    await agree("2025-08-19");
   });
 }

@@ -1,0 +1,93 @@
+import type { Database, Parameter } from "../../contract/database.ts";
+import type { UsageDimension, UsageFilter } from "../../contract/usage-books.ts";
+import { dayOf } from "../../contract/vietnam-day.ts";
+
+const NO_DAY = "-infinity";
+const SUMS = ["calls", "input_tokens", "output_tokens", "charged"] as const;
+const COLUMNS = ["day", "model", "key_id", ...SUMS].join(", ");
+
+/**
+ * Returns undefined if the account has only `usage_daily`. Else it has sums by key alone and by model alone, which it never
+ * loses, and its days before the returned one are in `usage_past_days`: `-infinity` if none are. `usage_daily` has the
+ * calls of every account, also these: see migrations 0024 and 0026.
+ */
+export async function summedBeforeOf(
+  database: Pick<Database, "query">,
+  accountId: string,
+): Promise<string | undefined> {
+  const [found] = await database.query<{ day: string }>(
+    "select summed_before::text as day from usage_of_many_keys where account_id = $1",
+    [accountId],
+  );
+  return found?.day;
+}
+
+/**
+ * Returns the tables with the fewest rows for these sums, and their conditions. `given` adds a parameter and returns its
+ * name; the account is `$1`.
+ */
+export function usageSource(
+  by: readonly UsageDimension[],
+  { from, to, model, key }: Omit<UsageFilter, "status">,
+  summedBefore: string | undefined,
+  given: (value: Parameter) => string,
+): string {
+  const first = from && dayOf(from);
+  const last = to && dayOf(new Date(to.getTime() - 1));
+  const ofDays = [
+    ...(first ? [`day >= ${given(first)}`] : []),
+    ...(last ? [`day <= ${given(last)}`] : []),
+  ];
+  const ofModel = model === undefined ? [] : [`model = ${given(model)}`];
+  const ofKey = key === undefined ? [] : [`key_id = ${given(key)}`];
+  const all = [...ofDays, ...ofModel, ...ofKey];
+  if (summedBefore === undefined) return ofAccount("usage_daily", all);
+  if (!by.includes("key") && key === undefined) return ofAccount("usage_daily_models", all);
+  if (!by.includes("model") && model === undefined) return ofAccount("usage_daily_keys", all);
+  const parts: string[] = [];
+  if ((first ?? NO_DAY) < summedBefore) {
+    const before = given(summedBefore);
+    const months = [`month < ${before}`, `used.day < ${before}`];
+    if (first) months.push(`month >= ${given(`${first.slice(0, 7)}-01`)}`);
+    if (last) months.push(`month <= ${given(last)}`);
+    parts.push(pastDays([...months, ...all]));
+  }
+  if (last === undefined || last >= summedBefore) {
+    const days = summedBefore === NO_DAY ? ofDays : [...ofDays, `day >= ${given(summedBefore)}`];
+    const isOfOne = model !== undefined || key !== undefined;
+    parts.push(
+      isOfOne
+        ? eachDayAndModel([...days, ...ofModel], ofKey)
+        : `select ${COLUMNS} from ${ofAccount("usage_daily", days)}`,
+    );
+  }
+  return `(${parts.join(" union all ")}) used`;
+}
+
+function ofAccount(table: string, conditions: readonly string[]): string {
+  return `${table} where ${["account_id = $1", ...conditions].join(" and ")}`;
+}
+
+/** Returns the daily sums in `usage_past_days`. */
+function pastDays(conditions: readonly string[]): string {
+  const used = `used (day, ${SUMS.join(", ")})`;
+  return `select day, model, key_id, ${SUMS.map((sum) => `used.${sum}`).join(", ")}
+    from usage_past_days past
+    cross join lateral unnest(days, ${SUMS.map((sum) => `past.${sum}`).join(", ")}) ${used}
+    where ${["account_id = $1", ...conditions].join(" and ")}`;
+}
+
+/**
+ * Returns the rows of one model or one key. `usage_daily` has the models of a day, then the keys of a model: with a model
+ * or a key given, each day and model has its place in the index. `offset 0` keeps the planner from reading all of the
+ * account instead.
+ */
+function eachDayAndModel(conditions: readonly string[], ofKey: readonly string[]): string {
+  const place = ["account_id", "day", "model"].map((column) => `daily.${column} = place.${column}`);
+  return `select ${COLUMNS} from
+      (select account_id, day, model from ${ofAccount("usage_daily_models", conditions)}) place
+      cross join lateral (
+        select key_id, ${SUMS.join(", ")} from usage_daily daily
+        where ${[...place, ...ofKey].join(" and ")} offset 0
+      ) daily`;
+}
