@@ -6,7 +6,7 @@ import { packageRoot } from "../core/process/root.ts";
 import { type Children, untilReady } from "./children.ts";
 import { freePort } from "./free-port.ts";
 import { nodeOptionsOf, type Options } from "./scenario.ts";
-import { accepts, built, PROXY_CORE, type Target } from "./targets.ts";
+import { built, PROXY_CORE, type Target } from "./targets.ts";
 
 /**
  * Plugins of the shipped config that would distort a measurement. The simulator runs in its own
@@ -14,7 +14,7 @@ import { accepts, built, PROXY_CORE, type Target } from "./targets.ts";
  */
 const LEFT_OUT = new Set(["simulator", "demo"]);
 
-const ADMIN_TOKEN = "benchmark-admin-token";
+export const ADMIN_TOKEN = "benchmark-admin-token";
 
 /** A credit that is enough for any run, and below the maximum balance of a wallet. */
 const CREDIT_VND = "5000000000";
@@ -58,7 +58,7 @@ export async function startGateway(children: Children, options: GatewayOptions):
     args: [...startOptions(), ...(options.nodeOptions ?? []), program, "--config", file],
     core: options.core ?? PROXY_CORE,
   });
-  await untilReady("the gateway", child, () => accepts(port));
+  await untilReady("the gateway", child, () => isReady(port));
   const headers = { authorization: `Bearer ${await newKey(port)}` };
   return {
     name: "gateway",
@@ -71,6 +71,15 @@ export async function startGateway(children: Children, options: GatewayOptions):
       if (drift !== false) throw new Error("the gateway's accounts do not reconcile");
     },
   };
+}
+
+/** A connection alone proves nothing: before it starts, the gateway opens its port for a moment to see if it is free. */
+function isReady(port: number): Promise<boolean> {
+  const reply = fetch(`http://127.0.0.1:${port}/readyz`);
+  return reply.then(
+    ({ ok }) => ok,
+    () => false,
+  );
 }
 
 /** Starts the gateway of this build, and before it the one of another build if the options name it. */

@@ -4,6 +4,7 @@
  */
 import { resolve } from "node:path";
 import { parseArguments, refuseArguments } from "../core/process/command-line.ts";
+import { messageOf } from "../core/process/thrown.ts";
 import { backlog } from "./backlog.ts";
 import { bodies } from "./bodies.ts";
 import { Children } from "./children.ts";
@@ -77,8 +78,13 @@ for (const scenario of chosen) {
     await scenario.run(children, options);
   } catch (error) {
     failed = true;
-    console.error(`${scenario.name}: ${error instanceof Error ? error.message : error}`);
+    console.error(`${scenario.name}: ${messageOf(error)}${causeOf(error)}`);
     await children.endAll();
   }
 }
 process.exit(failed ? 1 : 0);
+
+/** Returns why `fetch` failed: its message does not say. */
+function causeOf(error: unknown): string {
+  return error instanceof Error && error.cause !== undefined ? `: ${messageOf(error.cause)}` : "";
+}
