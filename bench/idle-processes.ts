@@ -1,16 +1,23 @@
 import { RedisClient } from "../core/redis/client.ts";
-import type { Children } from "./children.ts";
+import { type Children, untilReady } from "./children.ts";
 import { cpuTime, residentBytes } from "./cpu-time.ts";
 import { type Gateway, startGateway } from "./gateway.ts";
 import { redisNumber } from "./redis-info.ts";
 import { type Scenario, writeResults } from "./scenario.ts";
-import { startPostgres, startRedis } from "./store-servers.ts";
+import { type StoreServer, startPostgres, startRedis } from "./store-servers.ts";
 import { printTable } from "./table.ts";
-import { LOAD_CORE, PROXY_CORE } from "./targets.ts";
+import { LOAD_CORE, PROXY_CORE, script } from "./targets.ts";
 
 /** Each takes 100 MB of memory, and 1.5 s of a core to start. */
 const PROCESSES = Number(process.env["PROCESSES"] ?? 20);
+/**
+ * Hold stores beside them, `MEMBERS_AT_ONCE` in a process: to Redis each is one gateway more, for a machine that cannot
+ * run as many.
+ */
+const MEMBERS = Number(process.env["MEMBERS"] ?? 0);
+const MEMBERS_AT_ONCE = 10;
 const CONNECTIONS = 2;
+const STARTED_AT_ONCE = 4;
 /** After this long all have seen the last one join, and their rounds are rare again. */
 const SETTLED_MS = 30_000;
 const MEASURED_MS = 60_000;
@@ -20,6 +27,7 @@ const MEGABYTE = 1_048_576;
 /** The cost of all gateways to Redis, and of each to its machine on average. */
 interface IdleRow {
   readonly gateways: number;
+  readonly members: number;
   /** Shares of a core. */
   readonly redisShare: number;
   readonly gatewayShare: number;
@@ -40,19 +48,37 @@ export const idleProcesses: Scenario = {
     await new Promise<void>((resolve) => client.connect(resolve));
     const gateways: Gateway[] = [];
     const rows: IdleRow[] = [];
+    const add = async (beside: number) => {
+      rows.push(await measure(gateways, beside, redis.pid, client));
+      console.log(JSON.stringify(rows.at(-1)));
+    };
     for (const count of [...new Set([1, Math.ceil(PROCESSES / 2), PROCESSES])]) {
       while (gateways.length < count) {
-        const core = gateways.length % 2 === 0 ? PROXY_CORE : LOAD_CORE;
-        const stores = { hot: redis.url, ledger: postgres.url, connections: CONNECTIONS };
-        gateways.push(await startGateway(children, { upstreamPort: 1, stores, core }));
+        const started = Array.from(
+          { length: Math.min(STARTED_AT_ONCE, count - gateways.length) },
+          (_, at) => {
+            const core = at % 2 === 0 ? PROXY_CORE : LOAD_CORE;
+            const stores = { hot: redis.url, ledger: postgres.url, connections: CONNECTIONS };
+            return startGateway(children, { upstreamPort: 1, stores, core });
+          },
+        );
+        gateways.push(...(await Promise.all(started)));
       }
       await pause(SETTLED_MS);
-      rows.push(await measure(gateways, redis.pid, client));
+      await add(0);
+    }
+    let members = 0;
+    for (const count of MEMBERS === 0 ? [] : [Math.ceil(MEMBERS / 2), MEMBERS]) {
+      while (members < count)
+        members += await startMembers(children, redis, Math.min(MEMBERS_AT_ONCE, count - members));
+      await pause(SETTLED_MS);
+      await add(members);
     }
     printTable(
       `idle-processes: ${this.about}`,
       rows.map((row) => ({
         gateways: String(row.gateways),
+        "hold stores beside them": String(row.members),
         "Redis, % of a core": percent(row.redisShare),
         "commands/s of each, in scripts too": row.commandsPerSecond.toFixed(1),
         "gateway, % of a core": percent(row.gatewayShare),
@@ -61,13 +87,25 @@ export const idleProcesses: Scenario = {
     );
     writeResults("idle-processes", children, options, rows);
     client.disconnect();
-    await Promise.all(gateways.map((gateway) => gateway.end()));
-    for (const each of [redis, postgres]) await each.end();
+    await children.endAll();
   },
 };
 
+/** Starts hold stores in one process. Returns how many. */
+async function startMembers(children: Children, redis: StoreServer, count: number) {
+  const program = script("idle-members.js", redis.url, count, children.folder("members"));
+  const child = children.start("members", { ...program, core: LOAD_CORE, ipc: true });
+  let isReady = false;
+  child.process.once("message", () => {
+    isReady = true;
+  });
+  await untilReady("members", child, () => isReady);
+  return count;
+}
+
 async function measure(
   gateways: readonly Gateway[],
+  members: number,
   redisPid: number,
   client: RedisClient,
 ): Promise<IdleRow> {
@@ -86,8 +124,9 @@ async function measure(
   const seconds = (after.atMs - before.atMs) / 1_000;
   return {
     gateways: count,
+    members,
     redisShare: (after.redisUs - before.redisUs) / 1e6 / seconds,
-    commandsPerSecond: (after.commands - before.commands) / seconds / count,
+    commandsPerSecond: (after.commands - before.commands) / seconds / (count + members),
     gatewayShare: (after.gatewaysUs - before.gatewaysUs) / 1e6 / seconds / count,
     residentBytes: sum(residentBytes) / count,
   };

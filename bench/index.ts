@@ -5,6 +5,7 @@
 import { resolve } from "node:path";
 import { parseArguments, refuseArguments } from "../core/process/command-line.ts";
 import { messageOf } from "../core/process/thrown.ts";
+import { atScale } from "./at-scale.ts";
 import { backlog } from "./backlog.ts";
 import { bodies } from "./bodies.ts";
 import { Children } from "./children.ts";
@@ -32,6 +33,7 @@ const scenarios: readonly Scenario[] = [
   idleStreams,
   idleProcesses,
   longLife,
+  atScale,
   ...slowReaders,
   bodies,
   crossings,

@@ -66,19 +66,18 @@ export async function fundAccounts(sql: Sql, calls: number): Promise<string[]> {
   return accountIds;
 }
 
-/** Opens a hold store with these wallets loaded, as a gateway has it. The caller must stop it. */
-export async function openStore(
-  redis: StoreServer,
-  children: Children,
-  accountIds: readonly string[],
-  calls: number,
+/** Opens a hold store, as a gateway has it. The caller must stop it. */
+export async function startStore(
+  redisUrl: string,
+  spoolFolder: string,
+  outboxEntriesMax: number,
 ): Promise<{ store: RedisHoldStore; client: RedisClient }> {
-  const client = new RedisClient(redis.url, 5_000);
+  const client = new RedisClient(redisUrl, 5_000);
   const store = new RedisHoldStore({
     client,
     prefix: "tollgate",
-    spool: { folder: children.folder("spool"), bytesMax: SPOOL_BYTES_MAX, log: quietLog },
-    outboxEntriesMax: calls + 1,
+    spool: { folder: spoolFolder, bytesMax: SPOOL_BYTES_MAX, log: quietLog },
+    outboxEntriesMax,
     ledger: {
       wallet: async () => undefined,
       hasCall: async () => false,
@@ -88,11 +87,22 @@ export async function openStore(
     log: quietLog,
   });
   await store.start();
+  return { store, client };
+}
+
+/** Opens a hold store with these wallets loaded. The caller must stop it. */
+export async function openStore(
+  redis: StoreServer,
+  children: Children,
+  accountIds: readonly string[],
+  calls: number,
+): Promise<{ store: RedisHoldStore; client: RedisClient }> {
+  const opened = await startStore(redis.url, children.folder("spool"), calls + 1);
   const balanceMicroVnd = wealth(calls);
   const wallet = { creditVersion: 1, creditedMicroVnd: balanceMicroVnd, balanceMicroVnd };
   for (const accountId of accountIds)
-    await store.load(accountId, async () => ({ accountId, ...wallet }));
-  return { store, client };
+    await opened.store.load(accountId, async () => ({ accountId, ...wallet }));
+  return opened;
 }
 
 /** Posts `calls` calls, distributed evenly over the accounts. */

@@ -35,7 +35,7 @@ export interface Report {
 }
 
 /** Returns the bytes of one request. */
-export function requestBytes(job: Job): Buffer {
+export function requestBytes(job: Pick<Job, "port" | "path" | "headers" | "body">): Buffer {
   const body = Buffer.from(job.body);
   const lines = [
     `POST ${job.path} HTTP/1.1`,
