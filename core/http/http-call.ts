@@ -24,14 +24,11 @@ const NO_LIMITS: readonly CallLimit[] = [];
 const NO_HEADERS: readonly string[] = [];
 const NO_FAILURES: readonly FailedAttempt[] = [];
 const NO_ROUTES: readonly Route[] = [];
-const NO_FIELDS: JsonObject = {};
 
 /** The part of a running exchange that only core uses. */
 interface CoreFlow extends Flow {
   /** Stops the exchange and ends the call as a bug. */
   bug(error: unknown): void;
-  /** Pauses the upstream while the client reads too slowly, beside the pauses of plugins. */
-  clientWaits(waits: boolean): void;
   /** Ends a stream whose upstream has been silent for too long. */
   cutIfSilent(nowMs: number): void;
 }
@@ -124,15 +121,6 @@ export class HttpCall implements Call {
 
   get state(): CallState {
     return this.current;
-  }
-
-  /** Drops the bodies, some MB. Keeps the exchange: a plugin that writes too late is reported to it. */
-  letGo(): void {
-    this.upstream = undefined;
-    this.replyBody = undefined;
-    this.form = undefined;
-    this.outline = undefined;
-    this.fields = NO_FIELDS;
   }
 
   /** Moves the call to its next state. Throws `StepOutOfOrder` if the step is not allowed. */

@@ -58,7 +58,6 @@ function open() {
   call.flow = {
     pause() {},
     resume() {},
-    clientWaits() {},
     flush() {},
     bug() {},
     cutIfSilent() {},
