@@ -9,13 +9,13 @@ import { startPostgres } from "../../support/postgres.ts";
 
 const LOCKS = `select from pg_locks join pg_database on pg_database.oid = database
   where locktype = 'advisory' and datname = current_database()`;
-const STATEMENT_TIMEOUT_MS = 50;
+const STATEMENT_TIMEOUT_MS = 1_000;
 /** Ends once another process has waited for the lock for much longer than its statements may take. */
 const LONG_MIGRATION = `
-  set local statement_timeout = '10s';
+  set local statement_timeout = '120s';
   do $$ begin
     while not exists (
-      ${LOCKS} and not granted and waitstart < clock_timestamp() - interval '200 ms'
+      ${LOCKS} and not granted and waitstart < clock_timestamp() - interval '3 s'
     ) loop
     end loop;
   end $$`;
