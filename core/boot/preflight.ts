@@ -1,6 +1,8 @@
+import { createSocket } from "node:dgram";
+import { lookup } from "node:dns/promises";
 import { access, constants, mkdir } from "node:fs/promises";
 import { get } from "node:http";
-import { createServer } from "node:net";
+import { connect } from "node:net";
 import type { Config } from "../contract/config.ts";
 import type { ServerConnections } from "../database/ping.ts";
 import { ALIVE_BODY } from "../http/health.ts";
@@ -72,23 +74,52 @@ async function checkFolder(folder: string): Promise<void> {
   }
 }
 
-/** Workers of another gateway, such as the one that this one replaces, may share the port with those of this one. */
+/**
+ * Throws if this process could not listen there. Does not listen: a proxy in front would send a call to the port that
+ * opens for a moment, and lose it. Workers of another gateway, such as the one that this one replaces, may share the port
+ * with those of this one.
+ */
 async function checkAddress(
   setting: string,
   { host, port }: { readonly host: string; readonly port: number },
   workers: number,
 ): Promise<void> {
-  const probe = createServer();
   try {
-    await new Promise<void>((resolve, reject) => {
-      probe.once("error", reject);
-      probe.listen({ host, port, exclusive: true }, resolve);
-    });
+    await bindDatagrams(host, port);
   } catch (error) {
-    if (workers > 1 && codeOf(error) === "EADDRINUSE" && (await isGateway(host, port))) return;
-    throw new Error(addressFault(setting, host, port, codeNameOf(error)));
+    // Datagrams have ports of their own.
+    if (codeOf(error) !== "EADDRINUSE")
+      throw new Error(addressFault(setting, host, port, codeNameOf(error)));
   }
-  await new Promise((resolve) => probe.close(resolve));
+  if (port === 0 || !(await isOpen(host, port))) return;
+  if (workers > 1 && (await isGateway(host, port))) return;
+  throw new Error(addressFault(setting, host, port, "EADDRINUSE"));
+}
+
+/** Rejects if this process lacks the right to use the port, or this machine has no such address. */
+async function bindDatagrams(host: string, port: number): Promise<void> {
+  const { address, family } = await lookup(host);
+  const probe = createSocket(family === 6 ? "udp6" : "udp4");
+  await new Promise<void>((resolve, reject) => {
+    probe.once("error", reject);
+    probe.bind({ address, port, exclusive: true }, resolve);
+  });
+  await new Promise<void>((resolve) => probe.close(resolve));
+}
+
+/** Returns true if a process listens there. */
+function isOpen(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: CONNECT_MS });
+    const settle = (open: boolean) => {
+      socket.destroy();
+      resolve(open);
+    };
+    // A port that outgoing connections use may have been given to this one, which then reached itself.
+    socket.once("connect", () => settle(socket.localPort !== port));
+    socket.once("timeout", () => settle(false));
+    socket.once("error", () => settle(false));
+  });
 }
 
 /** Returns true if a gateway listens there. */

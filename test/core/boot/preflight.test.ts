@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, Server, type Socket } from "node:net";
 import { join } from "node:path";
 import postgres from "postgres";
 import t, { type Test } from "tap";
@@ -107,6 +107,15 @@ t.test("a start is refused with one sentence that names the setting", async (t) 
       message: `stores.ledger: cannot use Postgres at ${NOTHING} (ECONNREFUSED); start it, or correct the setting.`,
     }),
   );
+});
+
+t.test("a free port is checked without opening it: a proxy would send calls there", async (t) => {
+  const listened = t.capture(Server.prototype, "listen", Server.prototype.listen);
+  const port = await portInUse(t);
+  t.equal(listened().length, 1);
+  await t.rejects(check(t, { listen: { port } }), /in use/);
+  await check(t, { listen: { port: 0 } });
+  t.equal(listened().length, 0);
 });
 
 t.test("a Redis replies", async (t) => {
