@@ -100,11 +100,14 @@ async function checkAddress(
 async function bindDatagrams(host: string, port: number): Promise<void> {
   const { address, family } = await lookup(host);
   const probe = createSocket(family === 6 ? "udp6" : "udp4");
-  await new Promise<void>((resolve, reject) => {
-    probe.once("error", reject);
-    probe.bind({ address, port, exclusive: true }, resolve);
-  });
-  await new Promise<void>((resolve) => probe.close(resolve));
+  try {
+    await new Promise<void>((resolve, reject) => {
+      probe.once("error", reject);
+      probe.bind({ address, port, exclusive: true }, resolve);
+    });
+  } finally {
+    await new Promise<void>((resolve) => probe.close(resolve));
+  }
 }
 
 /** Returns true if a process listens there. */
