@@ -78,6 +78,10 @@ export class MemoryLedger implements MoneyOfLedger {
     this.walletsById.delete(accountId);
   }
 
+  async hasCall({ callId }: { readonly callId: string }): Promise<boolean> {
+    return this.charges.has(callId);
+  }
+
   async commit(entries: readonly OutboxEntry[]): Promise<void> {
     for (const { posting } of entries) {
       if (!this.walletsById.has(posting.accountId)) throw new EntryRefused("no such account");

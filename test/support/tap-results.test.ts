@@ -11,6 +11,10 @@ ok 1 - adds
 # Subtest: a group
     # Subtest: inner
         not ok 1 - should be ok
+          ---
+          cause:
+            message: other side closed
+          ...
         1..1
     not ok 1 - inner
     1..1
@@ -46,7 +50,7 @@ t.test("the results of files that ran in one process", async (t) => {
       ["second.test.js", 1, 0, 1],
       ["third.test.js", 0, 0, 0],
     ]);
-    t.match(files[0]?.failures, [{ name: "a group > inner", why: /should be ok/ }]);
+    t.match(files[0]?.failures, [{ name: "a group > inner", why: /should be ok\ncause: other side closed/ }]);
   });
 
   t.test("are failures for a file that the process did not begin", async (t) => {

@@ -101,12 +101,13 @@ function follow(parser: Parser, names: readonly string[], into: FileResults): vo
 }
 
 function reasonOf({ name, diag }: Result): string {
-  const { diff, found, wanted, at, stack, ...more } = Object(diag);
+  const { diff, found, wanted, at, stack, cause, ...more } = Object(diag);
   const compared = diff ?? (found === undefined && wanted === undefined ? "" : { found, wanted });
   const rest = ["error", "message", "signal", "exitCode", "expired"].flatMap((field) =>
     more[field] === undefined ? [] : [`${field}: ${more[field]}`],
   );
   const where = stack ?? (at?.fileName ? `${at.fileName}:${at.lineNumber}` : "");
+  if (cause?.message !== undefined) rest.push(`cause: ${cause.message}`);
   const parts = [name, compared && text(compared), ...rest, where];
   return parts.filter(Boolean).join("\n").trimEnd();
 }

@@ -5,13 +5,13 @@ import type { Machine } from "../../process/machine.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import { type MovementHold, movementOf } from "../movement-hold.ts";
 import type { Bucket } from "./bucket.ts";
+import type { RedisChanges } from "./changes.ts";
 import type { Holds } from "./holds.ts";
 import type { LedgerLookup } from "./ledger-lookup.ts";
 import type { Membership } from "./membership.ts";
 import type { MembershipTimes } from "./membership-options.ts";
 import { asReply } from "./session.ts";
 import type { Member } from "./view.ts";
-import type { RedisWallets } from "./wallets.ts";
 
 /** Rounds between two audits of a bucket. */
 const AUDIT_EVERY_ROUNDS = LIFETIMES.auditMs / LIFETIMES.heartbeatMs;
@@ -19,7 +19,7 @@ const AUDIT_EVERY_ROUNDS = LIFETIMES.auditMs / LIFETIMES.heartbeatMs;
 interface AuditsOptions {
   readonly memberships: ReadonlyMap<Bucket, Membership>;
   readonly holds: Holds;
-  readonly wallets: RedisWallets;
+  readonly changes: RedisChanges;
   readonly ledger: LedgerLookup;
   /** `unownedMovementMs`: age at which the hold of a movement that no process has is ended. */
   readonly times: Pick<MembershipTimes, "unownedMovementMs">;
@@ -93,7 +93,7 @@ export class Audits {
    * other gateways do the same, and while a movement is sent again.
    */
   private async end(bucket: Bucket, holds: readonly MovementHold[]): Promise<void> {
-    const { ledger, wallets, log } = this.options;
+    const { ledger, changes, log } = this.options;
     const { epoch } = bucket;
     const committed = new Map<string, CreditTotal>();
     for (const hold of holds) {
@@ -109,9 +109,9 @@ export class Audits {
         "a gateway did not complete a movement; ending its hold, with or without the movement, as the ledger shows",
       );
     }
-    // A reading from an earlier epoch is void: see `RedisWallets.credit`.
+    // A reading from an earlier epoch is void: see `RedisChanges.credit`.
     if (bucket.epoch !== epoch) return;
     // In one step for each account: a wallet may afford its movements only together.
-    for (const total of committed.values()) await wallets.credit(total);
+    for (const total of committed.values()) await changes.credit(total);
   }
 }

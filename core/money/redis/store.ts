@@ -28,6 +28,7 @@ import { LIFETIMES } from "../lifetimes.ts";
 import { Audits } from "./audits.ts";
 import type { Bucket } from "./bucket.ts";
 import { BucketMap } from "./bucket-map.ts";
+import { RedisChanges } from "./changes.ts";
 import { Commits } from "./commits.ts";
 import { healthOfStore } from "./health.ts";
 import { Heartbeat } from "./heartbeat.ts";
@@ -78,6 +79,7 @@ export class RedisHoldStore implements HoldStore {
   private readonly revocations: Revocations;
   private readonly commits: Commits;
   private readonly wallets: RedisWallets;
+  private readonly changes: RedisChanges;
   private readonly holds: Holds;
   private readonly posts: Posts;
   private readonly audits: Audits;
@@ -110,13 +112,13 @@ export class RedisHoldStore implements HoldStore {
     const buckets = new BucketMap(this.buckets);
     this.revocations = new Revocations(client, buckets, machine);
     this.commits = new Commits({ client, buckets: this.buckets, memberships, machine, log, watch });
-    this.wallets = new RedisWallets(client, buckets, ledger);
-    const { wallets, commits } = this;
-    const refusal = (count: number) => this.refusal(count);
-    this.holds = new Holds({ buckets, wallets, ledger, refusal, machine });
+    this.wallets = new RedisWallets(client, buckets);
+    this.changes = new RedisChanges(buckets, ledger);
+    const { wallets, changes, commits } = this;
+    this.holds = new Holds({ buckets, wallets, ledger, refusal: this.refusal.bind(this), machine });
     const { holds } = this;
     this.posts = new Posts({ buckets, wallets, holds, commits, spool, ledger, machine, log });
-    this.audits = new Audits({ memberships, holds, wallets, ledger, times, machine, log });
+    this.audits = new Audits({ memberships, holds, changes, ledger, times, machine, log });
     this.idle = new IdleWallets({ memberships, wallets, times, machine });
     this.rounds = new Rounds(pulse, memberships.values(), machine);
   }
@@ -171,13 +173,13 @@ export class RedisHoldStore implements HoldStore {
   }
 
   async credit(movement: CreditTotal): Promise<boolean> {
-    const isApplied = await this.wallets.credit(movement, this.watch.keep());
+    const isApplied = await this.changes.credit(movement, this.watch.keep());
     for (const callId of movement.releasedCallIds) this.holds.forget(callId);
     return isApplied;
   }
 
   setLimit(accountId: string, limit: LimitSnapshot): Promise<boolean> {
-    return this.wallets.setLimit(accountId, limit, this.watch.keep());
+    return this.changes.setLimit(accountId, limit, this.watch.keep());
   }
 
   dropLimit(accountId: string, name: string): Promise<boolean> {

@@ -1,9 +1,7 @@
-import { MICRO_VND_MAX, requireMicroVnd } from "../../contract/amount.ts";
+import { requireMicroVnd } from "../../contract/amount.ts";
 import type {
   Balances,
-  CreditTotal,
   LimitBalances,
-  LimitSnapshot,
   LoadedVersion,
   WalletSnapshot,
 } from "../../contract/hold-store.ts";
@@ -12,16 +10,11 @@ import { failpoint } from "../../process/failpoint.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import { listOf, textOf } from "../../redis/reply.ts";
 import { requireLimit } from "../limit.ts";
-import { type MovementHold, movementOf } from "../movement-hold.ts";
 import type { Bucket } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
-import type { LedgerLookup } from "./ledger-lookup.ts";
-import { asReply, isJoining, NotMember, type Reply } from "./session.ts";
-import { amountOf } from "./view.ts";
+import { asReply, isJoining, NotMember } from "./session.ts";
 
 const LOAD_ATTEMPTS = 3;
-/** More than one retry is needed only if another movement is committed between the lookup of the holds and its end. */
-const CREDIT_ATTEMPTS = 5;
 /** Hash fields per scan, for all wallets. A wallet has six, and five more for each limit. */
 const PAGE = 5_000;
 /** The field with the count of closes: see `close.lua`. No account has an empty id. */
@@ -29,21 +22,15 @@ const CLOSES = ":closes";
 /** The field of a version: of a wallet, or of the limit that is named. */
 const VERSION = /^([^|]*?)(?:\|(.*):l|:)v$/s;
 
-/** Loads, credits and reads the wallets and limits in Redis. */
+/** Loads, closes and reads the wallets and limits in Redis. */
 export class RedisWallets {
   private readonly client: RedisCommands;
   private readonly buckets: BucketMap;
-  private readonly ledger: Pick<LedgerLookup, "wallet" | "credited">;
   private readonly loading = counted("loading_wallets", new Map<string, Promise<boolean>>());
 
-  constructor(
-    client: RedisCommands,
-    buckets: BucketMap,
-    ledger: Pick<LedgerLookup, "wallet" | "credited">,
-  ) {
+  constructor(client: RedisCommands, buckets: BucketMap) {
     this.client = client;
     this.buckets = buckets;
-    this.ledger = ledger;
   }
 
   /** See `HoldStore.load`. Concurrent loads of one wallet run as one. */
@@ -53,96 +40,6 @@ export class RedisWallets {
     const load = this.loadNow(accountId, read).finally(() => this.loading.delete(accountId));
     this.loading.set(accountId, load);
     return load;
-  }
-
-  /**
-   * See `HoldStore.credit`. A total that the wallet does not afford includes movements of other gateways, whose money is
-   * still in their holds. Movements that the ledger has are then applied together: if each gateway waited for the others
-   * to release their holds, none would be applied.
-   *
-   * Call it as soon as the ledger was read. Waits for `kept`. Rejects if a new epoch begins in between.
-   */
-  async credit(movement: CreditTotal, kept?: Promise<void>): Promise<boolean> {
-    const { epoch } = this.buckets.of(movement.accountId);
-    await kept;
-    let total = movement;
-    for (let attempt = 1; ; attempt += 1) {
-      const held = await this.creditNow(total, epoch);
-      if (held === undefined) return true;
-      if (attempt >= CREDIT_ATTEMPTS) return false;
-      const together = await this.withCommitted(total, held);
-      if (together === undefined) return false;
-      total = together;
-    }
-  }
-
-  /** Returns the holds of all movements of the account if the wallet does not afford the total; undefined if it is applied. */
-  private async creditNow(total: CreditTotal, epoch: string): Promise<MovementHold[] | undefined> {
-    const { accountId, creditVersion, creditedMicroVnd, releasedCallIds } = total;
-    const bucket = this.buckets.of(accountId);
-    const args = [
-      accountId,
-      String(creditVersion),
-      String(creditedMicroVnd),
-      String(MICRO_VND_MAX),
-      ...releasedCallIds,
-    ];
-    const [kind, ...rest] = await inEpoch(bucket, epoch, "credit", args);
-    if (kind === "range")
-      throw new RangeError(
-        `the balance of account ${accountId} would exceed ${MICRO_VND_MAX} µđ; credit less`,
-      );
-    if (kind !== "short") return undefined;
-    const held: MovementHold[] = [];
-    for (let at = 0; at < rest.length; at += 2) {
-      held.push({ callId: textOf(rest[at]), accountId, amountMicroVnd: amountOf(rest[at + 1]) });
-    }
-    return held;
-  }
-
-  /** Adds to a total the held movements that the ledger has; undefined if it has no others. */
-  private async withCommitted(
-    total: CreditTotal,
-    held: readonly MovementHold[],
-  ): Promise<CreditTotal | undefined> {
-    const releasedCallIds = [...total.releasedCallIds];
-    let wallet: WalletSnapshot | undefined;
-    for (const hold of held) {
-      if (total.releasedCallIds.includes(hold.callId)) continue;
-      const earlier = await this.ledger.credited(movementOf(hold));
-      if (earlier?.kind !== "credited") continue;
-      releasedCallIds.push(hold.callId);
-      // Read after each lookup, so the last one has every movement that was found.
-      wallet = earlier.wallet;
-    }
-    return wallet && { ...wallet, releasedCallIds };
-  }
-
-  /** See `HoldStore.setLimit`, and `credit` for `kept`. */
-  async setLimit(accountId: string, limit: LimitSnapshot, kept: Promise<void>): Promise<boolean> {
-    const bucket = this.buckets.of(accountId);
-    const { epoch } = bucket;
-    await kept;
-    let wanted = limit;
-    let count = "";
-    for (let attempt = 1; attempt <= LOAD_ATTEMPTS; attempt += 1) {
-      requireLimit(wanted);
-      const { name, version, totalMicroVnd, availableMicroVnd } = wanted;
-      const amounts = [version, totalMicroVnd, availableMicroVnd].map(String);
-      const args = [accountId, name, ...amounts, count];
-      const reply = await inEpoch(bucket, epoch, "set-limit", args);
-      if (reply[0] !== "unset") return reply[0] !== "unknown";
-      if (Number(textOf(reply[1])) > 0) break;
-      // The charges that were missing are in the ledger by now. Read it again, since the earlier reading may lack them.
-      count = textOf(reply[2]);
-      const wallet = await this.ledger.wallet(accountId);
-      const again = wallet?.limits?.find((each) => each.name === limit.name);
-      if (again === undefined) return true;
-      wanted = again;
-    }
-    throw new Error(
-      `charges of limit ${limit.name} from before it was set are not committed yet; try again`,
-    );
   }
 
   async dropLimit(accountId: string, name: string): Promise<boolean> {
@@ -251,23 +148,6 @@ export class RedisWallets {
       uncommittedMicroVnd: Number(textOf(uncommitted)),
     };
   }
-}
-
-/**
- * Applies what was read from the ledger in this epoch, and not in a later one. That may have begun because the ledger went
- * back and was restored while this process was frozen: what was read is not in the ledger any more.
- */
-function inEpoch(
-  bucket: Bucket,
-  epoch: string,
-  operation: "credit" | "set-limit",
-  args: readonly string[],
-): Promise<Reply> {
-  return bucket.asMember(() => {
-    if (bucket.epoch !== epoch)
-      throw new Error(`bucket ${bucket.name} began a new epoch; try again`);
-    return bucket.run(operation, [], args, asReply);
-  });
 }
 
 /** Reads fields and values, in turns. */

@@ -1,18 +1,9 @@
 import type { Test } from "tap";
-import type { HoldStore } from "../../../core/contract/hold-store.ts";
 import { histories } from "./histories.ts";
 import { LIMIT_TABLES } from "./limit-tables.ts";
 import { standingTests } from "./standing-tests.ts";
 import { Table } from "./table.ts";
-
-/** A hold store under test: started and empty. It can crash and restart. */
-export interface HoldStoreUnderTest {
-  readonly store: HoldStore;
-  /** Kills the process with -9. Returns the store that a new process starts. */
-  crash(): Promise<HoldStoreUnderTest>;
-  /** Stops the store and deletes its data. */
-  dispose(): Promise<void>;
-}
+import type { Create } from "./under-test.ts";
 
 /**
  * The rules of money for every hold store, as tables: a step on the left, its result on the right. Amounts are µđ.
@@ -216,6 +207,13 @@ const TABLES: Record<string, string> = {
     wallet A                        -> available 0 held 700 uncommitted 0
     ledger A                        -> 700`,
 
+  "a movement that was read before a crash is applied after it": `
+    credit A 1000                   -> version 1
+    hold c1 A 1..400                -> held 400
+    crash                           -> ok
+    credit A 30                     -> version 2
+    hold c2 A 1..9999               -> held 1030`,
+
   "a crash between commit and acknowledgement charges once": `
     credit A 1000                   -> version 1
     hold c1 A 1..400                -> held 400
@@ -278,7 +276,7 @@ const WALLETS_ARE_LOST =
 export function holdStoreConformance(
   t: Test,
   name: string,
-  create: () => Promise<HoldStoreUnderTest>,
+  create: Create,
   { walletsOutliveCrashes = false } = {},
 ): void {
   t.test(`hold store: ${name}`, async (t) => {

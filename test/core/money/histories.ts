@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { Test } from "tap";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
 import { posting, readable } from "../../support/posting.ts";
-import type { HoldStoreUnderTest } from "./conformance.ts";
+import type { Create, HoldStoreUnderTest } from "./under-test.ts";
 
 const RUNS = 60;
 const ACCOUNTS = ["A", "B"];
@@ -35,11 +35,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /** Random histories: after any steps in any order, both stores agree to the µđ. */
-export function histories(t: Test, create: () => Promise<HoldStoreUnderTest>): void {
+export function histories(t: Test, create: Create): void {
   t.test("random histories agree to the µđ", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
-        const history = new History(await create());
+        const ledger = new MemoryLedger();
+        const history = new History(await create(ledger), ledger);
         try {
           for (const one of steps) await history.take(one);
           await history.finish();
@@ -47,21 +48,22 @@ export function histories(t: Test, create: () => Promise<HoldStoreUnderTest>): v
           await history.subject.dispose();
         }
       }),
-      { numRuns: RUNS },
+      { numRuns: RUNS, includeErrorInReport: true },
     );
   });
 }
 
 class History {
   subject: HoldStoreUnderTest;
-  private readonly ledger = new MemoryLedger();
+  private readonly ledger: MemoryLedger;
   private readonly charged = new Map<string, number>();
   private readonly credited = new Map<string, bigint>();
   private generation = 0;
   private references = 0;
 
-  constructor(subject: HoldStoreUnderTest) {
+  constructor(subject: HoldStoreUnderTest, ledger: MemoryLedger) {
     this.subject = subject;
+    this.ledger = ledger;
     for (const accountId of ACCOUNTS) {
       this.ledger.addAccount(accountId);
       this.ledger.setLimit(accountId, LIMIT, LIMIT_MICRO_VND);

@@ -3,8 +3,9 @@ import type { HoldStore } from "../../../core/contract/hold-store.ts";
 import type { StandingCall } from "../../../core/contract/standing-call.ts";
 import { movementHoldId } from "../../../core/money/movement-hold.ts";
 import { newId } from "../../../core/process/id.ts";
+import { MemoryLedger } from "../../support/memory-ledger.ts";
 import { posting } from "../../support/posting.ts";
-import type { HoldStoreUnderTest } from "./conformance.ts";
+import type { Create } from "./under-test.ts";
 
 const BALANCE = 10_000;
 /** More than a page of them. */
@@ -19,9 +20,9 @@ async function standing(store: HoldStore): Promise<StandingCall[]> {
 }
 
 /** Every hold and every uncommitted post is listed, with its age, until it ends. */
-export function standingTests(t: Test, create: () => Promise<HoldStoreUnderTest>): void {
+export function standingTests(t: Test, create: Create): void {
   t.test("each of very many holds is listed", async (t) => {
-    const { store, dispose } = await create();
+    const { store, dispose } = await create(new MemoryLedger());
     t.teardown(dispose);
     const accountId = newId(Date.now());
     const amounts = { balanceMicroVnd: BigInt(BALANCE), creditedMicroVnd: BigInt(BALANCE) };
@@ -36,7 +37,7 @@ export function standingTests(t: Test, create: () => Promise<HoldStoreUnderTest>
   });
 
   t.test("holds, and the oldest post, are listed until they end", async (t) => {
-    const { store, dispose } = await create();
+    const { store, dispose } = await create(new MemoryLedger());
     t.teardown(dispose);
     const beganMs = Date.now();
     const accountId = newId(beganMs);

@@ -43,9 +43,6 @@ export class StubLedger extends MemoryLedger implements Ledger {
   }
   async quarantinedCall(): Promise<undefined> {}
   async call(): Promise<undefined> {}
-  async hasCall({ callId }: { readonly callId: string }): Promise<boolean> {
-    return this.charges.has(callId);
-  }
   async usage(): Promise<UsageRecord[]> {
     return [];
   }

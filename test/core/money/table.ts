@@ -3,21 +3,23 @@ import type { OutboxEntry } from "../../../core/contract/outbox-entry.ts";
 import { entryOf } from "../../../core/money/entry.ts";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
 import { posting, readable } from "../../support/posting.ts";
-import type { HoldStoreUnderTest } from "./conformance.ts";
+import type { Create, HoldStoreUnderTest } from "./under-test.ts";
 
 const NOT_YET_MS = 20;
 
 /** Runs the lines of a table against a store and a ledger in memory, and records the results. */
 export class Table {
   private subject: HoldStoreUnderTest;
-  private readonly ledger = new MemoryLedger();
+  private readonly ledger: MemoryLedger;
 
-  static async begin(create: () => Promise<HoldStoreUnderTest>): Promise<Table> {
-    return new Table(await create());
+  static async begin(create: Create): Promise<Table> {
+    const ledger = new MemoryLedger();
+    return new Table(await create(ledger), ledger);
   }
 
-  private constructor(subject: HoldStoreUnderTest) {
+  private constructor(subject: HoldStoreUnderTest, ledger: MemoryLedger) {
     this.subject = subject;
+    this.ledger = ledger;
     this.ledger.addAccount("A");
   }
 

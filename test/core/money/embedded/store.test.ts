@@ -8,7 +8,8 @@ import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
 import { MemoryHistory } from "../../../support/commit-counts.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { callIdOf, posting } from "../../../support/posting.ts";
-import { type HoldStoreUnderTest, holdStoreConformance } from "../conformance.ts";
+import { holdStoreConformance } from "../conformance.ts";
+import type { HoldStoreUnderTest } from "../under-test.ts";
 
 const { log } = recordedLog();
 

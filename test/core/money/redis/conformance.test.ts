@@ -1,6 +1,8 @@
 import t from "tap";
+import type { MemoryLedger } from "../../../support/memory-ledger.ts";
 import { startRedis, startRedisCluster, type TestRedis } from "../../../support/redis.ts";
-import { type HoldStoreUnderTest, holdStoreConformance } from "../conformance.ts";
+import { holdStoreConformance } from "../conformance.ts";
+import type { HoldStoreUnderTest } from "../under-test.ts";
 import { endLeases, startStore, type TestStore } from "./store.ts";
 
 let single: TestRedis;
@@ -15,10 +17,15 @@ t.teardown(async () => {
 });
 
 /** A crash kills the gateway. A new one continues with its data in Redis. */
-async function killed(redis: TestRedis, before?: TestStore): Promise<HoldStoreUnderTest> {
+async function killed(
+  redis: TestRedis,
+  ledger: MemoryLedger,
+  before?: TestStore,
+): Promise<HoldStoreUnderTest> {
   const { servers } = redis;
   const subject = await startStore({
     servers,
+    ledger,
     ...(before && { prefix: before.prefix, spoolFolder: before.spoolFolder }),
   });
   return {
@@ -26,15 +33,15 @@ async function killed(redis: TestRedis, before?: TestStore): Promise<HoldStoreUn
     async crash() {
       await subject.die();
       await endLeases(servers, subject.prefix);
-      return killed(redis, subject);
+      return killed(redis, ledger, subject);
     },
     dispose: subject.dispose,
   };
 }
 
 /** A crash wipes Redis, while the gateway continues. */
-async function wiped(redis: TestRedis): Promise<HoldStoreUnderTest> {
-  const { store, prefix, dispose } = await startStore({ servers: redis.servers });
+async function wiped(redis: TestRedis, ledger: MemoryLedger): Promise<HoldStoreUnderTest> {
+  const { store, prefix, dispose } = await startStore({ servers: redis.servers, ledger });
   const subject: HoldStoreUnderTest = {
     store,
     async crash() {
@@ -47,7 +54,12 @@ async function wiped(redis: TestRedis): Promise<HoldStoreUnderTest> {
 }
 
 const outlive = { walletsOutliveCrashes: true };
-holdStoreConformance(t, "redis, gateway killed", () => killed(single), outlive);
-holdStoreConformance(t, "redis, wiped", () => wiped(single));
-holdStoreConformance(t, "redis cluster, gateway killed", () => killed(cluster), outlive);
-holdStoreConformance(t, "redis cluster, wiped", () => wiped(cluster));
+holdStoreConformance(t, "redis, gateway killed", (ledger) => killed(single, ledger), outlive);
+holdStoreConformance(t, "redis, wiped", (ledger) => wiped(single, ledger));
+holdStoreConformance(
+  t,
+  "redis cluster, gateway killed",
+  (ledger) => killed(cluster, ledger),
+  outlive,
+);
+holdStoreConformance(t, "redis cluster, wiped", (ledger) => wiped(cluster, ledger));

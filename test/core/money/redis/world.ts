@@ -42,12 +42,7 @@ export class World {
     const { ledger } = this;
     this.options = {
       prefix: `test-${randomUUID()}`,
-      ledger: {
-        wallet: (accountId) => ledger.wallet(accountId),
-        hasCall: async ({ callId }) => ledger.charges.has(callId),
-        credited: (movement) => ledger.credited(movement),
-        history: ledger.history,
-      },
+      ledger,
       ...options,
     };
   }
