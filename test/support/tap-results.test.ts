@@ -50,7 +50,9 @@ t.test("the results of files that ran in one process", async (t) => {
       ["second.test.js", 1, 0, 1],
       ["third.test.js", 0, 0, 0],
     ]);
-    t.match(files[0]?.failures, [{ name: "a group > inner", why: /should be ok\ncause: other side closed/ }]);
+    t.match(files[0]?.failures, [
+      { name: "a group > inner", why: /should be ok\ncause: other side closed/ },
+    ]);
   });
 
   t.test("are failures for a file that the process did not begin", async (t) => {
