@@ -56,7 +56,7 @@ class Stage {
         mayHaveLost: () => false,
         audit: async (_: unknown, own: readonly string[]) => void done.push(`own ${own}`),
       },
-      wallets: {
+      changes: {
         credit: async ({ accountId, creditVersion, releasedCallIds }: CreditTotal) =>
           void done.push(`credit ${accountId} ${creditVersion} ${releasedCallIds}`),
       },
