@@ -22,6 +22,6 @@ const freshConnections = new Agent({ connect: { timeout: 120_000 }, pipelining: 
  * Fetches over a connection of its own: one that is kept may close just as it is used again, and `fetch` does not send
  * a request twice.
  */
-export function fetchOnce(url: string, init: RequestInit): Promise<Response> {
+export function fetchOnce(url: string | URL | Request, init: RequestInit = {}): Promise<Response> {
   return fetch(url, { ...init, dispatcher: freshConnections } as RequestInit);
 }
