@@ -2,15 +2,14 @@ import type { Machine } from "../../process/machine.ts";
 import { PeriodicTask } from "../../process/periodic.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import { listOf, textOf } from "../../redis/reply.ts";
-import { readLua, script } from "../../redis/script.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import { FailureDetector } from "./failure-detector.ts";
 import { beatKey, noKey } from "./keys.ts";
 import type { Membership } from "./membership.ts";
 import type { MembershipTimes, Pulse } from "./membership-options.ts";
 import { quietMsOf } from "./quiet.ts";
+import { beatScript } from "./scripts.ts";
 
-const SCRIPT = script(readLua("core/money/redis/lua/beat.lua"));
 /**
  * Each process watches the next ones in the order of their ids, in a ring, so that its cost does not grow with their
  * number. Up to 17 processes all watch all others.
@@ -48,6 +47,7 @@ export class Heartbeat implements Pulse {
   private isListChanged = true;
   private count = 0;
   private quietUntilMs = Number.NEGATIVE_INFINITY;
+  private foundServer = "";
 
   constructor(options: HeartbeatOptions) {
     this.options = options;
@@ -58,6 +58,10 @@ export class Heartbeat implements Pulse {
 
   get isQuiet(): boolean {
     return this.options.machine.monotonic() < this.quietUntilMs;
+  }
+
+  get server(): string {
+    return this.isQuiet && !this.options.client.isCluster ? this.foundServer : "";
   }
 
   beatAtMs(member: string): number | undefined {
@@ -82,8 +86,8 @@ export class Heartbeat implements Pulse {
     const memberships = [...this.options.memberships.values()];
     this.watch(memberships);
     // Sent in one turn, so in one write.
-    const work = [this.beat(memberships, nowMs), ...this.glances(memberships, nowMs)];
-    await Promise.all(work);
+    const beat = this.beat(memberships, nowMs);
+    await Promise.all([beat, ...this.glances(memberships, nowMs, beat)]);
     if (!this.isQuiet) for (const membership of memberships) this.lookAt(membership);
     return times.heartbeatMs;
   }
@@ -115,10 +119,11 @@ export class Heartbeat implements Pulse {
     if (isAlive) this.count += 1;
     const keys = [noKey(prefix), ...[process, ...watched].map((each) => beatKey(prefix, each))];
     const args = [isAlive ? String(this.count) : "", String(LIFETIMES.beatKeptMs)];
-    const reply = await client.run(SCRIPT, keys, args).catch(() => undefined);
+    const reply = await client.run(beatScript, keys, args).catch(() => undefined);
     // Without a reply, the heartbeats read before count until they are too old.
     if (reply === undefined) return;
     const beats = listOf(reply).map(textOf);
+    this.foundServer = beats.pop() ?? "";
     let isQuiet = true;
     for (const [at, beat] of beats.entries()) {
       const other = watched[at] ?? "";
@@ -130,20 +135,29 @@ export class Heartbeat implements Pulse {
   }
 
   /** Reads epoch and version of every bucket: by one command, or in a cluster by one for each. */
-  private glances(memberships: readonly Membership[], nowMs: number): Promise<void>[] {
+  private glances(
+    memberships: readonly Membership[],
+    nowMs: number,
+    beat: Promise<void>,
+  ): Promise<void>[] {
     const { client } = this.options;
-    if (!client.isCluster) return [this.glance(memberships, nowMs)];
-    return memberships.map((membership) => this.glance([membership], nowMs));
+    if (!client.isCluster) return [this.glance(memberships, nowMs, beat)];
+    return memberships.map((membership) => this.glance([membership], nowMs, beat));
   }
 
-  private async glance(memberships: readonly Membership[], nowMs: number): Promise<void> {
+  private async glance(
+    memberships: readonly Membership[],
+    nowMs: number,
+    beat: Promise<void>,
+  ): Promise<void> {
     const keys = memberships.flatMap(({ bucket }) => [bucket.keys.epoch, bucket.keys.version]);
     const reply = await this.options.client.call("MGET", ...keys).catch(() => undefined);
     const found = reply === undefined ? undefined : listOf(reply);
+    await beat;
     for (const [at, membership] of memberships.entries()) {
       const [epoch, version] = found?.slice(2 * at, 2 * at + 2) ?? [];
       if (found === undefined) this.lookAt(membership);
-      else if (!membership.glanced(epoch ?? "", version ?? "", nowMs))
+      else if (!membership.glanced(epoch ?? "", version ?? "", nowMs, this.server))
         this.options.hurry(membership);
     }
   }

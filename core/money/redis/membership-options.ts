@@ -42,6 +42,8 @@ export interface MembershipEvents {
 export interface Pulse {
   /** True while every process that this one watches beats, which shows that it is fresh in all its buckets. */
   readonly isQuiet: boolean;
+  /** The server that the last heartbeats found; "" if they were not quiet, and in a cluster, which has many. */
+  readonly server: string;
   /** Returns when a member last beat, as far as it was watched. */
   beatAtMs(member: string): number | undefined;
   /** The members of a bucket were listed. */

@@ -73,13 +73,14 @@ export class Membership {
   }
 
   /**
-   * Takes the epoch and version of the bucket, as the heartbeat of the process read them after `nowMs`. If nothing changed
-   * since the last round, this is as good as a round. Returns false if a round must look now.
+   * Takes the epoch and version of the bucket, and the server ("" if not known), as the heartbeat read them after `nowMs`.
+   * If nothing changed since the last round, this is as good as a round. Returns false if a round must look now.
    */
-  glanced(epoch: unknown, version: unknown, nowMs: number): boolean {
+  glanced(epoch: unknown, version: unknown, nowMs: number, server: string): boolean {
     if (!this.isSettled) return this.unsettle();
     // After a suspend a round must look: other processes may have ended the leases of this one.
-    const isSame = epoch === this.session.epoch && version === this.view?.version;
+    const isServer = server === "" || server === this.session.serverFound;
+    const isSame = isServer && epoch === this.session.epoch && version === this.view?.version;
     if (!isSame || !this.isFresh(nowMs)) {
       // The next look then already says that posts of the earlier epoch are missing, before others allow loads.
       if (epoch === "" || Number(epoch) > Number(this.session.epoch)) this.noticeMove();
@@ -138,22 +139,23 @@ export class Membership {
   }
 
   private async round(nowMs: number): Promise<number> {
-    const { session } = this;
+    const { session, isOutdated } = this;
+    const { pulse } = this.options;
     // Read before `look` is sent: replies that arrive later may count operations that `look` cannot see.
     const seen = session.operationsSeen;
     const epoch = session.epoch === "" ? "0" : session.epoch;
     const moving = this.moving ? "1" : "0";
-    const { isOutdated } = this;
-    const isListWanted = !(this.isSettled || isOutdated) || !this.options.pulse.isQuiet;
+    const isListWanted = !(this.isSettled || isOutdated) || !pulse.isQuiet;
     this.unsettle();
     this.isPaused = false;
     const { version = "", members = [] } = this.view ?? {};
-    const wanted = [isListWanted ? "1" : "0", isOutdated ? "1" : "0"];
-    const known = [version, String(members.length), ...wanted];
-    const args = [epoch, String(seen), moving, session.serverFound, ...known];
+    const isServerKnown = !isListWanted && !isOutdated && pulse.server === session.serverFound;
+    const flags = [isListWanted, isOutdated, isServerKnown].map((flag) => (flag ? "1" : "0"));
+    const known = [session.serverFound, version, String(members.length)];
+    const args = [epoch, String(seen), moving, ...known, ...flags];
     const view = readView(await this.ask("look", ...args), members);
     this.lastView = view;
-    if (view.isListed || view.isUpdated) this.options.pulse.listed();
+    if (view.isListed || view.isUpdated) pulse.listed();
     session.found(view);
     switch (judge(session.epoch, seen, view)) {
       case "member":
@@ -240,7 +242,7 @@ export class Membership {
     peers.rememberMembers(view, session.process);
     if (session.isFenced) {
       if (peers.isAwaited || view.members.some((member) => !member.verified))
-        return this.options.times.joiningRoundMs;
+        return times.joiningRoundMs;
       await session.liftFence();
     } else if (readiness.state !== "ready") {
       await session.run("noop", [], [], asReply);

@@ -49,7 +49,9 @@ const SERVER = /^([0-9a-f]+) (table: [0-9a-fx]+) ([0-9a-f]+)$/;
 
 const moneyOperations = assemble("money", MONEY);
 
-export const membersScript: Script = script(assemble("members", MEMBERS));
+export const membersScript: Script = script(read("server") + assemble("members", MEMBERS));
+
+export const beatScript: Script = script(read("server") + read("beat"));
 
 function assemble(head: string, operations: readonly string[]): string {
   const bodies = operations.map((name) => `if ARGV[1] == '${name}' then\n${read(name)}end\n`);

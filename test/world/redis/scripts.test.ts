@@ -4,6 +4,7 @@ import t from "tap";
 import { MICRO_VND_MAX } from "../../../core/contract/amount.ts";
 import { BucketKeys, beatKey, noKey, progressKey } from "../../../core/money/redis/keys.ts";
 import {
+  beatScript,
   type MembersOperation,
   type MoneyOperation,
   membersScript,
@@ -18,12 +19,13 @@ import { Scheduler } from "../scheduler.ts";
 import { LuaScripts } from "./lua.ts";
 import { RedisServer } from "./server.ts";
 
+/** More than most wallets have. */
+const LARGE = "9000";
 const SEEDS = 32;
 const OPERATIONS = 300;
 const LUA = "core/money/redis/lua";
-/** The files that begin the two scripts. They are not operations themselves. */
-const HEADS = ["members", "money"];
-const beatScript = script(readLua(`${LUA}/beat.lua`));
+/** The files that begin scripts. They are not operations themselves. */
+const HEADS = ["members", "money", "server"];
 const progressScript = script(readLua(`${LUA}/progress.lua`));
 /** An epoch is at least this, so both servers begin the same ones. */
 const EPOCH_MIN = "9000000000000000";
@@ -243,7 +245,7 @@ class Plan {
       look: [
         ...[epoch, "0", random.pick(["0", "1"]), random.pick(["", "@server"])],
         ...[random.pick(["@version", "@before"]), String(random.below(4))],
-        ...[random.pick(["0", "0", "1"]), random.pick(["0", "1", "1"])],
+        ...[random.pick(["0", "0", "1"]), random.pick(["0", "1", "1"]), random.pick(["0", "1"])],
       ],
       join: [epoch, EPOCH_MIN],
       declare: [epoch, EPOCH_MIN],
@@ -278,7 +280,7 @@ class Plan {
     const version = String(this.version);
     const all: Readonly<Record<MoneyOperation, KeysAndArgs>> = {
       hold: this.hold(call, account, process),
-      extend: [[], [call, amount(), amount()]],
+      extend: [[], random.chance(0.3) ? [call, LARGE, LARGE] : [call, amount(), amount()]],
       post: [
         [outbox, this.keys.call(call)],
         [call, account, amount(), `entry ${call} của ${account}`, this.epoch, limits],

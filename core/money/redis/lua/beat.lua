@@ -1,5 +1,5 @@
--- Records that a process is alive in all its buckets, and returns the heartbeats of others. It is about processes, not
--- about buckets, so it runs once a second for a process.
+-- Records that a process is alive in all its buckets, and returns the heartbeats of others, then the server as `look`
+-- does. It is about processes, not about buckets, so it runs once a second for a process.
 -- KEYS[1] a key that never exists  KEYS[2] heartbeat of this process  then those of the processes that it watches
 -- ARGV: its count of heartbeats ('' for none: it is not alive in all buckets), ms after which a heartbeat expires
 -- At maxmemory heartbeats go on: a first write that needs no memory lets the others pass, see money.lua.
@@ -11,4 +11,6 @@ local beats = {}
 for at = 3, #KEYS do
   beats[#beats + 1] = redis.call('GET', KEYS[at]) or ''
 end
+local run, data = server()
+beats[#beats + 1] = run .. ' ' .. data
 return beats

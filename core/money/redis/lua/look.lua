@@ -1,9 +1,14 @@
 -- Counts a heartbeat of this process in the bucket, and returns the bucket's state: see `BucketView`.
 -- ARGV: epoch that it last joined ('0' for none), count of operations that Redis acknowledged to it, 1 if it commits
 -- posts of the earlier epoch before it joins this one, the server that it last found ('' for none); then version and
--- number of the members that it knows, 1 to list them even if they are the same; 1 if those that changed are enough
-local run, data = server()
-local found = run .. ' ' .. data
+-- number of the members that it knows, 1 to list them even if they are the same; 1 if those that changed are enough; 1 if
+-- its heartbeat has lately found the same server: then the address shows it well enough, and costs 15 us less
+local found = ARGV[6] or ''
+local run, data = string.match(found, '^(.*) (%x+)$')
+if ARGV[11] ~= '1' or not run or not string.find(found, tostring(redis), 1, true) then
+  run, data = server()
+  found = run .. ' ' .. data
+end
 local operations = tonumber(call('HGET', key('procs'), me) or '-1')
 if operations >= 0 and ARGV[3] == epoch and operations >= tonumber(ARGV[4]) then
   call('HINCRBY', key('beats'), me, '1')

@@ -22,14 +22,6 @@ local function now()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
--- Returns the server's run_id, and the address of its Lua: every start makes new ones, and no snapshot contains them.
--- Then its replication id: a promotion makes a new one. By it alone a primary that was demoted, got other data, and was
--- promoted again differs from before.
-local function server()
-  return string.match(call('INFO', 'server'), 'run_id:(%x+)') .. ' ' .. tostring(redis),
-    string.match(call('INFO', 'replication'), 'master_replid:(%x+)')
-end
-
 -- Says that this process has verified its count on this server. Earlier versions neither write nor read the second field.
 local function verify(run, data)
   call('HSET', key('verified'), me, run, me .. '@', data)

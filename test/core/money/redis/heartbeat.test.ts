@@ -125,7 +125,7 @@ async function firstBeat(
       [count = ""]: readonly string[],
     ) => {
       sent ??= { watched: watched.map((key) => key.replace(/^.*:/, "")), count, reads };
-      return watched.map(() => "1");
+      return [...watched.map(() => "1"), "run address"];
     },
   } as unknown as RedisCommands;
   const heartbeat = new Heartbeat({
@@ -156,7 +156,7 @@ t.test("a heartbeat waits for its reply before the next is sent", async (t) => {
   const client = {
     isCluster: false,
     call: async (_: string, ...keys: string[]) => keys.map(() => null),
-    run: () => new Promise((resolve) => replies.push(() => resolve(["1"]))),
+    run: () => new Promise((resolve) => replies.push(() => resolve(["1", "run address"]))),
   } as unknown as RedisCommands;
   const heartbeat = new Heartbeat({
     ...{ client, prefix: "t", process: "p", memberships: new Map([["b", listing(["p", "q"])]]) },
@@ -200,7 +200,10 @@ t.test("a heartbeat forgets processes that have left", async (t) => {
   const client = {
     isCluster: false,
     call: async (_: string, ...keys: string[]) => keys.map(() => null),
-    run: async (_: Script, [, , ...watched]: readonly string[]) => watched.map(() => "1"),
+    run: async (_: Script, [, , ...watched]: readonly string[]) => [
+      ...watched.map(() => "1"),
+      "run address",
+    ],
   } as unknown as RedisCommands;
   const heartbeat = new Heartbeat({
     ...{ client, prefix: "t", process: "p", memberships: new Map([["b", membership]]) },
@@ -278,3 +281,48 @@ t.test("a look names the members that changed since the version that it knows", 
   t.strictSame(await look(), ["all", false, 38], "too many changes");
   client.disconnect();
 });
+
+t.test("a settled bucket's look reads no INFO, if the heartbeat knows the server", async (t) => {
+  const client = await connectedClient(server.url);
+  const epochKey = `t-${randomUUID()}:{b00}:epoch`;
+  const ask = (...args: string[]) => client.run(membersScript, [epochKey], args);
+  const epoch = textOf(await ask("join", "p", "", "0"));
+  const view = readView(await ask("look", "p", epoch, "0", "0", ""));
+  /** Looks as a process that found a server before. Returns how often the look reads INFO, and the server that it finds. */
+  const look = async (found: string, isKnown: "0" | "1") => {
+    await server.call("CONFIG", "RESETSTAT");
+    const state = [found, view.version, "1", "0", "0", isKnown];
+    const { server: now } = readView(await ask("look", "p", epoch, "0", "0", ...state));
+    const stats = textOf(await server.call("INFO", "commandstats"));
+    return [Number(/cmdstat_info:calls=(\d+)/.exec(stats)?.[1] ?? 0), now];
+  };
+  t.strictSame(await look(view.server, "1"), [0, view.server]);
+  t.strictSame(await look(view.server, "0"), [2, view.server]);
+  const restarted = view.server.replace(/0x\w+/, "0x1");
+  t.strictSame(await look(restarted, "1"), [2, view.server]);
+  client.disconnect();
+});
+
+t.test(
+  "a heartbeat gives every bucket the server that it found, but not in a cluster",
+  async (t) => {
+    for (const isCluster of [false, true]) {
+      const machine = new ManualMachine();
+      const servers: string[] = [];
+      const glanced = (...args: string[]) => servers.push(args[3] ?? "none") > 0;
+      const membership = Object.assign(listing(["p"]), { glanced }) as unknown as Membership;
+      const client = {
+        isCluster,
+        call: async (_: string, ...keys: string[]) => keys.map(() => null),
+        run: async () => ["run address"],
+      } as unknown as RedisCommands;
+      const heartbeat = new Heartbeat({
+        ...{ client, prefix: "t", process: "p", memberships: new Map([["b", membership]]) },
+        ...{ hurry: () => {}, times: { heartbeatMs: 1_000, leaseMs: 10_000 }, machine },
+      });
+      heartbeat.start();
+      await machine.advance(1_000);
+      t.equal(servers[0], isCluster ? "" : "run address");
+    }
+  },
+);

@@ -32,6 +32,8 @@ class Stage {
   hasUncommitted = false;
   isCommitting = false;
   isQuiet = true;
+  /** The server that the heartbeat found. */
+  pulseServer = "";
   nowMs = 0;
   private operationsDone = 0;
   readonly membership: Membership;
@@ -65,6 +67,9 @@ class Stage {
     const pulse: Pulse = {
       get isQuiet() {
         return stage.isQuiet;
+      },
+      get server() {
+        return stage.pulseServer;
       },
       beatAtMs: () => undefined,
       listed() {},
@@ -282,11 +287,15 @@ t.test("a process whose leases were ended begins again, once its commit has ende
 t.test("a settled bucket is looked at seldom, and at once if something changed", async (t) => {
   const stage = await new Stage().ready();
   const { membership } = stage;
-  const glance = (epoch: string, version: string) =>
-    membership.glanced(epoch, version, stage.nowMs);
+  const glance = (epoch: string, version: string, server = "") =>
+    membership.glanced(epoch, version, stage.nowMs, server);
   t.equal(glance("100", "1"), true);
+  t.equal(glance("100", "1", stage.server), true);
   t.equal(membership.unsettle(), false, "its next round is late, so it must be hurried");
   t.equal(glance("100", "2"), false);
+  t.equal(membership.bucket.state, "ready");
+  t.strictSame(await stage.round(), [LIFETIMES.settledRoundMs]);
+  t.equal(glance("100", "1", "another run"), false);
   t.equal(membership.bucket.state, "ready");
   t.strictSame(await stage.round(), [LIFETIMES.settledRoundMs]);
   t.equal(glance("200", "1"), false);
@@ -303,9 +312,9 @@ t.test("of a settled bucket that changed, only the changed members are listed", 
   /** Returns whether the next look asks for all members, and whether those that changed are enough. */
   const asked = async () => {
     await stage.round();
-    return stage.asked[0]?.slice(-2).join(" ");
+    return stage.asked[0]?.slice(-3, -1).join(" ");
   };
-  const glance = () => membership.glanced("100", "2", stage.nowMs);
+  const glance = () => membership.glanced("100", "2", stage.nowMs, "");
   t.equal(await asked(), "0 0");
   glance();
   t.equal(await asked(), "0 1");
@@ -325,5 +334,31 @@ t.test("a process believes in its leases for half of one", async (t) => {
   const { membership, nowMs } = stage;
   t.equal(membership.isFresh(nowMs + TIMES.leaseMs / 2 - 1), true);
   t.equal(membership.isFresh(nowMs + TIMES.leaseMs / 2), false);
-  t.equal(membership.glanced("100", "1", nowMs + TIMES.leaseMs / 2), false, "so it looks again");
+  t.equal(
+    membership.glanced("100", "1", nowMs + TIMES.leaseMs / 2, ""),
+    false,
+    "so it looks again",
+  );
+});
+
+t.test("a look trusts the heartbeat to know the server only while nothing changes", async (t) => {
+  const stage = await new Stage().ready();
+  const { membership } = stage;
+  const asked = async () => {
+    await stage.round();
+    return stage.asked[0]?.at(-1);
+  };
+  t.equal(await asked(), "0", "the heartbeat does not know it");
+  stage.pulseServer = stage.server;
+  t.equal(await asked(), "1");
+  stage.pulseServer = "another run";
+  t.equal(await asked(), "0");
+  stage.pulseServer = stage.server;
+  membership.glanced("100", "2", stage.nowMs, stage.server);
+  t.equal(await asked(), "0", "a member changed");
+  t.equal(await asked(), "1");
+  membership.unsettle();
+  t.equal(await asked(), "0", "a watched process was silent");
+  stage.isQuiet = false;
+  t.equal(await asked(), "0", "a watched process is silent");
 });

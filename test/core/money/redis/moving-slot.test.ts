@@ -20,7 +20,7 @@ const EVENTS: MembershipEvents = {
   hasUncommitted: () => false,
   isCommitting: () => false,
 };
-const PULSE: Pulse = { isQuiet: false, beatAtMs: () => undefined, listed() {} };
+const PULSE: Pulse = { isQuiet: false, server: "", beatAtMs: () => undefined, listed() {} };
 
 /** The new owner of a slot has its epoch, but not its members yet: that must not look like a loss of data. */
 t.test("a slot of which some keys have moved begins no new epoch", async (t) => {
