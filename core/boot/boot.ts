@@ -22,6 +22,7 @@ import { addModelRoutes } from "../http/models.ts";
 import { Pipeline } from "../http/pipeline.ts";
 import type { Runtime } from "../http/runtime.ts";
 import { Server } from "../http/server.ts";
+import { UnreadReplies } from "../http/unread-replies.ts";
 import { openListener } from "../listener/index.ts";
 import { Backlog } from "../money/backlog.ts";
 import { Committer } from "../money/committer.ts";
@@ -113,6 +114,7 @@ export async function boot(
   if (config.stores.ledger !== "embedded") keyChanges.start();
   const pace = new Pace({ backlog, log });
   const bodyThreads = new OwnBodyThreads(log);
+  const unread = new UnreadReplies(config.limits.unreadBytesMax, log);
   let callsInFlight = new HttpCallsInFlight();
   let running: readonly Running[] = [];
   const servicesOf = (slots: Slots): Services => ({
@@ -156,6 +158,7 @@ export async function boot(
     wallets,
     keys,
     rateLimiter,
+    unreadReplies: unread,
     workers: otherWorkers,
     bodyThreads,
     wires,
@@ -198,7 +201,7 @@ export async function boot(
     if (operatorRouter) addHealthRoutes(operatorRouter, services, { hasDetails: true, isStopping });
     const pipeline = new Pipeline([...withDefaultSteps(plugins, services), pace]);
     const required = requiredFields(config);
-    const shared = { upstreams, clock, log, limits: config.limits, bodies, longBodies };
+    const shared = { upstreams, clock, log, limits: config.limits, bodies, longBodies, unread };
     return { ...shared, pipeline, router, operatorRouter, required };
   }
   const { host, port, workers } = config.listen;
@@ -228,6 +231,7 @@ export async function boot(
     }
     runner.serve();
     bodies.limits = budgetLimits(config.limits);
+    unread.bytesMax = config.limits.unreadBytesMax;
     log.setLevel(config.log.level);
     warn(config, log);
     const made = running.filter((entry) => !before.running.includes(entry));

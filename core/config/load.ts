@@ -132,6 +132,7 @@ function toConfig(
       headerBytesMax: limits.header_kb * 1024,
       keyCacheBytesMax: limits.key_cache_mb * MB,
       replyBytesMax: limits.reply_mb * MB,
+      unreadBytesMax: limits.unread_mb * MB,
       callsMax: limits.calls_max,
       callMs: limits.call_seconds * 1000,
       connectMs: limits.connect_seconds * 1000,

@@ -146,6 +146,13 @@ export const limits = v.optional(
       described(whole(1, 1024), "Largest unstreamed reply, in MB. Does not limit streams."),
       64,
     ),
+    unread_mb: v.optional(
+      described(
+        whole(1, 1_048_576),
+        "Maximum MB of all replies that their clients have not read yet.",
+      ),
+      256,
+    ),
     key_cache_mb: v.optional(
       described(
         whole(1, 1_048_576),

@@ -44,6 +44,13 @@ export function reviewSettings(
       "expected at least body_mb, got a smaller number",
     );
   }
+  if (times && times.unread_mb < times.reply_mb) {
+    problems.add(
+      source,
+      ["limits", "unread_mb"],
+      "expected at least reply_mb, got a smaller number",
+    );
+  }
   for (const name of ["first_byte_seconds", "idle_seconds"] as const) {
     if (times === undefined || (times[name] ?? 0) <= times.call_seconds) continue;
     problems.add(source, ["limits", name], "expected at most call_seconds, got a larger number");

@@ -49,6 +49,8 @@ export interface Limits {
   readonly receivingBytesMax: number;
   readonly headerBytesMax: number;
   readonly replyBytesMax: number;
+  /** Maximum memory of all replies that wait to be read. */
+  readonly unreadBytesMax: number;
   /** Maximum memory of one process for cached API keys. */
   readonly keyCacheBytesMax: number;
   /** Maximum calls in flight in one process. */

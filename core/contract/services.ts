@@ -68,6 +68,8 @@ export interface Services extends Slots {
   readonly sizes: Readonly<Record<string, number>>;
   /** The calls that wait because the ledger is slower than the calls. */
   readonly pace: PaceStatus;
+  /** The replies of this process that wait for their clients to read them. */
+  readonly unreadReplies: UnreadReplyStatus;
   /** The other processes that share the port, if there are any. */
   readonly workers: Workers;
   /** Threads for work on long bodies. */
@@ -98,6 +100,13 @@ export interface CommitterStatus {
   readonly unreadableEntries: number;
   /** True while the ledger or the hold store is unavailable. */
   readonly failing: boolean;
+}
+
+/** The memory of replies that wait for their clients, and of whole replies that arrive. */
+export interface UnreadReplyStatus {
+  readonly bytes: number;
+  /** Number of replies that were cut because all of them took too much, since the start of this process. */
+  readonly cut: number;
 }
 
 /** How new calls are slowed down to the rate at which the ledger commits. */

@@ -3,10 +3,16 @@ import type { Refusal } from "../contract/refusal.ts";
 import type { HttpResponse } from "../listener/index.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 import type { HttpCall } from "./http-call.ts";
-import { CORKED_BYTES_MAX, endHead, endWhole, statusLine, writeSliced } from "./write.ts";
+import type { KeptReply, UnreadReplies } from "./unread-replies.ts";
+import { CORKED_BYTES_MAX, endHead, endWhole, statusLine, writeSlice } from "./write.ts";
 
 /** Bytes that chunked encoding adds to each write: its length in hexadecimal and two line ends. */
 const CHUNK_FRAME_BYTES = 8;
+/** What a stream takes beside its gathered bytes while it waits: the buffers of its two sockets. */
+const PAUSED_STREAM_BYTES = 128 * 1024;
+/** A whole reply of at most this size does not count until it waits: most are smaller. */
+const UNCOUNTED_BYTES = 64 * 1024;
+const NOTHING = (): void => {};
 
 /**
  * Writes one reply to its connection. Gathers what comes within a turn of the event loop into one
@@ -15,9 +21,11 @@ const CHUNK_FRAME_BYTES = 8;
  *
  * Its flags are facts of the connection that no state of the call implies.
  */
-export class ClientWriter {
+export class ClientWriter implements KeptReply {
   private readonly res: HttpResponse;
   private readonly call: HttpCall;
+  private readonly unread: UnreadReplies;
+  keptBytes = 0;
   /** True for HEAD, which gets the length of the reply alone. */
   private readonly headOnly: boolean;
   /** Closes the connection after a refusal, because the rest of the request is not read. */
@@ -30,16 +38,21 @@ export class ClientWriter {
   /** True once a status has left. */
   private sent = false;
   /** True once the client has read too slowly; its listener is then set. */
-  private blocked = false;
+  private listens = false;
+  /** True while the client reads too slowly. Its upstream is paused, and what still comes is gathered. */
+  private waits = false;
+  /** True if the stream ends once the client has caught up. */
+  private ends = false;
   /** True if a write is due at the end of this turn. */
   private willWrite = false;
-  private readonly writePiecesBound: () => void;
+  private readonly writeAllBound: () => void;
 
-  constructor(res: HttpResponse, call: HttpCall, headOnly: boolean) {
+  constructor(res: HttpResponse, call: HttpCall, unread: UnreadReplies, headOnly: boolean) {
     this.res = res;
     this.call = call;
+    this.unread = unread;
     this.headOnly = headOnly;
-    this.writePiecesBound = () => this.writePieces();
+    this.writeAllBound = () => this.writeAll();
   }
 
   /** Returns true once the status and headers have left and can no longer change. */
@@ -63,36 +76,74 @@ export class ClientWriter {
     });
   }
 
+  get accountId(): string {
+    return this.call.key?.accountId ?? "";
+  }
+
+  /** Counts the bytes of a whole reply that arrives. Returns false if there is no room for it. */
+  gather(bytes: number): boolean {
+    return bytes <= UNCOUNTED_BYTES || this.unread.gather(this, bytes);
+  }
+
   /** Sends a whole reply, with its length. */
   endWhole(body: Uint8Array): void {
+    let isDone = true;
     this.res.cork(() => {
       this.writeHead(this.headers);
       if (this.headOnly) endHead(this.res, body.length);
-      else endWhole(this.res, body);
+      else isDone = endWhole(this.res, body, (isLast) => this.wholeRead(body.length, isLast));
     });
+    if (isDone) this.unread.release(this);
+    else this.unread.wait(this, body.length);
   }
 
-  /** Writes what has been added and ends the stream. */
+  private wholeRead(bytes: number, isLast: boolean): void {
+    if (isLast) this.unread.release(this);
+    else this.unread.read(this, bytes);
+  }
+
+  /** Writes what has been added and ends the stream, once the client has read as much. */
   endStream(): void {
     this.write();
+    this.ends = true;
+    if (!this.waits && !this.call.gone) this.end();
+  }
+
+  private end(): void {
     this.res.cork(() => {
       if (!this.sent) this.writeHead(this.headers);
       this.res.end();
     });
   }
 
-  /** Ends the reply with an error in the client's protocol, even if part of the reply is already sent. */
-  fail(refusal: Refusal, wire: Wire, eventsBefore: number): void {
-    this.res.cork(() => this.writeFailure(refusal, wire, eventsBefore));
+  /** Drops what waits, for a client that has left. */
+  drop(): void {
+    this.unread.release(this);
+    this.pieces.length = 0;
+    this.pieceBytes = 0;
+    if (!this.waits) return;
+    this.waits = false;
+    this.call.flow?.clientWaits(false);
   }
 
-  private writeFailure(refusal: Refusal, wire: Wire, eventsBefore: number): void {
-    if (this.sent) {
-      // An event stream can carry an error. Audio cannot: cut the connection.
-      if (this.isEventStream) this.res.end(wire.errorEvent(refusal, eventsBefore));
-      else this.res.close();
-      return;
+  /** Cuts a connection whose client does not read, as if the client had left. */
+  cut(): void {
+    this.res.close();
+  }
+
+  /** Ends the reply with an error in the client's protocol, even if part of the reply is already sent. */
+  fail(refusal: Refusal, wire: Wire, eventsBefore: number): void {
+    if (this.sent && this.isEventStream) {
+      this.add(Buffer.from(wire.errorEvent(refusal, eventsBefore)));
+      return this.endStream();
     }
+    this.unread.release(this);
+    // An event stream can carry an error. Audio cannot: cut the connection.
+    if (this.sent) this.res.close();
+    else this.res.cork(() => this.writeFailure(refusal, wire));
+  }
+
+  private writeFailure(refusal: Refusal, wire: Wire): void {
     this.writeHead(["content-type", "application/json", ...refusal.headers]);
     const body = wire.errorBody(refusal, this.call.id);
     if (this.headOnly) endHead(this.res, Buffer.byteLength(body));
@@ -118,41 +169,74 @@ export class ClientWriter {
     this.pieceBytes += bytes.length;
   }
 
-  /** Writes what has been added since the last write. */
+  /** Writes what has been added since the last write, as far as the client reads. */
   write(): void {
     if (this.pieces.length === 0 || this.call.gone) return;
-    if (this.pieceBytes <= CORKED_BYTES_MAX) this.res.cork(this.writePiecesBound);
-    else this.writeSlices();
-    this.pieces.length = 0;
-    this.pieceBytes = 0;
+    if (!this.waits) this.writePieces();
+    if (this.waits) this.unread.wait(this, this.pieceBytes + PAUSED_STREAM_BYTES);
   }
 
   private writePieces(): void {
+    if (this.pieceBytes > CORKED_BYTES_MAX) this.writeSlices();
+    else {
+      this.res.cork(this.writeAllBound);
+      this.pieces.length = 0;
+      this.pieceBytes = 0;
+    }
+  }
+
+  private writeAll(): void {
     if (!this.sent) this.writeHead(this.headers);
     let drained = true;
     for (const piece of this.pieces) drained = this.res.write(piece);
     if (!drained) this.block();
   }
 
+  /** Writes slices until the client must catch up. The rest stays among the pieces. */
   private writeSlices(): void {
     if (!this.sent) this.res.cork(() => this.writeHead(this.headers));
+    const { pieces } = this;
     let drained = true;
-    for (const piece of this.pieces) if (!writeSliced(this.res, piece)) drained = false;
+    let done = 0;
+    for (const piece of pieces) {
+      let at = 0;
+      for (; drained && at < piece.length; at += CORKED_BYTES_MAX) {
+        drained = writeSlice(this.res, piece, at);
+      }
+      this.pieceBytes -= Math.min(at, piece.length);
+      if (at < piece.length) pieces[done] = piece.subarray(at);
+      else {
+        this.pieceBytes -= CHUNK_FRAME_BYTES;
+        done++;
+      }
+      if (!drained) break;
+    }
+    pieces.splice(0, done);
     if (!drained) this.block();
   }
 
-  /**
-   * The client reads more slowly than the upstream writes: pause the upstream until the socket has
-   * room.
-   */
+  /** The client reads more slowly than the upstream writes: pause the upstream until it has caught up. */
   private block(): void {
-    this.call.flow?.pause();
-    if (this.blocked) return;
-    this.blocked = true;
+    this.waits = true;
+    this.call.flow?.clientWaits(true);
+    if (this.listens) return;
+    this.listens = true;
     this.res.onWritable(() => {
-      this.call.flow?.resume();
+      this.catchUp();
       return true;
     });
+  }
+
+  /** The socket has room: writes what waits, and lets the upstream go on once nothing does. */
+  private catchUp(): void {
+    this.waits = false;
+    // uWebSockets.js sends what it has buffered only beside a write, or at the end of a cork.
+    if (this.pieces.length === 0) this.res.cork(NOTHING);
+    else this.writePieces();
+    if (this.waits) return this.unread.read(this, this.pieceBytes + PAUSED_STREAM_BYTES);
+    this.unread.release(this);
+    if (this.ends) this.end();
+    else this.call.flow?.clientWaits(false);
   }
 
   private writeHead(headers: readonly string[]): void {

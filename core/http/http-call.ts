@@ -24,11 +24,14 @@ const NO_LIMITS: readonly CallLimit[] = [];
 const NO_HEADERS: readonly string[] = [];
 const NO_FAILURES: readonly FailedAttempt[] = [];
 const NO_ROUTES: readonly Route[] = [];
+const NO_FIELDS: JsonObject = {};
 
 /** The part of a running exchange that only core uses. */
 interface CoreFlow extends Flow {
   /** Stops the exchange and ends the call as a bug. */
   bug(error: unknown): void;
+  /** Pauses the upstream while the client reads too slowly, beside the pauses of plugins. */
+  clientWaits(waits: boolean): void;
   /** Ends a stream whose upstream has been silent for too long. */
   cutIfSilent(nowMs: number): void;
 }
@@ -121,6 +124,16 @@ export class HttpCall implements Call {
 
   get state(): CallState {
     return this.current;
+  }
+
+  /** Drops what only a running call needs: its exchange and its bodies, some MB. */
+  letGo(): void {
+    this.flow = undefined;
+    this.upstream = undefined;
+    this.replyBody = undefined;
+    this.form = undefined;
+    this.outline = undefined;
+    this.fields = NO_FIELDS;
   }
 
   /** Moves the call to its next state. Throws `StepOutOfOrder` if the step is not allowed. */

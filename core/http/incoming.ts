@@ -236,6 +236,7 @@ export class Incoming {
   private clientLeft(): void {
     const { call } = this;
     call.gone = true;
+    this.reply.drop();
     this.reading?.stop();
     clearTimeout(this.linger);
     switch (call.state) {
@@ -255,7 +256,6 @@ export class Incoming {
 
   /** Reads the upstream on for a while, for its report of usage. The reply is dropped. */
   private readOn(flow: Flow, ms: number): void {
-    flow.resume();
     if (Number.isFinite(ms)) this.readingOn = setTimeout(() => flow.cut(GONE), ms);
   }
 

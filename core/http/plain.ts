@@ -5,7 +5,7 @@ import type { Log } from "../process/log.ts";
 import type { Share } from "./body-budget.ts";
 import { sendRefusal, wireOf } from "./errors.ts";
 import { bodyTooLarge, declaredLength, discardRest, readBody } from "./receive-body.ts";
-import { endHead, endWhole, statusLine, writeSliced } from "./write.ts";
+import { CORKED_BYTES_MAX, endHead, endWhole, statusLine, writeSlice } from "./write.ts";
 
 /** The head of a request, copied: uWebSockets.js lends it only for a moment. */
 export type RequestHead = Omit<PlainRequest, "body" | "keyId">;
@@ -100,16 +100,20 @@ async function sendPlain(
   });
   for await (const chunk of body) {
     if (isGone()) return;
-    if (writeSliced(res, typeof chunk === "string" ? Buffer.from(chunk) : chunk)) continue;
-    // Resolves when the socket has room. The timer notices if the client has left.
-    await new Promise<void>((resolve) => {
-      const timer = setInterval(() => isGone() && done(), 1000);
-      const done = () => {
-        clearInterval(timer);
-        resolve();
-      };
-      release = done;
-    });
+    const bytes = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+    for (let at = 0; at < bytes.length; at += CORKED_BYTES_MAX) {
+      if (isGone()) return;
+      if (writeSlice(res, bytes, at)) continue;
+      // Resolves when the socket has room. The timer notices if the client has left.
+      await new Promise<void>((resolve) => {
+        const timer = setInterval(() => isGone() && done(), 1000);
+        const done = () => {
+          clearInterval(timer);
+          resolve();
+        };
+        release = done;
+      });
+    }
   }
   if (!isGone()) res.cork(() => res.end());
 }

@@ -49,11 +49,11 @@ export class Reply implements Sink {
   constructor(
     res: HttpResponse,
     call: HttpCall,
-    { pipeline, log, limits }: Runtime,
+    { pipeline, log, limits, unread }: Runtime,
     onOver: OnOver,
     headOnly: boolean,
   ) {
-    this.client = new ClientWriter(res, call, headOnly);
+    this.client = new ClientWriter(res, call, unread, headOnly);
     this.call = call;
     this.pipeline = pipeline;
     this.log = log;
@@ -84,8 +84,9 @@ export class Reply implements Sink {
     if (!this.takes("data")) return;
     if (this.shape === "whole") {
       this.wholeBytes += bytes.length;
-      if (this.wholeBytes <= this.wholeBytesMax) this.withheld.push(bytes);
-      else this.call.flow?.cut(tooLarge(this.wholeBytesMax));
+      if (this.wholeBytes > this.wholeBytesMax) this.call.flow?.cut(tooLarge(this.wholeBytesMax));
+      else if (!this.client.gather(this.wholeBytes)) this.call.flow?.cut(NO_ROOM);
+      else this.withheld.push(bytes);
     } else {
       const last = this.withheld.pop();
       if (last) this.deliver(last);
@@ -154,6 +155,11 @@ export class Reply implements Sink {
     this.close("broken", { kind: "broken", refusal, truncated: false, errorSent: false });
   }
 
+  /** Drops what waits for a client that left. */
+  drop(): void {
+    this.client.drop();
+  }
+
   /** Ends the call of a client that left. */
   leave(): void {
     this.close("gone", GONE);
@@ -195,11 +201,15 @@ export class Reply implements Sink {
   }
 
   private finish(outcome: Outcome): void {
-    if (!this.call.gone) {
+    if (this.call.gone) this.client.drop();
+    else {
       const failure = failureOf(outcome);
       if (!failure) this.writeWithheld();
       else this.client.fail(failure, this.wire, this.eventsWritten);
     }
+    // The reply may wait for its client for a while. Nothing else of the call should.
+    this.withheld.length = 0;
+    this.call.letGo();
     this.call.step("ended");
     this.onOver(this.call, this.pipeline);
   }
@@ -231,6 +241,15 @@ function failureOf(outcome: Outcome): Refusal | undefined {
   if (outcome.kind === "exhausted") return outcome.refusal;
   return outcome.kind === "broken" && !outcome.errorSent ? outcome.refusal : undefined;
 }
+
+const NO_ROOM: Outcome = {
+  kind: "broken",
+  refusal: refuse.unavailable(
+    "The gateway keeps as many replies as it can until their clients have read them; try again shortly.",
+  ),
+  truncated: false,
+  errorSent: false,
+};
 
 function tooLarge(bytesMax: number): Outcome {
   const megabytes = Math.floor(bytesMax / 1_048_576);

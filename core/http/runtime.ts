@@ -7,6 +7,7 @@ import type { ConnectedUpstreams } from "../upstream/upstreams.ts";
 import type { BodyBudget } from "./body-budget.ts";
 import type { LongBodies } from "./long-bodies.ts";
 import type { Pipeline } from "./pipeline.ts";
+import type { UnreadReplies } from "./unread-replies.ts";
 
 /**
  * The routes, plugins and limits that one generation of the config serves calls with. A reload
@@ -23,6 +24,8 @@ export interface Runtime {
   readonly limits: Limits;
   /** Shared by all generations, since bodies of an old one still arrive. */
   readonly bodies: BodyBudget;
+  /** Shared as well. */
+  readonly unread: UnreadReplies;
   /** Shared as well. Without it, all bodies are read on the main thread. */
   readonly longBodies?: LongBodies;
   /** Fields of a call that must be set before it goes upstream. */

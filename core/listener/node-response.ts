@@ -3,8 +3,10 @@ import type { HttpResponse } from "./listener.ts";
 
 /** A connection that sends nothing for this long, in a head, in a body or between requests, is cut. */
 export const IDLE_MS = 10_000;
-/** A reply that has ended and that its client does not read is cut after this time. */
+/** A reply of which its client reads nothing is cut after this time. */
 const UNREAD_MS = 60_000;
+/** A whole body is written in parts of this size, so that its reader's progress is seen. */
+const PART_BYTES = 65_536;
 /** Characters that `node:http` refuses in the value of a header. */
 const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/g;
 const NOTHING = new ArrayBuffer(0);
@@ -83,22 +85,29 @@ export class NodeResponse implements HttpResponse {
 
   write(chunk: string | Uint8Array): boolean {
     this.writeHead();
-    return this.outgoing.write(chunk);
+    const fits = this.outgoing.write(chunk);
+    if (!fits) this.incoming.socket.setTimeout(UNREAD_MS);
+    return fits;
   }
 
   tryEnd(chunk: Uint8Array, bytes: number): [boolean, boolean] {
     this.writeHead(bytes);
-    this.bodyBytes += chunk.length;
-    // Bytes that the socket does not take wait in memory, as the whole body does in any case.
-    this.outgoing.write(chunk);
-    if (this.bodyBytes < bytes) return [true, false];
+    let fits = true;
+    for (let at = 0; fits && at < chunk.length; at += PART_BYTES) {
+      const part = chunk.subarray(at, at + PART_BYTES);
+      this.bodyBytes += part.length;
+      fits = this.write(part);
+    }
+    if (this.bodyBytes < bytes) return [fits, false];
     this.finish();
     return [true, true];
   }
 
   onWritable(handler: (offset: number) => boolean): this {
     this.outgoing.on("drain", () => {
-      if (!this.isOver) handler(this.bodyBytes);
+      if (this.isOver) return;
+      this.incoming.socket.setTimeout(0);
+      handler(this.bodyBytes);
     });
     return this;
   }

@@ -4,6 +4,7 @@
  * - `request`: run the plugins, dispatch upstream
  * - `reply`: read and close a complete reply
  * - `write`: write stream events to the client
+ * - `read`: read on from upstreams that have sent enough for one turn
  * - `post`: post the calls that have closed
  * - `send`: send commands to Redis
  * - `ended`: report the calls that are over
@@ -13,7 +14,7 @@
  * the caches for the rest, and each socket's reader wakes once. This halved the cost of a call above a bare proxy, and
  * cut that of a stream event to almost zero.
  */
-const STEPS = ["request", "reply", "write", "post", "send", "ended"] as const;
+const STEPS = ["request", "reply", "write", "read", "post", "send", "ended"] as const;
 
 type Step = (typeof STEPS)[number];
 type Work = () => void;
@@ -22,6 +23,7 @@ const waiting: Record<Step, Work[]> = {
   request: [],
   reply: [],
   write: [],
+  read: [],
   post: [],
   send: [],
   ended: [],

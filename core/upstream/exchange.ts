@@ -51,6 +51,8 @@ export class Exchange implements AttemptListener, Flow {
   /** True once the upstream's own error event was passed on. */
   private errorSent = false;
   private over = false;
+  private pausedByPlugin = false;
+  private pausedForClient = false;
   /**
    * The last two events. If a stream ends without a terminal event, they show if it was complete.
    */
@@ -217,13 +219,29 @@ export class Exchange implements AttemptListener, Flow {
   }
 
   pause(): void {
-    this.silence.pause();
-    this.attempt?.pause();
+    this.pausedByPlugin = true;
+    this.setReading();
   }
 
   resume(): void {
-    this.silence.resume();
-    this.attempt?.resume();
+    this.pausedByPlugin = false;
+    this.setReading();
+  }
+
+  clientWaits(waits: boolean): void {
+    this.pausedForClient = waits;
+    this.setReading();
+  }
+
+  private setReading(): void {
+    if (this.over) return;
+    if (this.pausedByPlugin || this.pausedForClient) {
+      this.silence.pause();
+      this.attempt?.pause();
+    } else {
+      this.silence.resume();
+      this.attempt?.resume();
+    }
   }
 
   /**

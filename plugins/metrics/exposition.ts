@@ -177,6 +177,23 @@ function addGauges(registry: Registry, services: Services): void {
     },
   });
   new Gauge({
+    name: "tollgate_unread_reply_bytes",
+    help: "Memory of replies that their clients have not read yet; limits.unread_mb bounds it.",
+    registers: [registry],
+    collect() {
+      this.set(services.unreadReplies.bytes);
+    },
+  });
+  new Counter({
+    name: "tollgate_unread_replies_cut_total",
+    help: "Replies that were cut because all that wait took more than limits.unread_mb.",
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(services.unreadReplies.cut);
+    },
+  });
+  new Gauge({
     name: "tollgate_outbox_backlog",
     help: "Charged calls that the ledger has not committed yet.",
     registers: [registry],

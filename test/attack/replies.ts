@@ -5,15 +5,16 @@ import { type Attack, MANY_VND } from "./attack.ts";
 const MESSAGES = "/v1/messages";
 const HUGE_BYTES = 120 * 1_048_576;
 const UNREAD_MS = 600_000;
+const STREAMS = 900;
 
 const unreadReplies: Attack = {
   name: "unread-replies",
-  what: "60 streams of 120 MB at a time that are never read",
+  what: `${STREAMS} streams of 120 MB at a time that are never read`,
   async run(target) {
     const { key } = await target.customer(MANY_VND);
     const directive = { total_bytes: HUGE_BYTES, coalesce: true };
     const request = rawPost(MESSAGES, key, bodyOf(MESSAGES, directive, { stream: true }));
-    await target.lanes(60, async () => {
+    await target.lanes(STREAMS, async () => {
       const client = await RawClient.open(target.gateway.port);
       client.socket.pause();
       try {

@@ -16,6 +16,7 @@ import { BodyBudget } from "../../core/http/body-budget.ts";
 import { requiredFields } from "../../core/http/default-steps.ts";
 import { Pipeline } from "../../core/http/pipeline.ts";
 import { Server } from "../../core/http/server.ts";
+import { UnreadReplies } from "../../core/http/unread-replies.ts";
 import { openListener } from "../../core/listener/index.ts";
 import { systemClock } from "../../core/process/clock.ts";
 import type { JsonObject } from "../../core/process/json.ts";
@@ -28,6 +29,7 @@ export interface BareServer {
   readonly port: number;
   readonly server: Server;
   readonly upstreams: ConnectedUpstreams;
+  readonly unread: UnreadReplies;
   /** The lines of the log. */
   readonly logged: readonly JsonObject[];
   /** Ended calls, in the order in which they were reported. */
@@ -60,6 +62,7 @@ export async function startServer(
   const { limits } = config;
   const ended: EndedCall[] = [];
   const { headerBytesMax } = limits;
+  const unread = new UnreadReplies(limits.unreadBytesMax, log);
   const server = new Server(
     await openListener({ engine, headerBytesMax }),
     {
@@ -78,6 +81,7 @@ export async function startServer(
         },
         systemClock,
       ),
+      unread,
       required: requiredFields(config),
     },
     (call) => ended.push(call),
@@ -87,6 +91,7 @@ export async function startServer(
     port: await server.listen("127.0.0.1", 0, false),
     server,
     upstreams,
+    unread,
     logged: lines,
     ended,
     async close() {

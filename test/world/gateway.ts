@@ -10,6 +10,7 @@ import { HttpCallsInFlight } from "../../core/http/in-flight.ts";
 import { Incoming } from "../../core/http/incoming.ts";
 import { Pipeline } from "../../core/http/pipeline.ts";
 import type { Runtime } from "../../core/http/runtime.ts";
+import { UnreadReplies } from "../../core/http/unread-replies.ts";
 import { Backlog } from "../../core/money/backlog.ts";
 import { Committer } from "../../core/money/committer.ts";
 import { Pace } from "../../core/money/pace.ts";
@@ -33,6 +34,7 @@ const LIMITS: Limits = {
   headerBytesMax: 65_536,
   keyCacheBytesMax: 1_000_000,
   replyBytesMax: 10_000_000,
+  unreadBytesMax: 100_000_000,
   callsMax: 10_000,
   callMs: 600_000,
   connectMs: 10_000,
@@ -142,8 +144,9 @@ export class SimulatedGateway {
     const required = ["key", "model", "upstream", "usage", "hold"] as const;
     const [limits, clock, operatorRouter] = [LIMITS, machine, undefined];
     const bodies = new BodyBudget({ bytesMax: 1e8, bodyBytesMax: 1e6, bodiesMax: 1e4 }, clock);
+    const unread = new UnreadReplies(LIMITS.unreadBytesMax, log);
     const served = { pipeline, router, operatorRouter, upstreams };
-    this.runtime = { ...served, clock, log, limits, bodies, required };
+    this.runtime = { ...served, clock, log, limits, bodies, unread, required };
   }
 
   get listening(): boolean {

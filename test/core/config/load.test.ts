@@ -26,6 +26,7 @@ t.test("a valid config", async (t) => {
         headerBytesMax: 16 * 1024,
         keyCacheBytesMax: 64 * 1024 * 1024,
         replyBytesMax: 64 * 1024 * 1024,
+        unreadBytesMax: 256 * 1024 * 1024,
         callsMax: 20_000,
         callMs: 900_000,
         connectMs: 10_000,

@@ -54,8 +54,9 @@ t.test("a plugin's sink", async (t) => {
       const seen: string[] = [];
       const reported: unknown[] = [];
       const call = newCall();
-      const flow = { pause() {}, resume() {}, flush() {}, cut() {}, cutIfSilent() {} };
-      call.flow = { ...flow, bug: (error) => void reported.push(error) };
+      const flow = { pause() {}, resume() {}, flush() {}, cut() {} };
+      const core = { clientWaits() {}, cutIfSilent() {} };
+      call.flow = { ...flow, ...core, bug: (error) => void reported.push(error) };
       const client: Sink = {
         head: () => void seen.push("head"),
         event: () => void seen.push("event"),

@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import t, { type Test } from "tap";
+import { atEndOfTurn } from "../../../core/process/turn.ts";
 import { Attempt, type AttemptListener } from "../../../core/upstream/attempt.ts";
 import { ConnectedUpstreams } from "../../../core/upstream/upstreams.ts";
 import { recordedLog } from "../../support/log.ts";
@@ -144,4 +145,38 @@ t.test("a compressed body that goes on after its end does not keep its connectio
   t.strictSame(ends, ["completed"]);
   t.equal(text().length, TEXT.length);
   t.equal(controller.aborted, true);
+});
+
+t.test("a reply that comes faster than its client can be written to", async (t) => {
+  const LARGE = Buffer.alloc(128 * 1024);
+
+  async function begun(t: Test) {
+    const controller = new Controller();
+    const { attempt } = await setUp(t);
+    attempt.onRequestStart(controller);
+    attempt.onResponseStart(controller, 200, {});
+    return { attempt, controller };
+  }
+
+  t.test("is read no further in this turn, and on in the next", async (t) => {
+    const { attempt, controller } = await begun(t);
+    attempt.onResponseData(controller, LARGE.subarray(1));
+    t.equal(controller.paused, false);
+    attempt.onResponseData(controller, LARGE.subarray(-1));
+    t.equal(controller.paused, true);
+    attempt.pause();
+    attempt.resume();
+    t.equal(controller.paused, true, "the client has caught up, but the turn goes on");
+    await until("the turn is over", () => !controller.paused);
+  });
+
+  t.test("stays paused after the turn if its client has not caught up", async (t) => {
+    const { attempt, controller } = await begun(t);
+    attempt.onResponseData(controller, LARGE);
+    attempt.pause();
+    await new Promise((resolve) => atEndOfTurn("ended", () => resolve(undefined)));
+    t.equal(controller.paused, true);
+    attempt.resume();
+    t.equal(controller.paused, false);
+  });
 });

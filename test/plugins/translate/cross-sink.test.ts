@@ -58,6 +58,7 @@ function open() {
   call.flow = {
     pause() {},
     resume() {},
+    clientWaits() {},
     flush() {},
     bug() {},
     cutIfSilent() {},

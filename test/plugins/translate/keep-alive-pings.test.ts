@@ -45,8 +45,9 @@ function open(protocol: "messages" | "chat", clock: { ms: number }) {
   assert.ok(endpoint);
   const call = newCall(endpoint);
   let flushes = 0;
-  const flow = { pause() {}, resume() {}, cut() {}, bug() {}, cutIfSilent() {} };
-  call.flow = { ...flow, flush: () => flushes++ };
+  const flow = { pause() {}, resume() {}, cut() {} };
+  const core = { bug() {}, clientWaits() {}, cutIfSilent() {} };
+  call.flow = { ...flow, ...core, flush: () => flushes++ };
   const client = new Client(protocol);
   const request = {
     model: "m",
