@@ -126,9 +126,8 @@ export class HttpCall implements Call {
     return this.current;
   }
 
-  /** Drops what only a running call needs: its exchange and its bodies, some MB. */
+  /** Drops the bodies, some MB. Keeps the exchange: a plugin that writes too late is reported to it. */
   letGo(): void {
-    this.flow = undefined;
     this.upstream = undefined;
     this.replyBody = undefined;
     this.form = undefined;
