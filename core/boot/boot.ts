@@ -15,7 +15,6 @@ import { OwnBodyThreads } from "../http/body-threads.ts";
 import { logCall } from "../http/call-log.ts";
 import { requiredFields, withDefaultSteps } from "../http/default-steps.ts";
 import { addHealthRoutes } from "../http/health.ts";
-import type { HttpCall } from "../http/http-call.ts";
 import { HttpCallsInFlight } from "../http/in-flight.ts";
 import { LongBodies } from "../http/long-bodies.ts";
 import { addModelRoutes } from "../http/models.ts";
@@ -45,6 +44,7 @@ import { PluginRunner, type Running } from "./plugins.ts";
 import { changedSettings, inForce, LoadedCode } from "./reload.ts";
 import { SlotBoard } from "./slots.ts";
 import { createStores, OUTBOX_ENTRIES_MAX } from "./stores.ts";
+import { whenOver } from "./when-over.ts";
 
 /**
  * The batch is large enough for the ledger's best rate. The pause makes batches worth a transaction
@@ -292,13 +292,4 @@ function warn({ unbilled, catalogue }: GatewayConfig, log: LineLog): void {
   if (unbilled) log.warn("unbilled: true in the config; calls are neither held nor charged");
   const missing = notOffered(catalogue);
   if (missing) log.warn(missing);
-}
-
-const POLL_MS = 1000;
-
-async function whenOver(calls: readonly HttpCall[], server: Server, clock: Clock): Promise<void> {
-  const deadline = clock.monotonic() + server.runtime.limits.callMs + 10 * POLL_MS;
-  while (calls.some((call) => server.callsInFlight.has(call)) && clock.monotonic() < deadline) {
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS).unref());
-  }
 }

@@ -8,7 +8,7 @@ import { CORKED_BYTES_MAX, endHead, endWhole, statusLine, writeSlice } from "./w
 
 /** Bytes that chunked encoding adds to each write: its length in hexadecimal and two line ends. */
 const CHUNK_FRAME_BYTES = 8;
-/** What a stream takes beside its gathered bytes while it waits: the buffers of its two sockets. */
+/** Memory that a stream takes beside its gathered bytes while it waits: the buffers of its two sockets. */
 const PAUSED_STREAM_BYTES = 128 * 1024;
 /** A whole reply of at most this size does not count until it waits: most are smaller. */
 const UNCOUNTED_BYTES = 64 * 1024;

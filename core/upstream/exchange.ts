@@ -3,8 +3,7 @@ import type { Sink } from "../contract/plugin.ts";
 import { kindOf, type Wire } from "../contract/protocol.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
-import { ServerEvent, SseReader } from "../sse/reader.ts";
-import { encodeEvent } from "../sse/writer.ts";
+import { type ServerEvent, SseReader } from "../sse/reader.ts";
 import { wires } from "../wire/index.ts";
 import { readableError } from "../wire/provider-error.ts";
 import type { Attempt, AttemptListener, Headers } from "./attempt.ts";
@@ -13,7 +12,7 @@ import { Dispatch } from "./dispatch.ts";
 import { EmptyEvents } from "./empty-events.ts";
 import { failures } from "./failure-cause.ts";
 import type { ReplyDecoder } from "./kinds/kind.ts";
-import { masked } from "./mask.ts";
+import { masked, maskedEvent } from "./mask.ts";
 import { RefusedReply } from "./refused-reply.ts";
 import { replyForm } from "./reply-form.ts";
 import { passedHeaders, single } from "./reply-headers.ts";
@@ -29,8 +28,8 @@ const ONLY_EMPTY_EVENTS = "The upstream sent nothing but empty events for too lo
 const UNREADABLE = "The upstream sent a stream that this gateway cannot read.";
 
 /**
- * Passes the reply of an upstream to a sink. Before the first byte of a reply, a failed attempt
- * moves on to the next route; after it, the reply ends with an error.
+ * Passes the reply of an upstream to a sink. Before the first byte of a reply, a failed attempt moves on to the next
+ * route; after it, the reply ends with an error.
  */
 export class Exchange implements AttemptListener, Flow {
   private readonly call: ServedCall;
@@ -53,9 +52,7 @@ export class Exchange implements AttemptListener, Flow {
   private over = false;
   private pausedByPlugin = false;
   private pausedForClient = false;
-  /**
-   * The last two events. If a stream ends without a terminal event, they show if it was complete.
-   */
+  /** The last two events. If a stream ends without a terminal event, they show if it was complete. */
   private last: ServerEvent | undefined = undefined;
   private beforeLast: ServerEvent | undefined = undefined;
 
@@ -159,15 +156,16 @@ export class Exchange implements AttemptListener, Flow {
     if (this.status >= 400) {
       const given = this.refused.text();
       if (this.isSentAgain(given)) return;
-      const text = this.masked(given);
+      const text = masked(given, this.hidden);
       this.call.step("replying");
       this.sink.head(this.status, this.refused.headers);
       this.sink.data(Buffer.from(readableError(this.wire.protocol, this.status, text)));
       return this.finish(REFUSED);
     }
     if (!this.reader) return this.finish(COMPLETE);
-    const whole = !this.errorSent && (this.mayEndAt(this.last) || this.mayEndAt(this.beforeLast));
-    if (whole) return this.finish(COMPLETE);
+    const lastTwo = [this.last, this.beforeLast];
+    const isWhole = !this.errorSent && lastTwo.some((event) => event && this.wire.mayEndAt(event));
+    if (isWhole) return this.finish(COMPLETE);
     this.dispatch.failed(failures.cut);
     const outcome = broken("Upstream stream ended before completion");
     this.finish({ ...outcome, truncated: true, errorSent: this.errorSent });
@@ -206,10 +204,7 @@ export class Exchange implements AttemptListener, Flow {
     this.onBug(error);
   }
 
-  /**
-   * Called after each chunk and after the end of the sink, and by a plugin that writes outside of
-   * both.
-   */
+  /** Called after each chunk and after the end of the sink, and by a plugin that writes outside of both. */
   flush(): void {
     try {
       this.onFlush();
@@ -279,27 +274,15 @@ export class Exchange implements AttemptListener, Flow {
     this.last = event;
     const kind = kindOf(event, this.wire);
     if (kind === "error") this.errorSent = true;
-    this.sink.event(kind === "error" ? this.maskedEvent(event) : event);
+    this.sink.event(kind === "error" ? maskedEvent(event, this.hidden) : event);
     if (kind === "terminal" && !this.over) {
       this.attempt?.leave();
       this.finish(COMPLETE);
     }
   }
 
-  private masked(text: string): string {
-    return masked(text, this.attempt?.upstream.hidden ?? []);
-  }
-
-  private maskedEvent(event: ServerEvent): ServerEvent {
-    const clean = this.masked(event.data);
-    if (clean === event.data) return event;
-    // One `data:` line for each line, as the format asks for.
-    const raw = encodeEvent(event.type, clean.replaceAll("\n", "\ndata: "));
-    return new ServerEvent(Buffer.from(raw), event.kind);
-  }
-
-  private mayEndAt(event: ServerEvent | undefined): boolean {
-    return event !== undefined && this.wire.mayEndAt(event);
+  private get hidden(): readonly string[] {
+    return this.attempt?.upstream.hidden ?? [];
   }
 
   private finish(outcome: Outcome): void {
@@ -311,8 +294,7 @@ export class Exchange implements AttemptListener, Flow {
     } catch (error) {
       return this.bug(error);
     }
-    // Called only once every sink has returned: a plugin that fails in its `end` fails before the
-    // charge.
+    // Called only once every sink has returned: a plugin that fails in its `end` fails before the charge.
     this.flush();
   }
 }

@@ -1,5 +1,7 @@
 import { isIP } from "node:net";
 import { isObject, parseJson } from "../process/json.ts";
+import { ServerEvent } from "../sse/reader.ts";
+import { encodeEvent } from "../sse/writer.ts";
 import { isPublic } from "./fetch-image.ts";
 
 const MASK = "***";
@@ -25,6 +27,15 @@ export function masked(text: string, hidden: readonly string[]): string {
     return clean === parsed ? text : JSON.stringify(clean);
   }
   return maskedText(text, hidden);
+}
+
+/** Masks an upstream's error event. Returns the same event if nothing in it is hidden. */
+export function maskedEvent(event: ServerEvent, hidden: readonly string[]): ServerEvent {
+  const clean = masked(event.data, hidden);
+  if (clean === event.data) return event;
+  // One `data:` line for each line, as the format asks for.
+  const raw = encodeEvent(event.type, clean.replaceAll("\n", "\ndata: "));
+  return new ServerEvent(Buffer.from(raw), event.kind);
 }
 
 /** Returns the same value if nothing in it is hidden. */

@@ -1,11 +1,11 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { MICRO_VND_PER_VND, packageVersion, type Services } from "../../core/contract/index.ts";
 import type { Ages } from "./ages.ts";
+import { addGauges } from "./gauges.ts";
 import { addAges, addReconciliation } from "./last-read.ts";
 import type { Reconciliation } from "./reconciliation.ts";
 import { calls, type Series, type Tally } from "./tally.ts";
 
-const STATES = ["closed", "open", "probing"] as const;
 const BY_MODEL = ["endpoint", "model"] as const;
 
 /** Creates the registry of this process's metrics. Each scrape fills it from the tally. */
@@ -165,144 +165,4 @@ function addSums(registry: Registry, tally: Tally): void {
     "Reported input of compared calls, in tokens.",
     (s) => s.reportedTokens,
   );
-}
-
-function addGauges(registry: Registry, services: Services): void {
-  new Gauge({
-    name: "tollgate_open_calls",
-    help: "Calls in flight.",
-    registers: [registry],
-    collect() {
-      this.set(services.callsInFlight.size);
-    },
-  });
-  new Gauge({
-    name: "tollgate_unread_reply_bytes",
-    help: "Memory of replies that their clients have not read yet; limits.unread_mb bounds it.",
-    registers: [registry],
-    collect() {
-      this.set(services.unreadReplies.bytes);
-    },
-  });
-  new Counter({
-    name: "tollgate_unread_replies_cut_total",
-    help: "Replies that were cut because all that wait took more than limits.unread_mb.",
-    registers: [registry],
-    collect() {
-      this.reset();
-      this.inc(services.unreadReplies.cut);
-    },
-  });
-  new Gauge({
-    name: "tollgate_outbox_backlog",
-    help: "Charged calls that the ledger has not committed yet.",
-    registers: [registry],
-    collect() {
-      this.set(services.holdStore.uncommittedCalls());
-    },
-  });
-  new Gauge({
-    name: "tollgate_oldest_unsent_seconds",
-    help: "Age of the oldest charge that only this process has, in its spool or memory; 0 if there is none.",
-    registers: [registry],
-    aggregator: "max",
-    collect() {
-      const { wallets, clock } = services;
-      const sinceMs = wallets.unsent().map((post) => post.sinceMs);
-      this.set(Math.max(0, ...sinceMs.map((ms) => clock.now() - ms)) / 1_000);
-    },
-  });
-  new Gauge({
-    name: "tollgate_entries",
-    help: "Entries of each collection that lives as long as the process; all have a bound.",
-    labelNames: ["of"],
-    registers: [registry],
-    collect() {
-      for (const [of, count] of Object.entries(services.sizes)) this.set({ of }, count);
-    },
-  });
-  new Gauge({
-    name: "tollgate_paced_calls",
-    help: "Calls that wait before their hold, because the ledger is slower than the calls.",
-    registers: [registry],
-    collect() {
-      this.set(services.pace.waitingCalls);
-    },
-  });
-  new Gauge({
-    name: "tollgate_waiting_bodies",
-    help: "Long bodies that wait for a thread to read them.",
-    registers: [registry],
-    collect() {
-      this.set(services.bodyThreads.waiting);
-    },
-  });
-  new Counter({
-    name: "tollgate_paced_seconds_total",
-    help: "Time that calls have waited for the ledger before their hold.",
-    registers: [registry],
-    collect() {
-      this.reset();
-      this.inc(services.pace.waitedMs / 1_000);
-    },
-  });
-  new Gauge({
-    name: "tollgate_hold_store_refuses",
-    help: "1 while the hold store refuses some or all new calls, with the cause.",
-    labelNames: ["cause", "calls"],
-    registers: [registry],
-    aggregator: "max",
-    collect() {
-      this.reset();
-      const health = services.holdStore.health();
-      if (health.kind === "ok") return;
-      this.set({ cause: health.cause, calls: health.kind === "away" ? "all" : "some" }, 1);
-    },
-  });
-  new Gauge({
-    name: "tollgate_clock_ahead_seconds",
-    help: "How far the clock of a store is ahead of this gateway's, measured every minute.",
-    labelNames: ["store"],
-    registers: [registry],
-    aggregator: "first",
-    collect() {
-      this.reset();
-      for (const { clock, aheadMs } of services.clockDifferences) {
-        this.set({ store: clock.toLowerCase() }, aheadMs / 1_000);
-      }
-    },
-  });
-  new Counter({
-    name: "tollgate_unreadable_entries_total",
-    help: "Posted calls that this version cannot read; each is in quarantine as text.",
-    registers: [registry],
-    collect() {
-      this.reset();
-      this.inc(services.commits.unreadableEntries);
-    },
-  });
-  new Gauge({
-    name: "tollgate_ledger_went_back",
-    help: "1 if the ledger lacks commits that it had confirmed; no call is served until an operator restores.",
-    registers: [registry],
-    aggregator: "max",
-    collect() {
-      this.set(services.holdStore.ledgerWentBack() ? 1 : 0);
-    },
-  });
-  new Gauge({
-    name: "tollgate_upstream_breaker",
-    help: "1 for the current state of an upstream's breaker, 0 for the others; each worker has its own.",
-    labelNames: ["upstream", "state"],
-    registers: [registry],
-    aggregator: "max",
-    collect() {
-      this.reset();
-      for (const { name, breaker } of services.upstreams.all()) {
-        for (const state of STATES) {
-          this.set({ upstream: name, state }, breaker.state === state ? 1 : 0);
-        }
-      }
-    },
-  });
 }
