@@ -3,6 +3,7 @@ import { errorOf } from "../process/thrown.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 import { Decompressor } from "./decompressor.ts";
 import type { OutgoingRequest } from "./kinds/kind.ts";
+import { rest } from "./resting-replies.ts";
 import type { HttpUpstream } from "./upstreams.ts";
 
 /** Receives the events of the attempt under way. */
@@ -26,10 +27,10 @@ export type Headers = Record<string, string | string[] | undefined>;
 const PLAIN = ["accept-encoding", "identity"];
 
 /**
- * After this much of a reply, no more of it is read in the same turn of the event loop. Node reads up to 2 MB of a fast
- * upstream in one turn, which would all wait in memory before the first of it is written to the client.
+ * After this much of a reply, it rests until the next turn of the event loop. Node reads up to 2 MB of a fast upstream in
+ * one turn, which would all wait in memory before the first of it is written to the client.
  */
-const BYTES_A_TURN = 128 * 1024;
+const BYTES_A_TURN = 64 * 1024;
 
 /**
  * One request to one upstream: undici's five callbacks. After `leave` or `abort`, later callbacks
@@ -47,7 +48,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   private busy = false;
   /** Bytes since the attempt last rested. */
   private bytes = 0;
-  /** True from enough bytes until the end of the turn. */
+  /** True from enough bytes until its next turn. */
   private rests = false;
   private readonly readOn: () => void;
 
@@ -162,7 +163,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   private rest(): void {
     this.bytes = 0;
     this.rests = true;
-    atEndOfTurn("read", this.readOn);
+    rest(this.readOn);
   }
 
   private receive(chunk: Buffer): void {

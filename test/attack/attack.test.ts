@@ -1,21 +1,20 @@
 import t from "tap";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { ATTACKS } from "./attacks.ts";
-import { ATTACKED, runAttack } from "./run.ts";
+import { runAttack, startAttacked } from "./run.ts";
 
 const SECONDS = 1.5;
 const GB = 1_073_741_824;
 
 t.test("a gateway of 2 GB under attack stays below 1 GB and serves an honest client", async (t) => {
-  let gateway: TestGateway;
+  let attacked: Awaited<ReturnType<typeof startAttacked>>;
   t.before(async () => {
-    gateway = await startGateway(ATTACKED);
+    attacked = await startAttacked();
   });
-  t.teardown(() => gateway.close());
+  t.teardown(() => attacked.close());
 
   for (const attack of ATTACKS) {
     t.test(attack.what, async (t) => {
-      const { survived, honest, peakBytes } = await runAttack(gateway, attack, SECONDS);
+      const { survived, honest, peakBytes } = await runAttack(attacked.gateway, attack, SECONDS);
       t.ok(survived);
       t.strictSame(honest.errors, {});
       t.ok(honest.calls > 0);

@@ -1,8 +1,7 @@
 import { positiveOption } from "../../bench/number-options.ts";
 import { parseArguments, refuseArguments } from "../../core/process/command-line.ts";
-import { startGateway } from "../support/gateway.ts";
 import { ATTACKS } from "./attacks.ts";
-import { ATTACKED, type AttackResult, runAttack } from "./run.ts";
+import { type AttackResult, runAttack, startAttacked } from "./run.ts";
 
 const MB = 1_048_576;
 const REPLIES_SHOWN = 4;
@@ -31,13 +30,13 @@ async function main(): Promise<number> {
   let failed = false;
   for (const attack of chosen) {
     // Each attack gets a new process, so that its peak is its own.
-    const gateway = await startGateway(ATTACKED);
+    const attacked = await startAttacked();
     try {
-      const result = await runAttack(gateway, attack, seconds);
+      const result = await runAttack(attacked.gateway, attack, seconds);
       console.log(rowOf(result));
       failed ||= !result.survived;
     } finally {
-      await gateway.close();
+      await attacked.close();
     }
   }
   return failed ? 1 : 0;

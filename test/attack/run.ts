@@ -5,7 +5,8 @@ import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { packageRoot } from "../../core/process/root.ts";
 import { createCustomer } from "../support/admin.ts";
-import type { GatewayOptions, TestGateway } from "../support/gateway.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { startTestSimulator } from "../support/simulator.ts";
 import { type Attack, Target } from "./attack.ts";
 import type { HonestReport } from "./honest-child.ts";
 import { MemoryLimit } from "./memory-limit.ts";
@@ -15,11 +16,31 @@ const HONEST_CREDIT_VND = 10_000_000;
 /** How long the honest client continues after an attack, so that late replies are counted. */
 const AFTER_MS = 500;
 
-/** The gateway that is attacked: its own ledger, and images from this machine. */
-export const ATTACKED: GatewayOptions = {
-  ledger: "embedded",
-  plugins: { translate: { fetch_private_images: true } },
-};
+interface Attacked {
+  readonly gateway: TestGateway;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the gateway that is attacked: with its own ledger, and images from this machine. The provider of the honest
+ * client's model is a process of its own, since a real one is not slowed down by what the attacker asks of another.
+ */
+export async function startAttacked(): Promise<Attacked> {
+  const provider = await startTestSimulator();
+  const url = `${provider.url}/v1`;
+  const gateway = await startGateway({
+    ledger: "embedded",
+    plugins: { translate: { fetch_private_images: true } },
+    config: { upstreams: { openai: { protocols: { chat: url, responses: url } } } },
+  });
+  return {
+    gateway,
+    async close() {
+      await gateway.close();
+      await provider.stop();
+    },
+  };
+}
 
 /** The result of an attack. */
 export interface AttackResult {

@@ -1,3 +1,4 @@
+import { setImmediate as endOfTurn } from "node:timers/promises";
 import { refuseArguments } from "../../core/process/command-line.ts";
 import { HELP, type Options, parseOptions, WrongOption } from "./options.ts";
 import { plantedSimulation } from "./plants/planted.ts";
@@ -27,6 +28,8 @@ async function main(options: Options): Promise<number> {
     const onTrace = options.trace ? (line: string) => console.log(line) : undefined;
     const result = await simulate(plan, { onTrace, lua });
     run += 1;
+    // A world runs in one turn of the event loop. Before its end nothing that a weak reference names is collected.
+    await endOfTurn();
     total.calls += Object.values(result.calls).reduce((sum, each) => sum + each, 0);
     total.charged += result.charged;
     total.turns += result.turns;
