@@ -55,6 +55,8 @@ export const atScale: Scenario = {
     for (const { name, note } of rows) if (note) console.log(`${name}: ${note}`);
     writeResults("at-scale", children, options, rows);
     await children.endAll();
+    const failed = rows.filter(({ hasFailed }) => hasFailed).map(({ name }) => name);
+    if (failed.length > 0) throw new Error(`failed: ${failed.join(", ")}`);
   },
 };
 

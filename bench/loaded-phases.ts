@@ -17,7 +17,9 @@ export interface PhaseRow {
   readonly longestMs: number;
   /** The longest of all gateways, by processor time and by the clock. */
   readonly stall: { readonly ranMs: number; readonly lateMs: number };
+  /** The result of the action, or the reason for which it failed. */
   readonly note: string | undefined;
+  readonly hasFailed: boolean;
 }
 
 /** Does one thing after another while calls run, and measures the gateways. */
@@ -46,7 +48,11 @@ export class LoadedPhases {
     const ports = gateways.map(({ port }) => port);
     this.load.start(ports);
     await pause(BEFORE_MS);
-    const note = await action().catch((error: unknown) => `failed: ${messageOf(error)}`);
+    let hasFailed = false;
+    const note = await action().catch((error: unknown) => {
+      hasFailed = true;
+      return `failed: ${messageOf(error)}`;
+    });
     const { calls, errors, firstError, latencyUs } = await this.load.end();
     const stalls = ports.flatMap((_, at) => stallsSince(this.fileOf(at), since));
     const most = (of: "ranMs" | "lateMs") => Math.max(0, ...stalls.map((stall) => stall[of]));
@@ -59,6 +65,7 @@ export class LoadedPhases {
       longestMs: latencyUs.max / 1_000,
       stall: { ranMs: most("ranMs"), lateMs: most("lateMs") },
       note: note ?? undefined,
+      hasFailed,
     };
     this.rows.push(row);
     console.log(JSON.stringify(row));
