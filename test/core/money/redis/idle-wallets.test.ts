@@ -70,7 +70,12 @@ t.test("a wallet with a hold, or with a call that is not in the ledger, stays", 
       await second.store.load(account, () => world.ledger.wallet(account));
     }
     const amounts = { amountMicroVnd: WALLET, floorMicroVnd: WALLET };
-    await second.store.hold({ callId: randomUUID(), accountId: "held", keyId: "K", ...amounts });
+    const hold = { callId: randomUUID(), accountId: "held", keyId: "K", ...amounts };
+    // On a busy machine the wallet may be closed before its hold.
+    await until("it is held", async () => {
+      await second.store.load("held", () => world.ledger.wallet("held"));
+      return (await second.store.hold(hold)).kind === "held";
+    });
     for (const { store } of [first, second]) world.pause(store);
     t.equal(await world.call(second.store, "posted", WHOLE), "posted");
     await until("the third is closed", async () =>
