@@ -30,6 +30,8 @@ export class UnreadReplies implements UnreadReplyStatus {
   bytesMax: number;
   private readonly log: ThrottledLog;
   private allBytes = 0;
+  /** Of these, the bytes of replies that wait, and so can be cut. */
+  private waitingBytes = 0;
   private cutReplies = 0;
   private readonly byAccount = counted("accounts_with_unread_replies", new Map<string, Waiting>());
 
@@ -48,6 +50,9 @@ export class UnreadReplies implements UnreadReplyStatus {
 
   /** Counts a reply that arrives and is kept until it is whole. Returns false if there is no room, even after cuts. */
   gather(reply: KeptReply, bytes: number): boolean {
+    const arriving = this.allBytes - this.waitingBytes - reply.keptBytes + bytes;
+    // Other replies that arrive take all: to cut those that wait would not make enough room.
+    if (arriving > this.bytesMax) return false;
     this.set(reply, bytes);
     return this.makeRoom();
   }
@@ -58,6 +63,7 @@ export class UnreadReplies implements UnreadReplyStatus {
     if (!waiting.replies.has(reply)) {
       waiting.replies.add(reply);
       waiting.bytes += reply.keptBytes;
+      this.waitingBytes += reply.keptBytes;
       this.byAccount.set(reply.accountId, waiting);
     }
     this.set(reply, bytes, waiting);
@@ -86,7 +92,9 @@ export class UnreadReplies implements UnreadReplyStatus {
     const change = bytes - reply.keptBytes;
     reply.keptBytes = bytes;
     this.allBytes += change;
-    if (waiting) waiting.bytes += change;
+    if (!waiting) return;
+    waiting.bytes += change;
+    this.waitingBytes += change;
   }
 
   private makeRoom(): boolean {

@@ -138,8 +138,11 @@ export class NodeResponse implements HttpResponse {
   }
 
   close(): this {
-    this.abort();
-    this.incoming.socket.destroy();
+    try {
+      this.abort();
+    } finally {
+      this.incoming.socket.destroy();
+    }
     return this;
   }
 

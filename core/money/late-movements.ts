@@ -3,7 +3,7 @@ import type { Credit, Ledger } from "../contract/ledger.ts";
 import { counted } from "../process/counted.ts";
 import { type Machine, sleep } from "../process/machine.ts";
 import { LIFETIMES } from "./lifetimes.ts";
-import { setLimit } from "./limit.ts";
+import { setLimits } from "./limit.ts";
 
 /**
  * Applies movements and limits that are committed to the ledger and that the hold store could not take at first;
@@ -68,8 +68,7 @@ export class LateMovements {
       const { creditVersion, creditedMicroVnd } = wallet;
       const total = { accountId, creditVersion, creditedMicroVnd, releasedCallIds };
       const isApplied = await this.holdStore.credit(total);
-      for (const limit of wallet.limits ?? [])
-        await setLimit(this.holdStore, this.ledger, accountId, limit);
+      await setLimits(this.holdStore, this.ledger, accountId);
       return isApplied || releasedCallIds.length === 0;
     } catch {
       return false;

@@ -39,3 +39,19 @@ export async function setLimit(
     if (!(await holdStore.load(accountId, () => ledger.wallet(accountId)))) return;
   }
 }
+
+/**
+ * Sets all limits of an account. Reads each right before it is set: a store takes what was read in its epoch alone, and
+ * the ledger may have been restored while an earlier one was set.
+ */
+export async function setLimits(
+  holdStore: HoldStore,
+  ledger: Pick<Ledger, "wallet">,
+  accountId: string,
+): Promise<void> {
+  const limits = async () => (await ledger.wallet(accountId))?.limits ?? [];
+  for (const { name } of await limits()) {
+    const limit = (await limits()).find((each) => each.name === name);
+    if (limit) await setLimit(holdStore, ledger, accountId, limit);
+  }
+}

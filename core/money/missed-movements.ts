@@ -4,7 +4,7 @@ import { counted } from "../process/counted.ts";
 import { type Machine, sleep } from "../process/machine.ts";
 import type { LateMovements } from "./late-movements.ts";
 import { LIFETIMES } from "./lifetimes.ts";
-import { setLimit } from "./limit.ts";
+import { setLimits } from "./limit.ts";
 import type { Movements } from "./movements.ts";
 
 interface MissedMovementsOptions {
@@ -102,7 +102,7 @@ export class MissedMovements {
       const wallet = await ledger.wallet(accountId);
       if (wallet === undefined) return true;
       const isApplied = await moves.apply(wallet, null);
-      for (const limit of wallet.limits ?? []) await setLimit(holdStore, ledger, accountId, limit);
+      await setLimits(holdStore, ledger, accountId);
       return isApplied;
     });
   }

@@ -95,10 +95,14 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.controller?.pause();
   }
 
+  /**
+   * Reads on, at the end of this turn at the earliest: undici reads at once when it is resumed, and must not while it
+   * reads another reply, as when that one has this one cut.
+   */
   resume(): void {
     this.paused = false;
     this.decompressor?.resume();
-    this.resumeIfFree();
+    this.rest();
   }
 
   private resumeIfFree(): void {

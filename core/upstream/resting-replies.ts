@@ -21,14 +21,17 @@ function plan(): void {
   isDue = true;
   atEndOfTurn("read", () => {
     let left = READ_ON_A_TURN;
-    for (const readOn of resting) {
-      resting.delete(readOn);
-      // It may bring enough at once: then it rests again, behind the others.
-      readOn();
-      left -= 1;
-      if (left === 0) break;
+    try {
+      for (const readOn of resting) {
+        resting.delete(readOn);
+        // It may bring enough at once: then it rests again, behind the others.
+        readOn();
+        left -= 1;
+        if (left === 0) break;
+      }
+    } finally {
+      isDue = false;
+      if (resting.size > 0) plan();
     }
-    isDue = false;
-    if (resting.size > 0) plan();
   });
 }

@@ -109,9 +109,11 @@ export class Audits {
         "a gateway did not complete a movement; ending its hold, with or without the movement, as the ledger shows",
       );
     }
-    // A reading from an earlier epoch is void: see `RedisChanges.credit`.
-    if (bucket.epoch !== epoch) return;
     // In one step for each account: a wallet may afford its movements only together.
-    for (const total of committed.values()) await changes.credit(total);
+    for (const total of committed.values()) {
+      // A reading from an earlier epoch is void: see `RedisChanges.credit`.
+      if (bucket.epoch !== epoch) return;
+      await changes.credit(total);
+    }
   }
 }

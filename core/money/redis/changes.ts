@@ -124,7 +124,7 @@ export class RedisChanges {
         if (Number(textOf(reply[1])) > 0) break;
         // The charges that were missing are in the ledger by now. Read it again, since the earlier reading may lack them.
         count = textOf(reply[2]);
-      }
+      } else count = "";
       ({ epoch } = bucket);
       const wallet = await this.ledger.wallet(accountId);
       const again = wallet?.limits?.find((each) => each.name === limit.name);

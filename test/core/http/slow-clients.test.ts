@@ -14,6 +14,8 @@ const PATH = "/v1/chat/completions";
 const MB = 1_048_576;
 const EVENT = `data: {"choices":[{"delta":{"content":"${"a".repeat(900)}"}}]}\n\n`;
 const EVENTS = EVENT.repeat(64);
+/** A stream that waits counts at least as much. */
+const WAITING_BYTES = 128 * 1024;
 const TEXT = "x".repeat(12 * MB);
 const WHOLE = JSON.stringify({ choices: [{ message: { content: TEXT } }] });
 
@@ -152,6 +154,21 @@ for (const engine of ENGINES) {
       await until("it goes on", () => eventsSeen() > events);
       pausing = "no";
       client.leave();
+      await nothingIsLeft();
+    });
+
+    t.test("are cut while a reply arrives that needs their room", async (t) => {
+      server.unread.bytesMax = 100 * MB;
+      const { cut } = server.unread;
+      const streams = Array.from({ length: 6 }, () => asks(t, "stream"));
+      await until("all wait", () => server.unread.bytes >= streams.length * WAITING_BYTES);
+      server.unread.bytesMax = WHOLE.length + MB / 4;
+      const honest = asks(t, "whole");
+      honest.read();
+      await until("it has all of its reply", () => honest.bytes > WHOLE.length);
+      t.match(honest.first, /^HTTP\/1.1 200 /);
+      t.ok(server.unread.cut > cut);
+      for (const stream of streams) stream.leave();
       await nothingIsLeft();
     });
 

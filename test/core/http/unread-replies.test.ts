@@ -89,6 +89,17 @@ t.test("a whole reply that arrives", async (t) => {
     t.strictSame([cuts, unread.bytes], [[], 60]);
   });
 
+  t.test("cuts none of those that wait if that would not make room for it", async (t) => {
+    const { cuts, reply, unread } = setUp(100);
+    const arriving = reply("arriving", "a");
+    t.equal(unread.gather(arriving, 80), true);
+    unread.wait(reply("waiting", "b"), 10);
+    t.equal(unread.gather(reply("late", "c"), 30), false);
+    t.strictSame([cuts, unread.bytes], [[], 90]);
+    t.equal(unread.gather(arriving, 100), true);
+    t.strictSame(cuts, ["waiting"]);
+  });
+
   t.test("counts for its account once it waits for its client", async (t) => {
     const { cuts, reply, unread } = setUp(100);
     const [whole, other] = [reply("whole", "a"), reply("other", "b")];

@@ -41,6 +41,28 @@ t.test("the same movement is repeated by one loop at a time", async (t) => {
   t.strictSame(tried, ["first", "first"]);
 });
 
+t.test("limits are set as the ledger has them after the movement was applied", async (t) =>
+  withStores(async ({ holdStore, ledger }) => {
+    const machine = new ManualMachine();
+    await ledger.credit(movement(100n));
+    const change = { accountId: "A", name: "day", kind: "create", reason: null } as const;
+    await ledger.changeLimit({ ...change, amountMicroVnd: 30n, reference: "l1" });
+    await holdStore.load("A", () => ledger.wallet("A"));
+    const set: number[] = [];
+    // The ledger is restored from before the limit while the movement is applied.
+    const store = {
+      credit: async () => void (await ledger.removeLimit("A", "day")),
+      setLimit: async (_: string, { totalMicroVnd }: { totalMicroVnd: number }) =>
+        set.push(totalMicroVnd) > 0,
+    };
+    const late = new LateMovements(store as never, ledger, machine);
+    const applied = late.apply("A", []);
+    await machine.advance(LIFETIMES.applyRetryMs);
+    await applied;
+    t.strictSame(set, []);
+  }),
+);
+
 t.test("a limit that changes while its wallet is loaded has its new total", async (t) =>
   withStores(async ({ holdStore, ledger }) => {
     const machine = new ManualMachine();

@@ -22,6 +22,9 @@ class Stage {
   /** References of the movements that the ledger has. */
   committed: string[] = [];
   hasHolds = true;
+  epoch = "1";
+  /** Called when the movements of an account are applied. */
+  onCredit = () => {};
   /** The audit cannot read the holds. */
   isAway = false;
   readonly done: string[] = [];
@@ -34,7 +37,9 @@ class Stage {
     const { machine, done } = this;
     const session = {
       process: "me",
-      epoch: "1",
+      get epoch() {
+        return stage.epoch;
+      },
       async run(operation: string, _keys: unknown, args: readonly string[]) {
         done.push([operation, ...args].join(" "));
       },
@@ -57,8 +62,10 @@ class Stage {
         audit: async (_: unknown, own: readonly string[]) => void done.push(`own ${own}`),
       },
       changes: {
-        credit: async ({ accountId, creditVersion, releasedCallIds }: CreditTotal) =>
-          void done.push(`credit ${accountId} ${creditVersion} ${releasedCallIds}`),
+        credit: async ({ accountId, creditVersion, releasedCallIds }: CreditTotal) => {
+          done.push(`credit ${accountId} ${creditVersion} ${releasedCallIds}`);
+          stage.onCredit();
+        },
       },
       ledger: {
         credited: async ({ accountId, reference }: Credit) =>
@@ -119,6 +126,18 @@ t.test("movements that the ledger has are taken in one step for each account", a
     `credit A 9 ${one.callId},${four.callId}`,
     `credit B 9 ${three.callId}`,
   ]);
+});
+
+t.test("what the ledger had in an earlier epoch is not applied to the next account", async (t) => {
+  const stage = new Stage();
+  const [one, two] = [holdOf("r1"), holdOf("r2", "B")];
+  stage.unowned = [one, two];
+  stage.committed = ["r1", "r2"];
+  stage.onCredit = () => {
+    stage.epoch = "2";
+  };
+  await stage.audit();
+  t.strictSame(await stage.audit(AGE_MS), [`credit A 9 ${one.callId}`]);
 });
 
 t.test("the time begins again after a process had the hold, or the bucket had none", async (t) => {
