@@ -68,7 +68,7 @@ export class LateMovements {
       const { creditVersion, creditedMicroVnd } = wallet;
       const total = { accountId, creditVersion, creditedMicroVnd, releasedCallIds };
       const isApplied = await this.holdStore.credit(total);
-      await setLimits(this.holdStore, this.ledger, accountId);
+      await setLimits(this.holdStore, this.ledger, wallet);
       return isApplied || releasedCallIds.length === 0;
     } catch {
       return false;

@@ -1,5 +1,10 @@
 import { requireMicroVnd } from "../contract/amount.ts";
-import { type HoldStore, type LimitSnapshot, WALLET_LIMIT } from "../contract/hold-store.ts";
+import {
+  type HoldStore,
+  type LimitSnapshot,
+  WALLET_LIMIT,
+  type WalletSnapshot,
+} from "../contract/hold-store.ts";
 import type { Ledger } from "../contract/ledger.ts";
 
 /** Names that a limit can have. They have no `|`, which separates names in Redis. */
@@ -41,17 +46,17 @@ export async function setLimit(
 }
 
 /**
- * Sets all limits of an account. Reads each right before it is set: a store takes what was read in its epoch alone, and
- * the ledger may have been restored while an earlier one was set.
+ * Sets the limits of a wallet that was read before. Reads each again right before it is set: a store takes only what was
+ * read in its own epoch, and the ledger may have been restored since.
  */
 export async function setLimits(
   holdStore: HoldStore,
   ledger: Pick<Ledger, "wallet">,
-  accountId: string,
+  { accountId, limits = [] }: WalletSnapshot,
 ): Promise<void> {
-  const limits = async () => (await ledger.wallet(accountId))?.limits ?? [];
-  for (const { name } of await limits()) {
-    const limit = (await limits()).find((each) => each.name === name);
+  for (const { name } of limits) {
+    const wallet = await ledger.wallet(accountId);
+    const limit = wallet?.limits?.find((each) => each.name === name);
     if (limit) await setLimit(holdStore, ledger, accountId, limit);
   }
 }

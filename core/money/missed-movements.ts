@@ -102,7 +102,7 @@ export class MissedMovements {
       const wallet = await ledger.wallet(accountId);
       if (wallet === undefined) return true;
       const isApplied = await moves.apply(wallet, null);
-      await setLimits(holdStore, ledger, accountId);
+      await setLimits(holdStore, ledger, wallet);
       return isApplied;
     });
   }

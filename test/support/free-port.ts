@@ -19,13 +19,18 @@ export function portsOf(at: number, count: number): Record<string, string> {
   return { [PORTS]: `${first}-${first + each}` };
 }
 
+/** Ports that this process has got: none is given to two of its servers. */
+const given = new Set<number>();
+
 /**
  * A port that was free a moment ago. Another process may take it first, so callers should retry.
  */
 export async function freePort(): Promise<number> {
   const [first = PORT_MIN, end = PORT_MAX] = process.env[PORTS]?.split("-").map(Number) ?? [];
+  if (given.size > (end - first) / 2) given.clear();
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const port = randomInt(first, end);
+    if (given.has(port)) continue;
     const server = createServer();
     server.listen(port, "127.0.0.1");
     try {
@@ -35,6 +40,7 @@ export async function freePort(): Promise<number> {
     }
     server.close();
     await once(server, "close");
+    given.add(port);
     return port;
   }
   throw new Error(`no port from ${first} to ${end} is free`);

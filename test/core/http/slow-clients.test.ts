@@ -113,12 +113,13 @@ for (const engine of ENGINES) {
     t.test(
       "take no more memory than limits.unread_mb: the one that waits longest is cut",
       async (t) => {
-        server.unread.bytesMax = MB;
+        // On a busy machine a few wait at the same time: the engine cuts each after 10 s.
+        server.unread.bytesMax = 2 * WAITING_BYTES;
         const before = server.ended.length;
         const clients = [];
         for (let n = 0; n < 10; n++) clients.push(asks(t, "stream"));
         await until("some are cut", () => server.unread.cut >= 3 && server.ended.length > before);
-        t.ok(server.unread.bytes <= MB);
+        t.ok(server.unread.bytes <= 2 * WAITING_BYTES);
         t.ok(server.unread.cut < clients.length, "the others wait on");
         t.same(
           new Set(server.ended.slice(before).map(({ outcome }) => outcome)),
