@@ -132,8 +132,9 @@ t.test("a gateway that dies between two steps of money", { jobs: 2 }, async (t) 
 
   t.test("loses nothing while it joins or rebuilds a bucket", async (t) => {
     const redis = await startRedisServer();
-    await diesAtStart("bucket.joined", options(redis.url));
-    await diesAtStart("bucket.loadable", options(redis.url));
+    const wipe = () => redis.call("FLUSHALL");
+    await diesAtStart("bucket.joined", options(redis.url), wipe);
+    await diesAtStart("bucket.loadable", options(redis.url), wipe);
     const armed = await ArmedGateway.start("bucket.declared", options(redis.url));
     const customer = await customerOf();
     await call(armed.gateway, await customerOf());
