@@ -54,7 +54,8 @@ export class UnreadReplies implements UnreadReplyStatus {
     // Other replies that arrive take all: to cut those that wait would not make enough room.
     if (arriving > this.bytesMax) return false;
     this.set(reply, bytes);
-    return this.makeRoom();
+    this.makeRoom();
+    return true;
   }
 
   /** Counts a reply that waits for its client. May cut it, or others. Call it outside of a cork. */
@@ -97,16 +98,15 @@ export class UnreadReplies implements UnreadReplyStatus {
     this.waitingBytes += change;
   }
 
-  private makeRoom(): boolean {
+  private makeRoom(): void {
     while (this.allBytes > this.bytesMax) {
       const reply = this.longestOfMost();
-      if (!reply) return false;
+      if (!reply) return;
       this.cutReplies++;
       this.log.warn({ account_id: reply.accountId }, FULL);
       this.release(reply);
       reply.cut();
     }
-    return true;
   }
 
   private longestOfMost(): KeptReply | undefined {

@@ -193,6 +193,17 @@ t.test("without quiet, rounds that pause are hurried, and no others", async (t) 
   t.notOk(hurried.includes(running));
 });
 
+/** Starts the heartbeat of process `p`, which is a member of one bucket, and lets it beat once. */
+async function beatenOnce(client: RedisCommands, membership: Membership, machine: ManualMachine) {
+  const heartbeat = new Heartbeat({
+    ...{ client, prefix: "t", process: "p", memberships: new Map([["b", membership]]) },
+    ...{ hurry: () => {}, times: { heartbeatMs: 1_000, leaseMs: 10_000 }, machine },
+  });
+  heartbeat.start();
+  await machine.advance(1_000);
+  return heartbeat;
+}
+
 t.test("a heartbeat forgets processes that have left", async (t) => {
   const machine = new ManualMachine();
   const members = [{ process: "p" }, { process: "q" }];
@@ -205,12 +216,7 @@ t.test("a heartbeat forgets processes that have left", async (t) => {
       "run address",
     ],
   } as unknown as RedisCommands;
-  const heartbeat = new Heartbeat({
-    ...{ client, prefix: "t", process: "p", memberships: new Map([["b", membership]]) },
-    ...{ hurry: () => {}, times: { heartbeatMs: 1_000, leaseMs: 10_000 }, machine },
-  });
-  heartbeat.start();
-  await machine.advance(1_000);
+  const heartbeat = await beatenOnce(client, membership, machine);
   t.not(heartbeat.beatAtMs("q"), undefined);
   members.pop();
   heartbeat.listed();
@@ -307,7 +313,6 @@ t.test(
   "a heartbeat gives every bucket the server that it found, but not in a cluster",
   async (t) => {
     for (const isCluster of [false, true]) {
-      const machine = new ManualMachine();
       const servers: string[] = [];
       const glanced = (...args: string[]) => servers.push(args[3] ?? "none") > 0;
       const membership = Object.assign(listing(["p"]), { glanced }) as unknown as Membership;
@@ -316,12 +321,7 @@ t.test(
         call: async (_: string, ...keys: string[]) => keys.map(() => null),
         run: async () => ["run address"],
       } as unknown as RedisCommands;
-      const heartbeat = new Heartbeat({
-        ...{ client, prefix: "t", process: "p", memberships: new Map([["b", membership]]) },
-        ...{ hurry: () => {}, times: { heartbeatMs: 1_000, leaseMs: 10_000 }, machine },
-      });
-      heartbeat.start();
-      await machine.advance(1_000);
+      await beatenOnce(client, membership, new ManualMachine());
       t.equal(servers[0], isCluster ? "" : "run address");
     }
   },
