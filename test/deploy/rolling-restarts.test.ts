@@ -48,7 +48,7 @@ class Client {
     const text = await response.text();
     const isWhole = text.includes(stream ? "message_stop" : '"type":"message"');
     if (response.status === 200 && isWhole) this.served++;
-    else this.failures.push(`${response.status} ${text.slice(0, 300)}`);
+    else this.failures.push(`${new Date().toISOString()} ${response.status} ${text.slice(0, 300)}`);
   }
 }
 
@@ -69,6 +69,7 @@ t.test(NAME, async (t) => {
   for (let at = 0; at < CLIENTS; at++) {
     clients.push(new Client(nginx.url, await createCustomer(first!, { creditVnd: CREDIT_VND })));
   }
+  const steps: string[] = [];
   let isOver = false;
   const running = clients.map((client) => client.run(() => isOver));
   const served = () => clients.reduce((sum, client) => sum + client.served, 0);
@@ -85,7 +86,9 @@ t.test(NAME, async (t) => {
   };
   /** As an operator would: one after the other, the next when the one before serves calls again. */
   const restart = async (gateway: TestGateway, root: string) => {
+    steps.push(`${new Date().toISOString()} stop ${gateway.port}`);
     t.equal(await gateway.stop(), 0);
+    steps.push(`${new Date().toISOString()} stopped`);
     gateway.runFrom(root);
     await more();
     await gateway.start();
@@ -106,7 +109,7 @@ t.test(NAME, async (t) => {
   t.strictSame(
     clients.flatMap((client) => client.failures),
     [],
-    nginx.errorLog.replace(/.*Connection refused.*\n/g, ""),
+    [...steps, nginx.errorLog.replace(/.*Connection refused.*\n/g, "")].join("\n"),
   );
   for (const gateway of production.gateways) await noCallsInFlight(gateway);
   for (const { customer, served } of clients) {

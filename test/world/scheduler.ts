@@ -90,23 +90,29 @@ export class Scheduler {
    */
   run(isOver: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
+      let hasFailed = false;
+      const fail = (error: unknown) => {
+        hasFailed = true;
+        reject(error);
+      };
       const turn = () => {
+        if (hasFailed) return;
         try {
           if (isOver() || this.heap.length === 0) return resolve();
           const now = this.takeInstant();
           for (const due of now) setImmediate(() => guarded(due));
           setImmediate(turn);
         } catch (error) {
-          reject(error);
+          fail(error);
         }
       };
       const guarded = (due: Due) => {
-        if (due.isCancelled) return;
+        if (due.isCancelled || hasFailed) return;
         try {
           this.trace(`${due.atMs} ${due.label}`);
           due.work();
         } catch (error) {
-          reject(error);
+          fail(error);
         }
       };
       turn();

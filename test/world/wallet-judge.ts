@@ -42,6 +42,8 @@ function partProblems(
   { availableMicroVnd, heldMicroVnd, uncommittedMicroVnd }: Parts,
   expectedMicroVnd: bigint,
 ): string[] {
+  const parts = [availableMicroVnd, heldMicroVnd, uncommittedMicroVnd];
+  if (!parts.every(Number.isSafeInteger)) return [`${name}: its parts are ${parts.join(", ")}`];
   const problems: string[] = [];
   if (heldMicroVnd !== 0) problems.push(`${name}: ${heldMicroVnd} µđ held by no call`);
   if (uncommittedMicroVnd !== 0) problems.push(`${name}: ${uncommittedMicroVnd} uncommitted`);

@@ -17,12 +17,19 @@ t.test("demo: the first start of the default config", async (t) => {
   });
   t.teardown(() => gateway.close());
 
+  let starts = 1;
+  const startAgain = () => {
+    starts++;
+    return gateway.start();
+  };
+
   /** Returns the output of the last start. */
   async function greeting(): Promise<string> {
     let text = "";
     await until("it is printed", () => {
-      text = gateway.logs.slice(gateway.logs.lastIndexOf("Tollgate takes calls at"));
-      return text.includes("npm run admin -- help");
+      const greetings = gateway.logs.split("Tollgate takes calls at");
+      text = greetings.at(-1) ?? "";
+      return greetings.length > starts && text.includes("npm run admin -- help");
     });
     return text;
   }
@@ -76,7 +83,7 @@ t.test("demo: the first start of the default config", async (t) => {
   t.test("keeps account, money and key across a restart", async (t) => {
     const before = await greeting();
     await gateway.kill9();
-    await gateway.start();
+    await startAgain();
     const text = await greeting();
     const session = new BrowserSession(gateway);
     const password = readFileSync(join(gateway.data, "demo-password"), "utf8").trim();
@@ -97,7 +104,7 @@ t.test("demo: the first start of the default config", async (t) => {
       t.equal(before.trim(), keyIn(await greeting()));
       await gateway.stop();
       rmSync(file);
-      await gateway.start();
+      await startAgain();
       const key = keyIn(await greeting());
       t.equal(readFileSync(file, "utf8").trim(), key);
       t.not(key, before.trim());
