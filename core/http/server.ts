@@ -103,10 +103,10 @@ export class Server {
    */
   async drain({ drainMs, handoverMs }: Pick<Limits, "drainMs" | "handoverMs">): Promise<void> {
     const beganMs = performance.now();
-    this.phase = handoverMs > 0 ? "handover" : "refusing";
-    this.lastUsedMs = beganMs;
-    for (const call of this.callsInFlight) call.replyHeaders.push("connection", "close");
     await this.listener.stopListening();
+    this.phase = handoverMs > 0 ? "handover" : "refusing";
+    this.lastUsedMs = performance.now();
+    for (const call of this.callsInFlight) call.replyHeaders.push("connection", "close");
     if (handoverMs > 0) await this.quiet(handoverMs, beganMs + drainMs / 2);
     this.phase = "refusing";
     await this.idle(beganMs + drainMs - performance.now());

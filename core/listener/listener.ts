@@ -13,8 +13,9 @@ export interface Listener {
   /** Number of connections that are open. */
   readonly connections: number;
   /**
-   * Takes no more connections. Those that are open stay; a reply to a request that arrives on one from now on says
-   * that the connection closes.
+   * Takes no more connections. Those that are open stay; a reply to a request that arrives on one later says that the
+   * connection closes. Not before: its client would open another to the port that is about to close, and the system
+   * resets connections that it has taken and the process has not.
    */
   stopListening(): Promise<void>;
   /** Stops listening and cuts all connections. */

@@ -56,9 +56,9 @@ export async function openNative(headerBytesMax: number): Promise<Listener> {
       return connections;
     },
     async stopListening() {
-      isStopping = true;
       await pauseOfClients(() => taken);
       closeSocket();
+      isStopping = true;
     },
     close: () => {
       closeSocket();

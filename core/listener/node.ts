@@ -76,10 +76,10 @@ export function openNode(headerBytesMax: number): Listener {
       return connections;
     },
     async stopListening() {
-      isStopping = true;
       await pauseOfClients(() => taken);
       // That of `node:http` would also close the connections that are idle at this moment.
       NetServer.prototype.close.call(server);
+      isStopping = true;
     },
     close: () => {
       server.close();

@@ -133,6 +133,36 @@ for (const engine of ENGINES) {
       for (const client of clients) client.destroy();
       await until("both are gone", () => stopping.connections === 0);
     });
+
+    t.test("asks no client to leave while it would find the port open again", async (t) => {
+      const stopping = await openListener({ engine, headerBytesMax: 16_384 });
+      t.teardown(() => stopping.close());
+      stopping.get("/", (response) => void response.writeStatus("200 OK").end("ok"));
+      const stoppingPort = await stopping.listen("127.0.0.1", 0, false);
+      const client = await RawClient.open(stoppingPort);
+      // New clients put off the moment in which the port is closed.
+      let isRefused = false;
+      const newcomers = (async () => {
+        while (!isRefused) {
+          await RawClient.open(stoppingPort).then(
+            (newcomer) => newcomer.destroy(),
+            () => {
+              isRefused = true;
+            },
+          );
+        }
+      })();
+      const stopped = stopping.stopListening();
+      let isLast = false;
+      while (!isLast) {
+        await client.send("GET / HTTP/1.1\r\nhost: h\r\n\r\n");
+        isLast = (await client.response()).headers["connection"] === "close";
+      }
+      await t.rejects(RawClient.open(stoppingPort));
+      await stopped;
+      await newcomers;
+      client.destroy();
+    });
   });
 }
 
