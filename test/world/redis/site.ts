@@ -150,11 +150,22 @@ export class RedisSite {
   }
 
   private lost(before: RedisData, after: RedisData): void {
-    const left = new Set(posted(after));
-    this.options.onLost(posted(before).filter((callId) => !left.has(callId)));
+    // While a slot moves, the two may be at different nodes.
+    const lost = [posted, uncommitted].flatMap((callsOf) => {
+      const left = new Set(callsOf(after));
+      return callsOf(before).filter((callId) => !left.has(callId));
+    });
+    this.options.onLost(lost);
   }
 }
 
+/** Returns the calls whose results are kept. */
 function posted(data: RedisData): string[] {
   return data.keys().flatMap((key) => /:d:(.+)$/.exec(key)?.[1] ?? []);
+}
+
+/** Returns the calls in outboxes. */
+function uncommitted(data: RedisData): string[] {
+  const entries = data.keys().flatMap((key) => [...(data.stream(key)?.entries.values() ?? [])]);
+  return entries.flatMap((fields) => /"call_id":"([^"]+)"/.exec(fields.join())?.[1] ?? []);
 }
