@@ -69,8 +69,9 @@ export class LedgerWatch {
   async stop(): Promise<void> {
     this.onChecked();
     await this.task.stop();
-    // The next start must know what was confirmed, even if a backup is restored in between.
-    await this.keep().catch(() => {});
+    // The next start must know what was confirmed, even if a backup is restored in between. What is kept may be lost by a
+    // fail-over that this process has not noticed.
+    await this.keepKnown().catch(() => {});
   }
 
   /** Why no hold may be taken now; undefined if holds may be taken. */

@@ -97,6 +97,24 @@ t.test("a start notices that the ledger lost commits that a dead gateway had kep
   t.match(lines[0]?.["reason"], /npm run admin -- restore/);
 });
 
+t.test(
+  "a gateway that stops keeps its counts again, which a fail-over may have lost",
+  async (t) => {
+    const site = new Site();
+    const { watch, history } = site.gateway();
+    await watch.start();
+    const backup = site.counts.copy();
+    const before = site.kept.progress;
+    await history.commit();
+    await watch.keep();
+    // A replica takes over that did not have that write yet.
+    site.kept.progress = before;
+    await watch.stop();
+    site.counts = backup;
+    t.equal(await site.verdict(), true);
+  },
+);
+
 t.test("a commit that is lost with its gateway shows if a comparison has seen it", async (t) => {
   for (const isSeen of [false, true]) {
     const site = new Site();
