@@ -65,7 +65,13 @@ export class RedisSite {
 
   /** Number of entries in all outboxes, which are uncommitted posts. */
   get streamEntries(): number {
-    return this.primaries.reduce((sum, { data }) => sum + data.streamEntries, 0);
+    return this.primaries.reduce((sum, server) => {
+      // A replica that takes over may still have keys of a slot that has moved away. No client reaches them.
+      const keys = server.data.keys().filter((key) => !this.isForeign(key, server));
+      return (
+        sum + keys.reduce((size, key) => size + (server.data.stream(key)?.entries.size ?? 0), 0)
+      );
+    }, 0);
   }
 
   clientOf(process: SimulatedProcess): RedisCommands {
@@ -109,10 +115,8 @@ export class RedisSite {
   /** Replaces the data of a server. Posts that the new data lacks are lost. */
   replace(server: RedisServer, data: RedisData): void {
     const before = server.data;
-    const owned = server instanceof ClusterNode && new Set(this.cluster?.slotsOf(server));
     // A node keeps no slot that it does not own any more.
-    const isForeign = (key: string) => owned && !owned.has(slotOf(key) ?? -1);
-    for (const key of data.keys().filter(isForeign)) data.remove(key);
+    for (const key of data.keys()) if (this.isForeign(key, server)) data.remove(key);
     server.replace(data);
     this.lost(before, data);
   }
@@ -147,6 +151,10 @@ export class RedisSite {
     const base = `${PREFIX}:{${bucketName(index)}}:`;
     const wallets = data.hash(`${base}${data.text(`${base}epoch`) ?? ""}:w`);
     return (part) => wallets.get(`${accountId}${limit}:${part}`);
+  }
+
+  private isForeign(key: string, server: RedisServer): boolean {
+    return this.cluster !== undefined && this.cluster.ownerOf(slotOf(key) ?? -1) !== server;
   }
 
   private lost(before: RedisData, after: RedisData): void {
