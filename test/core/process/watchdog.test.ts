@@ -29,8 +29,10 @@ t.test("the watchdog", async (t) => {
   t.test(
     "reports the stack of an event loop blocked by promises, then ends the process with its own status",
     async (t) => {
-      const { code, lines } = await run("promises");
+      const { code, lines: all } = await run("promises");
       t.equal(code, STALLED_STATUS);
+      // On a busy machine the start may stall too.
+      const lines = all.slice(-4);
       const where = "where the event loop stands";
       t.strictSame(
         lines.map(({ msg }) => msg),
@@ -61,7 +63,7 @@ t.test("the watchdog", async (t) => {
     const { code, lines } = await run("long", "unarmed");
     t.equal(code, 0);
     t.strictSame(
-      lines.map(({ msg }) => msg),
+      lines.slice(-2).map(({ msg }) => msg),
       ["the event loop does not turn", "where the event loop stands"],
     );
   });
