@@ -198,7 +198,8 @@ export class Judge {
     if (world.faults.size > 0 || world.whenExhausted === "finish") return undefined;
     const chunk = plan.stream ? Math.ceil(plan.tokensPerChunk * ESTIMATE_SHARE_MAX) : 0;
     // An estimate may be above the maximum of tokens that the call asked for, which its hold covers.
-    const above = plan.reportsUsage ? 0 : Math.ceil(plan.outputTokens * (ESTIMATE_SHARE_MAX - 1));
+    const isEstimated = !plan.reportsUsage || Number.isFinite(plan.breaksAfterTokens);
+    const above = isEstimated ? Math.ceil(plan.outputTokens * (ESTIMATE_SHARE_MAX - 1)) : 0;
     if (writtenOffMicroVnd <= (chunk + above) * TOKEN_MICRO_VND) return undefined;
     return `${name}: ${writtenOffMicroVnd} µđ are written off`;
   }
