@@ -25,6 +25,8 @@ async function spinInPromises(): Promise<void> {
 }
 
 setTimeout(() => {
+  // On a busy machine the start may stall too, and be reported before this.
+  if (how !== "idle" && !schedstat) console.log(JSON.stringify({ msg: "blocks" }));
   if (how === "promises") void spinInPromises();
   // No input ever arrives.
   else if (how === "read") readSync(0, Buffer.alloc(1));

@@ -68,9 +68,7 @@ export class RedisSite {
     return this.primaries.reduce((sum, server) => {
       // A replica that takes over may still have keys of a slot that has moved away. No client reaches them.
       const keys = server.data.keys().filter((key) => !this.isForeign(key, server));
-      return (
-        sum + keys.reduce((size, key) => size + (server.data.stream(key)?.entries.size ?? 0), 0)
-      );
+      return sum + entriesOf(server.data, keys).length;
     }, 0);
   }
 
@@ -158,7 +156,7 @@ export class RedisSite {
   }
 
   private lost(before: RedisData, after: RedisData): void {
-    // While a slot moves, the two may be at different nodes.
+    // While a slot moves, the result of a call and its entry may be at different nodes.
     const lost = [posted, uncommitted].flatMap((callsOf) => {
       const left = new Set(callsOf(after));
       return callsOf(before).filter((callId) => !left.has(callId));
@@ -174,6 +172,10 @@ function posted(data: RedisData): string[] {
 
 /** Returns the calls in outboxes. */
 function uncommitted(data: RedisData): string[] {
-  const entries = data.keys().flatMap((key) => [...(data.stream(key)?.entries.values() ?? [])]);
+  const entries = entriesOf(data, data.keys());
   return entries.flatMap((fields) => /"call_id":"([^"]+)"/.exec(fields.join())?.[1] ?? []);
+}
+
+function entriesOf(data: RedisData, keys: readonly string[]): readonly (readonly string[])[] {
+  return keys.flatMap((key) => [...(data.stream(key)?.entries.values() ?? [])]);
 }

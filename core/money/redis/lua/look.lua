@@ -3,8 +3,6 @@
 -- posts of the earlier epoch before it joins this one, the server that it last found ('' for none); then version and
 -- number of the members that it knows, 1 to list them even if they are the same; 1 if those that changed are enough; 1 if
 -- its heartbeat has lately found the same server: then the address shows it well enough, and costs 15 us less
-local found = ARGV[6] or ''
-
 -- Returns false if a part of the bucket is missing: wallets, holds or an outbox. A slot moves key by key, so a node that
 -- fails on the way loses some keys, and the count of operations may be at the other node. Holds and outboxes add up to
 -- what the wallets say.
@@ -52,6 +50,7 @@ local function is_whole()
   return held == 0 and uncommitted == 0
 end
 
+local found = ARGV[6] or ''
 local run, data = string.match(found, '^(.*) (%x+)$')
 if ARGV[11] ~= '1' or not run or not string.find(found, tostring(redis), 1, true) then
   run, data = server()
