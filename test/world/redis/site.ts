@@ -37,6 +37,8 @@ export class RedisSite {
   private readonly single: RedisServer;
   private readonly options: SiteOptions;
   private readonly snapshots = new Map<RedisServer, RedisData[]>();
+  /** Outboxes that no gateway can find: what named them is lost. */
+  private readonly nameless = new Set<string>();
 
   constructor(options: SiteOptions) {
     const { scheduler, random, lua, buckets, onBelowZero } = options;
@@ -67,7 +69,9 @@ export class RedisSite {
   get streamEntries(): number {
     return this.primaries.reduce((sum, server) => {
       // A replica that takes over may still have keys of a slot that has moved away. No client reaches them.
-      const keys = server.data.keys().filter((key) => !this.isForeign(key, server));
+      const keys = server.data
+        .keys()
+        .filter((key) => !this.isForeign(key, server) && !this.nameless.has(key));
       return sum + entriesOf(server.data, keys).length;
     }, 0);
   }
@@ -117,6 +121,7 @@ export class RedisSite {
     for (const key of data.keys()) if (this.isForeign(key, server)) data.remove(key);
     server.replace(data);
     this.lost(before, data);
+    if (server instanceof ClusterNode) this.loseNames(server);
   }
 
   /** Returns the balances of a wallet; undefined if it is not loaded. */
@@ -155,6 +160,19 @@ export class RedisSite {
     return this.cluster !== undefined && this.cluster.ownerOf(slotOf(key) ?? -1) !== server;
   }
 
+  /** A slot that moves has some keys at each node. One of them lost its data, so outboxes at the other may have no name. */
+  private loseNames(server: ClusterNode): void {
+    for (const { slot, other } of this.cluster?.movingWith(server) ?? []) {
+      const base = `${PREFIX}:{${bucketName(slot)}}:`;
+      const data = [server.data, other.data];
+      const keys = other
+        .keysIn(slot)
+        .filter((key) => key.includes(":o:") && !isNamed(data, base, key));
+      for (const key of keys) this.nameless.add(key);
+      this.options.onLost(uncommittedIn(other.data, keys));
+    }
+  }
+
   private lost(before: RedisData, after: RedisData): void {
     // While a slot moves, the result of a call and its entry may be at different nodes.
     const lost = [posted, uncommitted].flatMap((callsOf) => {
@@ -170,9 +188,24 @@ function posted(data: RedisData): string[] {
   return data.keys().flatMap((key) => /:d:(.+)$/.exec(key)?.[1] ?? []);
 }
 
+/** Returns true if a key of a bucket is an outbox that some of its data name: of the present epoch, or an orphan. */
+function isNamed(data: readonly RedisData[], base: string, key: string): boolean {
+  const [epoch = "", process = ""] = key.slice(base.length).split(":o:");
+  const isListed = (list: string, name: string) =>
+    data.some((each) => each.hash(`${base}${list}`).has(name));
+  const isPresent = data.some((each) => each.text(`${base}epoch`) === epoch);
+  return (
+    isListed("orphans", `${epoch}|${process}`) || (isPresent && isListed(`${epoch}:procs`, process))
+  );
+}
+
 /** Returns the calls in outboxes. */
 function uncommitted(data: RedisData): string[] {
-  const entries = entriesOf(data, data.keys());
+  return uncommittedIn(data, data.keys());
+}
+
+function uncommittedIn(data: RedisData, keys: readonly string[]): string[] {
+  const entries = entriesOf(data, keys);
   return entries.flatMap((fields) => /"call_id":"([^"]+)"/.exec(fields.join())?.[1] ?? []);
 }
 

@@ -75,6 +75,14 @@ export class Cluster {
     return [...this.owners].flatMap(([slot, owner]) => (owner === node ? [slot] : []));
   }
 
+  /** Returns the slots that move to or from a node, with the node at the other end. */
+  movingWith(node: ClusterNode): { readonly slot: number; readonly other: ClusterNode }[] {
+    return [...this.migrations].flatMap((each) => {
+      const other = each.otherThan(node);
+      return other === undefined ? [] : [{ slot: each.slot, other }];
+    });
+  }
+
   /** A node starts again, and learns what has changed. */
   start(node: ClusterNode): void {
     if (!node.up) node.start();

@@ -28,8 +28,19 @@ export class Migration {
     this.onMoved = onMoved;
   }
 
+  get slot(): number {
+    return this.options.slot;
+  }
+
   isOf(node: ClusterNode): boolean {
-    return node === this.options.source || node === this.options.target;
+    return this.otherThan(node) !== undefined;
+  }
+
+  /** Returns the node to or from which the slot moves, if `node` is the other end. */
+  otherThan(node: ClusterNode): ClusterNode | undefined {
+    const { source, target } = this.options;
+    if (node === source) return target;
+    return node === target ? source : undefined;
   }
 
   begin(): void {
