@@ -5,6 +5,8 @@ import type { HttpCall } from "./http-call.ts";
 
 /** The part of the places that one account may take, as a divisor, so that it leaves some to others. */
 const SHARE_OF_ACCOUNT = 2;
+/** Maximum refused calls that wait for the end of their bodies. */
+const LINGERING_MAX = 1_000;
 
 /**
  * The calls of this process that have not ended: an array, in which the last call moves to the
@@ -19,9 +21,9 @@ export class HttpCallsInFlight implements CallsInFlight {
   private placed = 0;
   private lingering = 0;
 
-  /** Refused calls that wait for the end of their body. */
-  get lingeringCount(): number {
-    return this.lingering;
+  /** True if no more refused calls may wait for the end of their bodies. */
+  get isLingeringFull(): boolean {
+    return this.lingering >= LINGERING_MAX;
   }
 
   /**

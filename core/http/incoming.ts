@@ -25,10 +25,10 @@ import {
 } from "./receive-body.ts";
 import { Reply } from "./reply.ts";
 import type { Runtime } from "./runtime.ts";
+import { inItsTurn } from "./turn-share.ts";
 
-/** How long a refused call waits for the end of its chunked body, and how many calls may wait at once. */
+/** How long a refused call waits for the end of its chunked body. */
 export const LINGER_MS = 1_000;
-const LINGERING_MAX = 1_000;
 
 /**
  * Takes one call from its headers to its upstream: admission while the body still arrives, then the
@@ -114,7 +114,7 @@ export class Incoming {
     const onWhole = (whole: Buffer) => this.received(whole, next);
     const onRefused = (refusal: Refusal) => this.stopReading(refusal);
     this.reading = readBody(this.res, { bytesMax, length, share, onWhole, onRefused });
-    this.run("admit", () => {
+    const admitted = () => {
       this.call.step("reading");
       const full = inFlight.takePlace(this.call, this.runtime.limits.callsMax);
       if (!full && this.early) return this.hand(this.early, next);
@@ -122,7 +122,8 @@ export class Incoming {
       const refusal = full ?? (key && share.ofKey(key.id, length, endpoint.serves.length === 0));
       if (refusal) this.refuse(refusal);
       else this.reading?.admit();
-    });
+    };
+    inItsTurn(() => this.run("admit", admitted));
   }
 
   /** Hands the body on, and gives back its part of the budget. */
@@ -214,11 +215,10 @@ export class Incoming {
 
   private exchange(): void {
     const { call, reply, runtime } = this;
-    const { upstreams, clock, log } = runtime;
-    const sink = runtime.pipeline.wrap(call, reply);
-    const flush = () => reply.flush();
+    const { upstreams, clock, log, pipeline } = runtime;
+    const sink = pipeline.wrap(call, reply);
     const bug = (error: unknown) => this.bug(error);
-    const exchange = new Exchange(call, sink, flush, bug, upstreams, clock, log);
+    const exchange = new Exchange(call, sink, () => reply.flush(), bug, upstreams, clock, log);
     call.flow = exchange;
     try {
       exchange.start();
@@ -291,7 +291,7 @@ export class Incoming {
     if (reading?.mustCut) return this.reply.refuseAndCut(refusal);
     if (!reading || reading.isOver || !isChunked(call.headers)) return this.reply.refuse(refusal);
     if (call.state === "admitting") call.step("reading");
-    if (inFlight.lingeringCount >= LINGERING_MAX) return this.reply.refuseAndCut(refusal);
+    if (inFlight.isLingeringFull) return this.reply.refuseAndCut(refusal);
     inFlight.linger(call);
     this.linger = setTimeout(() => {
       if (!isOver(call.state)) this.reply.refuseAndCut(refusal);

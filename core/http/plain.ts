@@ -5,6 +5,7 @@ import type { Log } from "../process/log.ts";
 import type { Share } from "./body-budget.ts";
 import { sendRefusal, wireOf } from "./errors.ts";
 import { bodyTooLarge, declaredLength, discardRest, readBody } from "./receive-body.ts";
+import { inItsTurn } from "./turn-share.ts";
 import { CORKED_BYTES_MAX, endHead, endWhole, statusLine, writeSlice } from "./write.ts";
 
 /** The head of a request, copied: uWebSockets.js lends it only for a moment. */
@@ -53,6 +54,7 @@ export function servePlain(
     return sendRefused(bodyTooLarge(bytesMax), discardRest(res, length, share));
   }
   const answer = async (body: Buffer) => {
+    if (gone) return;
     try {
       const response = await handler({ ...head, body });
       if (isRefusal(response)) return sendRefused(completeRefusal(response));
@@ -69,7 +71,8 @@ export function servePlain(
       sendRefused(refuse.failed("The gateway failed to serve this request."));
     }
   };
-  readBody(res, { bytesMax, onWhole: (body) => void answer(body), onRefused: sendRefused });
+  const onWhole = (body: Buffer) => inItsTurn(() => void answer(body));
+  readBody(res, { bytesMax, onWhole, onRefused: sendRefused });
 }
 
 async function sendPlain(

@@ -14,8 +14,16 @@ import { HttpCallsInFlight } from "./in-flight.ts";
 import { Incoming, LINGER_MS } from "./incoming.ts";
 import type { OnOver } from "./pipeline.ts";
 import { requestHead, servePlain } from "./plain.ts";
-import { ambiguity, declaredLength, discardRest, isChunked, readBody } from "./receive-body.ts";
+import {
+  ambiguity,
+  declaredLength,
+  discardRest,
+  isChunked,
+  type Reading,
+  readBody,
+} from "./receive-body.ts";
 import type { Runtime } from "./runtime.ts";
+import { inItsTurn } from "./turn-share.ts";
 
 const SWEEP_MS = 1000;
 /** How long a stopping gateway waits for the charges of the calls that it has cut. */
@@ -191,27 +199,29 @@ export class Server {
   ): void {
     const { bodies, limits } = this.runtime;
     const share = bodies.open();
-    if (!isChunked(headers)) {
-      const close = discardRest(res, declaredLength(headers), share);
-      return sendRefusal(res, method, wireOf(path, headers), refusal, id, close);
-    }
     let isDone = false;
+    let linger: NodeJS.Timeout | undefined;
+    let reading: Reading | undefined;
     const end = (close: boolean) => {
       if (isDone) return;
       isDone = true;
       clearTimeout(linger);
-      reading.stop();
+      reading?.stop();
       sendRefusal(res, method, wireOf(path, headers), refusal, id, close);
     };
-    const linger = setTimeout(() => end(true), LINGER_MS);
     res.onAborted(() => {
       isDone = true;
       clearTimeout(linger);
-      reading.stop();
+      reading?.stop();
     });
-    const over = () => end(false);
+    if (!isChunked(headers)) {
+      const close = discardRest(res, declaredLength(headers), share);
+      return inItsTurn(() => end(close));
+    }
+    linger = setTimeout(() => end(true), LINGER_MS);
+    const over = () => inItsTurn(() => end(false));
     const { bodyBytesMax: bytesMax } = limits;
-    const reading = readBody(res, { bytesMax, share, onWhole: over, onRefused: over });
+    reading = readBody(res, { bytesMax, share, onWhole: over, onRefused: over });
     reading.discard();
   }
 

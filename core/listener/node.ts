@@ -10,6 +10,8 @@ import { pauseOfClients } from "./pause-of-clients.ts";
 /** Bytes that a socket takes before it is full, the same as in the native engine. */
 const SOCKET_BYTES = 65_536;
 const CHECK_MS = 2_000;
+/** Requests that one connection may send in one turn of the event loop: a packet may have hundreds. */
+const PIPELINED_MAX = 64;
 
 /** Opens a listener on `node:http`. */
 export function openNode(headerBytesMax: number): Listener {
@@ -17,10 +19,12 @@ export function openNode(headerBytesMax: number): Listener {
   let fallback: Handler = (response) => response.close();
   /** The last response on each connection. */
   const latest = new WeakMap<Socket, ServerResponse>();
+  const isFlooded = floodWatch();
   let isStopping = false;
   let connections = 0;
   let taken = 0;
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    if (isFlooded(incoming.socket)) return void incoming.socket.destroy();
     latest.set(incoming.socket, outgoing);
     if (isStopping) outgoing.shouldKeepAlive = false;
     if (incoming.httpVersion !== "1.1") return refuse(outgoing, 505, "Only HTTP/1.1 is served.");
@@ -105,6 +109,17 @@ async function listen(
     server.listen(options, resolve);
   });
   return (server.address() as AddressInfo).port;
+}
+
+/** Returns a function to call with the connection of each request: it returns true if that sent too many in this turn. */
+function floodWatch(): (socket: Socket) => boolean {
+  const counts = new Map<Socket, number>();
+  return (socket) => {
+    if (counts.size === 0) setImmediate(() => counts.clear());
+    const count = (counts.get(socket) ?? 0) + 1;
+    counts.set(socket, count);
+    return count > PIPELINED_MAX;
+  };
 }
 
 /** `SO_REUSEPORT` came with Node 22.12 and 23.1. */

@@ -10,6 +10,8 @@ import { until } from "../support/until.ts";
 
 const PATH = "/v1/messages";
 const CREDIT_VND = 100_000;
+/** More requests than a turn of the gateway serves at once. */
+const MANY = 500;
 /** A call of `bodyOf(PATH)`. */
 const CALL_MICRO_VND = 504_000n;
 
@@ -95,6 +97,30 @@ t.test("a connection", async (t) => {
     for (const status of [200, 404, 200]) t.equal((await client.response()).status, status);
     client.destroy();
   });
+
+  for (const [what, request] of [
+    ["health checks", get("/healthz", "")],
+    ["unknown paths", get("/v2/x", "")],
+    ["calls without a key", rawPost(PATH, "tg-wrong", "{}").toString()],
+    ["lists of models", get("/v1/models", "tg-wrong")],
+  ] as const) {
+    t.test(
+      `is cut after its share of a turn if it sends hundreds of ${what} at once`,
+      async (t) => {
+        const client = await RawClient.open(gateway.port);
+        const sent = client.send(request.repeat(MANY));
+        await client.closed;
+        await sent;
+        const replies = client.pending.toString("latin1").split("HTTP/1.1 ").length - 1;
+        t.ok(replies < MANY / 2, `${replies} replies`);
+        const { key } = await newCustomer();
+        const next = await RawClient.open(gateway.port);
+        await next.send(get("/v1/models", key));
+        t.equal((await next.response()).status, 200);
+        next.destroy();
+      },
+    );
+  }
 
   t.test(
     "is cut if a request is pipelined behind a running call: nothing is charged",

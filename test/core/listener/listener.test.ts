@@ -53,6 +53,13 @@ for (const engine of ENGINES) {
       setImmediate(() => response.close());
     });
     listener.get("/hang", (response) => void response.onAborted(() => left.push("hang")));
+    listener.get("/later", (response) => {
+      let gone = false;
+      response.onAborted(() => {
+        gone = true;
+      });
+      setImmediate(() => gone || response.cork(() => response.end("late")));
+    });
     listener.any("/*", (response, request) => {
       const { length } = request.getCaseSensitiveMethod();
       response.writeStatus("404 Not Found").writeHeader("content-length", String(length));
@@ -104,6 +111,13 @@ for (const engine of ENGINES) {
         await client.closed;
         t.match(client.pending.toString(), new RegExp(`^HTTP/1.1 ${status} `));
       }
+    });
+
+    t.test("cuts a connection that sends hundreds of requests before their replies", async (t) => {
+      const client = await RawClient.open(port);
+      await client.send("GET /later HTTP/1.1\r\nhost: g\r\n\r\n".repeat(500));
+      await client.closed;
+      t.ok(client.pending.toString().split("late").length < 250);
     });
 
     t.test("cannot listen on a port that is in use", async (t) => {
