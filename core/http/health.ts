@@ -39,6 +39,14 @@ export function addHealthRoutes(
 ): void {
   const common = { method: "GET", access: "public", bodyBytesMax: UNREAD_BODY_BYTES_MAX } as const;
   const log = new ThrottledLog(services.log);
+  let pinging: Promise<"ok" | "away"> | undefined;
+  /** Asks the ledger once for all who wait for its reply: they need no key. */
+  const ledgerState = () => {
+    pinging ??= pinged(services, log).finally(() => {
+      pinging = undefined;
+    });
+    return pinging;
+  };
   router.add({ ...common, path: "/healthz", handler: () => json(200, ALIVE) });
   router.add({
     ...common,
@@ -52,7 +60,7 @@ export function addHealthRoutes(
       const code = isReady ? 200 : 503;
       const status = isReady ? "ready" : "not ready";
       if (!hasDetails) return json(code, { status });
-      const ledger = await ledgerState(services, log);
+      const ledger = await ledgerState();
       // JSON leaves out undefined fields.
       const unbilled = services.config.unbilled || undefined;
       return json(code, { status, hot: holdStore.kind, ledger, reason, unbilled });
@@ -60,7 +68,7 @@ export function addHealthRoutes(
   });
 }
 
-async function ledgerState({ ledger }: Services, log: ThrottledLog): Promise<"ok" | "away"> {
+async function pinged({ ledger }: Services, log: ThrottledLog): Promise<"ok" | "away"> {
   try {
     await ledger.ping(PING_TIMEOUT_MS);
     return "ok";

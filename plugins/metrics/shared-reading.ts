@@ -1,0 +1,31 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+/**
+ * A reading that all share who ask before it begins. One begins at most every `pauseMs`, so strangers who ask all the time
+ * take little from calls. No reading is from before it was asked for.
+ */
+export class SharedReading<Value> {
+  private readonly read: () => Promise<Value>;
+  private readonly pauseMs: number;
+  private next: Promise<Value> | undefined;
+  private beganMs = Number.NEGATIVE_INFINITY;
+
+  constructor(read: () => Promise<Value>, pauseMs: number) {
+    this.read = read;
+    this.pauseMs = pauseMs;
+  }
+
+  get(): Promise<Value> {
+    this.next ??= this.begin();
+    return this.next;
+  }
+
+  private async begin(): Promise<Value> {
+    const waitMs = this.beganMs + this.pauseMs - performance.now();
+    // Without a wait too, `next` must be set before it is taken away.
+    await (waitMs > 0 ? delay(waitMs) : undefined);
+    this.next = undefined;
+    this.beganMs = performance.now();
+    return this.read();
+  }
+}
