@@ -56,7 +56,7 @@ export function formParts(body: Uint8Array, contentType: string): Part[] | undef
  * with, and would copy a whole body of 20 MB. So these are few, and end with a byte that is in no boundary of the form.
  */
 function headBytes(body: Uint8Array, contentType: string): number {
-  const boundary = new Set(Buffer.from(`\r\n-${contentType}`));
+  const boundary = new Set(Buffer.from(`\r\n-${contentType.split("boundary=").at(-1)}`));
   const least = Math.min(body.length, HEAD_BYTES_MIN);
   const end = Math.min(body.length, HEAD_BYTES_MAX);
   for (let at = least; at < end; at++) if (!boundary.has(body[at - 1] ?? 0)) return at;
