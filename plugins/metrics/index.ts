@@ -11,7 +11,7 @@ import type { Scrapes } from "./scrape.ts";
 import { SharedReading } from "./shared-reading.ts";
 import { Tally } from "./tally.ts";
 
-/** Scraping takes 2 ms, which no stranger may have as often as he likes. */
+/** Minimum time between two scrapes: one takes 2 ms, and strangers may ask for it too. */
 const SCRAPE_PAUSE_MS = 50;
 /** The topic by which workers ask each other for their metrics. */
 const TOPIC = "metrics";
