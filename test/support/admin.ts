@@ -19,11 +19,8 @@ export interface Customer {
   readonly key: string;
 }
 
-/** The part of a gateway that the admin API needs. */
-export type AdminTarget = Pick<TestGateway, "url" | "adminToken"> & { readonly logs?: string };
-
-/** Shown if a request gets no reply. */
-const LOG_TAIL = 4_000;
+/** The part of a gateway that the admin API needs. The end of its log is shown if a request gets no reply. */
+export type AdminTarget = Pick<TestGateway, "url" | "adminToken"> & { readonly logTail?: string };
 
 /**
  * Sends one request to the admin API; `path` is below `/admin/v1`. Returns a list as `{ list }`.
@@ -42,7 +39,7 @@ export async function admin(
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   }).catch((error: unknown) => {
-    throw new Error(`${method} ${path}: ${inspect(error)}\n${gateway.logs?.slice(-LOG_TAIL)}`);
+    throw new Error(`${method} ${path}: ${inspect(error)}\n${gateway.logTail}`);
   });
   const answer: unknown = await response.json();
   return { status: response.status, body: isObject(answer) ? answer : { list: answer } };
