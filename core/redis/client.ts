@@ -1,9 +1,9 @@
 import { Cluster, Redis } from "ioredis";
 import { backoffMs } from "../process/backoff.ts";
 import { Batch } from "./batch.ts";
+import { ClusterBatch } from "./cluster-batch.ts";
 import { ReplyTimeout } from "./reply-timeout.ts";
 import type { Script } from "./script.ts";
-import { SlotPipelines } from "./slot-pipelines.ts";
 
 const CONNECT_TIMEOUT_MS = 1_000;
 const RECONNECT_MS_MIN = 25;
@@ -42,7 +42,7 @@ export interface RedisCommands {
 export class RedisClient implements RedisCommands {
   readonly isCluster: boolean;
   private readonly client: Redis | Cluster;
-  private readonly commands: Batch | SlotPipelines;
+  private readonly commands: Batch | ClusterBatch;
   private readonly replyTimeout: ReplyTimeout | undefined;
 
   /** `servers`: the URL of one Redis, or of some nodes of a cluster. */
@@ -52,7 +52,7 @@ export class RedisClient implements RedisCommands {
     if (this.client instanceof Redis) {
       this.commands = new Batch(this.client);
       this.replyTimeout = new ReplyTimeout(this.client, timeoutMs);
-    } else this.commands = new SlotPipelines(this.client);
+    } else this.commands = new ClusterBatch(this.client);
     // Callers get the error of each failed command. Without a listener, an error would also end the
     // process.
     this.client.on("error", () => {});
@@ -71,12 +71,12 @@ export class RedisClient implements RedisCommands {
 
   /** Runs a script that the server has cached. Rejects with `NOSCRIPT …` if it has not. */
   evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.send("evalsha", [sha, String(keys.length), ...keys, ...args], keys[0]);
+    return this.send("evalsha", [sha, String(keys.length), ...keys, ...args]);
   }
 
   /** Runs a script and caches it on the server. */
   load(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.send("eval", [script.source, String(keys.length), ...keys, ...args], keys[0]);
+    return this.send("eval", [script.source, String(keys.length), ...keys, ...args]);
   }
 
   /** Runs a script, cached or not. */
@@ -91,12 +91,12 @@ export class RedisClient implements RedisCommands {
 
   /** Runs any other command. If it has keys, the first argument is one. */
   call(name: string, ...args: string[]): Promise<unknown> {
-    return this.send(name.toLowerCase(), args, args[0]);
+    return this.send(name.toLowerCase(), args);
   }
 
-  private send(name: string, args: string[], key = ""): Promise<unknown> {
+  private send(name: string, args: string[]): Promise<unknown> {
     if (this.client.status !== "ready") return Promise.reject(new RedisAway(this.client.status));
-    return this.commands.run(name, args, key);
+    return this.commands.run(name, args);
   }
 }
 

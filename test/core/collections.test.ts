@@ -57,7 +57,7 @@ const UNCOUNTED: Readonly<Record<string, string>> = {
     "config/catalogue-review.ts unknown",
     "config/problem.ts byPlace",
     "http/offered-features.ts allowed",
-    "redis/slot-pipelines.ts waiting",
+    "redis/cluster-batch.ts waiting",
     "wire/turns.ts callNames",
     "wire/turns.ts names",
     "wire/turns.ts roles",

@@ -24,6 +24,26 @@ async function connected(
   return client;
 }
 
+/** The connections of ioredis to the nodes of a cluster. */
+interface ConnectionPool {
+  getInstanceByKey(address: string): object | undefined;
+  getSampleInstance(role: string): object | undefined;
+}
+
+/** Returns the connection to the node that has a key. */
+async function ownerOf(pool: ConnectionPool, client: RedisClient, key: string): Promise<object> {
+  const { getInstanceByKey } = pool;
+  let owner: object | undefined;
+  pool.getInstanceByKey = (address) => {
+    owner = getInstanceByKey.call(pool, address);
+    return owner;
+  };
+  await client.call("GET", key);
+  pool.getInstanceByKey = getInstanceByKey;
+  assert(owner);
+  return owner;
+}
+
 /** Runs commands of every kind, interleaved, some of them sent while replies to others arrive. */
 async function echoes(client: RedisClient): Promise<void> {
   await client.load(ECHO, ["{a}"], ["first"]);
@@ -132,6 +152,29 @@ async function touchSlots(client: RedisClient): Promise<number> {
   const results = await Promise.allSettled(sent);
   return results.filter(({ status }) => status === "fulfilled").length;
 }
+
+t.test("no command gets the reply of another after its node has gone", async (t) => {
+  const cluster = await startRedisCluster();
+  t.teardown(() => cluster.stop());
+  const client = await connected(t, cluster.servers, SHORT_TIMEOUT_MS);
+  const { connectionPool } = (client as unknown as { client: { connectionPool: ConnectionPool } })
+    .client;
+  const keys = Array.from({ length: 5 }, (_, at) => `{a}${at}`);
+  for (const key of keys) await client.call("SET", key, key);
+  // ioredis then sends a command to any node: first to one that is not connected, then to one that is.
+  const { getInstanceByKey, getSampleInstance } = connectionPool;
+  const owner = await ownerOf(connectionPool, client, "{a}");
+  let asked = 0;
+  connectionPool.getInstanceByKey = () => undefined;
+  connectionPool.getSampleInstance = () => (++asked === 1 ? { status: "connecting" } : owner);
+  const during = Promise.allSettled(keys.map((key) => client.call("GET", key)));
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  Object.assign(connectionPool, { getInstanceByKey, getSampleInstance });
+  for (const key of keys) t.equal(await client.call("GET", key), key);
+  for (const [at, result] of (await during).entries()) {
+    if (result.status === "fulfilled") t.equal(result.value, keys[at]);
+  }
+});
 
 t.test("a planned fail-over of a cluster", async (t) => {
   const cluster = await startRedisCluster({ replicas: true });

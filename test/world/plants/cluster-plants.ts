@@ -10,13 +10,6 @@ export const CLUSTER_PLANTS: Readonly<Record<string, Plant>> = {
     faults: { slotMoved: 700, kill: 2_500, ledgerAway: 2_500 },
     from: 4,
   },
-  "the redirected commands of a pipeline are dropped": {
-    file: "core/redis/slot-pipelines.ts",
-    find: "this.sendAlone(command);",
-    replace: "void command;",
-    store: "cluster",
-    faults: { slotMoved: 700 },
-  },
   "a fail-over of a cluster that lost posts is not noticed": {
     file: "core/money/redis/judgement.ts",
     find: 'view.operations >= operationsSeen ? "member" : "lost"',

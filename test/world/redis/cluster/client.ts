@@ -1,5 +1,5 @@
 import { RedisAway } from "../../../../core/redis/client.ts";
-import { SlotPipelines } from "../../../../core/redis/slot-pipelines.ts";
+import { ClusterBatch } from "../../../../core/redis/cluster-batch.ts";
 import type { Random } from "../../../support/random.ts";
 import type { SimulatedProcess } from "../../process.ts";
 import type { Scheduler } from "../../scheduler.ts";
@@ -14,18 +14,18 @@ interface ClusterClientOptions {
   readonly random: Random;
 }
 
-/** A client of a cluster: the real pipelines of `core/redis` over a simulated ioredis. */
+/** A client of a cluster: the real batches of `core/redis` over a simulated ioredis. */
 export class SimulatedClusterClient extends SimulatedCommands {
   override readonly isCluster = true;
   private readonly process: SimulatedProcess;
   private readonly ioredis: SimulatedIoredis;
-  private readonly pipelines: SlotPipelines;
+  private readonly batch: ClusterBatch;
 
   constructor(options: ClusterClientOptions) {
     super();
     this.process = options.process;
     this.ioredis = new SimulatedIoredis(options);
-    this.pipelines = new SlotPipelines(this.ioredis);
+    this.batch = new ClusterBatch(this.ioredis);
   }
 
   override connect(onReady: () => void): void {
@@ -36,10 +36,10 @@ export class SimulatedClusterClient extends SimulatedCommands {
     this.ioredis.disconnect();
   }
 
-  protected override send(name: string, args: readonly string[], key = ""): Promise<unknown> {
+  protected override send(name: string, args: readonly string[]): Promise<unknown> {
     const { status } = this.ioredis;
     if (status !== "ready") return Promise.reject(new RedisAway(status));
     if (!this.process.alive) return new Promise(() => {});
-    return this.pipelines.run(name.toLowerCase(), args, key);
+    return this.batch.run(name.toLowerCase(), args);
   }
 }

@@ -1,6 +1,6 @@
 import { backoffMs } from "../../../../core/process/backoff.ts";
+import type { ClusterCommands } from "../../../../core/redis/cluster-batch.ts";
 import { listOf } from "../../../../core/redis/reply.ts";
-import type { ClusterCommands } from "../../../../core/redis/slot-pipelines.ts";
 import type { Random } from "../../../support/random.ts";
 import type { SimulatedProcess } from "../../process.ts";
 import type { Scheduler } from "../../scheduler.ts";
@@ -8,7 +8,6 @@ import { RECONNECT_MS_MAX, RECONNECT_MS_MIN } from "../client.ts";
 import { CLOSED, Waiting } from "../connection.ts";
 import type { Cluster } from "./cluster.ts";
 import { askOnce, NodeClient } from "./node-client.ts";
-import { SimulatedPipeline } from "./pipeline.ts";
 import { Redirections } from "./redirections.ts";
 import { keysOf, slotOf } from "./slots.ts";
 
@@ -76,7 +75,7 @@ export class SimulatedIoredis implements ClusterCommands {
         }
         this.find(remedy.address, false);
         if (remedy.kind === "ask") return send({ asked: remedy.address });
-        this.moved(remedy.slot, remedy.address, false);
+        this.moved(remedy.slot, remedy.address);
         send({});
         this.refresh();
       };
@@ -84,12 +83,13 @@ export class SimulatedIoredis implements ClusterCommands {
     });
   }
 
-  pipeline(commands: string[][]): SimulatedPipeline {
-    return new SimulatedPipeline(this, commands);
+  /** Commands are written one by one here. */
+  nodes(): [] {
+    return [];
   }
 
   /** Returns the connection for a slot, or the error that ioredis rejects a command with. */
-  nodeFor(slot: number | undefined, { asked, isRandom }: Route): NodeClient | Error {
+  private nodeFor(slot: number | undefined, { asked, isRandom }: Route): NodeClient | Error {
     if (this.status !== "ready") return new Error(NOT_READY);
     const [owner] = (slot === undefined ? undefined : this.slots.get(slot)) ?? [];
     const address = asked ?? (isRandom ? undefined : owner);
@@ -99,24 +99,14 @@ export class SimulatedIoredis implements ClusterCommands {
     return node.status === "ready" || node.status === "wait" ? node : new Error(CLOSED);
   }
 
-  /** Returns the connection to a node of the pool, without making one. */
-  pooled(address: string): NodeClient | undefined {
-    return this.pool.get(address);
-  }
-
-  /** Returns true if the same nodes serve all of these slots, as far as the table says. */
-  isOneGroup(slots: readonly number[]): boolean {
-    return new Set(slots.map((slot) => this.slots.get(slot)?.join())).size <= 1;
-  }
-
-  /** Notes that a slot is at another node. A pipeline forgets the replicas of the slot, a single command does not. */
-  moved(slot: number, address: string, isAlone: boolean): void {
+  /** Notes that a slot is at another node. */
+  private moved(slot: number, address: string): void {
     const [, ...replicas] = this.slots.get(slot) ?? [];
-    this.slots.set(slot, isAlone ? [address] : [address, ...replicas]);
+    this.slots.set(slot, [address, ...replicas]);
   }
 
   /** Runs `work` later, perhaps after a look at the table of slots. */
-  after(ms: number, refreshes: boolean, work: () => void): void {
+  private after(ms: number, refreshes: boolean, work: () => void): void {
     this.options.process.after(ms, () => {
       if (refreshes) this.refresh(work);
       else work();
@@ -124,7 +114,7 @@ export class SimulatedIoredis implements ClusterCommands {
   }
 
   /** Reads the table of slots from one node after another, until one replies. */
-  refresh(done?: () => void): void {
+  private refresh(done?: () => void): void {
     if (done) this.afterRefresh.push(done);
     if (this.isRefreshing) return;
     this.isRefreshing = true;

@@ -10,7 +10,7 @@ export type Remedy =
   | { readonly kind: "later"; readonly ms: number; readonly refreshes: boolean }
   | { readonly kind: "give up"; readonly error: Error };
 
-/** The redirections of one command, or of one pipeline. */
+/** The redirections of one command. */
 export class Redirections {
   private left: number | undefined;
 
