@@ -57,7 +57,6 @@ const UNCOUNTED: Readonly<Record<string, string>> = {
     "config/catalogue-review.ts unknown",
     "config/problem.ts byPlace",
     "http/offered-features.ts allowed",
-    "redis/cluster-batch.ts waiting",
     "wire/turns.ts callNames",
     "wire/turns.ts names",
     "wire/turns.ts roles",
