@@ -14,6 +14,8 @@ import { built, PROXY_CORE, type Target } from "./targets.ts";
  */
 const LEFT_OUT = new Set(["simulator", "demo"]);
 
+const CREDIT_TRIES = 20;
+const CREDIT_RETRY_MS = 500;
 export const ADMIN_TOKEN = "benchmark-admin-token";
 
 /** A credit that is enough for any run, and below the maximum balance of a wallet. */
@@ -147,9 +149,22 @@ function nameOf(entry: unknown): string {
 async function newKey(port: number): Promise<string> {
   const { id } = await admin(port, "POST", "/accounts", { email: `bench-${port}@example.com` });
   const credit = { amount_vnd: CREDIT_VND, reference: `bench-${port}` };
-  await admin(port, "POST", `/accounts/${id}/credits`, credit);
+  await untilCredited(() => admin(port, "POST", `/accounts/${id}/credits`, credit));
   const { key } = await admin(port, "POST", `/accounts/${id}/keys`, { name: "bench" });
   return String(key);
+}
+
+/** Sends a credit again while Redis does not reply, as on a machine with more gateways than it can run. It counts once. */
+async function untilCredited(credit: () => Promise<JsonObject>): Promise<void> {
+  for (let left = CREDIT_TRIES; ; left--) {
+    try {
+      await credit();
+      return;
+    } catch (error) {
+      if (left === 1 || !/HTTP 503/.test(String(error))) throw error;
+      await new Promise((resolve) => setTimeout(resolve, CREDIT_RETRY_MS));
+    }
+  }
 }
 
 /** Sends one request to the admin API; `path` is below `/admin/v1`. Throws unless the status is 2xx. */
@@ -166,7 +181,7 @@ export async function admin(
   });
   const answer: unknown = await response.json();
   if (!response.ok || !isObject(answer)) {
-    throw new Error(`admin ${method} ${path}: HTTP ${response.status}`);
+    throw new Error(`admin ${method} ${path}: HTTP ${response.status} ${JSON.stringify(answer)}`);
   }
   return answer;
 }

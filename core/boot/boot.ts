@@ -140,6 +140,9 @@ export async function boot(
     get sizes() {
       return sizes();
     },
+    get lostLogLines() {
+      return log.lostLines();
+    },
     get commands() {
       return running.flatMap(({ plugin }) =>
         (plugin.commands ?? []).map((command) => ({ plugin: plugin.name, command })),

@@ -66,6 +66,8 @@ export interface Services extends Slots {
   readonly commits: CommitterStatus;
   /** How many entries each collection of core has that lives as long as the process, by its name. */
   readonly sizes: Readonly<Record<string, number>>;
+  /** Lines of the log that were lost: its disk was full, or its reader was slow or gone. */
+  readonly lostLogLines: number;
   /** The calls that wait because the ledger is slower than the calls. */
   readonly pace: PaceStatus;
   /** The replies of this process that wait for their clients to read them. */

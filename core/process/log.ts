@@ -1,4 +1,5 @@
 import { type Logger, pino } from "pino";
+import { LogOutput } from "./log-output.ts";
 
 /** The part of a logger that the gateway uses. Each method takes an object of fields, then a message. */
 export type Log = Pick<Logger, "debug" | "info" | "warn" | "error" | "isLevelEnabled">;
@@ -7,6 +8,8 @@ export interface LineLog extends Log {
   /** Writes one finished line of JSON, including its line feed. */
   line(json: string): void;
   setLevel(level: string): void;
+  /** Returns how many lines stdout did not take. */
+  lostLines(): number;
   /** Writes buffered lines now, for a process that may end within the next 250 ms. */
   flush(): void;
 }
@@ -15,6 +18,9 @@ const GATHERED_BYTES = 65_536;
 /** Maximum length of a line. Longer lines are cut. */
 const LINE_BYTES_MAX = 16_384;
 const FLUSH_MS = 250;
+const LINE_FEED = 10;
+
+const LOST = "the log did not take these lines: its disk was full, or its reader was slow or gone";
 
 /**
  * Logs JSON lines to stdout, buffered for up to 250 ms. Copies each line into one buffer at once: as strings, lines
@@ -24,14 +30,18 @@ const FLUSH_MS = 250;
 export function createLog(level: string): LineLog {
   const gathered = Buffer.allocUnsafe(GATHERED_BYTES);
   let bytes = 0;
+  let lines = 0;
+  const output = new LogOutput(process.stdout, (lost) => logger.warn({ lines: lost }, LOST));
   const flush = () => {
     if (bytes === 0) return;
-    const text = Buffer.from(gathered.subarray(0, bytes));
+    output.write(Buffer.from(gathered.subarray(0, bytes)), lines);
     bytes = 0;
-    process.stdout.write(text);
+    lines = 0;
   };
   const write = (line: string) => {
-    bytes += gathered.write(line, bytes, LINE_BYTES_MAX);
+    bytes += gathered.write(line, bytes, LINE_BYTES_MAX - 1);
+    if (gathered[bytes - 1] !== LINE_FEED) gathered[bytes++] = LINE_FEED;
+    lines++;
     if (gathered.length - bytes < LINE_BYTES_MAX) flush();
   };
   setInterval(flush, FLUSH_MS).unref();
@@ -43,5 +53,6 @@ export function createLog(level: string): LineLog {
   const setLevel = (next: string) => {
     logger.level = next;
   };
-  return Object.assign(logger, { line: write, setLevel, flush });
+  const lostLines = () => output.lostLines;
+  return Object.assign(logger, { line: write, setLevel, flush, lostLines });
 }

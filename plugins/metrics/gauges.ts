@@ -30,6 +30,15 @@ export function addGauges(registry: Registry, services: Services): void {
       this.inc(services.unreadReplies.cut);
     },
   });
+  new Counter({
+    name: "tollgate_log_lines_lost_total",
+    help: "Lines of the log that were lost: its disk was full, or its reader was slow or gone.",
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(services.lostLogLines);
+    },
+  });
   new Gauge({
     name: "tollgate_outbox_backlog",
     help: "Charged calls that the ledger has not committed yet.",

@@ -59,7 +59,7 @@ export async function startGatewayOfKinds(
   const { log, lines } = recordedLog();
   const gateway = await boot(
     loaded.config,
-    Object.assign(log, { line() {}, flush() {}, setLevel() {} }),
+    Object.assign(log, { line() {}, flush() {}, setLevel() {}, lostLines: () => 0 }),
   );
   return {
     url: gateway.address,

@@ -1,21 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  readSync,
-} from "node:fs";
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parse } from "yaml";
 import { type JsonObject, objectOf } from "../../core/process/json.ts";
 import { packageRoot } from "../../core/process/root.ts";
+import { tailOf } from "./file-tail.ts";
 import { freePort } from "./free-port.ts";
 import { type ConfigChanges, testConfig, writeConfig } from "./gateway-config.ts";
 import { copyEmptyLedger } from "./ledger-template.ts";
@@ -45,6 +38,8 @@ export interface GatewayOptions extends ConfigChanges {
   /** Lets the first start create the embedded database itself, which takes seconds. */
   readonly firstStart?: boolean;
   readonly env?: Readonly<Record<string, string>>;
+  /** File for its stdout. Default: that of `logs`. */
+  readonly stdout?: string;
   /** Folder of the package to run. Default: the repository. */
   readonly root?: string;
   /** The Node to run it with. Default: the one that runs the tests. */
@@ -175,12 +170,7 @@ class GatewayProcess implements TestGateway {
 
   /** The log of a long chaos run has many megabytes: reading all of it at each failed request would stop the test. */
   get logTail(): string {
-    const file = openSync(this.logFile, "a+");
-    const { size } = fstatSync(file);
-    const tail = Buffer.alloc(Math.min(size, LOG_TAIL));
-    readSync(file, tail, 0, tail.length, size - tail.length);
-    closeSync(file);
-    return tail.toString();
+    return tailOf(this.logFile, LOG_TAIL);
   }
 
   runFrom(root: string): void {
@@ -200,9 +190,9 @@ class GatewayProcess implements TestGateway {
   async start(): Promise<void> {
     if (this.child && isRunning(this.child)) throw new Error("the gateway is already running");
     if (this.ledger === "embedded" && !this.options.firstStart) await copyEmptyLedger(this.data);
-    // A file, because a full pipe would block the gateway, and an open one keeps the test from
-    // ending.
+    // Files: an open pipe keeps the test from ending.
     const log = openSync(this.logFile, "a");
+    const stdout = openSync(this.options.stdout ?? this.logFile, "a");
     const child = spawn(
       this.options.node ?? process.execPath,
       [
@@ -213,10 +203,11 @@ class GatewayProcess implements TestGateway {
       ],
       {
         cwd: this.folder,
-        stdio: ["ignore", log, log],
+        stdio: ["ignore", stdout, log],
         env: { ...process.env, ...this.options.env },
       },
     );
+    closeSync(stdout);
     closeSync(log);
     this.child = child;
     child.unref();

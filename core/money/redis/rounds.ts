@@ -1,5 +1,6 @@
 import type { Machine } from "../../process/machine.ts";
 import { PeriodicTask } from "../../process/periodic.ts";
+import { FewAtOnce } from "./few-at-once.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { Membership } from "./membership.ts";
 
@@ -10,11 +11,12 @@ export class Rounds {
 
   constructor(heartbeat: Heartbeat, memberships: Iterable<Membership>, machine: Machine) {
     this.heartbeat = heartbeat;
+    const gate = new FewAtOnce(machine);
     this.tasks = new Map(
-      Array.from(memberships, (membership) => [
-        membership,
-        new PeriodicTask(() => membership.step(machine.monotonic()), machine),
-      ]),
+      Array.from(memberships, (membership) => {
+        const round = () => gate.run(() => membership.step(machine.monotonic()));
+        return [membership, new PeriodicTask(round, machine)];
+      }),
     );
   }
 

@@ -82,6 +82,7 @@ t.test("the table of usage fields", async (t) => {
       line: write,
       flush: () => {},
       setLevel: () => {},
+      lostLines: () => 0,
     });
     logCall(
       { ...call, failedAttempts, held, usage: undefined, outcome: "complete" },

@@ -1,0 +1,42 @@
+import type { Machine } from "../../process/machine.ts";
+
+/**
+ * Rounds of a process that may wait for Redis at once. A hundred processes look at all their buckets together when Redis
+ * comes back or one of them joins: a second of work for Redis if they send all, and a call that comes then waits for it.
+ * Replies to calls would be late, connections be closed, and all look again.
+ */
+const AT_ONCE = 4;
+/** A round that takes longer does not count any more: its server may be down, while those of others reply. */
+const COUNTED_MS = 200;
+
+/** Lets a few rounds run at once, in the order in which they came. */
+export class FewAtOnce {
+  private readonly machine: Machine;
+  private readonly waiting: (() => void)[] = [];
+  private running = 0;
+
+  constructor(machine: Machine) {
+    this.machine = machine;
+  }
+
+  async run<T>(round: () => Promise<T>): Promise<T> {
+    if (this.running < AT_ONCE) this.running += 1;
+    else await new Promise<void>((resolve) => this.waiting.push(resolve));
+    let isCounted = true;
+    const makeRoom = () => {
+      if (!isCounted) return;
+      isCounted = false;
+      const next = this.waiting.shift();
+      if (next) next();
+      else this.running -= 1;
+    };
+    const timer = this.machine.after(COUNTED_MS, makeRoom);
+    timer.unref();
+    try {
+      return await round();
+    } finally {
+      timer.close();
+      makeRoom();
+    }
+  }
+}

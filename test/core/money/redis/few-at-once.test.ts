@@ -1,0 +1,92 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import t from "tap";
+import { FewAtOnce } from "../../../../core/money/redis/few-at-once.ts";
+import type { Heartbeat } from "../../../../core/money/redis/heartbeat.ts";
+import type { Membership } from "../../../../core/money/redis/membership.ts";
+import { Rounds } from "../../../../core/money/redis/rounds.ts";
+import { type Machine, systemMachine } from "../../../../core/process/machine.ts";
+
+/** A machine whose time passes only by `pass`, which runs all timers that are set. */
+function stoppedMachine(): { machine: Machine; pass(): void } {
+  const timers = new Set<() => void>();
+  const machine: Machine = {
+    ...systemMachine,
+    after(_, work) {
+      timers.add(work);
+      return { close: () => timers.delete(work), unref() {} };
+    },
+  };
+  const pass = () => {
+    const due = [...timers];
+    timers.clear();
+    for (const work of due) work();
+  };
+  return { machine, pass };
+}
+
+/** Rounds that end when the test says so. */
+function heldRounds() {
+  const ends: (() => void)[] = [];
+  const begun: number[] = [];
+  const round = (n: number) => async () => {
+    begun.push(n);
+    await new Promise<void>((resolve) => ends.push(resolve));
+    return 1_000;
+  };
+  return { ends, begun, round };
+}
+
+t.test("a process that looks at all its buckets has four looks under way", async (t) => {
+  const { machine } = stoppedMachine();
+  const { ends, begun, round } = heldRounds();
+  const memberships = Array.from({ length: 64 }, (_, n) => ({ step: round(n) }));
+  const heartbeat = { start() {}, async stop() {} };
+  const rounds = new Rounds(
+    heartbeat as unknown as Heartbeat,
+    memberships as unknown as Membership[],
+    machine,
+  );
+  rounds.start();
+  await nextTurn();
+  t.strictSame(begun, [0, 1, 2, 3]);
+  for (let ended = 0; ended < 64; ended++) {
+    ends[ended]?.();
+    await nextTurn();
+    t.ok(begun.length - ended - 1 <= 4);
+  }
+  t.strictSame(
+    begun,
+    memberships.map((_, n) => n),
+  );
+  await rounds.stop();
+});
+
+t.test("rounds that get no reply do not keep others waiting", async (t) => {
+  const { machine, pass } = stoppedMachine();
+  const { ends, begun, round } = heldRounds();
+  const gate = new FewAtOnce(machine);
+  const all = Array.from({ length: 10 }, (_, n) => gate.run(round(n)));
+  await nextTurn();
+  t.equal(begun.length, 4);
+  pass();
+  await nextTurn();
+  t.equal(begun.length, 8);
+  // Late replies make no room again.
+  for (const end of ends.splice(0, 4)) end();
+  await nextTurn();
+  t.equal(begun.length, 8);
+  for (const end of ends.splice(0, 4)) end();
+  await nextTurn();
+  t.equal(begun.length, 10);
+  for (const end of ends) end();
+  await Promise.all(all);
+});
+
+t.test("a round that fails makes room", async (t) => {
+  const { machine } = stoppedMachine();
+  const gate = new FewAtOnce(machine);
+  for (let n = 0; n < 10; n++) {
+    await t.rejects(gate.run(() => Promise.reject(new Error("away"))));
+  }
+  t.equal(await gate.run(() => Promise.resolve(1)), 1);
+});
