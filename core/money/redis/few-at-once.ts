@@ -2,10 +2,10 @@ import type { Machine } from "../../process/machine.ts";
 
 /**
  * Rounds of a process that may wait for Redis at once. A hundred processes look at all their buckets together when Redis
- * comes back or one of them joins: a second of work for Redis if they send all, and a call that comes then waits for it.
- * Replies to calls would be late, connections be closed, and all look again.
+ * comes back or one of them joins. If they send all looks, that is a second of work for Redis, in which no process gets
+ * a reply: connections are closed, and all look again. Fewer at once would cost Redis more, which wakes up for each packet.
  */
-const AT_ONCE = 4;
+const AT_ONCE = 16;
 /** A round that takes longer does not count any more: its server may be down, while those of others reply. */
 const COUNTED_MS = 200;
 

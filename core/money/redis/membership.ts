@@ -27,6 +27,8 @@ export class Membership {
   readonly bucket: Bucket;
   /** Orphaned outboxes that this process has claimed, and so has to commit. */
   readonly claimed = counted("claimed_outboxes", new Set<string>());
+  /** True if the last round found nothing to do, and nothing that it waits for: see `glanced`. Set by this class alone. */
+  isSettled = false;
   private readonly options: MembershipOptions;
   private readonly session: Session;
   private readonly readiness = new Readiness();
@@ -35,8 +37,6 @@ export class Membership {
   private failures = 0;
   private moving = false;
   private lastView: BucketView | undefined;
-  /** True if the last round found nothing to do, and nothing that it waits for: see `glanced`. */
-  private isSettled = false;
   /** True if it was settled until a heartbeat found another version: the next look need name only members that changed. */
   private isOutdated = false;
   /** True if the next round is due in `settledRoundMs`. */

@@ -14,7 +14,9 @@ export class Rounds {
     const gate = new FewAtOnce(machine);
     this.tasks = new Map(
       Array.from(memberships, (membership) => {
-        const round = () => gate.run(() => membership.step(machine.monotonic()));
+        const step = () => membership.step(machine.monotonic());
+        // A look at a settled bucket costs Redis little.
+        const round = () => (membership.isSettled ? step() : gate.run(step));
         return [membership, new PeriodicTask(round, machine)];
       }),
     );
