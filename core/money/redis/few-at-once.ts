@@ -16,12 +16,14 @@ export class FewAtOnce {
   private readonly machine: Machine;
   private readonly waiting: (() => void)[] = [];
   private running = 0;
+  private isOpen = false;
 
   constructor(machine: Machine) {
     this.machine = machine;
   }
 
   async run<T>(round: () => Promise<T>): Promise<T> {
+    if (this.isOpen) return round();
     if (this.running < AT_ONCE) this.running += 1;
     else await new Promise<void>((resolve) => this.waiting.push(resolve));
     let isCounted = true;
@@ -40,5 +42,11 @@ export class FewAtOnce {
       timer.close();
       makeRoom();
     }
+  }
+
+  /** Lets all run that wait or come from now on: a stop is not to wait for a Redis that does not reply. */
+  open(): void {
+    this.isOpen = true;
+    for (const begin of this.waiting.splice(0)) begin();
   }
 }

@@ -7,16 +7,17 @@ import type { Membership } from "./membership.ts";
 /** The heartbeat of this process, and its rounds in each bucket. */
 export class Rounds {
   private readonly heartbeat: Heartbeat;
+  private readonly unsettled: FewAtOnce;
   private readonly tasks: ReadonlyMap<Membership, PeriodicTask>;
 
   constructor(heartbeat: Heartbeat, memberships: Iterable<Membership>, machine: Machine) {
     this.heartbeat = heartbeat;
-    const gate = new FewAtOnce(machine);
+    this.unsettled = new FewAtOnce(machine);
     this.tasks = new Map(
       Array.from(memberships, (membership) => {
         const step = () => membership.step(machine.monotonic());
         // A look at a settled bucket costs Redis little.
-        const round = () => (membership.isSettled ? step() : gate.run(step));
+        const round = () => (membership.isSettled ? step() : this.unsettled.run(step));
         return [membership, new PeriodicTask(round, machine)];
       }),
     );
@@ -29,6 +30,7 @@ export class Rounds {
 
   async stop(): Promise<void> {
     await this.heartbeat.stop();
+    this.unsettled.open();
     await Promise.all(Array.from(this.tasks.values(), (task) => task.stop()));
   }
 

@@ -82,6 +82,19 @@ t.test("rounds that get no reply do not keep others waiting", async (t) => {
   await Promise.all(all);
 });
 
+t.test("a stop does not wait for rounds to get their turn", async (t) => {
+  const { machine } = stoppedMachine();
+  const { ends, begun, round } = heldRounds();
+  const gate = new FewAtOnce(machine);
+  const all = Array.from({ length: 12 }, (_, n) => gate.run(round(n)));
+  gate.open();
+  all.push(gate.run(round(12)));
+  await nextTurn();
+  t.equal(begun.length, 13);
+  for (const end of ends) end();
+  await Promise.all(all);
+});
+
 t.test("a round that fails makes room", async (t) => {
   const { machine } = stoppedMachine();
   const gate = new FewAtOnce(machine);
