@@ -28,6 +28,8 @@ export const LIFETIMES = {
   /** Backoff after a round that Redis did not reply to; doubles up to `roundRetryMsMax`. */
   roundRetryMsMin: 50,
   roundRetryMsMax: 250,
+  /** A round that takes longer does not count as one of the few at once: its server may be down, while others reply. */
+  roundCountedMs: 200,
   /** An operation waits this long for a bucket that is being joined. */
   joinWaitMs: 900,
   /** A start fails if Redis does not reply for this long. */
@@ -182,6 +184,10 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
   [
     "roundRetryMsMax <= heartbeatMs; otherwise recovery from an outage takes longer than a normal round",
     (of) => of.roundRetryMsMax <= of.heartbeatMs,
+  ],
+  [
+    "roundCountedMs < replyTimeoutMs; otherwise rounds that get no reply hold up those that would",
+    (of) => of.roundCountedMs < of.replyTimeoutMs,
   ],
   [
     "startTimeoutMs > leaseMs + graceMs; otherwise a start fails while it waits for the leases of dead processes",

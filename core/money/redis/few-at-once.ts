@@ -1,4 +1,5 @@
 import type { Machine } from "../../process/machine.ts";
+import { LIFETIMES } from "../lifetimes.ts";
 
 /**
  * Rounds of a process that may wait for Redis at once. A hundred processes look at all their buckets together when Redis
@@ -8,8 +9,6 @@ import type { Machine } from "../../process/machine.ts";
  * processor time until all buckets are settled, without a limit 1.0 s.
  */
 const AT_ONCE = 4;
-/** A round that takes longer does not count any more: its server may be down, while those of others reply. */
-const COUNTED_MS = 200;
 
 /** Lets a few rounds run at once, in the order in which they came. */
 export class FewAtOnce {
@@ -34,7 +33,7 @@ export class FewAtOnce {
       if (next) next();
       else this.running -= 1;
     };
-    const timer = this.machine.after(COUNTED_MS, makeRoom);
+    const timer = this.machine.after(LIFETIMES.roundCountedMs, makeRoom);
     timer.unref();
     try {
       return await round();

@@ -15,6 +15,7 @@ const BROKEN: Record<string, Partial<Lifetimes>> = {
   "witnessGraceMs > roundRetryMsMax + joiningRoundMs": { witnessGraceMs: 270 },
   "witnessGraceMs <= graceMs": { witnessGraceMs: 1_501 },
   "roundRetryMsMax <= heartbeatMs": { roundRetryMsMax: 1_001, witnessGraceMs: 1_500 },
+  "roundCountedMs < replyTimeoutMs": { roundCountedMs: 450 },
   "startTimeoutMs > leaseMs + graceMs": { startTimeoutMs: 11_500 },
   "catchUpMs > leaseMs + graceMs": { catchUpMs: 11_500 },
   "leaveTimeoutMs > replyTimeoutMs": { leaveTimeoutMs: 450 },

@@ -54,7 +54,12 @@ t.test("the chat in a browser", async (t) => {
       (await keys.json()).data.map((key: { name: string }) => key.name),
       ["Dashboard chat"],
     );
-    t.strictSame(complaints, []);
+    // The page asks for the cost again until the call is committed. The browser logs each 404 as an error.
+    const isExpected = (text: string) => /status of 404 .*\/account\/v1\/calls\//.test(text);
+    t.strictSame(
+      complaints.filter((text) => !isExpected(text)),
+      [],
+    );
   });
 
   t.test("sends the conversation so far, and forgets it when a new one starts", async (t) => {
