@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import { isObject, type JsonObject } from "../core/process/json.ts";
 import { packageRoot } from "../core/process/root.ts";
-import { type Children, untilReady } from "./children.ts";
+import { type Child, type Children, untilReady } from "./children.ts";
 import { freePort } from "./free-port.ts";
 import { nodeOptionsOf, type Options } from "./scenario.ts";
 import { built, PROXY_CORE, type Target } from "./targets.ts";
@@ -14,8 +14,6 @@ import { built, PROXY_CORE, type Target } from "./targets.ts";
  */
 const LEFT_OUT = new Set(["simulator", "demo"]);
 
-const CREDIT_TRIES = 20;
-const CREDIT_RETRY_MS = 500;
 export const ADMIN_TOKEN = "benchmark-admin-token";
 
 /** A credit that is enough for any run, and below the maximum balance of a wallet. */
@@ -61,7 +59,7 @@ export async function startGateway(children: Children, options: GatewayOptions):
     core: options.core ?? PROXY_CORE,
   });
   await untilReady("the gateway", child, () => isReady(port));
-  const headers = { authorization: `Bearer ${await newKey(port)}` };
+  const headers = { authorization: `Bearer ${await newKey(port, child)}` };
   return {
     name: "gateway",
     port,
@@ -146,24 +144,25 @@ function nameOf(entry: unknown): string {
 }
 
 /** Makes an account with a balance and returns a key of it. */
-async function newKey(port: number): Promise<string> {
+async function newKey(port: number, child: Child): Promise<string> {
   const { id } = await admin(port, "POST", "/accounts", { email: `bench-${port}@example.com` });
-  const credit = { amount_vnd: CREDIT_VND, reference: `bench-${port}` };
-  await untilCredited(() => admin(port, "POST", `/accounts/${id}/credits`, credit));
+  await untilReady("a credit", child, () => isCredited(port, String(id)));
   const { key } = await admin(port, "POST", `/accounts/${id}/keys`, { name: "bench" });
   return String(key);
 }
 
-/** Sends a credit again while Redis does not reply, as on a machine with more gateways than it can run. It counts once. */
-async function untilCredited(credit: () => Promise<JsonObject>): Promise<void> {
-  for (let left = CREDIT_TRIES; ; left--) {
-    try {
-      await credit();
-      return;
-    } catch (error) {
-      if (left === 1 || !/HTTP 503/.test(String(error))) throw error;
-      await new Promise((resolve) => setTimeout(resolve, CREDIT_RETRY_MS));
-    }
+/**
+ * Returns false while Redis does not reply, as on a machine with more gateways than it can run. A credit counts once,
+ * even if it is sent again.
+ */
+async function isCredited(port: number, accountId: string): Promise<boolean> {
+  const credit = { amount_vnd: CREDIT_VND, reference: `bench-${port}` };
+  try {
+    await admin(port, "POST", `/accounts/${accountId}/credits`, credit);
+    return true;
+  } catch (error) {
+    if (/HTTP 503/.test(String(error))) return false;
+    throw error;
   }
 }
 

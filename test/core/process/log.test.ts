@@ -39,6 +39,18 @@ async function end(child: ChildProcess): Promise<number> {
   return code;
 }
 
+/** Reads the log that the child has written to a pipe so far, and lets it end. */
+async function endAndRead(child: ChildProcess): Promise<{ code: number; lines: string[] }> {
+  const { stdout } = child;
+  if (!stdout) throw new Error("no pipe");
+  const lines: string[] = [];
+  const reader = createInterface(stdout).on("line", (line) => lines.push(line));
+  const closed = once(reader, "close");
+  const code = await end(child);
+  await closed;
+  return { code, lines };
+}
+
 t.test("a full disk below the log does not end the process", async (t) => {
   const full = openSync("/dev/full", "w");
   const child = startChild(full);
@@ -61,23 +73,19 @@ t.test(
   "lines wait for a slow reader of the log in bounded memory, and it gets the number of those that were lost",
   async (t) => {
     const child = startChild("pipe");
-    const { stdout } = child;
-    if (!stdout) throw new Error("no pipe");
     await writeUntilLost(child);
     await write(child);
     const { written, waitingBytes, lost } = await write(child);
     t.ok(waitingBytes <= 16 * MEGABYTE, `${waitingBytes} bytes wait`);
+    const { code, lines } = await endAndRead(child);
+    t.equal(code, 0);
     let read = 0;
     let saidLost = 0;
-    const lines = createInterface(stdout);
-    lines.on("line", (line) => {
+    for (const line of lines) {
       const { msg, lines: lostLines } = JSON.parse(line);
       if (msg === "a line") read += 1;
       else saidLost += lostLines;
-    });
-    const closed = once(lines, "close");
-    t.equal(await end(child), 0);
-    await closed;
+    }
     t.equal(saidLost, lost);
     t.equal(read, written - lost);
   },
@@ -85,14 +93,9 @@ t.test(
 
 t.test("a line that is too long is cut, and still ends", async (t) => {
   const child = startChild("pipe");
-  const { stdout } = child;
-  if (!stdout) throw new Error("no pipe");
-  const lines: string[] = [];
-  const reader = createInterface(stdout).on("line", (line) => lines.push(line));
-  const closed = once(reader, "close");
   child.send("long");
-  t.equal(await end(child), 0);
-  await closed;
+  const { code, lines } = await endAndRead(child);
+  t.equal(code, 0);
   t.equal(lines.length, 2);
   t.ok(Buffer.byteLength(lines[0] ?? "") < 16_384);
   t.equal(JSON.parse(lines[1] ?? "").msg, "the next line");

@@ -1,28 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import t from "tap";
+import { LIFETIMES } from "../../../../core/money/lifetimes.ts";
 import { FewAtOnce } from "../../../../core/money/redis/few-at-once.ts";
 import type { Heartbeat } from "../../../../core/money/redis/heartbeat.ts";
 import type { Membership } from "../../../../core/money/redis/membership.ts";
 import { Rounds } from "../../../../core/money/redis/rounds.ts";
-import { type Machine, systemMachine } from "../../../../core/process/machine.ts";
-
-/** A machine whose time passes only by `pass`, which runs all timers that are set. */
-function stoppedMachine(): { machine: Machine; pass(): void } {
-  const timers = new Set<() => void>();
-  const machine: Machine = {
-    ...systemMachine,
-    after(_, work) {
-      timers.add(work);
-      return { close: () => timers.delete(work), unref() {} };
-    },
-  };
-  const pass = () => {
-    const due = [...timers];
-    timers.clear();
-    for (const work of due) work();
-  };
-  return { machine, pass };
-}
+import { ManualMachine } from "../manual-machine.ts";
 
 /** Rounds that end when the test says so. */
 function heldRounds() {
@@ -36,15 +19,19 @@ function heldRounds() {
   return { ends, begun, round };
 }
 
+function twelveRounds(gate: FewAtOnce) {
+  const held = heldRounds();
+  return { ...held, all: Array.from({ length: 12 }, (_, n) => gate.run(held.round(n))) };
+}
+
 t.test("a process that looks at all its buckets has four looks under way", async (t) => {
-  const { machine } = stoppedMachine();
   const { ends, begun, round } = heldRounds();
   const memberships = Array.from({ length: 64 }, (_, n) => ({ isSettled: false, step: round(n) }));
   const heartbeat = { start() {}, async stop() {} };
   const rounds = new Rounds(
     heartbeat as unknown as Heartbeat,
     memberships as unknown as Membership[],
-    machine,
+    new ManualMachine(),
   );
   rounds.start();
   await nextTurn();
@@ -62,14 +49,11 @@ t.test("a process that looks at all its buckets has four looks under way", async
 });
 
 t.test("rounds that get no reply do not keep others waiting", async (t) => {
-  const { machine, pass } = stoppedMachine();
-  const { ends, begun, round } = heldRounds();
-  const gate = new FewAtOnce(machine);
-  const all = Array.from({ length: 12 }, (_, n) => gate.run(round(n)));
+  const machine = new ManualMachine();
+  const { ends, begun, all } = twelveRounds(new FewAtOnce(machine));
   await nextTurn();
   t.equal(begun.length, 4);
-  pass();
-  await nextTurn();
+  await machine.advance(LIFETIMES.roundCountedMs);
   t.equal(begun.length, 8);
   // Late replies make no room again.
   for (const end of ends.splice(0, 4)) end();
@@ -83,10 +67,8 @@ t.test("rounds that get no reply do not keep others waiting", async (t) => {
 });
 
 t.test("a stop does not wait for rounds to get their turn", async (t) => {
-  const { machine } = stoppedMachine();
-  const { ends, begun, round } = heldRounds();
-  const gate = new FewAtOnce(machine);
-  const all = Array.from({ length: 12 }, (_, n) => gate.run(round(n)));
+  const gate = new FewAtOnce(new ManualMachine());
+  const { ends, begun, round, all } = twelveRounds(gate);
   gate.open();
   all.push(gate.run(round(12)));
   await nextTurn();
@@ -96,8 +78,7 @@ t.test("a stop does not wait for rounds to get their turn", async (t) => {
 });
 
 t.test("a round that fails makes room", async (t) => {
-  const { machine } = stoppedMachine();
-  const gate = new FewAtOnce(machine);
+  const gate = new FewAtOnce(new ManualMachine());
   for (let n = 0; n < 10; n++) {
     await t.rejects(gate.run(() => Promise.reject(new Error("away"))));
   }
