@@ -42,6 +42,8 @@ export class Cluster {
   /** Primaries that were replaced and do not know it yet, with their successors. */
   private readonly replaced = new Map<ClusterNode, ClusterNode>();
   private readonly migrations = new Set<Migration>();
+  /** Primaries that have stopped until their replicas have everything. */
+  private readonly handingOver = new Set<ClusterNode>();
   private epoch = 0;
 
   constructor(options: ClusterOptions) {
@@ -108,7 +110,9 @@ export class Cluster {
     const { replica } = primary;
     if (replica === undefined || primary.frozen || this.isBusy(primary)) return false;
     primary.freeze();
+    this.handingOver.add(primary);
     this.later(ms, "replica takes over", () => {
+      this.handingOver.delete(primary);
       if (primary.up && primary.replica === replica) {
         this.takeOver(primary, replica, this.scheduler.nowMs);
         this.replaced.delete(primary);
@@ -146,7 +150,7 @@ export class Cluster {
   /** Moves a slot to another primary, key by key. Returns false if one of them is busy. */
   migrate(slot: number, target: ClusterNode): boolean {
     const source = this.ownerOf(slot);
-    if (source === target || this.isBusy(source) || this.isBusy(target)) return false;
+    if (source === target || !this.canMigrate(source) || !this.canMigrate(target)) return false;
     const { scheduler, random } = this;
     const migration: Migration = new Migration({ slot, source, target, scheduler, random }, () => {
       this.migrations.delete(migration);
@@ -214,6 +218,10 @@ export class Cluster {
     const replica = this.nodes.find(({ primary }) => primary === node);
     replica?.follow(node);
     if (node.up) this.tell(node);
+  }
+
+  private canMigrate(node: ClusterNode): boolean {
+    return node.primary === undefined && !this.handingOver.has(node) && !this.isBusy(node);
   }
 
   /** Returns true for a node that must not take part in another change now. */
