@@ -27,7 +27,7 @@ const FOCI: readonly Focus[] = [
   {
     name: "a clock of Redis that is set back keeps no gateway from starting",
     store: "redis",
-    faults: { redisClock: 4_000, redisWipe: 6_000, sigterm: 5_000 },
+    faults: { redisClock: 3_000, redisWipe: 3_000, sigterm: 4_000 },
   },
   {
     name: "a Redis at its maxmemory has room again once posts are committed",
