@@ -53,7 +53,8 @@ export class RedisSite {
     this.single = new RedisServer(server);
     if (!options.isCluster) return;
     const onLost = (before: RedisData, after: RedisData) => this.lost(before, after);
-    this.cluster = new Cluster({ ...server, slots: buckets, onLost });
+    const onTakenOver = (node: ClusterNode) => this.takenOver(node);
+    this.cluster = new Cluster({ ...server, slots: buckets, onLost, onTakenOver });
   }
 
   /** The servers that accept writes. */
@@ -163,14 +164,25 @@ export class RedisSite {
   /** A slot that moves has some keys at each node. One of them lost its data, so outboxes at the other may have no name. */
   private loseNames(server: ClusterNode): void {
     for (const { slot, other } of this.cluster?.movingWith(server) ?? []) {
-      const base = `${PREFIX}:{${bucketName(slot)}}:`;
-      const data = [server.data, other.data];
-      const keys = other
-        .keysIn(slot)
-        .filter((key) => key.includes(":o:") && !isNamed(data, base, key));
-      for (const key of keys) this.nameless.add(key);
-      this.options.onLost(uncommittedIn(other.data, keys));
+      this.findNameless(slot, other, [server.data, other.data]);
     }
+  }
+
+  /** A slot had just moved to the old primary, and its replica may lack the last keys. */
+  private takenOver(node: ClusterNode): void {
+    for (const slot of this.cluster?.slotsOf(node) ?? []) {
+      this.findNameless(slot, node, [node.data]);
+    }
+  }
+
+  private findNameless(slot: number, node: ClusterNode, naming: readonly RedisData[]): void {
+    const base = `${PREFIX}:{${bucketName(slot)}}:`;
+    const keys = node
+      .keysIn(slot)
+      .filter((key) => key.includes(":o:") && !isNamed(naming, base, key));
+    if (keys.length === 0) return;
+    for (const key of keys) this.nameless.add(key);
+    this.options.onLost(uncommittedIn(node.data, keys));
   }
 
   private lost(before: RedisData, after: RedisData): void {

@@ -10,7 +10,7 @@ t.test("a slot does not move to or from a primary that is handing its slots over
   const lua = new LuaScripts();
   const cluster = new Cluster({
     ...{ scheduler, random, lua, slots: 3 },
-    ...{ onBelowZero() {}, onLost() {} },
+    ...{ onBelowZero() {}, onLost() {}, onTakenOver() {} },
   });
   const [first, second] = cluster.nodes;
   if (!first || !second) throw new Error("there are six nodes");

@@ -17,6 +17,8 @@ interface ClusterOptions extends ServerOptions {
   readonly slots: number;
   /** Called when a node loses its data, with the data that replaces it. */
   readonly onLost: (before: RedisData, after: RedisData) => void;
+  /** Called with a replica that is the primary now. */
+  readonly onTakenOver: (node: ClusterNode) => void;
 }
 
 /** How a primary is cut off, while a replica takes its slots over. */
@@ -180,6 +182,7 @@ export class Cluster {
     this.replaced.set(primary, replica);
     replica.takeOver(untilMs);
     for (const slot of this.slotsOf(primary)) this.own(slot, replica);
+    this.options.onTakenOver(replica);
     this.spread();
   }
 

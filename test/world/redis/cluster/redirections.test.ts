@@ -109,6 +109,7 @@ function simulatedCluster(): Side {
     slots: 3,
     onBelowZero() {},
     onLost() {},
+    onTakenOver() {},
   });
   const [source, target, other] = cluster.nodes;
   if (!source || !target || !other) throw new Error("there are six nodes");
