@@ -84,6 +84,11 @@ export class LedgerWatch {
     return this.wentBack ? "ledger_went_back" : "ledger_not_compared";
   }
 
+  /** True if this process has read what is kept, and compared it with the ledger. */
+  get hasCompared(): boolean {
+    return this.reason !== UNCHECKED;
+  }
+
   /** True if the ledger was found to lack commits. */
   get wentBack(): boolean {
     return this.reason === WENT_BACK;
@@ -104,7 +109,7 @@ export class LedgerWatch {
    * for the ledger: if this process dies before that, no other notices that the ledger went back. Never rejects.
    */
   async keepAgain(): Promise<void> {
-    if (this.reason === UNCHECKED) return;
+    if (!this.hasCompared) return;
     await this.keepKnown().catch(() => {});
   }
 

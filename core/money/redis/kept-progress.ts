@@ -1,25 +1,32 @@
 import type { LedgerProgress } from "../../contract/ledger.ts";
+import { bucketName } from "../../redis/buckets.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import { mapOf } from "../../redis/reply.ts";
 import { readLua, script } from "../../redis/script.ts";
 import type { KeptProgress } from "../ledger-watch.ts";
+import type { Bucket } from "./bucket.ts";
+import { NotMember } from "./session.ts";
 
 const SCRIPT = script(readLua("core/money/redis/lua/progress.lua"));
 
-/** The highest progress of the ledger that any gateway saw, in Redis. It belongs to no epoch. */
+/** The highest progress of the ledger that any gateway saw, in Redis. It belongs to no epoch, and is in the first bucket. */
 export class RedisKeptProgress implements KeptProgress {
   private readonly client: RedisCommands;
   private readonly key: string;
+  private readonly first: Bucket | undefined;
 
-  constructor(client: RedisCommands, key: string) {
+  constructor(client: RedisCommands, key: string, first: Bucket | undefined) {
     this.client = client;
     this.key = key;
+    this.first = first;
   }
 
   async keep(
     { generation, commits }: LedgerProgress,
     dropped: ReadonlyMap<string, number>,
   ): Promise<LedgerProgress> {
+    // To join the bucket is to find out if it lost data: see `beforeEpoch`.
+    if (!this.first?.hasBeenReady) throw new NotMember(bucketName(0));
     const counts = [...dropped, ...commits].flat();
     const args = [generation, dropped.size, ...counts].map(String);
     const reply = mapOf(await this.client.run(SCRIPT, [this.key], args));

@@ -33,7 +33,6 @@ export class Membership {
   private readonly session: Session;
   private readonly readiness = new Readiness();
   private readonly peers: Peers;
-  private readonly settledRoundMs: number;
   private failures = 0;
   private moving = false;
   private lastView: BucketView | undefined;
@@ -55,7 +54,6 @@ export class Membership {
     this.options = options;
     this.session = new Session({ keys, client, process, onTrouble: (error) => this.fail(error) });
     this.bucket = new Bucket(keys, this.session, this.readiness, options.machine);
-    this.settledRoundMs = settledRoundMsOf(options.times);
     this.peers = new Peers(options.times.leaseMs, (member) => options.pulse.beatAtMs(member));
   }
 
@@ -213,6 +211,7 @@ export class Membership {
     if (session.epoch === "" && view.epoch !== this.begunEpoch && isAbandoned(view)) {
       return this.declare(view.epoch, view.epoch);
     }
+    if (view.epoch === "") await this.options.events.beginning(this.bucket);
     const epoch = textOf(await this.ask("join", view.epoch, session.epoch || "0"));
     if (epoch === "") return 0;
     this.moving = false;
@@ -254,7 +253,7 @@ export class Membership {
     if (!allowLoads || isChanged) return Math.min(times.joiningRoundMs, times.heartbeatMs);
     this.isSettled = pulse.isQuiet && view.joining.size === 0 && view.orphans.size === 0;
     this.isPaused = this.isSettled;
-    return this.isPaused ? this.settledRoundMs : times.heartbeatMs;
+    return this.isPaused ? settledRoundMsOf(times) : times.heartbeatMs;
   }
 
   /**
@@ -268,6 +267,7 @@ export class Membership {
 
   /** Ends an epoch that lost data, and begins the next. This process joins it in its next round. */
   private async declare(epoch: string, after: string): Promise<number> {
+    await this.options.events.beginning(this.bucket);
     this.begunEpoch = textOf(await this.ask("declare", epoch, after));
     failpoint("bucket.declared");
     return 0;

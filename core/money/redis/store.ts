@@ -1,21 +1,16 @@
 import type {
   Awaitable,
-  Balances,
   CreditTotal,
   ExtendRequest,
-  ExtendResult,
   HoldRequest,
-  HoldResult,
   HoldStore,
   HoldStoreHealth,
-  LimitBalances,
   LimitSnapshot,
-  LoadedVersion,
   Posted,
   Posting,
   WalletSnapshot,
 } from "../../contract/hold-store.ts";
-import type { OutboxEntry, StoredEntry } from "../../contract/outbox-entry.ts";
+import type { StoredEntry } from "../../contract/outbox-entry.ts";
 import type { RestoreResult } from "../../contract/restorable.ts";
 import type { Log } from "../../process/log.ts";
 import { type Machine, systemMachine } from "../../process/machine.ts";
@@ -30,6 +25,7 @@ import type { Bucket } from "./bucket.ts";
 import { BucketMap } from "./bucket-map.ts";
 import { RedisChanges } from "./changes.ts";
 import { Commits } from "./commits.ts";
+import { beforeEpoch } from "./end-epoch.ts";
 import { healthOfStore } from "./health.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { Holds } from "./holds.ts";
@@ -97,9 +93,7 @@ export class RedisHoldStore implements HoldStore {
     this.machine = machine;
     this.outageLog = new OutageLog(log, () => machine.monotonic());
     const process = machine.uuid();
-    const kept = new RedisKeptProgress(client, progressKey(prefix));
-    this.watch = new LedgerWatch({ history: ledger.history, kept, machine, log });
-    const { memberships, watch } = this;
+    const { memberships } = this;
     const events = this.membershipEvents();
     const hurry = (membership: Membership) => this.rounds.hurry(membership);
     const pulse = new Heartbeat({ client, prefix, process, memberships, hurry, times, machine });
@@ -109,6 +103,10 @@ export class RedisHoldStore implements HoldStore {
       memberships.set(membership.bucket, membership);
     }
     this.buckets = [...memberships.keys()];
+    const [first] = this.buckets;
+    const kept = new RedisKeptProgress(client, progressKey(prefix), first);
+    this.watch = new LedgerWatch({ history: ledger.history, kept, machine, log });
+    const { watch } = this;
     const buckets = new BucketMap(this.buckets);
     this.revocations = new Revocations(client, buckets, machine);
     this.commits = new Commits({ client, buckets: this.buckets, memberships, machine, log, watch });
@@ -148,11 +146,11 @@ export class RedisHoldStore implements HoldStore {
     await this.posts.stop();
   }
 
-  hold(request: HoldRequest): Awaitable<HoldResult> {
+  hold(request: HoldRequest) {
     return this.holds.hold(request);
   }
 
-  extend(request: ExtendRequest): Promise<ExtendResult> {
+  extend(request: ExtendRequest) {
     return this.holds.extend(request);
   }
 
@@ -186,15 +184,15 @@ export class RedisHoldStore implements HoldStore {
     return this.wallets.dropLimit(accountId, name);
   }
 
-  limit(accountId: string, name: string): Promise<LimitBalances | undefined> {
+  limit(accountId: string, name: string) {
     return this.wallets.limit(accountId, name);
   }
 
-  balances(accountId: string): Promise<Balances | undefined> {
+  balances(accountId: string) {
     return this.wallets.balances(accountId);
   }
 
-  loadedVersions(): AsyncGenerator<LoadedVersion[]> {
+  loadedVersions() {
     return this.wallets.versions();
   }
 
@@ -226,7 +224,7 @@ export class RedisHoldStore implements HoldStore {
     return this.posts.lastPosts(callIds);
   }
 
-  findUncommitted(callId: string): OutboxEntry | undefined {
+  findUncommitted(callId: string) {
     return this.commits.find(callId);
   }
 
@@ -275,6 +273,7 @@ export class RedisHoldStore implements HoldStore {
         this.posts.resendUncommitted(bucket);
         this.holds.expireAll(bucket);
       },
+      beginning: (bucket) => beforeEpoch(bucket, this.buckets, this.options.client, this.watch),
       joined: async (bucket) => {
         await Promise.all([this.watch.keepAgain(), this.revocations.expireFormerSet(bucket)]);
         await this.revocations.applyAll(bucket);

@@ -57,6 +57,7 @@ class Stage {
       moved: say("moved"),
       mustResend: say("mustResend"),
       expelled: say("expelled"),
+      beginning: async () => {},
       joined: async () => say("joined")(),
       reaped: say("reaped"),
       maintained: () => {},

@@ -14,6 +14,7 @@ const EVENTS: MembershipEvents = {
   moved() {},
   mustResend() {},
   expelled() {},
+  async beginning() {},
   async joined() {},
   reaped() {},
   maintained() {},
