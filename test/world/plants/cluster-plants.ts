@@ -17,4 +17,12 @@ export const CLUSTER_PLANTS: Readonly<Record<string, Plant>> = {
     store: "cluster",
     faults: { redisFailOver: 1_500, redisSplit: 2_500, ledgerAway: 4_000 },
   },
+  "wallets at other nodes outlive the counts of the ledger": {
+    file: "core/money/redis/end-epoch.ts",
+    find: "await Promise.all(others.map((other) => endEpoch(client, other)));",
+    replace: "",
+    store: "cluster",
+    faults: { ledgerRestored: 3_000, redisWipe: 1_500, kill: 4_000 },
+    from: 19,
+  },
 };
