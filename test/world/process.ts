@@ -163,6 +163,7 @@ export class SimulatedProcess implements Machine {
   }
 
   thaw(): void {
+    if (!this.alive) return;
     this.isFrozen = false;
     this.thawedMs = this.scheduler.nowMs;
     for (const work of this.putOff.splice(0)) {
