@@ -106,11 +106,11 @@ export class LedgerWatch {
 
   /**
    * Keeps all known counts again, because the hold store lost data. The next comparison does so too, but it may wait
-   * for the ledger: if this process dies before that, no other notices that the ledger went back. Never rejects.
+   * for the ledger: if this process dies before that, no other notices that the ledger went back. Rejects if the hold
+   * store does not reply.
    */
   async keepAgain(): Promise<void> {
-    if (!this.hasCompared) return;
-    await this.keepKnown().catch(() => {});
+    if (this.hasCompared) await this.keepKnown();
   }
 
   /** Accepts that the ledger lost commits. Call it only once every wallet that was loaded before is gone. */

@@ -40,11 +40,6 @@ export class Bucket {
     return this.readiness.isReady;
   }
 
-  /** True once this process could move money in it. */
-  get hasBeenReady(): boolean {
-    return this.readiness.hasBeenReady;
-  }
-
   /** True if Redis refused a write for want of memory, until it takes one again. */
   get isFull(): boolean {
     return this.session.isFull;

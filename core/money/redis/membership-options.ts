@@ -26,7 +26,7 @@ export interface MembershipEvents {
   mustResend(bucket: Bucket): void;
   /** The leases of this process ended while it was suspended: its holds are gone. */
   expelled(bucket: Bucket): void;
-  /** The bucket gets a new epoch when this resolves. */
+  /** Called before each new epoch of the bucket. None begins if this rejects. */
   beginning(bucket: Bucket): Promise<void>;
   /** This process has joined a new epoch. Its operations pass once the bucket is ready. */
   joined(bucket: Bucket): Promise<void>;

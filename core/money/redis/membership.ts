@@ -5,9 +5,11 @@ import { isUnknownScript } from "../../redis/client.ts";
 import { numberOf, textOf } from "../../redis/reply.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import { Bucket } from "./bucket.ts";
+import { Doubt } from "./doubt.ts";
 import { type HeldCalls, readHeldCalls } from "./held-calls.ts";
 import { judge } from "./judgement.ts";
 import type { BucketKeys } from "./keys.ts";
+import { lookArguments } from "./look.ts";
 import type { MembershipOptions } from "./membership-options.ts";
 import { claimOrphans } from "./orphans.ts";
 import { Peers, type SilentMember } from "./peers.ts";
@@ -18,9 +20,8 @@ import { asReply, isJoining, Session } from "./session.ts";
 import { type BucketView, isAbandoned, readView } from "./view.ts";
 
 /**
- * Keeps this process a member of one bucket. In each round it sends a heartbeat, checks whether Redis lost data, and
- * ends the leases of silent members. In a new epoch it allows loads once every member has committed its posts of the
- * old one.
+ * Keeps this process a member of one bucket. Each round sends a heartbeat, checks whether Redis lost data, and ends the
+ * leases of silent members. A new epoch allows loads once every member has committed its posts of the old one.
  */
 export class Membership {
   /** The bucket as holds, posts, wallets and commits use it. */
@@ -29,11 +30,14 @@ export class Membership {
   readonly claimed = counted("claimed_outboxes", new Set<string>());
   /** True if the last round found nothing to do, and nothing that it waits for: see `glanced`. Set by this class alone. */
   isSettled = false;
+  /** This process ends an epoch whose wallets are not believed. */
+  readonly doubt = new Doubt();
+  /** Rounds that failed since the last that did not. Set by this class alone. */
+  failures = 0;
   private readonly options: MembershipOptions;
   private readonly session: Session;
   private readonly readiness = new Readiness();
   private readonly peers: Peers;
-  private failures = 0;
   private moving = false;
   private lastView: BucketView | undefined;
   /** True if it was settled until a heartbeat found another version: the next look need name only members that changed. */
@@ -50,9 +54,8 @@ export class Membership {
   private freshAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(keys: BucketKeys, options: MembershipOptions) {
-    const { client, process } = options;
     this.options = options;
-    this.session = new Session({ keys, client, process, onTrouble: (error) => this.fail(error) });
+    this.session = new Session({ ...options, keys, onTrouble: (error) => this.fail(error) });
     this.bucket = new Bucket(keys, this.session, this.readiness, options.machine);
     this.peers = new Peers(options.times.leaseMs, (member) => options.pulse.beatAtMs(member));
   }
@@ -141,20 +144,16 @@ export class Membership {
     const { pulse } = this.options;
     // Read before `look` is sent: replies that arrive later may count operations that `look` cannot see.
     const seen = session.operationsSeen;
-    const epoch = session.epoch === "" ? "0" : session.epoch;
-    const moving = this.moving ? "1" : "0";
     const isListWanted = !(this.isSettled || isOutdated) || !pulse.isQuiet;
     this.unsettle();
     this.isPaused = false;
-    const { version = "", members = [] } = this.view ?? {};
-    const isServerKnown = !isListWanted && !isOutdated && pulse.server === session.serverFound;
-    const flags = [isListWanted, isOutdated, isServerKnown].map((flag) => (flag ? "1" : "0"));
-    const known = [session.serverFound, version, String(members.length)];
-    const args = [epoch, String(seen), moving, ...known, ...flags];
-    const view = readView(await this.ask("look", ...args), members);
+    const found = { session, view: this.view, isMoving: this.moving, pulse };
+    const args = lookArguments({ ...found, isListWanted, isOutdated });
+    const view = readView(await this.ask("look", ...args), this.view?.members);
     this.lastView = view;
     if (view.isListed || view.isUpdated) pulse.listed();
     session.found(view);
+    if (this.doubt.concerns(view.epoch, this.begunEpoch)) return this.declare(view.epoch);
     switch (judge(session.epoch, seen, view)) {
       case "member":
         return this.maintain(view, nowMs);
@@ -171,14 +170,14 @@ export class Membership {
 
   /** The bucket is in another epoch. Commits the posts of the old one, then joins. */
   private async move(view: BucketView, nowMs: number): Promise<number> {
-    const { bucket } = this;
     const { events } = this.options;
     this.noticeMove();
     // Once loads are accepted, wallets may be loaded without these posts: a retry of the committer must not read them again.
     this.freshAtMs = view.acceptsLoads ? Number.NEGATIVE_INFINITY : nowMs;
-    if (!events.hasUncommitted(bucket)) return this.join(view, nowMs);
-    if (!view.acceptsLoads || events.isCommitting(bucket)) return this.options.times.joiningRoundMs;
-    events.mustResend(bucket);
+    if (!events.hasUncommitted(this.bucket)) return this.join(view, nowMs);
+    if (!view.acceptsLoads || events.isCommitting(this.bucket))
+      return this.options.times.joiningRoundMs;
+    events.mustResend(this.bucket);
     failpoint("bucket.requeued");
     return 0;
   }
@@ -194,11 +193,10 @@ export class Membership {
   }
 
   private expelled(): number {
-    const { bucket } = this;
     const { events } = this.options;
     this.readiness.set("joining", false);
-    if (events.isCommitting(bucket)) return this.options.times.joiningRoundMs;
-    events.expelled(bucket);
+    if (events.isCommitting(this.bucket)) return this.options.times.joiningRoundMs;
+    events.expelled(this.bucket);
     this.claimed.clear();
     this.isWitness = false;
     this.session.begin();
@@ -209,7 +207,7 @@ export class Membership {
     const { session } = this;
     this.readiness.set("joining", false);
     if (session.epoch === "" && view.epoch !== this.begunEpoch && isAbandoned(view)) {
-      return this.declare(view.epoch, view.epoch);
+      return this.declare(view.epoch);
     }
     if (view.epoch === "") await this.options.events.beginning(this.bucket);
     const epoch = textOf(await this.ask("join", view.epoch, session.epoch || "0"));
@@ -262,11 +260,13 @@ export class Membership {
    */
   private abandonEpoch(view: BucketView, silent: readonly SilentMember[]): Promise<number> {
     for (const { process } of silent) this.peers.giveUp(process);
-    return this.declare(view.epoch, view.epoch);
+    // It may take several rounds, and the members who were silent are forgotten now.
+    this.doubt.raise(view.epoch);
+    return this.declare(view.epoch);
   }
 
   /** Ends an epoch that lost data, and begins the next. This process joins it in its next round. */
-  private async declare(epoch: string, after: string): Promise<number> {
+  private async declare(epoch: string, after = epoch): Promise<number> {
     await this.options.events.beginning(this.bucket);
     this.begunEpoch = textOf(await this.ask("declare", epoch, after));
     failpoint("bucket.declared");

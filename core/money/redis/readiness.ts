@@ -9,8 +9,6 @@ export class Readiness {
   private current: BucketState = "away";
   private loads = false;
   private waiters: (() => void)[] = [];
-  /** True once money could be moved, for as long as this process lives. */
-  hasBeenReady = false;
 
   get state(): BucketState {
     return this.current;
@@ -24,7 +22,6 @@ export class Readiness {
   set(state: BucketState, acceptsLoads: boolean): void {
     this.current = state;
     this.loads = acceptsLoads;
-    this.hasBeenReady ||= state === "ready";
     if (!this.isReady) return;
     const { waiters } = this;
     this.waiters = [];

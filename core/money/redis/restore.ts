@@ -3,12 +3,14 @@ import { failpoint } from "../../process/failpoint.ts";
 import type { Machine } from "../../process/machine.ts";
 import { withTimeout } from "../../process/timeout.ts";
 import type { RedisCommands } from "../../redis/client.ts";
+import { textOf } from "../../redis/reply.ts";
 import type { LedgerWatch } from "../ledger-watch.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { Bucket } from "./bucket.ts";
-import { endEpoch } from "./end-epoch.ts";
 import type { Membership } from "./membership.ts";
+import { membersScript } from "./scripts.ts";
 import { NotMember } from "./session.ts";
+import { readView } from "./view.ts";
 
 /**
  * Drops every wallet, and then accepts that the ledger lost commits: the page on money says why in this order. Rejects
@@ -30,4 +32,16 @@ export async function restore(
   const loadable = Promise.all(buckets.map((bucket) => bucket.whenLoadable()));
   await withTimeout(loadable, LIFETIMES.restoreWaitMs, machine);
   return { kind: "restored" };
+}
+
+/** Ends the epoch of a bucket: its wallets and holds are deleted, its outboxes are committed before loads. */
+async function endEpoch(client: RedisCommands, { keys, process }: Bucket): Promise<void> {
+  const ask = (...args: string[]) => client.run(membersScript, keys.ofMembers, args);
+  for (;;) {
+    const { epoch } = readView(await ask("look", process, "0", "0", "0"));
+    // A bucket without an epoch has no wallets. If another gateway ends the epoch first, end the new one too: it may
+    // have begun before the ledger was restored.
+    if (epoch === "") return;
+    if (textOf(await ask("declare", process, epoch, epoch)) !== "") return;
+  }
 }

@@ -1,12 +1,10 @@
 import type {
-  Awaitable,
   CreditTotal,
   ExtendRequest,
   HoldRequest,
   HoldStore,
   HoldStoreHealth,
   LimitSnapshot,
-  Posted,
   Posting,
   WalletSnapshot,
 } from "../../contract/hold-store.ts";
@@ -25,7 +23,6 @@ import type { Bucket } from "./bucket.ts";
 import { BucketMap } from "./bucket-map.ts";
 import { RedisChanges } from "./changes.ts";
 import { Commits } from "./commits.ts";
-import { beforeEpoch } from "./end-epoch.ts";
 import { healthOfStore } from "./health.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { Holds } from "./holds.ts";
@@ -33,6 +30,7 @@ import { IdleWallets } from "./idle-wallets.ts";
 import { RedisKeptProgress } from "./kept-progress.ts";
 import { BucketKeys, progressKey } from "./keys.ts";
 import type { LedgerLookup } from "./ledger-lookup.ts";
+import { LostCounts } from "./lost-counts.ts";
 import { Membership } from "./membership.ts";
 import type { MembershipEvents, MembershipTimes } from "./membership-options.ts";
 import { OutageLog } from "./outage-log.ts";
@@ -81,6 +79,7 @@ export class RedisHoldStore implements HoldStore {
   private readonly audits: Audits;
   private readonly idle: IdleWallets;
   private readonly watch: LedgerWatch;
+  private readonly lostCounts: LostCounts;
   private readonly startTimeoutMs: number;
   private stopped = false;
 
@@ -107,6 +106,7 @@ export class RedisHoldStore implements HoldStore {
     const kept = new RedisKeptProgress(client, progressKey(prefix), first);
     this.watch = new LedgerWatch({ history: ledger.history, kept, machine, log });
     const { watch } = this;
+    this.lostCounts = new LostCounts({ memberships, watch, hurry });
     const buckets = new BucketMap(this.buckets);
     this.revocations = new Revocations(client, buckets, machine);
     this.commits = new Commits({ client, buckets: this.buckets, memberships, machine, log, watch });
@@ -154,11 +154,11 @@ export class RedisHoldStore implements HoldStore {
     return this.holds.extend(request);
   }
 
-  post(posting: Posting): Awaitable<Posted> {
+  post(posting: Posting) {
     return this.posts.post(posting);
   }
 
-  postAll(postings: readonly Posting[]): (Awaitable<Posted> | Error)[] {
+  postAll(postings: readonly Posting[]) {
     return this.posts.postAll(postings);
   }
 
@@ -273,9 +273,10 @@ export class RedisHoldStore implements HoldStore {
         this.posts.resendUncommitted(bucket);
         this.holds.expireAll(bucket);
       },
-      beginning: (bucket) => beforeEpoch(bucket, this.buckets, this.options.client, this.watch),
+      beginning: (bucket) => this.lostCounts.beginning(bucket),
       joined: async (bucket) => {
-        await Promise.all([this.watch.keepAgain(), this.revocations.expireFormerSet(bucket)]);
+        const kept = this.watch.keepAgain().catch(() => {});
+        await Promise.all([kept, this.revocations.expireFormerSet(bucket)]);
         await this.revocations.applyAll(bucket);
       },
       reaped: (_, process, voidedHolds) => this.outageLog.reaped(process, voidedHolds),

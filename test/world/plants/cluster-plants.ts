@@ -18,8 +18,8 @@ export const CLUSTER_PLANTS: Readonly<Record<string, Plant>> = {
     faults: { redisFailOver: 1_500, redisSplit: 2_500, ledgerAway: 4_000 },
   },
   "wallets at other nodes outlive the counts of the ledger": {
-    file: "core/money/redis/end-epoch.ts",
-    find: "await Promise.all(others.map((other) => endEpoch(client, other)));",
+    file: "core/money/redis/lost-counts.ts",
+    find: "each.doubt.raise();",
     replace: "",
     store: "cluster",
     faults: { ledgerRestored: 3_000, redisWipe: 1_500, kill: 4_000 },

@@ -1,0 +1,27 @@
+import type { Pulse } from "./membership-options.ts";
+import type { Session } from "./session.ts";
+import type { BucketView } from "./view.ts";
+
+interface Look {
+  readonly session: Session;
+  /** The bucket as the last round found it. */
+  readonly view: BucketView | undefined;
+  /** True if this process commits posts of an earlier epoch before it joins the present one. */
+  readonly isMoving: boolean;
+  readonly isListWanted: boolean;
+  /** True if only the members that changed need be named. */
+  readonly isOutdated: boolean;
+  readonly pulse: Pulse;
+}
+
+/** Returns the arguments of `look.lua` after the process. */
+export function lookArguments(look: Look): string[] {
+  const { session, view, isMoving, isListWanted, isOutdated, pulse } = look;
+  const { version = "", members = [] } = view ?? {};
+  const isServerKnown = !isListWanted && !isOutdated && pulse.server === session.serverFound;
+  const [moving, ...flags] = [isMoving, isListWanted, isOutdated, isServerKnown].map((flag) =>
+    flag ? "1" : "0",
+  );
+  const own = [session.epoch || "0", String(session.operationsSeen), moving ?? "0"];
+  return [...own, session.serverFound, version, String(members.length), ...flags];
+}
