@@ -3,6 +3,7 @@ import { LIFETIMES } from "../../../../core/money/lifetimes.ts";
 import { BucketKeys } from "../../../../core/money/redis/keys.ts";
 import { Membership } from "../../../../core/money/redis/membership.ts";
 import type { MembershipEvents, Pulse } from "../../../../core/money/redis/membership-options.ts";
+import { NotMember } from "../../../../core/money/redis/session.ts";
 import type { RedisCommands } from "../../../../core/redis/client.ts";
 import { ManualMachine } from "../manual-machine.ts";
 
@@ -29,6 +30,7 @@ class Stage {
   /** Every operation that was asked for, with its arguments. */
   asked: string[][] = [];
   seen: string[] = [];
+  beginning: () => Promise<void> = async () => {};
   hasUncommitted = false;
   isCommitting = false;
   isQuiet = true;
@@ -57,7 +59,7 @@ class Stage {
       moved: say("moved"),
       mustResend: say("mustResend"),
       expelled: say("expelled"),
-      beginning: async () => {},
+      beginning: () => this.beginning(),
       joined: async () => say("joined")(),
       reaped: say("reaped"),
       maintained: () => {},
@@ -269,6 +271,43 @@ t.test("after a restart of Redis one silent member is enough to end the epoch", 
   }
   t.ok(all.has("declare"), [...all].join());
   t.notOk(all.has("reap"), "the others cannot know if it missed a post");
+  stage.replies.set("declare", new Error("no reply"));
+  await stage.round();
+  stage.replies.set("declare", "150");
+  t.strictSame(await stage.round(), [0, "declare 100 100"], "though it has forgotten the member");
+  stage.epoch = "150";
+  stage.replies.set("join", "150");
+  stage.members = [];
+  stage.operations = -1;
+  t.strictSame(await stage.round(), [0, "join 150 100"]);
+});
+
+t.test("an epoch in doubt ends, though this process is a member of it", async (t) => {
+  const stage = await new Stage().ready();
+  stage.replies.set("declare", "150");
+  stage.membership.doubt.raise();
+  t.strictSame(await stage.round(), [0, "declare 100 100"]);
+  stage.epoch = "150";
+  stage.replies.set("join", "150");
+  stage.members = [];
+  stage.operations = -1;
+  t.strictSame(await stage.round(), [0, "join 150 100"]);
+});
+
+t.test("no epoch begins before the store is prepared for it", async (t) => {
+  for (const epoch of ["", "100"]) {
+    const stage = new Stage();
+    stage.epoch = epoch;
+    stage.members = [];
+    stage.replies.set("declare", "150");
+    stage.beginning = () => Promise.reject(new NotMember("b00"));
+    const [waitMs, ...asked] = await stage.round();
+    t.ok(waitMs > 0);
+    t.strictSame(asked, []);
+    t.equal(stage.membership.bucket.state, "joining");
+    stage.beginning = async () => {};
+    t.strictSame((await stage.round()).slice(1), [epoch === "" ? "join  0" : "declare 100 100"]);
+  }
 });
 
 t.test("a process whose leases were ended begins again, once its commit has ended", async (t) => {

@@ -1,0 +1,46 @@
+import t from "tap";
+import { Doubt } from "../../../../core/money/redis/doubt.ts";
+
+t.test("an epoch in doubt ends, and a later one does not", async (t) => {
+  // The epoch in doubt, if it is known | the epochs that rounds find, and if each has to end
+  const table: [string | undefined, [string, boolean][]][] = [
+    [undefined, [["7", true]]],
+    [undefined, [["", false]]],
+    [
+      undefined,
+      [
+        ["7", true],
+        ["7", true],
+        ["8", false],
+        ["7", false],
+      ],
+    ],
+    [
+      "7",
+      [
+        ["7", true],
+        ["6", true],
+        ["", false],
+      ],
+    ],
+    ["7", [["8", false]]],
+    ["7", [["5", false]]],
+  ];
+  for (const [epoch, rounds] of table) {
+    const doubt = new Doubt();
+    doubt.raise(epoch);
+    for (const [found, ends] of rounds) {
+      const what = `${epoch ?? "any"}: ${rounds.map(([each]) => each)}, now ${found}`;
+      t.equal(doubt.concerns(found, "5"), ends, what);
+      t.equal(doubt.isOpen, ends, what);
+    }
+  }
+});
+
+t.test("without a doubt no epoch ends, and a doubt is about the first epoch", async (t) => {
+  const doubt = new Doubt();
+  t.equal(doubt.concerns("7", ""), false);
+  doubt.raise("7");
+  doubt.raise("9");
+  t.equal(doubt.concerns("9", ""), false);
+});
