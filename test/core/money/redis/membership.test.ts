@@ -271,16 +271,29 @@ t.test("after a restart of Redis one silent member is enough to end the epoch", 
   }
   t.ok(all.has("declare"), [...all].join());
   t.notOk(all.has("reap"), "the others cannot know if it missed a post");
-  stage.replies.set("declare", new Error("no reply"));
-  await stage.round();
-  stage.replies.set("declare", "150");
-  t.strictSame(await stage.round(), [0, "declare 100 100"], "though it has forgotten the member");
-  stage.epoch = "150";
-  stage.replies.set("join", "150");
-  stage.members = [];
-  stage.operations = -1;
-  t.strictSame(await stage.round(), [0, "join 150 100"]);
 });
+
+t.test(
+  "an epoch that lacks a member after a restart is ended, however often that fails",
+  async (t) => {
+    const stage = await new Stage().ready();
+    stage.isQuiet = false;
+    stage.server = "another run";
+    stage.members = [["me", "1", "0"]];
+    stage.replies.set("declare", new Error("no reply"));
+    const declares = () => stage.asked.filter(([operation]) => operation === "declare").length;
+    for (let ms = 0; ms < TIMES.leaseMs + 2_000 && declares() === 0; ms += 1_000) {
+      await stage.round(1_000);
+    }
+    t.equal(declares(), 1);
+    stage.members = [["me", "1", "1"]];
+    await stage.round(1_000);
+    t.strictSame(stage.asked.at(-1), ["declare", "100", "100"]);
+    // Another process was faster.
+    stage.lose();
+    t.strictSame(await stage.round(), [0, "join 200 100"]);
+  },
+);
 
 t.test("an epoch in doubt ends, though this process is a member of it", async (t) => {
   const stage = await new Stage().ready();
