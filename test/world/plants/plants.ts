@@ -155,7 +155,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   },
   "a new epoch is joined with posts in hand": {
     file: "core/money/redis/membership.ts",
-    find: "if (!events.hasUncommitted(bucket))",
+    find: "if (!events.hasUncommitted(this.bucket))",
     replace: "if (true)",
     store: "redis",
     faults: { redisWipe: 3_000, ledgerAway: 3_000 },
