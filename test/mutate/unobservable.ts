@@ -192,8 +192,8 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     why: "calls without positions may be forgotten up to any position",
   },
   {
-    source: "core/money/redis/membership.ts",
-    before: 'const { version = "", members = [] } = this.view ?? {};',
+    source: "core/money/redis/look.ts",
+    before: 'const { version = "", members = [] } = view ?? {};',
     after: 'const { version = "mutated",',
     why: "the first look of a process lists the members anyway",
   },
