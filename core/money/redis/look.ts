@@ -19,9 +19,10 @@ export function lookArguments(look: Look): string[] {
   const { session, view, isMoving, isListWanted, isOutdated, pulse } = look;
   const { version = "", members = [] } = view ?? {};
   const isServerKnown = !isListWanted && !isOutdated && pulse.server === session.serverFound;
-  const [moving, ...flags] = [isMoving, isListWanted, isOutdated, isServerKnown].map((flag) =>
-    flag ? "1" : "0",
-  );
-  const own = [session.epoch || "0", String(session.operationsSeen), moving ?? "0"];
-  return [...own, session.serverFound, version, String(members.length), ...flags];
+  const text = (flag: boolean) => (flag ? "1" : "0");
+  return [
+    ...[session.epoch || "0", String(session.operationsSeen), text(isMoving)],
+    ...[session.serverFound, version, String(members.length)],
+    ...[text(isListWanted), text(isOutdated), text(isServerKnown)],
+  ];
 }
