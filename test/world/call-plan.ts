@@ -25,6 +25,8 @@ export interface CallPlan {
 }
 
 const OUTPUT_TOKENS_MAX = 400;
+/** A client that reads slowly has the whole reply within this time, well before a world must have drained. */
+const READING_MS_MAX = 60_000;
 
 /** Plans a random call. `trouble`: share of calls that fail by themselves. */
 export function planCall(
@@ -36,7 +38,7 @@ export function planCall(
   const stream = random.chance(0.7);
   const outputTokens = 1 + random.below(random.chance(0.2) ? OUTPUT_TOKENS_MAX : 80);
   const isTroubled = () => random.chance(trouble / 4);
-  return {
+  const plan = {
     number,
     ...account,
     stream,
@@ -51,5 +53,10 @@ export function planCall(
     breaksAfterTokens: isTroubled() ? random.below(outputTokens) : Number.POSITIVE_INFINITY,
     leavesAfterMs: isTroubled() ? random.below(3_000) : Number.POSITIVE_INFINITY,
     readsAfterMs: isTroubled() ? 1 + random.below(300) : 0,
+  };
+  const chunks = Math.ceil(outputTokens / plan.tokensPerChunk);
+  return {
+    ...plan,
+    readsAfterMs: Math.min(plan.readsAfterMs, Math.floor(READING_MS_MAX / chunks)),
   };
 }
