@@ -1,6 +1,7 @@
 import t from "tap";
 import { Random } from "../../../support/random.ts";
 import { type RedisServer, startRedisCluster } from "../../../support/redis.ts";
+import { until } from "../../../support/until.ts";
 import { Scheduler } from "../../scheduler.ts";
 import { RedisData } from "../data.ts";
 import { LuaScripts } from "../lua.ts";
@@ -92,8 +93,11 @@ async function realCluster(teardown: (end: () => Promise<void>) => void): Promis
       } else if (state === "one key moved") await move(A);
       else if (state === "both keys moved") await move(B);
       else {
-        for (const node of [target, source, other])
-          await node.call("CLUSTER", "SETSLOT", slot, "NODE", to);
+        // A script has left a key at the source. It drops the key once the target has told it who owns the slot.
+        for (const node of [target, source, other]) {
+          const told = () => node.call("CLUSTER", "SETSLOT", slot, "NODE", to);
+          await until("the node knows the owner", () => told().then(Boolean, () => false));
+        }
       }
     },
   };
