@@ -29,7 +29,7 @@ t.test(
     t.equal(Number(await ask(0, "COUNTKEYSINSLOT", `${SLOT}`)), 1);
     await until("a node knows no owner", async () => {
       await ask(0, "DELSLOTS", `${SLOT}`).catch(() => {});
-      // Without this, the next message of the owner tells the node who owns the slot.
+      // Otherwise the node learns the owner again from its next message.
       await ask(0, "SETSLOT", `${SLOT}`, "IMPORTING", String(ids[owner]));
       return !(await redis.isWhole());
     });

@@ -9,10 +9,8 @@ import { NotMember } from "../../../../core/money/redis/session.ts";
 import { bucketIndexOf, bucketName } from "../../../../core/redis/buckets.ts";
 import { listOf } from "../../../../core/redis/reply.ts";
 import { startRedisServer } from "../../../support/redis.ts";
+import { BUCKETS } from "./store.ts";
 import { World } from "./world.ts";
-
-/** As many as `store.ts` has. */
-const BUCKETS = 4;
 
 /**
  * The counts that show that the ledger went back are in the first bucket. A node of a cluster can lose them alone, while

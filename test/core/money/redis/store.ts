@@ -14,7 +14,7 @@ import { MemoryHistory } from "../../../support/commit-counts.ts";
 import { recordedLog } from "../../../support/log.ts";
 
 /** Fewer than in production, so that a start takes milliseconds. */
-const BUCKETS = 4;
+export const BUCKETS = 4;
 /** Longer than in production: on a busy machine 500 calls at once wait for more than 450 ms. */
 const REPLY_TIMEOUT_MS = 10_000;
 /** On a busy machine a process may wait some 100 ms now and then. */

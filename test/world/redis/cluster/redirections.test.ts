@@ -93,10 +93,10 @@ async function realCluster(teardown: (end: () => Promise<void>) => void): Promis
       } else if (state === "one key moved") await move(A);
       else if (state === "both keys moved") await move(B);
       else {
-        // A script has left a key at the source. It drops the key once the target has told it who owns the slot.
+        // A script has left a key at the source. It drops the key once a message of the target names the owner.
         for (const node of [target, source, other]) {
-          const told = () => node.call("CLUSTER", "SETSLOT", slot, "NODE", to);
-          await until("the node knows the owner", () => told().then(Boolean, () => false));
+          const assign = () => node.call("CLUSTER", "SETSLOT", slot, "NODE", to);
+          await until("the slot is assigned", () => assign().then(Boolean, () => false));
         }
       }
     },
