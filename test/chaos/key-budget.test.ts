@@ -41,6 +41,13 @@ t.test("a budget per key", async (t) => {
     return body;
   }
 
+  async function untilCommitted(customer: Customer) {
+    await until("all of it is committed", async () => {
+      const { held_vnd, pending_vnd } = await budget(customer, 0);
+      return held_vnd === "0" && pending_vnd === "0";
+    });
+  }
+
   async function setBudget({ accountId, keyId }: Customer, amount_vnd: string, reference: string) {
     const change = { amount_vnd, reference };
     return admin(gatewayOf(0), "POST", `/budgets/${accountId}/${keyId}`, change);
@@ -87,6 +94,8 @@ t.test("a budget per key", async (t) => {
     const customer = await createCustomer(gatewayOf(0), { creditVnd: CREDIT_VND });
     await setBudget(customer, "100000", `wiped ${customer.keyId}`);
     for (const turn of [0, 1, 0, 1]) t.equal(await call(customer, turn), "200");
+    // A post is in Redis and in the memory of its gateway. Both are lost at once here, so it must be in Postgres.
+    await untilCommitted(customer);
     const streams = await Promise.all([0, 1].map((turn) => beginStream(gatewayOf(turn), customer)));
     const calls = Array.from({ length: 40 }, (_, turn) => call(customer, turn).catch(() => "cut"));
     await Promise.all([gatewayOf(0).kill9(), parts.redis.call("FLUSHALL")]);
@@ -95,10 +104,7 @@ t.test("a budget per key", async (t) => {
     await streams[0]?.rest().catch(() => "cut");
     await gatewayOf(0).start();
     for (const gateway of parts.gateways) await untilServed(gateway, customer);
-    await until("all of it is committed", async () => {
-      const { held_vnd, pending_vnd } = await budget(customer, 0);
-      return held_vnd === "0" && pending_vnd === "0";
-    });
+    await untilCommitted(customer);
     const costs = await recordedCosts(gatewayOf(1), customer.accountId);
     t.ok(costs > micro(4 * PRICE_VND));
     const { available_vnd: left } = await budget(customer, 1);
