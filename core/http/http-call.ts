@@ -131,6 +131,7 @@ export class HttpCall implements Call {
     this.upstream = undefined;
     this.replyBody = undefined;
     this.form = undefined;
+    this.outline?.free();
     this.outline = undefined;
     this.fields = NO_FIELDS;
   }

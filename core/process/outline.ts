@@ -1,3 +1,4 @@
+import { freeMemory } from "./free-memory.ts";
 import { isObject, type JsonObject } from "./json.ts";
 import type { JsonScan } from "./json-scan.ts";
 import { hasPlaceholder, LeftOut, NONE_LEFT_OUT } from "./left-out.ts";
@@ -194,6 +195,11 @@ export class Outline {
     this.came = NOTHING;
     this.fields = [];
     return this.tree;
+  }
+
+  /** Frees the memory of the bytes at once. Nothing may read the object or its texts after that. */
+  free(): void {
+    freeMemory(this.came);
   }
 
   /** Has core write the JSON again: the bytes that came must not be passed on. */

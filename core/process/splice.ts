@@ -9,8 +9,9 @@ interface Edit {
 
 /**
  * Returns the bytes of the object `before`, changed to have the fields of `after`: fields with the same value keep their
- * bytes, others are set, added or deleted. Returns the given bytes if nothing changes. `fields` holds four numbers for
- * each of `names`: the quotes of the name, and the start and end of the value. `json` returns a field of `after`.
+ * bytes, others are set, added or deleted. Returns a copy even if nothing changes: the memory of both is freed at
+ * different times. `fields` holds four numbers for each of `names`: the quotes of the name, and the start and end of the
+ * value. `json` returns a field of `after`.
  */
 export function spliced(
   bytes: Buffer,
@@ -47,7 +48,7 @@ export function spliced(
       text: last !== -1 && added.length > 0 ? `,${text}` : text,
     });
   }
-  return edits.length === 0 ? bytes : edited(bytes, edits);
+  return edited(bytes, edits);
 }
 
 const has = (body: JsonObject, name: string) =>

@@ -1,3 +1,4 @@
+import { freeMemory } from "./free-memory.ts";
 import type { JsonObject } from "./json.ts";
 import { spliced } from "./splice.ts";
 
@@ -29,6 +30,7 @@ export class WrittenJson {
   }
 
   release(): void {
+    freeMemory(this.json);
     this.json = NOTHING;
   }
 

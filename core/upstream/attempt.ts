@@ -2,6 +2,7 @@ import type { Dispatcher } from "undici";
 import { errorOf } from "../process/thrown.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 import { Decompressor } from "./decompressor.ts";
+import { freeOnceSent } from "./freed-bodies.ts";
 import type { OutgoingRequest } from "./kinds/kind.ts";
 import { rest } from "./resting-replies.ts";
 import type { HttpUpstream } from "./upstreams.ts";
@@ -67,6 +68,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
    */
   send(outgoing: OutgoingRequest, credentials: readonly string[]): void {
     const { origin, path, body } = outgoing;
+    if (typeof body === "object") freeOnceSent(body);
     try {
       const headers = credentials.concat(PLAIN, outgoing.headers);
       const request = { origin, path, method: "POST", headers, body } as const;

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import type { buildConnector } from "undici";
 import connectorOf from "undici/lib/core/connect.js";
+import { freeBodiesOf } from "./freed-bodies.ts";
 
 const RESET = "ECONNRESET";
 
@@ -14,6 +15,7 @@ export function upstreamConnector(connectMs: number): buildConnector.connector {
   return (options, callback) =>
     connect(options, (...result) => {
       const [, socket] = result;
+      if (socket) freeBodiesOf(socket);
       // undici adds its own listeners in the callback, so this one runs first.
       socket?.on("error", (error: NodeJS.ErrnoException) => hideReset(socket, error));
       callback(...result);

@@ -119,6 +119,7 @@ export interface OutgoingRequest {
   readonly path: string;
   /** Name, value, name, value; including the content type. */
   readonly headers: readonly string[];
+  /** Sent once. Its memory is freed when it has been sent, so nothing else may use it. */
   readonly body: string | Buffer;
 }
 

@@ -88,12 +88,12 @@ function check(random: Random, bytes: Buffer): void {
     return assert.deepStrictEqual(got.tree, wanted);
   }
   assert.equal(excessOf(bytes, 4, 30), excessOfScan(bytes));
-  assert.equal(got.written({ ...got.tree }), bytes);
+  assert.deepEqual(got.written({ ...got.tree }), bytes);
   checkBound(got, wanted);
   checkEdits(random, got, wanted);
   got.fill();
   assert.deepStrictEqual(got.tree, wanted);
-  assert.equal(got.written({ ...got.tree }), bytes);
+  assert.deepEqual(got.written({ ...got.tree }), bytes);
 }
 
 function excessOfScan(bytes: Buffer): "levels" | "values" | undefined {

@@ -68,8 +68,8 @@ t.test("fields of the tree are set and deleted while the bytes stay valid", asyn
 
 t.test("a body without an edit is the bytes that came", async (t) => {
   const outline = outlineOf(`{"a":[{"text":"${LONG}"}],"model":"b"}`);
-  t.equal(outline.written({ ...outline.tree }), outline.bytes);
-  t.equal(outline.written({ ...outline.tree, model: "b" }), outline.bytes);
+  t.strictSame(outline.written({ ...outline.tree }), outline.bytes);
+  t.strictSame(outline.written({ ...outline.tree, model: "b" }), outline.bytes);
 });
 
 t.test("a long text", async (t) => {
