@@ -15,7 +15,12 @@ const nowhere = openNowhere();
  */
 export function freeMemory({ buffer, byteLength }: Uint8Array): void {
   if (byteLength < FREED_BYTES_MIN || byteLength !== buffer.byteLength) return;
-  if (buffer instanceof ArrayBuffer) nowhere.postMessage(undefined, [buffer]);
+  if (!(buffer instanceof ArrayBuffer)) return;
+  try {
+    nowhere.postMessage(undefined, [buffer]);
+  } catch {
+    // Memory of WebAssembly or of a native library cannot be handed over. V8 frees it later.
+  }
 }
 
 function openNowhere() {

@@ -101,7 +101,7 @@ export interface OutgoingCall {
    * undefined for a form.
    */
   readonly json: string | Buffer | undefined;
-  /** The parts of a multipart body. The adapter adds the route's model. */
+  /** The parts of a multipart body, to be copied. The adapter adds the route's model. */
   readonly form: readonly FormPart[] | undefined;
   /** Client headers that matter upstream: name, value, name, value. */
   readonly headers: readonly string[];
