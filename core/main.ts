@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { notOffered } from "./config/catalogue-review.ts";
 import { formatProblems, loadConfig } from "./config/load.ts";
+import { announced } from "./process/announced.ts";
 import { parseArguments } from "./process/command-line.ts";
 import { announceFailpoint } from "./process/failpoint.ts";
 import { keepFreedMemory } from "./process/keep-freed-memory.ts";
@@ -47,27 +48,22 @@ async function main(): Promise<void> {
     return console.log(`${file}: no errors; ${config.catalogue.models.length} models are offered`);
   }
   const { workers: workerCount } = config.listen;
+  const log = createLog(config.log.level);
   if (!isWorker()) {
     const { preflight } = await import("./boot/preflight.ts");
-    const warnings = await preflight(config);
-    if (warnings.length > 0) createLog(config.log.level).warn(warnings.join("; "));
+    const warnings = await announced(log, "the stores to be reached", preflight(config));
+    if (warnings.length > 0) log.warn(warnings.join("; "));
   }
   if (workerCount > 1 && !isWorker()) {
     started();
     const script = fileURLToPath(import.meta.url);
     const args = process.argv.slice(2);
-    const code = await superviseWorkers({
-      script,
-      args,
-      workers: workerCount,
-      log: createLog(config.log.level),
-    });
+    const code = await superviseWorkers({ script, args, workers: workerCount, log });
     process.exit(code);
   }
 
   keepFreedMemory();
   const { boot } = await import("./boot/boot.ts");
-  const log = createLog(config.log.level);
   announceFailpoint(log);
   const watchdog = new Watchdog();
   const workers = isWorker() ? new SupervisedWorkers() : undefined;

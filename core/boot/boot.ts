@@ -97,7 +97,7 @@ export async function boot(
   const clocks = new Clocks({ clock, readers: stores.clockReaders, differenceMsMax, log });
   try {
     await announced(log, "the balances of the ledger", balancesLock.start());
-    await clocks.start();
+    await announced(log, "the clocks of the stores", clocks.start());
   } catch (error) {
     await stopStores();
     throw error;

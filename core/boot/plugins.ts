@@ -56,7 +56,8 @@ export class PluginRunner {
         const services = this.servicesOf(this.board.slotsOf(owner));
         const plugin = loaded.module.default(services, loaded.options);
         const ahead = running.map((entry) => entry.plugin);
-        await preparePlugin(plugin, ahead, this.database);
+        const prepared = preparePlugin(plugin, ahead, this.database);
+        await announced(this.log, `the tables of plugin ${plugin.name}`, prepared);
         await announced(this.log, `plugin ${plugin.name}`, Promise.resolve(plugin.start?.()));
         running.push({ owner, loaded, config, plugin });
       } catch (error) {

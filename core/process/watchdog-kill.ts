@@ -6,15 +6,13 @@ import type { KillData } from "./watchdog.ts";
 /** Ticks that the watchdog's thread may take to end the process itself. */
 const GRACE_TICKS = 15;
 
-const { shared, turns, tickMs, reportTicks, endTicks, schedstat }: KillData = workerData;
+const { shared, turns, tickMs, reportTicks, schedstat }: KillData = workerData;
 const passed = ticksWithProcessor(schedstat, tickMs);
-let left = endTicks - reportTicks + GRACE_TICKS;
+let left = Atomics.load(shared, 1) - reportTicks + GRACE_TICKS;
 
 const timer = setInterval(() => {
   left -= passed();
   const turnsAgain = Atomics.load(shared, 0) !== turns;
   if (turnsAgain || left <= 0) clearInterval(timer);
-  if (!turnsAgain && left <= 0 && Atomics.load(shared, 1) === 1) {
-    process.kill(process.pid, "SIGKILL");
-  }
+  if (!turnsAgain && left <= 0) process.kill(process.pid, "SIGKILL");
 }, tickMs);

@@ -14,7 +14,7 @@ const ERROR_LEVEL = 50;
 const FATAL_LEVEL = 60;
 
 const data: WatchdogData = workerData;
-const { shared, tickMs, reportTicks, endTicks, status, schedstat } = data;
+const { shared, tickMs, reportTicks, status, schedstat } = data;
 const passed = ticksWithProcessor(schedstat, tickMs);
 let seen = 0;
 /** Ticks since the last turn, less the time in which the thread waited for a processor. */
@@ -31,7 +31,7 @@ setInterval(() => {
     log(ERROR_LEVEL, "the event loop does not turn");
     startKill();
     look(false);
-  } else if (reaches(endTicks) && Atomics.load(shared, 1) === 1) {
+  } else if (reaches(Atomics.load(shared, 1))) {
     log(FATAL_LEVEL, "the event loop does not turn; ending this process");
     look(true);
   }

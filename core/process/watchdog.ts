@@ -10,20 +10,24 @@ interface WatchdogLimits {
   readonly tickMs: number;
   /** Ticks without a turn of the event loop until the log shows its stack. */
   readonly reportTicks: number;
-  /** Ticks without a turn until the process ends. */
+  /** Ticks without a turn until the process ends; `startTicks` while it starts. */
   readonly endTicks: number;
+  readonly startTicks: number;
   /** The scheduler's statistics of the watched thread; by default those of Linux. */
   readonly schedstat?: string;
 }
 
 /** The data that the watchdog's thread gets. */
 export interface WatchdogData extends Required<WatchdogLimits> {
-  /** `[turns, mayEnd]`, shared between both threads. */
+  /** How often the loop has turned, and the ticks without a turn until the process ends. Shared by all threads. */
   readonly shared: Int32Array<SharedArrayBuffer>;
   readonly status: number;
 }
 
-const LIMITS: WatchdogLimits = { tickMs: 1_000, reportTicks: 5, endTicks: 15 };
+const LIMITS: WatchdogLimits = { tickMs: 1_000, reportTicks: 5, endTicks: 15, startTicks: 300 };
+/** More ticks than any process lives. */
+const NEVER = 0x7fff_ffff;
+
 /** The data for the thread that kills the process if the first one cannot end it. */
 export interface KillData extends WatchdogData {
   /** How often the loop had turned when it was found blocked. */
@@ -35,8 +39,8 @@ const MEMORY = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 };
 
 /**
  * Watches this thread's event loop from a thread of its own. If the loop has not turned for 5 s, the log says where it
- * stands. After 15 s the process ends with status 70, or by SIGKILL if it is in a system call, so that a supervisor starts
- * it again. That loses no posted call, while a loop that does not turn serves no request and ignores SIGTERM.
+ * stands. After 15 s, or 5 minutes of a start, the process ends with status 70, or by SIGKILL if it is in a system call,
+ * so that a supervisor starts it again. That loses no posted call, while a loop that does not turn serves no request and ignores SIGTERM.
  *
  * Time is counted in the thread's own ticks, so that a process that was stopped, or a machine that slept, is not ended
  * when it goes on. Time in which the loop waited for a processor does not count: on a machine with seventeen busy
@@ -45,8 +49,11 @@ const MEMORY = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 };
 export class Watchdog {
   private readonly shared = new Int32Array(new SharedArrayBuffer(8));
   private readonly beat: NodeJS.Timeout;
+  private readonly endTicks: number;
 
   constructor(limits: WatchdogLimits = LIMITS) {
+    this.endTicks = limits.endTicks;
+    this.endAfter(limits.startTicks);
     const workerData: WatchdogData = {
       schedstat: SCHEDSTAT,
       ...limits,
@@ -62,13 +69,13 @@ export class Watchdog {
     this.beat.unref();
   }
 
-  /**
-   * Lets the watchdog end the process. Until then it only reports: reading a large journal at the start may keep the
-   * loop busy.
-   */
+  /** Notes that the start is complete. Until then the loop may stand for longer, as while it reads a large journal. */
   arm(): void {
+    this.endAfter(this.endTicks);
+  }
+
+  private endAfter(ticks: number): void {
     // A developer's breakpoint stops the loop as well.
-    if (inspectorUrl() !== undefined) return;
-    Atomics.store(this.shared, 1, 1);
+    Atomics.store(this.shared, 1, inspectorUrl() === undefined ? ticks : NEVER);
   }
 }

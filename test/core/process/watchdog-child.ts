@@ -10,6 +10,8 @@ const watchdog = new Watchdog({
   tickMs: TICK_MS,
   reportTicks: 3,
   endTicks: 9,
+  // Longer than the longest block, unless the start is to be ended.
+  startTicks: armed === "starting" ? 12 : 400,
   ...(schedstat && { schedstat }),
 });
 if (armed === "armed") watchdog.arm();

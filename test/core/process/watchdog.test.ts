@@ -68,6 +68,12 @@ t.test("the watchdog", async (t) => {
     );
   });
 
+  t.test("ends a process whose start does not go on, at a limit of its own", async (t) => {
+    const { code, lines } = await run("promises", "starting");
+    t.equal(code, STALLED_STATUS);
+    t.match(lines.at(-1)?.where?.join("\n") ?? "", /spinInPromises/);
+  });
+
   t.test(
     "keeps a process whose loop stands because other programs have the processor",
     async (t) => {
