@@ -80,9 +80,11 @@ export async function boot(
   // First: the simulated provider also loads uWebSockets.js, which reads its limits once a process.
   const { engine } = config.listen;
   const { headerBytesMax } = config.limits;
-  const listener = await openListener({ engine, headerBytesMax, log });
+  const sharesPort = config.listen.workers > 1;
+  const listener = await openListener({ engine, headerBytesMax, shared: sharesPort, log });
   const operators = config.admin.listen;
-  const operatorListener = operators && (await openListener({ engine, headerBytesMax }));
+  const operatorListener =
+    operators && (await openListener({ engine, headerBytesMax, shared: sharesPort }));
   const stores = await createStores(config, clock, log);
   const { holdStore, ledger, database, rateLimiter, balancesLock } = stores;
   await announced(log, "the ledger", ledger.start());

@@ -16,7 +16,7 @@ export function inForce<T extends Config>(given: T, running: Config): T {
 /** Returns the names of settings of `given` that take effect only after a restart. */
 export function changedSettings(given: Config, running: Config): string[] {
   const names: string[] = [];
-  for (const key of ["host", "port", "workers"] as const) {
+  for (const key of ["host", "port", "workers", "engine"] as const) {
     if (given.listen[key] !== running.listen[key]) names.push(`listen.${key}`);
   }
   if (!isDeepStrictEqual(given.admin.listen, running.admin.listen)) names.push("admin.listen");

@@ -1,12 +1,10 @@
 import { isLoopback } from "../contract/public-host.ts";
 import { objectOf } from "../process/json.ts";
+import { PUBLIC_TOKEN_CHARACTERS_MIN } from "../process/secret-file.ts";
 import type { Problems } from "./problem.ts";
 import { admin, limits, listen, stores } from "./schema.ts";
 import type { Source } from "./source.ts";
 import { attempt } from "./validate.ts";
-
-/** Minimum length of the admin token if other machines can reach its routes: they could guess a shorter one. */
-const TOKEN_CHARACTERS_MIN = 32;
 
 /** Checks settings that depend on each other. Skips those that are invalid by themselves. */
 export function reviewSettings(
@@ -82,13 +80,13 @@ function reviewAdmin(
     const message = "expected another port than listen.port";
     problems.add(source, ["admin", "listen", "port"], message);
   }
-  if (token === undefined || token.length >= TOKEN_CHARACTERS_MIN) return;
+  if (token === undefined || token.length >= PUBLIC_TOKEN_CHARACTERS_MIN) return;
   if (isLoopback((own ?? address).host)) return;
   const where = own ? "admin.listen.host" : "listen.host";
   problems.add(
     source,
     ["admin", "token"],
-    `expected at least ${TOKEN_CHARACTERS_MIN} characters, since other machines can reach ${where}`,
+    `expected at least ${PUBLIC_TOKEN_CHARACTERS_MIN} characters, since other machines can reach ${where}`,
   );
 }
 

@@ -243,8 +243,10 @@ export type { Outline } from "../process/outline.ts";
 export { PeriodicTask } from "../process/periodic.ts";
 export { packageVersion } from "../process/root.ts";
 export {
+  PUBLIC_TOKEN_CHARACTERS_MIN,
   readSecret,
   replaceSecret,
+  SECRET_CHARACTERS_MIN,
   type SecretKind,
   secretFile,
   USABLE_SECRET,

@@ -14,7 +14,12 @@ const CHECK_MS = 2_000;
 const PIPELINED_MAX = 64;
 
 /** Opens a listener on `node:http`. */
-export function openNode(headerBytesMax: number): Listener {
+export function openNode(headerBytesMax: number, shared = false): Listener {
+  if (shared && !canSharePort(process.versions.node)) {
+    throw new Error(
+      "listen.workers: several workers need the native HTTP engine, or Node 22.12 or later; set 1",
+    );
+  }
   const handlers = new Map<string, Handler>();
   let fallback: Handler = (response) => response.close();
   /** The last response on each connection. */
@@ -98,11 +103,6 @@ async function listen(
   port: number,
   shared: boolean,
 ): Promise<number> {
-  if (shared && !canSharePort(process.versions.node)) {
-    throw new Error(
-      "listen.workers: several workers need the native HTTP engine, or Node 22.12 or later",
-    );
-  }
   await new Promise<void>((resolve, reject) => {
     server.once("error", () => reject(new PortInUse(host, port)));
     const options = { host, port, exclusive: true, ...(shared && { reusePort: true }) };

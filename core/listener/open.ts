@@ -8,6 +8,8 @@ interface ListenerOptions {
   readonly engine?: EngineName | "auto";
   /** Limit for the head of a request, in bytes. */
   readonly headerBytesMax: number;
+  /** Several processes listen on one port. Default: false. */
+  readonly shared?: boolean;
   /** Gets one line if the native engine cannot be loaded. */
   readonly log?: Log;
 }
@@ -16,15 +18,16 @@ interface ListenerOptions {
 export async function openListener({
   engine = "auto",
   headerBytesMax,
+  shared = false,
   log,
 }: ListenerOptions): Promise<Listener> {
-  if (engine === "node") return openNode(headerBytesMax);
+  if (engine === "node") return openNode(headerBytesMax, shared);
   try {
     return await openNative(headerBytesMax);
   } catch (error) {
     if (engine === "native") throw cannotLoad(error);
     log?.warn({ reason: reasonOf(error), node: process.version }, FALLBACK);
-    return openNode(headerBytesMax);
+    return openNode(headerBytesMax, shared);
   }
 }
 

@@ -1,5 +1,7 @@
 import {
   addOperatorRoutes,
+  type Config,
+  type Fault,
   type Plugin,
   type Services,
   type SlotName,
@@ -18,7 +20,7 @@ import { quarantineRoutes } from "./quarantine.ts";
 import { refusedRoutes } from "./refused.ts";
 import { restoreRoutes } from "./restore.ts";
 import { standingRoutes } from "./standing.ts";
-import { AdminToken } from "./token.ts";
+import { AdminToken, reviewToken } from "./token.ts";
 import { upstreamRoutes } from "./upstreams.ts";
 import { usageRoutes } from "./usage.ts";
 
@@ -28,6 +30,10 @@ export const options = v.strictObject({
   /** Maximum active keys of one account. */
   active_keys_max: v.optional(whole(1, 1000), 10),
 });
+
+export function review(_options: unknown, config: Config): readonly Fault[] {
+  return reviewToken(config);
+}
 
 /** Serves the admin API under `/admin/v1` to clients with the admin token. Takes no part in calls. */
 export default function admin(services: Services, settings: v.InferOutput<typeof options>): Plugin {

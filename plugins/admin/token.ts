@@ -2,10 +2,14 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { isIP } from "node:net";
 import { join } from "node:path";
 import {
+  type Config,
+  type Fault,
   isLoopback,
   type PlainRequest,
+  PUBLIC_TOKEN_CHARACTERS_MIN,
   type Refusal,
   refuse,
+  SECRET_CHARACTERS_MIN,
   type Services,
   secretFile,
   ThrottledLog,
@@ -13,10 +17,23 @@ import {
 } from "../../core/contract/index.ts";
 
 const FILE = "admin-token";
+const VARIABLE = "GATEWAY_ADMIN_TOKEN";
 /** Limit for wrong tokens from one address: this many at once, then this many a minute. */
 const WRONG_AT_ONCE = 30;
 const WRONG_PER_MINUTE = 60;
 const BLOCKED_MAX = 10_000;
+
+/** Says what is wrong with a token that only the environment has: the config does not name it, so nothing else checks it. */
+export function reviewToken({ admin, listen }: Config): readonly Fault[] {
+  const token = process.env[VARIABLE];
+  if (admin.token !== undefined || !token) return [];
+  const isPublic = !isLoopback((admin.listen ?? listen).host);
+  const least = isPublic ? PUBLIC_TOKEN_CHARACTERS_MIN : SECRET_CHARACTERS_MIN;
+  if (USABLE_SECRET.test(token) && token.length >= least) return [];
+  const why = isPublic ? ", since other machines can reach the admin API" : "";
+  const message = `expected ${VARIABLE} to have at least ${least} printable characters, at most 512${why}`;
+  return [{ path: [], message }];
+}
 
 /**
  * The token that the admin API requires: from the config, else GATEWAY_ADMIN_TOKEN, else a random one in a file of the
@@ -79,7 +96,7 @@ export class AdminToken {
     const { admin, stores } = this.services.config;
     if (admin.token !== undefined) return admin.token;
     // The command line sends this variable if it is set, so it also counts if the config does not name it.
-    const shared = process.env["GATEWAY_ADMIN_TOKEN"];
+    const shared = process.env[VARIABLE];
     if (shared !== undefined && USABLE_SECRET.test(shared)) return shared;
     this.ofFile ??= secretFile(join(stores.data, FILE));
     try {

@@ -25,11 +25,16 @@ export const options = v.strictObject({
 
 export function review(
   { host, port, allow_public }: v.InferOutput<typeof options>,
-  { listen }: Config,
+  { listen, admin }: Config,
 ): readonly Fault[] {
   const faults = [...publicHost(host, allow_public, ["host"], "it serves everyone, without a key")];
-  if (port === listen.port) {
-    faults.push({ path: ["port"], message: "expected a port other than listen.port" });
+  for (const [setting, taken] of [
+    ["listen.port", listen.port],
+    ["admin.listen.port", admin.listen?.port],
+  ] as const) {
+    if (port === taken) {
+      faults.push({ path: ["port"], message: `expected a port other than ${setting}` });
+    }
   }
   return faults;
 }

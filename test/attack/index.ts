@@ -4,8 +4,10 @@ import { ATTACKS } from "./attacks.ts";
 import { type AttackResult, runAttack, startAttacked } from "./run.ts";
 
 const MB = 1_048_576;
+const PEAK_BYTES_MAX = 1024 * MB;
 const REPLIES_SHOWN = 4;
-const HELP = `npm run attack -- [options] [NAME…]: attacks a gateway beside an honest client; exits 1 if it dies
+const HELP = `npm run attack -- [options] [NAME…]: attacks a gateway beside an honest client; exits 1 if it dies,
+takes 1 GB, or fails the honest client
 
   --seconds S    how long each attack goes on (20)
 
@@ -34,7 +36,9 @@ async function main(): Promise<number> {
     try {
       const result = await runAttack(attacked.gateway, attack, seconds);
       console.log(rowOf(result));
-      failed ||= !result.survived;
+      const { survived, peakBytes, honest } = result;
+      const errors = Object.keys(honest.errors).length;
+      failed ||= !survived || peakBytes > PEAK_BYTES_MAX || errors > 0;
     } finally {
       await attacked.close();
     }

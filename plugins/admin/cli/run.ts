@@ -128,7 +128,9 @@ function tokenOfFile(folder: string): string {
   try {
     return readFileSync(join(folder, TOKEN_FILE), "utf8").trim();
   } catch {
-    const advice = "set GATEWAY_ADMIN_TOKEN, or run this in the gateway's working directory";
+    const advice =
+      "set GATEWAY_ADMIN_TOKEN to what the file admin-token in the gateway's data folder (stores.data) has, " +
+      "or run this in the folder that has data/";
     throw new Failure(EXIT.usage, `no admin token; ${advice}`);
   }
 }

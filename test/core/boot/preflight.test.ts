@@ -63,6 +63,13 @@ t.test("a start is refused with one sentence that names the setting", async (t) 
     });
   });
 
+  t.test("an unknown name of a host", async (t) => {
+    const host = "no-such-host.invalid";
+    await t.rejects(check(t, { listen: { host } }), {
+      message: /^listen\.host: .*no-such-host\.invalid/,
+    });
+  });
+
   t.test("a port that is in use, with several workers", async (t) => {
     const listen = { port: await portInUse(t, (socket) => socket.destroy()), workers: 2 };
     await t.rejects(check(t, { listen }), {

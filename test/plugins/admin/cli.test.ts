@@ -152,7 +152,7 @@ t.test("npm run admin", async (t) => {
     t.equal(code, 2);
     t.match(
       stderr,
-      /no admin token; set GATEWAY_ADMIN_TOKEN, or run this in the gateway's working/,
+      /no admin token; set GATEWAY_ADMIN_TOKEN to what the file admin-token in .* has/,
     );
   });
 

@@ -49,6 +49,8 @@ t.test("hostile text of 200 KB is read in linear time", async (t) => {
     ["brackets with text", fill("[a")],
     ["links without an end", fill("[a](")],
     ["links of words", fill("[a](b")],
+    ["brackets before one long address", `${fill("[")}](${fill("x")}`],
+    ["images before one long address", `${fill("![")}](${fill("x")}`],
     ["growing runs of backticks", runs],
     ["stars", fill("*")],
     ["stars in pairs", fill("** ")],

@@ -24,6 +24,8 @@ class Reader {
   private at = 0;
   private readonly nextOf = new Map<string, number>();
   private runs: ReadonlyMap<number, readonly number[]> | undefined = undefined;
+  /** The latest closing bracket that no address follows: all brackets before it share it. */
+  private endsNoLink = -1;
 
   constructor(text: string, depth: number) {
     this.text = text;
@@ -141,16 +143,12 @@ class Reader {
   private link(at: number, bracket: number): number | undefined {
     const { text } = this;
     const close = this.sameLine("]", bracket + 1);
-    if (close === undefined || text[close + 1] !== "(") return undefined;
-    let open = 1;
-    let end = close + 2;
-    for (; end < text.length; end += 1) {
-      const sign = text[end];
-      if (isSpace(sign)) return undefined;
-      if (sign === "(" && ++open > 2) return undefined;
-      if (sign === ")" && --open === 0) break;
+    if (close === undefined || close === this.endsNoLink) return undefined;
+    const end = text[close + 1] === "(" ? addressEnd(text, close + 2) : undefined;
+    if (end === undefined) {
+      this.endsNoLink = close;
+      return undefined;
     }
-    if (open > 0) return undefined;
     const address = text.slice(close + 2, end);
     const shown = text.slice(bracket + 1, close);
     this.put(at, { kind: "link", address, text: shown === "" ? address : shown });
@@ -203,6 +201,18 @@ class Reader {
     this.nextOf.set(mark, place);
     return place;
   }
+}
+
+/** Returns the place of the bracket that ends an address; undefined if it has no end. */
+function addressEnd(text: string, from: number): number | undefined {
+  let open = 1;
+  for (let at = from; at < text.length; at += 1) {
+    const sign = text[at];
+    if (isSpace(sign)) return undefined;
+    if (sign === "(" && ++open > 2) return undefined;
+    if (sign === ")" && --open === 0) return at;
+  }
+  return undefined;
 }
 
 /** Returns the places of all runs of backticks, by their length. */
