@@ -22,6 +22,7 @@ import { isId } from "../process/id.ts";
 import type { Log } from "../process/log.ts";
 import { type SecretKind, secretFile } from "../process/secret-file.ts";
 import type { RedisCommands } from "../redis/client.ts";
+import { timeOfRedis } from "../redis/clock.ts";
 import type { ClockReader } from "./clocks.ts";
 
 /** Maximum number of posted calls that wait for the ledger: about 260 MB at 1.3 KB each. */
@@ -59,7 +60,7 @@ export async function createStores(config: Config, clock: Clock, log: Log): Prom
   }
   if (hot !== "embedded") {
     const { holdStore, rateLimiter, client } = await createRedis(hot, data, ledger, log);
-    clockReaders.push(clockOfRedis(client));
+    clockReaders.push({ name: "Redis", read: () => timeOfRedis(client, REDIS_PREFIX, clock) });
     const balancesLock = { start: () => refuseOwnedBalances(database), async stop() {} };
     return { holdStore, rateLimiter, ledger, database, balancesLock, clockReaders };
   }
@@ -101,17 +102,6 @@ function embedded(
     history: ledger.history,
     ...(refusal && { refusal }),
   });
-}
-
-function clockOfRedis(client: RedisCommands): ClockReader {
-  return {
-    name: "Redis",
-    async read() {
-      const reply = await client.call("TIME");
-      const [seconds, micros] = Array.isArray(reply) ? reply.map(Number) : [];
-      return (seconds ?? Number.NaN) * 1_000 + (micros ?? 0) / 1_000;
-    },
-  };
 }
 
 /** Loads the Redis client only if the config uses Redis: it takes 20 MB. */
