@@ -4,7 +4,7 @@ import { atEndOfTurn } from "../process/turn.ts";
 import { Decompressor } from "./decompressor.ts";
 import { freeOnceSent } from "./freed-bodies.ts";
 import type { OutgoingRequest } from "./kinds/kind.ts";
-import { rest } from "./resting-replies.ts";
+import { countRead, isTurnFull, REPLY_BYTES_A_TURN, rest } from "./resting-replies.ts";
 import type { HttpUpstream } from "./upstreams.ts";
 
 /** Receives the events of the attempt under way. */
@@ -26,12 +26,6 @@ export type Headers = Record<string, string | string[] | undefined>;
  * Asks for uncompressed replies: they are read at once, so compressing them would only take time.
  */
 const PLAIN = ["accept-encoding", "identity"];
-
-/**
- * After this much of a reply, it rests until the next turn of the event loop. Node reads up to 2 MB of a fast upstream in
- * one turn, which would all wait in memory before the first of it is written to the client.
- */
-const BYTES_A_TURN = 64 * 1024;
 
 /**
  * One request to one upstream: undici's five callbacks. After `leave` or `abort`, later callbacks
@@ -136,7 +130,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(
-    _controller: Dispatcher.DispatchController,
+    controller: Dispatcher.DispatchController,
     status: number,
     headers: Headers,
   ): void {
@@ -154,15 +148,22 @@ export class Attempt implements Dispatcher.DispatchHandler {
     } catch (error) {
       this.listener.bug(error);
     }
+    if (!this.left && isTurnFull()) this.rest();
+    this.pauseIfNeeded(controller);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.left) return;
     this.bytes += chunk.length;
-    if (this.bytes >= BYTES_A_TURN) this.rest();
+    countRead(chunk.length);
+    if (this.bytes >= REPLY_BYTES_A_TURN) this.rest();
     if (this.decompressor) this.decompressor.push(chunk);
     else this.receive(chunk);
-    // A pause during a chunk takes effect only when the parser has returned.
+    this.pauseIfNeeded(controller);
+  }
+
+  /** A pause during a head or a chunk takes effect only when the parser has returned. */
+  private pauseIfNeeded(controller: Dispatcher.DispatchController): void {
     if ((this.paused || this.busy || this.rests) && !controller.paused) controller.pause();
   }
 

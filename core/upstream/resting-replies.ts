@@ -1,8 +1,17 @@
 import { counted } from "../process/counted.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 
+/**
+ * After this much of a reply, it rests until the next turn of the event loop. Node reads up to 2 MB of a fast upstream in
+ * one turn, which would all wait in memory before the first of it is written to the client.
+ */
+export const REPLY_BYTES_A_TURN = 64 * 1024;
 /** With the 64 KB that each may then bring, a turn of the event loop stays some milliseconds long. */
 const READ_ON_A_TURN = 8;
+const BYTES_A_TURN = READ_ON_A_TURN * REPLY_BYTES_A_TURN;
+
+/** Bytes of all replies in this turn. */
+let bytesOfTurn = 0;
 
 /** Functions that let replies go on which have brought enough for one turn, the one that rests longest first. */
 const resting = counted("resting_replies", new Set<() => void>());
@@ -15,6 +24,21 @@ let isDue = false;
 export function rest(readOn: () => void): void {
   resting.add(readOn);
   if (!isDue) plan();
+}
+
+/** Counts bytes of a reply. */
+export function countRead(bytes: number): void {
+  if (bytesOfTurn === 0) {
+    atEndOfTurn("read", () => {
+      bytesOfTurn = 0;
+    });
+  }
+  bytesOfTurn += bytes;
+}
+
+/** True if the replies have brought enough for this turn: one that begins now rests, however many begin at once. */
+export function isTurnFull(): boolean {
+  return bytesOfTurn >= BYTES_A_TURN;
 }
 
 function plan(): void {

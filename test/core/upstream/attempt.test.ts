@@ -180,4 +180,16 @@ t.test("a reply that comes faster than its client can be written to", async (t) 
     t.equal(controller.paused, true, "undici may be reading another reply right now");
     await until("the turn is over", () => !controller.paused);
   });
+
+  t.test("rests at its head if others have brought enough for this turn", async (t) => {
+    const others = await Promise.all(Array.from({ length: 8 }, () => begun(t)));
+    const { attempt } = await setUp(t);
+    await new Promise((resolve) => atEndOfTurn("ended", () => setImmediate(resolve)));
+    for (const { attempt, controller } of others) attempt.onResponseData(controller, LARGE);
+    const controller = new Controller();
+    attempt.onRequestStart(controller);
+    attempt.onResponseStart(controller, 200, {});
+    t.equal(controller.paused, true);
+    await until("the turn is over", () => !controller.paused);
+  });
 });
