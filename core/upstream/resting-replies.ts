@@ -15,6 +15,10 @@ let bytesOfTurn = 0;
 
 /** Functions that let replies go on which have brought enough for one turn, the one that rests longest first. */
 const resting = counted("resting_replies", new Set<() => void>());
+/** The same for replies that rest at their heads. They go first: most are small, and their clients have nothing yet. */
+const beginning = counted("resting_heads", new Set<() => void>());
+/** So many that rest read on in a turn even if as many begin. */
+const RESTED_MIN = 2;
 let isDue = false;
 
 /**
@@ -23,6 +27,12 @@ let isDue = false;
  */
 export function rest(readOn: () => void): void {
   resting.add(readOn);
+  if (!isDue) plan();
+}
+
+/** As `rest`, for a reply of which only the head has come. */
+export function restAtHead(readOn: () => void): void {
+  beginning.add(readOn);
   if (!isDue) plan();
 }
 
@@ -44,18 +54,25 @@ export function isTurnFull(): boolean {
 function plan(): void {
   isDue = true;
   atEndOfTurn("read", () => {
-    let left = READ_ON_A_TURN;
     try {
-      for (const readOn of resting) {
-        resting.delete(readOn);
-        // It may bring enough at once: then it rests again, behind the others.
-        readOn();
-        left -= 1;
-        if (left === 0) break;
-      }
+      const begun = readOnFrom(beginning, READ_ON_A_TURN - Math.min(RESTED_MIN, resting.size));
+      readOnFrom(resting, READ_ON_A_TURN - begun);
     } finally {
       isDue = false;
-      if (resting.size > 0) plan();
+      if (resting.size + beginning.size > 0) plan();
     }
   });
+}
+
+/** Lets the first ones of a set go on, at most `count`. Returns how many. */
+function readOnFrom(replies: Set<() => void>, count: number): number {
+  let done = 0;
+  for (const readOn of replies) {
+    if (done === count) break;
+    done += 1;
+    replies.delete(readOn);
+    // It may bring enough at once: then it rests again, behind the others.
+    readOn();
+  }
+  return done;
 }
