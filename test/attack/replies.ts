@@ -5,7 +5,7 @@ import { type Attack, MANY_VND } from "./attack.ts";
 const MESSAGES = "/v1/messages";
 const HUGE_BYTES = 120 * 1_048_576;
 const UNREAD_MS = 600_000;
-const STREAMS = 300;
+const STREAMS = 100;
 
 const unreadReplies: Attack = {
   name: "unread-replies",
