@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import type { buildConnector } from "undici";
 import connectorOf from "undici/lib/core/connect.js";
 import { freeBodiesOf } from "./freed-bodies.ts";
+import { holdEnd } from "./held-end.ts";
 
 const RESET = "ECONNRESET";
 
@@ -15,7 +16,10 @@ export function upstreamConnector(connectMs: number): buildConnector.connector {
   return (options, callback) =>
     connect(options, (...result) => {
       const [, socket] = result;
-      if (socket) freeBodiesOf(socket);
+      if (socket) {
+        freeBodiesOf(socket);
+        holdEnd(socket);
+      }
       // undici adds its own listeners in the callback, so this one runs first.
       socket?.on("error", (error: NodeJS.ErrnoException) => hideReset(socket, error));
       callback(...result);

@@ -52,3 +52,57 @@ for (const connection of ["close", "keep-alive"]) {
     },
   );
 }
+
+/** A reply that pauses: at its head, or with the last of its bytes. */
+const ENDS = {
+  "at its head": { head: "content-length: 0", body: "", pauses: "replied" },
+  "at its last byte": { head: "content-length: 10", body: "x".repeat(10), pauses: "received" },
+  "in its middle": { head: "content-length: 100", body: "x".repeat(10), pauses: "received" },
+} as const;
+
+for (const [place, { head, body, pauses }] of Object.entries(ENDS)) {
+  for (const connection of ["close", "keep-alive"]) {
+    t.test(
+      `a reply that is paused ${place}, with connection: ${connection}, when its provider ends the connection`,
+      async (t) => {
+        let provider: Socket | undefined;
+        const server = createServer((socket) => {
+          provider = socket;
+          socket.on("error", () => {});
+          socket.once("data", () => {
+            socket.write(`HTTP/1.1 200 OK\r\n${head}\r\nconnection: ${connection}\r\n\r\n${body}`);
+          });
+        });
+        server.listen(0, "127.0.0.1");
+        await once(server, "listening");
+        t.teardown(() => server.close());
+        const upstreams = new ConnectedUpstreams(await accepted(t, {}), clock, recordedLog().log);
+        t.teardown(() => upstreams.close());
+        const upstream = upstreams.get("main");
+        assert.ok(upstream);
+        const seen: string[] = [];
+        const saw = (what: string) => {
+          seen.push(what);
+          // undici passes an empty part on when it goes on.
+          if (what === pauses && seen.indexOf(what) === seen.length - 1) attempt.pause();
+        };
+        const attempt = new Attempt(upstream, {
+          replied: () => saw("replied"),
+          received: () => saw("received"),
+          completed: () => saw("completed"),
+          failed: (error) => saw(`failed: ${"code" in error ? error.code : error}`),
+          bug: (error) => assert.fail(String(error)),
+        });
+        const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+        attempt.send({ protocol: "chat", origin, path: "/", body: "{}", headers: [] }, []);
+        await until("it is paused", () => seen.includes(pauses));
+        provider?.end();
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        attempt.resume();
+        await until("the attempt ends", () => /completed|failed/.test(seen.at(-1) ?? ""));
+        const isWhole = place !== "in its middle";
+        t.match(seen.at(-1), isWhole ? "completed" : /failed/);
+      },
+    );
+  }
+}
