@@ -8,11 +8,13 @@ const GRACE_TICKS = 15;
 
 const { shared, turns, tickMs, reportTicks, schedstat }: KillData = workerData;
 const passed = ticksWithProcessor(schedstat, tickMs);
-let left = Atomics.load(shared, 1) - reportTicks + GRACE_TICKS;
+/** Ticks without a turn. */
+let ticks = reportTicks;
 
 const timer = setInterval(() => {
-  left -= passed();
+  ticks += passed();
   const turnsAgain = Atomics.load(shared, 0) !== turns;
-  if (turnsAgain || left <= 0) clearInterval(timer);
-  if (!turnsAgain && left <= 0) process.kill(process.pid, "SIGKILL");
+  const isOver = ticks >= Atomics.load(shared, 1) + GRACE_TICKS;
+  if (turnsAgain || isOver) clearInterval(timer);
+  if (!turnsAgain && isOver) process.kill(process.pid, "SIGKILL");
 }, tickMs);

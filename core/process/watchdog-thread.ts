@@ -19,6 +19,7 @@ const passed = ticksWithProcessor(schedstat, tickMs);
 let seen = 0;
 /** Ticks since the last turn, less the time in which the thread waited for a processor. */
 let ticks = 0;
+let isEnding = false;
 
 setInterval(() => {
   const turns = Atomics.load(shared, 0);
@@ -26,12 +27,13 @@ setInterval(() => {
   const more = passed();
   ticks = turns === seen ? Math.max(0, before + more) : 0;
   seen = turns;
-  const reaches = (limit: number) => before < limit && ticks >= limit;
-  if (reaches(reportTicks)) {
+  if (ticks === 0) isEnding = false;
+  if (before < reportTicks && ticks >= reportTicks) {
     log(ERROR_LEVEL, "the event loop does not turn");
     startKill();
     look(false);
-  } else if (reaches(Atomics.load(shared, 1))) {
+  } else if (!isEnding && ticks >= Atomics.load(shared, 1)) {
+    isEnding = true;
     log(FATAL_LEVEL, "the event loop does not turn; ending this process");
     look(true);
   }

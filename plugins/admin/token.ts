@@ -31,7 +31,7 @@ export function reviewToken({ admin, listen }: Config): readonly Fault[] {
   const least = isPublic ? PUBLIC_TOKEN_CHARACTERS_MIN : SECRET_CHARACTERS_MIN;
   if (USABLE_SECRET.test(token) && token.length >= least) return [];
   const why = isPublic ? ", since other machines can reach the admin API" : "";
-  const message = `expected ${VARIABLE} to have at least ${least} printable characters, at most 512${why}`;
+  const message = `expected ${VARIABLE} to have at least ${least} characters, at most 512, without spaces${why}`;
   return [{ path: [], message }];
 }
 

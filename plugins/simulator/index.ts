@@ -28,13 +28,11 @@ export function review(
   { listen, admin }: Config,
 ): readonly Fault[] {
   const faults = [...publicHost(host, allow_public, ["host"], "it serves everyone, without a key")];
-  for (const [setting, taken] of [
-    ["listen.port", listen.port],
-    ["admin.listen.port", admin.listen?.port],
-  ] as const) {
-    if (port === taken) {
-      faults.push({ path: ["port"], message: `expected a port other than ${setting}` });
-    }
+  const { listen: own } = admin;
+  if (port === listen.port) {
+    faults.push({ path: ["port"], message: "expected a port other than listen.port" });
+  } else if (own && port === own.port && [host, "0.0.0.0", "::"].includes(own.host)) {
+    faults.push({ path: ["port"], message: "expected a port other than admin.listen.port" });
   }
   return faults;
 }
