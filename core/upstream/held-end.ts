@@ -2,7 +2,8 @@ import type { Socket } from "node:net";
 
 /**
  * Keeps the end of a connection from undici while the reply on it is paused. undici would end the reply there: a whole
- * one fails, and if it says `connection: close`, undici throws outside of any call, which ends the process.
+ * one fails, and if it says `connection: close`, undici throws outside of any call, which ends the process. Its version
+ * 8 has a fix, and needs Node 22.
  *
  * undici pauses by putting back what it has not parsed, and goes on by reading.
  */

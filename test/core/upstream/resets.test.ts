@@ -57,6 +57,11 @@ for (const connection of ["close", "keep-alive"]) {
 const ENDS = {
   "at its head": { head: "content-length: 0", body: "", pauses: "replied" },
   "at its last byte": { head: "content-length: 10", body: "x".repeat(10), pauses: "received" },
+  "before an end that only the connection has": {
+    head: "x: y",
+    body: "x".repeat(10),
+    pauses: "received",
+  },
   "in its middle": { head: "content-length: 100", body: "x".repeat(10), pauses: "received" },
 } as const;
 
