@@ -1,4 +1,4 @@
-import type { Socket } from "node:net";
+import type { LookupFunction, Socket } from "node:net";
 import type { buildConnector } from "undici";
 import connectorOf from "undici/lib/core/connect.js";
 import { freeBodiesOf } from "./freed-bodies.ts";
@@ -11,8 +11,11 @@ const RESET = "ECONNRESET";
  * throws if the reply is paused, outside of any call: one slow client would end the process. Hides the kind of the error
  * from undici until it fails the request with it.
  */
-export function upstreamConnector(connectMs: number): buildConnector.connector {
-  const connect = connectorOf({ timeout: connectMs });
+export function upstreamConnector(
+  connectMs: number,
+  lookup?: LookupFunction,
+): buildConnector.connector {
+  const connect = connectorOf({ timeout: connectMs, ...(lookup && { lookup }) });
   return (options, callback) =>
     connect(options, (...result) => {
       const [, socket] = result;

@@ -8,9 +8,11 @@ import {
   type ImageFetcherOptions,
   imageType,
 } from "../contract/images.ts";
+import { upstreamConnector } from "./connect.ts";
 
 const REDIRECTS_MAX = 3;
 const TIMEOUT_MS = 20_000;
+const CONNECT_MS = 5_000;
 
 /**
  * Fetches images that customers name by address. Unless `anyAddress` is set, from public addresses
@@ -66,7 +68,7 @@ export class HttpImageFetcher implements ImageFetcher {
   private async request(url: string, signal?: AbortSignal): Promise<Dispatcher.ResponseData> {
     const { Agent, request } = await import("undici");
     this.agent ??= new Agent({
-      connect: { timeout: 5_000, ...(!this.anyAddress && { lookup: publicLookup }) },
+      connect: upstreamConnector(CONNECT_MS, this.anyAddress ? undefined : publicLookup),
       headersTimeout: TIMEOUT_MS,
       bodyTimeout: TIMEOUT_MS,
     });

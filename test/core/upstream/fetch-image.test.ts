@@ -1,5 +1,7 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import t from "tap";
-import { isPublic } from "../../../core/upstream/fetch-image.ts";
+import { HttpImageFetcher, isPublic } from "../../../core/upstream/fetch-image.ts";
 
 t.test("an address of a private network is never public, in any notation", async (t) => {
   const addresses = `
@@ -20,5 +22,31 @@ t.test("an address on the internet is public", async (t) => {
     223.255.255.254 2001:4860:4860::8888 2606:4700:4700::1111 2a00:1450:4001::1 3000::1`;
   for (const address of addresses.trim().split(/\s+/)) {
     t.equal(isPublic(address), true, address);
+  }
+});
+
+t.test("an image whose server closes the connection while it is read", async (t) => {
+  // More than is read at once, so that reading pauses; the last of it comes with the end of the connection.
+  const image = Buffer.alloc(300_000);
+  Buffer.from("89504e470d0a1a0a", "hex").copy(image);
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => {
+      socket.write(
+        `HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: ${image.length}\r\n\r\n`,
+      );
+      socket.end(image);
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const fetcher = new HttpImageFetcher({ anyAddress: true, bytesMax: 1_000_000 });
+  t.teardown(() => {
+    server.close();
+    return fetcher.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  for (let fetches = 0; fetches < 50; fetches += 1) {
+    t.match(await fetcher.fetch(`http://127.0.0.1:${port}/`), { data: image });
   }
 });
