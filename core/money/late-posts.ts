@@ -18,6 +18,7 @@ export class LatePosts {
   private readonly trying = new Set<string>();
   private isRunning = false;
   private isEnding = false;
+  private isWriting = false;
 
   constructor(holdStore: HoldStore, machine: Machine) {
     this.holdStore = holdStore;
@@ -51,18 +52,28 @@ export class LatePosts {
     this.isEnding = true;
     const deadlineMs = machine.monotonic() + limitMs;
     await withTimeout(this.tryAll(), limitMs, machine);
+    if (!this.isWriting) void this.writeLeft();
     while (this.left().length > 0 && machine.monotonic() < deadlineMs) {
       await sleep(machine, LIFETIMES.lastPostsPollMs);
     }
   }
 
-  /** After `end`: returns the posts that neither the ledger, Redis nor the disk has. */
+  /** After `end`: returns the posts that neither the ledger, Redis nor the disk has, once it has tried the disk again. */
   left(): StandingCall[] {
     const entries = this.holdStore.lastPosts([]);
     return [
       ...this.unsent(),
       ...entries.map((entry) => unsentPost(callOf(entry), costOf(entry), "")),
     ];
+  }
+
+  /** Writes the posts that only memory has as soon as the disk has room: the rest of the stop may wait for the ledger. */
+  private async writeLeft(): Promise<void> {
+    this.isWriting = true;
+    while (this.left().length > 0) {
+      await sleep(this.machine, LIFETIMES.applyRetryMs, { unref: true });
+    }
+    this.isWriting = false;
   }
 
   private async run(): Promise<void> {

@@ -41,16 +41,17 @@ async function stage() {
     disk.empty();
     return start(next("the next gateway"));
   };
+  const beginStop = () => stopMoney({ wallets, committer, holdStore, log });
   const stop = async () => {
     let isStopped = false;
-    const stopping = stopMoney({ wallets, committer, holdStore, log }).finally(() => {
+    const stopping = beginStop().finally(() => {
       isStopped = true;
     });
     for (let seconds = 0; !isStopped && seconds < 60; seconds += 1) await pass(1_000);
     return (await stopping).map(({ callId }) => callId);
   };
   const errors = () => lines.filter(({ level, callId }) => level === 50 && callId !== undefined);
-  return { ledger, holdStore, wallets, disk, stop, killAndStart, errors };
+  return { ledger, holdStore, wallets, disk, pass, beginStop, stop, killAndStart, errors };
 }
 
 t.test("a stop on a full disk commits what was delivered to the ledger", async (t) => {
@@ -97,6 +98,21 @@ t.test("a stop writes what only memory has once the disk has room", async (t) =>
   t.strictSame(await stop(), []);
   t.strictSame(errors(), []);
 });
+
+t.test(
+  "a stop that waits for the ledger writes what only memory has before it is killed",
+  async (t) => {
+    const { ledger, disk, pass, beginStop, killAndStart } = await stage();
+    ledger.before = () => new Promise(() => {});
+    void beginStop();
+    // The stop has given up waiting for the disk, and waits for the ledger.
+    for (let seconds = 0; seconds < 7; seconds += 1) await pass(1_000);
+    disk.empty();
+    for (let seconds = 0; seconds < 2; seconds += 1) await pass(1_000);
+    const { holdStore } = await killAndStart();
+    t.equal(holdStore.uncommittedCalls(), 2);
+  },
+);
 
 t.test("a call that still runs at a stop is not posted to memory only", async (t) => {
   const { ledger, holdStore, wallets } = await stage();
