@@ -40,7 +40,8 @@ const MEMORY = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 };
 /**
  * Watches this thread's event loop from a thread of its own. If the loop has not turned for 5 s, the log says where it
  * stands. After 15 s, or 5 minutes of a start, the process ends with status 70, or by SIGKILL if it is in a system call,
- * so that a supervisor starts it again. That loses no posted call, while a loop that does not turn serves no request and ignores SIGTERM.
+ * so that a supervisor starts it again. That loses no posted call, while a loop that does not turn serves no request and
+ * ignores SIGTERM.
  *
  * Time is counted in the thread's own ticks, so that a process that was stopped, or a machine that slept, is not ended
  * when it goes on. Time in which the loop waited for a processor does not count: on a machine with seventeen busy
