@@ -161,10 +161,24 @@ export class RedisSite {
     return this.cluster !== undefined && this.cluster.ownerOf(slotOf(key) ?? -1) !== server;
   }
 
-  /** A slot that moves has some keys at each node. One of them lost its data, so outboxes at the other may have no name. */
+  /**
+   * A slot that moves has some keys at each node. If one of them loses its data, outboxes at the other may have no name; so
+   * may those of a snapshot that was taken while a slot moved.
+   */
   private loseNames(server: ClusterNode): void {
-    for (const { slot, other } of this.cluster?.movingWith(server) ?? []) {
-      this.findNameless(slot, other, [server.data, other.data]);
+    const moving = new Map(
+      this.cluster?.movingWith(server).map(({ slot, other }) => [slot, other]),
+    );
+    for (const slot of new Set([...(this.cluster?.slotsOf(server) ?? []), ...moving.keys()])) {
+      const other = moving.get(slot);
+      const nodes = other ? [server, other] : [server];
+      for (const node of nodes) {
+        this.findNameless(
+          slot,
+          node,
+          nodes.map(({ data }) => data),
+        );
+      }
     }
   }
 
