@@ -158,7 +158,9 @@ export class Judge {
     // After a rollback, entries of the newer version stay in quarantine until the next upgrade.
     const rest = parked && !this.world.isUpgraded ? unreadUntilUpgrade(parked) : undefined;
     if (parked && !rest) {
-      return this.soldOnLostMoney(client) ? undefined : `${name} is in quarantine`;
+      // A lost post that an old snapshot of Redis brings back: the wallet may have been spent without it.
+      const isBack = this.wasLost(callId, gateway);
+      return isBack || this.soldOnLostMoney(client) ? undefined : `${name} is in quarantine`;
     }
     const entry = rest ?? books.charges.get(callId);
     if (entry === undefined) return this.uncharged(client, gateway, name);
@@ -216,12 +218,16 @@ export class Judge {
     if (!isWhole && gateway.process.diedAtMs < endsMs) return undefined;
     if (!isWhole && this.refusedByDisk(client, gateway)) return undefined;
     if (this.lostPowerAfter(client, gateway)) return undefined;
-    // README, limits of the guarantees: Redis loses its data, and a gateway dies before it commits its posts.
-    if (this.forgotten.has(client.callId) && !gateway.process.alive) return undefined;
+    if (this.wasLost(client.callId, gateway)) return undefined;
     // The operator's loss: the ledger had the call, and was restored from a backup without it.
     if (this.restoredWithout.has(client.callId)) return undefined;
     const what = isWhole ? "was received whole" : `delivered ${client.deliveredTokens} tokens`;
     return `${name} ${what} (${client.end}) and is not charged`;
+  }
+
+  /** README, limits of the guarantees: Redis loses its data, and a gateway dies before it commits its posts. */
+  private wasLost(callId: string, gateway: SimulatedGateway): boolean {
+    return this.forgotten.has(callId) && !gateway.process.alive;
   }
 
   /**
