@@ -209,9 +209,9 @@ export async function boot(
     const shared = { upstreams, clock, log, limits: config.limits, bodies, longBodies, unread };
     return { ...shared, pipeline, router, operatorRouter, required };
   }
-  const { host, port, workers } = config.listen;
-  if (operators) await server.listenForOperators(operators.host, operators.port, workers > 1);
-  const listening = await server.listen(host, port, workers > 1);
+  const { host, port } = config.listen;
+  if (operators) await server.listenForOperators(operators.host, operators.port, sharesPort);
+  const listening = await server.listen(host, port, sharesPort);
   const address = httpAddress(host, listening);
   for (const { plugin } of running) await plugin.listening?.(address);
   const { models, version } = config.catalogue;

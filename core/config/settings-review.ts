@@ -1,4 +1,4 @@
-import { isLoopback } from "../contract/public-host.ts";
+import { hostsOverlap, isEverywhere, isLoopback } from "../contract/public-host.ts";
 import { objectOf } from "../process/json.ts";
 import { PUBLIC_TOKEN_CHARACTERS_MIN } from "../process/secret-file.ts";
 import type { Problems } from "./problem.ts";
@@ -76,7 +76,7 @@ function reviewAdmin(
   source: Source,
   problems: Problems,
 ): void {
-  if (own && own.port === address.port && overlap(own.host, address.host)) {
+  if (own && own.port === address.port && hostsOverlap(own.host, address.host)) {
     const message = "expected another port than listen.port";
     problems.add(source, ["admin", "listen", "port"], message);
   }
@@ -88,10 +88,6 @@ function reviewAdmin(
     ["admin", "token"],
     `expected at least ${PUBLIC_TOKEN_CHARACTERS_MIN} characters, since other machines can reach ${where}`,
   );
-}
-
-function overlap(host: string, other: string): boolean {
-  return host === other || isEverywhere(host) || isEverywhere(other);
 }
 
 /** Refuses upstreams that lead back to this gateway: each call would call itself until all connections are used. */
@@ -122,8 +118,4 @@ function reviewLoops(
 function isSameHost(target: string, host: string): boolean {
   if (target === host) return true;
   return isLoopback(target) && (isEverywhere(host) || isLoopback(host));
-}
-
-function isEverywhere(host: string): boolean {
-  return host === "0.0.0.0" || host === "::";
 }

@@ -199,7 +199,7 @@ export {
   v,
   whole,
 } from "./options.ts";
-export { allowPublic, isLoopback, publicHost } from "./public-host.ts";
+export { allowPublic, hostsOverlap, isLoopback, publicHost } from "./public-host.ts";
 
 // A plugin's own routes.
 

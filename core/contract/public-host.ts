@@ -17,6 +17,16 @@ export function isLoopback(host: string): boolean {
   return host === "localhost";
 }
 
+/** Returns true if the host stands for all addresses of the machine. */
+export function isEverywhere(host: string): boolean {
+  return host === "0.0.0.0" || host === "::";
+}
+
+/** Returns true if two listeners on one port, at these hosts, get in each other's way. */
+export function hostsOverlap(host: string, other: string): boolean {
+  return host === other || isEverywhere(host) || isEverywhere(other);
+}
+
 /**
  * The option that lets a plugin for local trials listen on an address that other machines can call.
  */

@@ -8,7 +8,7 @@ export const SECRET_CHARACTERS_MIN = 16;
 /** Minimum length of the admin token if other machines can reach its routes: they could guess a shorter one. */
 export const PUBLIC_TOKEN_CHARACTERS_MIN = 32;
 /** The form of a usable secret: it fits into a header, and is too long to guess. */
-export const USABLE_SECRET = /^[\x21-\x7e]{16,512}$/;
+export const USABLE_SECRET = new RegExp(`^[\\x21-\\x7e]{${SECRET_CHARACTERS_MIN},512}$`);
 
 export interface SecretKind {
   create(): string;

@@ -18,16 +18,14 @@ export async function timeOfRedis(
   const buckets = Array.from({ length: client.isCluster ? BUCKETS : 1 }, (_, at) => bucketName(at));
   const asked = buckets.map(async (bucket) => {
     const reply = await client.run(TIME, [`${prefix}:{${bucket}}:clock`], []);
-    return { aheadMs: msOf(reply) - clock.now(), ms: msOf(reply) };
+    const ms = msOf(reply);
+    return { ms, offMs: Math.abs(ms - clock.now()) };
   });
   const settled = await Promise.allSettled(asked);
   const times = settled.flatMap((one) => (one.status === "fulfilled" ? one.value : []));
   const [first] = times;
   if (first === undefined) throw (settled[0] as PromiseRejectedResult).reason;
-  const worst = times.reduce((worst, time) =>
-    Math.abs(time.aheadMs) > Math.abs(worst.aheadMs) ? time : worst,
-  );
-  return worst.ms;
+  return times.reduce((worst, time) => (time.offMs > worst.offMs ? time : worst), first).ms;
 }
 
 function msOf(reply: unknown): number {

@@ -4,7 +4,7 @@ import { atEndOfTurn } from "../process/turn.ts";
 import { Decompressor } from "./decompressor.ts";
 import { freeOnceSent } from "./freed-bodies.ts";
 import type { OutgoingRequest } from "./kinds/kind.ts";
-import { countRead, isTurnFull, REPLY_BYTES_A_TURN, rest, restAtHead } from "./resting-replies.ts";
+import { countRead, isTurnFull, REPLY_BYTES_A_TURN, rest } from "./resting-replies.ts";
 import type { HttpUpstream } from "./upstreams.ts";
 
 /** Receives the events of the attempt under way. */
@@ -148,10 +148,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     } catch (error) {
       this.listener.bug(error);
     }
-    if (!this.left && isTurnFull()) {
-      this.rests = true;
-      restAtHead(this.readOn);
-    }
+    if (!this.left && isTurnFull()) this.rest(true);
     this.pauseIfNeeded(controller);
   }
 
@@ -170,10 +167,10 @@ export class Attempt implements Dispatcher.DispatchHandler {
     if ((this.paused || this.busy || this.rests) && !controller.paused) controller.pause();
   }
 
-  private rest(): void {
+  private rest(isAtHead = false): void {
     this.bytes = 0;
     this.rests = true;
-    rest(this.readOn);
+    rest(this.readOn, isAtHead);
   }
 
   private receive(chunk: Buffer): void {

@@ -22,9 +22,9 @@ export function upstreamConnector(
       if (socket) {
         freeBodiesOf(socket);
         holdEnd(socket);
+        // undici adds its own listeners in the callback, so this one runs first.
+        socket.on("error", (error: NodeJS.ErrnoException) => hideReset(socket, error));
       }
-      // undici adds its own listeners in the callback, so this one runs first.
-      socket?.on("error", (error: NodeJS.ErrnoException) => hideReset(socket, error));
       callback(...result);
     });
 }

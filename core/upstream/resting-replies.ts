@@ -23,16 +23,10 @@ let isDue = false;
 
 /**
  * Calls `readOn` at the end of this turn, or of a later one if many replies rest: each then gets its share of the event
- * loop, and small replies wait for none of them.
+ * loop, and small replies wait for none of them. `isAtHead`: only the head of the reply has come.
  */
-export function rest(readOn: () => void): void {
-  resting.add(readOn);
-  if (!isDue) plan();
-}
-
-/** As `rest`, for a reply of which only the head has come. */
-export function restAtHead(readOn: () => void): void {
-  beginning.add(readOn);
+export function rest(readOn: () => void, isAtHead = false): void {
+  (isAtHead ? beginning : resting).add(readOn);
   if (!isDue) plan();
 }
 

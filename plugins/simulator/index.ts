@@ -7,6 +7,7 @@ import {
   allowPublic,
   type Config,
   type Fault,
+  hostsOverlap,
   type Plugin,
   publicHost,
   v,
@@ -31,7 +32,7 @@ export function review(
   const { listen: own } = admin;
   if (port === listen.port) {
     faults.push({ path: ["port"], message: "expected a port other than listen.port" });
-  } else if (own && port === own.port && [host, "0.0.0.0", "::"].includes(own.host)) {
+  } else if (own && port === own.port && hostsOverlap(host, own.host)) {
     faults.push({ path: ["port"], message: "expected a port other than admin.listen.port" });
   }
   return faults;

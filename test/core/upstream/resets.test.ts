@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import t from "tap";
-import { Attempt, type AttemptListener } from "../../../core/upstream/attempt.ts";
+import t, { type Test } from "tap";
+import { Attempt } from "../../../core/upstream/attempt.ts";
 import { ConnectedUpstreams } from "../../../core/upstream/upstreams.ts";
 import { recordedLog } from "../../support/log.ts";
 import { until } from "../../support/until.ts";
@@ -12,43 +12,51 @@ const clock = { now: () => 0, monotonic: () => 0 };
 const HEAD = "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\n";
 const CHUNK = `a\r\n${"x".repeat(10)}\r\n`;
 
+/** Sends a call to a provider that replies with this text. The attempt pauses at the first of one kind of event. */
+async function replying(t: Test, text: string, pauses: string) {
+  let provider: Socket | undefined;
+  const server = createServer((socket) => {
+    provider = socket;
+    socket.on("error", () => {});
+    socket.once("data", () => socket.write(text));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.teardown(() => server.close());
+  const upstreams = new ConnectedUpstreams(await accepted(t, {}), clock, recordedLog().log);
+  t.teardown(() => upstreams.close());
+  const upstream = upstreams.get("main");
+  assert.ok(upstream);
+  const seen: string[] = [];
+  const saw = (event: string) => {
+    seen.push(event);
+    // undici passes an empty part on when it goes on.
+    if (event === pauses && seen.indexOf(event) === seen.length - 1) attempt.pause();
+  };
+  const attempt = new Attempt(upstream, {
+    replied: () => saw("replied"),
+    received: () => saw("received"),
+    completed: () => saw("completed"),
+    failed: (error) => saw(`failed: ${"code" in error ? error.code : error}`),
+    bug: (error) => assert.fail(String(error)),
+  });
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  attempt.send({ protocol: "chat", origin, path: "/", body: "{}", headers: [] }, []);
+  await until("it is paused", () => seen.includes(pauses));
+  return { attempt, provider, seen };
+}
+
+const hasEnded = (seen: readonly string[]) => /completed|failed/.test(seen.at(-1) ?? "");
+
 for (const connection of ["close", "keep-alive"]) {
   t.test(
     `a reset during a paused reply with connection: ${connection} fails it alone`,
     async (t) => {
-      let provider: Socket | undefined;
-      const server = createServer((socket) => {
-        provider = socket;
-        socket.on("error", () => {});
-        socket.once("data", () => {
-          socket.write(`${HEAD}connection: ${connection}\r\n\r\n${CHUNK.repeat(9)}`);
-        });
-      });
-      server.listen(0, "127.0.0.1");
-      await once(server, "listening");
-      t.teardown(() => server.close());
-      const upstreams = new ConnectedUpstreams(await accepted(t, {}), clock, recordedLog().log);
-      t.teardown(() => upstreams.close());
-      const upstream = upstreams.get("main");
-      assert.ok(upstream);
-      const seen: string[] = [];
-      const listener: AttemptListener = {
-        replied: () => {},
-        received: () => {
-          seen.push("data");
-          attempt.pause();
-        },
-        completed: () => void seen.push("completed"),
-        failed: (error) => void seen.push(`failed: ${"code" in error ? error.code : error}`),
-        bug: (error) => assert.fail(String(error)),
-      };
-      const attempt = new Attempt(upstream, listener);
-      const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-      attempt.send({ protocol: "chat", origin, path: "/", body: "{}", headers: [] }, []);
-      await until("a part has come", () => seen.length > 0);
+      const reply = `${HEAD}connection: ${connection}\r\n\r\n${CHUNK.repeat(9)}`;
+      const { provider, seen } = await replying(t, reply, "received");
       provider?.resetAndDestroy();
-      await until("the attempt ends", () => seen.length > 1);
-      t.strictSame(seen, ["data", "failed: ECONNRESET"]);
+      await until("the attempt ends", () => hasEnded(seen));
+      t.strictSame(seen, ["replied", "received", "failed: ECONNRESET"]);
     },
   );
 }
@@ -70,41 +78,12 @@ for (const [place, { head, body, pauses }] of Object.entries(ENDS)) {
     t.test(
       `a reply that is paused ${place}, with connection: ${connection}, when its provider ends the connection`,
       async (t) => {
-        let provider: Socket | undefined;
-        const server = createServer((socket) => {
-          provider = socket;
-          socket.on("error", () => {});
-          socket.once("data", () => {
-            socket.write(`HTTP/1.1 200 OK\r\n${head}\r\nconnection: ${connection}\r\n\r\n${body}`);
-          });
-        });
-        server.listen(0, "127.0.0.1");
-        await once(server, "listening");
-        t.teardown(() => server.close());
-        const upstreams = new ConnectedUpstreams(await accepted(t, {}), clock, recordedLog().log);
-        t.teardown(() => upstreams.close());
-        const upstream = upstreams.get("main");
-        assert.ok(upstream);
-        const seen: string[] = [];
-        const saw = (what: string) => {
-          seen.push(what);
-          // undici passes an empty part on when it goes on.
-          if (what === pauses && seen.indexOf(what) === seen.length - 1) attempt.pause();
-        };
-        const attempt = new Attempt(upstream, {
-          replied: () => saw("replied"),
-          received: () => saw("received"),
-          completed: () => saw("completed"),
-          failed: (error) => saw(`failed: ${"code" in error ? error.code : error}`),
-          bug: (error) => assert.fail(String(error)),
-        });
-        const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-        attempt.send({ protocol: "chat", origin, path: "/", body: "{}", headers: [] }, []);
-        await until("it is paused", () => seen.includes(pauses));
+        const reply = `HTTP/1.1 200 OK\r\n${head}\r\nconnection: ${connection}\r\n\r\n${body}`;
+        const { attempt, provider, seen } = await replying(t, reply, pauses);
         provider?.end();
         await new Promise((resolve) => setTimeout(resolve, 200));
         attempt.resume();
-        await until("the attempt ends", () => /completed|failed/.test(seen.at(-1) ?? ""));
+        await until("the attempt ends", () => hasEnded(seen));
         const isWhole = place !== "in its middle";
         t.match(seen.at(-1), isWhole ? "completed" : /failed/);
       },

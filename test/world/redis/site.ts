@@ -172,13 +172,8 @@ export class RedisSite {
     for (const slot of new Set([...(this.cluster?.slotsOf(server) ?? []), ...moving.keys()])) {
       const other = moving.get(slot);
       const nodes = other ? [server, other] : [server];
-      for (const node of nodes) {
-        this.findNameless(
-          slot,
-          node,
-          nodes.map(({ data }) => data),
-        );
-      }
+      const naming = nodes.map(({ data }) => data);
+      for (const node of nodes) this.findNameless(slot, node, naming);
     }
   }
 
