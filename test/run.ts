@@ -5,7 +5,6 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import t from "tap";
 import { packageRoot } from "../core/process/root.ts";
-import { portsOf } from "./support/free-port.ts";
 import { startRunPostgres } from "./support/postgres.ts";
 import { EndedChildren, processorSeconds } from "./support/processor-time.ts";
 import { FILES_TOGETHER, type FileResults, ProcessResults } from "./support/tap-results.ts";
@@ -92,7 +91,7 @@ async function runAll(
   t.jobs = PROCESSES_AT_ONCE;
   const running = endingWithThisProcess();
   const clock = new EndedChildren();
-  const runs = processes.map(async ({ node, version, paths }, at) => {
+  const runs = processes.map(async ({ node, version, paths }) => {
     const [first = ""] = paths;
     const program = paths.length === 1 ? [join(testFolder, first)] : [TOGETHER, first];
     // Without the loader that tap adds to NODE_OPTIONS: every gateway would inherit it, at 0.4 s
@@ -104,8 +103,7 @@ async function runAll(
       ...shortLivedFlags(version),
       ...program,
     ];
-    const own = { ...env, ...portsOf(at, processes.length) };
-    const options = { env: own, timeout: FILE_TIMEOUT_MS * paths.length, buffered: true };
+    const options = { env, timeout: FILE_TIMEOUT_MS * paths.length, buffered: true };
     const run = t.spawn("env", command, options, `${version}, ${first}`);
     const { subtest } = run;
     if (!subtest) throw new Error(`${first} is not run`);

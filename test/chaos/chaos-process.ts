@@ -12,6 +12,8 @@ const MINUTES = ["0.15", "0.5", "1.5"];
 export interface Run {
   readonly code: number;
   readonly output: string;
+  /** The output, with its violations first: the log of a test run keeps only the start of a message. */
+  readonly report: string;
 }
 
 /** Exit status of a run that ended before its proof, as on a machine that is too busy to start its servers. */
@@ -23,7 +25,7 @@ export async function chaosUntil(
   args: readonly string[],
   isEnough: (run: Run) => boolean,
 ) {
-  let run: Run = { code: -1, output: "" };
+  let run: Run = { code: -1, output: "", report: "" };
   for (const minutes of MINUTES) {
     run = await chaos(root, [...SHORT, ...RECOVERY, "--minutes", minutes, ...args]);
     if (run.code !== NO_PROOF && isEnough(run)) break;
@@ -41,5 +43,6 @@ async function chaos(root: string, args: readonly string[]): Promise<Run> {
     output += text;
   });
   const [code] = await once(child, "exit");
-  return { code, output };
+  const violations = Math.max(0, output.indexOf("| **violations**"));
+  return { code, output, report: output.slice(violations) + output.slice(0, violations) };
 }

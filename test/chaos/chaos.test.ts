@@ -19,8 +19,8 @@ t.test("a short run of chaos", { jobs: 16 }, async (t) => {
         Number(/received whole \| (\d+)/.exec(output)?.[1]) > 10 &&
         /\| — (?:kill|freeze|fail over|migrate|wipe|lose)[^|]* \| [1-9]/.test(output);
       const run = await chaosUntil(packageRoot, args, (run) => run.code !== 0 || isHarmed(run));
-      t.equal(run.code, 0, run.output);
-      t.ok(isHarmed(run), run.output);
+      t.equal(run.code, 0, run.report);
+      t.ok(isHarmed(run), run.report);
     });
   }
 
@@ -35,8 +35,8 @@ t.test("a short run of chaos", { jobs: 16 }, async (t) => {
       const source = readFileSync(script, "utf8");
       t.equal(source.split(GUARD).length, 2, "post.lua has the line that makes a post idempotent");
       writeFileSync(script, source.replace(GUARD, "if false then"));
-      const { code, output } = await chaosUntil(copy, UNHEALED, ({ code }) => code !== 0);
-      t.equal(code, 1, output);
+      const { code, output, report } = await chaosUntil(copy, UNHEALED, ({ code }) => code !== 0);
+      t.equal(code, 1, report);
       t.match(output, /broken: (?:redis and ledger agree|the outbox is empty)/);
     } finally {
       rmSync(copy, { recursive: true, force: true });

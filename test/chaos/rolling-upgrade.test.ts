@@ -29,8 +29,8 @@ t.test("this version and the next one share Redis and Postgres", { jobs: 16 }, a
       Number(/received whole \| (\d+)/.exec(output)?.[1]) > 10;
     const args = ["--next", "--only", FAULTS.join(";")];
     const run = await chaosUntil(packageRoot, args, (run) => run.code !== 0 || isRolled(run));
-    t.equal(run.code, 0, run.output);
-    t.ok(isRolled(run), run.output);
+    t.equal(run.code, 0, run.report);
+    t.ok(isRolled(run), run.report);
   });
 
   t.test("and charges that only the next one can read are committed by it later", async (t) => {

@@ -5,16 +5,8 @@ import { fileURLToPath } from "node:url";
 import t from "tap";
 import * as v from "valibot";
 import makePlugin, { options } from "../../../plugins/simulator/index.ts";
+import { freePort } from "../../support/free-port.ts";
 import { until } from "../../support/until.ts";
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
 
 t.test("the simulator as a plugin", async (t) => {
   t.test("listens once started, and not after it has stopped", async (t) => {
