@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import type { Posting } from "../core/contract/hold-store.ts";
-import type { LedgerHistory } from "../core/contract/ledger.ts";
+import type { LedgerHistory } from "../core/contract/ledger-history.ts";
 import { connect, type Sql } from "../core/database/client.ts";
 import { RedisHoldStore } from "../core/money/redis/store.ts";
 import { newId } from "../core/process/id.ts";
@@ -25,7 +25,7 @@ export const quietLog = pino({ level: "silent" });
 const NO_HISTORY: LedgerHistory = {
   confirmed: { generation: 0, commits: new Map() },
   enter() {},
-  read: async () => ({ generation: 0, commits: new Map(), recent: new Set() }),
+  read: async () => ({ generation: 0, commits: new Map(), recent: new Set(), endedEpoch: 0 }),
   beginGeneration: async () => {},
 };
 

@@ -1,4 +1,5 @@
 import type { LimitSnapshot, LoadedVersion, WalletSnapshot } from "./hold-store.ts";
+import type { LedgerHistory } from "./ledger-history.ts";
 import type { OutboxEntry, StoredEntry } from "./outbox-entry.ts";
 import type { UsageRecord } from "./usage-fields.ts";
 
@@ -131,43 +132,6 @@ export interface Ledger {
 
   /** Returns which of these accounts have no wallet. */
   unknownAccounts(accountIds: readonly string[]): Promise<string[]>;
-}
-
-/**
- * The number of commits of each writer. A writer is a process that commits to the ledger, and takes
- * a new id once it learns that commits were lost. A number falls only if the ledger lost commits.
- */
-export interface LedgerProgress {
-  /**
-   * Rises when an operator accepts that the ledger lost commits. Numbers of earlier generations are
-   * void.
-   */
-  readonly generation: number;
-  /** Counts of commits by writer, a UUID. */
-  readonly commits: ReadonlyMap<string, number>;
-}
-
-/**
- * Compares the commits that the ledger has with those that it had confirmed. `core/money/README.md`
- * says how it is used.
- */
-export interface LedgerHistory {
-  /** The numbers that the ledger has confirmed to this process, in the latest generation that it knows. */
-  readonly confirmed: LedgerProgress;
-  /** Forgets what was confirmed in an earlier generation, and takes new writers' ids. */
-  enter(generation: number): void;
-  /** Returns the numbers of these writers, and of all that committed in the last day. */
-  read(writers: readonly string[]): Promise<LedgerProgress & { readonly recent: Set<string> }>;
-  /** Begins a generation above both the ledger's and `after`. */
-  beginGeneration(after: number): Promise<void>;
-}
-
-/** The ledger lacks commits that it had confirmed to this process. Nothing was committed. */
-export class LedgerWentBack extends Error {
-  constructor(options?: ErrorOptions) {
-    super("the ledger lacks commits that it had confirmed; retrying as a new writer", options);
-    this.name = "LedgerWentBack";
-  }
 }
 
 /**

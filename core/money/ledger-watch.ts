@@ -1,4 +1,4 @@
-import type { LedgerHistory, LedgerProgress } from "../contract/ledger.ts";
+import type { LedgerHistory, LedgerProgress } from "../contract/ledger-history.ts";
 import { counted } from "../process/counted.ts";
 import type { Log } from "../process/log.ts";
 import type { Machine } from "../process/machine.ts";
@@ -22,6 +22,11 @@ export interface KeptProgress {
 interface LedgerWatchOptions {
   readonly history: LedgerHistory;
   readonly kept: KeptProgress;
+  /**
+   * Called with `endedEpoch` of the ledger in each comparison, before it may end a refusal. The hold store ends these
+   * epochs again if it has gone back to one.
+   */
+  readonly onEnded?: (endedEpoch: number) => void;
   readonly machine: Machine;
   readonly log: Log;
 }
@@ -113,9 +118,12 @@ export class LedgerWatch {
     if (this.hasCompared) await this.keepKnown();
   }
 
-  /** Accepts that the ledger lost commits. Call it only once every wallet that was loaded before is gone. */
-  async restored(): Promise<void> {
-    await this.options.history.beginGeneration(this.known.generation);
+  /**
+   * Accepts that the ledger lost commits. Call it only once every wallet that was loaded before is gone. `endedEpoch`:
+   * the last epoch that had such wallets.
+   */
+  async restored(endedEpoch = 0): Promise<void> {
+    await this.options.history.beginGeneration(this.known.generation, endedEpoch);
     await this.check();
   }
 
@@ -140,7 +148,7 @@ export class LedgerWatch {
   }
 
   private async compare(): Promise<void> {
-    const { history } = this.options;
+    const { history, onEnded } = this.options;
     await this.keepKnown();
     const { known } = this;
     // The ledger is read last. So it has every known count, unless it lost commits.
@@ -152,6 +160,7 @@ export class LedgerWatch {
     this.outdated = new Map(old);
     this.known = without(merged(this.known, ledger), this.outdated);
     if (ledger.generation > known.generation) await this.keepKnown();
+    onEnded?.(ledger.endedEpoch);
     this.found(undefined);
   }
 

@@ -2,8 +2,9 @@ import { randomUUID } from "node:crypto";
 import {
   type LedgerHistory,
   type LedgerProgress,
+  type LedgerState,
   LedgerWentBack,
-} from "../../core/contract/ledger.ts";
+} from "../../core/contract/ledger-history.ts";
 import {
   type CommitCount,
   type CommitStamp,
@@ -13,6 +14,7 @@ import {
 /** The counts that a ledger keeps of its commits, as `count_commit` and its tables do. */
 export class CommitCounts {
   generation = 0;
+  endedEpoch = 0;
   readonly counts = new Map<string, number>();
 
   /** Runs and counts a commit. Throws LedgerWentBack, and does not run it, if commits of this writer are missing. */
@@ -24,18 +26,20 @@ export class CommitCounts {
     return { result, counted: { commits, generation: this.generation } };
   }
 
-  begin(after: number): void {
+  begin(after: number, endedEpoch = 0): void {
     this.generation = Math.max(this.generation, after) + 1;
+    this.endedEpoch = Math.max(this.endedEpoch, endedEpoch);
   }
 
-  read(): LedgerProgress & { readonly recent: Set<string> } {
-    const { generation, counts } = this;
-    return { generation, commits: new Map(counts), recent: new Set(counts.keys()) };
+  read(): LedgerState {
+    const { generation, endedEpoch, counts } = this;
+    return { generation, endedEpoch, commits: new Map(counts), recent: new Set(counts.keys()) };
   }
 
   copy(): CommitCounts {
     const copy = new CommitCounts();
     copy.generation = this.generation;
+    copy.endedEpoch = this.endedEpoch;
     for (const [writer, count] of this.counts) copy.counts.set(writer, count);
     return copy;
   }
@@ -59,12 +63,12 @@ export class MemoryHistory implements LedgerHistory {
     this.writer.enter(generation);
   }
 
-  async read(): Promise<LedgerProgress & { readonly recent: Set<string> }> {
+  async read(): Promise<LedgerState> {
     return this.counts().read();
   }
 
-  async beginGeneration(after: number): Promise<void> {
-    this.counts().begin(after);
+  async beginGeneration(after: number, endedEpoch: number): Promise<void> {
+    this.counts().begin(after, endedEpoch);
   }
 
   /** Counts a commit of nothing. */

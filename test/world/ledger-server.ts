@@ -3,12 +3,15 @@ import type {
   Credit,
   CreditResult,
   Ledger,
-  LedgerHistory,
-  LedgerProgress,
   LedgerSum,
   LimitChange,
   LimitChangeResult,
 } from "../../core/contract/ledger.ts";
+import type {
+  LedgerHistory,
+  LedgerProgress,
+  LedgerState,
+} from "../../core/contract/ledger-history.ts";
 import type { OutboxEntry, StoredEntry } from "../../core/contract/outbox-entry.ts";
 import { LedgerWriter } from "../../core/money/ledger/writer.ts";
 import type { Random } from "../support/random.ts";
@@ -272,13 +275,13 @@ class HistoryClient implements LedgerHistory {
     this.writer.enter(generation);
   }
 
-  read(): Promise<LedgerProgress & { readonly recent: Set<string> }> {
+  read(): Promise<LedgerState> {
     return this.ask("history", ({ counts }) => counts.read());
   }
 
-  beginGeneration(after: number): Promise<void> {
+  beginGeneration(after: number, endedEpoch: number): Promise<void> {
     return this.ask("generation", ({ counts }) => {
-      counts.begin(after);
+      counts.begin(after, endedEpoch);
       this.onAccepted();
     });
   }

@@ -14,7 +14,7 @@ import type {
   Posting,
   WalletSnapshot,
 } from "../../contract/hold-store.ts";
-import type { LedgerHistory } from "../../contract/ledger.ts";
+import type { LedgerHistory } from "../../contract/ledger-history.ts";
 import type { OutboxEntry, StoredEntry } from "../../contract/outbox-entry.ts";
 import type { RestoreResult } from "../../contract/restorable.ts";
 import type { StandingCall } from "../../contract/standing-call.ts";

@@ -1,11 +1,22 @@
 import { randomUUID } from "node:crypto";
 import type { Parameter } from "../../contract/database.ts";
-import { type LedgerHistory, type LedgerProgress, LedgerWentBack } from "../../contract/ledger.ts";
+import {
+  type LedgerHistory,
+  type LedgerProgress,
+  type LedgerState,
+  LedgerWentBack,
+} from "../../contract/ledger-history.ts";
 import { type Sql, sqlState } from "../../database/client.ts";
 import { type CommitCount, LedgerWriter } from "./writer.ts";
 
 /** The SQLSTATE that `count_commit` raises if the ledger lost commits. */
 const WENT_BACK = "TG001";
+
+interface StateRow {
+  readonly generation: bigint;
+  readonly ended_epoch: bigint;
+  readonly counts: CountRow[] | null;
+}
 
 interface CountRow {
   readonly writer: string;
@@ -56,11 +67,10 @@ export class PostgresHistory implements LedgerHistory {
     return rows;
   }
 
-  async read(
-    writers: readonly string[],
-  ): Promise<LedgerProgress & { readonly recent: Set<string> }> {
-    const [row] = await this.sql.query<{ generation: bigint; counts: CountRow[] | null }>(
-      `select coalesce((select max(generation) from ledger_generations), 0)::bigint as generation,
+  async read(writers: readonly string[]): Promise<LedgerState> {
+    const [row] = await this.sql.query<StateRow>(
+      `select coalesce(max(generation), 0)::bigint as generation,
+        coalesce(max(ended_epoch), 0)::bigint as ended_epoch,
         (
           select json_agg(json_build_object('writer', writer, 'commits', commits, 'recent', is_recent))
           from (
@@ -69,7 +79,8 @@ export class PostgresHistory implements LedgerHistory {
             from ledger_writers
           ) counts
           where is_recent or writer = any ($1::text::uuid[])
-        ) as counts`,
+        ) as counts
+      from ledger_generations`,
       [`{${writers.join(",")}}`],
     );
     const counts = row?.counts ?? [];
@@ -77,11 +88,12 @@ export class PostgresHistory implements LedgerHistory {
       generation: Number(row?.generation ?? 0),
       commits: new Map(counts.map(({ writer, commits }) => [writer, Number(commits)])),
       recent: new Set(counts.filter(({ recent }) => recent).map(({ writer }) => writer)),
+      endedEpoch: Number(row?.ended_epoch ?? 0),
     };
   }
 
-  async beginGeneration(after: number): Promise<void> {
-    await this.sql.query("select begin_generation($1)", [after]);
+  async beginGeneration(after: number, endedEpoch: number): Promise<void> {
+    await this.sql.query("select begin_generation($1, $2)", [after, endedEpoch]);
   }
 
   private async query<Row extends object>(

@@ -1,4 +1,4 @@
-import { type LedgerProgress, LedgerWentBack } from "../../contract/ledger.ts";
+import { type LedgerProgress, LedgerWentBack } from "../../contract/ledger-history.ts";
 import { counted } from "../../process/counted.ts";
 
 /** The data that counts a commit: the writer, and the count last confirmed to it. */

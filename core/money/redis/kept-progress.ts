@@ -1,4 +1,4 @@
-import type { LedgerProgress } from "../../contract/ledger.ts";
+import type { LedgerProgress } from "../../contract/ledger-history.ts";
 import { bucketName } from "../../redis/buckets.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import { mapOf } from "../../redis/reply.ts";

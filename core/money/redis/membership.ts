@@ -16,7 +16,7 @@ import { Peers, type SilentMember } from "./peers.ts";
 import { settledRoundMsOf } from "./quiet.ts";
 import { Readiness } from "./readiness.ts";
 import { type MembersOperation, membersScript } from "./scripts.ts";
-import { asReply, isJoining, Session } from "./session.ts";
+import { asReply, isJoining, NotMember, Session } from "./session.ts";
 import { type BucketView, isAbandoned, readView } from "./view.ts";
 
 /**
@@ -120,6 +120,12 @@ export class Membership {
     this.unsettle();
     this.readiness.set(isJoining(error) ? "joining" : "away", false);
     this.options.events.failed(this.bucket, error, wasReady);
+  }
+
+  /** Epochs up to this one have wallets from before the ledger went back. If Redis has one again, it ends again. */
+  end(endedEpoch: number): void {
+    if (!this.doubt.end(endedEpoch) || !this.doubt.isOver(this.session.epoch)) return;
+    this.fail(new NotMember(this.bucket.name));
   }
 
   /** Ends the membership: voids the holds of this process, and lets another process claim its outbox. */
@@ -232,7 +238,11 @@ export class Membership {
     const silent = peers.silent(view, session.process, nowMs);
     const givenUp = peers.updateAwaited(view, nowMs);
     if (session.isFenced && view.acceptsLoads && (silent.length > 0 || givenUp)) {
-      return this.abandonEpoch(view, silent);
+      // Redis restarted, and a member that could confirm its data has not rejoined within a lease: the data is not
+      // trusted. Its end may take several rounds, and the members who were silent are forgotten now.
+      for (const { process } of silent) peers.giveUp(process);
+      this.doubt.raise(view.epoch);
+      return this.declare(view.epoch);
     }
     for (const member of silent) await this.reap(member);
     await claimOrphans(view, session.process, this.claimed, (...args) => this.ask(...args));
@@ -245,6 +255,7 @@ export class Membership {
       await session.run("noop", [], [], asReply);
     }
     const allowLoads = view.acceptsLoads || (await this.acceptsLoads(nowMs));
+    if (this.doubt.isOver(session.epoch)) return 0;
     const isChanged = readiness.state !== "ready" || readiness.acceptsLoads !== allowLoads;
     readiness.set("ready", allowLoads);
     events.maintained(this.bucket);
@@ -254,21 +265,10 @@ export class Membership {
     return this.isPaused ? settledRoundMsOf(times) : times.heartbeatMs;
   }
 
-  /**
-   * Redis restarted, and a member that could confirm its data has not rejoined within a lease. So the data of this
-   * epoch is not trusted: a new epoch begins, and wallets are loaded from the ledger again.
-   */
-  private abandonEpoch(view: BucketView, silent: readonly SilentMember[]): Promise<number> {
-    for (const { process } of silent) this.peers.giveUp(process);
-    // It may take several rounds, and the members who were silent are forgotten now.
-    this.doubt.raise(view.epoch);
-    return this.declare(view.epoch);
-  }
-
   /** Ends an epoch that lost data, and begins the next. This process joins it in its next round. */
   private async declare(epoch: string, after = epoch): Promise<number> {
     await this.options.events.beginning(this.bucket);
-    this.begunEpoch = textOf(await this.ask("declare", epoch, after));
+    this.begunEpoch = textOf(await this.ask("declare", epoch, this.doubt.exceeded(after)));
     failpoint("bucket.declared");
     return 0;
   }

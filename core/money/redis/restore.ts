@@ -7,9 +7,7 @@ import { textOf } from "../../redis/reply.ts";
 import type { LedgerWatch } from "../ledger-watch.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { Bucket } from "./bucket.ts";
-import type { Membership } from "./membership.ts";
 import { membersScript } from "./scripts.ts";
-import { NotMember } from "./session.ts";
 import { readView } from "./view.ts";
 
 /**
@@ -19,29 +17,32 @@ import { readView } from "./view.ts";
  */
 export async function restore(
   client: RedisCommands,
-  memberships: ReadonlyMap<Bucket, Membership>,
+  buckets: readonly Bucket[],
   watch: LedgerWatch,
   machine: Machine,
 ): Promise<RestoreResult> {
-  const buckets = [...memberships.keys()];
-  await Promise.all(buckets.map((bucket) => endEpoch(client, bucket)));
+  const ended = await Promise.all(buckets.map((bucket) => endEpoch(client, bucket)));
   failpoint("restore.epochs");
-  await watch.restored();
+  await watch.restored(Math.max(...ended));
   failpoint("restore.accepted");
-  for (const [{ name }, membership] of memberships) membership.fail(new NotMember(name));
   const loadable = Promise.all(buckets.map((bucket) => bucket.whenLoadable()));
   await withTimeout(loadable, LIFETIMES.restoreWaitMs, machine);
   return { kind: "restored" };
 }
 
-/** Ends the epoch of a bucket: its wallets and holds are deleted, its outboxes are committed before loads. */
-async function endEpoch(client: RedisCommands, { keys, process }: Bucket): Promise<void> {
+/**
+ * Ends the epoch of a bucket: its wallets and holds are deleted, its outboxes are committed before loads. Returns the
+ * last epoch that it ended, or found ended.
+ */
+async function endEpoch(client: RedisCommands, { keys, process }: Bucket): Promise<number> {
   const ask = (...args: string[]) => client.run(membersScript, keys.ofMembers, args);
+  let ended = 0;
   for (;;) {
     const { epoch } = readView(await ask("look", process, "0", "0", "0"));
     // A bucket without an epoch has no wallets. If another gateway ends the epoch first, end the new one too: it may
     // have begun before the ledger was restored.
-    if (epoch === "") return;
-    if (textOf(await ask("declare", process, epoch, epoch)) !== "") return;
+    if (epoch === "") return ended;
+    ended = Number(epoch);
+    if (textOf(await ask("declare", process, epoch, epoch)) !== "") return ended;
   }
 }

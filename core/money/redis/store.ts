@@ -10,11 +10,9 @@ import type {
 } from "../../contract/hold-store.ts";
 import type { StoredEntry } from "../../contract/outbox-entry.ts";
 import type { RestoreResult } from "../../contract/restorable.ts";
-import type { Log } from "../../process/log.ts";
 import { type Machine, systemMachine } from "../../process/machine.ts";
 import { withTimeout } from "../../process/timeout.ts";
 import { BUCKETS } from "../../redis/buckets.ts";
-import type { RedisCommands } from "../../redis/client.ts";
 import { refuseEviction } from "../../redis/eviction.ts";
 import { LedgerWatch } from "../ledger-watch.ts";
 import { LIFETIMES } from "../lifetimes.ts";
@@ -29,35 +27,18 @@ import { Holds } from "./holds.ts";
 import { IdleWallets } from "./idle-wallets.ts";
 import { RedisKeptProgress } from "./kept-progress.ts";
 import { BucketKeys, progressKey } from "./keys.ts";
-import type { LedgerLookup } from "./ledger-lookup.ts";
 import { LostCounts } from "./lost-counts.ts";
 import { Membership } from "./membership.ts";
-import type { MembershipEvents, MembershipTimes } from "./membership-options.ts";
+import type { MembershipEvents } from "./membership-options.ts";
 import { OutageLog } from "./outage-log.ts";
 import { Posts } from "./posts.ts";
 import { restore } from "./restore.ts";
 import { Revocations } from "./revocations.ts";
 import { Rounds } from "./rounds.ts";
 import { whenServing } from "./serving.ts";
-import type { SpoolOptions } from "./spool.ts";
 import { standingCalls } from "./standing.ts";
+import type { RedisHoldStoreOptions } from "./store-options.ts";
 import { RedisWallets } from "./wallets.ts";
-
-export interface RedisHoldStoreOptions {
-  /** Connected and disconnected by the store. */
-  readonly client: RedisCommands;
-  /** Prefix of all keys. */
-  readonly prefix: string;
-  /** The number of buckets: always `BUCKETS`, except in tests. Any other would look for accounts in other buckets. */
-  readonly buckets?: number;
-  readonly times?: Partial<MembershipTimes>;
-  readonly spool: SpoolOptions;
-  /** Holds are refused while this process has at least this many uncommitted calls. */
-  readonly outboxEntriesMax: number;
-  readonly ledger: LedgerLookup;
-  readonly machine?: Machine;
-  readonly log: Log;
-}
 
 /**
  * The hold store that several processes share, in Redis or a cluster. Every operation on money is one script on one
@@ -104,7 +85,8 @@ export class RedisHoldStore implements HoldStore {
     this.buckets = [...memberships.keys()];
     const [first] = this.buckets;
     const kept = new RedisKeptProgress(client, progressKey(prefix), first);
-    this.watch = new LedgerWatch({ history: ledger.history, kept, machine, log });
+    const onEnded = (endedEpoch: number) => this.end(endedEpoch);
+    this.watch = new LedgerWatch({ history: ledger.history, kept, onEnded, machine, log });
     const { watch } = this;
     this.lostCounts = new LostCounts({ memberships, watch, hurry });
     const buckets = new BucketMap(this.buckets);
@@ -241,7 +223,7 @@ export class RedisHoldStore implements HoldStore {
   }
 
   restoreFromLedger(): Promise<RestoreResult> {
-    return restore(this.options.client, this.memberships, this.watch, this.machine);
+    return restore(this.options.client, this.buckets, this.watch, this.machine);
   }
 
   /** Returns why no hold can be taken in addition to `holds` others. Its post must find room later. */
@@ -257,6 +239,10 @@ export class RedisHoldStore implements HoldStore {
       return `${uncommitted} posted calls are not in the ledger yet (limit ${outboxEntriesMax})`;
     }
     return this.posts.refusal(holds + 1);
+  }
+
+  private end(endedEpoch: number): void {
+    for (const membership of this.memberships.values()) membership.end(endedEpoch);
   }
 
   private membershipEvents(): MembershipEvents {

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { type LedgerProgress, LedgerWentBack } from "../../../core/contract/ledger.ts";
+import { type LedgerProgress, LedgerWentBack } from "../../../core/contract/ledger-history.ts";
 import { FileKeptProgress } from "../../../core/money/embedded/kept-progress.ts";
 import { LedgerWriter } from "../../../core/money/ledger/writer.ts";
 import { merged, NO_PROGRESS, without } from "../../../core/money/ledger-progress.ts";

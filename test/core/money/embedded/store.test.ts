@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import type { LedgerHistory } from "../../../../core/contract/ledger.ts";
+import type { LedgerHistory } from "../../../../core/contract/ledger-history.ts";
 import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
 import { MemoryHistory } from "../../../support/commit-counts.ts";
 import { recordedLog } from "../../../support/log.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Test } from "tap";
-import { LedgerWentBack } from "../../../../core/contract/ledger.ts";
+import { LedgerWentBack } from "../../../../core/contract/ledger-history.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { agreedBalance, charge, fundedAccount, topUp } from "./fixtures.ts";
 
@@ -78,15 +78,15 @@ export function historyTests(t: Test, get: () => LedgerUnderTest): void {
   t.test("a generation is above every known one", async (t) => {
     const { ledger } = get();
     const { generation } = await ledger.history.read([]);
-    await ledger.history.beginGeneration(generation + 5);
+    await ledger.history.beginGeneration(generation + 5, 70);
     t.equal((await ledger.history.read([])).generation, generation + 6);
-    await ledger.history.beginGeneration(0);
-    t.equal((await ledger.history.read([])).generation, generation + 7);
+    await ledger.history.beginGeneration(0, 60);
+    t.match(await ledger.history.read([]), { generation: generation + 7, endedEpoch: 70 });
     await fundedAccount(ledger, 1n);
     t.equal(ledger.history.confirmed.generation, generation + 7, "a commit says in which it is");
     ledger.history.enter(generation + 8);
     t.equal(counts().size, 0);
-    await ledger.history.beginGeneration(0);
+    await ledger.history.beginGeneration(0, 0);
     await fundedAccount(ledger, 1n);
     t.strictSame([...counts().values()], [1], "a new writer begins at one");
   });

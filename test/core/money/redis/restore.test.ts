@@ -111,3 +111,46 @@ t.test("what a gateway read before it was frozen is not applied after a restore"
     await server.stop();
   }
 });
+
+/** Copies all keys whose names begin with ARGV[1]: to names that begin with ARGV[2], or back. */
+const COPY = `
+  for _, key in ipairs(redis.call('KEYS', ARGV[2] .. '*')) do redis.call('DEL', key) end
+  for _, key in ipairs(redis.call('KEYS', ARGV[1] .. '*')) do
+    redis.call('COPY', key, ARGV[2] .. string.sub(key, #ARGV[1] + 1))
+  end`;
+
+t.test(
+  "wallets of before a restore do not come back with a fail-over that loses the end of their epoch",
+  async (t) => {
+    const server = await startRedisServer();
+    // Nothing looks at the buckets between the end of their epochs and the fail-over.
+    const times = { heartbeatMs: 1_000, leaseMs: 10_000 };
+    const world = new World({ servers: server.url, times });
+    try {
+      const { store, prefix } = await world.addGateway();
+      const other = await world.addGateway();
+      await world.addAccount("A", 5_000n);
+      t.equal(await world.call(store, "A"), "posted");
+      t.equal(await world.call(other.store, "A"), "posted");
+      await world.quiet();
+      // The ledger goes back to a time before the account had money.
+      world.ledger.addAccount("A");
+      const { history } = world.ledger;
+      const begin = history.beginGeneration.bind(history);
+      await server.call("EVAL", COPY, "0", `${prefix}:`, "saved:");
+      history.beginGeneration = async (after, endedEpoch) => {
+        await server.call("EVAL", COPY, "0", "saved:", `${prefix}:`);
+        await begin(after, endedEpoch);
+      };
+      t.strictSame(await store.restoreFromLedger(), { kind: "restored" });
+      t.equal(await world.call(store, "A"), "short");
+      await until("the other gateway sees the restore", async () => {
+        return (await world.call(other.store, "A")) === "short";
+      });
+      t.match(await store.balances("A"), { availableMicroVnd: 0, heldMicroVnd: 0 });
+    } finally {
+      await world.dispose();
+      await server.stop();
+    }
+  },
+);

@@ -1,0 +1,47 @@
+/**
+ * The number of commits of each writer. A writer is a process that commits to the ledger, and takes
+ * a new id once it learns that commits were lost. A number falls only if the ledger lost commits.
+ */
+export interface LedgerProgress {
+  /**
+   * Rises when an operator accepts that the ledger lost commits. Numbers of earlier generations are
+   * void.
+   */
+  readonly generation: number;
+  /** Counts of commits by writer, a UUID. */
+  readonly commits: ReadonlyMap<string, number>;
+}
+
+/** The commits of the ledger, as it is now. */
+export interface LedgerState extends LedgerProgress {
+  /** Writers that committed in the last day. */
+  readonly recent: ReadonlySet<string>;
+  /**
+   * Ms since 1970: wallets of epochs of the hold store up to this one were loaded before the ledger
+   * went back. 0: none were.
+   */
+  readonly endedEpoch: number;
+}
+
+/**
+ * Compares the commits that the ledger has with those that it had confirmed. `core/money/README.md`
+ * says how it is used.
+ */
+export interface LedgerHistory {
+  /** The numbers that the ledger has confirmed to this process, in the latest generation that it knows. */
+  readonly confirmed: LedgerProgress;
+  /** Forgets what was confirmed in an earlier generation, and takes new writers' ids. */
+  enter(generation: number): void;
+  /** Returns the numbers of these writers, and of all that committed in the last day. */
+  read(writers: readonly string[]): Promise<LedgerState>;
+  /** Begins a generation above both the ledger's and `after`. Epochs of the hold store up to `endedEpoch` are over. */
+  beginGeneration(after: number, endedEpoch: number): Promise<void>;
+}
+
+/** The ledger lacks commits that it had confirmed to this process. Nothing was committed. */
+export class LedgerWentBack extends Error {
+  constructor(options?: ErrorOptions) {
+    super("the ledger lacks commits that it had confirmed; retrying as a new writer", options);
+    this.name = "LedgerWentBack";
+  }
+}
