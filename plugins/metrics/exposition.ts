@@ -1,9 +1,10 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { MICRO_VND_PER_VND, packageVersion, type Services } from "../../core/contract/index.ts";
-import type { Ages } from "./ages.ts";
+import type { Standing } from "./ages.ts";
+import type { ClaimedRun } from "./claimed-run.ts";
 import { addGauges } from "./gauges.ts";
 import { addAges, addReconciliation } from "./last-read.ts";
-import type { Reconciliation } from "./reconciliation.ts";
+import type { Reconciled } from "./reconciliation.ts";
 import { calls, type Series, type Tally } from "./tally.ts";
 
 const BY_MODEL = ["endpoint", "model"] as const;
@@ -11,8 +12,8 @@ const BY_MODEL = ["endpoint", "model"] as const;
 /** Creates the registry of this process's metrics. Each scrape fills it from the tally. */
 export function createRegistry(
   tally: Tally,
-  reconciliation: Reconciliation,
-  ages: Ages,
+  reconciliation: ClaimedRun<Reconciled>,
+  ages: ClaimedRun<Standing>,
   services: Services,
   silentWorkers: () => number,
 ): Registry {

@@ -5,8 +5,8 @@ import {
   v,
   whole,
 } from "../../core/contract/index.ts";
-import { Ages } from "./ages.ts";
-import { Reconciliation } from "./reconciliation.ts";
+import { agesOf } from "./ages.ts";
+import { reconciliationOf } from "./reconciliation.ts";
 import type { Scrapes } from "./scrape.ts";
 import { SharedReading } from "./shared-reading.ts";
 import { Tally } from "./tally.ts";
@@ -30,8 +30,10 @@ export default function metrics(
   settings: v.InferOutput<typeof options>,
 ): Plugin {
   const tally = new Tally();
-  const reconciliation = new Reconciliation(services, settings.reconcile_seconds);
-  const ages = new Ages(services, settings.reconcile_seconds);
+  const everySeconds = settings.reconcile_seconds;
+  let isStopping = false;
+  const reconciliation = reconciliationOf(services, everySeconds, () => isStopping);
+  const ages = agesOf(services, everySeconds);
   let loading: Promise<Scrapes> | undefined;
 
   /** Loads prom-client with the first scrape: it takes 6 MB. */
@@ -54,7 +56,7 @@ export default function metrics(
     migrations: new URL("../../../plugins/metrics/migrations/", import.meta.url),
 
     async start() {
-      reconciliation.start();
+      if (everySeconds > 0) reconciliation.start();
       ages.start();
       // The scrape may reach another worker, so this one reports its metrics.
       services.workers.report(TOPIC, async () => (await scrapes()).json());
@@ -76,6 +78,7 @@ export default function metrics(
     },
 
     async stop() {
+      isStopping = true;
       await reconciliation.stop();
       await ages.stop();
       (await loading)?.clear();

@@ -1,14 +1,15 @@
 import { Gauge, type Registry } from "prom-client";
 import { MICRO_VND_PER_VND, type Services } from "../../core/contract/index.ts";
-import type { Ages } from "./ages.ts";
-import type { Reconciliation } from "./reconciliation.ts";
+import type { Standing } from "./ages.ts";
+import type { ClaimedRun } from "./claimed-run.ts";
+import type { Reconciled } from "./reconciliation.ts";
 
 /**
  * Returns a function that adds a gauge of the last reading of all processes, so that workers differ only in when they
  * read. Such a gauge has no value before the first reading.
  */
-function gaugesOf<Last>(registry: Registry, last: () => Last | undefined) {
-  return (name: string, help: string, read: (last: Last) => number) =>
+function gaugesOf<Result>(registry: Registry, run: ClaimedRun<Result>) {
+  return (name: string, help: string, read: (result: Result, atMs: number) => number) =>
     new Gauge({
       name,
       help,
@@ -16,15 +17,18 @@ function gaugesOf<Last>(registry: Registry, last: () => Last | undefined) {
       aggregator: "max",
       collect() {
         this.remove();
-        const found = last();
-        if (found !== undefined) this.set(read(found));
+        const { last } = run;
+        if (last !== undefined) this.set(read(last.result, last.atMs));
       },
     });
 }
 
 /** Exposes nothing before the first reconciliation: a gauge of 0 would say that the books agree. */
-export function addReconciliation(registry: Registry, reconciliation: Reconciliation): void {
-  const gauge = gaugesOf(registry, () => reconciliation.last);
+export function addReconciliation(
+  registry: Registry,
+  reconciliation: ClaimedRun<Reconciled>,
+): void {
+  const gauge = gaugesOf(registry, reconciliation);
   gauge(
     "tollgate_drifting_wallets",
     "Wallets and limits with a drift at the last reconciliation.",
@@ -38,13 +42,13 @@ export function addReconciliation(registry: Registry, reconciliation: Reconcilia
   gauge(
     "tollgate_reconciled_timestamp_seconds",
     "Unix time at which the last reconciliation ended.",
-    (last) => last.atMs / 1000,
+    (_, atMs) => atMs / 1000,
   );
 }
 
 /** Exposes nothing before the first reading. */
-export function addAges(registry: Registry, ages: Ages, { clock }: Services): void {
-  const gauge = gaugesOf(registry, () => ages.last);
+export function addAges(registry: Registry, ages: ClaimedRun<Standing>, { clock }: Services): void {
+  const gauge = gaugesOf(registry, ages);
   const age = (sinceMs: number | undefined) =>
     sinceMs === undefined ? 0 : Math.max(0, (clock.now() - sinceMs) / 1_000);
   gauge("tollgate_holds", "Holds of calls and movements, in all processes.", (last) => last.holds);

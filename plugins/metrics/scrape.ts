@@ -1,8 +1,9 @@
 import type { Registry } from "prom-client";
 import type { Services, WorkerReports } from "../../core/contract/index.ts";
-import type { Ages } from "./ages.ts";
+import type { Standing } from "./ages.ts";
+import type { ClaimedRun } from "./claimed-run.ts";
 import { createRegistry, registryOfPlugins } from "./exposition.ts";
-import type { Reconciliation } from "./reconciliation.ts";
+import type { Reconciled } from "./reconciliation.ts";
 import { type Metric, silentOf, sumText } from "./sum.ts";
 import type { Tally } from "./tally.ts";
 
@@ -13,7 +14,12 @@ export class Scrapes {
   private readonly registry: Registry;
   private silentWorkers = 0;
 
-  constructor(tally: Tally, reconciliation: Reconciliation, ages: Ages, services: Services) {
+  constructor(
+    tally: Tally,
+    reconciliation: ClaimedRun<Reconciled>,
+    ages: ClaimedRun<Standing>,
+    services: Services,
+  ) {
     this.tally = tally;
     this.services = services;
     this.registry = createRegistry(tally, reconciliation, ages, services, () => this.silentWorkers);
