@@ -9,10 +9,10 @@ import { isId } from "../process/id.ts";
 import { SELECT_ACCOUNT } from "./account-rows.ts";
 
 /**
- * Returns accounts, oldest first (ids sort by time). A query is the id of an account or a key, the beginning of a key,
- * or part of the e-mail address. Only the last reads all accounts.
+ * Returns accounts, oldest first (ids sort by time). A query is the id of an account or a key, the beginning of a key
+ * that exists, or part of the e-mail address. Only the last reads all accounts.
  */
-export function searchAccounts(
+export async function searchAccounts(
   database: Database,
   { query, after, limit }: AccountSearch,
 ): Promise<Account[]> {
@@ -33,15 +33,17 @@ export function searchAccounts(
   }
   if (text.startsWith(KEY_PREFIX) && text.length > KEY_PREFIX.length) {
     const prefix = query?.slice(0, KEY_SHOWN_CHARACTERS) ?? "";
-    // In addition to the e-mail addresses, since one may begin like a key.
-    return page(
-      `id in (
-        select account_id from api_keys where prefix collate "C" between $3 and $3 || '~'
-        union select id from accounts where position($4 in lower(email)) > 0
-      )`,
-      prefix,
-      text,
+    const [known] = await database.query(
+      `select from api_keys where prefix collate "C" between $1 and $1 || '~' limit 1`,
+      [prefix],
     );
+    // Otherwise it is an address that begins like a key.
+    if (known) {
+      return page(
+        `id in (select account_id from api_keys where prefix collate "C" between $3 and $3 || '~')`,
+        prefix,
+      );
+    }
   }
   return text === "" ? page("true") : page("position($3 in lower(email)) > 0", text);
 }

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../process/clock.ts";
 import { counted } from "../process/counted.ts";
 import type { Log } from "../process/log.ts";
@@ -11,11 +10,8 @@ const PAUSE_MS = 1_000;
 /** A change is dated by its statement but visible only after its commit, so each poll looks back this much further. */
 const COMMIT_MS_MAX = 5_000;
 
-/** How many changes are applied before other work gets a turn. */
-const CHANGES_AT_ONCE = 1_000;
-
-/** Returns the changes of accounts and keys of the last `withinMs`. */
-type ReadChanges = (withinMs: number) => Promise<AccountChange[]>;
+/** Yields pages of the changes of accounts and keys of the last `withinMs`. Other work gets turns between pages. */
+type ReadChanges = (withinMs: number) => AsyncIterable<readonly AccountChange[]>;
 
 /**
  * Polls every second for accounts and keys that another process has changed (status, discount or limit) and drops
@@ -52,7 +48,7 @@ export class KeyChanges {
   private async poll(): Promise<number> {
     const nowMs = this.clock.monotonic();
     try {
-      await this.apply(await this.readChanges(nowMs - this.polledAtMs + COMMIT_MS_MAX));
+      await this.apply(this.readChanges(nowMs - this.polledAtMs + COMMIT_MS_MAX));
       this.polledAtMs = nowMs;
     } catch (error) {
       // `polledAtMs` stays, so the next successful poll finds what changed during the outage.
@@ -61,15 +57,13 @@ export class KeyChanges {
     return PAUSE_MS;
   }
 
-  private async apply(changes: readonly AccountChange[]): Promise<void> {
+  private async apply(pages: AsyncIterable<readonly AccountChange[]>): Promise<void> {
     const seen = new Set<string>();
-    let applied = 0;
-    for (const { accountId, change } of changes) {
-      seen.add(change);
-      if (this.seen.has(change)) continue;
-      this.known.forgetAccount(accountId);
-      applied += 1;
-      if (applied % CHANGES_AT_ONCE === 0) await setImmediate();
+    for await (const changes of pages) {
+      for (const { accountId, change } of changes) {
+        seen.add(change);
+        if (!this.seen.has(change)) this.known.forgetAccount(accountId);
+      }
     }
     this.seen = seen;
   }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Test } from "tap";
 import { accountChanges } from "../../../core/accounts/account-rows.ts";
+import { newId } from "../../../core/process/id.ts";
 import { fundedAccount } from "../money/ledger/fixtures.ts";
 import type { AccountsUnderTest } from "./conformance.ts";
 
@@ -54,8 +55,11 @@ export function changeTests(t: Test, get: () => AccountsUnderTest): void {
     await accounts.setKeyLimit(limitedKey, 1);
     await keys.revoke(revokedKey);
     const changesOf = async (accountId: string) => {
-      const changes = await accountChanges(ledger.database, HOUR_MS);
-      return changes.flatMap((each) => (each.accountId === accountId ? each.change : []));
+      const found: string[] = [];
+      for await (const changes of accountChanges(ledger.database, HOUR_MS)) {
+        for (const each of changes) if (each.accountId === accountId) found.push(each.change);
+      }
+      return found;
     };
     t.equal((await changesOf(discounted)).length, 1);
     t.equal((await changesOf(limited)).length, 1);
@@ -65,5 +69,28 @@ export function changeTests(t: Test, get: () => AccountsUnderTest): void {
     t.strictSame(await changesOf(discounted), before, "a change keeps its name");
     await accounts.setDiscount(discounted, 200);
     t.notSame(await changesOf(discounted), before, "another change has another one");
+  });
+
+  t.test("a change of a great many accounts is found whole, a thousand at a time", async (t) => {
+    const { accounts, ledger } = get();
+    const made = Array.from({ length: 2_500 }, () => newId(Date.now()));
+    await ledger.database.query(
+      `insert into accounts (id, email) select id, id || '@example.com' from unnest($1::text::uuid[]) id`,
+      [`{${made.join()}}`],
+    );
+    await ledger.database.query(
+      "update accounts set discount_bps = 5 where id = any ($1::text::uuid[])",
+      [`{${made.join()}}`],
+    );
+    await accounts.setDiscount(made[0] ?? "", 6);
+    const found = new Set<string>();
+    for await (const changes of accountChanges(ledger.database, HOUR_MS)) {
+      t.ok(changes.length <= 1_000);
+      for (const { accountId, change } of changes) {
+        t.notOk(found.has(change));
+        if (made.includes(accountId)) found.add(change);
+      }
+    }
+    t.equal(found.size, made.length);
   });
 }

@@ -22,7 +22,10 @@ t.test("each change is applied once, however often a poll returns it", async (t)
   ];
   const forgotten: string[] = [];
   const known = { forgetAccount: (accountId: string) => void forgotten.push(accountId) };
-  const changes = new KeyChanges(async () => polls.shift() ?? [], known, systemClock, log);
+  const poll = async function* () {
+    yield polls.shift() ?? [];
+  };
+  const changes = new KeyChanges(poll, known, systemClock, log);
   changes.start();
   await until("all are polled", () => polls.length === 0);
   await changes.stop();
