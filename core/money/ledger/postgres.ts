@@ -203,8 +203,11 @@ export class PostgresLedger implements Ledger {
   }
 
   async *sums(isQuick = false): AsyncGenerator<LedgerSum> {
-    for (let isProven = isQuick; !isProven; ) ({ isDone: isProven } = await this.proof.advance());
-    yield* sums(this.sql, isQuick);
+    const prove = async () => {
+      while (!(await this.proof.advance()).isDone);
+    };
+    if (!isQuick) await prove();
+    yield* sums(this.sql, { isQuick, prove });
     yield* limitSums(this.sql, isQuick);
   }
 

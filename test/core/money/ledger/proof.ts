@@ -8,7 +8,7 @@ import { charge, fundedAccount, topUp } from "./fixtures.ts";
 /** Tests of the rows that `reconcile` has added up, and need not read again. */
 export function proofTests(t: Test, get: () => LedgerUnderTest): void {
   async function drift(accountId: string): Promise<bigint> {
-    for await (const sum of sums(get().sql, false)) {
+    for await (const sum of sums(get().sql)) {
       if (sum.accountId === accountId) return sum.entriesMicroVnd - sum.balanceMicroVnd;
     }
     throw new Error("no such wallet");

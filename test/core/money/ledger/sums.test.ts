@@ -31,13 +31,32 @@ t.test("sums are read page by page, each wallet once", async (t) => {
   ] as const) {
     const { sql, asked } = ledger(count);
     const found: string[] = [];
-    for await (const { accountId } of sums(sql, true)) found.push(accountId);
+    for await (const { accountId } of sums(sql, { isQuick: true })) found.push(accountId);
     t.equal(new Set(found).size, count);
     t.equal(found.length, count);
     t.equal(asked.length, pages, `${count} wallets`);
     t.equal(asked[0], "00000000-0000-0000-0000-000000000000");
   }
 });
+
+t.test(
+  "rows that calls write while wallets are read are proven, before each page adds them up",
+  async (t) => {
+    const { sql } = ledger(3 * PAGE);
+    let proofs = 0;
+    const prove = async () => {
+      proofs += 1;
+    };
+    const readAll = async (options: object) => {
+      proofs = 0;
+      for await (const _ of sums(sql, { prove, ...options }));
+      return proofs;
+    };
+    t.equal(await readAll({ pageMsMax: -1 }), 3, "after each page, since each took long");
+    t.equal(await readAll({ pageMsMax: 60_000 }), 0);
+    t.equal(await readAll({ pageMsMax: -1, isQuick: true }), 0);
+  },
+);
 
 t.test("limits are read page by page, each limit once", async (t) => {
   for (const count of [0, PAGE, PAGE + 1, 2 * PAGE]) {
