@@ -28,7 +28,7 @@ async function partitionsOf(sql: Sql, table: string): Promise<string[]> {
 async function drift(sql: Sql): Promise<bigint[]> {
   const found: bigint[] = [];
   for (const isQuick of [true, false]) {
-    for await (const sum of sums(sql, isQuick)) {
+    for await (const sum of sums(sql, { isQuick })) {
       found.push(sum.entriesMicroVnd - sum.balanceMicroVnd);
     }
   }
