@@ -111,7 +111,7 @@ const summedByBoth: Query[] = (
     ["day", "model", "key"],
   ] as const
 ).map((by) => ({
-  name: `sums by ${by.join(" and ")}: two weeks`,
+  name: `sums by ${by.join(" and ")}: ${daysSummedMax(by, {})} days`,
   run: (_database: Reader, books: UsageBooks, asked: Asked) =>
     books.sums(asked.accountId, by, days(asked, daysSummedMax(by, {}))),
 }));

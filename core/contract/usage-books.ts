@@ -101,18 +101,21 @@ export type UsageDimension = "day" | "model" | "key";
 const DAYS_MAX = 366;
 /** Of 100 keys and 40 models, each day has 4,000 sums by both. */
 const DAYS_OF_BOTH_MAX = 14;
+/** Of each day: half as many sums are read, and a row returned for each. */
+const DAYS_OF_BOTH_BY_DAY_MAX = 7;
 
 /**
  * Returns the number of days whose sums are quick enough for a page, 0.1 s for an account with 100
- * keys and 40 models: a year, or two weeks of sums by model and key together. Those of one model or
- * one key are of a year too.
+ * keys and 40 models: a year, two weeks of sums by model and key together, or a week of them by day.
+ * Those of one model or one key are of a year too.
  */
 export function daysSummedMax(
   by: readonly UsageDimension[],
   { model, key }: Pick<UsageFilter, "model" | "key">,
 ): number {
   const isOfOne = model !== undefined || key !== undefined;
-  return by.includes("model") && by.includes("key") && !isOfOne ? DAYS_OF_BOTH_MAX : DAYS_MAX;
+  if (isOfOne || !by.includes("model") || !by.includes("key")) return DAYS_MAX;
+  return by.includes("day") ? DAYS_OF_BOTH_BY_DAY_MAX : DAYS_OF_BOTH_MAX;
 }
 
 export interface UsageTotal {

@@ -66,6 +66,11 @@ export class PostedCalls {
     return this.outbox.size;
   }
 
+  /** Calls that the journal had at the start, and that are not acknowledged yet. */
+  get leftToReplay(): number {
+    return this.replay.left;
+  }
+
   /** Returns the oldest uncommitted call. */
   standing(): StandingCall[] {
     const { machine = systemMachine } = this.options;

@@ -19,6 +19,8 @@ export class Replay {
   /** The calls of `byAccount` that a load waits for. */
   private readonly waitedFor = new Set<UncommittedCalls>();
   private readonly lastPosition: number;
+  /** How many are not in the ledger yet. */
+  left: number;
 
   constructor(entries: readonly StoredEntry[]) {
     for (const entry of entries) {
@@ -27,6 +29,7 @@ export class Replay {
       uncommitted.entries.add(entry);
       this.byAccount.set(accountId, uncommitted);
     }
+    this.left = entries.length;
     this.lastPosition = Number(entries.at(-1)?.entryId ?? 0);
   }
 
@@ -58,7 +61,7 @@ export class Replay {
     const { accountId } = callOf(entry);
     const uncommitted = this.byAccount.get(accountId);
     if (uncommitted === undefined) return true;
-    uncommitted.entries.delete(entry);
+    if (uncommitted.entries.delete(entry)) this.left -= 1;
     if (uncommitted.entries.size === 0) {
       this.byAccount.delete(accountId);
       this.waitedFor.delete(uncommitted);

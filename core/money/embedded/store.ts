@@ -43,6 +43,8 @@ interface EmbeddedHoldStoreOptions {
 const RESTORING = "wallets are being loaded from the ledger again";
 const REVOKED: HoldResult = { kind: "revoked" };
 const GONE: ExtendResult = { kind: "gone" };
+/** Their commit takes a second or two, for which the first call of an account may wait. */
+const REPLAYED_MAX = 20_000;
 const noRefusal = () => undefined;
 
 /**
@@ -191,9 +193,17 @@ export class EmbeddedHoldStore implements HoldStore {
 
   health(): HoldStoreHealth {
     const reason = this.refusal() ?? this.calls.refusal();
-    if (reason === undefined) return { kind: "ok" };
+    if (reason === undefined) return this.healthOfReplay();
     const cause = reason === this.watch.refusal ? this.watch.cause : "journal_or_lock";
     return { kind: "away", reason, cause };
+  }
+
+  /** A wallet loads only once the ledger has its calls of before the start. */
+  private healthOfReplay(): HoldStoreHealth {
+    const { leftToReplay } = this.posted;
+    if (leftToReplay <= REPLAYED_MAX) return { kind: "ok" };
+    const reason = `${leftToReplay} calls that were posted before the start are not in the ledger yet`;
+    return { kind: "away", reason, cause: "replaying" };
   }
 
   ledgerWentBack(): boolean {

@@ -155,20 +155,25 @@ t.test("usage of a customer", async (t) => {
     t.strictSame(days, [{ day: "2026-10-05", ...sum }]);
   });
 
-  t.test("is summed for a year at most, and by model and key for two weeks", async (t) => {
-    const to = "2026-11-12";
-    const fromOf = async (by: string) => (await json("/usage/summary", { by, to })).from;
-    t.equal(await fromOf("day"), "2025-11-11T17:00:00.000Z");
-    t.equal(await fromOf("day,key"), "2025-11-11T17:00:00.000Z");
-    t.equal(await fromOf("model,key"), "2026-10-29T17:00:00.000Z");
-    const statusOf = async (by: string, from: string, more = {}) =>
-      (await world.as(ALICE, "/usage/summary", { by, from, to, ...more })).status;
-    t.equal(await statusOf("day", "2025-11-12"), 200);
-    t.equal(await statusOf("day", "2025-11-11"), 400);
-    t.equal(await statusOf("model,key", "2026-10-30"), 200);
-    t.equal(await statusOf("model,key", "2026-10-29"), 400);
-    t.equal(await statusOf("model,key", "2025-11-12", { model: "shared" }), 200);
-  });
+  t.test(
+    "is summed for a year at most, and by model and key for two weeks, or one by day",
+    async (t) => {
+      const to = "2026-11-12";
+      const fromOf = async (by: string) => (await json("/usage/summary", { by, to })).from;
+      t.equal(await fromOf("day"), "2025-11-11T17:00:00.000Z");
+      t.equal(await fromOf("day,key"), "2025-11-11T17:00:00.000Z");
+      t.equal(await fromOf("model,key"), "2026-10-29T17:00:00.000Z");
+      const statusOf = async (by: string, from: string, more = {}) =>
+        (await world.as(ALICE, "/usage/summary", { by, from, to, ...more })).status;
+      t.equal(await statusOf("day", "2025-11-12"), 200);
+      t.equal(await statusOf("day", "2025-11-11"), 400);
+      t.equal(await statusOf("model,key", "2026-10-30"), 200);
+      t.equal(await statusOf("model,key", "2026-10-29"), 400);
+      t.equal(await statusOf("day,model,key", "2026-11-06"), 200);
+      t.equal(await statusOf("day,model,key", "2026-11-05"), 400);
+      t.equal(await statusOf("model,key", "2025-11-12", { model: "shared" }), 200);
+    },
+  );
 
   t.test("is summed by day, model and key, and by combinations", async (t) => {
     const atMs = NOON - 40 * DAY_MS;

@@ -292,3 +292,29 @@ t.test(
     await store.stop();
   },
 );
+
+t.test("a start is not ready while a load would wait for a long backlog of before", async (t) => {
+  const folder = temporaryFolder();
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const limits = { bytesMax: 30_000_000, outboxEntriesMax: 30_000 };
+  const before = await start(folder, limits);
+  await before.load("A", async () => ({
+    accountId: "A",
+    balanceMicroVnd: 1_000_000n,
+    creditVersion: 1,
+    creditedMicroVnd: 1_000_000n,
+  }));
+  const posts = Array.from({ length: 20_001 }, (_, n) =>
+    posting({ callId: `c${n}`, accountId: "A", costMicroVnd: 1 }),
+  );
+  for (let n = 0; n < posts.length; n += 1_000) before.postAll(posts.slice(n, n + 1_000));
+  t.strictSame(before.health(), { kind: "ok" }, "its own calls are in memory");
+  await before.stop();
+
+  const store = await start(folder, limits);
+  const reason = /^20001 calls that were posted before the start are not in the ledger yet$/;
+  t.match(store.health(), { kind: "away", cause: "replaying", reason });
+  store.acknowledge(await store.read(1, 0));
+  t.strictSame(store.health(), { kind: "ok" });
+  await store.stop();
+});
