@@ -3,7 +3,7 @@ import type { Clock } from "../process/clock.ts";
 import { counted } from "../process/counted.ts";
 import { gcra } from "./gcra.ts";
 
-const SWEEP_AT = 10_000;
+const SWEEP_AT_MIN = 10_000;
 
 /**
  * Rate limits of one process, in memory. A restart loses them, which at worst allows another burst.
@@ -11,6 +11,7 @@ const SWEEP_AT = 10_000;
 export class EmbeddedRateLimiter implements RateLimiter {
   private readonly clock: Clock;
   private readonly arrivals = counted("rate_limited_keys", new Map<string, number>());
+  private sweepAt = SWEEP_AT_MIN;
   private readonly running = counted("keys_with_calls", new Map<string, Set<string>>());
 
   constructor(clock: Clock) {
@@ -20,7 +21,7 @@ export class EmbeddedRateLimiter implements RateLimiter {
   take(keyId: string, perMinute: number, burst: number): Rate {
     const nowMs = this.clock.monotonic();
     const rate = gcra(this.arrivals.get(keyId), nowMs, perMinute, burst);
-    if (this.arrivals.size >= SWEEP_AT && !this.arrivals.has(keyId)) this.sweep(nowMs);
+    if (this.arrivals.size >= this.sweepAt && !this.arrivals.has(keyId)) this.sweep(nowMs);
     this.arrivals.set(keyId, rate.arrivalMs);
     return rate;
   }
@@ -40,11 +41,13 @@ export class EmbeddedRateLimiter implements RateLimiter {
 
   /**
    * Deletes keys whose arrival time has passed: their whole burst is available again, as for a new
-   * key.
+   * key. The next sweep comes when twice as many are left, so each new key costs the same however
+   * many there are.
    */
   private sweep(nowMs: number): void {
     for (const [keyId, arrivalMs] of this.arrivals) {
       if (arrivalMs <= nowMs) this.arrivals.delete(keyId);
     }
+    this.sweepAt = Math.max(SWEEP_AT_MIN, 2 * this.arrivals.size);
   }
 }
