@@ -208,7 +208,7 @@ t.test("plans", async (t) => {
   );
 
   t.test(
-    "an account is found by its id, or by an id or the beginning of a key, in an index",
+    "an account is found by its id or address, or by an id or the beginning of a key, in an index",
     async (t) => {
       const [key] = await sql.query<{ id: string; prefix: string; accountId: string }>(
         `select id, prefix, account_id as "accountId" from api_keys limit 1`,
@@ -227,6 +227,9 @@ t.test("plans", async (t) => {
       const { indexes, scanned } = await rowsRead(async (database) => {
         const found = await searchAccounts(database, { query: `${key?.prefix}abc`, limit: 10 });
         t.ok(found.some(({ id }) => id === key?.accountId));
+        const email = found[0]?.email ?? "";
+        const named = await searchAccounts(database, { query: email.toUpperCase(), limit: 10 });
+        t.equal(named[0]?.email, email);
       });
       t.match(indexes, "api_keys_prefix");
       t.strictSame(scanned, []);
