@@ -10,10 +10,10 @@ import { assertReconciled, memoryMb, noCallsInFlight } from "../support/proof.ts
 import { until } from "../support/until.ts";
 
 /**
- * 135 to 165 MB are seen, of which the watchdog's thread takes 9 under Node 20 and 14 under Node 22. A gateway that
+ * 135 to 165 MB are seen, and 200 under Node 24 on a busy machine; 9 to 14 are of the watchdog's thread. A gateway that
  * buffered the stream would use 200 MB more.
  */
-const MEMORY_MB_MAX = 200;
+const MEMORY_MB_MAX = 240;
 
 let gateway: TestGateway;
 let customer: Customer;

@@ -53,7 +53,7 @@ const ALONE = [
   ...["e2e/http-silence", "e2e/retention", "e2e/wallet.test"],
 ];
 /** Files that only a thorough run has: they take long, and other files find the same faults sooner. */
-const THOROUGH = ["chaos/failpoints-embedded", "world/plants/"];
+const THOROUGH = ["chaos/failpoints-embedded", "world/many-gateways", "world/plants/"];
 /** Maximum files of a process: few enough that the processes of a run end at about the same time. */
 const FILES_TOGETHER = 15;
 
