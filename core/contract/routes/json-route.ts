@@ -1,3 +1,4 @@
+import { codeOf } from "../../process/thrown.ts";
 import type { Customer } from "../guards.ts";
 import { completeRefusal, isRefusal, type Refusal, refuse } from "../refusal.ts";
 import type { Services } from "../services.ts";
@@ -19,6 +20,11 @@ export type PublicRoute = JsonRoute<"public">;
 const BODY_BYTES_MAX = 64 * 1024;
 const JSON_HEADERS = ["content-type", "application/json", "cache-control", "no-store"];
 const PING_TIMEOUT_MS = 1000;
+/** The SQLSTATE of a statement that the database has ended because it took too long. */
+const STATEMENT_TIMEOUT = "57014";
+const SLOW =
+  "A statement took the ledger too long: it is slow, or another session locks its tables. Try again: what was finished " +
+  "is kept, and a credit counts once, even if it is sent twice.";
 
 /**
  * Adds routes for operators, under `prefix`. Every request but a GET is recorded in the audit trail
@@ -96,6 +102,10 @@ async function serve<Visitor>(
   } catch (error) {
     // If a store is unreachable, the failure is expected: reply 503. Else it is a bug.
     const store = await unreachableStore(services);
+    if (store === undefined && codeOf(error) === STATEMENT_TIMEOUT) {
+      services.log.warn({ err: error, path: request.path }, "a statement took too long");
+      return refuse.unavailable(SLOW);
+    }
     if (store === undefined) throw error;
     services.log.warn(
       { err: error, path: request.path, store },

@@ -1,0 +1,46 @@
+import t from "tap";
+import type { Services } from "../../../core/contract/index.ts";
+import { addOperatorRoutes } from "../../../core/contract/routes/json-route.ts";
+import { type PlainRequest, Router } from "../../../core/contract/routes/router.ts";
+import { connect } from "../../../core/database/client.ts";
+import { recordedLog } from "../../support/log.ts";
+import { startPostgres } from "../../support/postgres.ts";
+
+t.test(
+  "an operator learns that a statement took too long, and that to try again is safe",
+  async (t) => {
+    const { log } = recordedLog();
+    const postgres = await startPostgres();
+    const sql = connect({
+      server: { url: postgres.url },
+      connectionsMax: 1,
+      statementTimeoutMs: 50,
+      log,
+    });
+    t.teardown(async () => {
+      await sql.end(1);
+      await postgres.stop();
+    });
+    const services = {
+      log,
+      guards: { operator: { current: async () => undefined } },
+      holdStore: { health: () => ({ kind: "ok" }) },
+      ledger: { ping: async () => {} },
+    } as unknown as Services;
+    const statusOf = async (statement: string) => {
+      const router = new Router();
+      const handle = async () => {
+        await sql.query(statement);
+        return { status: 200 };
+      };
+      addOperatorRoutes(router, services, "/admin", [{ method: "GET", path: "/slow", handle }]);
+      const route = router.all()[0];
+      if (route === undefined || !("handler" in route)) throw new Error("the route is missing");
+      return route.handler({ path: route.path } as PlainRequest);
+    };
+    t.match(await statusOf("select 1"), { status: 200 });
+    const slow = await statusOf("select pg_sleep(30)");
+    t.match(slow, { status: 503, body: /took the ledger too long.*Try again/ });
+    await t.rejects(statusOf("select 1 / 0 as bug"), /division by zero/);
+  },
+);
