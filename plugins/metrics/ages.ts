@@ -2,7 +2,7 @@ import type { Services } from "../../core/contract/index.ts";
 import { ClaimedRun } from "./claimed-run.ts";
 
 const PERIOD_SECONDS_MAX = 30;
-const DEAD_AFTER_SECONDS = 300;
+const DEAD_AFTER_SECONDS = 60;
 
 /** The oldest items that have to end, in all processes; times in milliseconds since the Unix epoch. */
 export interface Standing {

@@ -1,8 +1,10 @@
 import { PeriodicTask, type Services, ThrottledLog } from "../../core/contract/index.ts";
 
-const POLL_MS_MAX = 30_000;
+const POLL_MS_MAX = 10_000;
 /** Of a period: processes look at different times, and none should leave a run that is due to the next look. */
 const DUE = 0.9;
+/** A run that failed is due again after this. All processes at once would try it without a pause. */
+const RETRY_SECONDS = 10;
 
 interface ClaimedRunOptions<Result> {
   readonly services: Services;
@@ -54,43 +56,59 @@ export class ClaimedRun<Result> {
 
   private async round(): Promise<void> {
     try {
-      if (await this.isClaimed()) await this.runClaimed();
+      const claim = await this.claim();
+      if (claim !== undefined) await this.runClaimed(claim);
       await this.look();
     } catch (error) {
       this.log.warn({ err: error }, this.options.failure);
     }
   }
 
-  /** Claims a run that is due. Returns false if none is, or another process has claimed it. */
-  private async isClaimed(): Promise<boolean> {
+  /**
+   * Claims a run that is due. Returns undefined if none is, or another process has claimed it. One that is due far in the
+   * future is due now: the clock of the database was wrong.
+   */
+  private async claim(): Promise<string | undefined> {
     const { services, name, everySeconds, deadAfterSeconds } = this.options;
-    const claimed = await services.database.query(
-      `update claimed_runs set started_at = now()
-      where name = $1 and started_at <= now() - $2::float8 * interval '1 second'
-        and (finished_at >= started_at or started_at = 'epoch'
-          or started_at <= now() - $3::integer * interval '1 second')
-      returning name`,
-      [name, everySeconds * DUE, deadAfterSeconds],
+    const [claimed] = await services.database.query<{ due: string }>(
+      `update claimed_runs set due_at = now() + $2::float8 * interval '1 second'
+      where name = $1 and (due_at <= now()
+        or due_at > now() + greatest($2::float8, $3::float8) * interval '1 second' + interval '1 minute')
+      returning due_at::text as due`,
+      [name, deadAfterSeconds, everySeconds],
     );
-    return claimed.length > 0;
+    return claimed?.due;
   }
 
-  /** A run without a result is due again, for any process. */
-  private async runClaimed(): Promise<void> {
-    const { services, name, run } = this.options;
-    let result: Result | undefined;
+  private async runClaimed(claim: string): Promise<void> {
+    const { run, everySeconds } = this.options;
+    let dueInSeconds = RETRY_SECONDS;
     try {
-      result = await run();
+      const result = await run();
+      dueInSeconds = result === undefined ? 0 : everySeconds * DUE;
+      if (result !== undefined) await this.keep(claim, result);
     } finally {
-      await (result === undefined
-        ? services.database.query("update claimed_runs set started_at = 'epoch' where name = $1", [
-            name,
-          ])
-        : services.database.query(
-            "update claimed_runs set finished_at = now(), result = $2::text::json where name = $1",
-            [name, JSON.stringify(result)],
-          ));
+      await this.end(claim, dueInSeconds);
     }
+  }
+
+  private async keep(claim: string, result: Result): Promise<void> {
+    const { services, name } = this.options;
+    await services.database.query(
+      `update claimed_runs set finished_at = now(), result = $3::text::json
+      where name = $1 and due_at = $2::text::timestamptz`,
+      [name, claim, JSON.stringify(result)],
+    );
+  }
+
+  /** Says when the run is due again, unless it took so long that another process has claimed it. */
+  private async end(claim: string, dueInSeconds: number): Promise<void> {
+    const { services, name } = this.options;
+    await services.database.query(
+      `update claimed_runs set due_at = now() + $3::float8 * interval '1 second'
+      where name = $1 and due_at = $2::text::timestamptz`,
+      [name, claim, dueInSeconds],
+    );
   }
 
   private async look(): Promise<void> {

@@ -18,7 +18,9 @@ function gaugesOf<Result>(registry: Registry, run: ClaimedRun<Result>) {
       collect() {
         this.remove();
         const { last } = run;
-        if (last !== undefined) this.set(read(last.result, last.atMs));
+        const value = last && read(last.result, last.atMs);
+        // A run of another version may lack it.
+        if (Number.isFinite(value)) this.set(Number(value));
       },
     });
 }

@@ -1,9 +1,10 @@
 -- works with: 0001-reconciliation
 --
--- Work that one process does for all: when it began and ended last, whichever process did it, and its result as JSON.
+-- Work that one process does for all: when it is due next, and the last result as JSON, whichever process made it. A run
+-- that has begun is due again when its process counts as dead.
 create table claimed_runs (
   name text primary key,
-  started_at timestamptz not null default 'epoch',
+  due_at timestamptz not null default now(),
   finished_at timestamptz,
   result json
 );

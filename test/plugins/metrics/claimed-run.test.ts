@@ -28,7 +28,7 @@ t.test("work that one process does for all", async (t) => {
     await sql.end(1);
     await postgres.stop();
   });
-  const isDue = () => sql.query("update claimed_runs set started_at = 'epoch', finished_at = null");
+  const isDue = () => sql.query("update claimed_runs set due_at = now(), finished_at = null");
   const processesOf = <Result>(run: () => Promise<Result | undefined>, everySeconds = NEVER) => {
     const options = { services, name: "ages", everySeconds, deadAfterSeconds: 60, failure: "" };
     const made = Array.from({ length: PROCESSES }, () => new ClaimedRun({ ...options, run }));
@@ -81,11 +81,13 @@ t.test("work that one process does for all", async (t) => {
       return running;
     }, 1);
     await until("one runs", () => runs === 1);
-    await sql.query("update claimed_runs set started_at = now() - interval '50 seconds'");
+    await sql.query("update claimed_runs set due_at = now() + interval '70 seconds'");
     await delay(1_500);
     t.equal(runs, 1);
-    await sql.query("update claimed_runs set started_at = now() - interval '61 seconds'");
+    await sql.query("update claimed_runs set due_at = now()");
     await until("another one runs", () => runs === 2);
+    await sql.query("update claimed_runs set due_at = now() + interval '1 day'");
+    await until("the clock of the database was set back", () => runs === 3);
     end({});
     await Promise.all(processes.map((each) => each.stop()));
   });

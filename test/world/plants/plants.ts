@@ -111,7 +111,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   "a restore keeps the wallets": {
     file: "core/money/redis/restore.ts",
     find: "await Promise.all(buckets.map((bucket) => endEpoch(client, bucket)));",
-    replace: "",
+    replace: "[0];",
     store: "redis",
     faults: { ledgerRestored: 6_000 },
     from: 2,
