@@ -111,3 +111,14 @@ export interface ReconcileRow {
    */
   readonly driftMicroVnd: bigint;
 }
+
+/**
+ * The ledger has a movement, and the hold store could not apply it yet. It is applied in the
+ * background. Sent again, it counts once.
+ */
+export class MovementPending extends Error {
+  constructor(options?: ErrorOptions) {
+    super("the ledger has the movement; the hold store applies it later", options);
+    this.name = "MovementPending";
+  }
+}

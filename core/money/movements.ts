@@ -1,7 +1,7 @@
 import { MICRO_VND_MAX } from "../contract/amount.ts";
 import type { Awaitable, HoldRequest, HoldStore, WalletSnapshot } from "../contract/hold-store.ts";
 import type { Credit, CreditResult, Ledger } from "../contract/ledger.ts";
-import type { WalletHold } from "../contract/wallets.ts";
+import { MovementPending, type WalletHold } from "../contract/wallets.ts";
 import { counted } from "../process/counted.ts";
 import { failpoint } from "../process/failpoint.ts";
 import type { LateMovements } from "./late-movements.ts";
@@ -38,7 +38,7 @@ export class Movements {
   }
 
   /**
-   * Applies the ledger's state of a wallet. If that fails, retries in the background, and rejects.
+   * Applies the ledger's state of a wallet. If that fails, retries in the background, and rejects with MovementPending.
    *
    * The state may include a movement with an unknown outcome, whose money is in a hold of its own. If the wallet does not
    * afford both, `releasedCallId` waits until that movement is completed, and is released with it. Redis completes it at
@@ -57,7 +57,7 @@ export class Movements {
     } catch (error) {
       const applied = this.late.apply(accountId, releasedCallIds);
       void applied.then(() => this.released(accountId, releasedCallIds));
-      throw error;
+      throw new MovementPending({ cause: error });
     }
   }
 

@@ -2,6 +2,7 @@ import { codeOf } from "../../process/thrown.ts";
 import type { Customer } from "../guards.ts";
 import { completeRefusal, isRefusal, type Refusal, refuse } from "../refusal.ts";
 import type { Services } from "../services.ts";
+import { MovementPending } from "../wallets.ts";
 import { audit } from "./audit.ts";
 import type { PlainRequest, PlainResponse, Router } from "./router.ts";
 
@@ -22,6 +23,8 @@ const JSON_HEADERS = ["content-type", "application/json", "cache-control", "no-s
 const PING_TIMEOUT_MS = 1000;
 /** The SQLSTATE of a statement that the database has ended because it took too long. */
 const STATEMENT_TIMEOUT = "57014";
+const PENDING =
+  "The ledger has it, and the balances do not show it yet. Try again: it counts once, even if it is sent twice.";
 const SLOW =
   "A statement took the ledger too long: it is slow, or another session locks its tables. Try again: what was finished " +
   "is kept, and a credit counts once, even if it is sent twice.";
@@ -100,6 +103,10 @@ async function serve<Visitor>(
     const visitor = await enter(request);
     return isRefusal(visitor) ? visitor : await route.handle(request, visitor);
   } catch (error) {
+    if (error instanceof MovementPending) {
+      services.log.warn({ err: error, path: request.path }, "a movement is applied later");
+      return refuse.unavailable(PENDING);
+    }
     // If a store is unreachable, the failure is expected: reply 503. Else it is a bug.
     const store = await unreachableStore(services);
     if (store === undefined && codeOf(error) === STATEMENT_TIMEOUT) {

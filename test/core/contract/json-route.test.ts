@@ -2,6 +2,7 @@ import t from "tap";
 import type { Services } from "../../../core/contract/index.ts";
 import { addOperatorRoutes } from "../../../core/contract/routes/json-route.ts";
 import { type PlainRequest, Router } from "../../../core/contract/routes/router.ts";
+import { MovementPending } from "../../../core/contract/wallets.ts";
 import { connect } from "../../../core/database/client.ts";
 import { recordedLog } from "../../support/log.ts";
 import { startPostgres } from "../../support/postgres.ts";
@@ -42,5 +43,24 @@ t.test(
     const slow = await statusOf("select pg_sleep(30)");
     t.match(slow, { status: 503, body: /took the ledger too long.*Try again/ });
     await t.rejects(statusOf("select 1 / 0 as bug"), /division by zero/);
+  },
+);
+
+t.test(
+  "a top-up that the hold store applies later is 503, although the store replies again",
+  async (t) => {
+    const services = {
+      log: recordedLog().log,
+      guards: { operator: { current: async () => undefined } },
+      holdStore: { health: () => ({ kind: "ok" }) },
+      ledger: { ping: async () => {} },
+    } as unknown as Services;
+    const router = new Router();
+    const handle = () => Promise.reject(new MovementPending({ cause: new Error("no reply") }));
+    addOperatorRoutes(router, services, "/admin", [{ method: "GET", path: "/credits", handle }]);
+    const [route] = router.all();
+    if (route === undefined || !("handler" in route)) throw new Error("the route is missing");
+    const reply = await route.handler({ path: route.path } as PlainRequest);
+    t.match(reply, { status: 503, body: /The ledger has it.*counts once/ });
   },
 );

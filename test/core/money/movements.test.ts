@@ -60,7 +60,10 @@ t.test("a hold that the wallet cannot do without waits for the next movement", a
 t.test("a hold whose release failed is released in the background, and then no more", async (t) => {
   const { machine, movements, released, replies } = stage();
   replies.push(new Error("the store is down"), new Error("still down"), true);
-  await t.rejects(movements.apply(WALLET, "m1"), /down/);
+  await t.rejects(movements.apply(WALLET, "m1"), {
+    name: "MovementPending",
+    cause: { message: /down/ },
+  });
   await machine.advance(2 * LIFETIMES.applyRetryMs);
   t.strictSame(released, [["m1"], ["m1"], ["m1"]]);
   await movements.apply(WALLET, null);
