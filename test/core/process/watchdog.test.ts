@@ -62,8 +62,9 @@ t.test("the watchdog", async (t) => {
   t.test("keeps a process whose start takes longer than its limit", async (t) => {
     const { code, lines } = await run("long", "unarmed");
     t.equal(code, 0);
+    // On a busy machine it may stall more than once.
     t.strictSame(
-      lines.map(({ msg }) => msg),
+      [...new Set(lines.map(({ msg }) => msg))],
       ["the event loop does not turn", "where the event loop stands"],
     );
   });
