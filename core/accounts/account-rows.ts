@@ -1,5 +1,6 @@
 import type { Account, NewAccountResult } from "../contract/accounts.ts";
 import type { Database } from "../contract/database.ts";
+import { FIRST_ID } from "../process/id.ts";
 
 export const SELECT_ACCOUNT = `
   select id, email, status, discount_bps as "discountBps", created_at as "createdAt" from accounts`;
@@ -71,7 +72,6 @@ export interface AccountChange {
 
 /** Rows of `accountChanges` in one page: a statement for all accounts may change a million of them. */
 const CHANGES_AT_ONCE = 1_000;
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 interface ChangeRow extends AccountChange {
   readonly at: string;

@@ -1,8 +1,8 @@
 import type { SealedKey, SealedKeyRecord } from "../contract/accounts.ts";
 import type { Database } from "../contract/database.ts";
+import { FIRST_ID } from "../process/id.ts";
 
 const BATCH = 200;
-const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
 const SELECT = `
   select id as "keyId", account_id as "accountId", sealed, sealed_by as "sealedBy" from api_keys`;
 
@@ -24,7 +24,7 @@ export async function sealedKeyOf(
 export function keysSealedByOthers(
   database: Database,
   masterKey: string,
-  after = BEFORE_ALL,
+  after = FIRST_ID,
 ): Promise<SealedKeyRecord[]> {
   return database.query(`${SELECT} where sealed_by <> $1 and id > $2 order by id limit ${BATCH}`, [
     masterKey,

@@ -41,3 +41,6 @@ export function idTime(id: string): number {
 }
 
 const VARIANTS = ["8", "9", "a", "b"] as const;
+
+/** An id before all others, at which a reading in pages begins. */
+export const FIRST_ID = "00000000-0000-0000-0000-000000000000";

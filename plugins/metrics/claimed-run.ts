@@ -82,32 +82,25 @@ export class ClaimedRun<Result> {
 
   private async runClaimed(claim: string): Promise<void> {
     const { run, everySeconds } = this.options;
+    let result: Result | undefined;
     let dueInSeconds = RETRY_SECONDS;
     try {
-      const result = await run();
+      result = await run();
       dueInSeconds = result === undefined ? 0 : everySeconds * DUE;
-      if (result !== undefined) await this.keep(claim, result);
     } finally {
-      await this.end(claim, dueInSeconds);
+      await this.end(claim, dueInSeconds, result);
     }
   }
 
-  private async keep(claim: string, result: Result): Promise<void> {
+  /** Keeps the result and says when the run is due again, unless it took so long that another process has claimed it. */
+  private async end(claim: string, dueInSeconds: number, result?: Result): Promise<void> {
     const { services, name } = this.options;
     await services.database.query(
-      `update claimed_runs set finished_at = now(), result = $3::text::json
+      `update claimed_runs set due_at = now() + $3::float8 * interval '1 second',
+        finished_at = case when $4::text is null then finished_at else now() end,
+        result = coalesce($4::text::json, result)
       where name = $1 and due_at = $2::text::timestamptz`,
-      [name, claim, JSON.stringify(result)],
-    );
-  }
-
-  /** Says when the run is due again, unless it took so long that another process has claimed it. */
-  private async end(claim: string, dueInSeconds: number): Promise<void> {
-    const { services, name } = this.options;
-    await services.database.query(
-      `update claimed_runs set due_at = now() + $3::float8 * interval '1 second'
-      where name = $1 and due_at = $2::text::timestamptz`,
-      [name, claim, dueInSeconds],
+      [name, claim, dueInSeconds, result === undefined ? null : JSON.stringify(result)],
     );
   }
 

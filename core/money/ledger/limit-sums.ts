@@ -1,9 +1,9 @@
 import type { LedgerSum } from "../../contract/ledger.ts";
 import type { Sql } from "../../database/client.ts";
+import { FIRST_ID } from "../../process/id.ts";
 import { quarantinedWithin } from "./limits.ts";
 
 const PAGE = 1_000;
-const FIRST = "00000000-0000-0000-0000-000000000000";
 
 const LAST_TOTAL = `coalesce((
     select total_after from wallet_limit_changes changed
@@ -45,7 +45,7 @@ export async function* limitSums(
 ): AsyncGenerator<LedgerSum> {
   const which = "where (account_id, name) > ($1::uuid, $2) order by account_id, name limit $3";
   const text = statement(which, isQuick);
-  let last = { accountId: FIRST, limit: "" };
+  let last = { accountId: FIRST_ID, limit: "" };
   for (;;) {
     const page: LimitSum[] = await sql.query(text, [last.accountId, last.limit, PAGE]);
     yield* page;

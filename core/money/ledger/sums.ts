@@ -1,12 +1,11 @@
 import type { LedgerSum } from "../../contract/ledger.ts";
 import type { Sql } from "../../database/client.ts";
-import { isId } from "../../process/id.ts";
+import { FIRST_ID, isId } from "../../process/id.ts";
 import { quarantinedSum } from "./quarantine.ts";
 
 const PAGE = 1_000;
 /** A page without unproven rows takes 15 ms. A statement may take 30 s. */
 const PAGE_MS_MAX = 500;
-const FIRST = "00000000-0000-0000-0000-000000000000";
 
 const PROVEN = `coalesce((
     select amount from proven_wallets proven where proven.account_id = wallet.account_id
@@ -69,7 +68,7 @@ export async function* sums(
     ? `select ${columns(LAST)} from ${wallets}`
     : `with unproven as materialized (select * from unproven_sums())
       select ${columns(SUM_OF_PAGE)} from ${wallets}`;
-  let after = FIRST;
+  let after = FIRST_ID;
   for (;;) {
     const startedMs = performance.now();
     const page = await sql.query<LedgerSum>(text, [after, PAGE]);

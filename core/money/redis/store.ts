@@ -85,7 +85,9 @@ export class RedisHoldStore implements HoldStore {
     this.buckets = [...memberships.keys()];
     const [first] = this.buckets;
     const kept = new RedisKeptProgress(client, progressKey(prefix), first);
-    const onEnded = (endedEpoch: number) => this.end(endedEpoch);
+    const onEnded = (endedEpoch: number) => {
+      for (const membership of memberships.values()) membership.end(endedEpoch);
+    };
     this.watch = new LedgerWatch({ history: ledger.history, kept, onEnded, machine, log });
     const { watch } = this;
     this.lostCounts = new LostCounts({ memberships, watch, hurry });
@@ -239,10 +241,6 @@ export class RedisHoldStore implements HoldStore {
       return `${uncommitted} posted calls are not in the ledger yet (limit ${outboxEntriesMax})`;
     }
     return this.posts.refusal(holds + 1);
-  }
-
-  private end(endedEpoch: number): void {
-    for (const membership of this.memberships.values()) membership.end(endedEpoch);
   }
 
   private membershipEvents(): MembershipEvents {

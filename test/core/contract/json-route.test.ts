@@ -1,11 +1,27 @@
 import t from "tap";
 import type { Services } from "../../../core/contract/index.ts";
-import { addOperatorRoutes } from "../../../core/contract/routes/json-route.ts";
+import { addOperatorRoutes, type OperatorRoute } from "../../../core/contract/routes/json-route.ts";
 import { type PlainRequest, Router } from "../../../core/contract/routes/router.ts";
 import { MovementPending } from "../../../core/contract/wallets.ts";
 import { connect } from "../../../core/database/client.ts";
 import { recordedLog } from "../../support/log.ts";
 import { startPostgres } from "../../support/postgres.ts";
+
+/** Both stores reply when a failed request asks them. */
+const SERVICES = {
+  log: recordedLog().log,
+  guards: { operator: { current: async () => undefined } },
+  holdStore: { health: () => ({ kind: "ok" }) },
+  ledger: { ping: async () => {} },
+} as unknown as Services;
+
+async function replyOf(handle: OperatorRoute["handle"]) {
+  const router = new Router();
+  addOperatorRoutes(router, SERVICES, "/admin", [{ method: "GET", path: "/tried", handle }]);
+  const [route] = router.all();
+  if (route === undefined || !("handler" in route)) throw new Error("the route is missing");
+  return route.handler({ path: route.path } as PlainRequest);
+}
 
 t.test(
   "an operator learns that a statement took too long, and that to try again is safe",
@@ -22,23 +38,11 @@ t.test(
       await sql.end(1);
       await postgres.stop();
     });
-    const services = {
-      log,
-      guards: { operator: { current: async () => undefined } },
-      holdStore: { health: () => ({ kind: "ok" }) },
-      ledger: { ping: async () => {} },
-    } as unknown as Services;
-    const statusOf = async (statement: string) => {
-      const router = new Router();
-      const handle = async () => {
+    const statusOf = (statement: string) =>
+      replyOf(async () => {
         await sql.query(statement);
         return { status: 200 };
-      };
-      addOperatorRoutes(router, services, "/admin", [{ method: "GET", path: "/slow", handle }]);
-      const route = router.all()[0];
-      if (route === undefined || !("handler" in route)) throw new Error("the route is missing");
-      return route.handler({ path: route.path } as PlainRequest);
-    };
+      });
     t.match(await statusOf("select 1"), { status: 200 });
     const slow = await statusOf("select pg_sleep(30)");
     t.match(slow, { status: 503, body: /took the ledger too long.*Try again/ });
@@ -49,18 +53,8 @@ t.test(
 t.test(
   "a top-up that the hold store applies later is 503, although the store replies again",
   async (t) => {
-    const services = {
-      log: recordedLog().log,
-      guards: { operator: { current: async () => undefined } },
-      holdStore: { health: () => ({ kind: "ok" }) },
-      ledger: { ping: async () => {} },
-    } as unknown as Services;
-    const router = new Router();
-    const handle = () => Promise.reject(new MovementPending({ cause: new Error("no reply") }));
-    addOperatorRoutes(router, services, "/admin", [{ method: "GET", path: "/credits", handle }]);
-    const [route] = router.all();
-    if (route === undefined || !("handler" in route)) throw new Error("the route is missing");
-    const reply = await route.handler({ path: route.path } as PlainRequest);
+    const cause = new Error("no reply");
+    const reply = await replyOf(() => Promise.reject(new MovementPending({ cause })));
     t.match(reply, { status: 503, body: /The ledger has it.*counts once/ });
   },
 );

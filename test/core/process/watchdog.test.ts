@@ -63,9 +63,11 @@ t.test("the watchdog", async (t) => {
     const { code, lines } = await run("long", "unarmed");
     t.equal(code, 0);
     // On a busy machine it may stall more than once.
+    const stall = ["the event loop does not turn", "where the event loop stands"];
+    const stalls = Math.max(1, lines.length / stall.length);
     t.strictSame(
-      [...new Set(lines.map(({ msg }) => msg))],
-      ["the event loop does not turn", "where the event loop stands"],
+      lines.map(({ msg }) => msg),
+      Array.from({ length: stalls }, () => stall).flat(),
     );
   });
 
