@@ -45,13 +45,16 @@ export const longLife: Scenario = {
     const stores = { hot: redis.url, ledger: postgres.url };
     const file = join(children.folder("memory"), "collected.jsonl");
     const collector = pathToFileURL(join(built, "bench", "collect-on-signal.js"));
-    const nodeOptions = ["--expose-gc", "--import", `${collector}?${encodeURIComponent(file)}`];
+    const forgetter = pathToFileURL(join(built, "bench", "forget-revoked-sooner.js")).href;
+    const imports = [`${collector}?${encodeURIComponent(file)}`, forgetter];
+    const nodeOptions = ["--expose-gc", ...imports.flatMap((each) => ["--import", each])];
     const gateway = await startGateway(children, {
       upstreamPort: upstream.port,
       stores,
       nodeOptions,
     });
     const load = await MixedLoad.of(gateway);
+    await load.fill();
     const rows: MemoryRow[] = [];
     for (let round = 1; round <= options.rounds; round++) {
       const { actions, unexpected, firstUnexpected } = await load.run(options.seconds);

@@ -11,6 +11,9 @@ const AT_ONCE_MAX = 400;
 const TICK_MS = 20;
 const TIMEOUT_MS = 60_000;
 const LONG_BYTES = 300_000;
+/** As many accounts as a gateway remembers the bucket of. */
+const REMEMBERED = 10_000;
+const FILLED_AT_ONCE = 8;
 const STREAM: Directive = { output_tokens: 50, deltas: 50, event_delay_ms: 10 };
 
 interface Action {
@@ -48,6 +51,20 @@ export class MixedLoad {
     const { id } = await admin(gateway.port, "POST", "/accounts", { email: "empty@example.com" });
     const made = await admin(gateway.port, "POST", `/accounts/${id}/keys`, { name: "empty" });
     return new MixedLoad(gateway, String(made["key"]));
+  }
+
+  /** Fills what the gateway remembers of accounts: the load alone would take more than an hour. */
+  async fill(): Promise<void> {
+    const { port } = this.gateway;
+    let filled = 0;
+    const fillNext = async () => {
+      while (filled < REMEMBERED) {
+        const email = `fill-${process.pid}-${filled++}@example.com`;
+        const { id } = await admin(port, "POST", "/accounts", { email });
+        await admin(port, "GET", `/accounts/${id}/wallet`);
+      }
+    };
+    await Promise.all(Array.from({ length: FILLED_AT_ONCE }, fillNext));
   }
 
   /** Starts actions at `RATE` for some seconds, and waits for them. */

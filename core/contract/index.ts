@@ -83,6 +83,7 @@ export {
 } from "./hold-store.ts";
 export { type FetchedImage, type ImageFetcher, imageType } from "./images.ts";
 export {
+  type ChangedRows,
   type CreditResult,
   EntryRefused,
   EntryUnreadable,

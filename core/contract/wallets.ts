@@ -75,6 +75,8 @@ export interface Wallets {
   reconcile(options?: { readonly isQuick?: boolean }): AsyncIterable<ReconcileRow>;
   /** Adds up ledger rows in advance, so that `reconcile` need not read them: see `Ledger.prove`. */
   prove(options?: { readonly isRestart?: boolean }): Promise<ProofProgress>;
+  /** Lets the rows that a proof found changed count as they are: see `Ledger.acceptChangedRows`. */
+  acceptChangedRows(): Promise<boolean>;
 }
 
 export type WalletHold =

@@ -1,4 +1,5 @@
 import {
+  type ChangedRows,
   type CreditResult,
   done,
   formatVnd,
@@ -95,14 +96,26 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
         const wanted = readQuery(proofQuery, query);
         if (isRefusal(wanted)) return wanted;
         const progress = await wallets.prove({ isRestart: wanted.restart === "true" });
-        const { provenThrough, last, recordsUntil, heldUpBy, isDone } = progress;
+        const { provenThrough, last, recordsUntil, heldUpBy, changed, isDone } = progress;
         return done({
           proven_rows: String(provenThrough),
           rows: String(last),
           ...(recordsUntil !== undefined && { records_until: recordsUntil }),
           ...(heldUpBy !== undefined && { held_up_by: heldUpBy }),
+          ...(changed !== undefined && { changed_rows: changedJson(changed) }),
           done: isDone,
         });
+      },
+    },
+    {
+      method: "POST",
+      path: "/reconcile/accept-changes",
+      async handle() {
+        if (await wallets.acceptChangedRows()) return done({ accepted: true });
+        return refuse.conflict(
+          "There is nothing to accept: no proof has found changed rows, or one is comparing them again.",
+          { code: "no_changed_rows" },
+        );
       },
     },
   ];
@@ -133,6 +146,10 @@ function answerOf(result: CreditResult, accountId: string): PlainResponse | Refu
         "amount_vnd",
       );
   }
+}
+
+function changedJson({ through, accounts, accountIds }: ChangedRows): object {
+  return { through_row: String(through), accounts, account_ids: accountIds };
 }
 
 function rowOf(row: ReconcileRow): object {

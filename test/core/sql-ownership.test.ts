@@ -32,7 +32,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   "core/money/": [
     ...["wallets", "ledger_entries", "usage_records", "usage_daily", "quarantine"],
     ...["wallet_limits", "wallet_limit_changes", "balances_owner"],
-    ...["ledger_proof", "proven_wallets", "proven_limits"],
+    ...["ledger_proof", "proven_wallets", "proven_limits", "proof_checkpoint"],
     ...["archived_months", "archived_tables", "archived_wallets", "archived_limits"],
     ...["usage_of_many_keys", "usage_daily_keys", "usage_daily_models", "usage_past_days"],
     ...["ledger_writers", "ledger_generations", "refused_calls", "last_refused_calls"],

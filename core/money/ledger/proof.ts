@@ -1,4 +1,4 @@
-import type { OpenTransaction, ProofProgress } from "../../contract/ledger.ts";
+import type { ChangedRows, OpenTransaction, ProofProgress } from "../../contract/ledger.ts";
 import type { Sql } from "../../database/client.ts";
 import { type Machine, sleep, systemMachine } from "../../process/machine.ts";
 import { LIFETIMES } from "../lifetimes.ts";
@@ -12,6 +12,15 @@ const OLDEST = `
   union all
   (select null, gid, prepared from pg_prepared_xacts order by age(transaction) desc limit 1)
   order by since limit 1`;
+
+/**
+ * Accounts whose rows a full proof found changed. It compares no row after the checkpoint, and none has been written
+ * before it since.
+ */
+const CHANGED = `
+  select checkpoint_entry as through, count(*)::integer as accounts,
+    array_to_json((array_agg(account_id order by account_id))[:100]) as "accountIds"
+  from ledger_proof cross join proof_checkpoint where is_changed group by checkpoint_entry`;
 
 /**
  * Adds up the rows of the ledger, each once, page by page; then the records of calls whose charges do not name their
@@ -45,13 +54,21 @@ export class LedgerProof {
     if (recordsUntil !== undefined) return { provenThrough, last, recordsUntil, isDone: false };
     this.bound = undefined;
     const { heldUpBy } = this;
-    return { provenThrough, last, ...(heldUpBy && { heldUpBy }), isDone: true };
+    const [changed] = await this.sql.query<ChangedRows>(CHANGED);
+    const found = { ...(heldUpBy && { heldUpBy }), ...(changed && { changed }) };
+    return { provenThrough, last, ...found, isDone: true };
   }
 
   async restart(): Promise<void> {
     this.bound = undefined;
     this.proven = undefined;
     await this.sql.query("select restart_ledger_proof()");
+  }
+
+  async acceptChanges(): Promise<boolean> {
+    const text = "select accept_changed_rows() as accepted";
+    const [row] = await this.sql.query<{ accepted: boolean }>(text);
+    return row?.accepted ?? false;
   }
 
   private async proveRows(last: bigint): Promise<bigint> {
@@ -95,13 +112,14 @@ export class LedgerProof {
   }
 
   /**
-   * Returns the newest row before which no other can appear: waits for the transactions that may still write one. If one
-   * of them takes too long, returns the row that was proven last.
+   * Returns the newest row before which no other can appear, even if it was removed since it was proven: waits for the
+   * transactions that may still write one. If one of them takes too long, returns the row that was proven last.
    */
   private async finalBound(): Promise<bigint> {
     // Transactions before `next` may still write a row with a lower id.
     const newest = await this.read<{ id: bigint; next: string }>(
-      `select coalesce(max(id), 0) as id, pg_snapshot_xmax(pg_current_snapshot())::text as next
+      `select greatest(max(id), (select checkpoint_entry from ledger_proof), 0) as id,
+        pg_snapshot_xmax(pg_current_snapshot())::text as next
       from ledger_entries`,
     );
     this.heldUpBy = undefined;

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { createAccount } from "../../../../core/accounts/account-rows.ts";
 import type { Posting } from "../../../../core/contract/hold-store.ts";
-import type { Credit, CreditResult, Ledger } from "../../../../core/contract/ledger.ts";
+import type {
+  ChangedRows,
+  Credit,
+  CreditResult,
+  Ledger,
+} from "../../../../core/contract/ledger.ts";
 import type { OutboxEntry } from "../../../../core/contract/outbox-entry.ts";
 import { entryOf } from "../../../../core/money/entry.ts";
 import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
@@ -50,6 +55,14 @@ export async function agreedBalance(ledger: Ledger, accountId: string): Promise<
   assert.ok(sum !== undefined);
   assert.equal(sum.entriesMicroVnd, sum.balanceMicroVnd);
   return sum.balanceMicroVnd;
+}
+
+/** Adds up all rows of the ledger again. Returns those that are not as they were proven before. */
+export async function proveFromStart(ledger: Ledger): Promise<ChangedRows | undefined> {
+  for (let isRestart = true; ; isRestart = false) {
+    const { isDone, changed } = await ledger.prove({ isRestart });
+    if (isDone) return changed;
+  }
 }
 
 export function applied(result: CreditResult): string {

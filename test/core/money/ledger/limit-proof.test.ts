@@ -7,7 +7,7 @@ import { newId } from "../../../../core/process/id.ts";
 import { systemMachine } from "../../../../core/process/machine.ts";
 import { migrateUpTo } from "../../../support/migrations.ts";
 import { archive } from "./archive-steps.ts";
-import { charge, fundedAccount } from "./fixtures.ts";
+import { charge, fundedAccount, proveFromStart } from "./fixtures.ts";
 import { startTestLedger, type TestLedger } from "./test-ledger.ts";
 
 /** The last migration before charges named their limits. */
@@ -169,7 +169,7 @@ t.test("limits are proven from the rows of the ledger", async (t) => {
     t.strictSame(await archive(sql, ledger, "2026-01"), ["closed", "detached", "dropped"]);
     t.equal(await left(), "a 666");
     await ledger.commit([call(a, 1, JANUARY + 2, ["a"])]);
-    while (!(await ledger.prove({ isRestart: true })).isDone);
+    await proveFromStart(ledger);
     t.equal(await left(), "a 665");
     while (!(await ledger.prove()).isDone);
     t.equal(await left(), "a 665");

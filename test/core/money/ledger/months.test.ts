@@ -8,7 +8,14 @@ import { sums } from "../../../../core/money/ledger/sums.ts";
 import { newId } from "../../../../core/process/id.ts";
 import { migrateUpTo } from "../../../support/migrations.ts";
 import { archive } from "./archive-steps.ts";
-import { agreedBalance, balance, charge, fundedAccount, topUp } from "./fixtures.ts";
+import {
+  agreedBalance,
+  balance,
+  charge,
+  fundedAccount,
+  proveFromStart,
+  topUp,
+} from "./fixtures.ts";
 import { startTestLedger, type TestLedger } from "./test-ledger.ts";
 
 /** The last migration before the ledger had a partition for each month. */
@@ -82,7 +89,7 @@ t.test("a ledger with a partition for each month", async (t) => {
     for (const call of calls) await ledger.commit([charge(a, 7, { callId: call, at: Date.now() })]);
     t.equal(await agreedBalance(ledger, a), 1_000n - 21n + 100n + 12n);
     t.strictSame(await drift(sql), []);
-    while (!(await ledger.prove({ isRestart: true })).isDone);
+    await proveFromStart(ledger);
     t.strictSame(await drift(sql), []);
     const parts = await partitionsOf(sql, "ledger_entries");
     const old = parts.find((name) => /^ledger_entries_before_\d{4}_\d{2}$/.test(name));
@@ -244,7 +251,7 @@ t.test("a ledger with a partition for each month", async (t) => {
       before,
       ...["2038_02", "2099_11", "2099_12", "rest"].map((name) => `ledger_entries_${name}`),
     ]);
-    while (!(await ledger.prove({ isRestart: true })).isDone);
+    await proveFromStart(ledger);
     t.strictSame(await drift(sql), []);
   });
 
