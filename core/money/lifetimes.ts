@@ -11,8 +11,11 @@ export const LIFETIMES = {
   heartbeatMs: 1_000,
   /** A process without a heartbeat for this long is watched in every bucket. */
   quietMs: 4_000,
-  /** Time between two rounds of a bucket in which nothing changes and whose members all beat. */
-  settledRoundMs: 6_000,
+  /**
+   * Maximum time between two rounds of a bucket in which nothing changes and whose members all beat. A heartbeat makes the
+   * rounds run that are due before the next one: each sixth does, if none is late.
+   */
+  settledRoundMs: 6_500,
   /** Redis forgets the heartbeat of a dead process after this time. */
   beatKeptMs: 60_000,
   /** A process without a heartbeat for this long loses its leases: others void its holds and claim its outbox. */

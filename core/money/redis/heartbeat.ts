@@ -26,6 +26,8 @@ interface HeartbeatOptions {
   readonly memberships: ReadonlyMap<unknown, Membership>;
   /** Makes the next round of a bucket run now. */
   readonly hurry: (membership: Membership) => void;
+  /** Makes the rounds run now that would be due before the next heartbeat. */
+  readonly hurryDue: (nowMs: number) => void;
   readonly times: Pick<MembershipTimes, "heartbeatMs" | "leaseMs">;
   readonly machine: Machine;
 }
@@ -87,7 +89,10 @@ export class Heartbeat implements Pulse {
     this.watch(memberships);
     // Sent in one turn, so in one write.
     const beat = this.beat(memberships, nowMs);
-    await Promise.all([beat, ...this.glances(memberships, nowMs, beat)]);
+    const glances = this.glances(memberships, nowMs, beat);
+    // After the glances, so that each look is newer: it sees what a glance has seen.
+    this.options.hurryDue(nowMs);
+    await Promise.all([beat, ...glances]);
     if (!this.isQuiet) for (const membership of memberships) this.lookAt(membership);
     return times.heartbeatMs;
   }

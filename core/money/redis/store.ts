@@ -76,7 +76,9 @@ export class RedisHoldStore implements HoldStore {
     const { memberships } = this;
     const events = this.membershipEvents();
     const hurry = (membership: Membership) => this.rounds.hurry(membership);
-    const pulse = new Heartbeat({ client, prefix, process, memberships, hurry, times, machine });
+    const hurryDue = (nowMs: number) => this.rounds.hurryDue(nowMs);
+    const beating = { prefix, memberships, hurry, hurryDue };
+    const pulse = new Heartbeat({ client, process, times, machine, ...beating });
     for (let index = 0; index < (options.buckets ?? BUCKETS); index += 1) {
       const keys = new BucketKeys(prefix, index);
       const membership = new Membership(keys, { process, client, times, machine, events, pulse });
@@ -102,7 +104,7 @@ export class RedisHoldStore implements HoldStore {
     this.posts = new Posts({ buckets, wallets, holds, commits, spool, ledger, machine, log });
     this.audits = new Audits({ memberships, holds, changes, ledger, times, machine, log });
     this.idle = new IdleWallets({ memberships, wallets, times, machine });
-    this.rounds = new Rounds(pulse, memberships.values(), machine);
+    this.rounds = new Rounds(pulse, memberships.values(), times, machine);
   }
 
   async start(): Promise<void> {

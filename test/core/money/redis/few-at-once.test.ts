@@ -31,6 +31,7 @@ t.test("a process that looks at all its buckets has four looks under way", async
   const rounds = new Rounds(
     heartbeat as unknown as Heartbeat,
     memberships as unknown as Membership[],
+    { heartbeatMs: 1_000, leaseMs: 10_000 },
     new ManualMachine(),
   );
   rounds.start();

@@ -130,7 +130,12 @@ async function firstBeat(
   } as unknown as RedisCommands;
   const heartbeat = new Heartbeat({
     ...{ client, prefix: "t", process, memberships: new Map(memberships.entries()) },
-    ...{ hurry: () => {}, times: { heartbeatMs: 60_000, leaseMs: 1_000 }, machine: systemMachine },
+    ...{
+      hurry: () => {},
+      hurryDue: () => {},
+      times: { heartbeatMs: 60_000, leaseMs: 1_000 },
+      machine: systemMachine,
+    },
   });
   heartbeat.start();
   await until("it beats", () => sent !== undefined);
@@ -160,7 +165,12 @@ t.test("a heartbeat waits for its reply before the next is sent", async (t) => {
   } as unknown as RedisCommands;
   const heartbeat = new Heartbeat({
     ...{ client, prefix: "t", process: "p", memberships: new Map([["b", listing(["p", "q"])]]) },
-    ...{ hurry: () => {}, times: { heartbeatMs: 1_000, leaseMs: 10_000 }, machine },
+    ...{
+      hurry: () => {},
+      hurryDue: () => {},
+      times: { heartbeatMs: 1_000, leaseMs: 10_000 },
+      machine,
+    },
   });
   heartbeat.start();
   await machine.advance(5_000);
@@ -185,7 +195,7 @@ t.test("without quiet, rounds that pause are hurried, and no others", async (t) 
   const memberships = new Map(Object.entries({ paused, running }));
   const heartbeat = new Heartbeat({
     ...{ client, prefix: "t", process: "p", memberships },
-    ...{ hurry, times: { heartbeatMs: 1_000, leaseMs: 10_000 }, machine },
+    ...{ hurry, hurryDue: () => {}, times: { heartbeatMs: 1_000, leaseMs: 10_000 }, machine },
   });
   heartbeat.start();
   await machine.advance(1_000);
@@ -197,7 +207,12 @@ t.test("without quiet, rounds that pause are hurried, and no others", async (t) 
 async function beatenOnce(client: RedisCommands, membership: Membership, machine: ManualMachine) {
   const heartbeat = new Heartbeat({
     ...{ client, prefix: "t", process: "p", memberships: new Map([["b", membership]]) },
-    ...{ hurry: () => {}, times: { heartbeatMs: 1_000, leaseMs: 10_000 }, machine },
+    ...{
+      hurry: () => {},
+      hurryDue: () => {},
+      times: { heartbeatMs: 1_000, leaseMs: 10_000 },
+      machine,
+    },
   });
   heartbeat.start();
   await machine.advance(1_000);
