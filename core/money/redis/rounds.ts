@@ -6,15 +6,20 @@ import type { Membership } from "./membership.ts";
 import type { MembershipTimes } from "./membership-options.ts";
 import { settledRoundMsOf } from "./quiet.ts";
 
+/** The rounds of one bucket. */
+interface BucketRounds {
+  readonly task: PeriodicTask;
+  /** When the last one began, by the monotonic clock. */
+  atMs: number;
+}
+
 type Times = Pick<MembershipTimes, "heartbeatMs" | "leaseMs">;
 
 /** The heartbeat of this process, and its rounds in each bucket. */
 export class Rounds {
   private readonly heartbeat: Heartbeat;
   private readonly unsettled: FewAtOnce;
-  private readonly tasks: ReadonlyMap<Membership, PeriodicTask>;
-  /** When each bucket had its last round. */
-  private readonly atMs = new Map<Membership, number>();
+  private readonly buckets: ReadonlyMap<Membership, BucketRounds>;
   private readonly dueMs: number;
 
   constructor(
@@ -26,33 +31,36 @@ export class Rounds {
     this.heartbeat = heartbeat;
     this.dueMs = settledRoundMsOf(times) - times.heartbeatMs;
     this.unsettled = new FewAtOnce(machine);
-    this.tasks = new Map(
+    this.buckets = new Map(
       Array.from(memberships, (membership) => {
-        const step = () => {
-          const nowMs = machine.monotonic();
-          this.atMs.set(membership, nowMs);
-          return membership.step(nowMs);
+        const step = (): Promise<number> => {
+          bucket.atMs = machine.monotonic();
+          return membership.step(bucket.atMs);
         };
         // A look at a settled bucket costs Redis little.
         const round = () => (membership.isSettled ? step() : this.unsettled.run(step));
-        return [membership, new PeriodicTask(round, machine)];
+        const bucket: BucketRounds = {
+          task: new PeriodicTask(round, machine),
+          atMs: machine.monotonic(),
+        };
+        return [membership, bucket] as const;
       }),
     );
   }
 
   start(): void {
     this.heartbeat.start();
-    for (const task of this.tasks.values()) task.start();
+    for (const { task } of this.buckets.values()) task.start();
   }
 
   async stop(): Promise<void> {
     await this.heartbeat.stop();
     this.unsettled.open();
-    await Promise.all(Array.from(this.tasks.values(), (task) => task.stop()));
+    await Promise.all(Array.from(this.buckets.values(), ({ task }) => task.stop()));
   }
 
   hurry(membership: Membership): void {
-    this.tasks.get(membership)?.hurry();
+    this.buckets.get(membership)?.task.hurry();
   }
 
   /**
@@ -60,13 +68,11 @@ export class Rounds {
    * this turn, in one write: Redis needs more time to wake up for a look than for the look.
    */
   hurryDue(nowMs: number): void {
-    for (const [membership, task] of this.tasks) {
-      const lastMs = this.atMs.get(membership) ?? nowMs;
-      if (membership.isSettled && nowMs - lastMs >= this.dueMs) task.hurry();
-    }
+    for (const [membership, { task, atMs }] of this.buckets)
+      if (membership.isSettled && nowMs - atMs >= this.dueMs) task.hurry();
   }
 
   hurryAll(): void {
-    for (const task of this.tasks.values()) task.hurry();
+    for (const { task } of this.buckets.values()) task.hurry();
   }
 }

@@ -24,14 +24,15 @@ function databaseOf(...replies: readonly object[][]) {
 const day = (of: number, hour = 17) => new Date(Date.UTC(2026, 2, of, hour));
 
 t.test("a page by one of model and key is read as it is", async (t) => {
-  for (const [filter, column] of [
-    [{ model: "m" }, "model = any (array[$3::text])"],
-    [{ key: "k" }, "key_id = any (array[$3::uuid])"],
+  for (const [filter, condition] of [
+    [{ model: "m" }, "where account_id = $1 and model = any (array[$3::text])"],
+    [{ key: "k" }, "where key_id = any (array[$3::uuid])"],
   ] as const) {
     const { database, asked } = databaseOf();
     await callPage(database, { accountId: "A", filter, limit: 7 });
     t.equal(asked.length, 1);
-    t.ok(asked[0]?.text.includes(`account_id = $1 and ${column} order by`), asked[0]?.text ?? "");
+    t.ok(asked[0]?.text.includes(`${condition} order by`), asked[0]?.text ?? "");
+    t.ok(asked[0]?.text.includes(") record where account_id = $1 order by"));
   }
 });
 
