@@ -24,6 +24,9 @@ interface Statement {
  * Of an account that it does not know as a large one, the planner expects few calls, and fewer for each filter more.
  * Then it would read all of them and sort. It does not if the page is a part of the calls to it: see `LIMIT`. And a
  * key is of one account, which it does not know either, so the account is checked once the rows are found.
+ *
+ * Of several statuses, the indexes alone first say how far back the page goes: each could fill it, and each call is read
+ * from a place of its own. Calls of the time before which the page ends are not counted there, as indexes have no call id.
  */
 export function pageStatement(
   accountId: string,
@@ -51,26 +54,37 @@ export function pageStatement(
   if (filter.to) must((to) => `at < ${to}`, filter.to);
   if (filter.model !== undefined) must((model) => equal("model", model), filter.model);
   if (filter.key !== undefined) must((key) => equal("key", key), filter.key);
+  const older: string[] = [];
+  let beforeAt: readonly string[] = [];
   if (before) {
-    // The first condition finds the place in the index, and excludes the partitions of later months.
-    must((at) => `at <= ${at}`, before.at);
     const [at, callId] = [parameters.push(before.at), parameters.push(before.callId)];
-    conditions.push(`(at, call_id) < ($${at}, $${callId})`);
+    beforeAt = [`at < $${at}`];
+    // The first condition finds the place in the index, and excludes the partitions of later months.
+    older.push(`at <= $${at}`, `(at, call_id) < ($${at}, $${callId})`);
   }
-  const order = `${COLUMN_TYPES[leading][0]}, at desc, call_id desc`;
-  const parts = statuses.map((status) => {
-    const own = status === undefined ? [] : [statusIs(status)];
-    return `select ${RECORD_COLUMNS}
-  from (
-    select * from usage_records record where ${[...conditions, ...own].join(" and ")}
-    order by ${order} ${LIMIT}
-  ) record
+  const order = `${COLUMN_TYPES[leading][0]}, at desc`;
+  const part = (columns: string, end: string, ...own: readonly string[]) =>
+    `select ${columns} from usage_records record
+    where ${[...conditions, ...own].join(" and ")}
+    order by ${order}${end} ${LIMIT}`;
+  const calls = (...own: readonly string[]) => `select ${RECORD_COLUMNS}
+  from (${part("*", ", call_id desc", ...older, ...own)}) record
   where account_id = $1
-  order by ${order}`;
-  });
-  const [only = ""] = parts;
-  if (parts.length === 1) return { text: only, parameters };
-  const text = `select * from ((${parts.join(") union all (")})) page
+  order by ${order}, call_id desc`;
+  const [only, ...others] = statuses;
+  if (others.length === 0)
+    return { text: calls(...(only === undefined ? [] : [statusIs(only)])), parameters };
+  const each = statuses.map((status) => (status === undefined ? "true" : statusIs(status)));
+  const union = (of: readonly string[]) => `(${of.join(") union all (")})`;
+  const text = `with oldest (at) as materialized (
+    select coalesce(min(at), '-infinity') from (
+      select at from (${union(each.map((status) => part("at", "", ...beforeAt, status)))}) found
+      order by at desc limit $2
+    ) page
+  )
+  select * from (
+    ${union(each.map((status) => calls("at >= (select at from oldest)", status)))}
+  ) page
   order by at desc, "callId" desc limit $2`;
   return { text, parameters };
 }
