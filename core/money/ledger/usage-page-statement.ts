@@ -5,7 +5,7 @@ import { fieldsIn, usageColumns } from "../../contract/usage-fields.ts";
 /** The columns that customers may see. */
 const RECORD_COLUMNS = usageColumns(fieldsIn("api"), "record");
 const SOUND = 200;
-/** The planner does not see the number, so it takes the page for a tenth of all matches, however few it expects. */
+/** The planner does not see the number, so it takes the page for a tenth of the matches, however few it expects. */
 const LIMIT = "limit (select $2::bigint)";
 
 interface Statement {
@@ -21,9 +21,10 @@ interface Statement {
  * not taken as a constant: then only the indexes of that filter fit. The same for failed calls of a model or a key, which
  * have smaller indexes of their own. With a model and a key, all indexes that fit begin with the key.
  *
- * Of an account that it does not know as a large one, the planner expects few calls, and fewer for each filter more.
- * Then it would read all of them and sort. It does not if the page is a part of the calls to it: see `LIMIT`. And a
- * key is of one account, which it does not know either, so the account is checked once the rows are found.
+ * Of an account that is not among the largest, the planner expects few calls, and fewer for each filter more. Then it would
+ * read all of them and sort. It does not if the page is a part of the calls to it (see `LIMIT`), and if it does not see
+ * the values: it plans for an average account, as a tenth of a very large one would seem more work than to sort a whole
+ * table. And a key is of one account, which it does not know, so the account is checked once the rows are found.
  *
  * Of several statuses, the indexes alone first say how far back the page goes: each could fill it, and each call is read
  * from a place of its own. Calls of the time before which the page ends are not counted there, as indexes have no call id.
@@ -40,13 +41,14 @@ export function pageStatement(
   const leading = given.includes("key") ? "key" : (given[0] ?? "account");
   const equal = (column: keyof typeof COLUMN_TYPES, value: string) => {
     const [name, type] = COLUMN_TYPES[column];
-    return column === leading ? `${name} = any (array[${value}::${type}])` : `${name} = ${value}`;
+    const hidden = `(select ${value}::${type})`;
+    return column === leading ? `${name} = any (array[${hidden}])` : `${name} = ${hidden}`;
   };
-  const statusIs = (status: number) =>
-    // Nearly all calls are sound: no index is asked for those of a model or a key.
-    status === SOUND && leading !== "status"
-      ? `record.status + 0 = ${SOUND}`
-      : equal("status", String(status));
+  const statusIs = (status: number) => {
+    if (leading === "status") return `record.status = any (array[${status}::smallint])`;
+    // Nearly all calls are sound: the index of those of the account is no help. `is true` fits no index.
+    return status === SOUND ? `(record.status = ${SOUND}) is true` : `record.status = ${status}`;
+  };
   const conditions = leading === "key" ? [] : [equal("account", "$1")];
   const must = (condition: (value: string) => string, value: Parameter) =>
     conditions.push(condition(`$${parameters.push(value)}`));
@@ -62,7 +64,7 @@ export function pageStatement(
     // The first condition finds the place in the index, and excludes the partitions of later months.
     older.push(`at <= $${at}`, `(at, call_id) < ($${at}, $${callId})`);
   }
-  const order = `${COLUMN_TYPES[leading][0]}, at desc`;
+  const order = `${leading === "status" ? "record.status" : COLUMN_TYPES[leading][0]}, at desc`;
   const part = (columns: string, end: string, ...own: readonly string[]) =>
     `select ${columns} from usage_records record
     where ${[...conditions, ...own].join(" and ")}
@@ -93,5 +95,4 @@ const COLUMN_TYPES = {
   account: ["account_id", "uuid"],
   model: ["model", "text"],
   key: ["key_id", "uuid"],
-  status: ["record.status", "smallint"],
 } as const;

@@ -25,8 +25,11 @@ const day = (of: number, hour = 17) => new Date(Date.UTC(2026, 2, of, hour));
 
 t.test("a page by one of model and key is read as it is", async (t) => {
   for (const [filter, condition] of [
-    [{ model: "m" }, "where account_id = $1 and model = any (array[$3::text])"],
-    [{ key: "k" }, "where key_id = any (array[$3::uuid])"],
+    [
+      { model: "m" },
+      "where account_id = (select $1::uuid) and model = any (array[(select $3::text)])",
+    ],
+    [{ key: "k" }, "where key_id = any (array[(select $3::uuid)])"],
   ] as const) {
     const { database, asked } = databaseOf();
     await callPage(database, { accountId: "A", filter, limit: 7 });
