@@ -173,8 +173,8 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
     (of) => of.beatKeptMs > of.leaseMs,
   ],
   [
-    "graceMs > heartbeatMs + replyTimeoutMs; otherwise wallets are loaded before other processes notice the epoch",
-    (of) => of.graceMs > of.heartbeatMs + of.replyTimeoutMs,
+    "graceMs > heartbeatMs + replyTimeoutMs + joiningRoundMs; otherwise wallets are loaded before other processes notice the epoch",
+    (of) => of.graceMs > of.heartbeatMs + of.replyTimeoutMs + of.joiningRoundMs,
   ],
   [
     "witnessGraceMs > roundRetryMsMax + joiningRoundMs; otherwise a retrying process cannot join the epoch in time",

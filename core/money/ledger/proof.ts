@@ -22,6 +22,8 @@ const CHANGED = `
     array_to_json((array_agg(account_id order by account_id))[:100]) as "accountIds"
   from ledger_proof cross join proof_checkpoint where is_changed group by checkpoint_entry`;
 
+type ProvenRows = Pick<ProofProgress, "provenThrough" | "last">;
+
 /**
  * Adds up the rows of the ledger, each once, page by page; then the records of calls whose charges do not name their
  * limits. Goes on after a restart, in any process. Another process may do the same at the same time: they take turns.
@@ -33,7 +35,7 @@ export class LedgerProof {
   /** The id of the last row that these pages will add up. */
   private bound: bigint | undefined;
   /** How far the rows were added up, while the records are. */
-  private proven: bigint | undefined;
+  private proven: ProvenRows | undefined;
   private heldUpBy: OpenTransaction | undefined;
 
   constructor(sql: Sql, machine: Machine = systemMachine, rows = ROWS) {
@@ -45,12 +47,11 @@ export class LedgerProof {
   /** Adds up the next page. Done once it reaches a row that was the newest when the first of these pages began. */
   async advance(): Promise<ProofProgress> {
     this.bound ??= await this.finalBound();
-    const last = this.bound;
-    const provenThrough = this.proven ?? (await this.proveRows(last));
+    const { provenThrough, last } = this.proven ?? (await this.proveRows(this.bound));
     if (provenThrough < last) return { provenThrough, last, isDone: false };
     const isFirst = this.proven === undefined;
     const recordsUntil = await this.proveRecords(isFirst);
-    this.proven = recordsUntil === undefined ? undefined : provenThrough;
+    this.proven = recordsUntil === undefined ? undefined : { provenThrough, last };
     if (recordsUntil !== undefined) return { provenThrough, last, recordsUntil, isDone: false };
     this.bound = undefined;
     const { heldUpBy } = this;
@@ -71,10 +72,14 @@ export class LedgerProof {
     return row?.accepted ?? false;
   }
 
-  private async proveRows(last: bigint): Promise<bigint> {
-    const text = "select prove_ledger($1, $2) as proven";
-    const [row] = await this.sql.query<{ proven: bigint }>(text, [last, this.rows]);
-    return row?.proven ?? 0n;
+  /** Adds up the next rows: up to `bound`, and at least to the checkpoint, whose rows no transaction can still write. */
+  private async proveRows(bound: bigint): Promise<ProvenRows> {
+    const [row] = await this.sql.query<ProvenRows>(
+      `select prove_ledger(last, $2) as "provenThrough", last
+      from (select greatest($1::bigint, checkpoint_entry) as last from ledger_proof) bound`,
+      [bound, this.rows],
+    );
+    return row ?? { provenThrough: 0n, last: bound };
   }
 
   /** Adds up the next records. Returns the day that it has reached; undefined at the end, and if it cannot begin yet. */
@@ -112,14 +117,13 @@ export class LedgerProof {
   }
 
   /**
-   * Returns the newest row before which no other can appear, even if it was removed since it was proven: waits for the
-   * transactions that may still write one. If one of them takes too long, returns the row that was proven last.
+   * Returns the newest row before which no other can appear: waits for the transactions that may still write one. If one
+   * of them takes too long, returns the row that was proven last.
    */
   private async finalBound(): Promise<bigint> {
     // Transactions before `next` may still write a row with a lower id.
     const newest = await this.read<{ id: bigint; next: string }>(
-      `select greatest(max(id), (select checkpoint_entry from ledger_proof), 0) as id,
-        pg_snapshot_xmax(pg_current_snapshot())::text as next
+      `select coalesce(max(id), 0) as id, pg_snapshot_xmax(pg_current_snapshot())::text as next
       from ledger_entries`,
     );
     this.heldUpBy = undefined;

@@ -7,6 +7,8 @@ const RECORD_COLUMNS = usageColumns(fieldsIn("api"), "record");
 const SOUND = 200;
 /** The planner does not see the number, so it takes the page for a tenth of the matches, however few it expects. */
 const LIMIT = "limit (select $2::bigint)";
+/** More calls than an account makes in a millisecond: those of the page's oldest one are sorted once they are read. */
+const LIMIT_WITH_TIES = "limit (select $2::bigint + 10000)";
 
 interface Statement {
   readonly text: string;
@@ -16,18 +18,20 @@ interface Statement {
 /**
  * Returns the statement for one page of calls. `statuses`: one for each part of the page; undefined keeps the filter's.
  *
- * The planner often expects matches among the newest calls and reads all of them: half a million for a key that was
- * busy last week. With one filter, the order therefore begins with the filter's column, compared by `any` so that it is
- * not taken as a constant: then only the indexes of that filter fit. The same for failed calls of a model or a key, which
- * have smaller indexes of their own. With a model and a key, all indexes that fit begin with the key.
+ * The indexes alone first say how far back the page goes, then its calls are read, each from a place of its own. So a page
+ * of several statuses reads no call that it does not show. Calls of the time before which the page ends are not counted,
+ * as most indexes have no call id.
  *
- * Of an account that is not among the largest, the planner expects few calls, and fewer for each filter more. Then it would
- * read all of them and sort. It does not if the page is a part of the calls to it (see `LIMIT`), and if it does not see
- * the values: it plans for an average account, as a tenth of a very large one would seem more work than to sort a whole
- * table. And a key is of one account, which it does not know, so the account is checked once the rows are found.
+ * Postgres must read both in the order of the filter's index, whatever it expects of the values:
  *
- * Of several statuses, the indexes alone first say how far back the page goes: each could fill it, and each call is read
- * from a place of its own. Calls of the time before which the page ends are not counted there, as indexes have no call id.
+ * - Often it expects matches among the newest calls and reads all of them: half a million for a key that was busy last
+ *   week. With one filter, the order therefore begins with the filter's column, compared by `any` so that it is not taken as
+ *   a constant: then only the indexes of that filter fit. The same for failed calls of a model or a key, which have smaller
+ *   indexes of their own. With a model and a key, all indexes that fit begin with the key.
+ * - Of an account that is not among the largest, it expects few calls, and fewer for each filter more. Then it would read
+ *   all of them and sort. It does not if the page is a part of the calls to it (see `LIMIT`), and if it does not see the values:
+ *   it plans for an average account, as a tenth of a very large one would seem more work than to sort a whole table.
+ * - A key is of one account, which it does not know, so the account is checked once the rows are found.
  */
 export function pageStatement(
   accountId: string,
@@ -65,28 +69,24 @@ export function pageStatement(
     older.push(`at <= $${at}`, `(at, call_id) < ($${at}, $${callId})`);
   }
   const order = `${leading === "status" ? "record.status" : COLUMN_TYPES[leading][0]}, at desc`;
-  const part = (columns: string, end: string, ...own: readonly string[]) =>
+  const part = (columns: string, end: string, own: readonly string[]) =>
     `select ${columns} from usage_records record
-    where ${[...conditions, ...own].join(" and ")}
-    order by ${order}${end} ${LIMIT}`;
-  const calls = (...own: readonly string[]) => `select ${RECORD_COLUMNS}
-  from (${part("*", ", call_id desc", ...older, ...own)}) record
-  where account_id = $1
-  order by ${order}, call_id desc`;
-  const [only, ...others] = statuses;
-  if (others.length === 0)
-    return { text: calls(...(only === undefined ? [] : [statusIs(only)])), parameters };
-  const each = statuses.map((status) => (status === undefined ? "true" : statusIs(status)));
-  const union = (of: readonly string[]) => `(${of.join(") union all (")})`;
+    where ${[...conditions, ...own].join(" and ")} order by ${order} ${end}`;
+  const times: string[] = [];
+  const calls: string[] = [];
+  for (const status of statuses) {
+    const own = status === undefined ? [] : [statusIs(status)];
+    times.push(part("at", LIMIT, [...beforeAt, ...own]));
+    const newer = "at >= (select at from oldest)";
+    const found = part("*", LIMIT_WITH_TIES, [...older, newer, ...own]);
+    calls.push(`select ${RECORD_COLUMNS} from (${found}) record where account_id = $1`);
+  }
   const text = `with oldest (at) as materialized (
     select coalesce(min(at), '-infinity') from (
-      select at from (${union(each.map((status) => part("at", "", ...beforeAt, status)))}) found
-      order by at desc limit $2
+      select at from ((${times.join(") union all (")})) found order by at desc limit $2
     ) page
   )
-  select * from (
-    ${union(each.map((status) => calls("at >= (select at from oldest)", status)))}
-  ) page
+  select * from ((${calls.join(") union all (")})) page
   order by at desc, "callId" desc limit $2`;
   return { text, parameters };
 }

@@ -11,7 +11,7 @@ const BROKEN: Record<string, Partial<Lifetimes>> = {
   "leaseMs / 2 > quietMs > 2 * heartbeatMs + replyTimeoutMs": { quietMs: 5_000 },
   "leaseMs > settledRoundMs + 2 * heartbeatMs": { settledRoundMs: 8_000 },
   "beatKeptMs > leaseMs": { beatKeptMs: 10_000 },
-  "graceMs > heartbeatMs + replyTimeoutMs": { graceMs: 1_450 },
+  "graceMs > heartbeatMs + replyTimeoutMs + joiningRoundMs": { graceMs: 1_470 },
   "witnessGraceMs > roundRetryMsMax + joiningRoundMs": { witnessGraceMs: 270 },
   "witnessGraceMs <= graceMs": { witnessGraceMs: 1_501 },
   "roundRetryMsMax <= heartbeatMs": { roundRetryMsMax: 1_001, witnessGraceMs: 1_500 },

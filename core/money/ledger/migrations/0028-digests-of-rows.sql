@@ -2,6 +2,9 @@
 --
 -- The proven sum of a wallet has a digest of its rows beside it, and so a full proof also finds rows that were changed by hand
 -- without changing a sum: an amount moved from one row to another, the id of a call, a reference.
+--
+-- Waits for a page of a proof that is running: it locks this table first, too.
+lock table ledger_proof in exclusive mode;
 
 -- The first 52 bits of the SHA-256 of what a row has: sums of them do not depend on the order of the rows. The columns
 -- are named here, so a column that is added to the table changes no digest. Settings of a session change none either.
@@ -9,7 +12,7 @@ create function entry_digest(entry ledger_entries) returns bigint language sql s
   select ('x' || left(encode(sha256(convert_to(concat_ws(
     '|', entry.id, entry.account_id, entry.kind, entry.amount, entry.balance_after, entry.call_id,
     quote_nullable(entry.reference), quote_nullable(entry.reason),
-    (extract(epoch from entry.at) * 1000000)::bigint, quote_nullable(entry.limits::text)
+    extract(epoch from entry.at), quote_nullable(entry.limits::text)
   ), 'UTF8')), 'hex'), 13))::bit(52)::bigint
 $$;
 
@@ -32,7 +35,10 @@ create table proof_checkpoint (
   amount bigint not null,
   digest numeric not null,
   -- True if the full proof found other rows.
-  is_changed boolean not null default false
+  is_changed boolean not null default false,
+  -- What it found, if it found other rows of any account.
+  found_amount bigint,
+  found_digest numeric
 );
 
 -- Closed months are added up again, with digests.
@@ -46,17 +52,24 @@ delete from archived_limits using archived_months closed
 -- Marks the accounts whose rows are not those of the checkpoint. If there are none, the checkpoint goes.
 create function compare_with_checkpoint() returns void language plpgsql as $$
 begin
-  update proof_checkpoint set is_changed = false where is_changed;
-  insert into proof_checkpoint (account_id, amount, digest, is_changed)
-    select account_id, coalesce(kept.amount, 0), coalesce(kept.digest, 0), true
-    from proof_checkpoint kept full join proven_wallets proven using (account_id)
-    where coalesce(kept.amount, 0) <> coalesce(proven.amount, 0)
-      or coalesce(kept.digest, 0) <> coalesce(proven.digest, 0)
-    on conflict (account_id) do update set is_changed = true;
+  insert into proof_checkpoint (account_id, amount, digest)
+    select account_id, 0, 0 from proven_wallets on conflict do nothing;
+  perform from proof_checkpoint kept left join proven_wallets proven using (account_id)
+    where kept.amount <> coalesce(proven.amount, 0) or kept.digest <> coalesce(proven.digest, 0) limit 1;
   if not found then
     update ledger_proof set checkpoint_entry = null;
     delete from proof_checkpoint;
+    return;
   end if;
+  update proof_checkpoint set
+    is_changed = proof_checkpoint.amount <> found.amount or proof_checkpoint.digest <> found.digest,
+    found_amount = found.amount,
+    found_digest = found.digest
+  from (
+    select account_id, coalesce(proven.amount, 0) as amount, coalesce(proven.digest, 0) as digest
+    from proof_checkpoint left join proven_wallets proven using (account_id)
+  ) found
+  where found.account_id = proof_checkpoint.account_id;
 end
 $$;
 
@@ -112,15 +125,18 @@ end
 $$;
 
 -- As before, but what was proven is kept as a checkpoint, for the full proof to compare its sums with. A checkpoint that was
--- not reached yet stays, as does one that differed.
+-- not reached yet stays. To one that differed, what was proven after it is added.
 create or replace function restart_ledger_proof() returns void language plpgsql as $$
 declare
   proof ledger_proof;
 begin
   select * into proof from ledger_proof for update;
-  if proof.checkpoint_entry is null and proof.has_digests and proof.entry_id > 0 then
-    insert into proof_checkpoint (account_id, amount, digest)
-      select account_id, amount, digest from proven_wallets;
+  if proof.has_digests and proof.entry_id > 0 and proof.entry_id >= coalesce(proof.checkpoint_entry, 0) then
+    insert into proof_checkpoint as kept (account_id, amount, digest)
+      select account_id, amount, digest from proven_wallets
+      on conflict (account_id) do update
+        set amount = kept.amount + excluded.amount - kept.found_amount,
+          digest = kept.digest + excluded.digest - kept.found_digest;
     proof.checkpoint_entry := proof.entry_id;
   end if;
   update ledger_proof set entry_id = 0, has_digests = true, checkpoint_entry = proof.checkpoint_entry,
@@ -153,6 +169,7 @@ begin
   end if;
   with page as materialized (
     select line::json as line, n,
+      case when not part.is_usage then json_populate_record(null::ledger_entries, line::json) end as entry,
       ('x' || left(encode(sha256(convert_to(line, 'UTF8')), 'hex'), 13))::bit(52)::bigint as digest
     from archive_lines(part.name, part.last, rows_max) with ordinality lines (line, n)
   ),
@@ -170,7 +187,7 @@ begin
   accounts as (
     insert into archived_wallets as sums (month, account_id, amount, rows, digest)
     select wanted, (line->>'account_id')::uuid, sum((line->>'amount')::bigint), count(*),
-      sum(entry_digest(json_populate_record(null::ledger_entries, line)))
+      sum(entry_digest(entry))
     from page where not part.is_usage
     group by 2
     on conflict (month, account_id) do update
@@ -230,5 +247,51 @@ begin
     return 'unproven';
   end if;
   return 'closed';
+end
+$$;
+
+-- The same.
+create or replace function detach_month(wanted text, exported json) returns text
+language plpgsql set lock_timeout = '2s' as $$
+declare
+  part record;
+  newest bigint;
+begin
+  perform from archived_months where month = wanted and state = 'closed' for update;
+  if not found then
+    return case when exists (select from archived_months where month = wanted) then 'detached' else 'no_month' end;
+  end if;
+  -- No proof runs until the end of this transaction.
+  perform from ledger_proof for update;
+  if exists (select from archived_tables where month = wanted and not is_added_up) then
+    return 'not_added_up';
+  end if;
+  if exists (
+    select name, rows, digest from archived_tables where month = wanted
+    except
+    select name, rows, digest
+    from json_to_recordset(exported->'tables') as file (name text, rows bigint, digest numeric)
+  ) then
+    return 'other_rows';
+  end if;
+  if exists (select from ledger_proof where record_at < 'infinity' or checkpoint_entry is not null) then
+    return 'unproven';
+  end if;
+  for part in select name, is_usage from archived_tables where month = wanted order by name loop
+    if not part.is_usage then
+      execute format('select max(id) from %I', part.name) into newest;
+      if newest > (select entry_id from ledger_proof) then
+        return 'unproven';
+      end if;
+    end if;
+  end loop;
+  for part in select name, is_usage from archived_tables where month = wanted order by name loop
+    execute format(
+      'alter table %I detach partition %I',
+      case when part.is_usage then 'usage_records' else 'ledger_entries' end, part.name
+    );
+  end loop;
+  update archived_months set state = 'detached', detached_at = now(), manifest = exported where month = wanted;
+  return 'detached';
 end
 $$;

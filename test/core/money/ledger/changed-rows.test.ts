@@ -31,6 +31,8 @@ const CHANGES: Readonly<Record<string, string>> = {
   "a reason": `update ledger_entries set reason = '' where account_id = $1 and kind = 'topup'`,
   "a time": `update ledger_entries set at = at + interval '1 microsecond'
     where account_id = $1 and amount = -40`,
+  "a time that never comes": `update ledger_entries set at = 'infinity'
+    where account_id = $1 and amount = -40`,
   "the limits of a charge": `update ledger_entries set limits = '[]'
     where account_id = $1 and amount = -40`,
   "a row that went, and its sum": `delete from ledger_entries where account_id = $1 and amount = -60`,
@@ -99,6 +101,78 @@ t.test("rows that were changed by hand", async (t) => {
     }
     const drift = await ledger.sum(sound);
     t.equal(drift?.balanceMicroVnd, drift?.entriesMicroVnd);
+  });
+
+  t.test("are found although a transaction keeps the newest rows from being proven", async (t) => {
+    await ledger.start();
+    const a = await provenAccount();
+    await byHand(CHANGES["amounts of two charges"] ?? "", a);
+    const open = sql.script(
+      `insert into accounts (id, email) values ('${newId(AT)}', 'open@example.com'); select pg_sleep(3)`,
+    );
+    const asleep = "select from pg_stat_activity where wait_event = 'PgSleep'";
+    while ((await sql.query(asleep)).length === 0);
+    await ledger.commit([charge(a, 1)]);
+    const impatient = { ...systemMachine, monotonic: () => performance.now() * 1_000_000 };
+    const proof = new LedgerProof(sql, impatient);
+    await proof.restart();
+    let progress = await proof.advance();
+    while (!progress.isDone) progress = await proof.advance();
+    t.ok(progress.heldUpBy, "the newest row is not proven");
+    t.strictSame(progress.changed?.accountIds, [a]);
+    await open;
+  });
+
+  t.test("are found by a process that began its pages before another began again", async (t) => {
+    await ledger.start();
+    const a = await provenAccount();
+    await ledger.commit([charge(a, 1), charge(a, 2), charge(a, 3)]);
+    const early = new LedgerProof(sql, systemMachine, 1);
+    t.notOk((await early.advance()).isDone);
+    await ledger.commit([charge(a, 4)]);
+    await prove();
+    await byHand(CHANGES["amounts of two charges"] ?? "", a);
+    await new LedgerProof(sql).restart();
+    let progress = await early.advance();
+    while (!progress.isDone) progress = await early.advance();
+    t.strictSame(progress.changed?.accountIds, [a]);
+  });
+
+  t.test("are found too if others were changed before them", async (t) => {
+    await ledger.start();
+    const [a, b] = [await provenAccount(), await provenAccount()];
+    const swap = CHANGES["amounts of two charges"] ?? "";
+    await byHand(swap, a);
+    t.strictSame((await proveAll())?.accountIds, [a]);
+    const c = await provenAccount();
+    await ledger.commit([charge(b, 5), charge(b, 7)]);
+    await prove();
+    await byHand(swap, c);
+    await byHand(
+      "update ledger_entries set amount = -12 - amount where account_id = $1 and amount in (-5, -7)",
+      b,
+    );
+    t.strictSame((await proveAll())?.accountIds, [a, b, c].sort());
+    await byHand(swap, a);
+    t.strictSame((await proveAll())?.accountIds, [b, c].sort());
+    t.ok(await ledger.acceptChangedRows());
+    t.notOk(await proveAll());
+  });
+
+  t.test("do not leave the ledger with a month that was closed before", async (t) => {
+    await ledger.start();
+    const a = await provenAccount();
+    const books = archiveOf(sql);
+    t.equal(await books.close("2025-06"), "closed");
+    await byHand(CHANGES["a balance after a row"] ?? "", a);
+    t.ok(await proveAll());
+    while ((await books.addUp("2025-06")) > 0);
+    const tables = await books.tables("2025-06");
+    const manifest = {
+      month: "2025-06",
+      tables: tables.map((table) => ({ ...table, rows: Number(table.rows) })),
+    };
+    t.equal(await books.detach("2025-06", manifest), "unproven");
   });
 
   t.test("are no longer found once they are as they were", async (t) => {
