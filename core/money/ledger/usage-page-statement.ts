@@ -19,8 +19,8 @@ interface Statement {
  * Returns the statement for one page of calls. `statuses`: one for each part of the page; undefined keeps the filter's.
  *
  * The indexes alone first say how far back the page goes, then its calls are read, each from a place of its own. So a page
- * of several statuses reads no call that it does not show. Calls of the time before which the page ends are not counted,
- * as most indexes have no call id.
+ * of several statuses reads no call that it does not show. Calls at the very time of the cursor are not counted there, as
+ * most indexes have no call id: if there are some, they are read beside a whole page.
  *
  * Postgres must read both in the order of the filter's index, whatever it expects of the values:
  *
