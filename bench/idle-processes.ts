@@ -91,10 +91,10 @@ export const idleProcesses: Scenario = {
   },
 };
 
-/** Starts hold stores in one process. Returns how many. */
+/** Starts hold stores in one process, on the core that Redis does not use. Returns how many. */
 async function startMembers(children: Children, redis: StoreServer, count: number) {
   const program = script("idle-members.js", redis.url, count, children.folder("members"));
-  const child = children.start("members", { ...program, core: LOAD_CORE, ipc: true });
+  const child = children.start("members", { ...program, core: PROXY_CORE, ipc: true });
   let isReady = false;
   child.process.once("message", () => {
     isReady = true;
