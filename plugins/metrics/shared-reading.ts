@@ -21,11 +21,16 @@ export class SharedReading<Value> {
   }
 
   private async begin(): Promise<Value> {
-    const waitMs = this.beganMs + this.pauseMs - performance.now();
-    // Without a wait too, `next` must be set before it is taken away.
-    await (waitMs > 0 ? delay(waitMs) : undefined);
+    // Without a pause too, `next` must be set before it is taken away.
+    await undefined;
+    // A timer may fire early.
+    for (let waitMs = this.waitMs(); waitMs > 0; waitMs = this.waitMs()) await delay(waitMs);
     this.next = undefined;
     this.beganMs = performance.now();
     return this.read();
+  }
+
+  private waitMs(): number {
+    return this.beganMs + this.pauseMs - performance.now();
   }
 }

@@ -21,7 +21,7 @@ t.test("readings that many ask for", async (t) => {
   });
 
   await t.test("begin with a pause between them", async (t) => {
-    // A timer may fire a millisecond early.
+    // Each notes its time a moment after it began.
     for (const [at, ms] of begunMs.slice(1).entries()) t.ok(ms - begunMs[at]! >= PAUSE_MS - 1);
   });
 
