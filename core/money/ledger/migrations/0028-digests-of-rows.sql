@@ -203,6 +203,11 @@ begin
 end
 $$;
 
+-- Returns false while records are to be added up, or rows to be compared, or were found changed: no month may leave then.
+create function has_ended_proof() returns boolean language sql stable as $$
+  select record_at = 'infinity' and checkpoint_entry is null from ledger_proof
+$$;
+
 -- As before, but rows that a full proof has yet to compare, or found changed, must not leave.
 create or replace function close_month(wanted text) returns text
 language plpgsql set lock_timeout = '2s' as $$
@@ -237,9 +242,7 @@ begin
   if to_regclass(ledger_name) is not null then
     execute format('select max(id) from %I', ledger_name) into newest;
   end if;
-  if newest > (select entry_id from ledger_proof) or exists (
-    select from ledger_proof where record_at < 'infinity' or checkpoint_entry is not null
-  ) then
+  if newest > (select entry_id from ledger_proof) or not has_ended_proof() then
     for part in select name from archived_tables where month = wanted loop
       execute format('drop trigger month_is_closed on %I', part.name);
     end loop;
@@ -274,7 +277,7 @@ begin
   ) then
     return 'other_rows';
   end if;
-  if exists (select from ledger_proof where record_at < 'infinity' or checkpoint_entry is not null) then
+  if not has_ended_proof() then
     return 'unproven';
   end if;
   for part in select name, is_usage from archived_tables where month = wanted order by name loop

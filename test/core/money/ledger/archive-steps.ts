@@ -7,10 +7,16 @@ export async function archive(sql: Sql, ledger: PostgresLedger, month: string): 
   const archive = archiveOf(sql);
   while (!(await ledger.prove()).isDone);
   const closed = await archive.close(month);
+  return [closed, await detach(sql, month), await archive.drop(month)];
+}
+
+/** Adds up a closed period, and detaches it without files. Returns what the ledger did. */
+export async function detach(sql: Sql, month: string): Promise<string> {
+  const archive = archiveOf(sql);
   while ((await archive.addUp(month)) > 0);
   const tables = (await archive.tables(month)).map((table) => ({
     ...table,
     rows: Number(table.rows),
   }));
-  return [closed, await archive.detach(month, { month, tables }), await archive.drop(month)];
+  return archive.detach(month, { month, tables });
 }
