@@ -168,7 +168,8 @@ export class LedgerWatch {
     const { history, kept } = this.options;
     const { confirmed } = history;
     this.known = merged(this.known, confirmed);
-    this.known = merged(this.known, await kept.keep(this.known, this.outdated));
+    const all = await kept.keep(this.known, this.outdated);
+    this.known = merged(this.known, all);
     this.kept = confirmed;
   }
 

@@ -2,12 +2,18 @@ import type { Machine } from "../../process/machine.ts";
 import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
 import { RedisAway } from "../../redis/client.ts";
 import { LIFETIMES } from "../lifetimes.ts";
+import type { RedisKeptProgress } from "./kept-progress.ts";
 import type { BucketKeys, EpochKeys } from "./keys.ts";
 import type { BucketState, Readiness } from "./readiness.ts";
-import type { MoneyOperation } from "./scripts.ts";
-import { isJoining, NotMember, type Reply, type Session } from "./session.ts";
+import type { LedgerOperation, MoneyOperation } from "./scripts.ts";
+import { asReply, isJoining, NotMember, type Reply, type Session } from "./session.ts";
 
 const ATTEMPTS = 3;
+
+interface BucketOptions {
+  readonly machine: Machine;
+  readonly counts: Pick<RedisKeptProgress, "edition">;
+}
 
 /**
  * One of the 64 buckets of accounts, as holds, posts and wallets see it: they run operations in it, or wait until it is
@@ -17,13 +23,13 @@ export class Bucket {
   readonly keys: BucketKeys;
   private readonly session: Session;
   private readonly readiness: Readiness;
-  private readonly machine: Machine;
+  private readonly options: BucketOptions;
 
-  constructor(keys: BucketKeys, session: Session, readiness: Readiness, machine: Machine) {
+  constructor(keys: BucketKeys, session: Session, readiness: Readiness, options: BucketOptions) {
     this.keys = keys;
     this.session = session;
     this.readiness = readiness;
-    this.machine = machine;
+    this.options = options;
   }
 
   /** `b07`. */
@@ -72,12 +78,22 @@ export class Bucket {
 
   /** See `Session.run`. */
   run<T>(
-    operation: MoneyOperation,
+    operation: Exclude<MoneyOperation, LedgerOperation>,
     keys: readonly string[],
     args: readonly string[],
     read: (reply: Reply) => T,
   ): Promise<T> {
     return this.session.run(operation, keys, args, read);
+  }
+
+  /** Runs an operation with what was read from the ledger, or committed to it. The wallets rest on its counts then. */
+  runFromLedger(
+    operation: LedgerOperation,
+    keys: readonly string[],
+    args: readonly string[],
+  ): Promise<Reply> {
+    const { edition } = this.options.counts;
+    return this.session.run(operation, keys, [...args, edition], asReply);
   }
 
   /** Resolves once money may be moved and wallets may be loaded. */
@@ -89,7 +105,11 @@ export class Bucket {
   async whenReady(): Promise<void> {
     if (this.isReady) return;
     if (this.state === "away") throw new RedisAway("away");
-    const joined = await withTimeout(this.whenLoadable(), LIFETIMES.joinWaitMs, this.machine);
+    const joined = await withTimeout(
+      this.whenLoadable(),
+      LIFETIMES.joinWaitMs,
+      this.options.machine,
+    );
     if (joined === TIMED_OUT) throw new NotMember(this.name);
   }
 

@@ -6,7 +6,7 @@ import { type MovementHold, movementOf } from "../movement-hold.ts";
 import type { Bucket } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
 import type { LedgerLookup } from "./ledger-lookup.ts";
-import { asReply, NotMember, type Reply } from "./session.ts";
+import { NotMember, type Reply } from "./session.ts";
 import { amountOf } from "./view.ts";
 
 /** More than one retry is needed only if another movement is committed between the lookup of the holds and its end. */
@@ -149,7 +149,7 @@ function inEpoch(
   args: readonly string[],
 ): Promise<Reply | undefined> {
   return bucket.asMember(async () =>
-    bucket.epoch === epoch ? bucket.run(operation, [], args, asReply) : undefined,
+    bucket.epoch === epoch ? bucket.runFromLedger(operation, [], args) : undefined,
   );
 }
 

@@ -12,7 +12,6 @@ import { limitsText } from "./holds.ts";
 import type { Membership } from "./membership.ts";
 import { readOutbox } from "./orphans.ts";
 import { outboxOf } from "./place.ts";
-import { asReply } from "./session.ts";
 
 /** An entry in the spool whose text names no account. Call `done` once it is in quarantine. */
 interface UnreadableText {
@@ -211,7 +210,7 @@ export class Commits {
         const charged = accountId === "" ? "0" : String(entry.chargedMicroVnd);
         args.push(entry.entryId.slice(outbox.length + 1), account, charged);
       }
-      await bucket.run("acknowledge", keys, args, asReply);
+      await bucket.runFromLedger("acknowledge", keys, args);
     } catch {
       if (!isOrphan) outstanding.unacknowledged.push(...entries);
     }

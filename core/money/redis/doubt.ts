@@ -1,16 +1,11 @@
 /** Whether the wallets of a bucket are believed. */
 export class Doubt {
-  /** The epoch in doubt; "" for the one that the next round finds; undefined if there is no doubt. */
+  /** The epoch in doubt; undefined if there is no doubt. */
   private epoch: string | undefined = undefined;
   /** Epochs up to this one are over, ms since 1970: an operator's restore ended them. */
   private endedEpoch = 0;
 
-  get isOpen(): boolean {
-    return this.epoch !== undefined;
-  }
-
-  /** `epoch`: by default the one that the next round finds. */
-  raise(epoch = ""): void {
+  raise(epoch: string): void {
     this.epoch ??= epoch;
   }
 
@@ -37,7 +32,6 @@ export class Doubt {
   concerns(found: string, begunHere: string): boolean {
     if (this.isOver(found)) return true;
     if (this.epoch === undefined) return false;
-    this.epoch ||= found;
     const isOld = found !== "" && found !== begunHere && Number(found) <= Number(this.epoch);
     if (!isOld) this.epoch = undefined;
     return isOld;

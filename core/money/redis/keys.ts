@@ -17,6 +17,11 @@ export function progressKey(prefix: string): string {
   return `${prefix}:{${bucketName(0)}}:ledger`;
 }
 
+/** Returns the key of the edition of that progress, beside it: see `RedisKeptProgress`. */
+export function editionKey(prefix: string): string {
+  return `${prefix}:{${bucketName(0)}}:edition`;
+}
+
 /**
  * Returns the key of a process's heartbeat for all buckets, stored in the first. No lease ends by
  * it.

@@ -2,6 +2,7 @@ import type { Machine } from "../../process/machine.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import type { Lifetimes } from "../lifetimes.ts";
 import type { Bucket } from "./bucket.ts";
+import type { RedisKeptProgress } from "./kept-progress.ts";
 
 /** The lifetimes that tests shorten. */
 export type MembershipTimes = Pick<
@@ -60,4 +61,5 @@ export interface MembershipOptions {
   readonly machine: Machine;
   readonly events: MembershipEvents;
   readonly pulse: Pulse;
+  readonly counts: Pick<RedisKeptProgress, "edition" | "covers">;
 }

@@ -56,7 +56,7 @@ export class Membership {
   constructor(keys: BucketKeys, options: MembershipOptions) {
     this.options = options;
     this.session = new Session({ ...options, keys, onTrouble: (error) => this.fail(error) });
-    this.bucket = new Bucket(keys, this.session, this.readiness, options.machine);
+    this.bucket = new Bucket(keys, this.session, this.readiness, options);
     this.peers = new Peers(options.times.leaseMs, (member) => options.pulse.beatAtMs(member));
   }
 
@@ -210,19 +210,20 @@ export class Membership {
   }
 
   private async join(view: BucketView, nowMs: number): Promise<number> {
-    const { session } = this;
-    this.readiness.set("joining", false);
-    if (session.epoch === "" && view.epoch !== this.begunEpoch && isAbandoned(view)) {
+    const { session, readiness } = this;
+    const { events, counts } = this.options;
+    readiness.set("joining", false);
+    const isFound = session.epoch === "" && view.epoch !== this.begunEpoch;
+    if (isFound && (isAbandoned(view) || !(await counts.covers(this.bucket, view.edition))))
       return this.declare(view.epoch);
-    }
-    if (view.epoch === "") await this.options.events.beginning(this.bucket);
+    if (view.epoch === "") await events.beginning(this.bucket);
     const epoch = textOf(await this.ask("join", view.epoch, session.epoch || "0"));
     if (epoch === "") return 0;
     this.moving = false;
     session.enter(epoch);
     this.joinedAtMs = nowMs;
     failpoint("bucket.joined");
-    await this.options.events.joined(this.bucket);
+    await events.joined(this.bucket);
     return 0;
   }
 

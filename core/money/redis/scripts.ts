@@ -27,6 +27,11 @@ const MEMBERS = [
 
 /** `noop` counts as an operation and does nothing. */
 export type MoneyOperation = (typeof MONEY)[number] | "noop";
+/** These bring what the ledger has into the wallets. */
+export type LedgerOperation = Extract<
+  MoneyOperation,
+  "acknowledge" | "load" | "credit" | "set-limit"
+>;
 export type MembersOperation = (typeof MEMBERS)[number];
 
 /**

@@ -5,8 +5,8 @@ import type { Bucket } from "./bucket.ts";
 import { healthOf } from "./health.ts";
 
 /**
- * Resolves once wallets can be loaded in every bucket, or in some of them after `timeoutMs`. Rejects if Redis does not
- * reply within that time.
+ * Resolves once wallets can be loaded in every bucket. After `timeoutMs` it is enough if they can in some, or if some
+ * nodes of a cluster do not reply: the others may need what these have. Rejects if no node replies within that time.
  */
 export async function whenServing(
   buckets: readonly Bucket[],
@@ -16,19 +16,20 @@ export async function whenServing(
 ): Promise<void> {
   const ready = Promise.all(buckets.map((bucket) => bucket.whenLoadable()));
   while ((await withTimeout(ready, timeoutMs, machine)) === TIMED_OUT) {
-    const health = healthOf(buckets);
-    if (health.kind === "impaired") {
-      const { reason } = health;
-      log.warn(
-        { reason },
-        "starting although some accounts cannot be served yet; their calls get 503 until they can",
+    const isAway = buckets.map(({ state }) => state === "away");
+    if (isAway.every(Boolean)) {
+      throw new Error(
+        `stores.hot: Redis did not reply within ${timeoutMs / 1_000} s; check its address and state`,
       );
-      return;
     }
-    // If Redis replies, the start waits for leases of other processes: a new start would wait longer.
-    if (buckets.every((bucket) => bucket.state !== "away")) continue;
-    throw new Error(
-      `stores.hot: Redis did not reply within ${timeoutMs / 1_000} s; check its address and state`,
+    const health = healthOf(buckets);
+    if (health.kind === "ok") return;
+    // If all nodes reply, the start waits for leases of other processes: a new start would wait longer.
+    if (health.kind === "away" && !isAway.some(Boolean)) continue;
+    log.warn(
+      { reason: health.reason },
+      "starting although some accounts cannot be served yet; their calls get 503 until they can",
     );
+    return;
   }
 }

@@ -26,8 +26,7 @@ import { Heartbeat } from "./heartbeat.ts";
 import { Holds } from "./holds.ts";
 import { IdleWallets } from "./idle-wallets.ts";
 import { RedisKeptProgress } from "./kept-progress.ts";
-import { BucketKeys, progressKey } from "./keys.ts";
-import { LostCounts } from "./lost-counts.ts";
+import { BucketKeys } from "./keys.ts";
 import { Membership } from "./membership.ts";
 import type { MembershipEvents } from "./membership-options.ts";
 import { OutageLog } from "./outage-log.ts";
@@ -60,7 +59,6 @@ export class RedisHoldStore implements HoldStore {
   private readonly audits: Audits;
   private readonly idle: IdleWallets;
   private readonly watch: LedgerWatch;
-  private readonly lostCounts: LostCounts;
   private readonly startTimeoutMs: number;
   private stopped = false;
 
@@ -79,20 +77,19 @@ export class RedisHoldStore implements HoldStore {
     const hurryDue = (nowMs: number) => this.rounds.hurryDue(nowMs);
     const beating = { prefix, memberships, hurry, hurryDue };
     const pulse = new Heartbeat({ client, process, times, machine, ...beating });
+    const counts = new RedisKeptProgress(client, prefix, () => this.buckets[0]);
+    const shared = { process, client, times, machine, events, pulse, counts };
     for (let index = 0; index < (options.buckets ?? BUCKETS); index += 1) {
       const keys = new BucketKeys(prefix, index);
-      const membership = new Membership(keys, { process, client, times, machine, events, pulse });
+      const membership = new Membership(keys, shared);
       memberships.set(membership.bucket, membership);
     }
     this.buckets = [...memberships.keys()];
-    const [first] = this.buckets;
-    const kept = new RedisKeptProgress(client, progressKey(prefix), first);
     const onEnded = (endedEpoch: number) => {
       for (const membership of memberships.values()) membership.end(endedEpoch);
     };
-    this.watch = new LedgerWatch({ history: ledger.history, kept, onEnded, machine, log });
+    this.watch = new LedgerWatch({ history: ledger.history, kept: counts, onEnded, machine, log });
     const { watch } = this;
-    this.lostCounts = new LostCounts({ memberships, watch, hurry });
     const buckets = new BucketMap(this.buckets);
     this.revocations = new Revocations(client, buckets, machine);
     this.commits = new Commits({ client, buckets: this.buckets, memberships, machine, log, watch });
@@ -259,7 +256,10 @@ export class RedisHoldStore implements HoldStore {
         this.posts.resendUncommitted(bucket);
         this.holds.expireAll(bucket);
       },
-      beginning: (bucket) => this.lostCounts.beginning(bucket),
+      // Another process that joins the new epoch must find the counts there.
+      beginning: async (bucket) => {
+        if (bucket === this.buckets[0]) await this.watch.keepAgain();
+      },
       joined: async (bucket) => {
         const kept = this.watch.keepAgain().catch(() => {});
         await Promise.all([kept, this.revocations.expireFormerSet(bucket)]);

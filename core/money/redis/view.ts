@@ -26,6 +26,8 @@ export interface BucketView {
   readonly hasHolds: boolean;
   /** The version of the epoch, the members, the orphans and the loads together; "" if Redis was wiped. */
   readonly version: string;
+  /** The edition of the ledger's counts that the wallets rest on: only for a process in no epoch. "" if they rest on none. */
+  readonly edition: string;
 }
 
 /**
@@ -58,6 +60,7 @@ export function readView(reply: unknown, known: readonly Member[] = []): BucketV
     holds,
     changes,
     count,
+    edition,
   ] = listOf(reply);
   const isUpdated = members === null && (changes ?? null) !== null;
   const updated = isUpdated ? updatedMembers(known, listOf(changes)) : known;
@@ -76,6 +79,7 @@ export function readView(reply: unknown, known: readonly Member[] = []): BucketV
     server: textOf(server),
     version: isWrong ? "" : textOf(version),
     hasHolds: holds === 1,
+    edition: textOf(edition),
   };
 }
 

@@ -123,7 +123,7 @@ export class RedisWallets {
         }
         // Posts of that epoch were committed after this read.
         if (bucket.epoch !== epoch) throw new NotMember(bucket.name);
-        const [kind] = await bucket.run("load", [bucket.epochKeys.acceptsLoads], args, asReply);
+        const [kind] = await bucket.runFromLedger("load", [bucket.epochKeys.acceptsLoads], args);
         failpoint("wallet.loaded");
         if (kind === "loaded") return true;
       } catch (error) {

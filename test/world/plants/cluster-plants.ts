@@ -18,11 +18,19 @@ export const CLUSTER_PLANTS: Readonly<Record<string, Plant>> = {
     faults: { redisFailOver: 1_500, redisSplit: 2_500, ledgerAway: 4_000 },
   },
   "wallets at other nodes outlive the counts of the ledger": {
-    file: "core/money/redis/lost-counts.ts",
-    find: "each.doubt.raise();",
-    replace: "",
+    file: "core/money/redis/kept-progress.ts",
+    find: 'if (edition === "" ||',
+    replace: "if (true ||",
     store: "cluster",
     faults: { ledgerRestored: 3_000, redisWipe: 1_500, kill: 4_000 },
     from: 19,
+  },
+  "wallets at other nodes outlive counts of the ledger that went back": {
+    file: "core/money/redis/kept-progress.ts",
+    find: "edition <= kept",
+    replace: "kept !== ''",
+    store: "cluster",
+    faults: { ledgerRestored: 2_000, redisOldSnapshot: 1_500, kill: 1_500 },
+    from: 57,
   },
 };

@@ -2,7 +2,13 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { MICRO_VND_MAX } from "../../../core/contract/amount.ts";
-import { BucketKeys, beatKey, noKey, progressKey } from "../../../core/money/redis/keys.ts";
+import {
+  BucketKeys,
+  beatKey,
+  editionKey,
+  noKey,
+  progressKey,
+} from "../../../core/money/redis/keys.ts";
 import {
   beatScript,
   type MembersOperation,
@@ -222,8 +228,18 @@ class Plan {
       ["w0", "w1", "w2"].filter(() => random.chance(0.5)).flatMap((w) => [w, `${random.below(4)}`]);
     const dropped = counts();
     const generation = String(random.below(2 + this.begun / 60));
-    const args = [generation, String(dropped.length / 2), ...dropped, ...counts()];
-    return { name: "progress", script: progressScript, keys: [progressKey("t")], args };
+    const args = [this.edition(), generation, `${dropped.length / 2}`, ...dropped, ...counts()];
+    const keys = [progressKey("t"), editionKey("t")];
+    return { name: "progress", script: progressScript, keys, args };
+  }
+
+  /** The first is known, since a new one begins with the time. */
+  private edition(): string {
+    return this.random.pick(
+      ["0000000000007", "0000000000008"].map(
+        (since) => `${since}.${String(this.random.below(9)).padStart(15, "0")}`,
+      ),
+    );
   }
 
   private ofHeartbeat(): Operation {
@@ -243,7 +259,12 @@ class Plan {
     const [process, other] = [`p${random.below(3)}`, `p${random.below(3)}`];
     const argumentsOf: Readonly<Record<MembersOperation, readonly string[]>> = {
       look: [
-        ...[epoch, "0", random.pick(["0", "1"]), random.pick(["", "@server"])],
+        ...[
+          random.pick([epoch, epoch, "0"]),
+          "0",
+          random.pick(["0", "1"]),
+          random.pick(["", "@server"]),
+        ],
         ...[random.pick(["@version", "@before"]), String(random.below(4))],
         ...[random.pick(["0", "0", "1"]), random.pick(["0", "1", "1"]), random.pick(["0", "1"])],
       ],
@@ -292,7 +313,7 @@ class Plan {
         [acceptsLoads],
         [
           ...[account, amount(), version, String(this.credited), random.pick(["", "", "1", "2"])],
-          ...["day", amount(), "1", "5000"],
+          ...["day", amount(), "1", "5000", this.edition()],
         ],
       ],
       close: [
@@ -307,7 +328,15 @@ class Plan {
       acknowledge: this.acknowledge(account + limits),
       "set-limit": [
         [],
-        [account, name, version, amount(), amount(), random.pick(["", "1", "1", "2"])],
+        [
+          account,
+          name,
+          version,
+          amount(),
+          amount(),
+          random.pick(["", "1", "1", "2"]),
+          this.edition(),
+        ],
       ],
       "drop-limit": [[], [account, name]],
       noop: [[], []],
@@ -339,7 +368,7 @@ class Plan {
     const charge = String(this.random.below(300));
     return [
       [outbox, this.keys.call("c1")],
-      [isOfThisEpoch, LATER_MS, `#${at}`, account, charge],
+      [isOfThisEpoch, LATER_MS, `#${at}`, account, charge, this.edition()],
     ];
   }
 
@@ -354,7 +383,14 @@ class Plan {
       { length: random.pick([0, 0, 1, 2]) },
       () => `c${random.below(12)}`,
     );
-    return [account, String(this.version), total, String(MICRO_VND_MAX), ...released];
+    return [
+      account,
+      String(this.version),
+      total,
+      String(MICRO_VND_MAX),
+      ...released,
+      this.edition(),
+    ];
   }
 }
 

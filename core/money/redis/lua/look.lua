@@ -130,4 +130,5 @@ return {
   call('EXISTS', key('holds')),
   changes,
   count,
+  ARGV[3] == '0' and call('HGET', key('w'), ':edition') or '',
 }

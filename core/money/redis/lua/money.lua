@@ -36,6 +36,15 @@ if n < 2 then
   return { 0 }
 end
 
+-- These bring what the ledger has into the wallets, and have one more argument at the end: the edition of the ledger's
+-- counts that the wallets rest on from now, see `RedisKeptProgress`.
+if ARGV[1] == 'acknowledge' or ARGV[1] == 'load' or ARGV[1] == 'credit' or ARGV[1] == 'set-limit' then
+  local edition = table.remove(ARGV)
+  if edition > (call('HGET', wallets, ':edition') or '') then
+    call('HSET', wallets, ':edition', edition)
+  end
+end
+
 local function text(amount)
   return string.format('%.0f', amount)
 end

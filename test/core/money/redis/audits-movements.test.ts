@@ -45,7 +45,9 @@ class Stage {
       },
     };
     // biome-ignore lint/suspicious/noExplicitAny: only the parts of a session that audits use
-    this.bucket = new Bucket(new BucketKeys("t", 0), session as any, new Readiness(), machine);
+    this.bucket = new Bucket(new BucketKeys("t", 0), session as any, new Readiness(), {
+      ...{ machine, counts: { edition: "" } },
+    });
     const membership = {
       get view() {
         return { hasHolds: stage.hasHolds, members: members.map((process) => ({ process })) };

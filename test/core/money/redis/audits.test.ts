@@ -41,7 +41,9 @@ function processOf(id: string, members: readonly string[]): Process {
   readiness.set("ready", true);
   const all = Array.from({ length: BUCKETS }, (_, at) => {
     // biome-ignore lint/suspicious/noExplicitAny: only the parts of a session that holds use
-    return new Bucket(new BucketKeys("test", at), session as any, readiness, systemMachine);
+    return new Bucket(new BucketKeys("test", at), session as any, readiness, {
+      ...{ machine: systemMachine, counts: { edition: "" } },
+    });
   });
   const buckets = new BucketMap(all);
   const view = { hasHolds: true, members: members.map((process) => ({ process })) };

@@ -8,7 +8,9 @@ import { ManualMachine } from "../manual-machine.ts";
 t.test("work in a bucket that must be joined first is tried three times", async (t) => {
   const readiness = new Readiness();
   readiness.set("ready", true);
-  const bucket = new Bucket(new BucketKeys("t", 0), {} as Session, readiness, new ManualMachine());
+  const bucket = new Bucket(new BucketKeys("t", 0), {} as Session, readiness, {
+    ...{ machine: new ManualMachine(), counts: { edition: "" } },
+  });
   let tries = 0;
   const work = (failures: number, error: Error) => {
     tries = 0;

@@ -23,7 +23,7 @@ function stage() {
     get state() {
       return state.ready;
     },
-    run: async (_operation: string, _keys: string[], [, , ...args]: string[]) => {
+    runFromLedger: async (_operation: string, _keys: string[], [, , ...args]: string[]) => {
       if (state.isFailing) throw new Error("no reply");
       for (let at = 0; at < args.length; at += 3) acknowledged.push(args[at] ?? "");
     },

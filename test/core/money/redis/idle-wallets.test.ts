@@ -36,7 +36,8 @@ async function inWorld(t: Test, body: (parts: Parts) => Promise<void>): Promise<
   const fields = async () => {
     const keys = listOf(await client.call("KEYS", `${prefix}:*:w`));
     const each = await Promise.all(keys.map((key) => client.call("HKEYS", String(key))));
-    return each.flatMap((names) => listOf(names).map(String)).filter((name) => name !== ":closes");
+    const names = each.flatMap((names) => listOf(names).map(String));
+    return names.filter((name) => name !== ":closes" && name !== ":edition");
   };
   t.teardown(async () => {
     await world.dispose();

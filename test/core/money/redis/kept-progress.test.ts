@@ -6,38 +6,78 @@ import type { RedisCommands } from "../../../../core/redis/client.ts";
 
 const PROGRESS = { generation: 3, commits: new Map([["w", 5]]) };
 
-t.test("counts are read only from a bucket that has lost no data before", async (t) => {
+/** A first bucket that is ready or not, and has perhaps lost data, which no round has found yet. */
+function stage() {
+  const state = { now: "ready", isLost: false, edition: "0000000000007.000000000000003" };
   const asked: string[] = [];
-  let state = "joining";
-  let isLost = true;
   const client = {
-    run: async () => {
+    async run() {
       asked.push("read");
-      return ["generation", "3", "w", "5"];
+      return [state.edition, ["generation", "3", "w", "5"]];
+    },
+    async call(command: string) {
+      asked.push(command);
+      return state.edition;
     },
   } as unknown as RedisCommands;
   const first = {
     get state() {
-      return state;
+      return state.now;
     },
-    run: async (operation: string) => {
+    async run(operation: string) {
       asked.push(operation);
-      if (isLost) throw new NotMember("b00");
+      if (state.isLost) throw new NotMember("b00");
     },
   } as unknown as Bucket;
-  const kept = new RedisKeptProgress(client, "key", first);
-  const keep = () => kept.keep(PROGRESS, new Map());
+  const kept = new RedisKeptProgress(client, "t", () => first);
+  return { state, asked, first, kept };
+}
 
+t.test("counts are read only from a bucket that has lost no data before", async (t) => {
+  const { state, asked, kept } = stage();
+  const keep = () => kept.keep(PROGRESS, new Map());
+  state.now = "joining";
   await t.rejects(keep(), NotMember, "the bucket is not joined yet");
   t.strictSame(asked, []);
-  state = "ready";
+  state.now = "ready";
+  state.isLost = true;
   await t.rejects(keep(), NotMember, "the bucket lost data, and no round has found it yet");
   t.strictSame(asked.splice(0), ["read", "noop"]);
-  isLost = false;
+  t.equal(kept.edition, "");
+  state.isLost = false;
   t.strictSame(await keep(), PROGRESS);
   t.strictSame(asked.splice(0), ["read", "noop"]);
+  t.equal(kept.edition, state.edition);
   // It knows the counts now: if the bucket loses them, it keeps them again.
-  state = "joining";
+  state.now = "joining";
   t.strictSame(await keep(), PROGRESS);
   t.strictSame(asked, ["read"]);
+});
+
+t.test("counts cover wallets that rest on the same edition or an earlier one", async (t) => {
+  const { state, first, kept } = stage();
+  const other = {} as Bucket;
+  const table: [string, boolean][] = [
+    ["", true],
+    ["0000000000007.000000000000002", true],
+    ["0000000000007.000000000000003", true],
+    // Counts were lost since: Redis has an earlier edition, or others that began later or earlier.
+    ["0000000000007.000000000000004", false],
+    ["0000000000006.000000000000001", false],
+    ["0000000000008.000000000000001", false],
+  ];
+  for (const [edition, isCovered] of table) {
+    t.equal(await kept.covers(other, edition), isCovered, edition);
+    t.equal(await kept.covers(first, edition), true, "they are lost together");
+  }
+  const edition = "0000000000007.000000000000002";
+  state.now = "joining";
+  await t.rejects(kept.covers(other, edition), NotMember);
+  t.equal(await kept.covers(other, ""), true, "wallets of an earlier version rest on none");
+  state.now = "ready";
+  state.isLost = true;
+  await t.rejects(kept.covers(other, edition), NotMember);
+  state.isLost = false;
+  state.edition = "";
+  t.equal(await kept.covers(other, edition), false);
 });

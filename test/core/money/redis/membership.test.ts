@@ -31,6 +31,8 @@ class Stage {
   asked: string[][] = [];
   seen: string[] = [];
   beginning: () => Promise<void> = async () => {};
+  isCovered = true;
+  coveredEdition = "";
   hasUncommitted = false;
   isCommitting = false;
   isQuiet = true;
@@ -80,7 +82,13 @@ class Stage {
     this.membership = new Membership(new BucketKeys("t", 0), {
       ...{ client: client as RedisCommands, process: "me", times: TIMES },
       ...{ machine: new ManualMachine(), events, pulse },
+      counts: { edition: "", covers: async (_, edition) => this.covers(edition) },
     });
+  }
+
+  private covers(edition: string): boolean {
+    this.coveredEdition = edition;
+    return this.isCovered;
   }
 
   private reply(operation: string, args: string[]): unknown {
@@ -90,7 +98,7 @@ class Stage {
     if (operation !== "look") return reply;
     const { epoch, operations, isReaped, acceptsLoads, members, joining, orphans } = this;
     const known = [isReaped ? 1 : 0, acceptsLoads ? 1 : 0, members, joining, orphans];
-    return [epoch, operations, ...known, this.server, this.version, 0];
+    return [epoch, operations, ...known, this.server, this.version, 0, null, 0, "7.3"];
   }
 
   /** Runs a round after some time. Returns its delay, and what it asked for after `look`. */
@@ -298,7 +306,7 @@ t.test(
 t.test("an epoch in doubt ends, though this process is a member of it", async (t) => {
   const stage = await new Stage().ready();
   stage.replies.set("declare", "150");
-  stage.membership.doubt.raise();
+  stage.membership.doubt.raise("100");
   t.strictSame(await stage.round(), [0, "declare 100 100"]);
   stage.epoch = "150";
   stage.replies.set("join", "150");
@@ -306,6 +314,28 @@ t.test("an epoch in doubt ends, though this process is a member of it", async (t
   stage.operations = -1;
   t.strictSame(await stage.round(), [0, "join 150 100"]);
 });
+
+t.test(
+  "an epoch that this process finds ends if counts of the ledger are lost that its wallets rest on",
+  async (t) => {
+    const stage = new Stage();
+    stage.isCovered = false;
+    stage.replies.set("declare", "150");
+    t.strictSame(await stage.round(), [0, "declare 100 100"]);
+    t.equal(stage.coveredEdition, "7.3");
+    // It loads the wallets of the epoch that it began itself.
+    stage.epoch = "150";
+    stage.replies.set("join", "150");
+    t.strictSame(await stage.round(), [0, "join 150 0"]);
+    stage.operations = 1;
+    await stage.round();
+    t.equal(stage.membership.bucket.state, "ready");
+    // A member knows the counts, and keeps them again.
+    stage.lose();
+    stage.members = [["other", "1", "1"]];
+    t.strictSame(await stage.round(), [0, "join 200 150"]);
+  },
+);
 
 t.test("no epoch begins before the store is prepared for it", async (t) => {
   for (const epoch of ["", "100"]) {

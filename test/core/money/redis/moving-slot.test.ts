@@ -33,7 +33,8 @@ t.test("a slot of which some keys have moved begins no new epoch", async (t) => 
   });
   const keys = new BucketKeys("t", 0);
   const options = { client, process: "p", times: LIFETIMES, machine: systemMachine };
-  const membership = new Membership(keys, { ...options, events: EVENTS, pulse: PULSE });
+  const counts = { edition: "", covers: async () => true };
+  const membership = new Membership(keys, { ...options, events: EVENTS, pulse: PULSE, counts });
   const isReady = async () => {
     await membership.step(performance.now());
     return membership.bucket.state === "ready";

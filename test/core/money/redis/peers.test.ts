@@ -19,6 +19,7 @@ function view(members: readonly string[], joining: readonly string[] = []): Buck
     server: "s",
     version: "1",
     hasHolds: false,
+    edition: "",
     isListed: true,
     isUpdated: false,
   };

@@ -37,7 +37,13 @@ t.test("a start does not wait longer for some buckets, and says why", async (t) 
 });
 
 t.test("a start fails if Redis does not reply", async (t) => {
-  await t.rejects(start([AWAY, JOINING]).started, /Redis did not reply within 0.001 s/);
+  await t.rejects(start([AWAY, AWAY]).started, /Redis did not reply within 0.001 s/);
+});
+
+t.test("a start does not wait for a node that the others wait for", async (t) => {
+  const { started, lines } = start([AWAY, JOINING]);
+  await started;
+  t.match(lines, [{ reason: "Redis is unreachable (2 of 2 buckets)" }]);
 });
 
 t.test("a start waits on for the leases of other processes", async (t) => {
