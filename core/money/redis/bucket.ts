@@ -71,6 +71,11 @@ export class Bucket {
     return this.session.process;
   }
 
+  /** The highest count of the operations of this process that Redis has acknowledged. */
+  get operationsSeen(): number {
+    return this.session.operationsSeen;
+  }
+
   /** True if a place, `<epoch>|<process>|<entry>`, is in this process's own outbox of this epoch. */
   isOwn(place: string): boolean {
     return place.startsWith(`${this.epoch}|${this.process}|`);

@@ -98,7 +98,7 @@ export class Heartbeat implements Pulse {
   }
 
   private lookAt(membership: Membership): void {
-    if (!membership.unsettle()) this.options.hurry(membership);
+    if (!membership.settled.end()) this.options.hurry(membership);
   }
 
   /** Chooses the processes to watch, when the members of a bucket were listed. */

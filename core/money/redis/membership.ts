@@ -17,6 +17,7 @@ import { settledRoundMsOf } from "./quiet.ts";
 import { Readiness } from "./readiness.ts";
 import { type MembersOperation, membersScript } from "./scripts.ts";
 import { asReply, isJoining, NotMember, Session } from "./session.ts";
+import { Settled } from "./settled.ts";
 import { type BucketView, isAbandoned, readView } from "./view.ts";
 
 /**
@@ -28,22 +29,17 @@ export class Membership {
   readonly bucket: Bucket;
   /** Orphaned outboxes that this process has claimed, and so has to commit. */
   readonly claimed = counted("claimed_outboxes", new Set<string>());
-  /** True if the last round found nothing to do, and nothing that it waits for: see `glanced`. Set by this class alone. */
-  isSettled = false;
+  readonly settled = new Settled();
   /** This process ends an epoch whose wallets are not believed. */
   readonly doubt = new Doubt();
-  /** Rounds that failed since the last that did not. Set by this class alone. */
-  failures = 0;
   private readonly options: MembershipOptions;
   private readonly session: Session;
   private readonly readiness = new Readiness();
   private readonly peers: Peers;
   private moving = false;
+  /** Rounds that failed since the last that did not. */
+  private failures = 0;
   private lastView: BucketView | undefined;
-  /** True if it was settled until a heartbeat found another version: the next look need name only members that changed. */
-  private isOutdated = false;
-  /** True if the next round is due in `settledRoundMs`. */
-  private isPaused = false;
   /** True if this process was a member of the epoch before, so it knows the other members. */
   private isWitness = false;
   /** The last epoch that this process declared. */
@@ -78,25 +74,23 @@ export class Membership {
    * If nothing changed since the last round, this is as good as a round. Returns false if a round must look now.
    */
   glanced(epoch: unknown, version: unknown, nowMs: number, server: string): boolean {
-    if (!this.isSettled) return this.unsettle();
+    if (!this.settled.isSettled) return this.settled.end();
     // After a suspend a round must look: other processes may have ended the leases of this one.
     const isServer = server === "" || server === this.session.serverFound;
     const isSame = isServer && epoch === this.session.epoch && version === this.view?.version;
     if (!isSame || !this.isFresh(nowMs)) {
       // The next look then already says that posts of the earlier epoch are missing, before others allow loads.
       if (epoch === "" || Number(epoch) > Number(this.session.epoch)) this.noticeMove();
-      return this.unsettle(epoch === this.session.epoch && this.isFresh(nowMs));
+      return this.settled.end(epoch === this.session.epoch && this.isFresh(nowMs));
     }
     this.freshAtMs = Math.max(this.freshAtMs, nowMs);
     this.options.events.maintained(this.bucket);
     return true;
   }
 
-  /** Makes rounds look at every heartbeat until the bucket is settled again. Returns false if the next must be hurried. */
-  unsettle(isOutdated = false): boolean {
-    this.isSettled = false;
-    this.isOutdated = isOutdated;
-    return !this.isPaused;
+  /** A heartbeat of all settled buckets found this one as the last look did. */
+  beaten(hasHolds: boolean): void {
+    if (this.lastView !== undefined) this.lastView = { ...this.lastView, hasHolds };
   }
 
   /** Runs one round. Returns the delay before the next, in ms. Never rejects. */
@@ -117,7 +111,7 @@ export class Membership {
   /** Records a failed operation. No money moves in the bucket until a round has checked it. */
   fail(error: unknown): void {
     const wasReady = this.readiness.state === "ready";
-    this.unsettle();
+    this.settled.end();
     this.readiness.set(isJoining(error) ? "joining" : "away", false);
     this.options.events.failed(this.bucket, error, wasReady);
   }
@@ -146,13 +140,13 @@ export class Membership {
   }
 
   private async round(nowMs: number): Promise<number> {
-    const { session, isOutdated } = this;
+    const { session, settled } = this;
+    const { isOutdated } = settled;
     const { pulse } = this.options;
     // Read before `look` is sent: replies that arrive later may count operations that `look` cannot see.
     const seen = session.operationsSeen;
-    const isListWanted = !(this.isSettled || isOutdated) || !pulse.isQuiet;
-    this.unsettle();
-    this.isPaused = false;
+    const isListWanted = !(settled.isSettled || isOutdated) || !pulse.isQuiet;
+    settled.look();
     const found = { session, view: this.view, isMoving: this.moving, pulse };
     const args = lookArguments({ ...found, isListWanted, isOutdated });
     const view = readView(await this.ask("look", ...args), this.view?.members);
@@ -261,9 +255,9 @@ export class Membership {
     readiness.set("ready", allowLoads);
     events.maintained(this.bucket);
     if (!allowLoads || isChanged) return Math.min(times.joiningRoundMs, times.heartbeatMs);
-    this.isSettled = pulse.isQuiet && view.joining.size === 0 && view.orphans.size === 0;
-    this.isPaused = this.isSettled;
-    return this.isPaused ? settledRoundMsOf(times) : times.heartbeatMs;
+    if (!pulse.isQuiet || view.joining.size > 0 || view.orphans.size > 0) return times.heartbeatMs;
+    this.settled.begin();
+    return settledRoundMsOf(times);
   }
 
   /** Ends an epoch that lost data, and begins the next. This process joins it in its next round. */

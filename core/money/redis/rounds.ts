@@ -1,35 +1,42 @@
 import type { Machine } from "../../process/machine.ts";
 import { PeriodicTask } from "../../process/periodic.ts";
+import type { RedisCommands } from "../../redis/client.ts";
+import { listOf } from "../../redis/reply.ts";
 import { FewAtOnce } from "./few-at-once.ts";
 import type { Heartbeat } from "./heartbeat.ts";
+import { noKey } from "./keys.ts";
 import type { Membership } from "./membership.ts";
 import type { MembershipTimes } from "./membership-options.ts";
 import { settledRoundMsOf } from "./quiet.ts";
+import { settledScript } from "./scripts.ts";
 
 /** The rounds of one bucket. */
 interface BucketRounds {
   readonly task: PeriodicTask;
-  /** When the last one began, by the monotonic clock. */
+  /** When the last round began, or the last heartbeat that was as good as one, by the monotonic clock. */
   atMs: number;
 }
 
-type Times = Pick<MembershipTimes, "heartbeatMs" | "leaseMs">;
+interface RoundsOptions {
+  readonly client: RedisCommands;
+  readonly prefix: string;
+  readonly heartbeat: Heartbeat;
+  readonly memberships: Iterable<Membership>;
+  readonly times: Pick<MembershipTimes, "heartbeatMs" | "leaseMs">;
+  readonly machine: Machine;
+}
 
 /** The heartbeat of this process, and its rounds in each bucket. */
 export class Rounds {
-  private readonly heartbeat: Heartbeat;
+  private readonly options: RoundsOptions;
   private readonly unsettled: FewAtOnce;
   private readonly buckets: ReadonlyMap<Membership, BucketRounds>;
-  private readonly dueMs: number;
+  private readonly settledMs: number;
 
-  constructor(
-    heartbeat: Heartbeat,
-    memberships: Iterable<Membership>,
-    times: Times,
-    machine: Machine,
-  ) {
-    this.heartbeat = heartbeat;
-    this.dueMs = settledRoundMsOf(times) - times.heartbeatMs;
+  constructor(options: RoundsOptions) {
+    const { memberships, times, machine } = options;
+    this.options = options;
+    this.settledMs = settledRoundMsOf(times);
     this.unsettled = new FewAtOnce(machine);
     this.buckets = new Map(
       Array.from(memberships, (membership) => {
@@ -37,11 +44,15 @@ export class Rounds {
           bucket.atMs = machine.monotonic();
           return membership.step(bucket.atMs);
         };
-        // A look at a settled bucket costs Redis little.
-        const round = () => (membership.isSettled ? step() : this.unsettled.run(step));
+        const round = async () => {
+          if (!membership.settled.isSettled) return this.unsettled.run(step);
+          const restMs = bucket.atMs + this.settledMs - machine.monotonic();
+          // A look at a settled bucket costs Redis little.
+          return restMs > 0 ? restMs : step();
+        };
         const bucket: BucketRounds = {
           task: new PeriodicTask(round, machine),
-          atMs: machine.monotonic(),
+          atMs: Number.NEGATIVE_INFINITY,
         };
         return [membership, bucket] as const;
       }),
@@ -49,30 +60,74 @@ export class Rounds {
   }
 
   start(): void {
-    this.heartbeat.start();
+    this.options.heartbeat.start();
     for (const { task } of this.buckets.values()) task.start();
   }
 
   async stop(): Promise<void> {
-    await this.heartbeat.stop();
+    await this.options.heartbeat.stop();
     this.unsettled.open();
     await Promise.all(Array.from(this.buckets.values(), ({ task }) => task.stop()));
   }
 
   hurry(membership: Membership): void {
-    this.buckets.get(membership)?.task.hurry();
+    const bucket = this.buckets.get(membership);
+    if (bucket !== undefined) lookNow(bucket);
   }
 
   /**
-   * Starts the rounds of settled buckets that are due before the next heartbeat. Their looks go out with the heartbeat of
-   * this turn, in one write: Redis needs more time to wake up for a look than for the look.
+   * Sends the heartbeats in settled buckets that are due before the next one of the process: for all of them at once, or
+   * by a look at each in a cluster. They go out with the heartbeat of this turn, in one write: Redis needs more time to
+   * wake up than for a look.
    */
   hurryDue(nowMs: number): void {
-    for (const [membership, { task, atMs }] of this.buckets)
-      if (membership.isSettled && nowMs - atMs >= this.dueMs) task.hurry();
+    const { heartbeat, times } = this.options;
+    const due = [...this.buckets.keys()].filter(
+      (membership) =>
+        membership.settled.isSettled &&
+        this.ageMs(membership, nowMs) >= this.settledMs - times.heartbeatMs,
+    );
+    const { server } = heartbeat;
+    if (server === "") for (const membership of due) this.hurry(membership);
+    else if (due.length > 0) void this.beat(due, server, nowMs);
   }
 
   hurryAll(): void {
-    for (const { task } of this.buckets.values()) task.hurry();
+    for (const bucket of this.buckets.values()) lookNow(bucket);
   }
+
+  private ageMs(membership: Membership, nowMs: number): number {
+    return nowMs - (this.buckets.get(membership)?.atMs ?? nowMs);
+  }
+
+  /** Never rejects. Without a reply, the round of each bucket looks when it is due. */
+  private async beat(due: readonly Membership[], server: string, nowMs: number): Promise<void> {
+    const { client, prefix } = this.options;
+    const keys = [noKey(prefix), ...due.map(({ bucket }) => bucket.epochKeys.members)];
+    const args = [
+      server,
+      ...due.flatMap(({ bucket, view }) => [
+        bucket.process,
+        `${bucket.operationsSeen}`,
+        `${view?.members.length ?? 0}`,
+      ]),
+    ];
+    const reply = await client.run(settledScript, keys, args).catch(() => undefined);
+    if (reply === undefined) return;
+    for (const [at, state] of listOf(reply).entries()) {
+      const membership = due[at];
+      const bucket = membership && this.buckets.get(membership);
+      if (!bucket || !membership.settled.isSettled) continue;
+      if (state === 0) lookNow(bucket);
+      else {
+        bucket.atMs = nowMs;
+        membership.beaten(state === 2);
+      }
+    }
+  }
+}
+
+function lookNow(bucket: BucketRounds): void {
+  bucket.atMs = Number.NEGATIVE_INFINITY;
+  bucket.task.hurry();
 }

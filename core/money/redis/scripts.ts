@@ -58,6 +58,8 @@ export const membersScript: Script = script(read("server") + assemble("members",
 
 export const beatScript: Script = script(read("server") + read("beat"));
 
+export const settledScript: Script = script(read("settled"));
+
 function assemble(head: string, operations: readonly string[]): string {
   const bodies = operations.map((name) => `if ARGV[1] == '${name}' then\n${read(name)}end\n`);
   return read(head) + bodies.join("");

@@ -101,7 +101,15 @@ export class RedisHoldStore implements HoldStore {
     this.posts = new Posts({ buckets, wallets, holds, commits, spool, ledger, machine, log });
     this.audits = new Audits({ memberships, holds, changes, ledger, times, machine, log });
     this.idle = new IdleWallets({ memberships, wallets, times, machine });
-    this.rounds = new Rounds(pulse, memberships.values(), times, machine);
+    const all = memberships.values();
+    this.rounds = new Rounds({
+      ...beating,
+      heartbeat: pulse,
+      memberships: all,
+      client,
+      times,
+      machine,
+    });
   }
 
   async start(): Promise<void> {

@@ -15,6 +15,7 @@ import {
   type MoneyOperation,
   membersScript,
   moneyScript,
+  settledScript,
 } from "../../../core/money/redis/scripts.ts";
 import { packageRoot } from "../../../core/process/root.ts";
 import { RedisClient } from "../../../core/redis/client.ts";
@@ -218,6 +219,7 @@ class Plan {
     const { random } = this;
     if (random.chance(0.03)) return this.ofProgress();
     if (random.chance(0.02)) return this.ofHeartbeat();
+    if (random.chance(0.01)) return this.ofSettled();
     return random.chance(0.06) ? this.ofMembers() : this.ofMoney();
   }
 
@@ -248,6 +250,15 @@ class Plan {
     const keys = [noKey("t"), ...processes.map((process) => beatKey("t", process))];
     const args = [random.pick(["", String(this.begun)]), LATER_MS];
     return { name: "beat", script: beatScript, keys, args };
+  }
+
+  private ofSettled(): Operation {
+    const { random } = this;
+    const process = `p${random.below(3)}`;
+    const { members } = this.keys.under(this.epoch, process);
+    const each = () => [process, String(random.pick([1, this.begun])), String(random.below(4))];
+    const args = [random.pick(["@server", "@server", "run table: none data"]), ...each(), ...each()];
+    return { name: "settled", script: settledScript, keys: [noKey("t"), members, members], args };
   }
 
   private setUp(at: number): Operation {

@@ -5,6 +5,7 @@ import { FewAtOnce } from "../../../../core/money/redis/few-at-once.ts";
 import type { Heartbeat } from "../../../../core/money/redis/heartbeat.ts";
 import type { Membership } from "../../../../core/money/redis/membership.ts";
 import { Rounds } from "../../../../core/money/redis/rounds.ts";
+import type { RedisCommands } from "../../../../core/redis/client.ts";
 import { ManualMachine } from "../manual-machine.ts";
 
 /** Rounds that end when the test says so. */
@@ -26,14 +27,17 @@ function twelveRounds(gate: FewAtOnce) {
 
 t.test("a process that looks at all its buckets has four looks under way", async (t) => {
   const { ends, begun, round } = heldRounds();
-  const memberships = Array.from({ length: 64 }, (_, n) => ({ isSettled: false, step: round(n) }));
+  const memberships = Array.from({ length: 64 }, (_, n) => ({
+    settled: { isSettled: false },
+    step: round(n),
+  }));
   const heartbeat = { start() {}, async stop() {} };
-  const rounds = new Rounds(
-    heartbeat as unknown as Heartbeat,
-    memberships as unknown as Membership[],
-    { heartbeatMs: 1_000, leaseMs: 10_000 },
-    new ManualMachine(),
-  );
+  const rounds = new Rounds({
+    heartbeat: heartbeat as unknown as Heartbeat,
+    memberships: memberships as unknown as Membership[],
+    times: { heartbeatMs: 1_000, leaseMs: 10_000 },
+    ...{ machine: new ManualMachine(), client: {} as RedisCommands, prefix: "t" },
+  });
   rounds.start();
   await nextTurn();
   t.equal(begun.length, 4);

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
 import { Heartbeat } from "../../../../core/money/redis/heartbeat.ts";
 import type { Membership } from "../../../../core/money/redis/membership.ts";
-import { membersScript } from "../../../../core/money/redis/scripts.ts";
+import { membersScript, settledScript } from "../../../../core/money/redis/scripts.ts";
 import { type Member, readView } from "../../../../core/money/redis/view.ts";
 import { systemMachine } from "../../../../core/process/machine.ts";
 import type { RedisCommands } from "../../../../core/redis/client.ts";
@@ -35,14 +35,44 @@ t.teardown(() => server.stop());
 class BeatClient extends SwitchedClient {
   beats = 0;
   isMute = false;
+  /** Commands for all settled buckets. */
+  settled = 0;
 
   override run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    if (script === settledScript) this.settled += 1;
     if (!keys.some((key) => key.includes(":beat:"))) return super.run(script, keys, args);
     if (this.isMute) return Promise.reject(new Error("dropped by the test"));
     if (args[0] !== "") this.beats += 1;
     return super.run(script, keys, args);
   }
 }
+
+t.test("an idle gateway keeps its leases by one command for all buckets", async (t) => {
+  const times = { leaseMs: 1_000 };
+  const client = new BeatClient([server]);
+  const own = await startStore({ servers: server.url, client, times });
+  const { prefix } = own;
+  const other = await startStore({ servers: server.url, prefix, times });
+  await own.store.load("A", async () => WALLET);
+  t.equal((await own.store.hold(holdRequest("c1", 300))).kind, "held");
+  await until("both are quiet", () => client.settled > 0);
+  const direct = await connectedClient(server.url);
+  t.teardown(() => direct.disconnect());
+  const beats = async () => {
+    const keys = listOf(await direct.call("KEYS", `${prefix}:*:beats`)).map(String);
+    const each = await Promise.all(keys.map((key) => direct.call("HVALS", key)));
+    return each.flatMap((counts) => listOf(counts).map(Number));
+  };
+  const before = await beats();
+  await until("the settled buckets have beaten ten times", () => client.settled >= 10);
+  await until("each process beats in each bucket", async () => {
+    const now = await beats();
+    return now.every((count, at) => count > (before[at] ?? 0));
+  });
+  t.equal((await other.store.balances("A"))?.heldMicroVnd, 300);
+  await other.dispose();
+  await own.dispose();
+});
 
 t.test(
   "idle gateways send a heartbeat for the process, and hardly any for its buckets",
@@ -94,7 +124,7 @@ function listing(processes: readonly string[], isFresh = true): Membership {
   const members = processes.map((process) => ({ process, beat: "1", verified: true }));
   const bucket = { keys: { epoch: "e", version: "v" } };
   const fake = { view: { members }, bucket, isFresh: () => isFresh };
-  const calls = { glanced: () => true, unsettle: () => true };
+  const calls = { glanced: () => true, settled: { end: () => true } };
   return { ...fake, ...calls } as unknown as Membership;
 }
 
@@ -188,7 +218,7 @@ t.test("without quiet, rounds that pause are hurried, and no others", async (t) 
     call: async (_: string, ...keys: string[]) => keys.map(() => null),
     run: () => Promise.reject(new Error("dropped by the test")),
   } as unknown as RedisCommands;
-  const paused = Object.assign(listing(["p"]), { unsettle: () => false });
+  const paused = Object.assign(listing(["p"]), { settled: { end: () => false } });
   const running = listing(["p"]);
   const hurried: Membership[] = [];
   const hurry = (membership: Membership) => void hurried.push(membership);

@@ -374,7 +374,7 @@ t.test("a settled bucket is looked at seldom, and at once if something changed",
     membership.glanced(epoch, version, stage.nowMs, server);
   t.equal(glance("100", "1"), true);
   t.equal(glance("100", "1", stage.server), true);
-  t.equal(membership.unsettle(), false, "its next round is late, so it must be hurried");
+  t.equal(membership.settled.end(), false, "its next round is late, so it must be hurried");
   t.equal(glance("100", "2"), false);
   t.equal(membership.bucket.state, "ready");
   t.strictSame(await stage.round(), [LIFETIMES.settledRoundMs]);
@@ -386,7 +386,7 @@ t.test("a settled bucket is looked at seldom, and at once if something changed",
   t.strictSame(stage.seen, ["moved"]);
   stage.lose();
   await stage.round();
-  t.equal(membership.unsettle(), true, "its next round is soon");
+  t.equal(membership.settled.end(), true, "its next round is soon");
 });
 
 t.test("of a settled bucket that changed, only the changed members are listed", async (t) => {
@@ -402,7 +402,7 @@ t.test("of a settled bucket that changed, only the changed members are listed", 
   glance();
   t.equal(await asked(), "0 1");
   glance();
-  membership.unsettle();
+  membership.settled.end();
   t.equal(await asked(), "1 0", "a watched process was silent");
   stage.nowMs += TIMES.leaseMs / 2;
   glance();
@@ -440,7 +440,7 @@ t.test("a look trusts the heartbeat to know the server only while nothing change
   membership.glanced("100", "2", stage.nowMs, stage.server);
   t.equal(await asked(), "0", "a member changed");
   t.equal(await asked(), "1");
-  membership.unsettle();
+  membership.settled.end();
   t.equal(await asked(), "0", "a watched process was silent");
   stage.isQuiet = false;
   t.equal(await asked(), "0", "a watched process is silent");
