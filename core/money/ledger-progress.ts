@@ -29,3 +29,9 @@ export function without(
   const left = [...commits].filter(([writer, count]) => dropped.get(writer) !== count);
   return { generation, commits: new Map(left) };
 }
+
+/** Returns true if `progress` lacks counts of `known`, or is of an earlier generation. */
+export function isBehind(progress: LedgerProgress, known: LedgerProgress): boolean {
+  if (progress.generation !== known.generation) return progress.generation < known.generation;
+  return !isCovered(known.commits, progress.commits);
+}

@@ -4,7 +4,7 @@ import type { Log } from "../process/log.ts";
 import type { Machine } from "../process/machine.ts";
 import { PeriodicTask } from "../process/periodic.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
-import { isCovered, merged, NO_PROGRESS, without } from "./ledger-progress.ts";
+import { isBehind, merged, NO_PROGRESS, without } from "./ledger-progress.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 
 /** Remembers the highest progress of the ledger that any process saw, for longer than this process lives. */
@@ -17,6 +17,8 @@ export interface KeptProgress {
     progress: LedgerProgress,
     dropped: ReadonlyMap<string, number>,
   ): LedgerProgress | Promise<LedgerProgress>;
+  /** Raises the kept counts to `progress`. Each commit does, so it must not cost more with each process. */
+  raise(progress: LedgerProgress): void | Promise<void>;
 }
 
 interface LedgerWatchOptions {
@@ -106,7 +108,9 @@ export class LedgerWatch {
   async keep(): Promise<void> {
     const { confirmed } = this.options.history;
     if (!isBehind(this.kept, confirmed)) return;
-    await this.keepKnown();
+    await this.options.kept.raise(confirmed);
+    this.known = merged(this.known, confirmed);
+    this.kept = confirmed;
   }
 
   /**
@@ -182,10 +186,4 @@ export class LedgerWatch {
     if (wentBack && !this.wentBack)
       log.info({}, "the ledger has every commit that it had confirmed; calls are served again");
   }
-}
-
-/** Returns true if `progress` lacks counts of `known`, which are of the same generation or a later one. */
-function isBehind(progress: LedgerProgress, known: LedgerProgress): boolean {
-  if (progress.generation !== known.generation) return progress.generation < known.generation;
-  return !isCovered(known.commits, progress.commits);
 }

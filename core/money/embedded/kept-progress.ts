@@ -36,6 +36,10 @@ export class FileKeptProgress implements KeptProgress {
     return kept;
   }
 
+  raise(progress: LedgerProgress): void {
+    this.keep(progress, new Map());
+  }
+
   private read(): LedgerProgress {
     const { disk } = this.machine;
     let kept = NO_PROGRESS;

@@ -1,8 +1,9 @@
 import type { LedgerProgress } from "../../contract/ledger-history.ts";
 import { bucketName } from "../../redis/buckets.ts";
 import type { RedisCommands } from "../../redis/client.ts";
-import { listOf, mapOf, textOf } from "../../redis/reply.ts";
+import { listOf, mapOf, numberOf, textOf } from "../../redis/reply.ts";
 import { readLua, script } from "../../redis/script.ts";
+import { isBehind } from "../ledger-progress.ts";
 import type { KeptProgress } from "../ledger-watch.ts";
 import type { Bucket } from "./bucket.ts";
 import { editionKey, progressKey } from "./keys.ts";
@@ -11,6 +12,12 @@ import { asReply, NotMember } from "./session.ts";
 const SCRIPT = script(readLua("core/money/redis/lua/progress.lua"));
 /** The part of an edition that says when its counts began. */
 const SINCE = /^\d+/;
+
+/** The last edition of which this process has read all counts, with them. */
+interface Read {
+  readonly edition: string;
+  readonly progress: LedgerProgress;
+}
 
 /**
  * The highest progress of the ledger that any gateway saw, in Redis. It is in the first bucket, and belongs to no epoch.
@@ -22,9 +29,8 @@ export class RedisKeptProgress implements KeptProgress {
   private readonly prefix: string;
   /** The first bucket; a function, because buckets need this class too. */
   private readonly first: () => Bucket | undefined;
-  /** True once this process has read counts that were not lost before. */
-  private isTrusted = false;
   private latest = "";
+  private read: Read | undefined;
 
   constructor(client: RedisCommands, prefix: string, first: () => Bucket | undefined) {
     this.client = client;
@@ -32,28 +38,62 @@ export class RedisKeptProgress implements KeptProgress {
     this.first = first;
   }
 
-  /** The latest edition that this process knows, with all of its counts; "" before the first. */
+  /** The latest edition that this process knows; "" before the first. */
   get edition(): string {
     return this.latest;
   }
 
   async keep(
-    { generation, commits }: LedgerProgress,
+    progress: LedgerProgress,
     dropped: ReadonlyMap<string, number>,
   ): Promise<LedgerProgress> {
-    const counts = [...dropped, ...commits].flat();
-    const args = [this.latest, ...[generation, dropped.size, ...counts].map(String)];
-    const keys = [progressKey(this.prefix), editionKey(this.prefix)];
-    const keep = () => this.client.run(SCRIPT, keys, args);
-    const [edition, reply] = listOf(await (this.isTrusted ? keep() : this.whole(keep)));
-    this.isTrusted = true;
-    this.latest = textOf(edition);
+    const { read: before } = this;
+    const isNews = dropped.size > 0 || !before || isBehind(before.progress, progress);
+    if (!isNews && (await this.isUnchanged(before))) return before.progress;
+    const run = () => this.run(progress, dropped, true);
+    // If it has not read them before, they may have been lost, and this process has not missed them yet.
+    const [edition, reply] = listOf(await (this.read ? run() : this.whole(run)));
     const kept = mapOf(reply);
     const writers = [...kept].filter(([field]) => field !== "generation");
-    return {
+    const read = {
       generation: Number(kept.get("generation")),
       commits: new Map(writers.map(([writer, count]) => [writer, Number(count)])),
     };
+    this.read = { edition: textOf(edition), progress: read };
+    this.latest = this.read.edition;
+    return read;
+  }
+
+  async raise(progress: LedgerProgress): Promise<void> {
+    const run = () => this.run(progress, new Map(), false);
+    const [edition] = listOf(await (this.read ? run() : this.whole(run)));
+    this.latest = textOf(edition);
+  }
+
+  /** Saves Redis 150 µs for 100 processes, the time to compare and to read all counts. */
+  private async isUnchanged({ edition, progress }: Read): Promise<boolean> {
+    const [kept, fields] = await this.editionAndFields();
+    return kept === edition && fields === progress.commits.size + 1;
+  }
+
+  /** Returns the edition that Redis has, and how many fields the counts have: 0 if only the counts were lost. */
+  private async editionAndFields(): Promise<[edition: string, fields: number]> {
+    const [edition, fields] = await Promise.all([
+      this.client.call("GET", editionKey(this.prefix)),
+      this.client.call("HLEN", progressKey(this.prefix)),
+    ]);
+    return [textOf(edition ?? ""), numberOf(fields)];
+  }
+
+  private run(
+    { generation, commits }: LedgerProgress,
+    dropped: ReadonlyMap<string, number>,
+    isAllWanted: boolean,
+  ): Promise<unknown> {
+    const counts = [...dropped, ...commits].flat();
+    const numbers = [isAllWanted ? 1 : 0, generation, dropped.size, ...counts].map(String);
+    const keys = [progressKey(this.prefix), editionKey(this.prefix)];
+    return this.client.run(SCRIPT, keys, [this.read?.edition ?? "", ...numbers]);
   }
 
   /**
@@ -63,9 +103,9 @@ export class RedisKeptProgress implements KeptProgress {
   async covers(bucket: Bucket, edition: string): Promise<boolean> {
     // Wallets of the first bucket are lost together with the counts.
     if (edition === "" || bucket === this.first()) return true;
-    const reply = await this.whole(() => this.client.call("GET", editionKey(this.prefix)));
-    const kept = textOf(reply ?? "");
-    return SINCE.exec(kept)?.[0] === SINCE.exec(edition)?.[0] && edition <= kept;
+    const [kept, fields] = await this.whole(() => this.editionAndFields());
+    const isSame = fields > 0 && SINCE.exec(kept)?.[0] === SINCE.exec(edition)?.[0];
+    return isSame && edition <= kept;
   }
 
   /** Reads from the first bucket. Rejects if it may have lost data that this process has not missed yet. */

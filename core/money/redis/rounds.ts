@@ -82,14 +82,15 @@ export class Rounds {
    */
   hurryDue(nowMs: number): void {
     const { heartbeat, times } = this.options;
-    const due = [...this.buckets.keys()].filter(
-      (membership) =>
-        membership.settled.isSettled &&
-        this.ageMs(membership, nowMs) >= this.settledMs - times.heartbeatMs,
-    );
+    const olderThan = (ageMs: number) =>
+      [...this.buckets.keys()].filter(
+        (each) => each.settled.isSettled && this.ageMs(each, nowMs) >= ageMs,
+      );
+    const due = olderThan(this.settledMs - times.heartbeatMs);
     const { server } = heartbeat;
     if (server === "") for (const membership of due) this.hurry(membership);
-    else if (due.length > 0) void this.beat(due, server, nowMs);
+    // Some that are not due yet go along, so that all go together from then on.
+    else if (due.length > 0) void this.beat(olderThan(this.settledMs / 2), server, nowMs);
   }
 
   hurryAll(): void {

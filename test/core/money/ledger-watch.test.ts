@@ -22,6 +22,10 @@ class SharedProgress implements KeptProgress {
     this.progress = merged(without(this.progress, dropped), progress);
     return this.progress;
   }
+
+  raise(progress: LedgerProgress): void {
+    this.progress = merged(this.progress, progress);
+  }
 }
 
 /** A ledger that can be restored from a backup, and the gateways on it. */

@@ -8,6 +8,7 @@ type Call = (name: string, args: readonly string[]) => RedisReply;
 const REDIS_TABLE = `
 setmetatable(redis, { __tostring = function() return 'table: 0x1' end })
 redis.error_reply = function(text) return { err = text } end
+unpack = table.unpack
 `;
 
 /** A script failed; the message is the error reply of Redis. */

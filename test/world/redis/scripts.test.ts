@@ -230,7 +230,15 @@ class Plan {
       ["w0", "w1", "w2"].filter(() => random.chance(0.5)).flatMap((w) => [w, `${random.below(4)}`]);
     const dropped = counts();
     const generation = String(random.below(2 + this.begun / 60));
-    const args = [this.edition(), generation, `${dropped.length / 2}`, ...dropped, ...counts()];
+    const isAllWanted = random.pick(["1", "1", "0"]);
+    const args = [
+      this.edition(),
+      isAllWanted,
+      generation,
+      `${dropped.length / 2}`,
+      ...dropped,
+      ...counts(),
+    ];
     const keys = [progressKey("t"), editionKey("t")];
     return { name: "progress", script: progressScript, keys, args };
   }
@@ -257,7 +265,11 @@ class Plan {
     const process = `p${random.below(3)}`;
     const { members } = this.keys.under(this.epoch, process);
     const each = () => [process, String(random.pick([1, this.begun])), String(random.below(4))];
-    const args = [random.pick(["@server", "@server", "run table: none data"]), ...each(), ...each()];
+    const args = [
+      random.pick(["@server", "@server", "run table: none data"]),
+      ...each(),
+      ...each(),
+    ];
     return { name: "settled", script: settledScript, keys: [noKey("t"), members, members], args };
   }
 

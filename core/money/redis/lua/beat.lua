@@ -7,9 +7,9 @@ redis.call('DEL', KEYS[1])
 if ARGV[1] ~= '' then
   redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 end
-local beats = {}
-for at = 3, #KEYS do
-  beats[#beats + 1] = redis.call('GET', KEYS[at]) or ''
+local beats = #KEYS > 2 and redis.call('MGET', unpack(KEYS, 3)) or {}
+for at = 1, #beats do
+  beats[at] = beats[at] or ''
 end
 local run, data = server()
 beats[#beats + 1] = run .. ' ' .. data

@@ -1,22 +1,22 @@
--- Raises the known progress of the ledger, and returns its edition, then all of it: see `LedgerWatch`.
+-- Raises the known progress of the ledger, and returns its edition, and all of it on request: see `LedgerWatch`.
 -- KEYS[1] hash: `generation`, and by writer its count of commits
 -- KEYS[2] the edition of these counts: `<ms since 1970 at which they began>.<how often they changed since>`, in digits of
 -- a fixed number, so that a later edition is a greater text. Earlier versions neither read nor raise it.
--- ARGV: the latest edition that the caller knows ('' for none), generation, how many counts to drop, then writer and
--- count of each, then writer and count of those to raise
+-- ARGV: the latest edition of which the caller knows all counts ('' for none), 1 to return all, generation, how many counts
+-- to drop, then writer and count of each, then writer and count of those to raise
 local call = redis.call
 -- The counts rise at maxmemory too: a first write that needs no memory lets the others pass, see money.lua.
 call('HDEL', KEYS[1], '')
-local kept, given = tonumber(call('HGET', KEYS[1], 'generation') or '-1'), tonumber(ARGV[2])
+local kept, given = tonumber(call('HGET', KEYS[1], 'generation') or '-1'), tonumber(ARGV[3])
 local is_changed = false
 if given > kept then
   call('DEL', KEYS[1])
-  call('HSET', KEYS[1], 'generation', ARGV[2])
+  call('HSET', KEYS[1], 'generation', ARGV[3])
   is_changed = true
 end
 if given >= kept then
-  local first = 4 + 2 * tonumber(ARGV[3])
-  for at = 4, first - 1, 2 do
+  local first = 5 + 2 * tonumber(ARGV[4])
+  for at = 5, first - 1, 2 do
     if call('HGET', KEYS[1], ARGV[at]) == ARGV[at + 1] then
       call('HDEL', KEYS[1], ARGV[at])
       is_changed = true
@@ -29,8 +29,9 @@ if given >= kept then
     end
   end
 end
--- If Redis lost the edition, a caller that knows it brings it back together with the counts. It knows those too.
-local edition = call('GET', KEYS[2]) or ''
+-- If Redis lost the edition, a caller that knows it brings it back. A node that fails while a slot moves may lose the
+-- counts alone: then their edition is lost too.
+local edition = kept >= 0 and call('GET', KEYS[2]) or ''
 local since, number = string.match(edition, '^(%d+)%.(%d+)$')
 local known_since, known_number = string.match(ARGV[1], '^(%d+)%.(%d+)$')
 if not since then
@@ -46,4 +47,4 @@ if is_changed then
   edition = since .. '.' .. string.format('%015.0f', number + 1)
   call('SET', KEYS[2], edition)
 end
-return { edition, call('HGETALL', KEYS[1]) }
+return { edition, ARGV[2] == '1' and call('HGETALL', KEYS[1]) or {} }

@@ -8,7 +8,12 @@ const PROGRESS = { generation: 3, commits: new Map([["w", 5]]) };
 
 /** A first bucket that is ready or not, and has perhaps lost data, which no round has found yet. */
 function stage() {
-  const state = { now: "ready", isLost: false, edition: "0000000000007.000000000000003" };
+  const state = {
+    now: "ready",
+    isLost: false,
+    edition: "0000000000007.000000000000003",
+    fields: 2,
+  };
   const asked: string[] = [];
   const client = {
     async run() {
@@ -17,7 +22,7 @@ function stage() {
     },
     async call(command: string) {
       asked.push(command);
-      return state.edition;
+      return command === "HLEN" ? state.fields : state.edition;
     },
   } as unknown as RedisCommands;
   const first = {
@@ -50,8 +55,46 @@ t.test("counts are read only from a bucket that has lost no data before", async 
   t.equal(kept.edition, state.edition);
   // It knows the counts now: if the bucket loses them, it keeps them again.
   state.now = "joining";
+  state.edition = "";
   t.strictSame(await keep(), PROGRESS);
-  t.strictSame(asked, ["read"]);
+  t.strictSame(asked, ["GET", "HLEN", "read"]);
+});
+
+t.test("all counts are read only if some have changed, or are lost", async (t) => {
+  const { state, asked, kept } = stage();
+  const keep = async (commits = PROGRESS.commits, dropped = new Map<string, number>()) => {
+    asked.splice(0);
+    t.strictSame(await kept.keep({ generation: 3, commits }, dropped), PROGRESS);
+    return asked.join(" ");
+  };
+  t.equal(await keep(), "read noop");
+  t.equal(await keep(), "GET HLEN");
+  t.equal(await keep(new Map()), "GET HLEN", "lower counts are no news");
+  t.equal(await keep(new Map([["w", 6]])), "read");
+  t.equal(await keep(PROGRESS.commits, new Map([["old", 1]])), "read");
+  state.edition = "0000000000007.000000000000004";
+  t.equal(await keep(), "GET HLEN read", "another process has changed some");
+  t.equal(await keep(), "GET HLEN");
+  state.fields = 0;
+  t.equal(
+    await keep(),
+    "GET HLEN read",
+    "a node that failed while a slot moved lost the counts alone",
+  );
+});
+
+t.test("a commit raises the counts of its process, and reads no others", async (t) => {
+  const { state, asked, kept } = stage();
+  state.isLost = true;
+  await t.rejects(async () => kept.raise(PROGRESS), NotMember);
+  state.isLost = false;
+  await kept.raise(PROGRESS);
+  t.equal(kept.edition, state.edition);
+  await kept.keep(PROGRESS, new Map());
+  asked.splice(0);
+  state.edition = "0000000000007.000000000000009";
+  await kept.raise(PROGRESS);
+  t.strictSame([kept.edition, asked], [state.edition, ["read"]]);
 });
 
 t.test("counts cover wallets that rest on the same edition or an earlier one", async (t) => {
@@ -78,6 +121,9 @@ t.test("counts cover wallets that rest on the same edition or an earlier one", a
   state.isLost = true;
   await t.rejects(kept.covers(other, edition), NotMember);
   state.isLost = false;
+  state.fields = 0;
+  t.equal(await kept.covers(other, edition), false, "the counts alone are lost");
+  state.fields = 2;
   state.edition = "";
   t.equal(await kept.covers(other, edition), false);
 });
