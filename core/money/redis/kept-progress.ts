@@ -3,7 +3,7 @@ import { bucketName } from "../../redis/buckets.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import { listOf, mapOf, numberOf, textOf } from "../../redis/reply.ts";
 import { readLua, script } from "../../redis/script.ts";
-import { isBehind } from "../ledger-progress.ts";
+import { isBehind, merged } from "../ledger-progress.ts";
 import type { KeptProgress } from "../ledger-watch.ts";
 import type { Bucket } from "./bucket.ts";
 import { editionKey, progressKey } from "./keys.ts";
@@ -67,7 +67,9 @@ export class RedisKeptProgress implements KeptProgress {
   async raise(progress: LedgerProgress): Promise<void> {
     const run = () => this.run(progress, new Map(), false);
     const [edition] = listOf(await (this.read ? run() : this.whole(run)));
-    this.latest = textOf(edition);
+    if (edition === "")
+      await this.keep(merged(this.read?.progress ?? progress, progress), new Map());
+    else this.latest = textOf(edition);
   }
 
   /** Saves Redis 150 µs for 100 processes, the time to compare and to read all counts. */

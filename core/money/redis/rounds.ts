@@ -20,7 +20,7 @@ interface BucketRounds {
 interface RoundsOptions {
   readonly client: RedisCommands;
   readonly prefix: string;
-  readonly heartbeat: Heartbeat;
+  readonly pulse: Heartbeat;
   readonly memberships: Iterable<Membership>;
   readonly times: Pick<MembershipTimes, "heartbeatMs" | "leaseMs">;
   readonly machine: Machine;
@@ -45,9 +45,9 @@ export class Rounds {
           return membership.step(bucket.atMs);
         };
         const round = async () => {
+          // A look at a settled bucket costs Redis little.
           if (!membership.settled.isSettled) return this.unsettled.run(step);
           const restMs = bucket.atMs + this.settledMs - machine.monotonic();
-          // A look at a settled bucket costs Redis little.
           return restMs > 0 ? restMs : step();
         };
         const bucket: BucketRounds = {
@@ -60,12 +60,12 @@ export class Rounds {
   }
 
   start(): void {
-    this.options.heartbeat.start();
+    this.options.pulse.start();
     for (const { task } of this.buckets.values()) task.start();
   }
 
   async stop(): Promise<void> {
-    await this.options.heartbeat.stop();
+    await this.options.pulse.stop();
     this.unsettled.open();
     await Promise.all(Array.from(this.buckets.values(), ({ task }) => task.stop()));
   }
@@ -81,13 +81,13 @@ export class Rounds {
    * wake up than for a look.
    */
   hurryDue(nowMs: number): void {
-    const { heartbeat, times } = this.options;
+    const { pulse, times } = this.options;
     const olderThan = (ageMs: number) =>
       [...this.buckets.keys()].filter(
         (each) => each.settled.isSettled && this.ageMs(each, nowMs) >= ageMs,
       );
     const due = olderThan(this.settledMs - times.heartbeatMs);
-    const { server } = heartbeat;
+    const { server } = pulse;
     if (server === "") for (const membership of due) this.hurry(membership);
     // Some that are not due yet go along, so that all go together from then on.
     else if (due.length > 0) void this.beat(olderThan(this.settledMs / 2), server, nowMs);

@@ -102,14 +102,7 @@ export class RedisHoldStore implements HoldStore {
     this.audits = new Audits({ memberships, holds, changes, ledger, times, machine, log });
     this.idle = new IdleWallets({ memberships, wallets, times, machine });
     const all = memberships.values();
-    this.rounds = new Rounds({
-      ...beating,
-      heartbeat: pulse,
-      memberships: all,
-      client,
-      times,
-      machine,
-    });
+    this.rounds = new Rounds({ client, prefix, pulse, memberships: all, times, machine });
   }
 
   async start(): Promise<void> {

@@ -1,4 +1,4 @@
--- Counts a heartbeat of this process in each of its settled buckets, in place of a look at each, which costs five times
+-- Counts a heartbeat of this process in each of its settled buckets, instead of a look at each, which costs five times
 -- as much. The buckets are in several slots, so this is not for a cluster.
 -- KEYS[1] a key that never exists, then `procs` of each bucket's epoch
 -- ARGV: the server, as `look` returns it, then for each bucket the member that this process is there, the count of

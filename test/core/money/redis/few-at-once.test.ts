@@ -33,7 +33,7 @@ t.test("a process that looks at all its buckets has four looks under way", async
   }));
   const heartbeat = { start() {}, async stop() {} };
   const rounds = new Rounds({
-    heartbeat: heartbeat as unknown as Heartbeat,
+    pulse: heartbeat as unknown as Heartbeat,
     memberships: memberships as unknown as Membership[],
     times: { heartbeatMs: 1_000, leaseMs: 10_000 },
     ...{ machine: new ManualMachine(), client: {} as RedisCommands, prefix: "t" },

@@ -55,7 +55,7 @@ async function minute(isCluster: boolean, states: (buckets: number) => number[])
     ...{ ...shared, process: "p", memberships: new Map(all.entries()) },
     ...{ hurry: () => {}, hurryDue: (nowMs) => rounds.hurryDue(nowMs) },
   });
-  const rounds = new Rounds({ ...shared, heartbeat, memberships: all });
+  const rounds = new Rounds({ ...shared, pulse: heartbeat, memberships: all });
   rounds.start();
   await machine.advance(9_000);
   const quietFromMs = machine.monotonic();
