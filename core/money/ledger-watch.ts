@@ -11,11 +11,12 @@ import { LIFETIMES } from "./lifetimes.ts";
 export interface KeptProgress {
   /**
    * Raises the kept counts to `progress`, drops the counts in `dropped` that are unchanged, and returns all kept
-   * counts.
+   * counts. `again`: some may be lost that were kept before.
    */
   keep(
     progress: LedgerProgress,
     dropped: ReadonlyMap<string, number>,
+    again?: "again",
   ): LedgerProgress | Promise<LedgerProgress>;
   /** Raises the kept counts to `progress`. Each commit does, so it must not cost more with each process. */
   raise(progress: LedgerProgress): void | Promise<void>;
@@ -78,7 +79,7 @@ export class LedgerWatch {
     await this.task.stop();
     // The next start must know what was confirmed, even if a backup is restored in between. What is kept may be lost by a
     // fail-over that this process has not noticed.
-    await this.keepKnown().catch(() => {});
+    await this.keepKnown("again").catch(() => {});
   }
 
   /** Why no hold may be taken now; undefined if holds may be taken. */
@@ -119,7 +120,7 @@ export class LedgerWatch {
    * store does not reply.
    */
   async keepAgain(): Promise<void> {
-    if (this.hasCompared) await this.keepKnown();
+    if (this.hasCompared) await this.keepKnown("again");
   }
 
   /**
@@ -160,7 +161,9 @@ export class LedgerWatch {
     // If an operator has restored, the counts that were confirmed to this process before are void.
     history.enter(ledger.generation);
     if (isBehind(ledger, known)) return this.found(WENT_BACK);
-    const old = [...known.commits].filter(([writer]) => !ledger.recent.has(writer));
+    const own = history.confirmed.commits;
+    const isOld = (writer: string) => !ledger.recent.has(writer) && !own.has(writer);
+    const old = [...known.commits].filter(([writer]) => isOld(writer));
     this.outdated = new Map(old);
     this.known = without(merged(this.known, ledger), this.outdated);
     if (ledger.generation > known.generation) await this.keepKnown();
@@ -168,11 +171,11 @@ export class LedgerWatch {
     this.found(undefined);
   }
 
-  private async keepKnown(): Promise<void> {
+  private async keepKnown(again?: "again"): Promise<void> {
     const { history, kept } = this.options;
     const { confirmed } = history;
     this.known = merged(this.known, confirmed);
-    const all = await kept.keep(this.known, this.outdated);
+    const all = await kept.keep(this.known, this.outdated, again);
     this.known = merged(this.known, all);
     this.kept = confirmed;
   }

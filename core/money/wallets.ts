@@ -87,10 +87,13 @@ export class StoredWallets implements Wallets {
       try {
         return await this.missed.catchUp();
       } catch (error) {
-        const isServing = this.holdStore.health().kind === "impaired";
-        if (isServing) return this.late.whenPossible(() => this.missed.catchUp());
+        const { kind } = this.holdStore.health();
         // A short outage of a store is no reason to fail the start.
-        if (attempt >= CATCH_UP_ATTEMPTS) throw error;
+        const isLast = attempt >= CATCH_UP_ATTEMPTS;
+        // The hold store has decided that a start may go on without some of its nodes.
+        if (kind === "impaired" || (kind === "away" && isLast))
+          return this.late.whenPossible(() => this.missed.catchUp());
+        if (isLast) throw error;
         await sleep(this.machine, LIFETIMES.catchUpRetryMs);
       }
     }

@@ -12,7 +12,7 @@ const ATTEMPTS = 3;
 
 interface BucketOptions {
   readonly machine: Machine;
-  readonly counts: Pick<RedisKeptProgress, "edition">;
+  readonly counts: Pick<RedisKeptProgress, "edition" | "firstEdition">;
 }
 
 /**
@@ -92,12 +92,13 @@ export class Bucket {
   }
 
   /** Runs an operation with what was read from the ledger, or committed to it. The wallets rest on its counts then. */
-  runFromLedger(
+  async runFromLedger(
     operation: LedgerOperation,
     keys: readonly string[],
     args: readonly string[],
   ): Promise<Reply> {
-    const { edition } = this.options.counts;
+    const { counts } = this.options;
+    const edition = counts.edition || (await counts.firstEdition());
     return this.session.run(operation, keys, [...args, edition], asReply);
   }
 

@@ -3,7 +3,7 @@ import { bucketName } from "../../redis/buckets.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import { listOf, mapOf, numberOf, textOf } from "../../redis/reply.ts";
 import { readLua, script } from "../../redis/script.ts";
-import { isBehind, merged } from "../ledger-progress.ts";
+import { isBehind, merged, NO_PROGRESS, without } from "../ledger-progress.ts";
 import type { KeptProgress } from "../ledger-watch.ts";
 import type { Bucket } from "./bucket.ts";
 import { editionKey, progressKey } from "./keys.ts";
@@ -12,6 +12,7 @@ import { asReply, NotMember } from "./session.ts";
 const SCRIPT = script(readLua("core/money/redis/lua/progress.lua"));
 /** The part of an edition that says when its counts began. */
 const SINCE = /^\d+/;
+const NONE: ReadonlyMap<string, number> = new Map();
 
 /** The last edition of which this process has read all counts, with them. */
 interface Read {
@@ -43,14 +44,25 @@ export class RedisKeptProgress implements KeptProgress {
     return this.latest;
   }
 
+  /** Reads the latest edition, with all counts. Rejects while the first bucket is not ready. */
+  async firstEdition(): Promise<string> {
+    await this.keep(NO_PROGRESS, NONE);
+    return this.latest;
+  }
+
   async keep(
     progress: LedgerProgress,
     dropped: ReadonlyMap<string, number>,
+    again?: "again",
   ): Promise<LedgerProgress> {
     const { read: before } = this;
     const isNews = dropped.size > 0 || !before || isBehind(before.progress, progress);
-    if (!isNews && (await this.isUnchanged(before))) return before.progress;
-    const run = () => this.run(progress, dropped, true);
+    if (!isNews && !again && (await this.isUnchanged(before))) return before.progress;
+    const run = () => {
+      // An edition that was lost comes back with all of its counts.
+      const all = merged(this.read?.progress ?? NO_PROGRESS, progress);
+      return this.run(without(all, dropped), dropped, true);
+    };
     // If it has not read them before, they may have been lost, and this process has not missed them yet.
     const [edition, reply] = listOf(await (this.read ? run() : this.whole(run)));
     const kept = mapOf(reply);
@@ -65,10 +77,9 @@ export class RedisKeptProgress implements KeptProgress {
   }
 
   async raise(progress: LedgerProgress): Promise<void> {
-    const run = () => this.run(progress, new Map(), false);
+    const run = () => this.run(progress, NONE, false);
     const [edition] = listOf(await (this.read ? run() : this.whole(run)));
-    if (edition === "")
-      await this.keep(merged(this.read?.progress ?? progress, progress), new Map());
+    if (edition === "") await this.keep(progress, NONE);
     else this.latest = textOf(edition);
   }
 
@@ -99,15 +110,20 @@ export class RedisKeptProgress implements KeptProgress {
   }
 
   /**
-   * Returns true if Redis still has the counts that the wallets of a bucket rest on. Call it after their edition was read,
-   * as it may rise. Rejects while this is not known. `edition`: "" if the wallets rest on none.
+   * Returns true if Redis still has the counts that the wallets of a bucket rest on, and lets them rest on the latest
+   * edition from now. Call it after their edition was read, as it may rise. Rejects while this is not known. `edition`: ""
+   * if the wallets rest on none, because only earlier versions loaded them.
    */
   async covers(bucket: Bucket, edition: string): Promise<boolean> {
-    // Wallets of the first bucket are lost together with the counts.
-    if (edition === "" || bucket === this.first()) return true;
-    const [kept, fields] = await this.whole(() => this.editionAndFields());
+    const isFirst = bucket === this.first();
+    // From now on this process knows these counts, and keeps them again if Redis loses them.
+    if (!isFirst && !this.read) await this.firstEdition();
+    const read = () => this.editionAndFields();
+    const [kept, fields] = await (isFirst ? read() : this.whole(read));
     const isSame = fields > 0 && SINCE.exec(kept)?.[0] === SINCE.exec(edition)?.[0];
-    return isSame && edition <= kept;
+    if (edition !== "" && !(isSame && edition <= kept)) return false;
+    if (!isFirst) await bucket.runFromLedger("stamp", [], []);
+    return true;
   }
 
   /** Reads from the first bucket. Rejects if it may have lost data that this process has not missed yet. */

@@ -61,5 +61,5 @@ export interface MembershipOptions {
   readonly machine: Machine;
   readonly events: MembershipEvents;
   readonly pulse: Pulse;
-  readonly counts: Pick<RedisKeptProgress, "edition" | "covers">;
+  readonly counts: Pick<RedisKeptProgress, "edition" | "firstEdition" | "covers">;
 }

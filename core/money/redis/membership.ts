@@ -44,6 +44,8 @@ export class Membership {
   private isWitness = false;
   /** The last epoch that this process declared. */
   private begunEpoch = "";
+  /** The edition that wallets rest on which this process has found, and does not believe yet: see `RedisKeptProgress`. */
+  private foundEdition: string | undefined;
   /** Monotonic time at which this process joined the epoch. */
   private joinedAtMs = Number.NEGATIVE_INFINITY;
   /** Monotonic time of the last round that found the leases of this process in force. */
@@ -199,31 +201,31 @@ export class Membership {
     events.expelled(this.bucket);
     this.claimed.clear();
     this.isWitness = false;
+    this.begunEpoch = "";
     this.session.begin();
     return 0;
   }
 
   private async join(view: BucketView, nowMs: number): Promise<number> {
-    const { session, readiness } = this;
-    const { events, counts } = this.options;
-    readiness.set("joining", false);
+    const { session } = this;
+    this.readiness.set("joining", false);
     const isFound = session.epoch === "" && view.epoch !== this.begunEpoch;
-    if (isFound && (isAbandoned(view) || !(await counts.covers(this.bucket, view.edition))))
-      return this.declare(view.epoch);
-    if (view.epoch === "") await events.beginning(this.bucket);
+    if (isFound && isAbandoned(view)) return this.declare(view.epoch);
+    if (view.epoch === "") await this.options.events.beginning(this.bucket);
     const epoch = textOf(await this.ask("join", view.epoch, session.epoch || "0"));
     if (epoch === "") return 0;
     this.moving = false;
+    this.foundEdition = isFound ? view.edition : undefined;
     session.enter(epoch);
     this.joinedAtMs = nowMs;
     failpoint("bucket.joined");
-    await events.joined(this.bucket);
+    await this.options.events.joined(this.bucket);
     return 0;
   }
 
   private async maintain(view: BucketView, nowMs: number): Promise<number> {
-    const { session, peers, readiness } = this;
-    const { times, events, pulse } = this.options;
+    const { session, peers, readiness, foundEdition } = this;
+    const { times, events, pulse, counts } = this.options;
     this.moving = false;
     this.freshAtMs = nowMs;
     if (session.isFenced) {
@@ -249,6 +251,9 @@ export class Membership {
     } else if (readiness.state !== "ready") {
       await session.run("noop", [], [], asReply);
     }
+    if (foundEdition !== undefined && !(await counts.covers(this.bucket, foundEdition)))
+      return this.declare(view.epoch);
+    this.foundEdition = undefined;
     const allowLoads = view.acceptsLoads || (await this.acceptsLoads(nowMs));
     if (this.doubt.isOver(session.epoch)) return 0;
     const isChanged = readiness.state !== "ready" || readiness.acceptsLoads !== allowLoads;

@@ -25,12 +25,12 @@ const MEMBERS = [
   "held-calls",
 ] as const;
 
-/** `noop` counts as an operation and does nothing. */
-export type MoneyOperation = (typeof MONEY)[number] | "noop";
+/** `noop` counts as an operation and does nothing. So does `stamp`, but for what each operation of the ledger does. */
+export type MoneyOperation = (typeof MONEY)[number] | "noop" | "stamp";
 /** These bring what the ledger has into the wallets. */
 export type LedgerOperation = Extract<
   MoneyOperation,
-  "acknowledge" | "load" | "credit" | "set-limit"
+  "acknowledge" | "load" | "credit" | "set-limit" | "stamp"
 >;
 export type MembersOperation = (typeof MEMBERS)[number];
 

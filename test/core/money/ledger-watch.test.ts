@@ -17,8 +17,10 @@ import { simulatedMachine } from "./simulated-machine.ts";
 /** The progress that gateways keep together, as in Redis. */
 class SharedProgress implements KeptProgress {
   progress = NO_PROGRESS;
+  readonly dropped: string[] = [];
 
   keep(progress: LedgerProgress, dropped: ReadonlyMap<string, number>): LedgerProgress {
+    this.dropped.push(...dropped.keys());
     this.progress = merged(without(this.progress, dropped), progress);
     return this.progress;
   }
@@ -118,6 +120,27 @@ t.test("a count that a fail-over lost is kept again, unless its gateway is kille
     site.counts = backup;
     t.equal(await site.verdict(), end !== "killed at once", end);
   }
+});
+
+t.test("an old count of this process stays, and is not dropped and kept by turns", async (t) => {
+  const site = new Site();
+  const { machine, pass } = simulatedMachine();
+  const { watch, history } = site.gateway(site.kept, machine);
+  await history.commit();
+  const read = history.read.bind(history);
+  history.read = async () => ({ ...(await read()), recent: new Set<string>() });
+  await watch.start();
+  await pass(3 * LIFETIMES.ledgerCheckMs);
+  t.strictSame(site.kept.dropped, []);
+  t.equal(site.kept.progress.commits.size, 1);
+  // The next process does not know whether its writer lives, so it drops the count.
+  await watch.stop();
+  const next = site.gateway(site.kept, machine);
+  next.history.read = history.read;
+  await next.watch.start();
+  await pass(3 * LIFETIMES.ledgerCheckMs);
+  t.equal(site.kept.dropped.length, 1);
+  await next.watch.stop();
 });
 
 t.test("a commit that is lost with its gateway shows if a comparison has seen it", async (t) => {

@@ -3,6 +3,7 @@ import type {
   CreditTotal,
   HoldRequest,
   HoldStore,
+  HoldStoreHealth,
   LimitSnapshot,
 } from "../../../core/contract/hold-store.ts";
 import { LIFETIMES } from "../../../core/money/lifetimes.ts";
@@ -31,6 +32,7 @@ class Stage {
   /** The account whose wallet the hold store cannot reach. */
   unreachable = "";
   ledgerIsDown = false;
+  health: HoldStoreHealth = { kind: "ok" };
   readonly wallets: StoredWallets;
 
   constructor() {
@@ -43,6 +45,7 @@ class Stage {
     const holdStore: Partial<HoldStore> = {
       async *loadedVersions() {},
       lastPosts: () => [],
+      health: () => this.health,
       hold: async ({ amountMicroVnd }: HoldRequest) => ({ kind: "held", amountMicroVnd }),
       credit: async (total: CreditTotal) => {
         const { accountId, creditVersion, creditedMicroVnd, releasedCallIds } = total;
@@ -191,6 +194,32 @@ t.test("a look that read a wallet before a movement does not release its money",
     "movement 2: 40, releases 1",
     "movement 2: 40, releases 1",
   ]);
+});
+
+t.test("a start goes on without a look if the hold store goes on without its nodes", async (t) => {
+  const reason = { reason: "a node is down", cause: "redis_unreachable" };
+  const table: [HoldStoreHealth, number | undefined][] = [
+    [{ kind: "impaired", ...reason }, 0],
+    [{ kind: "away", ...reason }, LIFETIMES.catchUpMs],
+    // The ledger does not reply.
+    [{ kind: "ok" }, undefined],
+  ];
+  for (const [health, startedAfterMs] of table) {
+    const stage = new Stage();
+    stage.health = health;
+    stage.ledgerIsDown = true;
+    let ended = "not yet";
+    stage.wallets.start().then(
+      () => (ended = "started"),
+      () => (ended = "failed"),
+    );
+    await stage.machine.advance((startedAfterMs ?? 0) - 1_000);
+    if (startedAfterMs !== 0)
+      t.equal(ended, "not yet", `${health.kind}: it waits for a short outage`);
+    await stage.machine.advance(LIFETIMES.catchUpMs);
+    t.equal(ended, startedAfterMs === undefined ? "failed" : "started", health.kind);
+    await stage.wallets.end(0);
+  }
 });
 
 t.test("a process that stops looks no more", async (t) => {

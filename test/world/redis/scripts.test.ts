@@ -363,6 +363,7 @@ class Plan {
       ],
       "drop-limit": [[], [account, name]],
       noop: [[], []],
+      stamp: [[], [this.edition()]],
     };
     const [operation, [keys, args]] = random.pick(Object.entries(all));
     return {

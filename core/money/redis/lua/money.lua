@@ -27,7 +27,7 @@ end
 -- begin with a write that needs none and changes nothing. A post that Redis has already, by an earlier attempt without a
 -- reply, needs no memory either: only its result lets its process commit it, which gives memory back.
 local done = ARGV[1] == 'post' and call('GET', KEYS[5])
-if done or ARGV[1] == 'acknowledge' or ARGV[1] == 'void' or ARGV[1] == 'close' or ARGV[1] == 'noop' then
+if done or ARGV[1] == 'acknowledge' or ARGV[1] == 'void' or ARGV[1] == 'close' or ARGV[1] == 'noop' or ARGV[1] == 'stamp' then
   call('HDEL', KEYS[1], '')
 end
 local n = call('HINCRBY', KEYS[1], owner, '1')
@@ -37,8 +37,8 @@ if n < 2 then
 end
 
 -- These bring what the ledger has into the wallets, and have one more argument at the end: the edition of the ledger's
--- counts that the wallets rest on from now, see `RedisKeptProgress`.
-if ARGV[1] == 'acknowledge' or ARGV[1] == 'load' or ARGV[1] == 'credit' or ARGV[1] == 'set-limit' then
+-- counts that the wallets rest on from now, see `RedisKeptProgress`. `stamp` does nothing else.
+if ARGV[1] == 'stamp' or ARGV[1] == 'acknowledge' or ARGV[1] == 'load' or ARGV[1] == 'credit' or ARGV[1] == 'set-limit' then
   local edition = table.remove(ARGV)
   if edition > (call('HGET', wallets, ':edition') or '') then
     call('HSET', wallets, ':edition', edition)

@@ -4,14 +4,16 @@
 -- a fixed number, so that a later edition is a greater text. Earlier versions neither read nor raise it.
 -- ARGV: the latest edition of which the caller knows all counts ('' for none), 1 if it sends all and wants all, generation,
 -- how many counts to drop, then writer and count of each, then writer and count of those to raise
--- If counts were lost, and the caller does not send all, changes nothing and returns '' as the edition.
+-- If the caller does not send all, and counts were lost that it knows, changes nothing and returns '' as the edition.
 local call = redis.call
 -- The counts rise at maxmemory too: a first write that needs no memory lets the others pass, see money.lua.
 call('HDEL', KEYS[1], '')
 local kept, given = tonumber(call('HGET', KEYS[1], 'generation') or '-1'), tonumber(ARGV[3])
 -- A node that fails while a slot moves may lose one of the two keys alone.
 local edition = kept >= 0 and call('GET', KEYS[2]) or ''
-if edition == '' and ARGV[2] ~= '1' then
+local since, number = string.match(edition, '^(%d+)%.(%d+)$')
+local known_since, known_number = string.match(ARGV[1], '^(%d+)%.(%d+)$')
+if ARGV[2] ~= '1' and (not since or known_since and (known_since ~= since or known_number > number)) then
   return { '', {} }
 end
 local is_changed = false
@@ -36,8 +38,6 @@ if given >= kept then
   end
 end
 -- If Redis lost the edition, a caller that knows it brings it back.
-local since, number = string.match(edition, '^(%d+)%.(%d+)$')
-local known_since, known_number = string.match(ARGV[1], '^(%d+)%.(%d+)$')
 if not since then
   local time = call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)

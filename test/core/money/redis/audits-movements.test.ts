@@ -46,7 +46,7 @@ class Stage {
     };
     // biome-ignore lint/suspicious/noExplicitAny: only the parts of a session that audits use
     this.bucket = new Bucket(new BucketKeys("t", 0), session as any, new Readiness(), {
-      ...{ machine, counts: { edition: "" } },
+      ...{ machine, counts: { edition: "1", firstEdition: async () => "1" } },
     });
     const membership = {
       get view() {

@@ -42,7 +42,7 @@ function processOf(id: string, members: readonly string[]): Process {
   const all = Array.from({ length: BUCKETS }, (_, at) => {
     // biome-ignore lint/suspicious/noExplicitAny: only the parts of a session that holds use
     return new Bucket(new BucketKeys("test", at), session as any, readiness, {
-      ...{ machine: systemMachine, counts: { edition: "" } },
+      ...{ machine: systemMachine, counts: { edition: "1", firstEdition: async () => "1" } },
     });
   });
   const buckets = new BucketMap(all);

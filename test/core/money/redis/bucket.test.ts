@@ -9,7 +9,7 @@ t.test("work in a bucket that must be joined first is tried three times", async 
   const readiness = new Readiness();
   readiness.set("ready", true);
   const bucket = new Bucket(new BucketKeys("t", 0), {} as Session, readiness, {
-    ...{ machine: new ManualMachine(), counts: { edition: "" } },
+    ...{ machine: new ManualMachine(), counts: { edition: "1", firstEdition: async () => "1" } },
   });
   let tries = 0;
   const work = (failures: number, error: Error) => {

@@ -3,6 +3,7 @@ import type { Bucket } from "../../../../core/money/redis/bucket.ts";
 import { RedisKeptProgress } from "../../../../core/money/redis/kept-progress.ts";
 import { NotMember } from "../../../../core/money/redis/session.ts";
 import type { RedisCommands } from "../../../../core/redis/client.ts";
+import type { Script } from "../../../../core/redis/script.ts";
 
 const PROGRESS = { generation: 3, commits: new Map([["w", 5]]) };
 
@@ -17,9 +18,11 @@ function stage() {
     fields: 2,
   };
   const asked: string[] = [];
+  const sent: string[][] = [];
   const client = {
-    async run() {
+    async run(_: Script, _keys: string[], args: string[]) {
       asked.push("read");
+      sent.push(args);
       const edition = state.replied ?? state.edition;
       state.replied = undefined;
       return [edition, ["generation", "3", "w", "5"]];
@@ -39,7 +42,7 @@ function stage() {
     },
   } as unknown as Bucket;
   const kept = new RedisKeptProgress(client, "t", () => first);
-  return { state, asked, first, kept };
+  return { state, asked, sent, first, kept };
 }
 
 t.test("counts are read only from a bucket that has lost no data before", async (t) => {
@@ -76,6 +79,9 @@ t.test("all counts are read only if some have changed, or are lost", async (t) =
   t.equal(await keep(new Map()), "GET HLEN", "lower counts are no news");
   t.equal(await keep(new Map([["w", 6]])), "read");
   t.equal(await keep(PROGRESS.commits, new Map([["old", 1]])), "read");
+  asked.splice(0);
+  await kept.keep(PROGRESS, new Map(), "again");
+  t.equal(asked.join(" "), "read", "they may be lost, although their edition has come back");
   state.edition = "0000000000007.000000000000004";
   t.equal(await keep(), "GET HLEN read", "another process has changed some");
   t.equal(await keep(), "GET HLEN");
@@ -107,7 +113,10 @@ t.test("a commit raises the counts of its process, and reads no others", async (
 
 t.test("counts cover wallets that rest on the same edition or an earlier one", async (t) => {
   const { state, first, kept } = stage();
-  const other = {} as Bucket;
+  const stamped: string[] = [];
+  const other = {
+    runFromLedger: async (operation: string) => stamped.push(operation),
+  } as unknown as Bucket;
   const table: [string, boolean][] = [
     ["", true],
     ["0000000000007.000000000000002", true],
@@ -119,19 +128,46 @@ t.test("counts cover wallets that rest on the same edition or an earlier one", a
   ];
   for (const [edition, isCovered] of table) {
     t.equal(await kept.covers(other, edition), isCovered, edition);
-    t.equal(await kept.covers(first, edition), true, "they are lost together");
+    t.equal(
+      stamped.splice(0).length,
+      isCovered ? 1 : 0,
+      "they rest on the latest edition from now",
+    );
+    t.equal(await kept.covers(first, edition), isCovered, `${edition}, of the first bucket`);
   }
   const edition = "0000000000007.000000000000002";
   state.now = "joining";
-  await t.rejects(kept.covers(other, edition), NotMember);
-  t.equal(await kept.covers(other, ""), true, "wallets of an earlier version rest on none");
+  for (const each of [edition, ""]) await t.rejects(kept.covers(other, each), NotMember);
+  t.equal(await kept.covers(first, edition), true, "the first bucket waits for none");
   state.now = "ready";
   state.isLost = true;
   await t.rejects(kept.covers(other, edition), NotMember);
   state.isLost = false;
-  state.fields = 0;
-  t.equal(await kept.covers(other, edition), false, "the counts alone are lost");
-  state.fields = 2;
-  state.edition = "";
-  t.equal(await kept.covers(other, edition), false);
+  for (const lost of [{ fields: 0 }, { fields: 2, edition: "" }]) {
+    Object.assign(state, lost);
+    t.equal(await kept.covers(other, edition), false, "the counts are lost, or their edition");
+    t.equal(await kept.covers(first, edition), false, "a slot moves key by key");
+  }
 });
+
+t.test(
+  "a process that believes wallets knows the counts, and keeps them if Redis loses them",
+  async (t) => {
+    const { state, sent, kept } = stage();
+    const other = { runFromLedger: async () => {} } as unknown as Bucket;
+    t.equal(await kept.covers(other, state.edition), true);
+    // The node of the counts fails over before this process has compared them with the ledger.
+    state.edition = "0000000000009.000000000000001";
+    await kept.keep({ generation: 3, commits: new Map([["own", 1]]) }, new Map());
+    t.strictSame(sent.at(-1), [
+      "0000000000007.000000000000003",
+      "1",
+      "3",
+      "0",
+      "w",
+      "5",
+      "own",
+      "1",
+    ]);
+  },
+);

@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
 import t, { type Test } from "tap";
+import type { Bucket } from "../../../../core/money/redis/bucket.ts";
+import { RedisKeptProgress } from "../../../../core/money/redis/kept-progress.ts";
 import { bucketIndexOf, bucketName } from "../../../../core/redis/buckets.ts";
 import { listOf } from "../../../../core/redis/reply.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
-import { BUCKETS } from "./store.ts";
+import { BUCKETS, connectedClient } from "./store.ts";
 import { World } from "./world.ts";
 
 /**
@@ -82,6 +84,35 @@ t.test("a wallet is believed if the counts of the ledger are there", async (t) =
   await after.addGateway();
   t.equal(await redis.call("GET", `${bucket}:epoch`), epoch);
   await after.dispose();
+});
+
+t.test("a commit does not hide that counts of another process were lost", async (t) => {
+  const redis = await startRedisServer();
+  const client = await connectedClient(redis.url);
+  t.teardown(async () => {
+    client.disconnect();
+    await redis.stop();
+  });
+  const first = { state: "ready", run: async () => {} } as unknown as Bucket;
+  const gateway = () => new RedisKeptProgress(client, "t", () => first);
+  const counts = (writer: string, count: number) => ({
+    generation: 0,
+    commits: new Map([[writer, count]]),
+  });
+  const [own, dead] = [gateway(), gateway()];
+  await own.keep(counts("own", 1), new Map());
+  const keys = await keysOf(redis, "t");
+  for (const key of keys) await client.call("COPY", key, `copy-${key}`);
+  await dead.raise(counts("dead", 1));
+  await own.keep(counts("own", 1), new Map());
+  // Redis goes back to before the other one had committed.
+  for (const key of keys) await client.call("COPY", `copy-${key}`, key, "REPLACE");
+  await own.raise(counts("own", 2));
+  const kept = await gateway().keep({ generation: 0, commits: new Map() }, new Map());
+  t.strictSame([...kept.commits].sort(), [
+    ["dead", 1],
+    ["own", 2],
+  ]);
 });
 
 /** The ledger went back to less than the wallet had. */

@@ -33,7 +33,7 @@ t.test("a slot of which some keys have moved begins no new epoch", async (t) => 
   });
   const keys = new BucketKeys("t", 0);
   const options = { client, process: "p", times: LIFETIMES, machine: systemMachine };
-  const counts = { edition: "", covers: async () => true };
+  const counts = { edition: "1", firstEdition: async () => "1", covers: async () => true };
   const membership = new Membership(keys, { ...options, events: EVENTS, pulse: PULSE, counts });
   const isReady = async () => {
     await membership.step(performance.now());
