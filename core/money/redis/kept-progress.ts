@@ -12,7 +12,7 @@ import { asReply, NotMember } from "./session.ts";
 const SCRIPT = script(readLua("core/money/redis/lua/progress.lua"));
 /** The part of an edition that says when its counts began. */
 const SINCE = /^\d+/;
-const NONE: ReadonlyMap<string, number> = new Map();
+const { commits: NONE } = NO_PROGRESS;
 
 /** The last edition of which this process has read all counts, with them. */
 interface Read {

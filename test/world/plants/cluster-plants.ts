@@ -19,8 +19,8 @@ export const CLUSTER_PLANTS: Readonly<Record<string, Plant>> = {
   },
   "wallets at other nodes outlive the counts of the ledger": {
     file: "core/money/redis/kept-progress.ts",
-    find: 'if (edition === "" ||',
-    replace: "if (true ||",
+    find: "!(isSame && edition <= kept)",
+    replace: "false",
     store: "cluster",
     faults: { ledgerRestored: 3_000, redisWipe: 1_500, kill: 4_000 },
     from: 19,
