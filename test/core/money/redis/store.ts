@@ -55,7 +55,7 @@ export const EMPTY_LEDGER: LedgerLookup = {
 
 export async function startStore(options: StoreOptions): Promise<TestStore> {
   const prefix = options.prefix ?? `test-${randomUUID()}`;
-  const spoolFolder = options.spoolFolder ?? mkdtempSync(join(tmpdir(), "tollgate-spool-"));
+  const spoolFolder = options.spoolFolder ?? newFolder();
   const client = options.client ?? clientOf(options.servers);
   const log = options.log ?? recordedLog().log;
   const store = new RedisHoldStore({
@@ -80,9 +80,23 @@ export async function startStore(options: StoreOptions): Promise<TestStore> {
     },
     async dispose() {
       await store.stop();
-      rmSync(spoolFolder, { recursive: true, force: true });
+      remove(spoolFolder);
     },
   };
+}
+
+/** The spools of stores that died: the next store of a test may open one, so they stay until its process ends. */
+const folders: string[] = [];
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-spool-"));
+  if (folders.length === 0) process.once("exit", () => folders.forEach(remove));
+  folders.push(folder);
+  return folder;
+}
+
+function remove(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
 }
 
 export function clientOf(servers: string | readonly string[]): RedisClient {
