@@ -26,8 +26,8 @@ interface HeartbeatOptions {
   readonly memberships: ReadonlyMap<unknown, Membership>;
   /** Makes the next round of a bucket run now. */
   readonly hurry: (membership: Membership) => void;
-  /** Makes the rounds run now that would be due before the next heartbeat. */
-  readonly hurryDue: (nowMs: number) => void;
+  /** Beats in the settled buckets in which that is due before the next heartbeat. */
+  readonly beatSettled: (nowMs: number) => void;
   readonly times: Pick<MembershipTimes, "heartbeatMs" | "leaseMs">;
   readonly machine: Machine;
 }
@@ -91,7 +91,7 @@ export class Heartbeat implements Pulse {
     const beat = this.beat(memberships, nowMs);
     const glances = this.glances(memberships, nowMs, beat);
     // After the glances, so that each look is newer: it sees what a glance has seen.
-    this.options.hurryDue(nowMs);
+    this.options.beatSettled(nowMs);
     await Promise.all([beat, ...glances]);
     if (!this.isQuiet) for (const membership of memberships) this.lookAt(membership);
     return times.heartbeatMs;

@@ -80,7 +80,7 @@ export class Rounds {
    * by a look at each in a cluster. They go out with the heartbeat of this turn, in one write: Redis needs more time to
    * wake up than for a look.
    */
-  hurryDue(nowMs: number): void {
+  beatSettled(nowMs: number): void {
     const { pulse, times } = this.options;
     const olderThan = (ageMs: number) =>
       [...this.buckets.keys()].filter(

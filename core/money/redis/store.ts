@@ -74,8 +74,8 @@ export class RedisHoldStore implements HoldStore {
     const { memberships } = this;
     const events = this.membershipEvents();
     const hurry = (membership: Membership) => this.rounds.hurry(membership);
-    const hurryDue = (nowMs: number) => this.rounds.hurryDue(nowMs);
-    const beating = { prefix, memberships, hurry, hurryDue };
+    const beatSettled = (nowMs: number) => this.rounds.beatSettled(nowMs);
+    const beating = { prefix, memberships, hurry, beatSettled };
     const pulse = new Heartbeat({ client, process, times, machine, ...beating });
     const counts = new RedisKeptProgress(client, prefix, () => this.buckets[0]);
     const shared = { process, client, times, machine, events, pulse, counts };

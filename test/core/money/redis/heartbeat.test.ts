@@ -162,7 +162,7 @@ async function firstBeat(
     ...{ client, prefix: "t", process, memberships: new Map(memberships.entries()) },
     ...{
       hurry: () => {},
-      hurryDue: () => {},
+      beatSettled: () => {},
       times: { heartbeatMs: 60_000, leaseMs: 1_000 },
       machine: systemMachine,
     },
@@ -197,7 +197,7 @@ t.test("a heartbeat waits for its reply before the next is sent", async (t) => {
     ...{ client, prefix: "t", process: "p", memberships: new Map([["b", listing(["p", "q"])]]) },
     ...{
       hurry: () => {},
-      hurryDue: () => {},
+      beatSettled: () => {},
       times: { heartbeatMs: 1_000, leaseMs: 10_000 },
       machine,
     },
@@ -225,7 +225,7 @@ t.test("without quiet, rounds that pause are hurried, and no others", async (t) 
   const memberships = new Map(Object.entries({ paused, running }));
   const heartbeat = new Heartbeat({
     ...{ client, prefix: "t", process: "p", memberships },
-    ...{ hurry, hurryDue: () => {}, times: { heartbeatMs: 1_000, leaseMs: 10_000 }, machine },
+    ...{ hurry, beatSettled: () => {}, times: { heartbeatMs: 1_000, leaseMs: 10_000 }, machine },
   });
   heartbeat.start();
   await machine.advance(1_000);
@@ -239,7 +239,7 @@ async function beatenOnce(client: RedisCommands, membership: Membership, machine
     ...{ client, prefix: "t", process: "p", memberships: new Map([["b", membership]]) },
     ...{
       hurry: () => {},
-      hurryDue: () => {},
+      beatSettled: () => {},
       times: { heartbeatMs: 1_000, leaseMs: 10_000 },
       machine,
     },

@@ -53,7 +53,7 @@ async function minute(isCluster: boolean, states: (buckets: number) => number[])
   const shared = { client, prefix: "t", times: { heartbeatMs, leaseMs }, machine };
   const heartbeat = new Heartbeat({
     ...{ ...shared, process: "p", memberships: new Map(all.entries()) },
-    ...{ hurry: () => {}, hurryDue: (nowMs) => rounds.hurryDue(nowMs) },
+    ...{ hurry: () => {}, beatSettled: (nowMs) => rounds.beatSettled(nowMs) },
   });
   const rounds = new Rounds({ ...shared, pulse: heartbeat, memberships: all });
   rounds.start();
