@@ -8,7 +8,7 @@ import { Committer } from "../../../core/money/committer.ts";
 import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
 import { encodeEntry } from "../../../core/money/entry.ts";
 import { Journal } from "../../../core/money/journal/journal.ts";
-import { bucketIndexOf } from "../../../core/redis/buckets.ts";
+import { bucketIndexOf, bucketName } from "../../../core/redis/buckets.ts";
 import { MemoryHistory } from "../../support/commit-counts.ts";
 import { recordedLog } from "../../support/log.ts";
 import { callIdOf, posting } from "../../support/posting.ts";
@@ -173,7 +173,8 @@ t.test("with Redis", async (t) => {
     const work = commits(second.store, ledger);
     await until("it is in quarantine", () => ledger.parked.length === 1);
     await until("it is acknowledged", () => second.store.uncommittedCalls() === 0);
-    const [wallets = ""] = [await server.call("KEYS", `${prefix}:*:w`)].flat().map(String);
+    const ofAccount = `${prefix}:{${bucketName(bucketIndexOf("A", BUCKETS))}}:*:w`;
+    const [wallets = ""] = [await server.call("KEYS", ofAccount)].flat().map(String);
     const parts = ["A:a", "A:h", "A:p"];
     await until("nothing is uncommitted", async () => {
       const [, , uncommitted] = [await server.call("HMGET", wallets, ...parts)].flat();

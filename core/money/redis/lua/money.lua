@@ -37,10 +37,11 @@ if n < 2 then
 end
 
 -- These bring what the ledger has into the wallets, and have one more argument at the end: the edition of the ledger's
--- counts that the wallets rest on from now, see `RedisKeptProgress`. `stamp` does nothing else.
+-- counts that the wallets rest on from now, see `RedisKeptProgress`. `stamp` does nothing else, and nothing without wallets.
 if ARGV[1] == 'stamp' or ARGV[1] == 'acknowledge' or ARGV[1] == 'load' or ARGV[1] == 'credit' or ARGV[1] == 'set-limit' then
   local edition = table.remove(ARGV)
-  if edition > (call('HGET', wallets, ':edition') or '') then
+  local has_wallets = ARGV[1] ~= 'stamp' or call('EXISTS', wallets) == 1
+  if has_wallets and edition > (call('HGET', wallets, ':edition') or '') then
     call('HSET', wallets, ':edition', edition)
   end
 end
