@@ -25,7 +25,7 @@ const MEMBERS = [
   "held-calls",
 ] as const;
 
-/** `noop` counts as an operation and does nothing. So does `stamp`, but for what each operation of the ledger does. */
+/** `noop` counts as an operation and does nothing. `stamp` does only what all operations from the ledger do. */
 export type MoneyOperation = (typeof MONEY)[number] | "noop" | "stamp";
 /** These bring what the ledger has into the wallets. */
 export type LedgerOperation = Extract<
