@@ -12,6 +12,7 @@ import { settledScript } from "./scripts.ts";
 
 /** The rounds of one bucket. */
 interface BucketRounds {
+  readonly membership: Membership;
   readonly task: PeriodicTask;
   /** When the last round began, or the last heartbeat that was as good as one, by the monotonic clock. */
   atMs: number;
@@ -51,6 +52,7 @@ export class Rounds {
           return restMs > 0 ? restMs : step();
         };
         const bucket: BucketRounds = {
+          membership,
           task: new PeriodicTask(round, machine),
           atMs: Number.NEGATIVE_INFINITY,
         };
@@ -83,12 +85,12 @@ export class Rounds {
   beatSettled(nowMs: number): void {
     const { pulse, times } = this.options;
     const olderThan = (ageMs: number) =>
-      [...this.buckets.keys()].filter(
-        (each) => each.settled.isSettled && this.ageMs(each, nowMs) >= ageMs,
+      [...this.buckets.values()].filter(
+        ({ membership, atMs }) => membership.settled.isSettled && nowMs - atMs >= ageMs,
       );
     const due = olderThan(this.settledMs - times.heartbeatMs);
     const { server } = pulse;
-    if (server === "") for (const membership of due) this.hurry(membership);
+    if (server === "") for (const bucket of due) lookNow(bucket);
     // Some that are not due yet go along, so that all go together from then on.
     else if (due.length > 0) void this.beat(olderThan(this.settledMs / 2), server, nowMs);
   }
@@ -97,17 +99,16 @@ export class Rounds {
     for (const bucket of this.buckets.values()) lookNow(bucket);
   }
 
-  private ageMs(membership: Membership, nowMs: number): number {
-    return nowMs - (this.buckets.get(membership)?.atMs ?? nowMs);
-  }
-
   /** Never rejects. Without a reply, the round of each bucket looks when it is due. */
-  private async beat(due: readonly Membership[], server: string, nowMs: number): Promise<void> {
+  private async beat(due: readonly BucketRounds[], server: string, nowMs: number): Promise<void> {
     const { client, prefix } = this.options;
-    const keys = [noKey(prefix), ...due.map(({ bucket }) => bucket.epochKeys.members)];
+    const keys = [
+      noKey(prefix),
+      ...due.map(({ membership }) => membership.bucket.epochKeys.members),
+    ];
     const args = [
       server,
-      ...due.flatMap(({ bucket, view }) => [
+      ...due.flatMap(({ membership: { bucket, view } }) => [
         bucket.process,
         `${bucket.operationsSeen}`,
         `${view?.members.length ?? 0}`,
@@ -116,13 +117,12 @@ export class Rounds {
     const reply = await client.run(settledScript, keys, args).catch(() => undefined);
     if (reply === undefined) return;
     for (const [at, state] of listOf(reply).entries()) {
-      const membership = due[at];
-      const bucket = membership && this.buckets.get(membership);
-      if (!bucket || !membership.settled.isSettled) continue;
+      const bucket = due[at];
+      if (!bucket?.membership.settled.isSettled) continue;
       if (state === 0) lookNow(bucket);
       else {
         bucket.atMs = nowMs;
-        membership.beaten(state === 2);
+        bucket.membership.beaten(state === 2);
       }
     }
   }
