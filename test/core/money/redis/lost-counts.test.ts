@@ -14,9 +14,16 @@ import { World } from "./world.ts";
  */
 const FIRST = bucketName(0);
 
+let redis: RedisServer;
+
+t.before(async () => {
+  redis = await startRedisServer();
+});
+
+t.teardown(() => redis.stop());
+
 /** Runs a gateway that charges a call of 700 and dies, and calls `midway` once an earlier call is charged. */
 async function charged(
-  redis: RedisServer,
   accountId: string,
   midway: (prefix: string) => Promise<void>,
 ): Promise<string> {
@@ -35,49 +42,43 @@ async function charged(
   return prefix;
 }
 
-async function keysOf(redis: RedisServer, prefix: string): Promise<string[]> {
+async function keysOf(prefix: string): Promise<string[]> {
   return listOf(await redis.call("KEYS", `${prefix}:{${FIRST}}:*`)).map(String);
 }
 
 t.test(
   "no wallet is believed if the counts of the ledger were lost while no gateway ran",
   async (t) => {
-    const redis = await startRedisServer();
-    t.teardown(() => redis.stop());
     const accountId = elsewhere();
-    const prefix = await charged(redis, accountId, async () => {});
-    const lost = await keysOf(redis, prefix);
+    const prefix = await charged(accountId, async () => {});
+    const lost = await keysOf(prefix);
     t.ok(lost.some((key) => key.endsWith(":ledger")));
     await redis.call("DEL", ...lost);
-    await isLoadedAgain(t, redis, prefix, accountId);
+    await isLoadedAgain(t, prefix, accountId);
   },
 );
 
 t.test(
   "no wallet is believed if the counts of the ledger went back while no gateway ran",
   async (t) => {
-    const redis = await startRedisServer();
-    t.teardown(() => redis.stop());
     const accountId = elsewhere();
     const copied = new Map<string, string>();
-    const prefix = await charged(redis, accountId, async (prefix) => {
-      for (const key of await keysOf(redis, prefix)) {
+    const prefix = await charged(accountId, async (prefix) => {
+      for (const key of await keysOf(prefix)) {
         await redis.call("COPY", key, `copy-${key}`);
         copied.set(key, `copy-${key}`);
       }
     });
     t.ok(copied.size > 0);
-    await redis.call("DEL", ...(await keysOf(redis, prefix)));
+    await redis.call("DEL", ...(await keysOf(prefix)));
     for (const [key, copy] of copied) await redis.call("RENAME", copy, key);
-    await isLoadedAgain(t, redis, prefix, accountId);
+    await isLoadedAgain(t, prefix, accountId);
   },
 );
 
 t.test("a wallet is believed if the counts of the ledger are there", async (t) => {
-  const redis = await startRedisServer();
-  t.teardown(() => redis.stop());
   const accountId = elsewhere();
-  const prefix = await charged(redis, accountId, async () => {});
+  const prefix = await charged(accountId, async () => {});
   const bucket = `${prefix}:{${bucketName(bucketIndexOf(accountId, BUCKETS))}}`;
   const epoch = await redis.call("GET", `${bucket}:epoch`);
   const after = new World({ servers: redis.url, prefix });
@@ -87,12 +88,8 @@ t.test("a wallet is believed if the counts of the ledger are there", async (t) =
 });
 
 t.test("a commit does not hide that counts of another process were lost", async (t) => {
-  const redis = await startRedisServer();
   const client = await connectedClient(redis.url);
-  t.teardown(async () => {
-    client.disconnect();
-    await redis.stop();
-  });
+  t.teardown(() => client.disconnect());
   const first = { state: "ready", run: async () => {} } as unknown as Bucket;
   const gateway = () => new RedisKeptProgress(client, "t", () => first);
   const counts = (writer: string, count: number) => ({
@@ -101,7 +98,7 @@ t.test("a commit does not hide that counts of another process were lost", async 
   });
   const [own, dead] = [gateway(), gateway()];
   await own.keep(counts("own", 1), new Map());
-  const keys = await keysOf(redis, "t");
+  const keys = await keysOf("t");
   for (const key of keys) await client.call("COPY", key, `copy-${key}`);
   await dead.raise(counts("dead", 1));
   await own.keep(counts("own", 1), new Map());
@@ -116,12 +113,7 @@ t.test("a commit does not hide that counts of another process were lost", async 
 });
 
 /** The ledger went back to less than the wallet had. */
-async function isLoadedAgain(
-  t: Test,
-  redis: RedisServer,
-  prefix: string,
-  accountId: string,
-): Promise<void> {
+async function isLoadedAgain(t: Test, prefix: string, accountId: string): Promise<void> {
   const restored = new World({ servers: redis.url, prefix });
   await restored.addAccount(accountId, 3_000n);
   const { store } = await restored.addGateway();
