@@ -20,8 +20,6 @@ export const options = v.strictObject({
   port: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535)), 9001),
   host: v.optional(v.string(), "127.0.0.1"),
   allow_public: allowPublic,
-  /** Refuses what the provider of a known model refuses, in its words; see the folder `strict`. */
-  strict: v.optional(v.boolean("true or false"), true),
 });
 
 export function review(

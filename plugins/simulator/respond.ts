@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import { makeAnswer } from "./answer.ts";
-import { isProblem, type Problem, problem, readJson } from "./ask.ts";
+import { type Ask, isProblem, type Problem, problem, readJson } from "./ask.ts";
 import type { Directive } from "./directive.ts";
 import { findDirective } from "./find-directive.ts";
 import { readForm } from "./form.ts";
@@ -9,28 +9,49 @@ import { givenReply } from "./odd-replies.ts";
 import { Plan } from "./plan.ts";
 import type { Protocol } from "./protocol.ts";
 import type { Head } from "./read-request.ts";
-import type { ProviderError } from "./strict/errors.ts";
-import { judge } from "./strict/index.ts";
 import type { Failures } from "./tally.ts";
 
 const cachedBodyBytesMax = 8_192;
 const cachedPlansMax = 2_048;
 
+/** An error as its provider sends it. */
+export interface ProviderError {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** The judgement about a request by the rules of its model's provider. */
+export interface Verdict {
+  readonly error: ProviderError | undefined;
+  /**
+   * Returns the default behaviour of the model, with its state, for fields that the directive does
+   * not set.
+   */
+  directive(given: Directive): Directive;
+}
+
+/** Judges a request. Undefined for an unknown model, for which there are no rules. */
+export type Judge = (
+  path: string,
+  ask: Ask,
+  headers: Readonly<Record<string, string>>,
+) => Verdict | undefined;
+
 /** Replies to the calls of one protocol. */
 export class Responder {
   readonly #protocol: Protocol;
   readonly #failures: Failures;
-  readonly #strict: boolean;
+  readonly #judge: Judge | undefined;
   /** Plans by the bytes of the body, for requests whose reply does not depend on the headers. */
   readonly #plans = new Map<string, Plan>();
   readonly #seen = new Uint32Array(4_096);
   #calls = 0;
 
-  /** `strict` refuses what the provider of a known model refuses. */
-  constructor(protocol: Protocol, failures: Failures, strict: boolean) {
+  /** `judge` refuses what the provider of a known model refuses. */
+  constructor(protocol: Protocol, failures: Failures, judge: Judge | undefined) {
     this.#protocol = protocol;
     this.#failures = failures;
-    this.#strict = strict;
+    this.#judge = judge;
   }
 
   respond(call: LiveCall, head: Head, body: Buffer): void {
@@ -81,7 +102,7 @@ export class Responder {
     };
     const found = findDirective(places);
     if (typeof found === "string") return problem(found);
-    const verdict = this.#strict ? judge(this.#protocol.path, ask, head.headers) : undefined;
+    const verdict = this.#judge?.(this.#protocol.path, ask, head.headers);
     if (verdict?.error) return verdict.error;
     const directive = verdict ? verdict.directive(found) : found;
     const echo =

@@ -8,7 +8,7 @@ import { withOddReplies } from "./odd-replies.ts";
 import type { Protocol } from "./protocol.ts";
 import { readBody, readHead } from "./read-request.ts";
 import { Releases } from "./releases.ts";
-import { Responder } from "./respond.ts";
+import { type Judge, Responder } from "./respond.ts";
 import { responses } from "./responses.ts";
 import { speech } from "./speech.ts";
 import { Failures, Tally } from "./tally.ts";
@@ -20,8 +20,8 @@ const headerBytesMax = 65_536;
 export interface SimulatorOptions {
   readonly host: string;
   readonly port: number;
-  /** Refuses what the provider of a known model refuses: `strict/`. */
-  readonly strict: boolean;
+  /** Refuses what the provider of a known model refuses. */
+  readonly judge?: Judge | undefined;
 }
 
 /** A running simulator. */
@@ -45,7 +45,7 @@ const protocols: readonly Protocol[] = [
  * Starts a simulated provider in this thread. `directive.ts` lists its behaviours. Rejects with a
  * message for the user if it cannot listen on the address.
  */
-export async function startSimulator({ host, port, strict }: SimulatorOptions): Promise<Simulator> {
+export async function startSimulator({ host, port, judge }: SimulatorOptions): Promise<Simulator> {
   const listener = await openListener({ headerBytesMax });
   const failures = new Failures();
   const releases = new Releases();
@@ -53,7 +53,7 @@ export async function startSimulator({ host, port, strict }: SimulatorOptions): 
   for (const protocol of protocols) {
     const tally = new Tally();
     tallies[protocol.path] = tally;
-    const responder = new Responder(protocol, failures, strict);
+    const responder = new Responder(protocol, failures, judge);
     listener.post(protocol.path, (res, req) => {
       const call = new LiveCall(res, tally, releases);
       const head = readHead(req);

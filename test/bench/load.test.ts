@@ -13,7 +13,7 @@ const WHOLE = 'HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n{"a":1}';
 let simulator: Simulator;
 
 t.before(async () => {
-  simulator = await startSimulator({ host: "127.0.0.1", port: 0, strict: true });
+  simulator = await startSimulator({ host: "127.0.0.1", port: 0 });
 });
 
 t.teardown(() => simulator.close());

@@ -4,7 +4,6 @@ import type { ChatCompletionChunk, ChatCompletionMessageParam } from "openai/res
 import t from "tap";
 import type { Directive } from "../../plugins/simulator/directive.ts";
 import { makePng } from "../../plugins/simulator/png.ts";
-import { makeState } from "../../plugins/simulator/strict/state.ts";
 import type { Customer } from "../support/admin.ts";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
 import { type Echo, echoIn } from "../support/echo.ts";
@@ -12,6 +11,7 @@ import type { TestGateway } from "../support/gateway.ts";
 import { fetchOnce } from "../support/patient-fetch.ts";
 import { asking, bodies, paths } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
+import { makeState } from "../support/strict/state.ts";
 import { until } from "../support/until.ts";
 
 /** The upstream speaks `/v1/messages`; the clients in this file only speak Chat Completions. */

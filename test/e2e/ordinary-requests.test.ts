@@ -1,8 +1,8 @@
 import t from "tap";
-import { makeState } from "../../plugins/simulator/strict/state.ts";
 import { customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { paths, post } from "../support/requests.ts";
+import { makeState } from "../support/strict/state.ts";
 
 /** Requests as clients send them by default, shortened: the fields and types are the clients' own. */
 const schema = {

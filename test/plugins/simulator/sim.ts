@@ -2,6 +2,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import type { Directive } from "../../../plugins/simulator/directive.ts";
 import { type Simulator, startSimulator } from "../../../plugins/simulator/server.ts";
+import { judge } from "../../support/strict/index.ts";
 
 /** A simulator on a free port, with the official clients configured for it. */
 export interface Bench {
@@ -12,7 +13,7 @@ export interface Bench {
 }
 
 export async function startBench(): Promise<Bench> {
-  const simulator = await startSimulator({ host: "127.0.0.1", port: 0, strict: true });
+  const simulator = await startSimulator({ host: "127.0.0.1", port: 0, judge });
   const url = `http://127.0.0.1:${simulator.port}`;
   return {
     simulator,

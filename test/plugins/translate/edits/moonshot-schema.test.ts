@@ -1,6 +1,6 @@
 import t from "tap";
-import { schemaFault } from "../../../../plugins/simulator/strict/moonshot-schema.ts";
 import { asMoonshotSchema } from "../../../../plugins/translate/edits/moonshot-schema.ts";
+import { schemaFault } from "../../../support/strict/moonshot-schema.ts";
 
 const text = { type: "string" };
 const ANY = {

@@ -1,10 +1,10 @@
-import type { Ask } from "../ask.ts";
-import type { Directive } from "../directive.ts";
+import type { Ask } from "../../../plugins/simulator/ask.ts";
+import type { Verdict } from "../../../plugins/simulator/respond.ts";
 import { agentScript } from "./agent.ts";
 import { alibaba } from "./alibaba.ts";
 import { anthropic } from "./anthropic.ts";
 import { deepseek } from "./deepseek.ts";
-import { errorOf, type ProviderError } from "./errors.ts";
+import { errorOf } from "./errors.ts";
 import { familyOf } from "./family.ts";
 import { google } from "./google.ts";
 import { minimax } from "./minimax.ts";
@@ -29,16 +29,6 @@ const CHAT_RULES: Readonly<Record<Family, readonly Rule[]>> = {
   minimax,
   mistral,
 };
-
-/** The judgement about a request by the rules of its model's provider. */
-interface Verdict {
-  readonly error: ProviderError | undefined;
-  /**
-   * Returns the default behaviour of the model, with its state, for fields that the directive does
-   * not set.
-   */
-  directive(given: Directive): Directive;
-}
 
 /**
  * Judges a request by the rules of its model's provider. Undefined for an unknown model, for which

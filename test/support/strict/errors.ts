@@ -1,10 +1,5 @@
+import type { ProviderError } from "../../../plugins/simulator/respond.ts";
 import type { Broken, Family } from "./rule.ts";
-
-/** An error as its provider sends it. */
-export interface ProviderError {
-  readonly status: number;
-  readonly body: string;
-}
 
 const REQUEST_ID = "req_000000000000000000000000";
 

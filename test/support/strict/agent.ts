@@ -1,5 +1,5 @@
-import type { JsonObject } from "../ask.ts";
-import type { Directive } from "../directive.ts";
+import type { JsonObject } from "../../../plugins/simulator/ask.ts";
+import type { Directive } from "../../../plugins/simulator/directive.ts";
 import { qwenThinks } from "./alibaba.ts";
 import { claudeThinks } from "./anthropic-thinking.ts";
 import { callsOf } from "./chat-turns.ts";

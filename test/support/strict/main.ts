@@ -1,6 +1,10 @@
-/** `npm run simulator -- --port P [--host H] [--lenient]`: runs the simulated provider alone. */
-import { messageOf, parseArguments, refuseArguments } from "../../core/contract/index.ts";
-import { startSimulator } from "./server.ts";
+/**
+ * `npm run simulator -- --port P [--host H] [--lenient]`: runs the simulated provider alone, with the
+ * rules of this folder.
+ */
+import { messageOf, parseArguments, refuseArguments } from "../../../core/contract/index.ts";
+import { startSimulator } from "../../../plugins/simulator/server.ts";
+import { judge } from "./index.ts";
 
 const USAGE = "npm run simulator -- [--port PORT] [--host HOST] [--lenient]";
 
@@ -20,7 +24,11 @@ if (!Number.isInteger(port) || port < 0 || port > 65_535) {
 }
 
 try {
-  const simulator = await startSimulator({ host: values.host, port, strict: !values.lenient });
+  const simulator = await startSimulator({
+    host: values.host,
+    port,
+    judge: values.lenient ? undefined : judge,
+  });
   console.log(`simulator listening on http://${values.host}:${simulator.port}`);
   const stop = () => {
     simulator.close();

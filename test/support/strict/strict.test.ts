@@ -1,24 +1,19 @@
 import t from "tap";
 import type { JsonObject } from "../../../plugins/simulator/ask.ts";
-import { alibaba } from "../../../plugins/simulator/strict/alibaba.ts";
-import { anthropic } from "../../../plugins/simulator/strict/anthropic.ts";
-import { deepseek } from "../../../plugins/simulator/strict/deepseek.ts";
-import { google } from "../../../plugins/simulator/strict/google.ts";
-import { minimax } from "../../../plugins/simulator/strict/minimax.ts";
-import { mistral } from "../../../plugins/simulator/strict/mistral.ts";
-import { moonshot } from "../../../plugins/simulator/strict/moonshot.ts";
-import { openai } from "../../../plugins/simulator/strict/openai.ts";
-import { responsesRules } from "../../../plugins/simulator/strict/responses-rules.ts";
-import {
-  type Facts,
-  firstBroken,
-  objects,
-  type Rule,
-} from "../../../plugins/simulator/strict/rule.ts";
-import { xai, xaiChat } from "../../../plugins/simulator/strict/xai.ts";
-import { zai } from "../../../plugins/simulator/strict/zai.ts";
-import { type Bench, post, startBench } from "./sim.ts";
+import { type Bench, post, startBench } from "../../plugins/simulator/sim.ts";
+import { alibaba } from "./alibaba.ts";
+import { anthropic } from "./anthropic.ts";
+import { deepseek } from "./deepseek.ts";
+import { google } from "./google.ts";
+import { minimax } from "./minimax.ts";
+import { mistral } from "./mistral.ts";
+import { moonshot } from "./moonshot.ts";
+import { openai } from "./openai.ts";
+import { responsesRules } from "./responses-rules.ts";
+import { type Facts, firstBroken, objects, type Rule } from "./rule.ts";
 import { chatCases, messagesCases, responsesCases, type StrictCase } from "./strict-cases.ts";
+import { xai, xaiChat } from "./xai.ts";
+import { zai } from "./zai.ts";
 
 const PLAIN: Readonly<Record<Facts["protocol"], JsonObject>> = {
   messages: { max_tokens: 100, messages: [{ role: "user", content: "a" }] },
