@@ -27,8 +27,6 @@ interface MemoryRow {
   readonly outsideBytes: number;
   readonly residentBytes: number;
   readonly redisBytes: number;
-  /** Entries of the collections that the gateway counts. */
-  readonly entries: Readonly<Record<string, number>>;
 }
 
 /** Measures if a gateway that lives long needs more and more memory. */
@@ -69,14 +67,12 @@ export const longLife: Scenario = {
         outsideBytes: external,
         residentBytes: rss,
         redisBytes: await redisNumber(client, "memory", "used_memory"),
-        entries: await entriesOf(gateway.port),
       });
       const { heapBytes } = rows.at(-1)!;
       console.log(`round ${round} of ${options.rounds}: ${megabytes(heapBytes)} MB of heap`);
     }
     printTable(`long-life: ${this.about}`, rows.filter(isPrinted).map(cellsOf));
     console.log(`\nheap after collection: ${verdictOn(rows)}`);
-    console.log(`\nmost entries, and at the end:\n${entriesTable(rows)}`);
     await gateway.reconcile();
     writeResults("long-life", children, options, rows);
     load.end();
@@ -98,12 +94,6 @@ async function collected(
     if (line !== undefined) return JSON.parse(line);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-}
-
-async function entriesOf(port: number): Promise<Record<string, number>> {
-  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  const found = text.matchAll(/^tollgate_entries\{of="(\w+)"\} (\d+)$/gm);
-  return Object.fromEntries(Array.from(found, ([, of, count]) => [of, Number(count)]));
 }
 
 const isPrinted = ({ round }: MemoryRow) => round === 1 || round % PRINTED_EVERY === 0;
@@ -129,15 +119,6 @@ function verdictOn(rows: readonly MemoryRow[]): string {
   const [first, last] = [of(settled.slice(0, third)), of(settled.slice(-third))];
   const change = ((last / first - 1) * 100).toFixed(1);
   return `median of ${third} rounds after round ${WARM_ROUNDS} ${megabytes(first)} MB, of the last ${third} ${megabytes(last)} MB (${change} %)`;
-}
-
-function entriesTable(rows: readonly MemoryRow[]): string {
-  const last = rows.at(-1)?.entries ?? {};
-  const lines = Object.keys(last).map((of) => {
-    const most = Math.max(...rows.map(({ entries }) => entries[of] ?? 0));
-    return `${of.padEnd(28)} ${String(most).padStart(8)} ${String(last[of]).padStart(8)}`;
-  });
-  return lines.join("\n");
 }
 
 const megabytes = (bytes: number) => (bytes / MEGABYTE).toFixed(1);

@@ -1,6 +1,5 @@
 import { LRUCache } from "lru-cache";
 import type { CallerKey } from "../contract/accounts.ts";
-import { counted } from "../process/counted.ts";
 
 /** How many strings that are not keys are cached: about 2 MB. A flood of them evicts only other such strings. */
 const UNKNOWN_MAX = 10_000;
@@ -28,10 +27,7 @@ export interface KnownKey {
  */
 export class KeyCache {
   private readonly known: LRUCache<string, KnownKey>;
-  private readonly unknown = counted(
-    "unknown_keys",
-    new LRUCache<string, number>({ max: UNKNOWN_MAX }),
-  );
+  private readonly unknown = new LRUCache<string, number>({ max: UNKNOWN_MAX });
   private readonly byAccount = new AccountNames();
 
   constructor(bytesMax: number) {
@@ -40,7 +36,6 @@ export class KeyCache {
       sizeCalculation: ({ key }) => bytesOf(key),
       dispose: ({ key }, name) => this.byAccount.remove(key.accountId, name),
     });
-    counted("cached_keys", this.known);
   }
 
   get keys(): number {
@@ -77,10 +72,7 @@ export class KeyCache {
 
 /** Names of cached keys by account. Most accounts have one key, so a set is made only for a second one. */
 class AccountNames {
-  private readonly names = counted(
-    "accounts_with_cached_keys",
-    new Map<string, string | Set<string>>(),
-  );
+  private readonly names = new Map<string, string | Set<string>>();
 
   /** Returns a copy, so that the caller can remove names during its loop. */
   of(accountId: string): readonly string[] {

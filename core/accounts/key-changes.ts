@@ -1,5 +1,4 @@
 import type { Clock } from "../process/clock.ts";
-import { counted } from "../process/counted.ts";
 import type { Log } from "../process/log.ts";
 import { PeriodicTask } from "../process/periodic.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
@@ -34,7 +33,6 @@ export class KeyChanges {
     this.log = new ThrottledLog(log);
     this.polledAtMs = clock.monotonic();
     this.task = new PeriodicTask(() => this.poll());
-    counted("seen_key_changes", this, ({ seen }) => seen.size);
   }
 
   start(): void {

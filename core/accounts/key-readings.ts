@@ -1,5 +1,4 @@
 import type { CallerKey } from "../contract/accounts.ts";
-import { counted } from "../process/counted.ts";
 
 interface KeyReadingsOptions {
   /** Reads a key from the ledger. */
@@ -21,9 +20,9 @@ interface Reading {
 export class KeyReadings {
   private readonly options: KeyReadingsOptions;
   /** Running queries by the name of the key, oldest first. */
-  private readonly running = counted("key_readings", new Map<string, Reading>());
+  private readonly running = new Map<string, Reading>();
   /** Accounts that changed since the oldest running query began, with the number of their last change, oldest first. */
-  private readonly changed = counted("changed_accounts", new Map<string, number>());
+  private readonly changed = new Map<string, number>();
   private changes = 0;
 
   constructor(options: KeyReadingsOptions) {

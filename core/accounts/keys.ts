@@ -10,7 +10,6 @@ import {
 import type { HoldStore } from "../contract/hold-store.ts";
 import type { Slots } from "../contract/slot.ts";
 import type { Clock } from "../process/clock.ts";
-import { counted } from "../process/counted.ts";
 import { newId } from "../process/id.ts";
 import type { Log } from "../process/log.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
@@ -65,7 +64,7 @@ export class CachedKeys implements Keys, KnownKeys {
   private readonly slots: KeySlots;
   private readonly form: KeyForm;
   /** Running reads after a credit, by the name of the key. */
-  private readonly renewals = counted("key_renewals", new Map<string, Renewal>());
+  private readonly renewals = new Map<string, Renewal>();
   private unsureReads = 0;
 
   constructor({ rows, holdStore, clock, log, slots, cacheBytesMax }: CachedKeysOptions) {

@@ -33,7 +33,6 @@ import { stopMoney } from "../money/stop.ts";
 import { StoredWallets } from "../money/wallets.ts";
 import { announced } from "../process/announced.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
-import { sizes } from "../process/counted.ts";
 import type { LineLog } from "../process/log.ts";
 import { noWorkers, type Workers } from "../process/workers.ts";
 import { HttpImageFetcher } from "../upstream/fetch-image.ts";
@@ -138,9 +137,6 @@ export async function boot(
     },
     get commits() {
       return committer.status;
-    },
-    get sizes() {
-      return sizes();
     },
     get lostLogLines() {
       return log.lostLines();

@@ -45,7 +45,7 @@ export {
   openListener,
 } from "../listener/index.ts";
 export type { Clock } from "../process/clock.ts";
-export { argumentProblem, parseArguments, refuseArguments } from "../process/command-line.ts";
+export { argumentProblem } from "../process/command-line.ts";
 export type { Log } from "../process/log.ts";
 export type { WorkerReport, WorkerReports, Workers } from "../process/workers.ts";
 export type {

@@ -64,8 +64,6 @@ export interface Services extends Slots {
   readonly clockDifferences: readonly ClockDifference[];
   /** Counts of the calls that this process has committed to the ledger. */
   readonly commits: CommitterStatus;
-  /** How many entries each collection of core has that lives as long as the process, by its name. */
-  readonly sizes: Readonly<Record<string, number>>;
   /** Lines of the log that were lost: its disk was full, or its reader was slow or gone. */
   readonly lostLogLines: number;
   /** The calls that wait because the ledger is slower than the calls. */

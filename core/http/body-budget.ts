@@ -1,7 +1,6 @@
 import type { Limits } from "../contract/config.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
 import type { Clock } from "../process/clock.ts";
-import { counted } from "../process/counted.ts";
 import { BodyPace, type Rest } from "./body-pace.ts";
 
 /** This much of each body does not count, so that short requests are served while long ones take all of the budget. */
@@ -50,7 +49,7 @@ export class BodyBudget {
   readonly pace: BodyPace;
   private bytes = 0;
   private freeBytes = 0;
-  private readonly byKey = counted("receiving_keys", new Map<string, Use>());
+  private readonly byKey = new Map<string, Use>();
 
   constructor(limits: BudgetLimits, clock: Pick<Clock, "monotonic">) {
     this.limits = limits;

@@ -1,6 +1,5 @@
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../process/clock.ts";
-import { counted } from "../process/counted.ts";
 
 const BYTES_PER_MB = 1_048_576;
 /** Bytes that are read in a ms: of one account, and of all. */
@@ -35,10 +34,7 @@ export type Rest = "read" | "paused" | "cut";
 export class BodyPace {
   private readonly clock: Pick<Clock, "monotonic">;
   /** By account: the time at which the bytes that were read are paid for, each ms paying for some. */
-  private readonly paidAtMs = counted(
-    "paced_senders",
-    new LRUCache<string, number>({ max: ACCOUNTS_MAX }),
-  );
+  private readonly paidAtMs = new LRUCache<string, number>({ max: ACCOUNTS_MAX });
   private allPaidAtMs = 0;
   /** When connections were paused in the last 10 s. */
   private readonly pausedAtMs: number[] = [];

@@ -1,6 +1,5 @@
 import { type Refusal, refuse } from "../contract/refusal.ts";
 import type { CallsInFlight } from "../contract/services.ts";
-import { counted } from "../process/counted.ts";
 import type { HttpCall } from "./http-call.ts";
 
 /** The part of the places that one account may take, as a divisor, so that it leaves some to others. */
@@ -17,7 +16,7 @@ const LINGERING_MAX = 1_000;
  */
 export class HttpCallsInFlight implements CallsInFlight {
   private readonly calls: HttpCall[] = [];
-  private readonly byAccount = counted("accounts_with_calls", new Map<string, number>());
+  private readonly byAccount = new Map<string, number>();
   private placed = 0;
   private lingering = 0;
 

@@ -1,5 +1,4 @@
 import type { UnreadReplyStatus } from "../contract/services.ts";
-import { counted } from "../process/counted.ts";
 import type { Log } from "../process/log.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
 
@@ -33,7 +32,7 @@ export class UnreadReplies implements UnreadReplyStatus {
   /** Of these, the bytes of replies that wait, and so can be cut. */
   private waitingBytes = 0;
   private cutReplies = 0;
-  private readonly byAccount = counted("accounts_with_unread_replies", new Map<string, Waiting>());
+  private readonly byAccount = new Map<string, Waiting>();
 
   constructor(bytesMax: number, log: Log) {
     this.bytesMax = bytesMax;

@@ -1,6 +1,5 @@
 import type { Rate, RateLimiter } from "../contract/rate-limiter.ts";
 import type { Clock } from "../process/clock.ts";
-import { counted } from "../process/counted.ts";
 import { gcra } from "./gcra.ts";
 
 const SWEEP_AT_MIN = 10_000;
@@ -10,9 +9,9 @@ const SWEEP_AT_MIN = 10_000;
  */
 export class EmbeddedRateLimiter implements RateLimiter {
   private readonly clock: Clock;
-  private readonly arrivals = counted("rate_limited_keys", new Map<string, number>());
+  private readonly arrivals = new Map<string, number>();
   private sweepAt = SWEEP_AT_MIN;
-  private readonly running = counted("keys_with_calls", new Map<string, Set<string>>());
+  private readonly running = new Map<string, Set<string>>();
 
   constructor(clock: Clock) {
     this.clock = clock;

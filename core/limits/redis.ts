@@ -1,5 +1,4 @@
 import type { Rate, RateLimiter } from "../contract/rate-limiter.ts";
-import { counted } from "../process/counted.ts";
 import { bucketIndexOf, bucketName } from "../redis/buckets.ts";
 import type { RedisClient } from "../redis/client.ts";
 import { listOf, numberOf } from "../redis/reply.ts";
@@ -21,7 +20,7 @@ const RENEW_MS = 10_000;
 export class RedisRateLimiter implements RateLimiter {
   private readonly client: RedisClient;
   private readonly prefix: string;
-  private readonly running = counted("rate_limited_calls", new Map<string, string>());
+  private readonly running = new Map<string, string>();
   private renewal: NodeJS.Timeout | undefined;
 
   constructor(client: RedisClient, prefix: string) {

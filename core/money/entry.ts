@@ -8,7 +8,6 @@ import {
   type PostedUsage,
   usageFieldList,
 } from "../contract/usage-fields.ts";
-import { counted } from "../process/counted.ts";
 import { parseJson } from "../process/json.ts";
 import { timeText } from "./time-text.ts";
 import { unreadableEntry } from "./unreadable.ts";
@@ -172,7 +171,7 @@ function chargeText(chargedMicroVnd: MicroVnd, writtenOffMicroVnd: MicroVnd): st
 
 /** The gateway's own texts are few, and escaping them each time took a third of an entry's time. */
 const TEXTS_MAX = 10_000;
-const texts = counted("entry_texts", new Map<string, string>());
+const texts = new Map<string, string>();
 
 function knownText(text: string): string {
   let json = texts.get(text);

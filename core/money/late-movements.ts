@@ -1,6 +1,5 @@
 import type { HoldStore } from "../contract/hold-store.ts";
 import type { Credit, Ledger } from "../contract/ledger.ts";
-import { counted } from "../process/counted.ts";
 import { type Machine, sleep } from "../process/machine.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import { setLimits } from "./limit.ts";
@@ -13,7 +12,7 @@ export class LateMovements {
   private readonly holdStore: HoldStore;
   private readonly ledger: Ledger;
   private readonly machine: Machine;
-  private readonly unapplied = counted("late_movements", new Set<string>());
+  private readonly unapplied = new Set<string>();
 
   constructor(holdStore: HoldStore, ledger: Ledger, machine: Machine) {
     this.holdStore = holdStore;

@@ -1,6 +1,5 @@
 import type { HoldStore, Posting } from "../contract/hold-store.ts";
 import type { StandingCall } from "../contract/standing-call.ts";
-import { counted } from "../process/counted.ts";
 import { type Machine, sleep } from "../process/machine.ts";
 import { withTimeout } from "../process/timeout.ts";
 import { LIFETIMES } from "./lifetimes.ts";
@@ -14,7 +13,7 @@ import { callOf, costOf } from "./unreadable.ts";
 export class LatePosts {
   private readonly holdStore: HoldStore;
   private readonly machine: Machine;
-  private readonly waiting = counted("late_posts", new Map<string, Posting>());
+  private readonly waiting = new Map<string, Posting>();
   private readonly trying = new Set<string>();
   private isRunning = false;
   private isEnding = false;

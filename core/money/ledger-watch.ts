@@ -1,5 +1,4 @@
 import type { LedgerHistory, LedgerProgress } from "../contract/ledger-history.ts";
-import { counted } from "../process/counted.ts";
 import type { Log } from "../process/log.ts";
 import type { Machine } from "../process/machine.ts";
 import { PeriodicTask } from "../process/periodic.ts";
@@ -62,7 +61,6 @@ export class LedgerWatch {
     this.options = options;
     this.failures = new ThrottledLog(log, { nowMs: () => machine.monotonic() });
     this.task = new PeriodicTask(() => this.round(), machine);
-    counted("outdated_counts", this, ({ outdated }) => outdated.size);
   }
 
   /** Resolves after the first comparison, even if it failed: until one succeeds, no hold may be taken. */

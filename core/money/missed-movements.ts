@@ -1,6 +1,5 @@
 import type { HoldStore } from "../contract/hold-store.ts";
 import type { Ledger } from "../contract/ledger.ts";
-import { counted } from "../process/counted.ts";
 import { type Machine, sleep } from "../process/machine.ts";
 import type { LateMovements } from "./late-movements.ts";
 import { LIFETIMES } from "./lifetimes.ts";
@@ -31,7 +30,6 @@ export class MissedMovements {
 
   constructor(options: MissedMovementsOptions) {
     this.options = options;
-    counted("missed_movements", this, ({ found }) => found.size);
   }
 
   /** Applies what the ledger has and loaded wallets lack. */

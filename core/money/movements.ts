@@ -2,7 +2,6 @@ import { MICRO_VND_MAX } from "../contract/amount.ts";
 import type { Awaitable, HoldRequest, HoldStore, WalletSnapshot } from "../contract/hold-store.ts";
 import type { Credit, CreditResult, Ledger } from "../contract/ledger.ts";
 import { MovementPending, type WalletHold } from "../contract/wallets.ts";
-import { counted } from "../process/counted.ts";
 import { failpoint } from "../process/failpoint.ts";
 import type { LateMovements } from "./late-movements.ts";
 import { LIFETIMES } from "./lifetimes.ts";
@@ -23,7 +22,7 @@ export class Movements {
   private readonly late: LateMovements;
   private readonly hold: MovementsOptions["hold"];
   /** Holds of committed movements that stay until another movement is applied; by account. */
-  private readonly unreleased = counted("unreleased_movements", new Map<string, Set<string>>());
+  private readonly unreleased = new Map<string, Set<string>>();
 
   constructor({ holdStore, ledger, late, hold }: MovementsOptions) {
     this.holdStore = holdStore;

@@ -2,7 +2,6 @@ import type { Call } from "../contract/call.ts";
 import type { AwaitableVerdict, Plugin, Verdict } from "../contract/plugin.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
 import type { PaceStatus } from "../contract/services.ts";
-import { counted } from "../process/counted.ts";
 import type { Log } from "../process/log.ts";
 import { type Machine, systemMachine } from "../process/machine.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
@@ -33,9 +32,9 @@ export class Pace implements Plugin, PaceStatus {
   private readonly machine: Machine;
   private readonly log: ThrottledLog;
   /** All waiting calls, oldest first. */
-  private readonly waiting = counted("paced_calls", new Set<WaitingCall>());
+  private readonly waiting = new Set<WaitingCall>();
   /** The same calls by account. The first account is next; after its turn it moves to the end. */
-  private readonly byAccount = counted("paced_accounts", new Map<string, WaitingCall[]>());
+  private readonly byAccount = new Map<string, WaitingCall[]>();
   /** Calls that may go on; the fraction is kept from tick to tick. */
   private due = 0;
   private tickedMs = 0;

@@ -1,5 +1,4 @@
 import type { Posted } from "../contract/hold-store.ts";
-import { counted } from "../process/counted.ts";
 
 const GENERATION_SIZE = 8_192;
 
@@ -17,7 +16,6 @@ export class RecentCalls {
 
   constructor(generationSize: number = GENERATION_SIZE) {
     this.generationSize = generationSize;
-    counted("recent_posts", this, ({ young, old }) => young.size + old.size);
   }
 
   get(callId: string): Posted | undefined {

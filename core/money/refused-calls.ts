@@ -3,7 +3,6 @@ import type { Database } from "../contract/database.ts";
 import { causeOf, type RefusedCall, type RefusedCount } from "../contract/refused-calls.ts";
 import { dayOf } from "../contract/vietnam-day.ts";
 import type { Clock } from "../process/clock.ts";
-import { counted } from "../process/counted.ts";
 import type { Log } from "../process/log.ts";
 import { PeriodicTask } from "../process/periodic.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
@@ -61,7 +60,6 @@ export class RefusedCallsCounter {
       await this.write();
       return LIFETIMES.refusedWriteMs;
     });
-    counted("refused_counts", this, ({ waiting }) => waiting.size);
   }
 
   start(): void {

@@ -1,4 +1,3 @@
-import { counted } from "../process/counted.ts";
 import type { Machine } from "../process/machine.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 
@@ -6,7 +5,7 @@ import { LIFETIMES } from "./lifetimes.ts";
 export class RevokedKeys {
   private readonly machine: Machine;
   /** When each key is forgotten, by the monotonic clock; the earliest first. */
-  private readonly untilMs = counted("revoked_keys", new Map<string, number>());
+  private readonly untilMs = new Map<string, number>();
 
   constructor(machine: Machine) {
     this.machine = machine;

@@ -20,7 +20,6 @@ import type {
 } from "../contract/ledger.ts";
 import type { StandingCall } from "../contract/standing-call.ts";
 import type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "../contract/wallets.ts";
-import { counted } from "../process/counted.ts";
 import { type Machine, sleep, systemMachine } from "../process/machine.ts";
 import { messageOf } from "../process/thrown.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
@@ -50,7 +49,7 @@ export class StoredWallets implements Wallets {
   private readonly machine: Machine;
   private readonly group: PostGroup;
   /** The last unfinished movement of each account. The next one waits for it. */
-  private readonly movements = counted("moving_accounts", new Map<string, Promise<unknown>>());
+  private readonly movements = new Map<string, Promise<unknown>>();
   private readonly late: LateMovements;
   private readonly moves: Movements;
   private readonly missed: MissedMovements;

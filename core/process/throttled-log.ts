@@ -1,4 +1,3 @@
-import { counted } from "./counted.ts";
 import type { Log } from "./log.ts";
 
 const EVERY_MS = 10_000;
@@ -17,10 +16,7 @@ export class ThrottledLog {
   private readonly log: Log;
   private readonly everyMs: number;
   private readonly nowMs: () => number;
-  private readonly lines = counted(
-    "throttled_lines",
-    new Map<string, { atMs: number; suppressed: number }>(),
-  );
+  private readonly lines = new Map<string, { atMs: number; suppressed: number }>();
 
   constructor(log: Log, { everyMs = EVERY_MS, nowMs = monotonicMs }: ThrottleOptions = {}) {
     this.log = log;

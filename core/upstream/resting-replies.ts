@@ -1,4 +1,3 @@
-import { counted } from "../process/counted.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 
 /**
@@ -14,9 +13,9 @@ const BYTES_A_TURN = READ_ON_A_TURN * REPLY_BYTES_A_TURN;
 let bytesOfTurn = 0;
 
 /** Functions that let replies go on which have brought enough for one turn, the one that rests longest first. */
-const resting = counted("resting_replies", new Set<() => void>());
+const resting = new Set<() => void>();
 /** The same for replies that rest at their heads. They go first: most are small, and their clients have nothing yet. */
-const beginning = counted("resting_heads", new Set<() => void>());
+const beginning = new Set<() => void>();
 /** So many that rest read on in a turn even if as many begin. */
 const RESTED_MIN = 2;
 let isDue = false;

@@ -59,15 +59,6 @@ export function addGauges(registry: Registry, services: Services): void {
     },
   });
   new Gauge({
-    name: "tollgate_entries",
-    help: "Entries of each collection that lives as long as the process; all have a bound.",
-    labelNames: ["of"],
-    registers: [registry],
-    collect() {
-      for (const [of, count] of Object.entries(services.sizes)) this.set({ of }, count);
-    },
-  });
-  new Gauge({
     name: "tollgate_paced_calls",
     help: "Calls that wait before their hold, because the ledger is slower than the calls.",
     registers: [registry],

@@ -10,7 +10,6 @@ import type {
 import type { OutboxEntry } from "../../contract/outbox-entry.ts";
 import type { StandingCall } from "../../contract/standing-call.ts";
 import type { Clock } from "../../process/clock.ts";
-import { counted } from "../../process/counted.ts";
 import { errorOf } from "../../process/thrown.ts";
 import { encodeEntry } from "../entry.ts";
 import { isMovementHold } from "../movement-hold.ts";
@@ -50,7 +49,7 @@ export class EmbeddedCalls {
   private readonly wallets: EmbeddedWallets;
   private readonly posted: PostedCalls;
   private readonly clock: Clock;
-  private readonly holds = counted("held_calls", new Map<string, Hold>());
+  private readonly holds = new Map<string, Hold>();
 
   constructor(wallets: EmbeddedWallets, posted: PostedCalls, clock: Clock) {
     this.wallets = wallets;

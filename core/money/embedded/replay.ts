@@ -1,5 +1,4 @@
 import type { StoredEntry } from "../../contract/outbox-entry.ts";
-import { counted } from "../../process/counted.ts";
 import { callOf } from "../unreadable.ts";
 
 interface UncommittedCalls {
@@ -15,7 +14,7 @@ interface UncommittedCalls {
  * that, its balance in the ledger may or may not include them. Those that a load waits for are committed first.
  */
 export class Replay {
-  private readonly byAccount = counted("replayed_accounts", new Map<string, UncommittedCalls>());
+  private readonly byAccount = new Map<string, UncommittedCalls>();
   /** The calls of `byAccount` that a load waits for. */
   private readonly waitedFor = new Set<UncommittedCalls>();
   private readonly lastPosition: number;

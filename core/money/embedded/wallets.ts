@@ -7,7 +7,6 @@ import type {
   LoadedVersion,
   WalletSnapshot,
 } from "../../contract/hold-store.ts";
-import { counted } from "../../process/counted.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import { balancesOf, type Hold, setLimit, type Wallet, walletOf } from "./wallet.ts";
 
@@ -24,8 +23,8 @@ interface Load {
 
 /** Loads, credits and reads the wallets and limits in memory. `calls.ts` holds and charges money in them. */
 export class EmbeddedWallets {
-  private readonly wallets = counted("wallets", new Map<string, Wallet>());
-  private readonly loading = counted("loading_wallets", new Map<string, Load>());
+  private readonly wallets = new Map<string, Wallet>();
+  private readonly loading = new Map<string, Load>();
   private readonly whenCommitted: (accountId: string) => Promise<void>;
 
   /** `whenCommitted` resolves once the ledger has every post of the account from before this start. */

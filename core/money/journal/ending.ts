@@ -1,4 +1,3 @@
-import { counted } from "../../process/counted.ts";
 import type { Journal } from "./journal.ts";
 
 /**
@@ -7,7 +6,7 @@ import type { Journal } from "./journal.ts";
  */
 export class EndingJournal {
   private readonly journal: Journal;
-  private readonly last = counted("last_posts", new Set<string>());
+  private readonly last = new Set<string>();
   /** The records that only memory has, in the order of their positions. */
   private inMemory: string[] = [];
 

@@ -1,5 +1,4 @@
 import { type LedgerProgress, LedgerWentBack } from "../../contract/ledger-history.ts";
-import { counted } from "../../process/counted.ts";
 
 /** The data that counts a commit: the writer, and the count last confirmed to it. */
 export interface CommitStamp {
@@ -27,7 +26,6 @@ export class LedgerWriter {
 
   constructor(uuid: () => string) {
     this.uuid = uuid;
-    counted("ledger_writers", this, ({ counts }) => counts.size);
   }
 
   get confirmed(): LedgerProgress {

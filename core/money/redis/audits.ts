@@ -1,5 +1,4 @@
 import type { CreditTotal } from "../../contract/hold-store.ts";
-import { counted } from "../../process/counted.ts";
 import type { Log } from "../../process/log.ts";
 import type { Machine } from "../../process/machine.ts";
 import { LIFETIMES } from "../lifetimes.ts";
@@ -41,9 +40,6 @@ export class Audits {
 
   constructor(options: AuditsOptions) {
     this.options = options;
-    counted("unowned_movements", this, ({ seen }) =>
-      Array.from(seen.values(), ({ size }) => size).reduce((sum, size) => sum + size, 0),
-    );
   }
 
   /** Counts a round of a bucket that is ready, and audits it if it is time. Never rejects. */

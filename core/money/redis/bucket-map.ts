@@ -1,5 +1,4 @@
 import { LRUCache } from "lru-cache";
-import { counted } from "../../process/counted.ts";
 import { bucketIndexOf } from "../../redis/buckets.ts";
 import type { Bucket } from "./bucket.ts";
 
@@ -8,10 +7,7 @@ const ACCOUNTS_REMEMBERED = 10_000;
 /** All buckets; maps an account to its bucket. */
 export class BucketMap {
   readonly all: readonly Bucket[];
-  private readonly byAccount = counted(
-    "accounts_with_bucket",
-    new LRUCache<string, Bucket>({ max: ACCOUNTS_REMEMBERED }),
-  );
+  private readonly byAccount = new LRUCache<string, Bucket>({ max: ACCOUNTS_REMEMBERED });
 
   constructor(buckets: readonly Bucket[]) {
     if (buckets.length === 0) throw new Error("no buckets; a store needs at least one");

@@ -1,5 +1,4 @@
 import type { OutboxEntry, StoredEntry, UnreadableEntry } from "../../contract/outbox-entry.ts";
-import { counted } from "../../process/counted.ts";
 import type { Log } from "../../process/log.ts";
 import { type Machine, sleep } from "../../process/machine.ts";
 import { WakeableSleep } from "../../process/wakeable-sleep.ts";
@@ -47,7 +46,7 @@ export class Commits {
   private readonly outstanding: ReadonlyMap<Bucket, Outstanding>;
   /** Buckets whose entries the committer has in hand: from one `read` to its acknowledgement, or to the next `read`. */
   private readonly handedOut = new Set<Bucket>();
-  private readonly unreadable = counted("unreadable_entries", new Map<string, UnreadableText>());
+  private readonly unreadable = new Map<string, UnreadableText>();
   private next = 0;
   private uncommittedCalls = 0;
   /** The pause of the committer. The next post ends it, and so does a stop. */

@@ -1,5 +1,3 @@
-import { counted } from "../../process/counted.ts";
-
 interface Seen {
   beat: string;
   sinceMs: number;
@@ -12,7 +10,7 @@ interface Seen {
  * outage of Redis makes another process look dead.
  */
 export class FailureDetector {
-  private readonly seen = counted("watched_processes", new Map<string, Seen>());
+  private readonly seen = new Map<string, Seen>();
   private readonly leaseMs: number;
 
   constructor(leaseMs: number) {

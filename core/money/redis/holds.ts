@@ -5,7 +5,6 @@ import type {
   HoldRequest,
   HoldResult,
 } from "../../contract/hold-store.ts";
-import { counted } from "../../process/counted.ts";
 import type { Machine } from "../../process/machine.ts";
 import { messageOf } from "../../process/thrown.ts";
 import { textOf } from "../../redis/reply.ts";
@@ -42,7 +41,7 @@ interface OwnHold {
 /** Takes, extends and voids the holds of the calls that run in this process. */
 export class Holds {
   private readonly options: HoldsOptions;
-  private readonly own = counted("held_calls", new Map<string, OwnHold>());
+  private readonly own = new Map<string, OwnHold>();
   /** Audits that a bucket still needs, because the outcome of a hold or a void in it is unknown. */
   private readonly doubts = new Map<Bucket, number>();
 

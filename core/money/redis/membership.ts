@@ -1,5 +1,4 @@
 import { backoffMs } from "../../process/backoff.ts";
-import { counted } from "../../process/counted.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import { isUnknownScript } from "../../redis/client.ts";
 import { numberOf, textOf } from "../../redis/reply.ts";
@@ -28,7 +27,7 @@ export class Membership {
   /** The bucket as holds, posts, wallets and commits use it. */
   readonly bucket: Bucket;
   /** Orphaned outboxes that this process has claimed, and so has to commit. */
-  readonly claimed = counted("claimed_outboxes", new Set<string>());
+  readonly claimed = new Set<string>();
   readonly settled = new Settled();
   /** This process ends an epoch whose wallets are not believed. */
   readonly doubt = new Doubt();

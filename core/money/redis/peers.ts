@@ -1,4 +1,3 @@
-import { counted } from "../../process/counted.ts";
 import { FailureDetector } from "./failure-detector.ts";
 import { quietMsOf } from "./quiet.ts";
 import type { BucketView } from "./view.ts";
@@ -17,7 +16,7 @@ export class Peers {
   /** The other members in the last view. */
   private known = new Set<string>();
   /** Members that must rejoin, or be silent for a lease, before money moves. */
-  private readonly awaited = counted("awaited_processes", new Set<string>());
+  private readonly awaited = new Set<string>();
 
   private readonly beatAtMs: BeatAtMs;
   private readonly quietMs: number;
@@ -26,7 +25,6 @@ export class Peers {
     this.detector = new FailureDetector(leaseMs);
     this.quietMs = quietMsOf({ leaseMs });
     this.beatAtMs = beatAtMs;
-    counted("known_processes", this, ({ known }) => known.size);
   }
 
   get isAwaited(): boolean {

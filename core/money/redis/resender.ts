@@ -2,7 +2,6 @@ import type { MicroVnd } from "../../contract/amount.ts";
 import type { Posted } from "../../contract/hold-store.ts";
 import type { StoredEntry } from "../../contract/outbox-entry.ts";
 import type { StandingCall } from "../../contract/standing-call.ts";
-import { counted } from "../../process/counted.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import { isOutOfMemory } from "../../redis/client.ts";
 import { textOf } from "../../redis/reply.ts";
@@ -58,7 +57,7 @@ export class Resender {
   private readonly ledger: LedgerLookup;
   private readonly actions: ResendActions;
   private readonly queues = new Map<Bucket, UnconfirmedPost[]>();
-  private readonly byCall = counted("unconfirmed_posts", new Map<string, UnconfirmedPost>());
+  private readonly byCall = new Map<string, UnconfirmedPost>();
   private readonly running = new Set<Bucket>();
   /** Posts that a full Redis neither had nor took. They wait until it has room. */
   private readonly refused = new WeakSet<UnconfirmedPost>();

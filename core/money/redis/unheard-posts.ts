@@ -1,5 +1,4 @@
 import type { Posted, Posting } from "../../contract/hold-store.ts";
-import { counted } from "../../process/counted.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { Bucket } from "./bucket.ts";
 import { limitsText } from "./holds.ts";
@@ -23,7 +22,7 @@ interface UnheardPost {
  * Another process commits it only after it ended the leases of this one, or the epoch. Then Redis refuses the void.
  */
 export class UnheardPosts {
-  private readonly byCall = counted("unheard_posts", new Map<string, UnheardPost>());
+  private readonly byCall = new Map<string, UnheardPost>();
 
   add(bucket: Bucket, { callId, accountId, limits }: Posting, sent: Sent): void {
     if (this.byCall.has(callId)) return;

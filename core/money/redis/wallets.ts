@@ -5,7 +5,6 @@ import type {
   LoadedVersion,
   WalletSnapshot,
 } from "../../contract/hold-store.ts";
-import { counted } from "../../process/counted.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import { listOf, textOf } from "../../redis/reply.ts";
@@ -26,7 +25,7 @@ const VERSION = /^([^|]*?)(?:\|(.*):l|:)v$/s;
 export class RedisWallets {
   private readonly client: RedisCommands;
   private readonly buckets: BucketMap;
-  private readonly loading = counted("loading_wallets", new Map<string, Promise<boolean>>());
+  private readonly loading = new Map<string, Promise<boolean>>();
 
   constructor(client: RedisCommands, buckets: BucketMap) {
     this.client = client;

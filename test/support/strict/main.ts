@@ -2,7 +2,9 @@
  * `npm run simulator -- --port P [--host H] [--lenient]`: runs the simulated provider alone, with the
  * rules of this folder.
  */
-import { messageOf, parseArguments, refuseArguments } from "../../../core/contract/index.ts";
+
+import { messageOf } from "../../../core/contract/index.ts";
+import { parseArguments, refuseArguments } from "../../../core/process/command-line.ts";
 import { startSimulator } from "../../../plugins/simulator/server.ts";
 import { judge } from "./index.ts";
 
