@@ -3,7 +3,6 @@ import { KeyForm } from "../core/accounts/key-form.ts";
 import { keyRowsOf } from "../core/accounts/key-rows.ts";
 import type { Sql } from "../core/database/client.ts";
 import { databaseOf } from "../core/database/plugin-database.ts";
-import { systemClock } from "../core/process/clock.ts";
 import type { Children } from "./children.ts";
 import { type Stores, startStore } from "./posted-calls.ts";
 import { fillMonth, makeAccounts, type UsageRows } from "./usage-rows.ts";
@@ -56,15 +55,15 @@ async function chargeMonth(sql: Sql, month: string): Promise<void> {
 }
 
 async function makeKeys(sql: Sql, accounts: number): Promise<Customer[]> {
-  const form = new KeyForm(keyRowsOf(databaseOf(sql)), systemClock);
+  const form = new KeyForm(keyRowsOf(databaseOf(sql)));
   await form.start();
   const customers: Customer[] = [];
   for (let first = 1; first <= accounts; first += KEYS_AT_ONCE) {
     const length = Math.min(KEYS_AT_ONCE, accounts + 1 - first);
     const keys = await Promise.all(Array.from({ length }, () => form.create()));
     const made = await sql.query<{ accountId: string }>(
-      `insert into api_keys (id, account_id, name, hash, prefix, has_mac)
-        select md5('call key:' || account)::uuid, md5('account:' || account)::uuid, 'calls', decode(digest, 'hex'), left(digest, 11), true
+      `insert into api_keys (id, account_id, name, hash, prefix)
+        select md5('call key:' || account)::uuid, md5('account:' || account)::uuid, 'calls', decode(digest, 'hex'), left(digest, 11)
         from jsonb_array_elements_text($1::text::jsonb) with ordinality made (digest, n)
         cross join lateral (select $2::bigint + n - 1) number (account) order by n
       returning account_id as "accountId"`,

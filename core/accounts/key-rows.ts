@@ -15,8 +15,6 @@ export interface KeyRows {
   revoke(keyId: string): Promise<KeyRecord | undefined>;
   /** Returns the secret of the MACs of keys: the same for every gateway of the ledger. */
   macSecret(): Promise<Buffer>;
-  /** Returns true if an active key was created by a version whose keys had no MAC. */
-  hasKeysWithoutMac(): Promise<boolean>;
 }
 
 const COLUMNS = `key.id, key.account_id as "accountId", key.name, key.status,
@@ -31,7 +29,7 @@ export function keyRowsOf(database: Database): KeyRows {
       // A function in the database, so that the limit is exact: see `create_api_key` in the
       // migrations.
       const [row] = await database.query<{ outcome: Awaited<ReturnType<KeyRows["create"]>> }>(
-        "select create_api_key_with_mac($1, $2, $3, $4, $5, $6, $7, $8) as outcome",
+        "select create_api_key($1, $2, $3, $4, $5, $6, $7, $8) as outcome",
         [
           key.id,
           key.accountId,
@@ -71,13 +69,6 @@ export function keyRowsOf(database: Database): KeyRows {
       const [row] = await database.query<{ secret: Uint8Array }>("select secret from key_macs");
       if (!row) throw new Error("the ledger has no secret for keys; restore the row of key_macs");
       return Buffer.from(row.secret);
-    },
-
-    async hasKeysWithoutMac() {
-      const rows = await database.query(
-        "select from api_keys where not has_mac and status = 'active' limit 1",
-      );
-      return rows.length > 0;
     },
   };
 }

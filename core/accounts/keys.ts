@@ -27,9 +27,6 @@ const FRESH_MS = 30_000;
  * rejects at once; one that is only slow, on a busy machine, gets the time.
  */
 const READ_TIMEOUT_MS = 5_000;
-/** Maximum concurrent reads of strings that may be keys of an earlier version, or guesses that look like them. */
-const UNSURE_READS_MAX = 64;
-
 /** The values that plugins provide for keys: the sealer, and the discounts that accounts have earned. */
 export interface KeySlots {
   readonly keySealer: Pick<Slots["keySealer"], "current">;
@@ -65,7 +62,6 @@ export class CachedKeys implements Keys, KnownKeys {
   private readonly form: KeyForm;
   /** Running reads after a credit, by the name of the key. */
   private readonly renewals = new Map<string, Renewal>();
-  private unsureReads = 0;
 
   constructor({ rows, holdStore, clock, log, slots, cacheBytesMax }: CachedKeysOptions) {
     this.rows = rows;
@@ -74,7 +70,7 @@ export class CachedKeys implements Keys, KnownKeys {
     this.log = new ThrottledLog(log);
     this.slots = slots;
     this.cache = new KeyCache(cacheBytesMax);
-    this.form = new KeyForm(rows, clock);
+    this.form = new KeyForm(rows);
     this.readings = new KeyReadings({
       readKey: (name) => this.readKey(name),
       store: (name, key) => this.store(name, key),
@@ -89,7 +85,7 @@ export class CachedKeys implements Keys, KnownKeys {
   /**
    * Returns the record of a key, even if it is revoked; undefined if there is none. Returns synchronously if the key
    * is cached, or if no key has this form. Rejects if the key is not cached and the ledger is down or takes longer than
-   * 5 s, or if too many strings of an earlier form are being read.
+   * 5 s.
    */
   find(secret: string): CallerKey | undefined | Promise<CallerKey | undefined> {
     const name = hash("sha256", secret, "hex");
@@ -164,23 +160,7 @@ export class CachedKeys implements Keys, KnownKeys {
   }
 
   private readNew(secret: string, name: string): undefined | Promise<CallerKey | undefined> {
-    const form = this.form.judge(secret);
-    if (form === "no") return undefined;
-    return form === "yes" ? this.readSoon(name) : this.readUnsure(name);
-  }
-
-  private async readUnsure(name: string): Promise<CallerKey | undefined> {
-    if (this.unsureReads >= UNSURE_READS_MAX) {
-      throw new Error(
-        `${UNSURE_READS_MAX} strings that may be keys of an earlier version are being read`,
-      );
-    }
-    this.unsureReads += 1;
-    try {
-      return await this.readSoon(name);
-    } finally {
-      this.unsureReads -= 1;
-    }
+    return this.form.canBeKey(secret) ? this.readSoon(name) : undefined;
   }
 
   private async readSoon(name: string): Promise<CallerKey | undefined> {

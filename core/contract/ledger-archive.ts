@@ -1,7 +1,6 @@
 /**
  * Takes old months out of the ledger: close, export, add up, detach, drop, each a step that can be
- * repeated. A month is `2026-03`, or `before-2027-01`: what the ledger had before it had months.
- * The sums of archived charges stay in the ledger, so all balances are still proven.
+ * repeated. A month is `2026-03` (UTC). The sums of archived charges stay in the ledger, so all balances are still proven.
  */
 export interface LedgerArchive {
   /** Returns all months, oldest first. The rows of open months are estimated. */

@@ -241,11 +241,6 @@ export interface ProofProgress {
   readonly provenThrough: bigint;
   /** The id of the newest row when this proof began. */
   readonly last: bigint;
-  /**
-   * The day, `YYYY-MM-DD`, up to which records of calls are added up for their limits: those from
-   * before charges named them. Only while that goes on, after the rows of the ledger.
-   */
-  readonly recordsUntil?: string;
   /** Only at the end: what kept the newest rows out of this proof. They are added up by each sum until it ends. */
   readonly heldUpBy?: OpenTransaction;
   /** Only at the end: rows that the last proof from the beginning found changed. */

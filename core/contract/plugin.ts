@@ -32,7 +32,7 @@ export interface Plugin {
    * import.meta.url)`. Core applies new files before `start`, each in a transaction, and records
    * them in the table `NAME_migrations`. Never change a file that was applied. If earlier
    * versions of the plugin work after a file, say so in its first line: see the README in
-   * `core/money/ledger/migrations`.
+   * `core/database/migrations`.
    */
   readonly migrations?: URL;
   /** Runs when the headers have arrived, before the body is read. Refuse callers here. */

@@ -11,12 +11,6 @@ export interface UsageBooks {
   prepare(): Promise<void>;
 
   /**
-   * Makes the indexes that months with many calls lack after an upgrade, which `prepare` leaves out:
-   * seconds for each million calls. `page` is right without them, and slow for some filters.
-   */
-  indexMonths(): Promise<void>;
-
-  /**
    * Returns the newest calls of an account that pass the filter and are older than the cursor,
    * newest first.
    */

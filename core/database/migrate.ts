@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { packageRoot } from "../process/root.ts";
 import { type Sql, sqlState } from "./client.ts";
 
-const FOLDER = join(packageRoot, "core/money/ledger/migrations");
+const FOLDER = join(packageRoot, "core/database/migrations");
 /**
  * The key of the lock: any number that nothing else in the database locks. Held until the script's
  * transaction ends.
@@ -42,7 +42,7 @@ export class MigrationConflict extends Error {
  * in `table`: one table for the ledger, and one for each plugin with tables. Returns the names that
  * it applied. Throws MigrationConflict if an applied file has changed or is missing: the list only
  * grows. Files that a later build has applied may follow, if each of them works with this build: see
- * the README in `core/money/ledger/migrations`.
+ * the README in `core/database/migrations`.
  *
  * Many processes may start at the same time. They take turns, and one that finds the next migration
  * recorded continues with the one after it.

@@ -12,14 +12,11 @@ export interface PluginDatabase extends Database {
    * was there before.
    */
   migrate(plugin: string, folder: URL): Promise<void>;
-  /** Runs a statement without parameters or rows, however long it takes. */
-  longQuery(text: string): Promise<void>;
 }
 
 export function databaseOf(sql: Sql): PluginDatabase {
   return {
     query: (text, parameters) => sql.query(text, parameters),
-    longQuery: (text) => sql.script(text, { isLong: true }),
     migrate: async (plugin, url) => {
       const folder = fileURLToPath(url);
       const found = await stat(folder).catch(() => undefined);

@@ -14,9 +14,8 @@ import {
   whole,
 } from "../../core/contract/index.ts";
 
-const MONTH = /^(?:before-)?\d{4}-(?:0[1-9]|1[0-2])$/;
-const MONTHS =
-  "expected a month such as 2026-03, or before-2027-01; `npm run admin -- archive list` shows them";
+const MONTH = /^\d{4}-(?:0[1-9]|1[0-2])$/;
+const MONTHS = "expected a month such as 2026-03; `npm run admin -- archive list` shows them";
 const CURSOR = "the last line of the page before";
 /** Lines of one reply: at most some 2 MB. */
 const LINES = 2_000;
@@ -53,9 +52,8 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
     }
     const now = new Date(clock.now());
     const firstKept = now.getUTCFullYear() * 12 + now.getUTCMonth() - monthsKept;
-    const [year = 0, number = 0] = month.slice(-7).split("-").map(Number);
-    const lastOfIt = year * 12 + number - (month.startsWith("before-") ? 2 : 1);
-    if (lastOfIt < firstKept) return undefined;
+    const [year = 0, number = 0] = month.split("-").map(Number);
+    if (year * 12 + number - 1 < firstKept) return undefined;
     return refuse.conflict(
       `${month} must stay: stores.months_kept is ${monthsKept}. Archive an older month.`,
       { code: "month_kept" },

@@ -10,16 +10,12 @@ import {
 
 /** Route that shows one call by its id: its record, the parts of its cost, and the cost computed again. */
 export function callRoutes({ wallets, archive }: Services): OperatorRoute[] {
-  /** Returns the archived period that a call with this id is of; undefined if there is none. */
+  /** Returns the archived month that a call with this id is of; undefined if there is none. */
   async function archivedMonthOf(id: string): Promise<string | undefined> {
     if (!isId(id)) return undefined;
     const wanted = new Date(idTime(id)).toISOString().slice(0, 7);
-    const archived = (await archive.months()).filter(
-      ({ state }) => state === "detached" || state === "dropped",
-    );
-    return archived.find(
-      ({ month }) => month === wanted || (month.startsWith("before-") && month.slice(-7) > wanted),
-    )?.month;
+    const found = (await archive.months()).find(({ month }) => month === wanted);
+    return found?.state === "detached" || found?.state === "dropped" ? wanted : undefined;
   }
 
   return [

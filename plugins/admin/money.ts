@@ -96,11 +96,10 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
         const wanted = readQuery(proofQuery, query);
         if (isRefusal(wanted)) return wanted;
         const progress = await wallets.prove({ isRestart: wanted.restart === "true" });
-        const { provenThrough, last, recordsUntil, heldUpBy, changed, isDone } = progress;
+        const { provenThrough, last, heldUpBy, changed, isDone } = progress;
         return done({
           proven_rows: String(provenThrough),
           rows: String(last),
-          ...(recordsUntil !== undefined && { records_until: recordsUntil }),
           ...(heldUpBy !== undefined && { held_up_by: heldUpBy }),
           ...(changed !== undefined && { changed_rows: changedJson(changed) }),
           done: isDone,

@@ -41,13 +41,7 @@ export default function dashboard(
   return {
     name: "dashboard",
 
-    async start() {
-      await services.usage.prepare();
-      // Not awaited: it takes minutes after the upgrade of a large ledger, and pages only get faster by it.
-      services.usage.indexMonths().catch((error: unknown) => {
-        services.log.warn({ err: error }, "some months lack an index; the next start tries again");
-      });
-    },
+    start: () => services.usage.prepare(),
 
     routes(router) {
       const pages = pagesHandler(settings.service_name);

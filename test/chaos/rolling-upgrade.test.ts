@@ -14,7 +14,7 @@ import { noWayBack, thisAndNext } from "./builds.ts";
 import { chaosUntil, type Run } from "./chaos-process.ts";
 
 const CALLS = 6;
-const MIGRATIONS = "core/money/ledger/migrations";
+const MIGRATIONS = "core/database/migrations";
 /** Faults after which the other build starts soon. */
 const FAULTS = [
   ...["upgrade a gateway", "roll a gateway back", "cut a connection"],

@@ -9,20 +9,11 @@ interface SqlText {
   readonly text: string;
 }
 
-const CORE_MIGRATIONS = "core/money/ledger/migrations/";
+const CORE_MIGRATIONS = "core/database/migrations/";
 const FOREIGN_KEY = /\breferences\s+accounts\b(?:\s*\(\s*id\s*\))?/gi;
 /** Matches words that occur together only in SQL, not in a path or a sentence with "accounts". */
 const SQL =
   /\b(?:select\b[\s\S]*\bfrom|select\s+[a-z_]+\(|insert\s+into|update\s+\w+(?:\s+\w+)?\s+set|delete\s+from|truncate\s|lock\s+table|(?:alter|create|drop)\s+(?:table|index|view|trigger)|(?:from|join|where)\s+\w+)\b/i;
-
-/**
- * Applied before core had functions for this. An applied migration cannot change; a later one of
- * the same plugin has replaced the parts that name core's tables. Add nothing here.
- */
-const APPLIED = new Set([
-  "plugins/accounts/migrations/0001-customers.sql",
-  "plugins/topup/migrations/0001-topup.sql",
-]);
 
 /** Tables that each room's statements may name. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
@@ -76,33 +67,11 @@ t.test("SQL", async (t) => {
 
   t.test("of plugins names no table of core, except in foreign keys to accounts", async (t) => {
     const statements = [...sqlFiles("plugins/"), ...literalsOf("plugins/")];
-    const wrong = statements
-      .filter(({ file }) => !APPLIED.has(file))
-      .flatMap((statement) =>
-        named(statement, tables).map((table) => `${statement.file}: ${table}`),
-      );
+    const wrong = statements.flatMap((statement) =>
+      named(statement, tables).map((table) => `${statement.file}: ${table}`),
+    );
     t.strictSame([...new Set(wrong)], []);
   });
-
-  t.test(
-    "of a plugin's applied migration leaves no function that names a table of core",
-    async (t) => {
-      for (const file of APPLIED) {
-        const folder = file.slice(0, file.lastIndexOf("/") + 1);
-        const later = sqlFiles(folder).filter((one) => one.file > file);
-        const [applied] = sqlFiles(folder).filter((one) => one.file === file);
-        const made = functionsIn(applied?.text ?? "").filter(({ body }) => {
-          return named({ file, text: body }, tables).length > 0;
-        });
-        t.ok(made.length > 0, file);
-        const replaced = later.flatMap(({ text }) => functionsIn(text).map(({ name }) => name));
-        t.strictSame(
-          made.filter(({ name }) => !replaced.includes(name)).map(({ name }) => name),
-          [],
-        );
-      }
-    },
-  );
 
   for (const [room, own] of Object.entries(OWNERS)) {
     t.test(`of ${room} names only its own tables`, async (t) => {
@@ -180,12 +149,4 @@ function tablesOf(migrations: readonly SqlText[]): string[] {
       String(name),
     ).filter((name) => name !== "if"),
   );
-}
-
-function functionsIn(text: string): { readonly name: string; readonly body: string }[] {
-  const made = /create\s+(?:or\s+replace\s+)?function\s+(\w+)[\s\S]*?\$\$([\s\S]*?)\$\$/gi;
-  return Array.from(text.matchAll(made), ([, name, body]) => ({
-    name: String(name),
-    body: String(body),
-  }));
 }

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Sql } from "../../core/database/client.ts";
@@ -19,33 +18,12 @@ export async function migrateAll(sql: Sql): Promise<void> {
   }
 }
 
-/** Make the functions that this version calls in each commit. */
-const FUNCTIONS = ["0022-counted-generation.sql", "0025-one-book.sql"];
-
-/**
- * Runs the migrations of the ledger up to this number, such as `0017`: as an older version leaves it. And makes what this
- * version cannot commit without.
- */
-export async function migrateUpTo(sql: Sql, last: string): Promise<void> {
-  const folder = join(packageRoot, "core", "money", "ledger", "migrations");
-  const copy = mkdtempSync(join(tmpdir(), "tollgate-migrations-"));
-  try {
-    for (const name of readdirSync(folder)) {
-      if (name.slice(0, 4) <= last) cpSync(join(folder, name), join(copy, name));
-    }
-    await migrate(sql, copy);
-    for (const name of FUNCTIONS) await sql.script(readFileSync(join(folder, name), "utf8"));
-  } finally {
-    rmSync(copy, { recursive: true, force: true });
-  }
-}
-
 /** Changes with every change of a migration. */
 export function migrationsHash(): string {
   const hash = createHash("sha256");
   const folders = [
-    join(packageRoot, "core", "money", "ledger", "migrations"),
-    join(packageRoot, "core", "money", "ledger", "page-indexes"),
+    join(packageRoot, "core", "database", "migrations"),
+    join(packageRoot, "core", "usage", "page-indexes"),
     ...pluginsWithTables().map((plugin) => migrationsOf(plugin)),
   ];
   for (const folder of folders) {

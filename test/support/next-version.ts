@@ -20,7 +20,7 @@ export interface Build {
   remove(): Promise<void>;
 }
 
-const LEDGER = "core/money/ledger/migrations";
+const LEDGER = "core/database/migrations";
 /** The folders of migrations that the next version adds a file to, with its text. */
 const MIGRATIONS: readonly (readonly [string, string])[] = [
   [
@@ -35,7 +35,7 @@ const MIGRATIONS: readonly (readonly [string, string])[] = [
      end $$;
      create trigger count_next after insert on usage_records for each row execute function count_next();`,
   ],
-  ["core/money/ledger/page-indexes", "create index on usage_records (account_id, next_field);"],
+  ["core/usage/page-indexes", "create index on usage_records (account_id, next_field);"],
   ["plugins/metrics/migrations", "create table metrics_next (id integer primary key);"],
 ];
 

@@ -15,7 +15,7 @@ const ROWS = 20_000;
 const LOCK_STATES = ["55P03", "40P01"];
 const ATTEMPTS = 60;
 
-/** Archives months of the ledger in Postgres: see migration 0021. */
+/** Archives months of the ledger in Postgres: see the section on months in `0002-ledger.sql`. */
 export function archiveOf(
   database: Pick<Database, "query">,
   machine: Machine = systemMachine,

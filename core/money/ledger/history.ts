@@ -24,7 +24,7 @@ interface CountRow {
   readonly recent: boolean;
 }
 
-/** The commits of each writer, in `ledger_writers`: see the migration. */
+/** The commits of each writer, in `ledger_writers`: see `count_commit`. */
 export class PostgresHistory implements LedgerHistory {
   private readonly sql: Sql;
   private readonly writer = new LedgerWriter(randomUUID);
@@ -54,7 +54,7 @@ export class PostgresHistory implements LedgerHistory {
     // The rows of `work` are read before the functions are called, so `work` has all its locks by then.
     const counted = `with work as materialized (${statement})
       select work.*, ${after === undefined ? "" : `${after}, `}
-        count_commit_of_generation($${first}, $${first + 1}) as counted
+        count_commit($${first}, $${first + 1}) as counted
       from work`;
     const { rows } = await this.writer.run(async ({ writer, confirmed }) => {
       const rows = await this.query<Row & { readonly counted: CommitCount }>(counted, [

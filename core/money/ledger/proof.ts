@@ -25,8 +25,8 @@ const CHANGED = `
 type ProvenRows = Pick<ProofProgress, "provenThrough" | "last">;
 
 /**
- * Adds up the rows of the ledger, each once, page by page; then the records of calls whose charges do not name their
- * limits. Goes on after a restart, in any process. Another process may do the same at the same time: they take turns.
+ * Adds up the rows of the ledger, each once, page by page. Goes on after a restart, in any process. Another process may
+ * do the same at the same time: they take turns.
  */
 export class LedgerProof {
   private readonly sql: Sql;
@@ -34,8 +34,6 @@ export class LedgerProof {
   private readonly rows: number;
   /** The id of the last row that these pages will add up. */
   private bound: bigint | undefined;
-  /** How far the rows were added up, while the records are. */
-  private proven: ProvenRows | undefined;
   private heldUpBy: OpenTransaction | undefined;
 
   constructor(sql: Sql, machine: Machine = systemMachine, rows = ROWS) {
@@ -47,12 +45,8 @@ export class LedgerProof {
   /** Adds up the next page. Done once it reaches a row that was the newest when the first of these pages began. */
   async advance(): Promise<ProofProgress> {
     this.bound ??= await this.finalBound();
-    const { provenThrough, last } = this.proven ?? (await this.proveRows(this.bound));
+    const { provenThrough, last } = await this.proveRows(this.bound);
     if (provenThrough < last) return { provenThrough, last, isDone: false };
-    const isFirst = this.proven === undefined;
-    const recordsUntil = await this.proveRecords(isFirst);
-    this.proven = recordsUntil === undefined ? undefined : { provenThrough, last };
-    if (recordsUntil !== undefined) return { provenThrough, last, recordsUntil, isDone: false };
     this.bound = undefined;
     const { heldUpBy } = this;
     const [changed] = await this.sql.query<ChangedRows>(CHANGED);
@@ -62,7 +56,6 @@ export class LedgerProof {
 
   async restart(): Promise<void> {
     this.bound = undefined;
-    this.proven = undefined;
     await this.sql.query("select restart_ledger_proof()");
   }
 
@@ -80,40 +73,6 @@ export class LedgerProof {
       [bound, this.rows],
     );
     return row ?? { provenThrough: 0n, last: bound };
-  }
-
-  /** Adds up the next records. Returns the day that it has reached; undefined at the end, and if it cannot begin yet. */
-  private async proveRecords(isFirst: boolean): Promise<string | undefined> {
-    if (isFirst && !(await this.haveOldCommitsEnded())) return undefined;
-    const text = "select prove_limit_records($1) as until";
-    const [row] = await this.sql.query<{ until: string | null }>(text, [this.rows]);
-    return row?.until ?? undefined;
-  }
-
-  /**
-   * Returns false if a transaction may still write a record that is of before the migration to charges that name their
-   * limits. Waits for it for some seconds. Such a transaction began before this one, so it is running now.
-   */
-  private async haveOldCommitsEnded(): Promise<boolean> {
-    const [state] = await this.sql.query<{ running: string | null }>(
-      `select (
-        select string_agg(virtualxid, ',') from pg_locks
-        where locktype = 'virtualxid' and pid <> pg_backend_pid()
-          and record_at = '-infinity' and records_end = 'infinity'
-      ) as running from ledger_proof`,
-    );
-    const running = state?.running;
-    if (running == null) return true;
-    return this.within(async () => {
-      const [row] = await this.sql.query<{ ended: boolean }>(
-        `select not exists (
-          select from pg_locks
-          where locktype = 'virtualxid' and virtualxid = any (string_to_array($1, ','))
-        ) as ended`,
-        [running],
-      );
-      return row?.ended ?? false;
-    });
   }
 
   /**

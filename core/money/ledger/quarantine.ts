@@ -8,13 +8,12 @@ import type { PostgresHistory } from "./history.ts";
 
 const REASON_CHARACTERS_MAX = 2_000;
 
-const COLUMNS = 'entry, error, at, account_id as "accountId", charged';
+const COLUMNS = "entry, error, at, charged";
 
 interface Row {
   readonly entry: string;
   readonly error: string;
   readonly at: Date;
-  readonly accountId: string | null;
   readonly charged: bigint;
 }
 
@@ -73,14 +72,12 @@ export async function quarantinedCall(
 
 /**
  * The charge is that of the row: in Redis it is beside the text of an entry, and this gateway could not put it in if it
- * could not read the text. Rows from before migration 0006 have no account, and no charge.
+ * could not read the text.
  */
-function readRow({ entry: text, error, at, accountId, charged }: Row): QuarantinedCall {
+function readRow({ entry: text, error, at, charged }: Row): QuarantinedCall {
   const read = decodeEntry("quarantine", text);
   const chargedMicroVnd = Number(charged);
-  if (accountId === null || read.chargedMicroVnd === chargedMicroVnd) {
-    return { entry: read, reason: error, since: at };
-  }
+  if (read.chargedMicroVnd === chargedMicroVnd) return { entry: read, reason: error, since: at };
   if (read.posting === undefined) {
     return { entry: { ...read, chargedMicroVnd }, reason: error, since: at };
   }

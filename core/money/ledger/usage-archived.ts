@@ -14,10 +14,8 @@ export async function archivedBefore(
 ): Promise<Date | undefined> {
   const [row] = await database.query<{ end: Date | null }>(
     `with archived as (
-      select
-        case when month like 'before-%' then '-infinity' else first end as first,
-        case when month like 'before-%' then first else first + interval '1 month' end as last
-      from archived_months, lateral (select (right(month, 7) || '-01')::timestamp) named (first)
+      select first, first + interval '1 month' as last
+      from archived_months, lateral (select (month || '-01')::timestamp) named (first)
       where state <> 'closed'
     )
     select max(last at time zone 'UTC') as "end" from archived

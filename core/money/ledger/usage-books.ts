@@ -5,19 +5,15 @@ import type { PluginDatabase } from "../../database/plugin-database.ts";
 import { packageRoot } from "../../process/root.ts";
 import { refusedCalls } from "./refused-calls.ts";
 import { archivedBefore, archivedCall } from "./usage-archived.ts";
-import { indexMonths } from "./usage-indexes.ts";
 import { callOf, callPage } from "./usage-records.ts";
 import { usageByKey, usageSums } from "./usage-sums.ts";
 
-const INDEXES = pathToFileURL(join(packageRoot, "core/money/ledger/page-indexes/"));
-/** The plugin that used to make these indexes: with its name, existing databases do not make them again. */
-const RECORDED_BY = "dashboard";
+const INDEXES = pathToFileURL(join(packageRoot, "core/usage/page-indexes/"));
 
 /** Reads usage records and their daily sums from Postgres. */
 export function usageBooksOf(database: PluginDatabase): UsageBooks {
   return {
-    prepare: () => database.migrate(RECORDED_BY, INDEXES),
-    indexMonths: () => indexMonths(database),
+    prepare: () => database.migrate("page-indexes", INDEXES),
     page: (query) => callPage(database, query),
     archivedBefore: (accountId, period) => archivedBefore(database, accountId, period),
     archivedCall: (accountId, callId) => archivedCall(database, accountId, callId),

@@ -9,7 +9,7 @@ const COLUMNS = ["day", "model", "key_id", ...SUMS].join(", ");
 /**
  * Returns undefined if the account has only `usage_daily`. Else it has sums by key alone and by model alone, which it never
  * loses, and its days before the returned one are in `usage_past_days`: `-infinity` if none are. `usage_daily` has the
- * calls of every account, also these: see migrations 0024 and 0026.
+ * calls of every account, also these: see `0003-usage.sql`.
  */
 export async function summedBeforeOf(
   database: Pick<Database, "query">,

@@ -1,4 +1,4 @@
--- One row: whether calls are taken, and what their clients are told where they are not.
+-- One row: whether calls are refused, and what their clients are told then.
 create table maintenance (
   only_row boolean primary key default true check (only_row),
   enabled boolean not null,

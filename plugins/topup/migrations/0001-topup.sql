@@ -12,7 +12,7 @@ create table topup_orders (
 
 create index topup_orders_account on topup_orders (account_id, id);
 
--- Every transfer that the bank has told of, once each, for ever.
+-- Every transfer that the bank has reported, once each. Rows stay for ever.
 create table bank_transfers (
   -- The bank's own id: a notification that is sent again changes nothing.
   id text primary key check (id <> ''),
@@ -23,7 +23,7 @@ create table bank_transfers (
   account_id uuid references accounts,
   order_id uuid references topup_orders,
   incoming boolean not null,
-  -- Null where the notification names no amount that money can have.
+  -- Null if the notification has no valid amount.
   amount bigint check (amount > 0),
   bank text,
   account_number text,
@@ -45,18 +45,13 @@ create table bank_transfers (
 create index bank_transfers_order on bank_transfers (order_id) where order_id is not null;
 create index bank_transfers_state on bank_transfers (state, sequence);
 
--- What a promotion counts, without reading through an account's charges.
-create index ledger_entries_topups on ledger_entries (account_id, at) include (amount, reference)
-  where kind = 'topup';
-
 -- The lock on the account makes the counts exact: of two orders at once, the second sees the first.
 create function create_topup_order(
   order_id uuid, order_account uuid, order_code text, order_amount bigint,
   created timestamptz, expires timestamptz, open_max integer, day_max integer
 ) returns text language plpgsql as $$
 begin
-  perform from accounts where id = order_account for no key update;
-  if not found then
+  if not lock_account(order_account) then
     return 'no_account';
   end if;
   if (
@@ -97,11 +92,7 @@ begin
     raise exception 'transfer % was told by the bank: a change is refused', old.id
       using errcode = 'restrict_violation';
   end if;
-  if new.state = 'credited' and not exists (
-    select from ledger_entries entry
-    where entry.reference = 'transfer:' || new.id and entry.kind = 'topup'
-      and entry.account_id = new.account_id and entry.amount = new.amount
-  ) then
+  if new.state = 'credited' and not has_topup('transfer:' || new.id, new.account_id, new.amount) then
     raise exception 'transfer % is not in the ledger: it cannot be called credited', new.id
       using errcode = 'restrict_violation';
   end if;

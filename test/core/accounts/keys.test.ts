@@ -55,10 +55,6 @@ class MemoryKeyRows implements KeyRows {
     return Buffer.alloc(32, 7);
   }
 
-  async hasKeysWithoutMac(): Promise<boolean> {
-    return this.hasEarlierKeys;
-  }
-
   async revoke(keyId: string): Promise<KeyRecord | undefined> {
     for (const [name, key] of this.known) {
       if (key.id !== keyId) continue;
@@ -125,35 +121,6 @@ t.test("keys", async (t) => {
     t.equal((await keys.find(key))?.id, made.id);
     t.equal(rows.asked, 1);
   });
-
-  t.test(
-    "of earlier versions are found, and guesses like them never fill the ledger",
-    async (t) => {
-      const { keys, rows, clock } = setUp();
-      const old = `tg-${"o".repeat(40)}`;
-      rows.hasEarlierKeys = true;
-      await keys.start();
-      const record = rows.add(old);
-      t.equal(await keys.find(old), record);
-      const guessOf = (n: number) => `tg-${String(n).padStart(40, "0")}`;
-      let arrive: () => void = () => {};
-      rows.answers = new Promise((resolve) => {
-        arrive = resolve;
-      });
-      const found = Array.from({ length: 1_000 }, async (_, n) => keys.find(guessOf(n)));
-      arrive();
-      const results = await Promise.allSettled(found);
-      t.equal(results.filter(({ status }) => status === "fulfilled").length, 64);
-      t.equal(rows.asked, 65);
-      t.equal(await keys.find(guessOf(1_000)), undefined, "read again when there is room");
-      // The last of them is revoked. The next check, in the background, finds that none is left.
-      rows.hasEarlierKeys = false;
-      clock.ms += MINUTE_MS;
-      await keys.find(guessOf(1_001));
-      t.equal(keys.find(guessOf(1_002)), undefined);
-      t.equal(rows.asked, 67);
-    },
-  );
 
   t.test("survive a flood of guesses while the ledger is down", async (t) => {
     const { keys, rows } = setUp(2_000);

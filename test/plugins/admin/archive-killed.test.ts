@@ -18,64 +18,38 @@ import { charge, fundedAccount } from "../../core/money/ledger/fixtures.ts";
 import { admin } from "../../support/admin.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { recordedLog } from "../../support/log.ts";
-import { migrateUpTo } from "../../support/migrations.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
 import { runCli } from "./cli-runs.ts";
 
-/** The last migration before the ledger had months. */
-const BEFORE = "0017";
-const PERIOD = "before-2026-03";
-/** More than one page of lines, in one of two months. */
-const CALLS = [
-  ...Array.from({ length: 3 }, (_, n) => Date.UTC(2025, 11, 10) + n),
-  ...Array.from({ length: 2_100 }, (_, n) => Date.UTC(2026, 0, 10) + n),
-];
+const MONTH = "2026-01";
+/** More than one page of lines. */
+const CALLS = Array.from({ length: 2_100 }, (_, n) => Date.UTC(2026, 0, 10) + n);
 const { log } = recordedLog();
 
-/** Makes the ledger of a gateway of the version before, which was upgraded in January 2026. */
-async function upgradedLedger(url: string): Promise<void> {
-  const server = { url };
-  const options = { server, connectionsMax: 1, statementTimeoutMs: 60_000, log };
-  const sql = connect(options);
-  await migrateUpTo(sql, BEFORE);
+/** Makes the ledger of a gateway that has run in January 2026. */
+async function filledLedger(url: string): Promise<void> {
+  const options = { server: { url }, connectionsMax: 1, statementTimeoutMs: 60_000, log };
   const clock = { now: () => Date.now(), monotonic: () => 0 };
-  const ledger = new PostgresLedger({ server: remoteServer(sql), clock, log });
+  const ledger = new PostgresLedger({ server: remoteServer(connect(options)), clock, log });
+  await ledger.start();
   const account = await fundedAccount(ledger, 1_000_000n);
-  for (const month of ["2025-12-01Z", "2026-01-01Z"])
-    await sql.query("select make_usage_partition($1::text::timestamptz)", [month]);
-  const calls = CALLS.map((at) => charge(account, 7, { callId: newId(at), at }).text);
-  await sql.query("select settle_calls($1::text::uuid[], $2::text::json)", [
-    `{${account}}`,
-    `[${calls.join(",")}]`,
-  ]);
-  await sql.script(`
-    create schema january;
-    create function january.now() returns timestamptz language sql stable as $$ select timestamptz '2026-01-20Z' $$;
-    do $$ begin
-      execute format('alter database %I set search_path = public, january, pg_catalog', current_database());
-    end $$`);
-  await sql.end(1);
-  const inJanuary = connect(options);
-  await migrateUpTo(inJanuary, "0020");
-  await inJanuary.script(`do $$ begin
-    execute format('alter database %I reset search_path', current_database());
-  end $$`);
-  await inJanuary.end(1);
+  await ledger.commit(CALLS.map((at) => charge(account, 7, { callId: newId(at), at })));
+  await ledger.stop();
 }
 
-t.test("an export of the charges from before the ledger had months", async (t) => {
+t.test("an export of a month", async (t) => {
   let postgres: TestPostgres;
   let gateway: TestGateway;
   let between: Server;
   let sql: Sql;
   const folder = mkdtempSync(join(tmpdir(), "tollgate-archive-"));
-  const manifest = join(folder, `tollgate-${PERIOD}.manifest.json`);
+  const manifest = join(folder, `tollgate-${MONTH}.manifest.json`);
   /** Called for each request of a command, before the gateway has it, and after. */
   let onRequest: (when: "before" | "after", path: string) => void = () => {};
 
   t.before(async () => {
     postgres = await startPostgres();
-    await upgradedLedger(postgres.url);
+    await filledLedger(postgres.url);
     gateway = await startGateway({ config: { stores: { months_kept: 1, ledger: postgres.url } } });
     sql = connect({
       server: { url: postgres.url },
@@ -113,7 +87,7 @@ t.test("an export of the charges from before the ledger had months", async (t) =
     runCli(words, {
       env: { GATEWAY_URL: gateway.url, GATEWAY_ADMIN_TOKEN: gateway.adminToken },
     });
-  const exportWords = ["archive", "export", "--month", PERIOD, "--to", folder];
+  const exportWords = ["archive", "export", "--month", MONTH, "--to", folder];
 
   /** Runs the export in a process of its own, and kills it at one of its requests. Returns true if it was killed. */
   async function killedAt(request: number, when: "before" | "after"): Promise<boolean> {
@@ -139,7 +113,7 @@ t.test("an export of the charges from before the ledger had months", async (t) =
   async function state(): Promise<string | undefined> {
     const { body } = await admin(gateway, "GET", "/archive");
     const months = body["list"] as { month: string; state: string }[];
-    return months.find(({ month }) => month === PERIOD)?.state;
+    return months.find(({ month }) => month === MONTH)?.state;
   }
 
   /** Checks that each file with its final name is whole, and returns the number of their lines. */
@@ -172,11 +146,11 @@ t.test("an export of the charges from before the ledger had months", async (t) =
   });
 
   t.test("can be dropped, and the balance is still proven", async (t) => {
-    const dropped = await cli("archive", "drop", "--month", PERIOD, "--file", manifest);
+    const dropped = await cli("archive", "drop", "--month", MONTH, "--file", manifest);
     t.equal(dropped.code, 0, dropped.stderr);
     t.equal(await state(), "dropped");
     const left = await sql.query(
-      "select from pg_class where relname ~ '^(ledger_entries_before|usage_records_2025_12|usage_records_2026_01)'",
+      "select from pg_class where relname ~ '^(ledger_entries|usage_records)_2026_01'",
     );
     t.equal(left.length, 0);
     for (const words of [["reconcile"], ["reconcile", "--full"]]) {

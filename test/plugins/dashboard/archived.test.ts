@@ -89,15 +89,4 @@ t.test("usage of archived months", async (t) => {
     t.equal(later.headers.get("x-archived-before"), null);
     await later.text();
   });
-
-  t.test("the time before the ledger had months may be one archive", async (t) => {
-    await world.sql`
-      insert into archived_months (month, state) values ('before-2026-02', 'dropped')`;
-    await record(world.sql, { atMs: Date.UTC(2026, 1, 10), accountId: BOB });
-    t.equal((await json("/usage", {}, BOB)).archived_before, null);
-    await world.sql`
-      update usage_daily set day = '2025-11-05' where account_id = ${BOB} and day = '2026-02-10'`;
-    const { archived_before: before } = await json("/usage", {}, BOB);
-    t.equal(before, "2026-02-01T00:00:00.000Z");
-  });
 });

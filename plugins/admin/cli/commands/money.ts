@@ -180,12 +180,7 @@ async function prove(client: Client, isFull: boolean): Promise<unknown> {
       warnOfChanges(progress["changed_rows"]);
       return progress["changed_rows"];
     }
-    const until = progress["records_until"];
-    console.error(
-      until === undefined
-        ? `added up ${progress["proven_rows"]} of ${progress["rows"]} ledger rows`
-        : `added up the limits of records until ${until}`,
-    );
+    console.error(`added up ${progress["proven_rows"]} of ${progress["rows"]} ledger rows`);
     query = {};
   }
 }

@@ -35,7 +35,6 @@ const OTHERS: Readonly<Record<string, string>> = {
     "looks for one reference by its unique index, and reads the newest movements by their ids",
   "core/money/ledger/proof.ts": "reads the next 100,000 rows by their ids",
   "core/money/ledger/quarantine.ts": "looks for one call by its unique index",
-  "core/money/ledger/usage-indexes.ts": "reads the names of the tables",
   "core/money/ledger/usage-page-statement.ts": "is sent by usage-records.ts",
 };
 
@@ -200,25 +199,5 @@ t.test("every query of the pages", async (t) => {
       "add their queries to bench/usage-queries.ts",
     );
     t.end();
-  });
-
-  t.test("finds its index in a large month from before an upgrade, made later", async (t) => {
-    await sql.script(`drop index usage_records_key_model;
-      create index usage_records_key_model on only usage_records (key_id, model, at desc)`);
-    const isWhole = async () => {
-      const [row] = await sql.query<{ whole: boolean }>(
-        "select indisvalid as whole from pg_index where indexrelid = 'usage_records_key_model'::regclass",
-      );
-      return row?.whole;
-    };
-    t.equal(await isWhole(), false);
-    const books = usageBooksOf(ledger.database);
-    await Promise.all([books.indexMonths(), books.indexMonths()]);
-    t.equal(await isWhole(), true);
-    const seldom = usageQueries.find(({ name }) => name === "page: model and key, seldom together");
-    const { rows } = await read(async (database) =>
-      seldom?.run(database, usageBooksOf({ ...ledger.database, query: database.query }), asked),
-    );
-    t.ok(rows > 0 && rows <= READ_MAX, `${rows} rows`);
   });
 });

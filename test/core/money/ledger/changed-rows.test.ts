@@ -1,20 +1,16 @@
 import t from "tap";
 import type { ProofProgress } from "../../../../core/contract/ledger.ts";
 import type { Sql } from "../../../../core/database/client.ts";
-import { migrate } from "../../../../core/database/migrate.ts";
 import { archiveOf } from "../../../../core/money/ledger/archive.ts";
 import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { LedgerProof } from "../../../../core/money/ledger/proof.ts";
 import { sums } from "../../../../core/money/ledger/sums.ts";
 import { newId } from "../../../../core/process/id.ts";
 import { systemMachine } from "../../../../core/process/machine.ts";
-import { migrateUpTo } from "../../../support/migrations.ts";
 import { archive, detach } from "./archive-steps.ts";
 import { AT, charge, fundedAccount, proveFromStart, topUp } from "./fixtures.ts";
 import { startTestLedger, type TestLedger } from "./test-ledger.ts";
 
-/** The last migration before rows had digests. */
-const BEFORE = "0027";
 const JANUARY = Date.UTC(2026, 0, 20);
 
 /** Changes of proven rows of `$1` by hand, each of which keeps every sum of amounts. */
@@ -199,21 +195,6 @@ t.test("rows that were changed by hand", async (t) => {
       "select count(*)::integer as left from proof_checkpoint",
     );
     t.equal(kept?.left, 0);
-  });
-
-  t.test("are found from the first full proof after the upgrade on", async (t) => {
-    await migrateUpTo(sql, BEFORE);
-    await sql.query("select make_usage_partition(now())");
-    const a = await fundedAccount(ledger, 1_000n);
-    const old = { callId: newId(JANUARY), at: JANUARY };
-    await ledger.commit([charge(a, 40, old), charge(a, 60, { at: JANUARY })]);
-    await sql.query("select prove_ledger((select max(id) from ledger_entries), 1000)");
-    await migrate(sql);
-    await ledger.start();
-    await ledger.commit([charge(a, 5)]);
-    t.strictSame([await prove(), await proveAll(), await proveAll()], Array(3).fill(undefined));
-    await byHand(CHANGES["amounts of two charges"] ?? "", a);
-    t.strictSame((await proveAll())?.accountIds, [a]);
   });
 
   t.test("are not those of a month that has left the ledger", async (t) => {

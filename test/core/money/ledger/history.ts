@@ -61,7 +61,7 @@ export function historyTests(t: Test, get: () => LedgerUnderTest): void {
     const { ledger, sql, isConcurrent } = get();
     if (!isConcurrent) return;
     const a = await fundedAccount(ledger, 100n);
-    const beginning = sql.script(`select begin_generation(0);
+    const beginning = sql.script(`select begin_generation(0, 0);
       do $$ begin
         while not exists (
           select from pg_locks where relation = 'ledger_writers'::regclass and not granted

@@ -2,25 +2,13 @@ import t from "tap";
 import { EntryRefused } from "../../../../core/contract/ledger.ts";
 import { type Sql, sqlState } from "../../../../core/database/client.ts";
 import { migrate } from "../../../../core/database/migrate.ts";
-import { archiveOf } from "../../../../core/money/ledger/archive.ts";
 import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { sums } from "../../../../core/money/ledger/sums.ts";
 import { newId } from "../../../../core/process/id.ts";
-import { migrateUpTo } from "../../../support/migrations.ts";
 import { archive } from "./archive-steps.ts";
-import {
-  agreedBalance,
-  balance,
-  charge,
-  fundedAccount,
-  proveFromStart,
-  topUp,
-} from "./fixtures.ts";
+import { agreedBalance, balance, charge, fundedAccount, proveFromStart } from "./fixtures.ts";
 import { startTestLedger, type TestLedger } from "./test-ledger.ts";
 
-/** The last migration before the ledger had a partition for each month. */
-const BEFORE = "0017";
-const OLD_COMMIT = "select settle_calls($1::text::uuid[], $2::text::json)";
 const JANUARY = Date.UTC(2026, 0, 31, 23, 59, 59, 999);
 
 async function partitionsOf(sql: Sql, table: string): Promise<string[]> {
@@ -53,63 +41,6 @@ t.test("a ledger with a partition for each month", async (t) => {
   });
   t.afterEach(async () => {
     await books.stop();
-  });
-
-  /** Commits as a gateway of the version before. */
-  async function oldCommit(accountId: string, chargedMicroVnd: number, callId: string) {
-    const { text } = charge(accountId, chargedMicroVnd, { callId, at: Date.now() });
-    await sql.query(OLD_COMMIT, [`{${accountId}}`, `[${text}]`]);
-  }
-
-  t.test("has all charges and movements from before, each once", async (t) => {
-    await migrateUpTo(sql, BEFORE);
-    await sql.query("select make_usage_partition(now())");
-    const a = await fundedAccount(ledger, 1_000n);
-    const calls = [newId(JANUARY), newId(Date.now()), "ffffffff-0000-4000-8000-000000000000"];
-    for (const call of calls) await oldCommit(a, 7, call);
-    const gift = topUp(a, 100n);
-    await ledger.credit(gift);
-    await sql.query("select prove_ledger((select max(id) from ledger_entries), 1000)");
-    // A gateway of the version before goes on committing between any two of the migrations.
-    for (const last of ["0018", "0019", "9999"]) {
-      await migrateUpTo(sql, last);
-      await oldCommit(a, 1, newId(Date.now()));
-      for (const call of calls) await oldCommit(a, 7, call);
-      t.notOk(await ledger.credited(topUp(a, 5n, `after ${last}`)));
-      await ledger.credit(topUp(a, 5n, `after ${last}`));
-      const again = [await ledger.credit(gift), await ledger.credit(topUp(a, 5n, `after ${last}`))];
-      t.strictSame(
-        again.map((result) => result.kind === "credited" && result.applied),
-        [false, false],
-      );
-      if (last !== "9999") continue;
-      t.equal(await agreedBalance(ledger, a), 1_000n - 21n + 100n + 12n);
-    }
-    await ledger.start();
-    for (const call of calls) await ledger.commit([charge(a, 7, { callId: call, at: Date.now() })]);
-    t.equal(await agreedBalance(ledger, a), 1_000n - 21n + 100n + 12n);
-    t.strictSame(await drift(sql), []);
-    await proveFromStart(ledger);
-    t.strictSame(await drift(sql), []);
-    const parts = await partitionsOf(sql, "ledger_entries");
-    const old = parts.find((name) => /^ledger_entries_before_\d{4}_\d{2}$/.test(name));
-    t.ok(old, parts.join(" "));
-    const where = "select tableoid::regclass::text as part from ledger_entries where call_id = $1";
-    t.strictSame(
-      await Promise.all(calls.map(async (call) => (await sql.query(where, [call]))[0])),
-      [old, old, "ledger_entries_rest"].map((part) => ({ part })),
-    );
-  });
-
-  t.test("that was new takes charges of the version before at once", async (t) => {
-    await migrateUpTo(sql, BEFORE);
-    await sql.query("select make_usage_partition(now())");
-    const a = await fundedAccount(ledger, 10n);
-    await migrateUpTo(sql, "9999");
-    await oldCommit(a, 3, newId(Date.now()));
-    t.equal(await agreedBalance(ledger, a), 7n);
-    const parts = await partitionsOf(sql, "ledger_entries");
-    t.equal(parts.filter((name) => name.includes("before")).length, 0);
   });
 
   t.test(
@@ -181,24 +112,6 @@ t.test("a ledger with a partition for each month", async (t) => {
     t.equal(await agreedBalance(ledger, a), 100n);
   });
 
-  t.test("refuses ids of before 2020 after their charges are archived", async (t) => {
-    await migrateUpTo(sql, "0018");
-    await sql.query("select make_usage_partition(now())");
-    const a = await fundedAccount(ledger, 100n);
-    const callId = "00000001-0000-4000-8000-000000000001";
-    await oldCommit(a, 7, callId);
-    await ledger.start();
-    const later = Date.now() + 86_400_000 * 100;
-    const again = () => ledger.commit([charge(a, 7, { callId, at: later })]);
-    await again();
-    t.equal(await agreedBalance(ledger, a), 93n);
-    const [before = ""] = (await archiveOf(sql).months()).map(({ month }) => month).slice(-1);
-    t.match(before, /^before-/);
-    t.strictSame(await archive(sql, ledger, before), ["closed", "detached", "dropped"]);
-    await t.rejects(again(), EntryRefused);
-    t.equal(await balance(ledger, a), 93n);
-  });
-
   t.test("makes no table of an archived month, called by hand or during its close", async (t) => {
     await ledger.start();
     const a = await fundedAccount(ledger, 100n);
@@ -230,27 +143,23 @@ t.test("a ledger with a partition for each month", async (t) => {
   });
 
   t.test("keeps charges of a wrong clock apart, each once", async (t) => {
-    await migrateUpTo(sql, BEFORE);
-    await sql.query("select make_usage_partition(now())");
+    await ledger.start();
     const a = await fundedAccount(ledger, 100n);
-    const late = [Date.UTC(2038, 1), Date.UTC(2099, 10, 30), Date.UTC(2099, 11), Date.UTC(2100, 0)];
-    const calls = [newId(Date.now()), ...late.map(newId)];
-    for (const last of [BEFORE, "0018", "9999"]) {
-      await migrateUpTo(sql, last);
-      for (const call of calls) await oldCommit(a, 7, call);
-    }
-    t.equal(await agreedBalance(ledger, a), 65n);
-    const at = new Date();
-    const bound = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 2));
-    const before = `ledger_entries_before_${bound.toISOString().slice(0, 7).replace("-", "_")}`;
+    const times = [Date.UTC(2038, 1), Date.UTC(2099, 11), Date.UTC(2100, 0), Date.UTC(2019, 11)];
+    const calls = times.map((time) => charge(a, 7, { callId: newId(time), at: JANUARY }));
+    await ledger.commit(calls);
+    await ledger.commit(calls);
+    t.equal(await agreedBalance(ledger, a), 72n);
     const where = "select tableoid::regclass::text as part from ledger_entries where call_id = $1";
     const parts = await Promise.all(
-      calls.map(async (call) => (await sql.query<{ part: string }>(where, [call]))[0]?.part),
+      calls.map(async ({ posting }) => {
+        return (await sql.query<{ part: string }>(where, [posting.callId]))[0]?.part;
+      }),
     );
-    t.strictSame(parts, [
-      before,
-      ...["2038_02", "2099_11", "2099_12", "rest"].map((name) => `ledger_entries_${name}`),
-    ]);
+    t.strictSame(
+      parts,
+      ["2038_02", "2099_12", "rest", "rest"].map((name) => `ledger_entries_${name}`),
+    );
     await proveFromStart(ledger);
     t.strictSame(await drift(sql), []);
   });

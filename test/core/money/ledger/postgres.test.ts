@@ -55,7 +55,7 @@ ledgerConformance(t, "postgres", () => subject);
 t.test("migrations are applied once, and a changed or missing file is refused", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-migrations-"));
   try {
-    cpSync(join(packageRoot, "core/money/ledger/migrations"), folder, { recursive: true });
+    cpSync(join(packageRoot, "core/database/migrations"), folder, { recursive: true });
     const { sql } = subject;
     t.strictSame(await migrate(sql, folder), []);
     writeFileSync(join(folder, "9998-more.sql"), "create table more (id integer)");

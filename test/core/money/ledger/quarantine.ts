@@ -110,17 +110,6 @@ export function quarantineTests(t: Test, get: () => LedgerUnderTest): void {
     t.equal((await ledger.call(callId))?.chargedMicroVnd, 30n);
   });
 
-  t.test("a row of an early version, without account, has the charge of its text", async (t) => {
-    const { ledger, sql } = get();
-    const entry = charge(await fundedAccount(ledger, 100n), 30);
-    const { callId } = entry.posting;
-    await ledger.quarantine(entry, "for a test");
-    await sql.query("update quarantine set account_id = null, charged = 0 where call_id = $1", [
-      callId,
-    ]);
-    t.equal((await ledger.quarantinedCall(callId))?.entry.chargedMicroVnd, 30);
-  });
-
   t.test("a call that is committed leaves quarantine, and is charged once", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);

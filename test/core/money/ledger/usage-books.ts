@@ -53,12 +53,6 @@ export function usageBooksTests(t: Test, get: () => LedgerUnderTest): void {
     return { accountId, one, two, calls: entries.map(({ posting }) => posting) };
   }
 
-  t.test("their indexes are recorded under the name that existing databases have", async (t) => {
-    const { database } = get().ledger;
-    const [last] = await database.query("select name from dashboard_migrations order by 1 desc");
-    t.match(last, { name: "0003" });
-  });
-
   t.test("calls are paged and filtered, newest first", async (t) => {
     const { accountId, one, two, calls } = await accountWithCalls();
     const found = async (filter: UsageFilter) => {

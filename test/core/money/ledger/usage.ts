@@ -1,10 +1,7 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { Test } from "tap";
 import { type FieldKind, usageFieldList } from "../../../../core/contract/usage-fields.ts";
 import { BY_ID } from "../../../../core/money/ledger/usage.ts";
 import { newId } from "../../../../core/process/id.ts";
-import { packageRoot } from "../../../../core/process/root.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { AT, charge, fundedAccount } from "./fixtures.ts";
 
@@ -245,31 +242,6 @@ export function usageTests(t: Test, get: () => LedgerUnderTest): void {
       );
     },
   );
-
-  t.test("totals include calls recorded before totals existed", async (t) => {
-    const { ledger, sql } = get();
-    const a = await fundedAccount(ledger, 1_000n);
-    await ledger.commit([charge(a, 10), charge(a, 20, { keyId: newId(AT) })]);
-    const before = await sql.query(TOTALS, [a]);
-    t.equal(before.length, 2);
-    const file = join(packageRoot, "core/money/ledger/migrations/0003-usage-daily.sql");
-    const [today] = await sql.query<{ text: string }>(
-      "select pg_get_functiondef('count_usage'::regproc) as text",
-    );
-    // Restores the state before this migration, then runs it, and puts the function of later migrations back.
-    await sql.script(`drop trigger usage_records_counted on usage_records;
-      drop function count_usage;
-      drop table usage_daily;
-      ${readFileSync(file, "utf8")};
-      ${today?.text}`);
-    t.strictSame(await sql.query(TOTALS, [a]), before);
-    await ledger.commit([charge(a, 30)]);
-    const after = await sql.query<Total>(TOTALS, [a]);
-    t.equal(
-      after.reduce((sum, row) => sum + row.charged, 0n),
-      60n,
-    );
-  });
 }
 
 interface Total {

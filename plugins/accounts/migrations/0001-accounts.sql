@@ -1,7 +1,7 @@
--- What customers sign in with. Every secret is here only as something that cannot be turned back: passwords
--- by argon2id, the tokens of sessions and mails by SHA-256.
+-- What customers sign in with. Secrets are stored as hashes: passwords by argon2id, the tokens of sessions and mails by
+-- SHA-256.
 
--- An account that an operator has made has no row until its owner sets a password.
+-- An account that an operator created has no row until its owner sets a password.
 create table account_credentials (
   account_id uuid primary key references accounts,
   -- In the PHC form of argon2id, with its parameters and salt.
@@ -33,16 +33,47 @@ create table account_tokens (
 
 create index account_tokens_account on account_tokens (account_id);
 
+-- Browsers in which an account has signed in before. Their attempts have a limit of their own, so that strangers who
+-- guess at an account cannot keep its owner out.
+create table account_devices (
+  token_hash bytea primary key check (octet_length(token_hash) = 32),
+  account_id uuid not null references accounts,
+  seen_at timestamptz not null
+);
+
+create index account_devices_account on account_devices (account_id, seen_at);
+
+-- The second factor of accounts whose owner switched it on: codes by RFC 6238, and recovery codes. The secret is sealed
+-- as API keys are; of recovery codes only hashes are stored.
+create table account_second_factors (
+  account_id uuid primary key references accounts,
+  id uuid not null unique,
+  sealed bytea not null,
+  sealed_by text not null,
+  created_at timestamptz not null,
+  -- Null until the owner has entered a first code. Until then sign-in asks for none.
+  confirmed_at timestamptz,
+  -- The time step of the last code that was accepted. No code of this step or an earlier one counts again.
+  last_step bigint not null default 0
+);
+
+create table account_recovery_codes (
+  code_hash bytea primary key check (octet_length(code_hash) = 32),
+  account_id uuid not null references accounts
+);
+
+create index account_recovery_codes_account on account_recovery_codes (account_id);
+
 -- Attempts, by the generic cell rate algorithm: the theoretical arrival time of the next one at an even rate.
--- The names are hashes, so that nobody's address stays here for having been tried.
+-- Names are hashes, so no address is stored because someone tried it.
 create table account_throttles (
   name bytea primary key,
   arrival timestamptz not null
 );
 
--- Takes one attempt out of each limit, or none of any. `limits` is a JSON array of {name: base64, period:
--- seconds, burst}. Answers the seconds to wait; 0 where the attempt was taken. Rows are locked in the order
--- of their names, so that attempts wait for one another, but never in a circle.
+-- Takes one attempt out of each limit, or none of any. `limits` is a JSON array of {name: base64, period: seconds, burst}.
+-- Returns the seconds to wait; 0 if the attempt was taken. Rows are locked in the order of their names, so that attempts
+-- wait for each other but never deadlock.
 create function take_attempt(limits json, attempted_at timestamptz) returns double precision
 language plpgsql as $$
 declare
@@ -60,7 +91,7 @@ begin
   )
   select max(extract(epoch from arrival - attempted_at) + period - period * burst) into wait
   from locked join wanted using (name);
-  -- A microsecond is the least that a timestamp tells apart.
+  -- The resolution of a timestamp is a microsecond.
   if wait > 0.000002 then
     return wait;
   end if;
@@ -71,7 +102,7 @@ begin
 end
 $$;
 
--- The attempt was none: the password was right.
+-- Gives an attempt back: the password was right.
 create function give_back_attempt(limits json) returns void
 language plpgsql as $$
 declare
@@ -88,17 +119,18 @@ begin
 end
 $$;
 
--- The functions below lock the account first, and so wait for one another: of a sign-in by an old password
--- and the change of that password, the second sees the first.
+-- The functions below lock the account first, and so wait for each other: of a sign-in by an old password and the change of
+-- that password, the second sees the first.
 
--- Null where there is no such token. The link proves the address, and whoever was signed in no longer is.
+-- Sets a new password by a link that was sent to the address, which proves the address. Ends all sessions. Returns null if
+-- there is no such token.
 create function reset_password(reset_token bytea, new_hash text, reset_at timestamptz) returns uuid
 language plpgsql as $$
 declare
   owner uuid;
 begin
   select account_id into owner from account_tokens where token_hash = reset_token;
-  perform from accounts where id = owner for no key update;
+  perform lock_account(owner);
   delete from account_tokens
   where token_hash = reset_token and purpose = 'reset' and expires_at > reset_at;
   if not found then
@@ -114,12 +146,12 @@ begin
 end
 $$;
 
--- False where the password was changed meanwhile. Ends every session but the one that asks.
+-- Returns false if the password was changed in between. Ends every session except the one that asks.
 create function change_password(
   owner uuid, old_hash text, new_hash text, session uuid, change_at timestamptz
 ) returns boolean language plpgsql as $$
 begin
-  perform from accounts where id = owner for no key update;
+  perform lock_account(owner);
   update account_credentials set password_hash = new_hash, changed_at = change_at
   where account_id = owner and password_hash = old_hash;
   if not found then
@@ -131,15 +163,21 @@ begin
 end
 $$;
 
--- False where the password that was checked is no longer the account's. The oldest session makes room.
+-- Returns false if the password that was checked is no longer the account's, or if the account has a second factor other
+-- than the one that was checked. The oldest session makes room.
 create function open_session(
   owner uuid, checked_hash text, session uuid, session_token bytea, opened_at timestamptz,
-  remote text, agent text, sessions_max integer
+  remote text, agent text, sessions_max integer, checked_factor uuid
 ) returns boolean language plpgsql as $$
 begin
-  perform from accounts where id = owner for no key update;
+  perform lock_account(owner);
   perform from account_credentials where account_id = owner and password_hash = checked_hash;
   if not found then
+    return false;
+  end if;
+  perform from account_second_factors
+  where account_id = owner and confirmed_at is not null and id is distinct from checked_factor;
+  if found then
     return false;
   end if;
   delete from account_sessions where id in (
@@ -151,5 +189,43 @@ begin
   )
   values (session, session_token, owner, opened_at, opened_at, remote, agent);
   return true;
+end
+$$;
+
+-- `code_hashes` is a JSON array of hashes in base64.
+create function replace_recovery_codes(owner uuid, code_hashes json) returns void language plpgsql as $$
+begin
+  perform lock_account(owner);
+  delete from account_recovery_codes where account_id = owner;
+  insert into account_recovery_codes (code_hash, account_id)
+  select decode(value, 'base64'), owner from json_array_elements_text(code_hashes);
+end
+$$;
+
+-- Returns false if this second factor is not the one that waits for its first code. Ends every session except the one
+-- that asks: they began without a code.
+create function confirm_second_factor(
+  owner uuid, factor uuid, step bigint, code_hashes json, session uuid, confirmed timestamptz
+) returns boolean language plpgsql as $$
+begin
+  perform lock_account(owner);
+  update account_second_factors set confirmed_at = confirmed, last_step = step
+  where id = factor and account_id = owner and confirmed_at is null;
+  if not found then
+    return false;
+  end if;
+  perform replace_recovery_codes(owner, code_hashes);
+  delete from account_sessions where account_id = owner and id <> session;
+  return true;
+end
+$$;
+
+-- Returns false if the account has no second factor.
+create function drop_second_factor(owner uuid) returns boolean language plpgsql as $$
+begin
+  perform lock_account(owner);
+  delete from account_recovery_codes where account_id = owner;
+  delete from account_second_factors where account_id = owner;
+  return found;
 end
 $$;

@@ -1,0 +1,1033 @@
+-- The books: wallets, every movement of money, and the record of every call. The tables of core/money.
+--
+-- Money is bigint µđ. A wallet holds at most 2^53 − 1 µđ, the largest integer that the gateways count exactly.
+-- Every operation on money is one statement for its client, and so one transaction that no client can leave half way: a
+-- gateway that is frozen or cut off holds no lock on a wallet.
+
+-- Wallets -------------------------------------------------------------------------------------------------------------
+
+-- The balance after the last ledger row of an account. The lock on this row orders all movements of the account.
+create table wallets (
+  account_id uuid primary key references accounts,
+  balance bigint not null default 0 check (balance between 0 and 9007199254740991),
+  -- The number and the sum of movements other than charges: what a hold store needs to catch up.
+  credit_version integer not null default 0,
+  credited bigint not null default 0
+) with (fillfactor = 50);
+
+-- Limits beside a wallet, for example the budget of a key. The transaction that charges the wallet for a call charges the
+-- limits that the call names, so what is left of a limit survives the loss of the hold store. Rows of one account change only
+-- while its wallet is locked.
+create table wallet_limits (
+  account_id uuid not null references wallets,
+  name text not null,
+  total bigint not null check (total between 0 and 9007199254740991),
+  -- Sum of the calls that named this limit. It may pass the total: a limit stops holds, never a charge.
+  charged bigint not null default 0 check (charged >= 0),
+  -- Counts the changes of the total: what a hold store needs to catch up.
+  version integer not null,
+  primary key (account_id, name)
+) with (fillfactor = 50);
+
+-- Every change of a total. Charges are in the ledger.
+create table wallet_limit_changes (
+  id bigint generated always as identity primary key,
+  account_id uuid not null,
+  name text not null,
+  kind text not null check (kind in ('set', 'add', 'remove')),
+  amount bigint,
+  total_after bigint check (total_after between 0 and 9007199254740991),
+  reference text,
+  reason text,
+  at timestamptz not null default now(),
+  check (
+    case kind
+      when 'remove' then amount is null and total_after is null and reference is null
+      else amount is not null and total_after is not null and reference is not null
+    end
+  )
+);
+
+create unique index wallet_limit_changes_reference on wallet_limit_changes (reference)
+  where reference is not null;
+create index wallet_limit_changes_limit on wallet_limit_changes (account_id, name, id);
+
+create trigger wallet_limit_changes_append_only
+  before update or delete or truncate on wallet_limit_changes
+  for each statement execute function refuse_change();
+
+-- Entries -------------------------------------------------------------------------------------------------------------
+
+-- One sequence numbers the rows of all partitions. The proof relies on that order.
+create sequence ledger_entry_ids;
+
+-- Every movement of money, with the balance after it. The account is not a foreign key: a row is written only while the
+-- wallet of its account is locked, and a check of each row would cost a tenth of the throughput.
+--
+-- Charges are in a partition for each month, so that old months can be archived. The month is that of the call's id, a UUID
+-- that begins with its time, and not that of the commit. So the partition follows from `call_id`, and the unique index
+-- spans all months: no call is charged twice, whenever it is committed.
+create table ledger_entries (
+  id bigint not null default nextval('ledger_entry_ids'),
+  account_id uuid not null,
+  kind text not null check (kind in ('charge', 'topup', 'adjustment')),
+  amount bigint not null,
+  balance_after bigint not null check (balance_after between 0 and 9007199254740991),
+  call_id uuid,
+  reference text,
+  reason text,
+  at timestamptz not null default now(),
+  -- The names of the limits that a charge counts against; null if there are none.
+  limits json,
+  check (
+    case kind
+      when 'charge' then amount < 0 and call_id is not null and reference is null
+      when 'topup' then amount > 0 and call_id is null and reference is not null
+      else amount <> 0 and call_id is null and reference is not null
+    end
+  )
+) partition by range (call_id);
+
+create unique index ledger_entries_call on ledger_entries (call_id) where call_id is not null;
+create index ledger_entries_account on ledger_entries (account_id, id) include (amount);
+-- Sums of top-ups do not read charges.
+create index ledger_entries_topped_up on ledger_entries (account_id, at) include (amount, reference)
+  where kind = 'topup';
+
+-- Rows without a month: movements, which are few and never archived, and charges whose id has no time from 2020 to 2099.
+-- The bounds are constants, so Postgres need not look for rows of a month when it gets a partition.
+create table ledger_entries_rest partition of ledger_entries (
+  constraint ledger_entries_rest_has_no_month check (
+    call_id is null
+    or call_id < '016f5e66-e800-0000-0000-000000000000'
+    or call_id >= '03bb2cc3-d800-0000-0000-000000000000'
+  )
+) default;
+
+alter table ledger_entries_rest add primary key (id);
+-- No credit is given twice.
+create unique index ledger_entries_rest_reference on ledger_entries_rest (reference) where reference is not null;
+
+create trigger ledger_entries_append_only
+  before update or delete or truncate on ledger_entries
+  for each statement execute function refuse_change();
+-- A trigger of the whole does not fire for a statement that names a part.
+create trigger ledger_entries_append_only
+  before update or delete or truncate on ledger_entries_rest
+  for each statement execute function refuse_change();
+
+-- Usage records -------------------------------------------------------------------------------------------------------
+
+-- One row for each call, metadata only, in a partition for each month (UTC) of its start. To keep rows small, a column is
+-- null if it says nothing: no discounts, no fees, a quantity that follows from the other columns.
+create table usage_records (
+  call_id uuid not null,
+  at timestamptz not null,
+  account_id uuid not null,
+  key_id uuid not null,
+  endpoint text not null,
+  model text not null,
+  mapped_from text,
+  upstream text,
+  input_tokens bigint not null,
+  cache_read_tokens bigint not null,
+  cache_write_tokens bigint not null,
+  output_tokens bigint not null,
+  reasoning_tokens bigint not null,
+  images integer not null,
+  charged bigint not null check (charged >= 0),
+  written_off bigint not null check (written_off >= 0),
+  discount_bps integer not null,
+  latency_ms double precision not null,
+  first_byte_ms double precision,
+  status smallint not null,
+  streamed boolean not null,
+  outcome text not null,
+  estimated boolean not null,
+  unit text,
+  catalogue_version text,
+  unit_price bigint,
+  quantity bigint,
+  discounts json,
+  fees bigint,
+  operator_cost bigint,
+  operator_currency text,
+  operator_rate bigint,
+  costs_version text,
+  -- The names of the limits that the call counts against; null if there are none.
+  limits json,
+  primary key (at, call_id)
+) partition by range (at);
+
+create index usage_records_account on usage_records (account_id, at desc, call_id desc);
+
+-- Calls that could not be committed, for an operator to look at. Text takes anything that an entry may have.
+--
+-- Such a call was charged in the hold store, and not in the ledger. A wallet that is loaded into a hold store is short of
+-- these charges: otherwise committing the call later would let the two stores drift apart.
+create table quarantine (
+  call_id text primary key,
+  -- Text, since an unknown account may be why the call is here.
+  account_id text not null,
+  charged bigint not null check (charged >= 0),
+  limits json,
+  entry text not null,
+  error text not null,
+  at timestamptz not null default now()
+);
+
+create index quarantine_account on quarantine (account_id);
+
+-- Commits -------------------------------------------------------------------------------------------------------------
+
+-- Commits a batch of calls. `account_ids` are the accounts in it, `call_ids` its calls, `batch` a JSON array of their usage
+-- records, each call once. Calls that are in the ledger change nothing: two transactions with the same call lock the same
+-- wallet, so the later one sees the row of the earlier. Wallets are locked in the order of their ids, so that batches wait for
+-- each other but never deadlock.
+--
+-- A record has the columns of its table. A field that this version does not know is dropped, a missing one is null: a
+-- new nullable column needs no new function.
+--
+-- Plans are made each time: a plan from when the tables were small reads them from end to end.
+create function settle_calls(account_ids uuid[], call_ids uuid[], batch json) returns void
+language plpgsql set plan_cache_mode = force_custom_plan as $$
+declare
+  locked integer;
+  sorted_ids uuid[] := array(select unnest(call_ids) order by 1);
+  first_id uuid := sorted_ids[1];
+  last_id uuid := sorted_ids[cardinality(sorted_ids)];
+  settled uuid[];
+begin
+  perform from wallets where account_id = any (account_ids) order by account_id for update;
+  get diagnostics locked = row_count;
+  if locked <> cardinality(account_ids) then
+    raise exception 'no such account' using errcode = 'foreign_key_violation';
+  end if;
+
+  -- The range excludes partitions when the statement is planned. The list must not: that takes a step for each id.
+  settled := array(
+    select call_id from ledger_entries
+    where call_id between first_id and last_id and call_id = any ((select sorted_ids)::uuid[])
+  );
+
+  with input as materialized (
+    select record, (record).call_id, (record).account_id, (record).charged, (record).limits,
+      row_number() over () as n
+    from json_populate_recordset(null::usage_records, batch) record
+  ),
+  fresh as materialized (
+    select call_id, account_id, charged, limits, n from input
+    where charged > 0 and call_id <> all (settled)
+  ),
+  charges as (
+    insert into ledger_entries (account_id, kind, amount, balance_after, call_id, limits)
+    select account_id, 'charge', -charged,
+      (balance - sum(charged) over (partition by account_id order by n))::bigint, call_id, limits
+    from fresh join wallets using (account_id)
+    order by n
+  ),
+  totals as (
+    select account_id, sum(charged)::bigint as charged from fresh group by account_id
+  ),
+  charged_wallets as (
+    update wallets set balance = balance - totals.charged
+    from totals where wallets.account_id = totals.account_id
+  ),
+  limit_totals as (
+    select account_id, named.name, sum(charged)::bigint as charged
+    from fresh cross join json_array_elements_text(fresh.limits) named (name)
+    group by account_id, named.name
+  ),
+  charged_limits as (
+    update wallet_limits set charged = wallet_limits.charged + limit_totals.charged
+    from limit_totals
+    where wallet_limits.account_id = limit_totals.account_id
+      and wallet_limits.name = limit_totals.name
+      -- So that the index is used: the planner takes the names in a batch for thousands.
+      and wallet_limits.account_id = any (account_ids)
+  )
+  insert into usage_records
+  select (input.record).*
+  from input
+  where charged = 0 or call_id in (select call_id from fresh)
+  on conflict (at, call_id) do nothing;
+end
+$$;
+
+-- A call is in the ledger or in quarantine, never in both. Two gateways may have it in hand: one commits it, and one that
+-- cannot read it puts it into quarantine. Each locks the wallet, and then looks into the other book by a statement of its own,
+-- in these two functions: a statement that has waited for the lock sees the books as they were before.
+
+-- Stores an entry. Returns false, and stores nothing, if its call is charged, or in quarantine already.
+create function quarantine_call(
+  locked_account uuid, settled_call uuid, stored_call text, stored_account text, stored_charge bigint,
+  stored_limits json, stored_entry text, stored_error text
+) returns boolean language plpgsql as $$
+begin
+  perform from wallets where account_id = locked_account for update;
+  if exists (select from ledger_entries where call_id = settled_call) then
+    return false;
+  end if;
+  insert into quarantine (call_id, account_id, charged, limits, entry, error)
+  values (stored_call, stored_account, stored_charge, stored_limits, stored_entry, stored_error)
+  on conflict (call_id) do nothing;
+  return found;
+end
+$$;
+
+-- Takes calls out of quarantine. `settle_calls` has locked their wallets in the same transaction.
+create function leave_quarantine(settled_calls text[]) returns void language plpgsql as $$
+begin
+  delete from quarantine where call_id = any (settled_calls);
+end
+$$;
+
+-- Movements -----------------------------------------------------------------------------------------------------------
+
+-- Moves money other than for a call. Returns 'credited', 'repeated', or why nothing was done.
+create function credit_wallet(
+  credited_account uuid, movement_kind text, movement bigint, movement_reference text, movement_reason text
+) returns text language plpgsql as $$
+declare
+  balance_before bigint;
+  earlier ledger_entries_rest;
+begin
+  select balance into balance_before from wallets where account_id = credited_account for update;
+  if not found then
+    return 'no_account';
+  end if;
+  select * into earlier from ledger_entries_rest where reference = movement_reference;
+  if found then
+    return case
+      when (earlier.account_id, earlier.kind, earlier.amount)
+        = (credited_account, movement_kind, movement) then 'repeated'
+      else 'reference_conflict'
+    end;
+  end if;
+  if balance_before + movement < 0 then
+    return 'below_zero';
+  end if;
+  if movement = 0 or balance_before + movement > 9007199254740991 then
+    return 'out_of_range';
+  end if;
+  insert into ledger_entries_rest (account_id, kind, amount, balance_after, reference, reason)
+  values (
+    credited_account, movement_kind, movement, balance_before + movement,
+    movement_reference, movement_reason
+  )
+  on conflict (reference) where reference is not null do nothing;
+  if not found then
+    -- Another movement of this account would have waited for the wallet: this one is of another account.
+    return 'reference_conflict';
+  end if;
+  update wallets
+  set balance = balance + movement, credited = credited + movement, credit_version = credit_version + 1
+  where account_id = credited_account;
+  return 'credited';
+end
+$$;
+
+-- Returns true if the ledger has this very top-up. For migrations of plugins.
+create function has_topup(
+  topup_reference text, topup_account uuid, topup_amount bigint
+) returns boolean language plpgsql as $$
+begin
+  return exists (
+    select from ledger_entries_rest entry
+    where entry.reference = topup_reference and entry.kind = 'topup'
+      and entry.account_id = topup_account and entry.amount = topup_amount
+  );
+end
+$$;
+
+-- Limits --------------------------------------------------------------------------------------------------------------
+
+-- Sets the total of a limit ('set'), or adds to it ('add'); makes the limit if it is new. Returns 'changed',
+-- 'repeated', or why nothing was done. The name of a removed limit is never used again: charges of its calls may still be
+-- on their way.
+create function change_wallet_limit(
+  changed_account uuid, limit_name text, change_kind text, change_amount bigint,
+  change_reference text, change_reason text, limits_max integer
+) returns text language plpgsql as $$
+declare
+  total_before bigint;
+  new_total bigint;
+  earlier wallet_limit_changes;
+begin
+  perform from wallets where account_id = changed_account for update;
+  if not found then
+    return 'no_account';
+  end if;
+  select * into earlier from wallet_limit_changes where reference = change_reference;
+  if found then
+    return case
+      when (earlier.account_id, earlier.name, earlier.kind, earlier.amount)
+        = (changed_account, limit_name, change_kind, change_amount) then 'repeated'
+      else 'reference_conflict'
+    end;
+  end if;
+  if exists (
+    select from wallet_limit_changes
+    where account_id = changed_account and name = limit_name and kind = 'remove'
+  ) then
+    return 'removed';
+  end if;
+  select total into total_before from wallet_limits
+  where account_id = changed_account and name = limit_name;
+  if not found and (
+    select count(*) from wallet_limits where account_id = changed_account
+  ) >= limits_max then
+    return 'too_many';
+  end if;
+  new_total := change_amount + case change_kind when 'add' then coalesce(total_before, 0) else 0 end;
+  if new_total < 0 then
+    return 'below_zero';
+  end if;
+  if new_total > 9007199254740991 then
+    return 'out_of_range';
+  end if;
+  insert into wallet_limit_changes (
+    account_id, name, kind, amount, total_after, reference, reason
+  )
+  values (
+    changed_account, limit_name, change_kind, change_amount, new_total,
+    change_reference, change_reason
+  )
+  on conflict (reference) where reference is not null do nothing;
+  if not found then
+    -- Another change of this account would have waited for the wallet: this one is of another account.
+    return 'reference_conflict';
+  end if;
+  insert into wallet_limits (account_id, name, total, version)
+  values (changed_account, limit_name, new_total, 1)
+  on conflict (account_id, name) do update
+    set total = excluded.total, version = wallet_limits.version + 1;
+  return 'changed';
+end
+$$;
+
+-- Makes a limit, and changes nothing if it exists: in one step, so that a first total never undoes one that an operator has
+-- just set. Returns as `change_wallet_limit`, or 'exists'.
+create function create_wallet_limit(
+  changed_account uuid, limit_name text, first_total bigint,
+  change_reference text, change_reason text, limits_max integer
+) returns text language plpgsql as $$
+begin
+  perform from wallets where account_id = changed_account for update;
+  if exists (
+    select from wallet_limits where account_id = changed_account and name = limit_name
+  ) then
+    return 'exists';
+  end if;
+  return change_wallet_limit(
+    changed_account, limit_name, 'set', first_total, change_reference, change_reason, limits_max
+  );
+end
+$$;
+
+-- Removes a limit, and notes that its name is used up. Returns false if there is none.
+create function remove_wallet_limit(changed_account uuid, limit_name text) returns boolean
+language plpgsql as $$
+begin
+  perform from wallets where account_id = changed_account for update;
+  delete from wallet_limits where account_id = changed_account and name = limit_name;
+  if not found then
+    return false;
+  end if;
+  insert into wallet_limit_changes (account_id, name, kind)
+  values (changed_account, limit_name, 'remove');
+  return true;
+end
+$$;
+
+-- A ledger that lost commits ------------------------------------------------------------------------------------------
+
+-- Counts the commits of each writer in a gateway. Gateways and the hold store remember the counts that were confirmed, so a
+-- ledger that lost commits shows: one of its counts is lower. One count for all would not show it: a process that has
+-- not noticed yet would raise it again.
+create table ledger_writers (
+  writer uuid primary key,
+  commits bigint not null,
+  at timestamptz not null default now()
+) with (fillfactor = 50);
+
+-- An operator who accepts what the ledger lost begins a new generation. That ends the epochs of the hold store whose wallets
+-- were loaded before: `ended_epoch` is the latest of them. The ledger knows it for good, since Redis may lose that it ended
+-- one, as in a fail-over, and have its wallets again.
+create table ledger_generations (
+  generation bigint primary key check (generation > 0),
+  at timestamptz not null default now(),
+  ended_epoch bigint not null default 0
+);
+
+-- Counts the commit that runs in this transaction. Returns its writer's `commits`, and the `generation` to which the commit
+-- belongs. Raises if the ledger lacks commits of this writer, which rolls the commit back. Call it last: the other locks of
+-- the transaction come first.
+create function count_commit(commit_writer uuid, commits_confirmed bigint) returns json
+language plpgsql as $$
+declare
+  counted bigint;
+begin
+  insert into ledger_writers as counts (writer, commits) values (commit_writer, 1)
+  on conflict (writer) do update set commits = counts.commits + 1, at = now()
+  returning counts.commits into counted;
+  if counted <= commits_confirmed then
+    raise exception 'the ledger has % commits of %, and had confirmed %',
+      counted - 1, commit_writer, commits_confirmed using errcode = 'TG001';
+  end if;
+  -- `begin_generation` waits for the commits that are counted and holds up the others. So the generation is read after
+  -- the count.
+  return json_build_object(
+    'commits', counted,
+    'generation', (select coalesce(max(generation), 0) from ledger_generations)
+  );
+end
+$$;
+
+-- Begins a generation above every one in the ledger, and above `above`. Epochs up to `ended` are over.
+create function begin_generation(above bigint, ended bigint) returns void
+language plpgsql as $$
+begin
+  lock table ledger_writers in share mode;
+  insert into ledger_generations (generation, ended_epoch)
+  select greatest(coalesce(max(generation), 0), above) + 1, ended from ledger_generations;
+end
+$$;
+
+-- The data folder whose gateway has the balances of this ledger in its memory (`stores.hot: embedded`). Only its journal has
+-- the posted calls that are not committed, so no other gateway may load wallets until then. At most one row: none if the
+-- balances are in Redis, or if the last such gateway has stopped with every call committed.
+create table balances_owner (
+  is_only boolean primary key default true check (is_only),
+  -- The id of the data folder, which is a file in it.
+  folder text not null,
+  -- The process that uses the folder, or used it last. Another session takes over by replacing it.
+  session text not null,
+  -- Host, process and path of the folder, for operators.
+  place text not null,
+  -- Rises while the process runs.
+  beats bigint not null default 0,
+  at timestamptz not null default now()
+);
+
+-- Proof ---------------------------------------------------------------------------------------------------------------
+
+-- What `reconcile` has added up: the sum of each wallet's rows up to one id, so that it reads only the rows after it.
+-- Without this, each run would add up the whole ledger.
+create table ledger_proof (
+  is_only boolean primary key default true check (is_only),
+  entry_id bigint not null,
+  -- The row up to which `proof_checkpoint` was proven, if a full proof has to compare with it: it has not come there yet, or
+  -- has found a difference.
+  checkpoint_entry bigint
+);
+
+insert into ledger_proof (entry_id) values (0);
+
+create table proven_wallets (
+  account_id uuid primary key,
+  -- In µđ.
+  amount bigint not null,
+  -- The sum of the digests of the rows: a full proof also finds rows that were changed by hand without changing a sum, such
+  -- as an amount moved from one row to another.
+  digest numeric not null
+);
+
+create table proven_limits (
+  account_id uuid not null,
+  name text not null,
+  charged bigint not null,
+  primary key (account_id, name)
+);
+
+-- What was proven before a full proof began.
+create table proof_checkpoint (
+  account_id uuid primary key,
+  amount bigint not null,
+  digest numeric not null,
+  -- True if the full proof found other rows.
+  is_changed boolean not null default false,
+  -- What it found, if it found other rows of any account.
+  found_amount bigint,
+  found_digest numeric
+);
+
+-- Returns the first 52 bits of the SHA-256 of a row: sums of them do not depend on the order of the rows. The columns
+-- are named here, so a column that is added to the table changes no digest. Settings of a session change none either.
+create function entry_digest(entry ledger_entries) returns bigint language sql stable as $$
+  select ('x' || left(encode(sha256(convert_to(concat_ws(
+    '|', entry.id, entry.account_id, entry.kind, entry.amount, entry.balance_after, entry.call_id,
+    quote_nullable(entry.reference), quote_nullable(entry.reason),
+    extract(epoch from entry.at), quote_nullable(entry.limits::text)
+  ), 'UTF8')), 'hex'), 13))::bit(52)::bigint
+$$;
+
+-- Marks the accounts whose rows are not those of the checkpoint. If there are none, the checkpoint goes.
+create function compare_with_checkpoint() returns void language plpgsql as $$
+begin
+  insert into proof_checkpoint (account_id, amount, digest)
+    select account_id, 0, 0 from proven_wallets on conflict do nothing;
+  perform from proof_checkpoint kept left join proven_wallets proven using (account_id)
+    where kept.amount <> coalesce(proven.amount, 0) or kept.digest <> coalesce(proven.digest, 0) limit 1;
+  if not found then
+    update ledger_proof set checkpoint_entry = null;
+    delete from proof_checkpoint;
+    return;
+  end if;
+  update proof_checkpoint set
+    is_changed = proof_checkpoint.amount <> found.amount or proof_checkpoint.digest <> found.digest,
+    found_amount = found.amount,
+    found_digest = found.digest
+  from (
+    select account_id, coalesce(proven.amount, 0) as amount, coalesce(proven.digest, 0) as digest
+    from proof_checkpoint left join proven_wallets proven using (account_id)
+  ) found
+  where found.account_id = proof_checkpoint.account_id;
+end
+$$;
+
+-- Accepts the changed rows that a full proof found. Returns false if it found none, or if they are being compared again.
+create function accept_changed_rows() returns boolean language plpgsql as $$
+begin
+  perform from ledger_proof where entry_id >= checkpoint_entry for update;
+  if not found or not exists (select from proof_checkpoint where is_changed) then
+    return false;
+  end if;
+  update ledger_proof set checkpoint_entry = null;
+  delete from proof_checkpoint;
+  return true;
+end
+$$;
+
+-- Adds up the next rows, at most so many, and none after `through`. No transaction may be open that can still write a row up
+-- to `through`. A page ends at the checkpoint. Returns the id up to which all rows are added up.
+create function prove_ledger(through bigint, rows_max integer) returns bigint
+language plpgsql set plan_cache_mode = force_custom_plan as $$
+declare
+  proof ledger_proof;
+  page_end bigint;
+begin
+  select * into proof from ledger_proof for update;
+  select id into page_end from ledger_entries
+    where id > proof.entry_id and id <= through order by id offset rows_max - 1 limit 1;
+  page_end := greatest(proof.entry_id, coalesce(page_end, through));
+  if proof.checkpoint_entry > proof.entry_id then
+    page_end := least(page_end, proof.checkpoint_entry);
+  end if;
+  with page as materialized (
+    select account_id, amount, limits, entry_digest(entry) as digest from ledger_entries entry
+      where id > proof.entry_id and id <= page_end
+  ),
+  of_limits as (
+    insert into proven_limits as earlier
+      select account_id, named.name, -sum(amount)::bigint
+      from page cross join json_array_elements_text(limits) named (name)
+      group by account_id, named.name
+      on conflict (account_id, name) do update set charged = earlier.charged + excluded.charged
+  )
+  insert into proven_wallets as wallet (account_id, amount, digest)
+    select account_id, sum(amount)::bigint, sum(digest) from page group by account_id
+    on conflict (account_id) do update
+      set amount = wallet.amount + excluded.amount, digest = wallet.digest + excluded.digest;
+  update ledger_proof set entry_id = page_end;
+  if page_end = proof.checkpoint_entry and page_end > proof.entry_id then
+    perform compare_with_checkpoint();
+  end if;
+  return page_end;
+end
+$$;
+
+-- Begins a full proof, with the sums of archived months. What was proven becomes the checkpoint to compare with. A checkpoint
+-- that was not reached yet stays. To one that differed, what was proven after it is added.
+create function restart_ledger_proof() returns void language plpgsql as $$
+declare
+  proof ledger_proof;
+begin
+  select * into proof from ledger_proof for update;
+  if proof.entry_id > 0 and proof.entry_id >= coalesce(proof.checkpoint_entry, 0) then
+    insert into proof_checkpoint as kept (account_id, amount, digest)
+      select account_id, amount, digest from proven_wallets
+      on conflict (account_id) do update
+        set amount = kept.amount + excluded.amount - kept.found_amount,
+          digest = kept.digest + excluded.digest - kept.found_digest;
+    proof.checkpoint_entry := proof.entry_id;
+  end if;
+  update ledger_proof set entry_id = 0, checkpoint_entry = proof.checkpoint_entry;
+  delete from proven_wallets;
+  insert into proven_wallets (account_id, amount, digest)
+    select account_id, sum(amount)::bigint, sum(digest) from archived_wallets join archived_months using (month)
+    where state <> 'closed' group by account_id;
+  delete from proven_limits;
+  insert into proven_limits (account_id, name, charged)
+    select account_id, name, sum(charged)::bigint from archived_limits join archived_months using (month)
+    where state <> 'closed' group by account_id, name;
+end
+$$;
+
+-- Returns the sums of the rows that are not proven yet, by account: few, if `prove_ledger` was called lately. Of the same
+-- instant as the statement that calls it.
+create function unproven_sums() returns table (account_id uuid, amount bigint)
+language plpgsql stable set plan_cache_mode = force_custom_plan as $$
+declare
+  proven bigint := (select entry_id from ledger_proof);
+begin
+  return query select entry.account_id, sum(entry.amount)::bigint from ledger_entries entry
+    where id > proven group by entry.account_id;
+end
+$$;
+
+-- Returns the charges of the limits of these accounts that are not proven yet. Of the same instant as the statement that
+-- calls it.
+create function unproven_limits(account_ids uuid[]) returns table (account_id uuid, name text, charged bigint)
+language plpgsql stable set plan_cache_mode = force_custom_plan as $$
+declare
+  proven bigint := (select entry_id from ledger_proof);
+begin
+  return query select entry.account_id, named.name, -sum(entry.amount)::bigint
+    from ledger_entries entry cross join json_array_elements_text(entry.limits) named (name)
+    where id > proven and entry.account_id = any (account_ids)
+    group by entry.account_id, named.name;
+end
+$$;
+
+-- Months --------------------------------------------------------------------------------------------------------------
+
+-- The months, such as `2026-03`, that an operator takes out of the ledger.
+create table archived_months (
+  month text primary key,
+  -- `closed`: its rows never change again. `detached`: its tables are not in the ledger any more. `dropped`: they are gone.
+  state text not null check (state in ('closed', 'detached', 'dropped')),
+  closed_at timestamptz not null default now(),
+  detached_at timestamptz,
+  -- The contents of the operator's files: see plugins/admin/cli/archive-file.ts.
+  manifest json
+);
+
+-- The tables of a month. `digest` is the sum of the first 52 bits of the SHA-256 of each row's line, so that an export
+-- can be compared with the rows in any order.
+create table archived_tables (
+  name text primary key,
+  month text not null references archived_months on delete cascade,
+  is_usage boolean not null,
+  rows bigint not null default 0,
+  digest numeric not null default 0,
+  -- The last row that is added up.
+  last json,
+  is_added_up boolean not null default false
+);
+
+create table archived_wallets (
+  month text not null references archived_months on delete cascade,
+  account_id uuid not null,
+  -- In µđ; negative, because only charges are archived.
+  amount bigint not null,
+  rows bigint not null,
+  digest numeric not null,
+  primary key (account_id, month)
+);
+
+create table archived_limits (
+  month text not null references archived_months on delete cascade,
+  account_id uuid not null,
+  name text not null,
+  charged bigint not null,
+  primary key (account_id, name, month)
+);
+
+-- The ids of the calls of an archived month are not in the ledger any more: in a new table, a call would be charged twice.
+create function refuse_archived_month(wanted text) returns void language plpgsql as $$
+begin
+  if exists (select from archived_months where month = wanted) then
+    raise exception 'the month % is archived: no call of it can be committed any more', wanted
+      using errcode = 'check_violation';
+  end if;
+end
+$$;
+
+-- Returns the least id that a call of this time can have: ids of calls begin with 48 bits of milliseconds (UUID version 7).
+create function first_call_id(moment timestamptz) returns uuid language sql immutable as $$
+  select rpad(lpad(to_hex((extract(epoch from moment) * 1000)::bigint), 12, '0'), 32, '0')::uuid
+$$;
+
+-- Makes the partition for the ids of a month; does nothing if it exists. Many processes may call it at once.
+create function make_ledger_partition(moment timestamptz) returns void
+language plpgsql set lock_timeout = '2s' as $$
+declare
+  first_day timestamp := date_trunc('month', moment at time zone 'UTC');
+  partition_name text := 'ledger_entries_' || to_char(first_day, 'YYYY_MM');
+begin
+  if to_regclass(partition_name) is not null
+    or moment < '2020-01-01 00:00Z' or moment >= '2100-01-01 00:00Z'
+  then
+    return;
+  end if;
+  perform pg_advisory_xact_lock(hashtext('make_usage_partition'));
+  -- `close_month` has the same lock.
+  perform refuse_archived_month(to_char(first_day, 'YYYY-MM'));
+  -- `to_regclass` does not see yet what the process before has made.
+  if exists (select from pg_class where relname = partition_name and pg_table_is_visible(oid)) then
+    return;
+  end if;
+  -- A table that is created as a partition locks the whole ledger. One that is attached locks the default partition,
+  -- `ledger_entries_rest`: commits of charges go on, but not movements. They wait `lock_timeout` at most.
+  execute format('create table %I (like ledger_entries including defaults including constraints)', partition_name);
+  execute format('alter table %I add primary key (id)', partition_name);
+  execute format(
+    'create trigger ledger_entries_append_only before update or delete or truncate on %I
+    for each statement execute function refuse_change()', partition_name
+  );
+  execute format(
+    'alter table ledger_entries attach partition %I for values from (%L) to (%L)',
+    partition_name,
+    first_call_id(first_day at time zone 'UTC'),
+    first_call_id((first_day + interval '1 month') at time zone 'UTC')
+  );
+end
+$$;
+
+-- Makes both partitions for the calls of a month; does nothing if they exist. Refused for an archived month. Takes its locks
+-- in the order of `detach_month`.
+create function make_usage_partition(moment timestamptz) returns void
+language plpgsql set lock_timeout = '2s' as $$
+declare
+  first_day timestamp := date_trunc('month', moment at time zone 'UTC');
+  partition_name text := 'usage_records_' || to_char(first_day, 'YYYY_MM');
+begin
+  perform refuse_archived_month(to_char(first_day, 'YYYY-MM'));
+  perform make_ledger_partition(moment);
+  if to_regclass(partition_name) is not null then
+    return;
+  end if;
+  perform pg_advisory_xact_lock(hashtext('make_usage_partition'));
+  -- `close_month` has the same lock.
+  perform refuse_archived_month(to_char(first_day, 'YYYY-MM'));
+  -- `to_regclass` does not see yet what the process before has made.
+  if exists (select from pg_class where relname = partition_name and pg_table_is_visible(oid)) then
+    return;
+  end if;
+  execute format('create table %I (like usage_records including defaults including constraints)', partition_name);
+  execute format(
+    'alter table usage_records attach partition %I for values from (%L) to (%L)',
+    partition_name,
+    first_day at time zone 'UTC',
+    (first_day + interval '1 month') at time zone 'UTC'
+  );
+end
+$$;
+
+-- Returns all months that have tables or were archived. Rows of open months are estimated. `ledger_entries_rest` is of no
+-- month.
+create function ledger_months() returns table (month text, state text, rows bigint, bytes bigint)
+language sql stable as $$
+  with parts as (
+    select replace(right(relname, 7), '_', '-') as month, sum(greatest(reltuples, 0))::bigint as rows,
+      sum(pg_total_relation_size(pg_class.oid))::bigint as bytes
+    from pg_inherits join pg_class on pg_class.oid = inhrelid
+    where inhparent in ('ledger_entries'::regclass, 'usage_records'::regclass)
+      and relname <> 'ledger_entries_rest'
+    group by 1
+  )
+  select month, coalesce(archived.state, 'open'),
+    coalesce(
+      (select sum(archived_tables.rows)::bigint from archived_tables
+        where archived_tables.month = archived.month and archived.state <> 'closed'),
+      parts.rows
+    ),
+    coalesce(parts.bytes, 0)
+  from parts full join archived_months archived using (month)
+  order by 1
+$$;
+
+create function refuse_closed_month() returns trigger language plpgsql as $$
+begin
+  raise exception 'the month of % is archived: no call of it can be committed any more', tg_table_name
+    using errcode = 'check_violation';
+end
+$$;
+
+-- Closes a month: from now on its rows never change. Calls of it that come later go to quarantine. Returns 'closed', or
+-- why nothing was done: 'no_month', or 'unproven' if `prove_ledger` has not added up all its rows, or if a full proof has yet
+-- to compare them or found changed ones.
+create function close_month(wanted text) returns text
+language plpgsql set lock_timeout = '2s' as $$
+declare
+  ledger_name text := 'ledger_entries_' || replace(wanted, '-', '_');
+  part record;
+  newest bigint;
+begin
+  -- So that no table of this month is made until then.
+  perform pg_advisory_xact_lock(hashtext('make_usage_partition'));
+  if exists (select from archived_months where month = wanted) then
+    return 'closed';
+  end if;
+  if not exists (select from ledger_months() known where known.month = wanted) then
+    return 'no_month';
+  end if;
+  insert into archived_months (month, state) values (wanted, 'closed');
+  insert into archived_tables (name, month, is_usage)
+    select relname, wanted, inhparent = 'usage_records'::regclass
+    from pg_inherits join pg_class on pg_class.oid = inhrelid
+    where inhparent in ('ledger_entries'::regclass, 'usage_records'::regclass)
+      and relname in (ledger_name, 'usage_records_' || replace(wanted, '-', '_'));
+  for part in select name from archived_tables where month = wanted order by name loop
+    -- Waits for running commits of this month. A trigger for each row is the only kind that every insert reaches.
+    execute format(
+      'create trigger month_is_closed before insert on %I for each row execute function refuse_closed_month()',
+      part.name
+    );
+  end loop;
+  if to_regclass(ledger_name) is not null then
+    execute format('select max(id) from %I', ledger_name) into newest;
+  end if;
+  if exists (select from ledger_proof where newest > entry_id or checkpoint_entry is not null) then
+    perform reopen_month(wanted);
+    return 'unproven';
+  end if;
+  return 'closed';
+end
+$$;
+
+-- Opens a closed month again: it takes calls, and is exported from the beginning the next time. Returns false if it is not
+-- closed.
+create function reopen_month(wanted text) returns boolean language plpgsql set lock_timeout = '2s' as $$
+declare
+  part record;
+begin
+  perform from archived_months where month = wanted and state = 'closed' for update;
+  if not found then
+    return false;
+  end if;
+  for part in select name from archived_tables where month = wanted loop
+    execute format('drop trigger month_is_closed on %I', part.name);
+  end loop;
+  delete from archived_months where month = wanted;
+  return true;
+end
+$$;
+
+-- Returns the next rows of a table of a closed month, one JSON text each, in the order of their keys. `last_line` is that of
+-- the page before. The session's settings do not change the text.
+create function archive_lines(part text, last_line json, rows_max integer) returns setof text
+language plpgsql stable set timezone = 'UTC' set extra_float_digits = 1 set plan_cache_mode = force_custom_plan as $$
+declare
+  is_usage_part boolean;
+begin
+  select is_usage into strict is_usage_part from archived_tables where name = part;
+  if is_usage_part then
+    return query execute format(
+      'select row_to_json(entry)::text from %I entry where (at, call_id) > ($1, $2) order by at, call_id limit $3', part
+    ) using
+      coalesce((last_line->>'at')::timestamptz, '-infinity'),
+      coalesce((last_line->>'call_id')::uuid, '00000000-0000-0000-0000-000000000000'), rows_max;
+  else
+    return query execute format(
+      'select row_to_json(entry)::text from %I entry where id > $1 order by id limit $2', part
+    ) using coalesce((last_line->>'id')::bigint, 0), rows_max;
+  end if;
+end
+$$;
+
+-- Adds up the next rows of a closed month, by table, account and limit. Returns how many, 0 once all are added up.
+create function add_up_month(wanted text, rows_max integer) returns integer language plpgsql as $$
+declare
+  part archived_tables;
+  added integer;
+  added_digest numeric;
+  last_line json;
+begin
+  perform from archived_months where month = wanted and state = 'closed' for update;
+  select * into part from archived_tables
+    where month = wanted and not is_added_up order by name limit 1;
+  if not found then
+    return 0;
+  end if;
+  with page as materialized (
+    select line::json as line, n,
+      case when not part.is_usage then json_populate_record(null::ledger_entries, line::json) end as entry,
+      ('x' || left(encode(sha256(convert_to(line, 'UTF8')), 'hex'), 13))::bit(52)::bigint as digest
+    from archive_lines(part.name, part.last, rows_max) with ordinality lines (line, n)
+  ),
+  limits as (
+    insert into archived_limits as sums
+    select wanted, (entry).account_id, named.name, -sum((entry).amount)::bigint
+    from page cross join json_array_elements_text((entry).limits) named (name)
+    where not part.is_usage
+    group by 2, 3
+    on conflict (month, account_id, name) do update set charged = sums.charged + excluded.charged
+  ),
+  accounts as (
+    insert into archived_wallets as sums (month, account_id, amount, rows, digest)
+    select wanted, (entry).account_id, sum((entry).amount)::bigint, count(*), sum(entry_digest(entry))
+    from page where not part.is_usage
+    group by 2
+    on conflict (month, account_id) do update
+      set amount = sums.amount + excluded.amount, rows = sums.rows + excluded.rows,
+        digest = sums.digest + excluded.digest
+  )
+  select count(*), coalesce(sum(digest), 0), (select line from page order by n desc limit 1)
+    into added, added_digest, last_line from page;
+  update archived_tables set rows = rows + added, digest = digest + added_digest,
+    last = coalesce(last_line, last), is_added_up = added < rows_max
+    where name = part.name;
+  return greatest(added, 1);
+end
+$$;
+
+-- Takes the tables of a closed month out of the ledger: in one transaction, with a short lock. `exported` has, for each
+-- table, the rows and the digest of the operator's file. Returns 'detached', or why nothing was done.
+create function detach_month(wanted text, exported json) returns text
+language plpgsql set lock_timeout = '2s' as $$
+declare
+  part record;
+  newest bigint;
+begin
+  perform from archived_months where month = wanted and state = 'closed' for update;
+  if not found then
+    return case when exists (select from archived_months where month = wanted) then 'detached' else 'no_month' end;
+  end if;
+  -- No proof runs until the end of this transaction.
+  perform from ledger_proof for update;
+  if exists (select from archived_tables where month = wanted and not is_added_up) then
+    return 'not_added_up';
+  end if;
+  if exists (
+    select name, rows, digest from archived_tables where month = wanted
+    except
+    select name, rows, digest
+    from json_to_recordset(exported->'tables') as file (name text, rows bigint, digest numeric)
+  ) then
+    return 'other_rows';
+  end if;
+  for part in select name from archived_tables where month = wanted and not is_usage loop
+    execute format('select max(id) from %I', part.name) into newest;
+  end loop;
+  if exists (select from ledger_proof where newest > entry_id or checkpoint_entry is not null) then
+    return 'unproven';
+  end if;
+  for part in select name, is_usage from archived_tables where month = wanted order by name loop
+    execute format(
+      'alter table %I detach partition %I',
+      case when part.is_usage then 'usage_records' else 'ledger_entries' end, part.name
+    );
+  end loop;
+  update archived_months set state = 'detached', detached_at = now(), manifest = exported where month = wanted;
+  return 'detached';
+end
+$$;
+
+-- Deletes the tables of a detached month. Returns the state of the month after that.
+create function drop_month(wanted text) returns text language plpgsql set lock_timeout = '2s' as $$
+declare
+  part record;
+begin
+  perform from archived_months where month = wanted and state = 'detached' for update;
+  if not found then
+    return coalesce((select state from archived_months where month = wanted), 'open');
+  end if;
+  for part in select name from archived_tables where month = wanted loop
+    execute format('drop table if exists %I', part.name);
+  end loop;
+  update archived_months set state = 'dropped' where month = wanted;
+  return 'dropped';
+end
+$$;
