@@ -36,6 +36,7 @@ import { type Clock, systemClock } from "../process/clock.ts";
 import type { LineLog } from "../process/log.ts";
 import { noWorkers, type Workers } from "../process/workers.ts";
 import { HttpImageFetcher } from "../upstream/fetch-image.ts";
+import { KnownAddresses } from "../upstream/known-addresses.ts";
 import { ConnectedUpstreams } from "../upstream/upstreams.ts";
 import { wires } from "../wire/index.ts";
 import { Clocks } from "./clocks.ts";
@@ -75,7 +76,8 @@ export async function boot(
   otherWorkers: Workers = noWorkers,
 ): Promise<Gateway> {
   let config = first;
-  let upstreams = new ConnectedUpstreams(config, clock, log);
+  const addresses = new KnownAddresses(clock);
+  let upstreams = new ConnectedUpstreams(config, clock, log, addresses);
   // First: the simulated provider also loads uWebSockets.js, which reads its limits once a process.
   const { engine } = config.listen;
   const { headerBytesMax } = config.limits;
@@ -163,7 +165,7 @@ export async function boot(
     workers: otherWorkers,
     bodyThreads,
     wires,
-    imageFetcher: (options) => new HttpImageFetcher(options),
+    imageFetcher: new HttpImageFetcher(() => config.images),
   });
   const services = servicesOf(coreSlots);
   const bodies = new BodyBudget(budgetLimits(config.limits), clock);
@@ -219,7 +221,7 @@ export async function boot(
   async function reload(given: GatewayConfig): Promise<readonly string[]> {
     const before = { config, upstreams, running };
     config = inForce(given, before.config);
-    upstreams = new ConnectedUpstreams(config, clock, log);
+    upstreams = new ConnectedUpstreams(config, clock, log, addresses);
     let started: readonly Running[] = before.running;
     try {
       started = running = await runner.start(config, before.running);

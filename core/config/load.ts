@@ -107,7 +107,7 @@ function toConfig(
   catalogue: Catalogue,
   plugins: readonly LoadedPlugin[],
 ): GatewayConfig {
-  const { listen, admin, stores, limits, log, headers, upstreams, unbilled } = settings;
+  const { listen, admin, stores, limits, log, headers, images, upstreams, unbilled } = settings;
   const used = Object.fromEntries(
     Object.entries(upstreams)
       .filter(([, { isConfigured }]) => isConfigured)
@@ -144,6 +144,7 @@ function toConfig(
     },
     log,
     headers,
+    images: { privateAddresses: images.private_addresses, nameServers: images.name_servers },
     upstreams: used,
     catalogue: catalogue.offeredBy(new Set(Object.keys(used))),
     unbilled,

@@ -235,6 +235,38 @@ const headers = v.optional(
   {},
 );
 
+const NAME_SERVER = "the address of a name server, such as 10.0.0.2 or 10.0.0.2:5353";
+
+const images = v.optional(
+  mapping({
+    private_addresses: v.optional(
+      described(
+        v.boolean("true or false"),
+        "Lets customers name images in private networks and on this machine. For tests and closed networks.",
+      ),
+      false,
+    ),
+    name_servers: v.optional(
+      described(
+        v.array(
+          v.pipe(v.string(NAME_SERVER), v.check(isNameServer, NAME_SERVER)),
+          "a list of name servers",
+        ),
+        "Name servers that resolve the names in customers' addresses of images. Default: those of the machine.",
+      ),
+      [],
+    ),
+  }),
+  {},
+);
+
+/** Returns true for an IP address, with or without a port; that of IPv6 is in brackets before a port. */
+function isNameServer(text: string): boolean {
+  if (isIP(text) !== 0) return true;
+  const [, v6, v4, port] = /^(?:\[(.+)\]|([\d.]+)):(\d{1,5})$/.exec(text) ?? [];
+  return isIP(v6 ?? v4 ?? "") !== 0 && Number(port) <= 65_535;
+}
+
 export const catalogue = described(
   text("the path of a catalogue file"),
   "Path of the catalogue file, relative to this file.",
@@ -278,6 +310,7 @@ export function gatewayFile<const T extends v.GenericSchema>(upstreams: T) {
     limits,
     log,
     headers,
+    images,
     upstreams,
     catalogue,
     unbilled,

@@ -52,7 +52,7 @@ export interface UpstreamRequest {
    * Work to do only once the price of the call is held, such as fetching what the request names. Core runs it once,
    * after all request plugins. It may replace the call's `upstream`, or refuse the call, which gives the hold back.
    */
-  readonly prepare: (() => Promise<Refusal | undefined>) | undefined;
+  readonly prepare: ((left: AbortSignal) => Promise<Refusal | undefined>) | undefined;
   /** The maximum output tokens that the wallet covers. Core writes it into the body that is sent. */
   outputLimit: number | undefined;
   /** True if core must ask for usage in the stream, in the body that is sent. */

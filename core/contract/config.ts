@@ -36,11 +36,20 @@ export interface Config {
   readonly limits: Limits;
   readonly log: { readonly level: string };
   readonly headers: { readonly prefix: string };
+  readonly images: ImageSettings;
   readonly upstreams: Readonly<Record<string, UpstreamConfig>>;
   readonly catalogue: Catalogue;
   /** True if calls are served without a hold or a charge. */
   readonly unbilled: boolean;
   readonly plugins: readonly LoadedPlugin[];
+}
+
+/** Settings for images that customers name by address. */
+export interface ImageSettings {
+  /** True if they may be in private networks and on this machine. */
+  readonly privateAddresses: boolean;
+  /** Name servers that resolve their names; empty for those of the machine. */
+  readonly nameServers: readonly string[];
 }
 
 export interface Limits {

@@ -4,17 +4,18 @@ export interface FetchedImage {
   readonly type: string;
 }
 
-/** Fetches images that customers name by address. */
+/** Fetches images that customers name by address, from public addresses unless the config allows others. */
 export interface ImageFetcher {
-  /** Returns the image, or a sentence that says why there is none. Never rejects. `signal` ends it early. */
-  fetch(address: string, signal?: AbortSignal): Promise<FetchedImage | string>;
-  close(): Promise<void>;
+  /** Returns the image, or a sentence that says why there is none. Never rejects. */
+  fetch(address: string, of: ImageFetch): Promise<FetchedImage | string>;
 }
 
-export interface ImageFetcherOptions {
-  /** True to fetch from private addresses and from this machine too. */
-  readonly anyAddress: boolean;
-  readonly bytesMax: number;
+/** What an image is fetched for. */
+export interface ImageFetch {
+  /** Ends the fetch. A server that sends slowly ends it by nothing else. */
+  readonly signal: AbortSignal;
+  /** Counts bytes of the image that have arrived. */
+  received(bytes: number): void;
 }
 
 /**

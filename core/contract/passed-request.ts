@@ -7,7 +7,6 @@ import type { WrittenJson } from "../process/written-json.ts";
 import type { Call, UpstreamRequest } from "./call.ts";
 import type { Route } from "./catalogue.ts";
 import type { Protocol } from "./protocol.ts";
-import type { Refusal } from "./refusal.ts";
 
 /** A body that goes upstream as the bytes that came, with the changed fields spliced in. */
 export interface PassedBody {
@@ -89,7 +88,7 @@ export class PassedRequest implements UpstreamRequest {
   readonly passed: PassedBody;
   readonly form: undefined = undefined;
   readonly headers: readonly string[];
-  readonly prepare: (() => Promise<Refusal | undefined>) | undefined = undefined;
+  readonly prepare: UpstreamRequest["prepare"] = undefined;
   readonly sendsAgain: UpstreamRequest["sendsAgain"];
   outputLimit: number | undefined = undefined;
   wantsUsage = false;

@@ -8,7 +8,7 @@ import type { Command } from "./command.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./database.ts";
 import type { HoldStore } from "./hold-store.ts";
-import type { ImageFetcher, ImageFetcherOptions } from "./images.ts";
+import type { ImageFetcher } from "./images.ts";
 import type { Ledger } from "./ledger.ts";
 import type { LedgerArchive } from "./ledger-archive.ts";
 import type { OperatorActions } from "./operator-actions.ts";
@@ -76,11 +76,8 @@ export interface Services extends Slots {
   readonly bodyThreads: BodyThreads;
   /** For each protocol: how to read and write its bodies and events. */
   readonly wires: Readonly<Record<Protocol, Wire>>;
-  /**
-   * Creates a fetcher for images that a request names by address. It fetches public addresses only,
-   * unless `anyAddress` is set.
-   */
-  imageFetcher(options: ImageFetcherOptions): ImageFetcher;
+  /** Fetches images that a request names by address. */
+  readonly imageFetcher: ImageFetcher;
 }
 
 /** The difference of a store's clock from this gateway's. */

@@ -49,6 +49,8 @@ export class Incoming {
   private refusal: Refusal | undefined = undefined;
   private readonly share: Share;
   private readonly inFlight: HttpCallsInFlight;
+  /** Aborted if the client leaves while the call is prepared. */
+  private preparing: AbortController | undefined = undefined;
   private linger: NodeJS.Timeout | undefined = undefined;
   /** Cancels the upstream of a client that has left if the report of usage does not come in time. */
   private readingOn: NodeJS.Timeout | undefined = undefined;
@@ -206,8 +208,9 @@ export class Incoming {
     const { call, runtime } = this;
     const missing = missingFor(call, runtime.required);
     if (missing !== undefined) return this.notPossibleWithout(missing);
-    const prepared = call.upstream?.prepare?.();
-    if (!prepared) return this.exchange();
+    if (!call.upstream?.prepare) return this.exchange();
+    this.preparing = new AbortController();
+    const prepared = call.upstream.prepare(this.preparing.signal);
     prepared
       .then((verdict) => this.decide(verdict, () => this.exchange()))
       .catch((error: unknown) => this.bug(error));
@@ -243,6 +246,7 @@ export class Incoming {
       // A verdict is pending; the call closes once it is known.
       case "admitting":
       case "requesting":
+        this.preparing?.abort();
         return;
       case "reading":
         return this.reply.leave();

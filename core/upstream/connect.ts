@@ -13,9 +13,9 @@ const RESET = "ECONNRESET";
  */
 export function upstreamConnector(
   connectMs: number,
-  lookup?: LookupFunction,
+  lookup: LookupFunction,
 ): buildConnector.connector {
-  const connect = connectorOf({ timeout: connectMs, ...(lookup && { lookup }) });
+  const connect = connectorOf({ timeout: connectMs, lookup });
   return (options, callback) =>
     connect(options, (...result) => {
       const [, socket] = result;

@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
 import { isObject, parseJson } from "../process/json.ts";
+import { isPublic } from "../process/public-address.ts";
 import { ServerEvent } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
-import { isPublic } from "./fetch-image.ts";
 
 const MASK = "***";
 /** Minimum length of a hidden text: shorter ones are no secrets, and would be found in words. */

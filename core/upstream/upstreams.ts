@@ -10,6 +10,7 @@ import type { Log } from "../process/log.ts";
 import { Breaker } from "./breaker.ts";
 import { upstreamConnector } from "./connect.ts";
 import type { LoadedUpstream, UpstreamAdapter } from "./kinds/kind.ts";
+import { KnownAddresses } from "./known-addresses.ts";
 
 /**
  * Time beyond the limit of a call: longer than the server takes to notice a call over its limit.
@@ -71,14 +72,19 @@ export class ConnectedUpstreams implements Upstreams {
   private readonly agents: Agent[] = [];
   readonly limits: Limits;
 
-  constructor(config: UpstreamsConfig, clock: Clock, log: Log) {
+  constructor(
+    config: UpstreamsConfig,
+    clock: Clock,
+    log: Log,
+    addresses: KnownAddresses = new KnownAddresses(clock),
+  ) {
     const { connectMs, callMs } = config.limits;
     this.limits = config.limits;
     // The deadline of a call bounds silence, and an exchange bounds that of a stream. These
     // timeouts come later: else both fire at once, and the client may get the error of a broken
     // connection instead of the time limit.
     const silenceMs = callMs + DEADLINE_GRACE_MS;
-    const connect = upstreamConnector(connectMs);
+    const connect = upstreamConnector(connectMs, addresses.lookup);
     for (const [name, upstream] of Object.entries(config.upstreams)) {
       const agent = new Agent({
         connections: upstream.connections,

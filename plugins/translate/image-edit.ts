@@ -3,6 +3,7 @@ import {
   type FetchedImage,
   type FormPart,
   formFields,
+  type ImageFetch,
   type ImageFetcher,
   imageType,
   type Refusal,
@@ -17,8 +18,6 @@ const IMAGES_MAX = 16;
 const DATA_URL = /^data:[^,]{0,1000};base64,/i;
 /** The same size as a client may send itself, by the default of `limits.body_mb`. */
 const FETCHED_BYTES_MAX = 20 * 1_048_576;
-/** Time limit for fetching all images of a call. */
-const FETCH_MS = 30_000;
 
 /** A part of the form whose image is not fetched yet. */
 interface ImageAddress {
@@ -73,13 +72,12 @@ export function isAddress(part: FormPart | ImageAddress): part is ImageAddress {
   return "address" in part;
 }
 
-/** Returns the form with the images of its addresses. Ends early if the client has left. */
+/** Returns the form with the images of its addresses. */
 export async function fetchImages(
   form: readonly (FormPart | ImageAddress)[],
   fetcher: ImageFetcher,
-  hasLeft: () => boolean,
+  place: ImageFetch,
 ): Promise<FormPart[] | Refusal> {
-  const signal = AbortSignal.timeout(FETCH_MS);
   const parts: FormPart[] = [];
   let bytes = 0;
   for (const part of form) {
@@ -87,9 +85,8 @@ export async function fetchImages(
       parts.push(part);
       continue;
     }
-    if (hasLeft()) return [];
     const { name, address, field, number } = part;
-    const image = await fetcher.fetch(address, signal);
+    const image = await fetcher.fetch(address, place);
     if (typeof image === "string") return refuse.badRequest(`${field}: ${image}`, field);
     bytes += image.data.length;
     if (bytes > FETCHED_BYTES_MAX) {

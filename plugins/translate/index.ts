@@ -19,7 +19,6 @@ import {
   secretFile,
   unchangedRequest,
   type Verdict,
-  v,
   type WrittenJson,
 } from "../../core/contract/index.ts";
 import { FetchPlaces } from "./fetch-places.ts";
@@ -36,16 +35,10 @@ import { TranslatedRequest } from "./translated-request.ts";
 import { TranslatingSink } from "./translating-sink.ts";
 import { Translation } from "./translation.ts";
 
-const IMAGE_BYTES_MAX = 20 * 1_048_576;
 /** Name of the file in the data folder whose secret is used if the config has no admin token. */
 const STATE_KEY_FILE = "state-key";
 /** The beta without which the provider refuses `thinking.block_binding`. */
 const BINDING_BETA = "thinking-binding-controls-2026-08-01";
-
-export const options = v.strictObject({
-  /** Allows downloads of images from private networks. For tests and closed networks. */
-  fetch_private_images: v.optional(v.boolean("true or false"), false),
-});
 
 export const requires: readonly Field[] = ["model"];
 export const sets: readonly Field[] = ["upstream"];
@@ -55,14 +48,7 @@ export const reads: readonly ConfigKey[] = ["headers"];
  * Translates requests and replies between Messages and Chat Completions, and from Responses to both, if client and
  * model differ. Edits every request to the form that its model accepts.
  */
-export default function translate(
-  services: Services,
-  settings: v.InferOutput<typeof options>,
-): Plugin {
-  const fetcher = services.imageFetcher({
-    anyAddress: settings.fetch_private_images,
-    bytesMax: IMAGE_BYTES_MAX,
-  });
+export default function translate(services: Services): Plugin {
   const { prefix } = services.config.headers;
   const translations = new WeakMap<Call, ReplyTranslation>();
   const pings = new KeepAlivePings();
@@ -161,9 +147,11 @@ export default function translate(
     const form = imageEditForm(call);
     if (isRefusal(form)) return form;
     const request = { ...unchangedRequest(call), body: call.body };
-    const fetch = () => fetchImages(form, fetcher, () => call.gone);
-    const prepare = async () => {
-      const parts = await places.run(call.key?.accountId ?? "", fetch);
+    const { imageFetcher } = services;
+    const prepare = async (left: AbortSignal) => {
+      const parts = await places.run(call.key?.accountId ?? "", left, (place) =>
+        fetchImages(form, imageFetcher, place),
+      );
       if (isRefusal(parts)) return parts;
       call.upstream = { ...request, form: parts };
       return undefined;
@@ -222,7 +210,6 @@ export default function translate(
 
     async stop() {
       pings.stop();
-      await fetcher.close();
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { Protocol, Refusal } from "../../core/contract/index.ts";
+import type { Protocol, UpstreamRequest } from "../../core/contract/index.ts";
 import { PROTOCOLS } from "./protocols.ts";
 
 /** The parts of a translated request that do not depend on which thread translated it. */
@@ -7,7 +7,7 @@ export class RequestTo {
   readonly path: string;
   readonly form: undefined = undefined;
   readonly headers: readonly string[];
-  readonly prepare: (() => Promise<Refusal | undefined>) | undefined = undefined;
+  readonly prepare: UpstreamRequest["prepare"] = undefined;
   outputLimit: number | undefined = undefined;
   wantsUsage = false;
 

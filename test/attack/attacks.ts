@@ -54,6 +54,21 @@ const imageAddresses: Attack = {
   },
 };
 
+const imageNames: Attack = {
+  name: "image-names",
+  what: "8 image edits at a time by 4 accounts, each naming a new host whose name server never replies",
+  async run(target) {
+    const accounts = Array.from({ length: 4 }, () => target.customer(MANY_VND));
+    const customers = await Promise.all(accounts);
+    let names = 0;
+    await target.lanes(8, (lane) => {
+      const image = `http://n${names++}.slow.example/a.png`;
+      const body = Buffer.from(JSON.stringify({ model: IMAGE_MODEL, prompt: "a toll", image }));
+      return target.post(EDITS, customers[lane % 4]?.key ?? "", body);
+    });
+  },
+};
+
 /** 20 MB of JSON that repeats `items`. */
 function bodyOfItems(open: string, items: string, close: string): Buffer {
   const head = `{"model":"${CHAT_MODEL}","messages":[{"role":"user","content":"x"}],"a":${open}`;
@@ -170,6 +185,7 @@ export const ATTACKS: readonly Attack[] = [
   heldBodies,
   HEADS.unendedChunks,
   imageAddresses,
+  imageNames,
   tinyValues("numbers", "10 million numbers", numbers),
   tinyValues("objects", "7 million empty objects", objects),
   tinyValues("names", "1.6 million names", names),

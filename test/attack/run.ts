@@ -6,6 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { packageRoot } from "../../core/process/root.ts";
 import { createCustomer } from "../support/admin.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { startNameServer } from "../support/name-server.ts";
 import { startTestSimulator } from "../support/simulator.ts";
 import { type Attack, Target } from "./attack.ts";
 import type { HonestReport } from "./honest-child.ts";
@@ -22,22 +23,28 @@ interface Attacked {
 }
 
 /**
- * Starts the gateway that is attacked: with its own ledger, and images from this machine. The provider of the honest
+ * Starts the gateway that is attacked: with its own ledger, images from this machine, and a name server that never
+ * replies. The provider of the honest
  * client's model is a process of its own, since a real one is not slowed down by what the attacker asks of another.
  */
 export async function startAttacked(): Promise<Attacked> {
   const provider = await startTestSimulator();
+  const silent = await startNameServer();
   const url = `${provider.url}/v1`;
   const gateway = await startGateway({
     ledger: "embedded",
-    plugins: { translate: { fetch_private_images: true } },
-    config: { upstreams: { openai: { protocols: { chat: url, responses: url } } } },
+    config: {
+      images: { private_addresses: true, name_servers: [silent.address] },
+
+      upstreams: { openai: { protocols: { chat: url, responses: url } } },
+    },
   });
   return {
     gateway,
     async close() {
       await gateway.close();
       await provider.stop();
+      silent.close();
     },
   };
 }

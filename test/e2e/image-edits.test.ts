@@ -10,7 +10,7 @@ import { type Answer, bodies, paths, post, reload, send } from "../support/reque
 import { until } from "../support/until.ts";
 
 const FIELDS = ["image", "image_url", "reference_image", "ref_image"] as const;
-const PRIVATE_TOO = { plugins: { translate: { fetch_private_images: true } } };
+const PRIVATE_TOO = { config: { images: { private_addresses: true } } };
 
 const png = makePng(8, 8, 0x00ff00);
 /** The first bytes that identify each format. */
@@ -317,7 +317,7 @@ t.test("POST /v1/images/edits", async (t) => {
   });
 
   t.test("fetches from public addresses only, unless the config allows others", async (t) => {
-    await reload(gateway, { plugins: { translate: { fetch_private_images: false } } });
+    await reload(gateway, { config: { images: { private_addresses: false } } });
     asked = [];
     const { port } = new URL(address);
     for (const image of [

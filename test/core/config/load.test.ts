@@ -38,6 +38,7 @@ t.test("a valid config", async (t) => {
       },
       log: { level: "info" },
       headers: { prefix: "x-svc-" },
+      images: { privateAddresses: false, nameServers: [] },
       unbilled: true,
     });
     t.strictSame(Object.keys(upstreams), ["main"]);

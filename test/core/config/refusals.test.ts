@@ -14,7 +14,7 @@ const settings: readonly Row[] = [
   [
     `log: {`,
     `logs: {}\nlog: {`,
-    `gateway.yaml:5 logs: unknown key; expected listen, admin, stores, limits, log, headers, upstreams, catalogue, unbilled, plugins`,
+    `gateway.yaml:5 logs: unknown key; expected listen, admin, stores, limits, log, headers, images, upstreams, catalogue, unbilled, plugins`,
   ],
   [
     `port: 8080`,
@@ -115,6 +115,14 @@ const settings: readonly Row[] = [
     `level: loud`,
     `gateway.yaml:5 log.level: expected one of trace, debug, info, warn, error, silent`,
   ],
+  ...["dns.example", "1.1.1.1:x", "[1.1.1.1]x", "::1:99999", "1.1.1.1:70000"].map(
+    (server) =>
+      [
+        `log: { level: info }`,
+        `images: { name_servers: ["${server}"] }`,
+        `gateway.yaml:5 images.name_servers[0]: expected the address of a name server, such as 10.0.0.2 or 10.0.0.2:5353`,
+      ] as const,
+  ),
   [
     `prefix: x-svc-`,
     `prefix: X-Svc`,
@@ -611,7 +619,7 @@ t.test("invalid YAML is refused", async (t) => {
 
   t.test("and so is an empty file", async (t) => {
     t.strictSame(await refused(t, { "gateway.yaml": "" }), [
-      "gateway.yaml: expected a mapping of listen, admin, stores, limits, log, headers, upstreams, catalogue, unbilled, plugins, got nothing",
+      "gateway.yaml: expected a mapping of listen, admin, stores, limits, log, headers, images, upstreams, catalogue, unbilled, plugins, got nothing",
     ]);
   });
 

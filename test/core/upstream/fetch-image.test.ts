@@ -1,29 +1,18 @@
 import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
-import t from "tap";
-import { HttpImageFetcher, isPublic } from "../../../core/upstream/fetch-image.ts";
+import t, { type Test } from "tap";
+import type { ImageSettings } from "../../../core/contract/config.ts";
+import { HttpImageFetcher } from "../../../core/upstream/fetch-image.ts";
+import { startNameServer } from "../../support/name-server.ts";
+import { until } from "../../support/until.ts";
 
-t.test("an address of a private network is never public, in any notation", async (t) => {
-  const addresses = `
-    0.0.0.0 0.1.2.3 10.1.2.3 100.64.0.1 100.127.255.255 127.0.0.1 127.255.0.1 169.254.169.254
-    172.16.0.1 172.31.255.255 192.0.0.8 192.0.2.1 192.88.99.1 192.168.0.1 198.18.0.1 198.19.255.255
-    198.51.100.1 203.0.113.1 224.0.0.1 239.255.255.255 240.0.0.1 255.255.255.255
-    :: ::1 ::127.0.0.1 ::ffff:127.0.0.1 ::ffff:10.0.0.1 ::ffff:8.8.8.8 64:ff9b::7f00:1 64:ff9b:1::1 100::1
-    2001::1 2001:2::1 2001:10::1 2001:20::1 2001:db8::1 2002:7f00:1:: 3fff::1 4000::1 5f00::1
-    fc00::1 fd12:3456::1 fe80::1 fe80::1%eth0 fec0::1 ff02::1`;
-  for (const address of addresses.trim().split(/\s+/)) {
-    t.equal(isPublic(address), false, address);
-  }
-});
+const ANY = { signal: new AbortController().signal, received: () => {} };
+const PNG = Buffer.from("89504e470d0a1a0a00", "hex");
 
-t.test("an address on the internet is public", async (t) => {
-  const addresses = `
-    1.1.1.1 8.8.8.8 11.0.0.1 100.63.255.255 100.128.0.1 172.15.0.1 172.32.0.1 192.167.0.1 198.20.0.1
-    223.255.255.254 2001:4860:4860::8888 2606:4700:4700::1111 2a00:1450:4001::1 3000::1`;
-  for (const address of addresses.trim().split(/\s+/)) {
-    t.equal(isPublic(address), true, address);
-  }
-});
+function fetcherOf(settings: Partial<ImageSettings>) {
+  return new HttpImageFetcher(() => ({ privateAddresses: false, nameServers: [], ...settings }));
+}
 
 t.test("an image whose server closes the connection while it is read", async (t) => {
   // More than is read at once, so that reading pauses; the last of it comes with the end of the connection.
@@ -40,13 +29,91 @@ t.test("an image whose server closes the connection while it is read", async (t)
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  const fetcher = new HttpImageFetcher({ anyAddress: true, bytesMax: 1_000_000 });
-  t.teardown(() => {
-    server.close();
-    return fetcher.close();
-  });
+  const fetcher = fetcherOf({ privateAddresses: true });
+  t.teardown(() => server.close());
   const { port } = server.address() as AddressInfo;
   for (let fetches = 0; fetches < 50; fetches += 1) {
-    t.match(await fetcher.fetch(`http://127.0.0.1:${port}/`), { data: image });
+    t.match(await fetcher.fetch(`http://127.0.0.1:${port}/`, ANY), { data: image });
   }
+});
+
+async function nameServer(t: Test, names: Readonly<Record<string, string>>) {
+  const server = await startNameServer(names);
+  t.teardown(() => server.close());
+  return server;
+}
+
+/** A server of an image, which redirects `/to/NAME` to the image at another name. */
+async function imageServer(t: Test) {
+  const hosts: (string | undefined)[] = [];
+  const server = createHttpServer(({ url = "", headers }, response) => {
+    hosts.push(headers.host?.replace(/:.*/, ""));
+    const [, to] = /^\/to\/(.+)/.exec(url) ?? [];
+    if (to === undefined) response.end(PNG);
+    else response.writeHead(302, { location: `http://${to}:${port}/` }).end();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  t.teardown(() => server.close());
+  return { port, hosts };
+}
+
+t.test(
+  "the name of an image is resolved by name servers, outside of libuv's thread pool",
+  async (t) => {
+    const { address, asked } = await nameServer(t, {});
+    const fetcher = fetcherOf({ nameServers: [address] });
+    const left = new AbortController();
+    const names = ["one.silent.example", "two.silent.example", "three.silent.example"];
+    const results = Promise.all(
+      names.map((name) => fetcher.fetch(`http://${name}/a.png`, { ...ANY, signal: left.signal })),
+    );
+    await until("all are asked for", () => names.every((name) => asked.includes(name)));
+    t.notOk(process.getActiveResourcesInfo().includes("GetAddrInfoReqWrap"));
+    left.abort();
+    t.strictSame(
+      await results,
+      names.map(() => "it cannot be fetched"),
+    );
+    const again = fetcher.fetch("http://four.silent.example/", { ...ANY, signal: left.signal });
+    t.equal(await again, "it cannot be fetched");
+    t.notOk(asked.includes("four.silent.example"), "nothing is asked for a client that has left");
+  },
+);
+
+t.test("a name server that never replies ends a fetch by itself", async (t) => {
+  const { address } = await nameServer(t, {});
+  const fetcher = fetcherOf({ nameServers: [address] });
+  t.equal(await fetcher.fetch("http://silent.example/a.png", ANY), "it cannot be fetched");
+});
+
+t.test("an image is fetched from the address that its name has", async (t) => {
+  const { port, hosts } = await imageServer(t);
+  const names = { "a.example": "127.0.0.1", "b.example": "127.0.0.1" };
+  const { address, asked } = await nameServer(t, names);
+  const fetcher = fetcherOf({ privateAddresses: true, nameServers: [address] });
+  t.match(await fetcher.fetch(`http://a.example:${port}/`, ANY), { data: PNG });
+  t.match(await fetcher.fetch(`http://a.example:${port}/to/b.example`, ANY), { data: PNG });
+  t.match(await fetcher.fetch(`http://localhost:${port}/`, ANY), { data: PNG });
+  t.strictSame(hosts, ["a.example", "a.example", "b.example", "localhost"]);
+  t.strictSame(new Set(asked), new Set(Object.keys(names)));
+});
+
+t.test("a name with a private address is refused, also after a redirect", async (t) => {
+  const { port, hosts } = await imageServer(t);
+  const { address } = await nameServer(t, { "a.example": "127.0.0.1", "b.example": "10.0.0.1" });
+  let isPrivateAllowed = false;
+  const fetcher = new HttpImageFetcher(() => ({
+    privateAddresses: isPrivateAllowed && hosts.length === 0,
+    nameServers: [address],
+  }));
+  const refused = "only public http(s) addresses are fetched";
+  for (const host of ["a.example", "b.example", "localhost", "a.localhost", "localhost."]) {
+    t.equal(await fetcher.fetch(`http://${host}:${port}/`, ANY), refused, host);
+  }
+  t.strictSame(hosts, []);
+  isPrivateAllowed = true;
+  t.equal(await fetcher.fetch(`http://a.example:${port}/to/b.example`, ANY), refused);
+  t.strictSame(hosts, ["a.example"]);
 });

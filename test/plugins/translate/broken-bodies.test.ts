@@ -42,10 +42,10 @@ t.test("a body that breaks a thread gets 413, and its neighbours are translated"
   const bodyThreads = new OwnBodyThreads(recordedLog().log, { threads: 1, heapMb: 17 });
   t.teardown(() => bodyThreads.stop());
   const { services } = deskOf({
-    ...{ bodyThreads, bodyMeasures: { all: [] }, imageFetcher: () => ({}) },
+    ...{ bodyThreads, bodyMeasures: { all: [] } },
     upstreams: { get: () => ({ config: { profile: {} }, speaks: () => true }) },
   });
-  const { request } = translate(services, { fetch_private_images: false });
+  const { request } = translate(services);
   const said = { messages: [{ role: "user", content: "Hello. ".repeat(20_000) }] };
   const calls = [callOf(said), callOf(largestTree()), callOf(said)];
   const verdicts = await Promise.all(calls.map((call) => request?.(call)));

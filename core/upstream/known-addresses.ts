@@ -1,0 +1,78 @@
+import { type LookupAddress, lookup } from "node:dns";
+import type { LookupFunction } from "node:net";
+import type { Clock } from "../process/clock.ts";
+import { counted } from "../process/counted.ts";
+import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
+
+/** How long an address is used without a new lookup. */
+const FRESH_MS = 10_000;
+/** How long a new lookup may take before the last known addresses are used. */
+const PATIENCE_MS = 500;
+
+type Options = Parameters<LookupFunction>[1];
+type Find = (name: string, options: Options) => Promise<readonly LookupAddress[]>;
+
+interface Known {
+  readonly addresses: readonly LookupAddress[];
+  readonly atMs: number;
+}
+
+/**
+ * The addresses of the config's upstreams. If a lookup is slow or fails, the last known ones are used, however old:
+ * a dead name server must not stop new connections to a provider that works.
+ */
+export class KnownAddresses {
+  private readonly clock: Pick<Clock, "monotonic">;
+  private readonly find: Find;
+  private readonly known = counted("upstream_addresses", new Map<string, Known>());
+  /** One lookup at a time for each name: it may take a place in libuv's thread pool for ten seconds. */
+  private readonly running = new Map<string, Promise<readonly LookupAddress[]>>();
+
+  constructor(clock: Pick<Clock, "monotonic">, find: Find = systemLookup) {
+    this.clock = clock;
+    this.find = find;
+  }
+
+  /** Works as `dns.lookup`. */
+  readonly lookup: LookupFunction = (name, options, callback) => {
+    this.addressesOf(name, options).then(
+      (addresses) => {
+        if (options.all) return callback(null, [...addresses]);
+        const [first] = addresses;
+        callback(null, first?.address ?? "", first?.family);
+      },
+      (error: NodeJS.ErrnoException) => callback(error, ""),
+    );
+  };
+
+  private async addressesOf(name: string, options: Options): Promise<readonly LookupAddress[]> {
+    const known = this.known.get(name);
+    if (!known) return this.refresh(name, options);
+    if (this.clock.monotonic() - known.atMs < FRESH_MS) return known.addresses;
+    const work = this.refresh(name, options).catch(() => known.addresses);
+    const found = await withTimeout(work, PATIENCE_MS);
+    return found === TIMED_OUT ? known.addresses : found;
+  }
+
+  private refresh(name: string, options: Options): Promise<readonly LookupAddress[]> {
+    const running = this.running.get(name);
+    if (running) return running;
+    const found = this.find(name, options)
+      .then((addresses) => {
+        this.known.set(name, { addresses, atMs: this.clock.monotonic() });
+        return addresses;
+      })
+      .finally(() => this.running.delete(name));
+    this.running.set(name, found);
+    return found;
+  }
+}
+
+function systemLookup(name: string, options: Options): Promise<readonly LookupAddress[]> {
+  return new Promise((resolve, reject) => {
+    lookup(name, { ...options, all: true }, (error, addresses) => {
+      if (error) reject(error);
+      else resolve(addresses);
+    });
+  });
+}
