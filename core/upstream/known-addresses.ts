@@ -1,7 +1,6 @@
 import { type LookupAddress, lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 import type { Clock } from "../process/clock.ts";
-import { counted } from "../process/counted.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 
 /** How long an address is used without a new lookup. */
@@ -24,7 +23,7 @@ interface Known {
 export class KnownAddresses {
   private readonly clock: Pick<Clock, "monotonic">;
   private readonly find: Find;
-  private readonly known = counted("upstream_addresses", new Map<string, Known>());
+  private readonly known = new Map<string, Known>();
   /** One lookup at a time for each name: it may take a place in libuv's thread pool for ten seconds. */
   private readonly running = new Map<string, Promise<readonly LookupAddress[]>>();
 
