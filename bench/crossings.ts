@@ -1,4 +1,4 @@
-import type { Directive } from "../plugins/simulator/directive.ts";
+import type { Directive } from "../test/support/provider/directive.ts";
 import { type CpuRow, cellsOf, measureCpu, type Series } from "./cpu.ts";
 import { type Gateway, startGateway } from "./gateway.ts";
 import { startGenerator } from "./generator.ts";

@@ -1,6 +1,6 @@
 import { Agent, type IncomingMessage, request } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Directive } from "../plugins/simulator/directive.ts";
+import type { Directive } from "../test/support/provider/directive.ts";
 import { admin } from "./gateway.ts";
 import type { Target } from "./targets.ts";
 import { CHAT_MODEL, chatCall, MESSAGES_MODEL, messagesCall, SHORT_ANSWER } from "./workload.ts";

@@ -35,7 +35,7 @@ export function script(
 export async function startUpstream(children: Children): Promise<Target> {
   const port = await freePort();
   // Lenient: the load is valid, and checking it would take time of the core that makes the load.
-  const { command, args } = script("../test/support/strict/main.js", "--port", port, "--lenient");
+  const { command, args } = script("../test/support/provider/main.js", "--port", port, "--lenient");
   const child = children.start("upstream", { command, args, core: LOAD_CORE });
   return whenListening("upstream", child, port);
 }

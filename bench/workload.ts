@@ -1,4 +1,4 @@
-import type { Directive } from "../plugins/simulator/directive.ts";
+import type { Directive } from "../test/support/provider/directive.ts";
 
 /** A kind of call: its request, and the text at the end of a good reply. */
 export interface Workload {

@@ -11,7 +11,7 @@ const REASON = /over 600 lines because /;
 const HEAD_LINES = 60;
 const SOURCES = ["core", "plugins", "bench"];
 
-/** What plugins may import of core. */
+/** The only file of core that plugins may import. */
 const PLUGIN_DOOR = "core/contract/index.ts";
 /** Names of the plugin door. The plugins of this repository use all of them; outside ones must learn them. */
 const PLUGIN_DOOR_NAMES_MAX = 250;

@@ -1,149 +1,143 @@
-import { hash } from "node:crypto";
-import type { Ask } from "./ask.ts";
-import type { Directive } from "./directive.ts";
-import { outputText } from "./output-text.ts";
-import { countTokens, cutToTokens, fillerBlocks, pieces } from "./text.ts";
+import type { Ask, Tool } from "./ask.ts";
+import { type Directive, withoutDirectives } from "./directive.ts";
+import { sampleArguments, sampleOf } from "./sample.ts";
+import { countTokens, cutToTokens, fillerText } from "./text.ts";
 
-export interface ToolCall {
+interface ToolCall {
   readonly name: string;
-  /** The id from the directive. Undefined if the protocol makes one. */
-  readonly id: string | undefined;
   readonly arguments: string;
-  readonly namespace: string | undefined;
-  /** True for a tool that takes text (Responses). */
-  readonly custom: boolean;
 }
 
-/** Token counts. Input includes cache and images, output includes reasoning. */
+/** Token counts. Input includes what the cache had, output includes thinking. */
 export interface Usage {
   readonly input: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
-  readonly image: number;
   readonly output: number;
   readonly reasoning: number;
 }
 
-/** Why the output ended. Each protocol has its own name for it. */
-export type Ending = "stop" | "length" | "tools" | "refusal" | "stop_sequence";
-
-/** A reply of the simulated model, independent of the protocol. */
+/** A reply of the simulated model, in any protocol. */
 export interface Answer {
   readonly ask: Ask;
-  readonly directive: Directive;
   /** 24 hex digits, the same for equal requests. */
   readonly id: string;
   readonly thinking: string;
   readonly text: string;
-  readonly tools: readonly ToolCall[];
-  readonly textAfter: string;
-  readonly refusal: string;
-  readonly ending: Ending;
+  readonly calls: readonly ToolCall[];
+  readonly ending: "stop" | "length" | "tools" | "stop_sequence";
   readonly stopSequence: string | null;
-  readonly usage: Usage;
+  /** Undefined if the reply states none. */
+  readonly usage: Usage | undefined;
 }
 
 /** Creation time of every reply, in seconds. Constant, so that equal requests get equal bytes. */
 export const createdAt = 1_750_000_000;
 
-const tokensPerImageMade = 1_000;
+const FILLER_TOKENS_MAX = 1_000_000;
+const QUOTED_CHARS_MAX = 60;
 
-/** Facts about a request beside its fields. */
-interface RequestContext {
-  readonly bytes: Uint8Array;
-  /** Up to 24 hex digits that make the ids of equal requests differ, empty by default. */
-  readonly salt: string;
-  /** The request as JSON if the directive asks for an echo. */
-  readonly echo: string | undefined;
-}
-
-/** Makes the reply that the directive asks for. */
-export function makeAnswer(ask: Ask, directive: Directive, context: RequestContext): Answer {
-  const id = hash("sha256", context.bytes, "hex").slice(0, 24 - context.salt.length) + context.salt;
+/** Makes the reply that a directive asks for, else text; tools are called only on demand. */
+export function answerTo(ask: Ask, directive: Directive, id: string, echo: string): Answer {
   const limit = directive.ignore_max_tokens === true ? undefined : ask.maxTokens;
   const thinking = cutToTokens(directive.thinking ?? "", limit);
-  const thought = directive.reasoning_tokens ?? countTokens(thinking);
-  const said = outputText(ask, directive, {
-    echo: context.echo,
-    seed: Number.parseInt(id.slice(0, 8), 16),
-    thought,
-    room: limit === undefined ? undefined : Math.max(0, limit - thought),
-  });
-  const tools = (directive.tools ?? []).map(asToolCall);
-  const wanted = directive.output_tokens ?? thought + said.tokens + countExtras(directive, tools);
-  const output = limit === undefined || said.unlimited ? wanted : Math.min(wanted, limit);
-  // An answer that is cut at its limit has thought no more than that.
-  const reported = output < wanted ? undefined : directive.reasoning_tokens;
-  return {
-    ask,
-    directive,
-    id,
-    thinking,
-    text: said.text,
-    tools,
-    textAfter: directive.text_after ?? "",
-    refusal: directive.refusal ?? "",
-    ending: ending(directive, tools, said.stop !== undefined, said.cut || output < wanted),
-    stopSequence: directive.stop_sequence ?? said.stop ?? null,
-    usage: usageOf(ask, directive, output, reported ?? Math.min(thought, output)),
-  };
-}
-
-/** Yields the text deltas of a stream. */
-export function* textDeltas({ directive, text }: Answer): Generator<string> {
-  const giant = directive.giant_event_bytes ?? 0;
-  if (giant > 0) yield text.slice(0, giant);
-  if (directive.total_bytes !== undefined) yield* fillerBlocks(directive.total_bytes);
-  else yield* pieces(text.slice(giant), directive.deltas);
-}
-
-/** Returns the argument deltas of a tool call. At least one, as real providers send. */
-export function argumentDeltas(answer: Answer, tool: ToolCall): string[] {
-  const cut = pieces(tool.arguments, answer.directive.argument_deltas ?? 3);
-  return cut.length > 0 ? cut : [""];
-}
-
-function countExtras(directive: Directive, tools: readonly ToolCall[]): number {
-  const spoken = [directive.text_after ?? "", directive.refusal ?? ""];
-  for (const tool of tools) spoken.push(tool.name, tool.arguments);
-  return spoken.reduce((sum, part) => sum + countTokens(part), 0);
-}
-
-function asToolCall(tool: NonNullable<Directive["tools"]>[number]): ToolCall {
-  const given = tool.arguments ?? {};
-  return {
-    name: tool.name,
-    id: tool.id,
-    namespace: tool.namespace,
-    custom: tool.custom === true,
-    arguments: typeof given === "string" ? given : JSON.stringify(given),
-  };
-}
-
-function ending(
-  directive: Directive,
-  tools: readonly ToolCall[],
-  stopped: boolean,
-  cut: boolean,
-): Ending {
-  if (cut) return "length";
-  if (directive.refusal !== undefined) return "refusal";
-  if (tools.length > 0) return "tools";
-  return stopped || directive.stop_sequence !== undefined ? "stop_sequence" : "stop";
-}
-
-function usageOf(ask: Ask, directive: Directive, output: number, reasoning: number): Usage {
-  if (directive.usage === "zero") {
-    return { input: 0, cacheRead: 0, cacheWrite: 0, image: 0, output: 0, reasoning: 0 };
-  }
-  const images = ask.images === 0 ? 0 : (directive.images ?? ask.images);
-  const made = ask.images === 0 ? output * ask.choices : images * tokensPerImageMade;
-  return {
+  const thought = countTokens(thinking);
+  const room = limit === undefined ? undefined : Math.max(0, limit - thought);
+  const calls = callsFor(ask, directive);
+  const full = calls.length > 0 ? "" : textFor(ask, directive, { echo, thought, room });
+  const cut = directive.echo === true ? full : cutToTokens(full, room);
+  const { text, stop } = beforeStop(cut, ask.stops);
+  const called = calls.reduce((sum, call) => sum + countTokens(call.name + call.arguments), 0);
+  const made = thought + countTokens(text) + called;
+  const wanted = directive.output_tokens ?? made;
+  const output = limit === undefined || directive.echo ? wanted : Math.min(wanted, limit);
+  const isCut = (stop === null && text.length < full.length) || output < wanted;
+  const usage = {
     input: directive.input_tokens ?? ask.inputTokens,
     cacheRead: directive.cache_read_tokens ?? 0,
     cacheWrite: directive.cache_write_tokens ?? 0,
-    image: directive.image_tokens ?? ask.imageTokens,
-    output: directive.output_tokens === undefined ? made : output,
-    reasoning,
+    output,
+    reasoning: Math.min(directive.reasoning_tokens ?? thought, output),
   };
+  return {
+    ...{ ask, id, thinking, text, calls },
+    ending: isCut
+      ? "length"
+      : calls.length > 0
+        ? "tools"
+        : stop === null
+          ? "stop"
+          : "stop_sequence",
+    stopSequence: isCut ? null : stop,
+    usage: directive.usage === "missing" ? undefined : usage,
+  };
+}
+
+/** Calls of the directive that the request offers, or the one that it demands. */
+function callsFor({ tools, forced, words }: Ask, directive: Directive): ToolCall[] {
+  const asked = (directive.tools ?? []).filter(({ name }) => tools.some((it) => it.name === name));
+  if (asked.length > 0) {
+    return asked.map(({ name, arguments: given = {} }) => ({
+      name,
+      arguments: typeof given === "string" ? given : JSON.stringify(given),
+    }));
+  }
+  const demanded = (tool: Tool) => forced === true || tool.name === forced;
+  return tools
+    .filter(demanded)
+    .slice(0, 1)
+    .map(({ name, schema }) => ({
+      name,
+      arguments: JSON.stringify(sampleArguments(schema, quoted(words))),
+    }));
+}
+
+interface TextContext {
+  readonly echo: string;
+  readonly thought: number;
+  readonly room: number | undefined;
+}
+
+function textFor(ask: Ask, directive: Directive, { echo, thought, room }: TextContext): string {
+  if (directive.echo === true) return echo;
+  if (directive.text !== undefined) return directive.text;
+  if (directive.output_tokens !== undefined) {
+    const wanted = Math.max(0, directive.output_tokens - thought);
+    const tokens = Math.min(wanted, room ?? wanted, FILLER_TOKENS_MAX);
+    return fillerText(tokens);
+  }
+  if (ask.format !== undefined) return JSON.stringify(sampleOf(ask.format, quoted(ask.words)));
+  return inTags(ask.prompt) ?? `This is a simulated answer to "${quoted(ask.words)}".`;
+}
+
+/**
+ * Replies to two questions that coding agents ask beside the conversation, and whose replies they
+ * read by tags: for a summary of it, and if an action is safe. The simulator cannot judge that, so a
+ * person has to.
+ */
+function inTags(prompt: string): string | undefined {
+  if (/MUST begin with <block>/i.test(prompt)) {
+    return "<block>yes</block><category>Simulated</category><reason>[Simulated] No model has judged this action.</reason>";
+  }
+  if (/<summary>/.test(prompt)) return "<summary>\nA simulated conversation.\n</summary>";
+  return undefined;
+}
+
+/** The first words of a prompt; of what stands in a tag at its start if there is one. */
+function quoted(words: string): string {
+  const plain = withoutDirectives(words);
+  const [, , inner = plain] = /^<([\w-]+)>\s*(.*?)\s*<\/\1>/s.exec(plain) ?? [];
+  return [...inner].slice(0, QUOTED_CHARS_MAX).join("");
+}
+
+/** Ends a text before the first stop sequence in it. */
+function beforeStop(
+  text: string,
+  stops: readonly string[],
+): { readonly text: string; readonly stop: string | null } {
+  const [first] = stops
+    .map((stop) => ({ stop, at: text.indexOf(stop) }))
+    .filter(({ at }) => at >= 0)
+    .sort((one, other) => one.at - other.at);
+  return first ? { text: text.slice(0, first.at), stop: first.stop } : { text, stop: null };
 }

@@ -1,56 +1,59 @@
+import { countTokens } from "./text.ts";
+
 /** A JSON object with unchecked fields. */
 export type JsonObject = { readonly [key: string]: unknown };
 
-/** A parsed request of any protocol. */
+/** A tool that the model may call. */
+export interface Tool {
+  readonly name: string;
+  readonly schema: JsonObject;
+}
+
+/** A request to a model, as the reply depends on it. */
 export interface Ask {
   readonly model: string;
   readonly stream: boolean;
-  /** The text after the last assistant turn. May contain a directive. */
+  /** The text of users and tools after the model's last reply. It may contain a directive. */
   readonly prompt: string;
+  /** Its last part: the words that a user typed, without the reminders that agents put before. */
+  readonly words: string;
   readonly inputTokens: number;
-  /** The part of `inputTokens` that is for images. */
-  readonly imageTokens: number;
   readonly maxTokens: number | undefined;
   /** Stop sequences. */
   readonly stops: readonly string[];
-  /** `n` of a chat call, otherwise 1. */
-  readonly choices: number;
-  /** Number of images of an image call, otherwise 0. */
-  readonly images: number;
-  /** Chat: `stream_options.include_usage`. */
-  readonly includeUsage: boolean;
+  readonly tools: readonly Tool[];
+  /** The name of the tool that the request demands; true: any of them. */
+  readonly forced: string | boolean;
+  /** The schema of the JSON that the reply must be. Undefined for text. */
+  readonly format: JsonObject | undefined;
   readonly body: JsonObject;
 }
 
-/** Why a request is invalid, in the words of a real provider. Sent with a 400. */
-export interface Problem {
-  readonly problem: string;
+/** A request that the provider refuses with a 400. */
+export class Refused extends Error {
   readonly param: string | null;
+
+  constructor(message: string, param: string | null = null) {
+    super(message);
+    this.param = param;
+  }
 }
 
-/** Input tokens per image of any size. */
-export const tokensPerImageRead = 256;
+/** Input tokens of an image of any size. */
+export const TOKENS_PER_IMAGE = 256;
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Parses a body. Returns undefined if it is not a JSON object. */
-export function readJson(bytes: Buffer): JsonObject | undefined {
-  try {
-    const json: unknown = JSON.parse(bytes.toString());
-    return isObject(json) ? json : undefined;
-  } catch {
-    return undefined;
-  }
+/** The object in this field, empty if there is none. */
+export function objectIn(value: unknown, name: string): JsonObject {
+  const inner = isObject(value) ? value[name] : undefined;
+  return isObject(inner) ? inner : {};
 }
 
-export function isProblem(value: object): value is Problem {
-  return "problem" in value;
-}
-
-export function problem(message: string, param: string | null = null): Problem {
-  return { problem: message, param };
+function objects(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
 export function textOr(value: unknown, otherwise: string): string {
@@ -61,54 +64,69 @@ export function positiveInteger(value: unknown): number | undefined {
   return typeof value === "number" && Number.isInteger(value) && value > 0 ? value : undefined;
 }
 
-export function strings(value: unknown): string[] {
-  const list = Array.isArray(value) ? value : [value];
-  return list.filter((item): item is string => typeof item === "string" && item !== "");
-}
-
-/** The prompt of a conversation and its token counts. */
-interface Reading {
-  readonly prompt: string;
-  readonly inputTokens: number;
-  readonly imageTokens: number;
-}
-
-/**
- * Reads the turns of any of the three chat protocols. Counts one input token per 4 bytes of text
- * (system, turns, and the tools as JSON), rounded up once, and 256 per image.
- */
-export function readTurns(turns: readonly unknown[], system: unknown, tools: unknown): Reading {
-  let bytes = Buffer.byteLength(textOf(system));
-  let images = 0;
-  for (const turn of turns) {
-    bytes += Buffer.byteLength(textOf(turn));
-    images += imagesIn(turn);
+/** Returns this field of a request. Throws a `Refused` if it is not text. */
+export function requiredText(body: JsonObject, name: string): string {
+  const value = body[name];
+  if (typeof value !== "string") {
+    throw new Refused(`Missing required parameter: '${name}'.`, name);
   }
-  if (Array.isArray(tools) && tools.length > 0) bytes += Buffer.byteLength(JSON.stringify(tools));
-  const imageTokens = images * tokensPerImageRead;
-  return { prompt: lastTurn(turns), inputTokens: Math.ceil(bytes / 4) + imageTokens, imageTokens };
+  return value;
 }
 
-/** Returns the text of users and tools after the last assistant turn. Skips a trailing prefill. */
-function lastTurn(turns: readonly unknown[]): string {
-  let end = turns.length;
-  while (end > 0 && isAssistant(turns[end - 1])) end--;
-  let start = end;
-  while (start > 0 && !isAssistant(turns[start - 1])) start--;
-  return turns
-    .slice(start, end)
-    .filter(
-      (turn) => !isObject(turn) || (turn["role"] !== "system" && turn["role"] !== "developer"),
-    )
-    .map(textOf)
-    .join("\n");
+/** The fields of a request that each protocol names in its own way. */
+interface Named {
+  readonly turns: unknown;
+  /** The name of the field of the turns. */
+  readonly name: string;
+  readonly system?: unknown;
+  readonly maxTokens: unknown;
+  readonly stops?: unknown;
+  readonly format?: unknown;
 }
 
-function isAssistant(turn: unknown): boolean {
+/** Reads a request to any of the three chat protocols. Throws a `Refused` if a field is missing. */
+export function readAsk(body: JsonObject, named: Named): Ask {
+  const turns = typeof named.turns === "string" ? [{ content: named.turns }] : named.turns;
+  const model = requiredText(body, "model");
+  if (!Array.isArray(turns) || turns.length === 0) {
+    throw new Refused(`Missing required parameter: '${named.name}'.`, named.name);
+  }
+  const tools = objects(body["tools"]);
+  const texts = [textOf(named.system), ...turns.map(textOf)];
+  const given = tools.length > 0 ? JSON.stringify(tools) : "";
+  const recent = objects(turns.slice(turns.findLastIndex(isReply) + 1)).filter(isPrompt);
+  const stops = Array.isArray(named.stops) ? named.stops : [named.stops];
+  return {
+    model,
+    stream: body["stream"] === true,
+    prompt: recent.map(textOf).join("\n"),
+    words: lastWords(recent),
+    inputTokens: countTokens(texts.join("") + given) + imagesIn(turns) * TOKENS_PER_IMAGE,
+    maxTokens: positiveInteger(named.maxTokens),
+    stops: stops.filter((stop): stop is string => typeof stop === "string" && stop !== ""),
+    tools: tools.flatMap(asTool),
+    forced: forcedBy(body["tool_choice"]),
+    format: schemaIn(named.format),
+    body,
+  };
+}
+
+/** The schema of a format: OpenAI's Chat puts it one level deeper; \`json_object\` takes any object. */
+function schemaIn(format: unknown): JsonObject | undefined {
+  if (!isObject(format)) return undefined;
+  const { schema } = isObject(format["json_schema"]) ? format["json_schema"] : format;
+  if (format["type"] === "json_object") return { type: "object" };
+  return isObject(schema) ? schema : undefined;
+}
+
+function isReply(turn: unknown): boolean {
   if (!isObject(turn)) return false;
   if (turn["role"] !== undefined) return turn["role"] === "assistant";
-  const { type } = turn;
-  return type === "function_call" || type === "custom_tool_call" || type === "reasoning";
+  return turn["type"] === "function_call" || turn["type"] === "reasoning";
+}
+
+function isPrompt({ role }: JsonObject): boolean {
+  return role !== "system" && role !== "developer";
 }
 
 /** Joins all texts of a content value: a string, a list of parts, a part or a tool result. */
@@ -119,12 +137,34 @@ function textOf(content: unknown): string {
   return textOf(content["text"] ?? content["content"] ?? content["output"]);
 }
 
+/** Agents put reminders into parts of their own, before what the user typed. */
+function lastWords(turns: readonly JsonObject[]): string {
+  const { content, output } = turns.at(-1) ?? {};
+  const parts = Array.isArray(content) ? content.map(textOf) : [textOf(content ?? output)];
+  return parts.findLast((part) => part.trim() !== "") ?? "";
+}
+
 function imagesIn(content: unknown): number {
   if (Array.isArray(content)) {
     return content.reduce((sum: number, part) => sum + imagesIn(part), 0);
   }
   if (!isObject(content)) return 0;
-  const type = content["type"];
+  const { type } = content;
   if (type === "image" || type === "image_url" || type === "input_image") return 1;
   return imagesIn(content["content"]);
+}
+
+function asTool(tool: JsonObject): Tool[] {
+  const given = isObject(tool["function"]) ? tool["function"] : tool;
+  const { name, parameters, input_schema } = given;
+  const schema = parameters ?? input_schema;
+  return typeof name === "string" && isObject(schema) ? [{ name, schema }] : [];
+}
+
+function forcedBy(choice: unknown): string | boolean {
+  if (choice === "required") return true;
+  if (!isObject(choice)) return false;
+  const name = objectIn(choice, "function")["name"] ?? choice["name"];
+  if (typeof name === "string") return name;
+  return choice["type"] === "any" || objectIn(choice, "allowed_tools")["mode"] === "required";
 }

@@ -1,89 +1,119 @@
-import { type Answer, createdAt, type Ending } from "./answer.ts";
-import {
-  type Ask,
-  isObject,
-  type JsonObject,
-  type Problem,
-  positiveInteger,
-  problem,
-  readTurns,
-} from "./ask.ts";
-import { openaiError, openaiErrorDetail } from "./openai-error.ts";
-import { eventStream, type Protocol } from "./protocol.ts";
-import { outputItems } from "./response-items.ts";
+import { type Answer, createdAt } from "./answer.ts";
+import { type JsonObject, objectIn, readAsk } from "./ask.ts";
+import { type Endpoint, eventStream, frame, json, openai, responsesUsage } from "./endpoint.ts";
+import { pieces } from "./text.ts";
 
-/** OpenAI's Responses protocol. Source: the declarations of the `openai` package. */
-export const responses: Protocol = {
+/** OpenAI's Responses. Source: the declarations of the `openai` package. */
+export const responses: Endpoint = {
+  ...openai,
   path: "/v1/responses",
-  idHeader: "x-request-id",
-  read,
-  whole: (answer) => JSON.stringify(finalResponse(answer)),
-  events,
-  alwaysStreams: false,
-  streamType: () => eventStream,
-  error: openaiError,
-  errorEvent,
-  ping: ": ping\n\n",
+  read: (body) =>
+    readAsk(body, {
+      turns: body["input"],
+      name: "input",
+      system: body["instructions"],
+      maxTokens: body["max_output_tokens"],
+      format: objectIn(body, "text")["format"],
+    }),
+  reply: (answer) => (answer.ask.stream ? eventStream(events(answer)) : json(finished(answer))),
+  errorEvent: ({ code, message, param }, sequence_number) =>
+    frame("error", { code, message, param, sequence_number }),
 };
 
-/** Why a reply is incomplete. Other endings complete it. */
-const incompleteReasons: Readonly<Partial<Record<Ending, string>>> = {
-  length: "max_output_tokens",
-};
+/** An output item: its announcement, the events that fill it, and its final form. */
+interface Item {
+  readonly opening: JsonObject;
+  readonly finished: JsonObject;
+  readonly steps: readonly (readonly [type: string, fields: JsonObject])[];
+}
 
-function read(body: JsonObject): Ask | Problem {
-  const { model, input } = body;
-  if (typeof model !== "string") return problem("Missing required parameter: 'model'.", "model");
-  const turns = typeof input === "string" ? [{ role: "user", content: input }] : input;
-  if (!Array.isArray(turns) || turns.length === 0) {
-    return problem("Missing required parameter: 'input'.", "input");
+function items({ id, thinking, text, calls }: Answer): Item[] {
+  const list: Item[] = [];
+  if (thinking !== "") list.push(reasoning(`rs_${id}`, thinking));
+  if (text !== "" || list.length + calls.length === 0) list.push(message(`msg_${id}`, text));
+  for (const [index, call] of calls.entries()) {
+    const number = `${id.slice(0, 22)}${String(index).padStart(2, "0")}`;
+    const item = { id: `fc_${number}`, type: "function_call", call_id: `call_${number}` };
+    const { name, arguments: given } = call;
+    list.push({
+      opening: { ...item, name, status: "in_progress", arguments: "" },
+      finished: { ...item, name, status: "completed", arguments: given },
+      steps: [
+        ...deltas("response.function_call_arguments.delta", pieces(given, 3)),
+        ["response.function_call_arguments.done", { name, arguments: given }],
+      ],
+    });
   }
+  return list;
+}
+
+function reasoning(id: string, text: string): Item {
+  const summary_index = 0;
+  const part = { type: "summary_text", text };
+  const name = "response.reasoning_summary";
   return {
-    model,
-    stream: body["stream"] === true,
-    ...readTurns(turns, body["instructions"], body["tools"]),
-    maxTokens: positiveInteger(body["max_output_tokens"]),
-    stops: [],
-    choices: 1,
-    images: 0,
-    includeUsage: true,
-    body,
+    opening: { id, type: "reasoning", summary: [] },
+    finished: { id, type: "reasoning", summary: [part] },
+    steps: [
+      [`${name}_part.added`, { summary_index, part: { ...part, text: "" } }],
+      ...deltas(`${name}_text.delta`, pieces(text), { summary_index }),
+      [`${name}_text.done`, { summary_index, text }],
+      [`${name}_part.done`, { summary_index, part }],
+    ],
   };
 }
 
-function* events(answer: Answer): Generator<string> {
-  let sequence = 0;
-  const opening = response(answer, "in_progress", []);
-  yield frame("response.created", { response: opening }, sequence++);
-  yield frame("response.in_progress", { response: opening }, sequence++);
-  const items = outputItems(answer);
-  for (const [output_index, item] of items.entries()) {
-    const added = { output_index, item: item.opening };
-    yield frame("response.output_item.added", added, sequence++);
-    for (const { type, fields, delta } of item.steps()) {
-      const place = { item_id: item.opening["id"], output_index, ...fields };
-      yield frame(type, delta === undefined ? place : { ...place, delta }, sequence++);
-    }
-    const done = { output_index, item: item.finished };
-    yield frame("response.output_item.done", done, sequence++);
-  }
-  const final = finalResponse(answer);
-  yield frame(`response.${String(final["status"])}`, { response: final }, sequence++);
+function message(id: string, text: string): Item {
+  const content_index = 0;
+  const logprobs: readonly never[] = [];
+  const part = { type: "output_text", annotations: [], logprobs, text };
+  const item = { id, type: "message", role: "assistant" };
+  return {
+    opening: { ...item, status: "in_progress", content: [] },
+    finished: { ...item, status: "completed", content: [part] },
+    steps: [
+      ["response.content_part.added", { content_index, part: { ...part, text: "" } }],
+      ...deltas("response.output_text.delta", pieces(text), { content_index, logprobs }),
+      ["response.output_text.done", { content_index, logprobs, text }],
+      ["response.content_part.done", { content_index, part }],
+    ],
+  };
 }
 
-/** Returns the final response object. A directive's `stop` makes it incomplete for that reason. */
-function finalResponse(answer: Answer): JsonObject {
-  const { directive } = answer;
-  const reason = directive.stop ?? incompleteReasons[answer.ending];
-  const status = reason === undefined || reason === "completed" ? "completed" : "incomplete";
-  const output = outputItems(answer).map((item) => item.finished);
-  const usage = directive.usage === "missing" ? undefined : usageOf(answer);
-  const incomplete_details = status === "incomplete" ? { reason } : null;
-  return { ...response(answer, status, output), incomplete_details, usage };
+function deltas(type: string, texts: readonly string[], fields: JsonObject = {}) {
+  return texts.map((delta) => [type, { ...fields, delta }] as const);
+}
+
+function* events(answer: Answer): Generator<string> {
+  let sequence_number = 0;
+  const event = (type: string, fields: JsonObject) =>
+    frame(type, { sequence_number: sequence_number++, ...fields });
+  const opening = response(answer, "in_progress", []);
+  yield event("response.created", { response: opening });
+  yield event("response.in_progress", { response: opening });
+  for (const [output_index, item] of items(answer).entries()) {
+    yield event("response.output_item.added", { output_index, item: item.opening });
+    for (const [type, fields] of item.steps) {
+      yield event(type, { item_id: item.opening["id"], output_index, ...fields });
+    }
+    yield event("response.output_item.done", { output_index, item: item.finished });
+  }
+  const last = finished(answer);
+  yield event(`response.${String(last["status"])}`, { response: last });
+}
+
+function finished(answer: Answer): JsonObject {
+  const isCut = answer.ending === "length";
+  const output = items(answer).map((item) => item.finished);
+  return {
+    ...response(answer, isCut ? "incomplete" : "completed", output),
+    incomplete_details: isCut ? { reason: "max_output_tokens" } : null,
+    usage: responsesUsage(answer.usage),
+  };
 }
 
 function response({ id, ask }: Answer, status: string, output: readonly JsonObject[]): JsonObject {
-  const { body } = ask;
+  const { body, model } = ask;
   return {
     id: `resp_${id}`,
     object: "response",
@@ -94,10 +124,10 @@ function response({ id, ask }: Answer, status: string, output: readonly JsonObje
     incomplete_details: null,
     instructions: body["instructions"] ?? null,
     max_output_tokens: body["max_output_tokens"] ?? null,
-    model: ask.model,
+    model,
     output,
     parallel_tool_calls: body["parallel_tool_calls"] ?? true,
-    previous_response_id: body["previous_response_id"] ?? null,
+    previous_response_id: null,
     reasoning: body["reasoning"] ?? { effort: null, summary: null },
     service_tier: "default",
     store: body["store"] ?? true,
@@ -108,33 +138,6 @@ function response({ id, ask }: Answer, status: string, output: readonly JsonObje
     top_p: body["top_p"] ?? 1,
     truncation: "disabled",
     usage: null,
-    metadata: isObject(body["metadata"]) ? body["metadata"] : {},
+    metadata: objectIn(body, "metadata"),
   };
-}
-
-function usageOf({ usage }: Answer): JsonObject {
-  return {
-    input_tokens: usage.input,
-    input_tokens_details: {
-      cached_tokens: usage.cacheRead,
-      cache_write_tokens: usage.cacheWrite,
-    },
-    output_tokens: usage.output,
-    output_tokens_details: { reasoning_tokens: usage.reasoning },
-    total_tokens: usage.input + usage.output,
-  };
-}
-
-function errorEvent(answer: Answer, sent: number): string {
-  const { code, message, param } = openaiErrorDetail(500, answer.directive);
-  if (answer.directive.error_event !== "failed") {
-    return frame("error", { code, message, param }, sent);
-  }
-  const error = { code: code ?? "server_error", message };
-  const failed = { ...response(answer, "failed", []), error };
-  return frame("response.failed", { response: failed }, sent);
-}
-
-function frame(type: string, fields: JsonObject, sequence_number: number): string {
-  return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number, ...fields })}\n\n`;
 }

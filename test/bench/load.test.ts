@@ -3,7 +3,7 @@ import type { Job } from "../../bench/load/job.ts";
 import { closedLoop, holdOpen, openLoop } from "../../bench/load/loops.ts";
 import { ResponseParser } from "../../bench/load/response-parser.ts";
 import { chatCall, messagesCall, STREAM_DELTAS } from "../../bench/workload.ts";
-import { type Simulator, startSimulator } from "../../plugins/simulator/server.ts";
+import { type Simulator, startSimulator } from "../support/provider/server.ts";
 
 const STREAM =
   "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n" +

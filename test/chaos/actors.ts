@@ -220,7 +220,7 @@ export async function startPostgresActor(): Promise<ClosableActor & PostgresActo
 
 export async function startSimulatorActor(): Promise<ClosableActor> {
   const port = await freePort();
-  const program = join(packageRoot, "dist", "test", "support", "strict", "main.js");
+  const program = join(packageRoot, "dist", "test", "support", "provider", "main.js");
   const watchdog = new Watchdog();
   let child: ChildProcess | undefined;
   const actor = actorOf("simulator", "simulator", {

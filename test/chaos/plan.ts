@@ -1,4 +1,4 @@
-import type { Directive } from "../../plugins/simulator/directive.ts";
+import type { Directive } from "../support/provider/directive.ts";
 import type { Random } from "../support/random.ts";
 import { asking } from "../support/requests.ts";
 

@@ -1,5 +1,4 @@
 import t from "tap";
-import type { Directive } from "../../plugins/simulator/directive.ts";
 import { admin, type Customer } from "../support/admin.ts";
 import {
   assertBalance,
@@ -12,6 +11,7 @@ import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { setDiscount } from "../support/ledger-sql.ts";
 import { startOneReplyUpstream } from "../support/one-reply-upstream.ts";
+import type { Directive } from "../support/provider/directive.ts";
 import { type Answer, bodies, eventsOf, paths, post } from "../support/requests.ts";
 import { until } from "../support/until.ts";
 

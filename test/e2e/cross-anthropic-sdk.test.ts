@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import Anthropic from "@anthropic-ai/sdk";
 import t from "tap";
-import type { Directive } from "../../plugins/simulator/directive.ts";
 import { makePng } from "../../plugins/simulator/png.ts";
 import type { Customer } from "../support/admin.ts";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
 import { echoIn } from "../support/echo.ts";
 import type { TestGateway } from "../support/gateway.ts";
 import { fetchOnce } from "../support/patient-fetch.ts";
+import type { Directive } from "../support/provider/directive.ts";
 import { asking, bodies, paths } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 import { until } from "../support/until.ts";

@@ -1,7 +1,7 @@
 import t from "tap";
-import type { Directive } from "../../plugins/simulator/directive.ts";
 import { assertBalance, billedCalls, customerWith } from "../support/billed.ts";
 import type { TestGateway } from "../support/gateway.ts";
+import type { Directive } from "../support/provider/directive.ts";
 import { asking, paths, post } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 

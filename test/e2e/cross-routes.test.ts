@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { stringify } from "yaml";
-import type { Directive } from "../../plugins/simulator/directive.ts";
 import { billedCall, customerWith } from "../support/billed.ts";
 import { type Echo, echoIn } from "../support/echo.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
+import type { Directive } from "../support/provider/directive.ts";
 import { asking, deliveredText, eventsOf, paths, post } from "../support/requests.ts";
 import { startTestSimulator, type TestSimulator } from "../support/simulator.ts";
 

@@ -1,8 +1,8 @@
 import t from "tap";
-import type { Directive } from "../../plugins/simulator/directive.ts";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
 import type { TestGateway } from "../support/gateway.ts";
 import { startOneReplyUpstream } from "../support/one-reply-upstream.ts";
+import type { Directive } from "../support/provider/directive.ts";
 import { asking, deliveredText, eventsOf, paths, post, reload } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 

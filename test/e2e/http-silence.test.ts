@@ -1,10 +1,10 @@
 import t from "tap";
-import type { Directive } from "../../plugins/simulator/directive.ts";
 import { type Customer, createCustomer } from "../support/admin.ts";
 import { bodyOf, type CallPath } from "../support/ask.ts";
 import { type Download, download } from "../support/download.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { assertReconciled, noCallsInFlight } from "../support/proof.ts";
+import type { Directive } from "../support/provider/directive.ts";
 
 /** More than a minute, since socket timers may count in steps of four seconds. */
 const SILENCE_MS = 66_000;

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { formatVnd } from "../../core/contract/amount.ts";
-import type { Directive } from "../../plugins/simulator/directive.ts";
 import { createCustomer, usage } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
 import { type Download, download } from "../support/download.ts";
 import type { TestGateway } from "../support/gateway.ts";
 import { assertReconciled, noCallsInFlight, spent } from "../support/proof.ts";
+import type { Directive } from "../support/provider/directive.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 import { until } from "../support/until.ts";
 

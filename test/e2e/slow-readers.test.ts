@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
-import type { Directive } from "../../plugins/simulator/directive.ts";
 import { type Customer, createCustomer } from "../support/admin.ts";
 import { bodyOf, type CallPath, MESSAGES_MODEL } from "../support/ask.ts";
 import { type Download, download, type Pace, post, read } from "../support/download.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { assertReconciled, memoryMb, noCallsInFlight } from "../support/proof.ts";
+import type { Directive } from "../support/provider/directive.ts";
 import { until } from "../support/until.ts";
 
 /**

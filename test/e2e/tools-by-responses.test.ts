@@ -1,8 +1,8 @@
 import t from "tap";
-import type { Directive } from "../../plugins/simulator/directive.ts";
 import { makePng } from "../../plugins/simulator/png.ts";
 import { billedCall, customerWith } from "../support/billed.ts";
 import type { TestGateway } from "../support/gateway.ts";
+import type { Directive } from "../support/provider/directive.ts";
 import { type Answer, asking, deliveredText, eventsOf, paths, post } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 

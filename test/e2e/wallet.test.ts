@@ -1,8 +1,8 @@
 import t from "tap";
-import type { Directive } from "../../plugins/simulator/directive.ts";
 import { committedWallet, createCustomer, credit, wallet } from "../support/admin.ts";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
+import type { Directive } from "../support/provider/directive.ts";
 import {
   bodies,
   deliveredText,

@@ -1,4 +1,4 @@
-import type { Directive } from "../../plugins/simulator/directive.ts";
+import type { Directive } from "./provider/directive.ts";
 import "./patient-fetch.ts";
 
 /**

@@ -1,9 +1,9 @@
 import { EventEmitter, once } from "node:events";
 import { request } from "node:http";
-import type { Directive } from "../../plugins/simulator/directive.ts";
 import type { Customer } from "./admin.ts";
 import type { TestGateway } from "./gateway.ts";
 import type { ConfigChanges } from "./gateway-config.ts";
+import type { Directive } from "./provider/directive.ts";
 import { until } from "./until.ts";
 import "./patient-fetch.ts";
 

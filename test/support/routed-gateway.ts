@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import type { Directive } from "../../plugins/simulator/directive.ts";
 import { startGateway, type TestGateway } from "./gateway.ts";
+import type { Directive } from "./provider/directive.ts";
 import type { TestSimulator } from "./simulator.ts";
 
 /** A route of a model in a test: how its upstream behaves, and when it is chosen. */

@@ -23,7 +23,7 @@ export interface TestSimulator {
  * down, and it ends even if a test forgets it.
  */
 export async function startTestSimulator(): Promise<TestSimulator> {
-  const program = join(packageRoot, "dist", "test", "support", "strict", "main.js");
+  const program = join(packageRoot, "dist", "test", "support", "provider", "main.js");
   const child = spawn(process.execPath, [...shortLivedFlags(), program, "--port", "0"], {
     stdio: ["ignore", "pipe", "inherit"],
   });

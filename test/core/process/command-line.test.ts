@@ -28,7 +28,10 @@ const PROGRAMS: readonly (readonly [string, ...(readonly [string, RegExp])[]])[]
     ["--sizes 64,x", /^--sizes must be a number above 0, not x$/],
     ["chatt", /^there is no scenario chatt$/],
   ],
-  ["test/support/strict/main.js", ["--port x", /^--port must be a number from 0 to 65535, not x$/]],
+  [
+    "test/support/provider/main.js",
+    ["--port x", /^--port must be a number from 0 to 65535, not x$/],
+  ],
   ["test/agents/index.js", ["--at-once 0", /^--at-once must be a whole number above 0, not 0$/]],
   ["test/attack/index.js", ["--seconds x", /^--seconds must be a number above 0, not x$/]],
   [

@@ -1,8 +1,8 @@
 import t from "tap";
-import type { Directive } from "../../../plugins/simulator/directive.ts";
 import { billedCall, billedCalls, customerWith } from "../../support/billed.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { noCallsInFlight } from "../../support/proof.ts";
+import type { Directive } from "../../support/provider/directive.ts";
 import { bodies, openStream, paths, post } from "../../support/requests.ts";
 
 type Client = "messages" | "chat" | "responses";

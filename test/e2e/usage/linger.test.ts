@@ -1,7 +1,7 @@
 import t from "tap";
-import type { Directive } from "../../../plugins/simulator/directive.ts";
 import { billedCall, customerWith } from "../../support/billed.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import type { Directive } from "../../support/provider/directive.ts";
 import { bodies, openStream, paths } from "../../support/requests.ts";
 import { until } from "../../support/until.ts";
 

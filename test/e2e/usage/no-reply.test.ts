@@ -1,7 +1,7 @@
 import t from "tap";
-import type { Directive } from "../../../plugins/simulator/directive.ts";
 import { billedCalls, customerWith } from "../../support/billed.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import type { Directive } from "../../support/provider/directive.ts";
 import { bodies, eventsOf, paths, post } from "../../support/requests.ts";
 
 const LIMITED = { type: "rate_limit_error", message: "Slow down." };

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Directive } from "../../../plugins/simulator/directive.ts";
+import type { Directive } from "../../support/provider/directive.ts";
 
 /** One way in which a provider reports usage, and what is right to charge for it. */
 export interface Shape {

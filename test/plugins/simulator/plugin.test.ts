@@ -46,7 +46,7 @@ t.test("the simulator as a plugin", async (t) => {
 
 t.test("the simulator as a program", async (t) => {
   t.test("prints how to use it, and a sentence for an option that it does not know", async (t) => {
-    const main = fileURLToPath(new URL("../../support/strict/main.js", import.meta.url));
+    const main = fileURLToPath(new URL("../../support/provider/main.js", import.meta.url));
     const run = async (option: string) => {
       const child = spawn(process.execPath, [main, option]);
       const printed: Buffer[] = [];
@@ -64,7 +64,7 @@ t.test("the simulator as a program", async (t) => {
   });
 
   t.test("prints its address and ends on SIGTERM, even with open calls", async (t) => {
-    const main = fileURLToPath(new URL("../../support/strict/main.js", import.meta.url));
+    const main = fileURLToPath(new URL("../../support/provider/main.js", import.meta.url));
     const child = spawn(process.execPath, [main, "--port", "0"]);
     const [line] = (await once(child.stdout, "data")) as [Buffer];
     const [, url] =

@@ -1,5 +1,6 @@
-import type { JsonObject } from "../../../plugins/simulator/ask.ts";
-import type { Directive } from "../../../plugins/simulator/directive.ts";
+import { sampleArguments } from "../../../plugins/simulator/sample.ts";
+import type { JsonObject } from "../provider/ask.ts";
+import type { Directive } from "../provider/directive.ts";
 import { qwenThinks } from "./alibaba.ts";
 import { claudeThinks } from "./anthropic-thinking.ts";
 import { callsOf } from "./chat-turns.ts";
@@ -40,7 +41,10 @@ export function agentScript(given: Directive, facts: Facts): Directive {
   const tools = Array.from({ length: calls }, (_, at) => {
     const tool = names[at % names.length] ?? { name: "", schema: {} };
     const salt = `${step}.${at}`;
-    return { tool, arguments: tool.custom ? `value ${salt}` : sample(tool.schema, salt) };
+    return {
+      tool,
+      arguments: tool.custom ? `value ${salt}` : sampleArguments(tool.schema, `value ${salt}`),
+    };
   });
   return called(given, facts, tools);
 }
@@ -147,31 +151,5 @@ function thinks(facts: Facts): boolean {
       return true;
     default:
       return false;
-  }
-}
-
-/** Makes arguments that fit a schema: its required properties, or all of them. */
-function sample(schema: JsonObject, salt: string): JsonObject {
-  const properties = objectIn(schema, "properties") ?? {};
-  const required = Array.isArray(schema["required"]) ? schema["required"] : [];
-  const names = Object.keys(properties).filter((name) => required.includes(name));
-  return Object.fromEntries(names.map((name) => [name, value(objectIn(properties, name), salt)]));
-}
-
-function value(schema: JsonObject | undefined, salt: string): unknown {
-  const options = schema?.["enum"];
-  if (Array.isArray(options)) return options[0] as unknown;
-  switch (schema?.["type"]) {
-    case "integer":
-    case "number":
-      return 1;
-    case "boolean":
-      return true;
-    case "array":
-      return [];
-    case "object":
-      return sample(schema, salt);
-    default:
-      return `value ${salt}`;
   }
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../../../plugins/simulator/ask.ts";
+import { isObject, type JsonObject } from "../provider/ask.ts";
 import { anthropicMedia } from "./anthropic-media.ts";
 import { claudeSampling, claudeThinking } from "./anthropic-thinking.ts";
 import { anthropicTurns } from "./anthropic-turns.ts";

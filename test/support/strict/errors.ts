@@ -1,4 +1,4 @@
-import type { ProviderError } from "../../../plugins/simulator/respond.ts";
+import type { ProviderError } from "../provider/respond.ts";
 import type { Broken, Family } from "./rule.ts";
 
 const REQUEST_ID = "req_000000000000000000000000";

@@ -1,5 +1,5 @@
-import type { Ask } from "../../../plugins/simulator/ask.ts";
-import type { Verdict } from "../../../plugins/simulator/respond.ts";
+import type { Ask } from "../provider/ask.ts";
+import type { Verdict } from "../provider/respond.ts";
 import { agentScript } from "./agent.ts";
 import { alibaba } from "./alibaba.ts";
 import { anthropic } from "./anthropic.ts";

@@ -1,4 +1,4 @@
-import type { Directive } from "../../../plugins/simulator/directive.ts";
+import type { Directive } from "../provider/directive.ts";
 import { prefixOf } from "./message-turns.ts";
 import { type Facts, text } from "./rule.ts";
 import { makeState } from "./state.ts";

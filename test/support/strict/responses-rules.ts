@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../plugins/simulator/ask.ts";
+import type { JsonObject } from "../provider/ask.ts";
 import { REASONING } from "./openai.ts";
 import { type Facts, given, type Rule, text } from "./rule.ts";
 import { checkState } from "./state.ts";

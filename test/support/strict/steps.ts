@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from "../../../plugins/simulator/ask.ts";
-import { lastMarker } from "../../../plugins/simulator/find-directive.ts";
+import { isObject, type JsonObject } from "../provider/ask.ts";
+import { lastMarker } from "../provider/find-directive.ts";
 import { callsOf } from "./chat-turns.ts";
 import { blocksOf } from "./message-turns.ts";
 import { type Facts, objects, text } from "./rule.ts";

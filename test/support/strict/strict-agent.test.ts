@@ -1,5 +1,5 @@
 import t from "tap";
-import { type Bench, post, startBench } from "../../plugins/simulator/sim.ts";
+import { type Bench, post, startBench } from "../provider/sim.ts";
 
 let bench: Bench;
 

@@ -1,6 +1,6 @@
 import t from "tap";
-import type { JsonObject } from "../../../plugins/simulator/ask.ts";
-import { type Bench, post, startBench } from "../../plugins/simulator/sim.ts";
+import type { JsonObject } from "../provider/ask.ts";
+import { type Bench, post, startBench } from "../provider/sim.ts";
 import { alibaba } from "./alibaba.ts";
 import { anthropic } from "./anthropic.ts";
 import { deepseek } from "./deepseek.ts";

@@ -1,7 +1,8 @@
+import { countTokens, cutToTokens } from "../../../plugins/simulator/text.ts";
 import type { Ask } from "./ask.ts";
 import type { Directive } from "./directive.ts";
 import { withoutMarkers } from "./find-directive.ts";
-import { countTokens, cutToTokens, fillerBlocks, fillerText } from "./text.ts";
+import { fillerBlocks, fillerText } from "./text.ts";
 
 /** Maximum text that is kept whole, so that a stream of 200 MB does not need 200 MB. */
 const keptBytes = 65_536;

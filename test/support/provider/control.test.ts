@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import t from "tap";
-import type { Directive } from "../../../plugins/simulator/directive.ts";
-import { until } from "../../support/until.ts";
+import { until } from "../until.ts";
+import type { Directive } from "./directive.ts";
 import { type Bench, chatBody, post, startBench, tally } from "./sim.ts";
 
 const path = "/v1/chat/completions";

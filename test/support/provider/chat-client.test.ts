@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import type { Directive } from "../../../plugins/simulator/directive.ts";
+import type { Directive } from "./directive.ts";
 import { asking, type Bench, chatBody, post, startBench } from "./sim.ts";
 
 t.test("OpenAI's client against the simulated chat completions", async (t) => {

@@ -1,13 +1,10 @@
 import t from "tap";
-import { parseDirective } from "../../../plugins/simulator/directive.ts";
-import {
-  type DirectivePlaces,
-  findDirective,
-  withoutMarkers,
-} from "../../../plugins/simulator/find-directive.ts";
-import { messages } from "../../../plugins/simulator/messages.ts";
-import { responses } from "../../../plugins/simulator/responses.ts";
-import { countTokens, cutToTokens, fillerText, pieces } from "../../../plugins/simulator/text.ts";
+import { countTokens, cutToTokens, pieces } from "../../../plugins/simulator/text.ts";
+import { parseDirective } from "./directive.ts";
+import { type DirectivePlaces, findDirective, withoutMarkers } from "./find-directive.ts";
+import { messages } from "./messages.ts";
+import { responses } from "./responses.ts";
+import { fillerText } from "./text.ts";
 
 const places: DirectivePlaces = { model: "m", key: "k", header: "", prompt: "" };
 const find = (some: Partial<DirectivePlaces>) => findDirective({ ...places, ...some });

@@ -1,8 +1,8 @@
+import { countTokens } from "../../../plugins/simulator/text.ts";
 import type { Answer } from "./answer.ts";
 import { type Ask, type JsonObject, type Problem, problem, textOr } from "./ask.ts";
 import { openaiError } from "./openai-error.ts";
 import { eventStream, type Protocol } from "./protocol.ts";
-import { countTokens } from "./text.ts";
 
 /**
  * OpenAI's text to speech. Sends audio bytes, or events with base64 audio for `stream_format:

@@ -1,3 +1,5 @@
+import { makePng } from "../../../plugins/simulator/png.ts";
+import { countTokens } from "../../../plugins/simulator/text.ts";
 import { type Answer, createdAt } from "./answer.ts";
 import {
   type Ask,
@@ -8,9 +10,7 @@ import {
   tokensPerImageRead,
 } from "./ask.ts";
 import { openaiError } from "./openai-error.ts";
-import { makePng } from "./png.ts";
 import { eventStream, type Protocol } from "./protocol.ts";
-import { countTokens } from "./text.ts";
 
 /** OpenAI's image generation. Source: the declarations of the `openai` package. */
 export const imageGenerations: Protocol = imageProtocol("generations");

@@ -5,8 +5,8 @@
 
 import { messageOf } from "../../../core/contract/index.ts";
 import { parseArguments, refuseArguments } from "../../../core/process/command-line.ts";
-import { startSimulator } from "../../../plugins/simulator/server.ts";
-import { judge } from "./index.ts";
+import { judge } from "../strict/index.ts";
+import { startSimulator } from "./server.ts";
 
 const USAGE = "npm run simulator -- [--port PORT] [--host HOST] [--lenient]";
 

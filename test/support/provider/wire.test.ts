@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import t from "tap";
-import type { Directive } from "../../../plugins/simulator/directive.ts";
+import type { Directive } from "./directive.ts";
 import { asking, type Bench, chatBody, post, startBench } from "./sim.ts";
 
 t.test("the simulated wire", async (t) => {

@@ -1,6 +1,6 @@
+import { pieces } from "../../../plugins/simulator/text.ts";
 import { type Answer, argumentDeltas, type ToolCall, textDeltas } from "./answer.ts";
 import type { JsonObject } from "./ask.ts";
-import { pieces } from "./text.ts";
 
 /** One event of an output item, before its indexes and sequence number are added. */
 interface Step {

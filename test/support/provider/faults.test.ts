@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { APIError as AnthropicError } from "@anthropic-ai/sdk";
 import { RateLimitError } from "openai";
 import t from "tap";
-import type { Directive } from "../../../plugins/simulator/directive.ts";
-import { until } from "../../support/until.ts";
+import { until } from "../until.ts";
+import type { Directive } from "./directive.ts";
 import { asking, type Bench, chatBody, post, startBench, tally } from "./sim.ts";
 
 const chatPath = "/v1/chat/completions";

@@ -1,6 +1,6 @@
 import t from "tap";
-import type { Directive } from "../../../plugins/simulator/directive.ts";
-import { eventsOf } from "../../support/requests.ts";
+import { eventsOf } from "../requests.ts";
+import type { Directive } from "./directive.ts";
 import { asking, type Bench, chatBody, post, startBench } from "./sim.ts";
 
 const USAGE = { prompt_tokens: 5, completion_tokens: 7, extra: { nested: [1] } };

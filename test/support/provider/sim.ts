@@ -1,8 +1,8 @@
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
-import type { Directive } from "../../../plugins/simulator/directive.ts";
-import { type Simulator, startSimulator } from "../../../plugins/simulator/server.ts";
-import { judge } from "../../support/strict/index.ts";
+import { judge } from "../strict/index.ts";
+import type { Directive } from "./directive.ts";
+import { type Simulator, startSimulator } from "./server.ts";
 
 /** A simulator on a free port, with the official clients configured for it. */
 export interface Bench {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import type { Directive } from "../../../plugins/simulator/directive.ts";
+import type { Directive } from "./directive.ts";
 import { asking, type Bench, startBench } from "./sim.ts";
 
 t.test("Anthropic's client against the simulator", async (t) => {

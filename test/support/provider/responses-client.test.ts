@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Response } from "openai/resources/responses/responses";
 import t from "tap";
-import type { Directive } from "../../../plugins/simulator/directive.ts";
+import type { Directive } from "./directive.ts";
 import { asking, type Bench, startBench } from "./sim.ts";
 
 t.test("OpenAI's client against the simulated responses", async (t) => {
