@@ -81,7 +81,7 @@ export {
   type Short,
   WALLET_LIMIT,
 } from "./hold-store.ts";
-export { type FetchedImage, type ImageFetch, type ImageFetcher, imageType } from "./images.ts";
+export { type FetchedImage, type ImageFetcher, imageType } from "./images.ts";
 export {
   type ChangedRows,
   type CreditResult,

@@ -3,13 +3,13 @@ import {
   type FetchedImage,
   type FormPart,
   formFields,
-  type ImageFetch,
   type ImageFetcher,
   imageType,
   type Refusal,
   refuse,
 } from "../../core/contract/index.ts";
 import { base64Bytes } from "./base64.ts";
+import type { Place } from "./fetch-places.ts";
 
 /** Fields that clients use for the reference image. */
 const IMAGE_FIELDS = ["image", "image_url", "reference_image", "ref_image"] as const;
@@ -76,7 +76,7 @@ export function isAddress(part: FormPart | ImageAddress): part is ImageAddress {
 export async function fetchImages(
   form: readonly (FormPart | ImageAddress)[],
   fetcher: ImageFetcher,
-  place: ImageFetch,
+  place: Place,
 ): Promise<FormPart[] | Refusal> {
   const parts: FormPart[] = [];
   let bytes = 0;
