@@ -26,7 +26,7 @@ export const PROTOCOLS: Readonly<Partial<Record<Protocol, Translatable>>> = {
     edit: editMessages,
     names: {
       ...{ stop: "stop_sequences", reasoning_effort: "output_config.effort" },
-      ...{ reasoning: "thinking" },
+      ...{ reasoning: "thinking", response_format: "output_config.format" },
     },
   },
   chat: {

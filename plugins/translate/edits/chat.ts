@@ -1,9 +1,9 @@
-import { isObject, type JsonObject, objectOf } from "../../../core/contract/index.ts";
+import { type JsonObject, objectOf } from "../../../core/contract/index.ts";
 import { editReasoning, isForced, switchThinkingOff } from "./chat-reasoning.ts";
 import { addToHead, editReplay, editRoles, joinAfterTools } from "./chat-turns.ts";
 import type { Draft } from "./draft.ts";
 import { editDocuments } from "./media.ts";
-import { asMoonshotSchema } from "./moonshot-schema.ts";
+import { editChatSchemas } from "./schemas.ts";
 
 /** Edits a Chat request to the form that its model accepts. Each edit is one field or one entry. */
 export function editChat(draft: Draft): void {
@@ -14,7 +14,7 @@ export function editChat(draft: Draft): void {
   editPenalties(draft);
   editForcedTool(draft);
   editReasoning(draft);
-  editSchemas(draft);
+  editChatSchemas(draft);
   editFormat(draft);
   editReplay(draft);
   joinAfterTools(draft);
@@ -88,30 +88,6 @@ function editForcedTool(draft: Draft): void {
     draft.set("tool_choice", "auto");
     draft.nameDropped("tool_choice");
   }
-}
-
-const NO_PARAMETERS = { type: "object", properties: {} };
-
-function editSchemas(draft: Draft): void {
-  if (draft.profile.schema === "present") {
-    draft.editEntries("tools", (tool) => {
-      const called = tool["function"];
-      if (!isObject(called) || isObject(called["parameters"])) return tool;
-      return { ...tool, function: { ...called, parameters: NO_PARAMETERS } };
-    });
-  }
-  if (draft.profile.schema !== "moonshot") return;
-  draft.editEntries("tools", (tool) => {
-    const called = tool["function"];
-    if (!isObject(called) || !isObject(called["parameters"])) return tool;
-    const parameters = asMoonshotSchema(called["parameters"], "parameters");
-    return { ...tool, function: { ...called, parameters } };
-  });
-  const format = draft.object("response_format");
-  const named = objectOf(format?.["json_schema"]);
-  if (!format || !named || !isObject(named["schema"])) return;
-  const schema = asMoonshotSchema(named["schema"], "format");
-  draft.set("response_format", { ...format, json_schema: { ...named, schema } });
 }
 
 /** A model without schemas is given the schema in words, and JSON mode. */

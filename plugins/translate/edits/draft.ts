@@ -73,8 +73,10 @@ export class Draft {
     this.nameDropped(name);
   }
 
-  nameDropped(name: string): void {
-    this.notes.drop(this.names[name] ?? name);
+  /** `part`: a field inside, which has the same name in all protocols. */
+  nameDropped(name: string, part?: string): void {
+    const own = this.names[name] ?? name;
+    this.notes.drop(part === undefined ? own : `${own}.${part}`);
   }
 
   refuse(name: string, why: string): void {

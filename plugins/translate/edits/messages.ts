@@ -8,6 +8,7 @@ import {
 } from "../../../core/contract/index.ts";
 import { isEnvelope } from "../state/seal.ts";
 import type { Draft } from "./draft.ts";
+import { editMessagesSchemas } from "./schemas.ts";
 
 /** Thinking that is switched off, in each of its forms. */
 const OFF = ["disabled", "between_tools"];
@@ -29,6 +30,7 @@ export function editMessages(draft: Draft): void {
   dropUnsignedThinking(draft);
   editEffort(draft);
   editSampling(draft);
+  editMessagesSchemas(draft);
   refusePrefill(draft);
   if (draft.profile.thinking_binding && draft.isTranslated) bindThinking(draft);
 }

@@ -2,6 +2,7 @@ import { clampEffort, EFFORT_LEVELS, objectOf } from "../../../core/contract/ind
 import { isPackedReasoning } from "../state/reasoning.ts";
 import type { Draft } from "./draft.ts";
 import { editDocuments } from "./media.ts";
+import { editResponsesSchemas } from "./schemas.ts";
 
 /** OpenAI's encrypted reasoning is a Fernet token. Source: duolahypercho/codex-router#30. */
 const OPENAI_START = "gAAAAA";
@@ -10,6 +11,7 @@ const OPENAI_START = "gAAAAA";
 export function editResponses(draft: Draft): void {
   editDocuments(draft, "input");
   leaveForeignReasoning(draft);
+  editResponsesSchemas(draft);
   const { sampling, effort_levels: levels, thinking_off: off } = draft.profile;
   if (sampling === "fixed") {
     for (const name of ["temperature", "top_p"]) {

@@ -5,15 +5,9 @@ import { chatProfile, messagesProfile, type Profile } from "../../../core/contra
 import { refuse } from "../../../core/contract/refusal.ts";
 import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import { wires } from "../../../core/wire/index.ts";
-import {
-  chatContext,
-  chatToMessagesRequest,
-} from "../../../plugins/translate/chat/read/request.ts";
+import { chatContext } from "../../../plugins/translate/chat/read/request.ts";
 import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/response.ts";
-import {
-  messagesContext,
-  messagesToChatRequest,
-} from "../../../plugins/translate/chat/write/request.ts";
+import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
 import { messagesToChatResponse } from "../../../plugins/translate/chat/write/response.ts";
 import { chatErrorToMessages, messagesErrorToChat } from "../../../plugins/translate/errors.ts";
 import type { End } from "../../../plugins/translate/stream.ts";
@@ -35,6 +29,7 @@ import {
   checkMessagesStream,
 } from "./invariants.ts";
 import { mismatch } from "./match.ts";
+import { translated } from "./requests.ts";
 
 interface Case {
   readonly id: string;
@@ -90,9 +85,7 @@ function clientOf(one: Case): Client {
 function checkRequest(one: Case): void {
   const profile = one.ctx?.profile;
   const toChat = clientOf(one) === "messages";
-  const result = toChat
-    ? messagesToChatRequest(one.input, chatProfile(profile))
-    : chatToMessagesRequest(one.input, messagesProfile(profile));
+  const result = translated(clientOf(one), one.input, profile);
   if (!result.ok) {
     const { message, param, code } = result.reject;
     const refusal = refuse.badRequest(message, { param, code });

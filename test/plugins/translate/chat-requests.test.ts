@@ -624,7 +624,7 @@ t.test("Chat requests: effort", async (t) => {
       dropped: ["thinking"],
     },
     {
-      rule: "an old reply with verifiable thinking keeps thinking on",
+      rule: "a call behind verifiable thinking keeps thinking on",
       profile: budget,
       given: {
         ...effort,
@@ -637,7 +637,10 @@ t.test("Chat requests: effort", async (t) => {
             thinking_blocks: [{ type: "thinking", thinking: "t", signature: "s" }],
           },
           Q,
-          calling(call("a")),
+          {
+            ...calling(call("a")),
+            thinking_blocks: [{ type: "thinking", thinking: "t", signature: "s" }],
+          },
           answer("a"),
         ],
       },

@@ -8,10 +8,7 @@ import {
   chatToMessagesRequest,
 } from "../../../plugins/translate/chat/read/request.ts";
 import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/response.ts";
-import {
-  messagesContext,
-  messagesToChatRequest,
-} from "../../../plugins/translate/chat/write/request.ts";
+import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
 import { messagesToChatResponse } from "../../../plugins/translate/chat/write/response.ts";
 import { chatErrorToMessages, messagesErrorToChat } from "../../../plugins/translate/errors.ts";
 import { chatRequest, damaged, messagesRequest } from "./conversations.ts";
@@ -22,6 +19,7 @@ import {
   checkMessagesRequest,
   checkMessagesStream,
 } from "./invariants.ts";
+import { translated } from "./requests.ts";
 
 /** Every keyword of the protocols, so that random objects get deep into the code. */
 const KEYS = [
@@ -99,7 +97,7 @@ t.test("hostile requests never throw, and accepted ones are valid", async (t) =>
     );
     fc.assert(
       fc.property(requests, profiles, (body, profile) => {
-        const result = messagesToChatRequest(body, chatProfile(profile));
+        const result = translated("messages", body, profile);
         if (result.ok) checkChatRequest(JSON.parse(JSON.stringify(result.body)));
         else assert.match(result.reject.message, /^[a-z_]+.*: /);
       }),
@@ -111,7 +109,7 @@ t.test("hostile requests never throw, and accepted ones are valid", async (t) =>
     const requests = fc.oneof(json, object, damaged(chatRequest, json), damaged(chatRequest, json));
     fc.assert(
       fc.property(requests, profiles, (body, profile) => {
-        const result = chatToMessagesRequest(body, messagesProfile(profile));
+        const result = translated("chat", body, profile);
         if (result.ok) checkMessagesRequest(JSON.parse(JSON.stringify(result.body)));
         else assert.match(result.reject.message, /^[a-z_]+.*: /);
       }),
@@ -139,7 +137,7 @@ t.test("hostile requests never throw, and accepted ones are valid", async (t) =>
     const schema: unknown = JSON.parse(text);
     const format = { type: "json_schema", json_schema: { schema } };
     const body = { messages: [{ role: "user", content: "q" }], response_format: format };
-    const result = chatToMessagesRequest(body, messagesProfile());
+    const result = translated("chat", body);
     assert.ok(result.ok);
     t.match(
       JSON.stringify(result.body),

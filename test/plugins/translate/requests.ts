@@ -4,6 +4,8 @@ import { chatProfile, messagesProfile, type Profile } from "../../../core/contra
 import type { JsonObject } from "../../../core/process/json.ts";
 import { chatToMessagesRequest } from "../../../plugins/translate/chat/read/request.ts";
 import { messagesToChatRequest } from "../../../plugins/translate/chat/write/request.ts";
+import { edited } from "../../../plugins/translate/edits/index.ts";
+import type { Translated } from "../../../plugins/translate/notes.ts";
 import { checkChatRequest, checkMessagesRequest } from "./invariants.ts";
 import { mismatch } from "./match.ts";
 
@@ -31,7 +33,7 @@ export function messagesRules(t: Test, rules: readonly Rule[]): void {
   for (const rule of rules) {
     t.test(rule.rule, async () => {
       const body = { ...PLAIN_MESSAGES, ...rule.given };
-      const result = messagesToChatRequest(body, chatProfile(rule.profile));
+      const result = translated("messages", body, rule.profile);
       check(rule, result, checkChatRequest);
     });
   }
@@ -42,15 +44,33 @@ export function chatRules(t: Test, rules: readonly Rule[]): void {
   for (const rule of rules) {
     t.test(rule.rule, async () => {
       const body = { ...PLAIN_CHAT, ...rule.given };
-      const result = chatToMessagesRequest(body, messagesProfile(rule.profile));
+      const result = translated("chat", body, rule.profile);
       check(rule, result, checkMessagesRequest);
     });
   }
 }
 
-type Result = ReturnType<typeof messagesToChatRequest> | ReturnType<typeof chatToMessagesRequest>;
+/** Translates a request between Messages and Chat, as for a model with this profile. */
+export function translated(
+  client: "messages" | "chat",
+  body: unknown,
+  profile: Profile = {},
+): Translated<JsonObject, unknown> {
+  const to = client === "messages" ? "chat" : "messages";
+  const made =
+    client === "messages"
+      ? messagesToChatRequest(body, chatProfile(profile))
+      : chatToMessagesRequest(body, messagesProfile(profile));
+  if (!made.ok) return made;
+  const fitted = edited({ ...made.body }, to, profile, client);
+  return fitted.ok ? { ...fitted, dropped: [...made.dropped, ...fitted.dropped] } : fitted;
+}
 
-function check(rule: Rule, result: Result, invariants: (body: JsonObject) => void): void {
+function check(
+  rule: Rule,
+  result: Translated<JsonObject, unknown>,
+  invariants: (body: JsonObject) => void,
+): void {
   if (rule.rejected !== undefined) {
     assert.ok(!result.ok, "is rejected");
     const { message, code } = result.reject;

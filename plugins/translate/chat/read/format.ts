@@ -4,7 +4,7 @@ import {
   objectOf,
 } from "../../../../core/contract/index.ts";
 import { isGiven, type Scope } from "../../messages/scope.ts";
-import { closeObjects, withObjectType } from "../../schema.ts";
+import { withObjectType } from "../../schema/root.ts";
 import type { MessagesRequest, MessagesTool } from "../../types.ts";
 import { isThinking } from "./thinking.ts";
 import { declaredTools, STRUCTURED_OUTPUT } from "./tools.ts";
@@ -62,10 +62,8 @@ function addSchema(
     return;
   }
   if (scope.profile.structured_outputs === "native") {
-    // Only closes objects, which the upstream requires. It does not require all fields to be
-    // required.
-    const closed = { type: "json_schema", schema: closeObjects(schema) } as const;
-    request.output_config = { ...request.output_config, format: closed };
+    const wanted = { type: "json_schema", schema } as const;
+    request.output_config = { ...request.output_config, format: wanted };
     return;
   }
   if (!asTool) {

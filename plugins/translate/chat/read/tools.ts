@@ -1,7 +1,7 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import { arrayOf, type JsonObject, objectOf } from "../../../../core/contract/index.ts";
 import { isGiven, mark, type Scope } from "../../messages/scope.ts";
-import { withObjectType } from "../../schema.ts";
+import { withObjectType } from "../../schema/root.ts";
 import type { MessagesRequest, MessagesTool } from "../../types.ts";
 
 /** Name of the tool that replaces the reply format for models without structured outputs. */

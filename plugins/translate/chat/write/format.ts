@@ -1,5 +1,4 @@
 import { type JsonObject, objectOf } from "../../../../core/contract/index.ts";
-import { isStrictReady } from "../../schema.ts";
 import type { ChatRequest } from "../../types.ts";
 import type { Scope } from "./scope.ts";
 
@@ -22,11 +21,8 @@ export function addFormat(body: JsonObject, request: ChatRequest, scope: Scope):
     notes.invalid(`${path}.schema`, "must be an object");
     return;
   }
-  const strict = isStrictReady(schema);
-  request.response_format = {
-    type: "json_schema",
-    json_schema: { name: formatName(schema["title"]), schema, strict },
-  };
+  const name = formatName(schema["title"]);
+  request.response_format = { type: "json_schema", json_schema: { name, schema, strict: true } };
 }
 
 function formatName(title: unknown): string {

@@ -1,6 +1,6 @@
 import { arrayOf, isObject, type JsonObject, objectOf } from "../../../../core/contract/index.ts";
 import { ToolNames } from "../../names.ts";
-import { asParameters, isStrictReady } from "../../schema.ts";
+import { asParameters } from "../../schema/root.ts";
 import type { ChatRequest, ChatTool, ChatToolChoice } from "../../types.ts";
 import { mark, type Scope } from "./scope.ts";
 
@@ -54,12 +54,8 @@ function translateTool(item: unknown, path: string, scope: Scope): ChatTool[] {
   };
   const description = notes.string(tool, "description", `${path}.description`);
   if (description !== undefined) definition.description = description;
-  const parameters = asParameters(schema);
-  definition.parameters = parameters;
-  if (notes.boolean(tool, "strict", `${path}.strict`) === true) {
-    if (isStrictReady(parameters)) definition.strict = true;
-    else notes.drop("strict");
-  }
+  definition.parameters = asParameters(schema);
+  if (notes.boolean(tool, "strict", `${path}.strict`) === true) definition.strict = true;
   const translated: ChatTool = { type: "function", function: definition };
   return [mark(translated, tool, path, scope)];
 }

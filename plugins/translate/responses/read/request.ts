@@ -11,7 +11,6 @@ import { isGiven, type Scope } from "../../messages/scope.ts";
 import { arrange } from "../../messages/turns.ts";
 import { ToolNames } from "../../names.ts";
 import { Notes, type Translated } from "../../notes.ts";
-import { closeObjects } from "../../schema.ts";
 import type { MessagesRequest } from "../../types.ts";
 import { Items } from "./items.ts";
 import { addReasoning, showsReasoning } from "./reasoning.ts";
@@ -189,8 +188,8 @@ function addFormat(request: MessagesRequest, body: JsonObject, { notes, profile 
       const schema = notes.element(format["schema"], "text.format.schema");
       if (profile.structured_outputs !== "native") notes.drop("text.format");
       else if (schema) {
-        const closed = { type: "json_schema", schema: closeObjects(schema) } as const;
-        request.output_config = { ...request.output_config, format: closed };
+        const wanted = { type: "json_schema", schema } as const;
+        request.output_config = { ...request.output_config, format: wanted };
       }
       return;
     }

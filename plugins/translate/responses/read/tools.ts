@@ -2,7 +2,7 @@ import type Anthropic from "@anthropic-ai/sdk";
 import { arrayOf, type JsonObject, objectOf } from "../../../../core/contract/index.ts";
 import { ToolNames } from "../../names.ts";
 import type { Notes } from "../../notes.ts";
-import { withObjectType } from "../../schema.ts";
+import { withObjectType } from "../../schema/root.ts";
 import type { MessagesTool } from "../../types.ts";
 
 /** A tool as the client knows it. */

@@ -1,7 +1,7 @@
-import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/contract/index.ts";
-import { SchemaReferences } from "./schema-references.ts";
-import { conjunction, disjunction, resolved, unionOf } from "./schema-union.ts";
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../../../core/contract/index.ts";
+import { SchemaReferences } from "./references.ts";
 import { typedEnum } from "./typed-enum.ts";
+import { conjunction, disjunction, resolved, unionOf } from "./union.ts";
 
 const TYPES = ["string", "number", "boolean", "object", "array", "null"];
 const KNOWN_TYPES = new Set([...TYPES, "integer"]);

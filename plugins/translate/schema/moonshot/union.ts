@@ -1,5 +1,5 @@
-import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/contract/index.ts";
-import type { SchemaReferences } from "./schema-references.ts";
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../../../core/contract/index.ts";
+import type { SchemaReferences } from "./references.ts";
 
 /** A reference more than this many steps deep is left out: a chain may lead back to itself. */
 const DEPTH_MAX = 16;

@@ -1,0 +1,237 @@
+import { arrayOf, isObject, type JsonObject } from "../../../core/contract/index.ts";
+import type { SchemaDialect } from "./dialect.ts";
+import { mapSchemasIn } from "./positions.ts";
+import { isObjectSchema } from "./strict.ts";
+
+/** A schema that its provider compiles. */
+export interface RewrittenSchema {
+  /** The given object itself if nothing had to change. */
+  readonly schema: JsonObject;
+  /** The keywords that had to go. Descriptions beside them have their values. */
+  readonly lost: readonly string[];
+}
+
+/** Longer values of lost keywords are cut in a description. */
+const LOST_CHARS_MAX = 1_000;
+
+/** Keywords for which null is a value. For all others, some clients write it instead of leaving them out. */
+const MAY_BE_NULL = new Set(["const", "default", "example"]);
+
+/**
+ * Keywords whose schema must stay exact, with those that depend on it. All others may take more values than before, so
+ * that no valid value becomes invalid.
+ */
+const EXACT: ReadonlyMap<string, readonly string[]> = new Map([
+  ["not", ["not"]],
+  ["if", ["if", "then", "else", "unevaluatedProperties", "unevaluatedItems"]],
+  ["contains", ["contains", "minContains", "maxContains", "unevaluatedItems"]],
+]);
+
+const BOUNDS = [
+  ["exclusiveMinimum", "minimum"],
+  ["exclusiveMaximum", "maximum"],
+] as const;
+
+/** Keywords whose value is a URI reference, and the characters that none has. */
+const REFERENCES = ["$id", "$ref"] as const;
+const NO_URI_CHARACTER = /[^\x21-\x7e]|["<>\\^`{|}]/gu;
+
+/**
+ * Rewrites a schema to one that a provider compiles. It takes at least the values that the given one takes, unless the
+ * provider wants closed objects. Follows no references, so that the result is not much larger; the nesting of a request
+ * is bounded, so that recursion has an end. A rewritten schema stays as it is if it is rewritten again.
+ */
+export function rewriteSchema(given: JsonObject, dialect: SchemaDialect): RewrittenSchema {
+  const rewriting = new Rewriting(dialect);
+  const schema = rewriting.rewritten(given);
+  return { schema, lost: [...rewriting.lost] };
+}
+
+class Rewriting {
+  readonly lost = new Set<string>();
+  private readonly dialect: SchemaDialect;
+  private losses = 0;
+
+  constructor(dialect: SchemaDialect) {
+    this.dialect = dialect;
+  }
+
+  /** A property, as a closure for each schema inside of another would cost more than the rest. */
+  readonly rewritten = (given: JsonObject): JsonObject => {
+    const { compiles, checksKeywords, needsItems, closesObjects } = this.dialect;
+    const draft = new SchemaDraft(given);
+    if (checksKeywords) this.correctKeywords(draft);
+    this.rewriteInside(draft);
+    if (compiles) {
+      this.checkPattern(draft, compiles);
+      this.checkPatternProperties(draft, compiles);
+    }
+    if (needsItems) addItems(draft);
+    const isOpen = draft.value("additionalProperties") === undefined;
+    if (closesObjects && isOpen && isObjectSchema(draft.schema)) {
+      draft.set("additionalProperties", false);
+    }
+    return draft.finished();
+  };
+
+  private rewriteInside(draft: SchemaDraft): void {
+    const { schema } = draft;
+    for (const keyword in schema) {
+      const before = this.losses;
+      const value = schema[keyword];
+      const made = mapSchemasIn(keyword, value, this.rewritten);
+      if (made === value) continue;
+      const tied = EXACT.get(keyword);
+      if (this.losses === before) draft.set(keyword, made);
+      else if (tied) this.lose(draft, tied);
+      else if (keyword !== "oneOf") draft.set(keyword, made);
+      else this.loosenOneOf(draft, made);
+    }
+  }
+
+  /** With looser branches, a value may fit several. */
+  private loosenOneOf(draft: SchemaDraft, branches: unknown): void {
+    if (draft.value("anyOf") !== undefined) return this.lose(draft, ["oneOf"]);
+    draft.remove("oneOf");
+    draft.set("anyOf", branches);
+  }
+
+  private lose(draft: SchemaDraft, keywords: readonly string[]): void {
+    for (const keyword of keywords) {
+      const value = draft.value(keyword);
+      if (value === undefined) continue;
+      draft.remove(keyword);
+      this.describe(draft, keyword, value);
+    }
+  }
+
+  private describe(draft: SchemaDraft, keyword: string, value: unknown): void {
+    this.losses++;
+    this.lost.add(keyword);
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    const shown = text.length > LOST_CHARS_MAX ? `${text.slice(0, LOST_CHARS_MAX)}…` : text;
+    draft.note(`${keyword}: ${shown}`);
+  }
+
+  /** Corrects values that no keyword has, and forms of earlier drafts. */
+  private correctKeywords(draft: SchemaDraft): void {
+    const { schema } = draft;
+    for (const keyword in schema) {
+      if (schema[keyword] === null && !MAY_BE_NULL.has(keyword)) draft.remove(keyword);
+    }
+    const required = draft.value("required");
+    if (required !== undefined && !Array.isArray(required)) {
+      // A property of draft 3 says `required: true` itself.
+      if (required === true) this.lose(draft, ["required"]);
+      else draft.remove("required");
+    }
+    for (const [exclusive, inclusive] of BOUNDS) {
+      const value = draft.value(exclusive);
+      if (typeof value !== "boolean") continue;
+      const bound = draft.value(inclusive);
+      draft.remove(exclusive);
+      if (!value || bound === undefined) continue;
+      draft.remove(inclusive);
+      draft.set(exclusive, bound);
+    }
+    for (const keyword of REFERENCES) {
+      const value = draft.value(keyword);
+      if (typeof value !== "string") continue;
+      const encoded = value.replace(NO_URI_CHARACTER, percentEncoded);
+      if (encoded !== value) draft.set(keyword, encoded);
+    }
+    correctTuple(draft);
+  }
+
+  private checkPattern(draft: SchemaDraft, compiles: (pattern: string) => boolean): void {
+    const pattern = draft.value("pattern");
+    if (pattern === undefined || (typeof pattern === "string" && compiles(pattern))) return;
+    this.lose(draft, ["pattern"]);
+  }
+
+  /** Properties that a lost name allowed stay allowed. */
+  private checkPatternProperties(draft: SchemaDraft, compiles: (pattern: string) => boolean): void {
+    const named = draft.value("patternProperties");
+    if (!isObject(named)) return;
+    const all = Object.entries(named);
+    const kept = all.filter(([pattern]) => compiles(pattern));
+    if (kept.length === all.length) return;
+    const lost = all.filter(([pattern]) => !compiles(pattern));
+    if (kept.length === 0) draft.remove("patternProperties");
+    else draft.set("patternProperties", Object.fromEntries(kept));
+    for (const keyword of ["additionalProperties", "unevaluatedProperties"]) {
+      const others = draft.value(keyword);
+      if (others === undefined || others === true) continue;
+      const schemas = [...lost.map(([, schema]) => schema), ...(others === false ? [] : [others])];
+      const isAny = schemas.some((schema) => !isObject(schema));
+      draft.set(keyword, isAny || (schemas.length === 1 ? schemas[0] : { anyOf: schemas }));
+    }
+    this.describe(draft, "patternProperties", Object.fromEntries(lost));
+  }
+}
+
+/** Drafts before 2020 write the schemas of a tuple as a list of items. */
+function correctTuple(draft: SchemaDraft): void {
+  const items = draft.value("items");
+  if (!Array.isArray(items)) return;
+  const rest = draft.value("additionalItems");
+  draft.remove("additionalItems");
+  draft.set("items", rest ?? {});
+  if (items.length > 0 && draft.value("prefixItems") === undefined) draft.set("prefixItems", items);
+}
+
+function addItems(draft: SchemaDraft): void {
+  const type = draft.value("type");
+  const items = draft.value("items");
+  const isArray = type === "array" || arrayOf(type).includes("array");
+  if (isArray && (items === undefined || items === true)) draft.set("items", {});
+}
+
+function percentEncoded(character: string): string {
+  const bytes = [...Buffer.from(character)];
+  return bytes.map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`).join("");
+}
+
+/** A schema under edit. Copies it before the first change. */
+class SchemaDraft {
+  private made: Record<string, unknown> | undefined = undefined;
+  private notes: string[] | undefined = undefined;
+  private readonly given: JsonObject;
+
+  constructor(given: JsonObject) {
+    this.given = given;
+  }
+
+  get schema(): JsonObject {
+    return this.made ?? this.given;
+  }
+
+  value(keyword: string): unknown {
+    return this.schema[keyword];
+  }
+
+  set(keyword: string, value: unknown): void {
+    this.made ??= { ...this.given };
+    this.made[keyword] = value;
+  }
+
+  remove(keyword: string): void {
+    if (this.value(keyword) === undefined) return;
+    this.made ??= { ...this.given };
+    delete this.made[keyword];
+  }
+
+  note(text: string): void {
+    this.notes ??= [];
+    this.notes.push(text);
+  }
+
+  finished(): JsonObject {
+    if (this.notes) {
+      const { description } = this.schema;
+      const own = typeof description === "string" && description !== "" ? [description] : [];
+      this.set("description", [...own, ...this.notes].join("\n"));
+    }
+    return this.schema;
+  }
+}

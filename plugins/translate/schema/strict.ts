@@ -1,0 +1,28 @@
+import { isObject, type JsonObject } from "../../../core/contract/index.ts";
+import { schemasIn } from "./positions.ts";
+
+/** One of them says what values a schema takes. */
+const TYPED = ["type", "$ref", "anyOf", "enum", "const"];
+
+/**
+ * Returns true if a server accepts the schema in strict mode: every schema has a type, and every object is closed and
+ * requires all its properties. Never rewrite a schema to fit, because that makes optional fields required.
+ */
+export function isStrictReady(schema: unknown): boolean {
+  if (!isObject(schema)) return true;
+  if (!TYPED.some((keyword) => schema[keyword] !== undefined)) return false;
+  if (isObjectSchema(schema)) {
+    if (schema["additionalProperties"] !== false) return false;
+    const required = new Set(Array.isArray(schema["required"]) ? schema["required"] : []);
+    const properties = isObject(schema["properties"]) ? Object.keys(schema["properties"]) : [];
+    if (!properties.every((name) => required.has(name))) return false;
+  }
+  return schemasIn(schema).every(isStrictReady);
+}
+
+/** Returns true for a schema of objects, or one that only says which properties they have. */
+export function isObjectSchema(schema: JsonObject): boolean {
+  const type = schema["type"];
+  if (type === undefined || type === null) return isObject(schema["properties"]);
+  return type === "object" || (Array.isArray(type) && type.includes("object"));
+}
