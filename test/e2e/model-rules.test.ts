@@ -36,7 +36,60 @@ const format = {
   },
 };
 
+/** A schema that OpenAI refuses for many reasons. Built-in tools of Claude Code 2.1.259 to 2.1.265 had some of them. */
+const loose = {
+  $id: "Parameters Schema",
+  ...schema({
+    name: { type: "string", pattern: '^(?!__.*__$)[^\\p{Cc}"\\\\./[\\]]{1,200}$' },
+    where: { type: "array", items: { type: ["array", "null"] } },
+    pair: { type: "array", items: [{ type: "number" }, { type: "array" }] },
+    pattern: { type: "object", patternProperties: { "^(?<a>.)": {} }, required: null },
+  }),
+};
+const LOST = ["pattern", "patternProperties"];
+const lostIn = (field: string) => LOST.map((name) => `${field}.${name}`).join(",");
+/** A model of OpenAI in each protocol, Gemini, and models of others. */
+const CHECKERS = [
+  ...["gpt-5.6-sol", "gpt-4.1", "o4-mini", "gemini-3.5-flash", "gemini-2.5-pro", "grok-4.5"],
+  ...["deepseek-v4-pro", "qwen3.7-max", "glm-5.2", "MiniMax-M3", "svc/mistral-large-3-675b"],
+];
+
 const EDITS: readonly Edit[] = [
+  {
+    why: "the schemas of tools are rewritten to what the provider compiles",
+    protocol: "messages",
+    models: CHECKERS,
+    change: { tools: [{ name: "Artifact", input_schema: loose }] },
+    dropped: lostIn("tools"),
+  },
+  {
+    why: "the schemas of tools of Responses clients are, too",
+    protocol: "responses",
+    models: ["gemini-3.5-flash", "qwen3.7-max"],
+    change: { tools: [{ type: "function", name: "Artifact", parameters: loose }] },
+    dropped: lostIn("tools"),
+  },
+  {
+    why: "the schemas of tools are rewritten if a Chat call goes out as Responses",
+    protocol: "chat",
+    models: ["gpt-5.6-sol"],
+    change: { tools: [{ type: "function", function: { name: "Artifact", parameters: loose } }] },
+    dropped: lostIn("tools"),
+  },
+  {
+    why: "the schema of a reply is rewritten",
+    protocol: "messages",
+    models: ["gpt-5.6-sol", "gpt-4.1", "gemini-3.5-flash"],
+    change: { output_config: { format: { type: "json_schema", schema: loose } } },
+    dropped: lostIn("output_config.format"),
+  },
+  {
+    why: "the schema of a reply to a Responses client is rewritten",
+    protocol: "responses",
+    models: ["gemini-3.5-flash"],
+    change: { text: { format: { type: "json_schema", name: "a", schema: loose } } },
+    dropped: lostIn("text.format"),
+  },
   {
     why: "sampling that Claude no longer takes is dropped",
     protocol: "messages",

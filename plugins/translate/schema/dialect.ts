@@ -1,6 +1,6 @@
 import { isPythonPattern } from "./python-pattern.ts";
 
-/** What a provider takes in a JSON schema. `rewriteSchema` changes the rest. A new provider is a new row here. */
+/** The JSON schemas that a provider takes. `rewriteSchema` changes all others. A new provider is a new row here. */
 export interface SchemaDialect {
   /** Returns true if the provider compiles the pattern. Without it, patterns pass. */
   readonly compiles?: (pattern: string) => boolean;

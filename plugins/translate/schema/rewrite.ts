@@ -4,7 +4,7 @@ import { mapSchemasIn } from "./positions.ts";
 import { isObjectSchema } from "./strict.ts";
 
 /** A schema that its provider compiles. */
-export interface RewrittenSchema {
+interface RewrittenSchema {
   /** The given object itself if nothing had to change. */
   readonly schema: JsonObject;
   /** The keywords that had to go. Descriptions beside them have their values. */

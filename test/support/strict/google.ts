@@ -1,5 +1,6 @@
 import { callsOf, capOf, runningSteps, unpaired } from "./chat-turns.ts";
 import { objectIn, type Rule, text, unknownField } from "./rule.ts";
+import { googleSchemaRefusal } from "./schema.ts";
 import { checkState } from "./state.ts";
 
 const FIELDS = new Set([
@@ -63,6 +64,11 @@ export const google: readonly Rule[] = [
         (tool) =>
           !/^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/.test(text(objectIn(tool, "function")?.["name"])),
       ) && "Invalid function name. Must start with a letter or an underscore.",
+  },
+  {
+    id: "g-array-items",
+    source: "MadAppGang/claudish#232; NousResearch/hermes-agent#69924",
+    refuses: googleSchemaRefusal,
   },
   {
     id: "g-response-count",

@@ -1,5 +1,6 @@
 import { callsOf, capOf, partsOf, unpaired } from "./chat-turns.ts";
 import { type Facts, given, objectIn, objects, type Rule, text, unknownField } from "./rule.ts";
+import { openaiSchemaRefusal } from "./schema.ts";
 
 const FIELDS = new Set([
   ...["model", "messages", "audio", "frequency_penalty", "function_call", "functions"],
@@ -139,6 +140,12 @@ const tools: readonly Rule[] = [
           !/^[a-zA-Z0-9_-]{1,64}$/.test(text(objectIn(tool, "function")?.["name"])),
       ) &&
       "Invalid 'tools[0].function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
+  },
+  {
+    id: "o-schema",
+    code: "invalid_function_parameters",
+    source: "raine/claude-code-proxy#141; griptape-ai/griptape#2150; vercel/ai#2271",
+    refuses: openaiSchemaRefusal,
   },
   {
     id: "o-strict-schema",

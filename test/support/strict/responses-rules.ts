@@ -1,6 +1,7 @@
 import type { JsonObject } from "../provider/ask.ts";
 import { REASONING } from "./openai.ts";
 import { type Facts, given, type Rule, text } from "./rule.ts";
+import { openaiSchemaRefusal } from "./schema.ts";
 import { checkState } from "./state.ts";
 
 function ids(facts: Facts, ending: "call" | "call_output"): string[] {
@@ -54,6 +55,12 @@ export const responsesRules: readonly Rule[] = [
       typeof cap === "number" &&
       cap < 16 &&
       `Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got ${cap} instead.`,
+  },
+  {
+    id: "r-schema",
+    code: "invalid_function_parameters",
+    source: "raine/claude-code-proxy#141; lidge-jun/opencodex#4072",
+    refuses: openaiSchemaRefusal,
   },
   {
     id: "r-call-id-64",

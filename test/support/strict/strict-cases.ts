@@ -169,6 +169,24 @@ export const chatCases: readonly StrictCase[] = [
   ["o-tools-default-effort", "gpt-5.6-sol", { tools: [look] }],
   ["o-parallel-needs-tools", "gpt-4.1", { parallel_tool_calls: false }],
   ["o-tool-name", "gpt-4.1", { tools: [tool("a.b", schema({}))] }],
+  ...[
+    { properties: { a: { pattern: "^\\p{L}$" } } },
+    { items: { patternProperties: { "(?<a>b)": {} } } },
+    { properties: { e: { type: "array", items: { type: ["array", "null"] } } } },
+    { properties: { e: { items: [{}] } } },
+    { required: null },
+    { $id: "Parameters Schema" },
+  ].map((more) => ["o-schema", "gpt-4.1", { tools: [tool("a", schema(more))] }] as const),
+  [
+    "o-schema",
+    "gpt-4.1",
+    {
+      response_format: {
+        type: "json_schema",
+        json_schema: { name: "a", schema: schema({ anyOf: [{ pattern: "[^]" }] }) },
+      },
+    },
+  ],
   ["o-strict-schema", "gpt-4.1", { tools: [tool("a", schema({}), { strict: true })] }],
   [
     "o-format-schema",
@@ -200,6 +218,11 @@ export const chatCases: readonly StrictCase[] = [
   ["g-not-empty", "gemini-3.5-flash", turns({ role: "system", content: "a" })],
   ["g-effort-values", "gemini-3.1-pro-preview", { reasoning_effort: "minimal" }],
   ["g-cap-range", "gemini-3.5-flash", { max_tokens: 70_000 }],
+  [
+    "g-array-items",
+    "gemini-3.5-flash",
+    { tools: [tool("a", schema({ properties: { e: { items: { type: "array" } } } }))] },
+  ],
   ["g-tool-name", "gemini-3.5-flash", { tools: [tool("1a", schema({}))] }],
   ["g-response-count", "gemini-2.5-pro", unanswered],
   [
@@ -296,6 +319,11 @@ const input = (...items: unknown[]) => ({ input: [user("a"), ...items] });
 export const responsesCases: readonly StrictCase[] = [
   ["r-unknown-field", "gpt-5.6-sol", { stop: ["a"] }],
   ["r-sampling", "gpt-5.6-sol", { temperature: 0 }],
+  [
+    "r-schema",
+    "gpt-5.6-sol",
+    { tools: [{ type: "function", name: "a", parameters: schema({ items: { pattern: "\\e" } }) }] },
+  ],
   ["r-cap-min", "gpt-5.6-sol", { max_output_tokens: 8 }],
   ["r-call-id-64", "gpt-5.6-sol", input({ ...fn, call_id: "c".repeat(65) })],
   ["r-calls-answered", "gpt-5.6-sol", input(fn)],
