@@ -10,7 +10,7 @@ export interface ImageFetcher {
   fetch(address: string, of: ImageFetch): Promise<FetchedImage | string>;
 }
 
-/** What an image is fetched for. */
+/** The call that an image is fetched for. */
 export interface ImageFetch {
   /** Ends the fetch. A server that sends slowly ends it by nothing else. */
   readonly signal: AbortSignal;
