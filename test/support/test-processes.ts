@@ -69,7 +69,7 @@ export function testProcesses({ parts, isThorough }: Selection): TestProcess[] {
   const isNamed = (file: string) => parts.some((part) => file.includes(part));
   const isWanted = (file: string) => isThorough || !startsWithOne(file, THOROUGH);
   const paths = readdirSync(testFolder, { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".test.js"))
+    .filter((file) => file.endsWith(".test.js") && hasSource(file))
     .filter(parts.length === 0 ? isWanted : isNamed)
     .sort();
   const nodes = runtimes().slice(0, isThorough || parts.length === 0 ? undefined : 1);
@@ -80,6 +80,11 @@ export function testProcesses({ parts, isThorough }: Selection): TestProcess[] {
       paths,
     })),
   );
+}
+
+/** The compiler leaves the output of sources that were deleted or moved. */
+function hasSource(file: string): boolean {
+  return existsSync(join(packageRoot, "test", file.replace(/\.js$/, ".ts")));
 }
 
 /**
