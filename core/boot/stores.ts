@@ -130,7 +130,8 @@ async function createRedis(
 
 function databaseServer({ stores }: Config, session: string, log: Log): DatabaseServer {
   if (stores.ledger === "embedded") {
-    return new EmbeddedDatabase({ folder: join(stores.data, "ledger"), log });
+    const { statementTimeoutMs } = LIFETIMES;
+    return new EmbeddedDatabase({ folder: join(stores.data, "ledger"), statementTimeoutMs, log });
   }
   return remoteServer(
     connect({

@@ -42,8 +42,6 @@ interface ClientOptions {
   readonly name?: string;
   /** The server cancels a statement after this time; 0 = never. */
   readonly statementTimeoutMs: number;
-  /** Called when a statement got no reply in time: the server itself may hang. */
-  readonly onSilent?: () => void;
   readonly log: Log;
   /** A monotonic clock, for tests. */
   readonly nowMs?: () => number;
@@ -91,7 +89,6 @@ export function connect(options: ClientOptions): Sql {
     try {
       const rows = await (isLong ? work(used) : withTimeout(work(used), replyTimeoutMs));
       if (rows !== TIMED_OUT) return rows;
-      options.onSilent?.();
       throw new Error(`the database did not reply within ${replyTimeoutMs} ms`);
     } catch (error) {
       if (isConnectionLost(error)) giveUp(used);
@@ -136,15 +133,13 @@ function openPool(options: ClientOptions) {
     types: { bigint: postgres.BigInt },
     onnotice: (notice: postgres.Notice) => log.debug({ notice: notice["message"] }, "postgres"),
   };
-  if ("socketPath" in server) {
-    const database = { user: "postgres", database: "postgres", host: "localhost", ssl: false };
-    return postgres({ ...common, ...database, path: server.socketPath });
-  }
   const connection = {
     application_name: options.name ?? "tollgate",
     ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs } : {}),
   };
-  return postgres(server.url, { ...common, connection });
+  if ("url" in server) return postgres(server.url, { ...common, connection });
+  const database = { user: "postgres", database: "postgres", host: "localhost", ssl: false };
+  return postgres({ ...common, ...database, connection, path: server.socketPath });
 }
 
 /**

@@ -1,32 +1,81 @@
-import { type ChildProcess, fork } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
+import { setTimeout as delay } from "node:timers/promises";
 import { backoffMs } from "../process/backoff.ts";
+import { type FolderLock, lockFolder } from "../process/lock.ts";
 import type { Log } from "../process/log.ts";
+import { messageOf } from "../process/thrown.ts";
+import { createFiles, databaseUser, endLeftover, filesOf } from "./embedded-folder.ts";
+import {
+  endOfOutput,
+  exitFault,
+  type PostgresBuild,
+  packagedBuild,
+  runProgram,
+  type SystemUser,
+  spawnFault,
+} from "./postgres-build.ts";
 
-const PROGRAM = fileURLToPath(new URL("./embedded-server.js", import.meta.url));
-/** The database takes seconds to start, and a minute on a busy machine. */
+/** Recovery after a crash takes seconds, and a minute on a busy machine. */
 const READY_TIMEOUT_MS = 180_000;
-const STOP_TIMEOUT_MS = 5_000;
+const STOP_TIMEOUT_MS = 20_000;
 const RESTART_MS_MIN = 50;
 const RESTART_MS_MAX = 5_000;
+const READY = "database system is ready to accept connections";
+/** Connections of a server that was killed end a moment after it. */
+const CONNECTIONS_REMAIN = "pre-existing shared memory block";
 
-/** Messages from the child to its parent. */
-export type ServerMessage =
-  | { readonly kind: "ready" }
-  /** Another gateway uses the folder, or the database cannot be opened. The child then exits. */
-  | { readonly kind: "in_use" | "failed"; readonly message: string };
+/**
+ * Durable, whatever a file in the folder says; small: one gateway with a few connections; and quiet, since the gateway
+ * reports failed statements. `minimal`: there is no standby to feed.
+ */
+const SETTINGS = {
+  listen_addresses: "",
+  unix_socket_permissions: "0700",
+  fsync: "on",
+  full_page_writes: "on",
+  synchronous_commit: "on",
+  // The default on macOS leaves commits in the cache of the disk.
+  ...(process.platform === "darwin" && { wal_sync_method: "fsync_writethrough" }),
+  wal_level: "minimal",
+  max_wal_senders: "0",
+  max_wal_size: "256MB",
+  max_connections: "20",
+  shared_buffers: "32MB",
+  maintenance_work_mem: "32MB",
+  effective_cache_size: "256MB",
+  // A start after a crash syncs all files: in one step, where there is one.
+  ...(process.platform === "linux" && { recovery_init_sync_method: "syncfs" }),
+  autovacuum: "on",
+  autovacuum_max_workers: "1",
+  io_method: "sync",
+  jit: "off",
+  max_parallel_workers_per_gather: "0",
+  max_parallel_maintenance_workers: "0",
+  max_logical_replication_workers: "0",
+  timezone: "UTC",
+  log_timezone: "UTC",
+  log_destination: "stderr",
+  logging_collector: "off",
+  log_min_messages: "log",
+  log_min_error_statement: "panic",
+  log_checkpoints: "off",
+  log_line_prefix: "",
+};
 
-interface EmbeddedProcessOptions {
+export interface EmbeddedProcessOptions {
   readonly folder: string;
-  readonly socketPath: string;
+  readonly socketFolder: string;
   readonly lockWaitMs: number;
   readonly log: Log;
+  /** Other settings of the server, for tests. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 /** Runs the embedded database in a child process, and restarts it until `stop`. */
 export class EmbeddedProcess {
   private readonly options: EmbeddedProcessOptions;
+  private lock: FolderLock | undefined;
   private child: ChildProcess | undefined;
   private timer: NodeJS.Timeout | undefined;
   /** Failed starts in a row. */
@@ -38,102 +87,132 @@ export class EmbeddedProcess {
   }
 
   /**
-   * Resolves once the database takes queries. Rejects with the reason if it cannot. Later crashes
-   * are handled here.
+   * Resolves when the database takes queries. Rejects with the reason if it cannot. Later crashes are handled here.
    */
   async start(): Promise<void> {
-    await this.launch();
+    const { folder, lockWaitMs, log } = this.options;
+    this.lock = await lockFolder(folder, lockWaitMs);
+    try {
+      const build = packagedBuild(`${folder}/lib`);
+      const user = databaseUser(folder);
+      if (user)
+        log.info(user, "Postgres refuses to run as root; the embedded ledger runs as this user");
+      await createFiles(build, folder, user);
+      await this.launch(build, user);
+    } catch (error) {
+      await this.stop();
+      throw new Error(`the embedded ledger did not start: ${messageOf(error)}`);
+    }
   }
 
-  /** Stops the database cleanly, or kills it after 5 s. */
+  /** Ends the database with all that is committed in its files; after 20 s it ends as in a crash. */
   async stop(): Promise<void> {
     this.stopping = true;
     clearTimeout(this.timer);
     const { child } = this;
-    if (child === undefined || hasEnded(child)) return;
-    const ended = once(child, "exit");
-    // If the child is dying already, it gets no message, and its exit is enough.
-    if (child.connected) child.send("stop", () => {});
-    const timer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
-    await ended;
-    clearTimeout(timer);
+    if (child && isRunning(child)) {
+      const exited = once(child, "exit");
+      child.kill("SIGINT");
+      const timer = setTimeout(() => child.kill("SIGQUIT"), STOP_TIMEOUT_MS);
+      await exited;
+      clearTimeout(timer);
+    }
+    await this.lock?.release();
+    this.lock = undefined;
   }
 
-  /** Kills a child that hangs. It is restarted, as after a crash. */
-  kill(): void {
-    this.options.log.error({ pid: this.pid }, "the embedded ledger does not reply; restarting it");
-    this.child?.kill("SIGKILL");
-  }
-
-  /** Process id of the child, for tests that kill it. */
+  /** Process id of the server, for tests that kill it. */
   get pid(): number | undefined {
     return this.child?.pid;
   }
 
-  private async launch(): Promise<void> {
-    const { folder, socketPath, lockWaitMs } = this.options;
-    const child = fork(PROGRAM, [folder, socketPath, String(lockWaitMs)], {
-      execArgv: [],
-      stdio: ["ignore", "ignore", "pipe", "ipc"],
-    });
-    this.child = child;
-    let output = "";
-    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-      output = (output + text).slice(-2_000);
-    });
-    await ready(child, () => output);
-    this.failures = 0;
+  private async launch(build: PostgresBuild, user: SystemUser | undefined): Promise<void> {
+    const deadline = performance.now() + READY_TIMEOUT_MS;
+    for (;;) {
+      const child = await this.spawn(build, user);
+      const output = endOfOutput(child);
+      const fault = await ready(child, output, deadline);
+      if (fault === undefined) {
+        this.failures = 0;
+        this.restartAfter(child, output, () => this.launch(build, user));
+        return;
+      }
+      if (!fault.includes(CONNECTIONS_REMAIN) || performance.now() > deadline || this.stopping) {
+        throw new Error(fault);
+      }
+      await delay(RESTART_MS_MIN);
+    }
+  }
+
+  private async spawn(build: PostgresBuild, user: SystemUser | undefined): Promise<ChildProcess> {
+    const { folder, socketFolder } = this.options;
+    const files = filesOf(folder);
+    const env = await endLeftover(files);
+    const settings = {
+      ...SETTINGS,
+      unix_socket_directories: socketFolder,
+      ...this.options.settings,
+    };
+    const args = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+    this.child = runProgram(build, "postgres", ["-D", files, ...args], { user, env });
+    return this.child;
+  }
+
+  private restartAfter(
+    child: ChildProcess,
+    output: { readonly text: string },
+    launch: () => Promise<void>,
+  ): void {
     child.once("exit", (code, signal) => {
       if (this.stopping) return;
-      this.options.log.error({ code, signal, output }, "the embedded ledger died; restarting it");
-      this.relaunchSoon();
+      const fields = { code, signal, output: output.text.slice(-2_000) };
+      this.options.log.error(fields, "the embedded ledger died; restarting it");
+      this.restartSoon(launch);
     });
   }
 
-  private relaunchSoon(): void {
+  private restartSoon(launch: () => Promise<void>): void {
     const restartMs = backoffMs(this.failures + 1, RESTART_MS_MIN, RESTART_MS_MAX);
     this.timer = setTimeout(() => {
-      this.launch().then(
+      launch().then(
         () => this.options.log.info({}, "the embedded ledger is back"),
         (error: unknown) => {
           if (this.stopping) return;
           this.options.log.error({ err: error }, "cannot start the embedded ledger; retrying");
           this.failures += 1;
-          this.relaunchSoon();
+          this.restartSoon(launch);
         },
       );
     }, restartMs);
   }
 }
 
-function ready(child: ChildProcess, output: () => string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => fail("it was not ready in time"), READY_TIMEOUT_MS);
-    const finish = () => {
+/** Resolves when the server takes connections, or with the reason why it does not. Then it has ended. */
+async function ready(
+  child: ChildProcess,
+  output: { readonly text: string },
+  deadline: number,
+): Promise<string | undefined> {
+  const fault = await new Promise<string | undefined>((resolve) => {
+    const timer = setTimeout(
+      () => resolve("it was not ready in time"),
+      deadline - performance.now(),
+    );
+    const settle = (result: string | undefined) => {
       clearTimeout(timer);
-      child.off("message", onMessage);
-      child.off("exit", onExit);
-      child.off("error", onError);
+      resolve(result);
     };
-    const fail = (reason: string) => {
-      finish();
-      child.kill("SIGKILL");
-      reject(new Error(`the embedded ledger did not start: ${reason}`));
-    };
-    const onMessage = (message: ServerMessage) => {
-      if (message.kind !== "ready") return fail(message.message);
-      finish();
-      resolve();
-    };
-    const onExit = (code: number | null, signal: string | null) =>
-      fail(`it ended with ${signal ?? `code ${code}`}. ${output()}`);
-    const onError = (error: Error) => fail(error.message);
-    child.on("message", onMessage);
-    child.on("exit", onExit);
-    child.on("error", onError);
+    child.stderr?.on("data", () => {
+      if (output.text.includes(READY)) settle(undefined);
+    });
+    // Not at its exit: the end of its output may come later.
+    child.once("close", (code, signal) => settle(exitFault(code, signal, output.text)));
+    child.once("error", (error) => settle(spawnFault(error)));
   });
+  if (fault !== undefined) child.kill("SIGKILL");
+  return fault;
 }
 
-function hasEnded(child: ChildProcess): boolean {
-  return child.exitCode !== null || child.signalCode !== null;
+function isRunning(child: ChildProcess): boolean {
+  return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
 }

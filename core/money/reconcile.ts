@@ -50,8 +50,8 @@ async function* unknownWallets(holdStore: HoldStore, ledger: Ledger): AsyncGener
  * the ledger before it leaves `uncommitted`. So a read of the hold store counts only between two equal reads of the
  * ledger. Drift is real only if it remains in every attempt. Returns no row for a limit that was removed since.
  *
- * The embedded ledger has one connection. If its commits never pause, one of them is always between the two reads, and
- * they are never equal. Then a read of the hold store counts that agrees with the first of them.
+ * Over one connection (`stores.connections: 1`), one of the commits is always between the two reads if they never pause,
+ * and the reads are never equal. Then a read of the hold store counts that agrees with the first of them.
  */
 async function lookAgain(
   first: ReconcileRow,

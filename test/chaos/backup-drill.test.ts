@@ -14,7 +14,11 @@ import {
 } from "../support/admin.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { assertUnavailable, callMicroVnd, callOnce, untilServed } from "../support/outage.ts";
-import { type PostgresServer, startPostgresServer } from "../support/postgres-server.ts";
+import {
+  installedPostgres,
+  type PostgresServer,
+  startPostgresServer,
+} from "../support/postgres-server.ts";
 import { assertReconciled, microVnd } from "../support/proof.ts";
 import { type RedisServer, startRedisServer } from "../support/redis.ts";
 import { get } from "../support/requests.ts";
@@ -47,7 +51,7 @@ t.test("the drill of the page on backups", async (t) => {
   t.before(async () => {
     [redis, postgres, simulator] = await Promise.all([
       startRedisServer(),
-      startPostgresServer(),
+      installedPostgres().then((build) => startPostgresServer({ build })),
       startTestSimulator(),
     ]);
     ledgerUrl = postgres.url.replace(/postgres$/, "tollgate");

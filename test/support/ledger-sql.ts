@@ -1,20 +1,16 @@
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { connect, type Sql } from "../../core/database/client.ts";
-import { shortSocketPath } from "../../core/process/lock.ts";
+import { embeddedSocket } from "../../core/database/embedded.ts";
 import type { TestGateway } from "./gateway.ts";
 import { recordedLog } from "./log.ts";
 
-/**
- * Runs one statement in the ledger of a gateway, for changes that no API makes. Requires that no
- * call is in flight or uncommitted: the embedded database mixes up the statements of two busy
- * connections.
- */
+/** Runs one statement in the ledger of a gateway, for changes that no API makes. */
 export function ledgerSql(gateway: TestGateway, statement: string): Promise<void> {
   return withLedger(gateway, (sql) => sql.script(statement));
 }
 
-/** Runs `work` on the ledger of a gateway, under the same condition. */
+/** Runs `work` on the ledger of a gateway. */
 export async function withLedger<T>(
   gateway: TestGateway,
   work: (sql: Sql) => Promise<T>,
@@ -31,8 +27,7 @@ export async function withLedger<T>(
 
 function serverOf({ data, ledger }: TestGateway): { url: string } | { socketPath: string } {
   if (ledger !== "embedded") return { url: ledger };
-  const folder = realpathSync(join(data, "ledger"));
-  return { socketPath: shortSocketPath(folder, "postgres.socket") };
+  return { socketPath: embeddedSocket(realpathSync(join(data, "ledger"))) };
 }
 
 /**

@@ -1,16 +1,11 @@
 /** Creates an embedded database in the folder given as its argument, and runs all migrations. */
-import { PGlite } from "@electric-sql/pglite";
-import type { Parameter } from "../../core/contract/database.ts";
+import { EmbeddedDatabase } from "../../core/database/embedded.ts";
+import { recordedLog } from "./log.ts";
 import { migrateAll } from "./migrations.ts";
 
 const [folder = ""] = process.argv.slice(2);
-const db = await PGlite.create(folder);
-await migrateAll({
-  query: async <Row extends object>(text: string, parameters: readonly Parameter[] = []) =>
-    (await db.query<Row>(text, [...parameters])).rows,
-  script: async (text) => {
-    await db.exec(text);
-  },
-  end: () => db.close(),
-});
-await db.close();
+const { log } = recordedLog();
+const database = new EmbeddedDatabase({ folder, settings: { fsync: "off" }, log });
+await database.start();
+await migrateAll(database.sql);
+await database.stop();

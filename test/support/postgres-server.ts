@@ -1,18 +1,23 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
+import { databaseUser } from "../../core/database/embedded-folder.ts";
+import {
+  ended,
+  endOfOutput,
+  type PostgresBuild,
+  packagedBuild,
+  runProgram,
+} from "../../core/database/postgres-build.ts";
 import { foundOrInstalled } from "./debian-package.ts";
 import { freePort } from "./free-port.ts";
 import { Watchdog } from "./watchdog.ts";
 
 const READY_TIMEOUT_MS = 300_000;
-const ADVICE =
-  "The tests need Postgres: set DATABASE_URL to a server where a database may be created, " +
-  "or install it (Debian: apt install postgresql; macOS: brew install postgresql).";
 
 /** A server for one owner, which may kill or freeze it. */
 export interface PostgresServer {
@@ -31,40 +36,41 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-/**
- * Starts a server on a free port, from the machine's binaries, else from those that apt installs.
- * The server ends and its folder is deleted even if its owner is killed.
- */
-export async function startPostgresServer(connectionsMax = 100): Promise<PostgresServer> {
-  return startServer(await foundOrInstalled(findBinaries, "postgresql", ADVICE), connectionsMax);
+interface ServerOptions {
+  readonly connectionsMax?: number;
+  /** Default: the build of the embedded ledger. */
+  readonly build?: PostgresBuild;
 }
 
-async function startServer(binaries: string, connectionsMax: number): Promise<PostgresServer> {
+/** Starts a server on a free port. It ends and its folder is deleted even if its owner is killed. */
+export async function startPostgresServer({
+  connectionsMax = 100,
+  build: given,
+}: ServerOptions = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-postgres-"));
-  const user = serverUser();
-  if (user) {
-    chownSync(folder, user.uid, user.gid);
-    chmodSync(folder, 0o700);
-  }
+  const watchdog = new Watchdog(folder);
+  const build = given ?? packagedBuild(join(folder, "lib"));
+  const user = databaseUser(folder);
   const data = join(folder, "data");
-  execFileSync(
-    join(binaries, "initdb"),
-    ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"],
-    { stdio: "pipe", cwd: folder, ...user },
-  );
+  const files = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
+  await ended(runProgram(build, "initdb", ["-D", data, ...files], { user }));
   const port = await freePort();
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
-  const watchdog = new Watchdog(folder);
+  // Without fsync, a killed server still keeps every commit; only a power loss would lose one.
+  const settings = ["fsync=off", "listen_addresses=127.0.0.1", `max_connections=${connectionsMax}`];
+  const args = ["-D", data, "-p", String(port), "-k", folder];
+  args.push(...settings.flatMap((one) => ["-c", one]));
   const start = async () => {
     const deadline = performance.now() + READY_TIMEOUT_MS;
     for (;;) {
-      const started = launch(binaries, { data, folder, port, connectionsMax, user });
-      watchdog.guard(started.server);
+      const server = runProgram(build, "postgres", args, { user });
+      const output = endOfOutput(server);
+      watchdog.guard(server);
       try {
-        await answering(url, started, deadline);
-        return started.server;
+        await answering(url, server, output, deadline);
+        return server;
       } catch (error) {
-        if (!WORKERS_REMAIN.test(started.output) || performance.now() > deadline) throw error;
+        if (!WORKERS_REMAIN.test(output.text) || performance.now() > deadline) throw error;
       }
     }
   };
@@ -93,7 +99,7 @@ async function startServer(binaries: string, connectionsMax: number): Promise<Po
   return {
     url,
     port,
-    binaries,
+    binaries: build.bin,
     signal: signalAll,
     async kill() {
       const gone = isGone() ? undefined : once(server, "exit");
@@ -111,45 +117,19 @@ async function startServer(binaries: string, connectionsMax: number): Promise<Po
   };
 }
 
-interface Launch {
-  readonly data: string;
-  readonly folder: string;
-  readonly port: number;
-  readonly connectionsMax: number;
-  readonly user: { readonly uid: number; readonly gid: number } | undefined;
-}
-
 /** On a busy machine, workers of a server that was killed end after it. */
 const WORKERS_REMAIN = /pre-existing shared memory block/;
 
-interface Launched {
-  readonly server: ChildProcess;
-  /** The end of its stderr. */
-  output: string;
-}
-
-function launch(binaries: string, options: Launch): Launched {
-  const { data, folder, port, connectionsMax, user } = options;
-  // Without fsync, a killed server still keeps every commit; only a power loss would lose one.
-  const settings = ["fsync=off", "listen_addresses=127.0.0.1", `max_connections=${connectionsMax}`];
-  const server = spawn(
-    join(binaries, "postgres"),
-    ["-D", data, "-p", String(port), "-k", folder, ...settings.flatMap((one) => ["-c", one])],
-    { stdio: ["ignore", "ignore", "pipe"], cwd: folder, ...user },
-  );
-  const launched = { server, output: "" };
-  server.stderr.setEncoding("utf8").on("data", (text: string) => {
-    launched.output = (launched.output + text).slice(-4_000);
-  });
-  return launched;
-}
-
-async function answering(url: string, launched: Launched, deadline: number): Promise<void> {
-  const { server } = launched;
+async function answering(
+  url: string,
+  server: ChildProcess,
+  output: { readonly text: string },
+  deadline: number,
+): Promise<void> {
   while (!(await answers(url))) {
     if (server.exitCode !== null || performance.now() > deadline) {
       server.kill("SIGKILL");
-      throw new Error(`postgres did not start:\n${launched.output}`);
+      throw new Error(`postgres did not start:\n${output.text}`);
     }
     await delay(50);
   }
@@ -177,27 +157,28 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-/** Postgres refuses to run as root, so it runs as a user that exists on every Debian. */
-function serverUser(): { uid: number; gid: number } | undefined {
-  if (process.getuid?.() !== 0) return undefined;
-  for (const name of ["postgres", "nobody"]) {
-    try {
-      const id = (flag: string) =>
-        Number(execFileSync("id", [flag, name], { encoding: "utf8", stdio: "pipe" }));
-      return { uid: id("-u"), gid: id("-g") };
-    } catch {
-      // This machine has no such user.
-    }
-  }
-  throw new Error("postgres refuses to run as root; create a user named postgres");
+/**
+ * Returns the newest Postgres of this machine with all its programs, which the embedded build lacks; else the one that
+ * apt installs. `major` asks for one version of several.
+ */
+export async function installedPostgres(major?: number): Promise<PostgresBuild> {
+  const find = () => installedPrograms(major);
+  const bin = await foundOrInstalled(find, `postgresql${major ? `-${major}` : ""}`, ADVICE);
+  return { bin, libraries: "", major: String(major ?? "") };
 }
 
-function findBinaries(): string | undefined {
+const ADVICE =
+  "The test needs pg_dump and a server of the same version. " +
+  "Debian: apt install postgresql; macOS: brew install postgresql.";
+
+function installedPrograms(major?: number): string | undefined {
   const debian = "/usr/lib/postgresql";
   const versions = existsSync(debian) ? readdirSync(debian) : [];
-  const folders = [
-    ...versions.sort((a, b) => Number(b) - Number(a)).map((name) => join(debian, name, "bin")),
-    ...(process.env["PATH"] ?? "").split(delimiter),
-  ];
-  return folders.find((folder) => ["postgres", "initdb"].every((f) => existsSync(join(folder, f))));
+  const folders = versions
+    .filter((name) => !major || Number(name) === major)
+    .sort((a, b) => Number(b) - Number(a))
+    .map((name) => join(debian, name, "bin"));
+  if (!major) folders.push(...(process.env["PATH"] ?? "").split(delimiter));
+  const programs = ["postgres", "initdb", "pg_dump"];
+  return folders.find((folder) => programs.every((each) => existsSync(join(folder, each))));
 }

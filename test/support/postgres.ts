@@ -44,7 +44,7 @@ export async function startRunPostgres(): Promise<{
   stop(): Promise<void>;
 }> {
   const given = process.env[SERVER];
-  const own = given ? undefined : await startPostgresServer(CONNECTIONS_MAX);
+  const own = given ? undefined : await startPostgresServer({ connectionsMax: CONNECTIONS_MAX });
   const server = given ?? own?.url ?? "";
   const template = await createDatabase(server);
   await migrateFor(template.url);

@@ -7,7 +7,7 @@ const GRACE_MS = 86_400_000;
 /**
  * Writes the sums of the days that are over into `usage_past_days`, an account at a time, for accounts that have sums by key
  * and by model. Does nothing for days that are written. The first time for a year of 1.1 million sums took 80 to 135 s on a
- * very busy machine; commits do not wait for it, except in the embedded ledger, which has one connection.
+ * very busy machine; commits do not wait for it.
  */
 export async function sumPastDays(
   sql: Pick<Sql, "query" | "script">,

@@ -16,7 +16,7 @@ t.before(async () => {
   postgres = await startPostgres();
   const ledger = new PostgresLedger({ server: remoteServer(pool(6)), clock: systemClock, log });
   await ledger.start();
-  subject = { ledger, sql: pool(4), isConcurrent: true };
+  subject = { ledger, sql: pool(4) };
 });
 
 t.teardown(async () => {

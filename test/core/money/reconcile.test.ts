@@ -5,7 +5,7 @@ import { holdRequest, movement, type Stores, withStores } from "./wallet-fixture
 
 const BACKLOG = 6_000;
 
-/** Makes the ledger run one statement after another, as over the one connection of the embedded ledger. */
+/** Makes the ledger run one statement after another, as over one connection. */
 function overOneConnection({ ledger }: Stores): void {
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(statement: () => Promise<T>): Promise<T> => {

@@ -17,8 +17,6 @@ import { usageBooksTests } from "./usage-books.ts";
 export interface LedgerUnderTest {
   readonly ledger: PostgresLedger;
   readonly sql: Sql;
-  /** True if statements of `sql` may run while the ledger runs others. */
-  readonly isConcurrent: boolean;
 }
 
 /** The tests of every ledger, for any Postgres behind it. `get` returns the same ledger for all tests. */

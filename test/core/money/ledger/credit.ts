@@ -99,7 +99,6 @@ export function creditTests(t: Test, get: () => LedgerUnderTest): void {
   t.test(
     "the ledger is complete only until the start of a movement whose commit is slow",
     async (t) => {
-      if (!get().isConcurrent) return;
       const { ledger } = get();
       const a = await fundedAccount(ledger, 100n);
       const beforeMs = await ledger.now();
@@ -114,7 +113,6 @@ export function creditTests(t: Test, get: () => LedgerUnderTest): void {
   );
 
   t.test("a lookup of a movement waits for its commit, whose gateway has given up", async (t) => {
-    if (!get().isConcurrent) return;
     const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
     const movement = { ...topUp(a, -30n), kind: "adjustment" } as const;

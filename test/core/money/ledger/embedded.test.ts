@@ -1,59 +1,109 @@
 import assert from "node:assert/strict";
-import { fork, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import t from "tap";
-import { connect, type Sql } from "../../../../core/database/client.ts";
 import { EmbeddedDatabase } from "../../../../core/database/embedded.ts";
+import { databaseUser } from "../../../../core/database/embedded-folder.ts";
+import {
+  endOfOutput,
+  exitFault,
+  packagedBuild,
+  runProgram,
+} from "../../../../core/database/postgres-build.ts";
 import { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { copyEmptyLedger } from "../../../support/ledger-template.ts";
 import { recordedLog } from "../../../support/log.ts";
-import { ledgerConformance } from "./conformance.ts";
-import { AT, agreedBalance, charge, fundedAccount } from "./fixtures.ts";
+import { until } from "../../../support/until.ts";
+import { AT, agreedBalance, charge, fundedAccount, topUp } from "./fixtures.ts";
 
 const CHILD = fileURLToPath(new URL("./committing-child.js", import.meta.url));
-const SERVER = fileURLToPath(
-  new URL("../../../../core/database/embedded-server.js", import.meta.url),
-);
 /** `KILLS=40` for a longer run. */
 const KILLS = Number(process.env["KILLS"] ?? 2);
+const SECRET = "sk-of-a-provider";
 
 const clock = { now: () => AT, monotonic: () => 0 };
 const { log, lines } = recordedLog();
 
-let folder: string;
+/** Closed to all but its owner, as a home is; so is all below it. */
+const root = mkdtempSync(join(tmpdir(), "tollgate-ledger-"));
+const folder = join(root, "data", "ledger");
 let database: EmbeddedDatabase;
 let ledger: PostgresLedger;
-let sql: Sql;
 
 function open(path: string, lockWaitMs = 60_000): [EmbeddedDatabase, PostgresLedger] {
   const server = new EmbeddedDatabase({ folder: path, lockWaitMs, log });
   return [server, new PostgresLedger({ server, clock, log })];
 }
 
+/** A folder with a copy of an empty ledger. */
+async function copied(name: string): Promise<string> {
+  const data = join(root, name);
+  await copyEmptyLedger(data);
+  return join(data, "ledger");
+}
+
 t.before(async () => {
-  folder = mkdtempSync(join(tmpdir(), "tollgate-ledger-"));
+  process.env["UPSTREAM_KEY"] = SECRET;
   [database, ledger] = open(folder);
   await ledger.start();
-  const server = { socketPath: database.socketPath };
-  sql = connect({ server, connectionsMax: 1, statementTimeoutMs: 0, log });
 });
 
 t.teardown(async () => {
-  await sql.end(1);
   await ledger.stop();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(root, { recursive: true, force: true });
 });
-
-ledgerConformance(t, "embedded", () => ({ ledger, sql, isConcurrent: false }));
 
 t.test("other users cannot read the database or open its socket", async (t) => {
   t.equal(statSync(database.socketPath).mode & 0o077, 0);
+  t.equal(statSync(folder).mode & 0o077, 0);
   t.equal(statSync(join(folder, "postgres")).mode & 0o077, 0);
+  const [row] = await database.sql.query("select current_setting('listen_addresses') as addresses");
+  t.strictSame(row, { addresses: "" });
 });
+
+t.test("the server runs without the gateway's keys, and never as root", async (t) => {
+  if (process.platform !== "linux") return;
+  t.notMatch(readFileSync(`/proc/${database.pid}/environ`, "utf8"), SECRET);
+  t.not(statSync(`/proc/${database.pid}`).uid, 0);
+  t.not(statSync(join(folder, "postgres")).uid, 0);
+});
+
+t.test(
+  "each confirmed top-up is synced to the disk, and a batch of calls shares a sync",
+  async (t) => {
+    const { sql } = database;
+    const syncs = async () => {
+      await sql.query("select pg_stat_force_next_flush()");
+      const text = "select sum(fsyncs)::int as syncs from pg_stat_io where object = 'wal'";
+      const [row] = await sql.query<{ syncs: number }>(text);
+      return row?.syncs ?? 0;
+    };
+    const a = await fundedAccount(ledger, 1_000_000n);
+    const before = await syncs();
+    for (let n = 0; n < 20; n += 1) await ledger.credit(topUp(a, 1n));
+    const credited = await syncs();
+    t.ok(credited - before >= 20, `${credited - before} syncs of 20 top-ups`);
+    await ledger.commit(Array.from({ length: 500 }, () => charge(a, 1)));
+    // Each connection counts for itself, and reports a second later.
+    await until("its sync is counted", async () => (await syncs()) > credited);
+    const batch = (await syncs()) - credited;
+    t.ok(batch <= 5, `${batch} syncs of a batch of 500`);
+  },
+);
 
 t.test("a second gateway on the folder is refused, and the first continues", async (t) => {
   const [, second] = open(folder, 100);
@@ -63,16 +113,80 @@ t.test("a second gateway on the folder is refused, and the first continues", asy
 });
 
 t.test("a folder too deep for a socket works", async (t) => {
-  const root = mkdtempSync(join(tmpdir(), "tollgate-deep-"));
-  const data = join(root, "x".repeat(60), "y".repeat(60));
-  await copyEmptyLedger(data);
-  const deep = join(data, "ledger");
-  const [server, other] = open(deep);
+  const [server, other] = open(await copied(join("x".repeat(60), "y".repeat(60))));
   t.ok(server.socketPath.length < 100);
+  await other.start();
+  t.equal(statSync(join(server.socketPath, "..")).mode & 0o077, 0);
+  await other.ping(5_000);
+  await other.stop();
+  await until("its folder is gone", () => !existsSync(join(server.socketPath, "..")));
+});
+
+t.test("a folder that a kill left incomplete is made again", async (t) => {
+  const path = join(root, "incomplete");
+  mkdirSync(join(path, "postgres.new-1", "base"), { recursive: true });
+  const server = new EmbeddedDatabase({ folder: path, log });
+  await server.start();
+  t.strictSame((await server.sql.query("select 1 as one")).length, 1);
+  t.notOk(readdirSync(path).some((name) => name.startsWith("postgres.new")));
+  await server.stop();
+});
+
+t.test("a folder of another Postgres is refused, with what to do", async (t) => {
+  const path = await copied("older");
+  writeFileSync(join(path, "postgres", "PG_VERSION"), "17\n");
+  const [, other] = open(path);
+  await t.rejects(
+    other.start(),
+    /is of Postgres 17, and this build has 18\. .* pg_dump of Postgres 17/,
+  );
+  await other.stop();
+});
+
+t.test("a system without a build gets the way out", async (t) => {
+  t.throws(
+    () => packagedBuild(join(root, "lib"), "sunos-x64"),
+    /no Postgres for sunos-x64.*stores\.ledger/,
+  );
+  t.match(exitFault(127, null, "postgres: not found"), /Alpine.*stores\.ledger/);
+});
+
+t.test("a server that a killed gateway left running is ended", async (t) => {
+  const path = await copied("left");
+  const [, first] = open(path);
+  await first.start();
+  await first.stop();
+  const [server, other] = open(path);
+  const files = join(path, "postgres");
+  const build = packagedBuild(join(root, "lib-of-left"));
+  const left = runProgram(build, "postgres", ["-D", files, "-k", path, "-c", "listen_addresses="], {
+    user: databaseUser(path),
+  });
+  const output = endOfOutput(left);
+  await until("it runs", () => /ready to accept/.test(output.text));
+  await other.start();
+  t.ok(left.exitCode !== null || left.signalCode !== null);
+  t.not(server.pid, left.pid);
+  await other.ping(5_000);
+  await other.stop();
+});
+
+t.test("a process id that another program has today does not block a start", async (t) => {
+  const path = await copied("reused");
+  const [server, first] = open(path);
+  await first.start();
+  const files = join(path, "postgres");
+  const [pid, ...rest] = readFileSync(join(files, "postmaster.pid"), "utf8").split("\n");
+  t.equal(Number(pid), server.pid);
+  await first.stop();
+  const sleeper = spawn("sleep", ["600"], { ...databaseUser(path) });
+  writeFileSync(join(files, "postmaster.pid"), [sleeper.pid, ...rest].join("\n"));
+  const [, other] = open(path);
   await other.start();
   await other.ping(5_000);
   await other.stop();
-  rmSync(root, { recursive: true, force: true });
+  t.equal(sleeper.exitCode, null);
+  sleeper.kill();
 });
 
 t.test("a database killed at any time restarts with every committed call", async (t) => {
@@ -87,7 +201,7 @@ t.test("a database killed at any time restarts with every committed call", async
       // Retry the same batch until it is committed, as the committer does.
       while (!(await succeeds(ledger.commit([entry])))) {
         failed += 1;
-        await delayed(10);
+        await delay(10);
       }
       committed += 1;
     }
@@ -97,41 +211,27 @@ t.test("a database killed at any time restarts with every committed call", async
   t.ok(lines.some((line) => /died; restarting it/.test(String(line["msg"]))));
 });
 
-t.test(
-  "a database that starts after its gateway died ends, and does not block the next gateway",
-  async (t) => {
-    const path = mkdtempSync(join(tmpdir(), "tollgate-orphan-"));
-    const child = fork(SERVER, [join(path, "ledger"), join(path, "socket"), "5000"]);
-    child.disconnect();
-    const [code] = await once(child, "exit");
-    t.equal(code, 0);
-    rmSync(path, { recursive: true, force: true });
-  },
-);
-
 t.test("a gateway killed at any time leaves a database that the next one opens", async (t) => {
-  const path = mkdtempSync(join(tmpdir(), "tollgate-gateway-"));
-  const answers = join(path, "answers");
-  const data = join(path, "ledger");
+  const answers = join(root, "answers");
+  const path = join(root, "killed", "ledger");
   for (let kill = 0; kill < KILLS; kill += 1) {
-    const child = spawn(process.execPath, [CHILD, data, answers], {
+    const child = spawn(process.execPath, [CHILD, path, answers], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     // The first kills hit the creation of the database, the others its work.
     const ended = once(child, "close");
-    const wait = kill === 0 ? delayed(Math.random() * 3_000) : once(child.stdout, "data");
+    const wait = kill === 0 ? delay(Math.random() * 1_500) : once(child.stdout, "data");
     await Promise.race([wait, ended]);
-    await delayed(Math.random() * 300);
+    await delay(Math.random() * 300);
+    const server = serverIn(path);
     child.kill("SIGKILL");
     await ended;
     t.equal(child.signalCode, "SIGKILL");
+    if (server !== undefined) await until("its database ends", () => !isAlive(server));
   }
-  const [, last] = open(data);
+  const [, last] = open(path);
   // Stop the database even if a check fails: a running database keeps this file from ending.
-  t.teardown(async () => {
-    await last.stop();
-    rmSync(path, { recursive: true, force: true });
-  });
+  t.teardown(() => last.stop());
   await last.start();
   const answered = existsSync(answers) ? readFileSync(answers, "utf8").split("\n") : [];
   const kept = new Set<string>();
@@ -147,13 +247,22 @@ t.test("a gateway killed at any time leaves a database that the next one opens",
   t.ok(KILLS < 2 || kept.size > 0);
 });
 
+function serverIn(path: string): number | undefined {
+  const file = join(path, "postgres", "postmaster.pid");
+  return existsSync(file) ? Number.parseInt(readFileSync(file, "utf8"), 10) : undefined;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
 function succeeds(work: Promise<void>): Promise<boolean> {
   return work.then(
     () => true,
     () => false,
   );
-}
-
-function delayed(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -74,11 +74,10 @@ export function applied(result: CreditResult): string {
  * lock. Resolves once the lock is taken; `released` resolves when it is released.
  */
 export async function holdUp(
-  { sql, isConcurrent }: Pick<LedgerUnderTest, "sql" | "isConcurrent">,
+  { sql }: Pick<LedgerUnderTest, "sql">,
   table: "wallets" | "accounts",
   id: string,
 ): Promise<{ released: Promise<unknown> }> {
-  if (!isConcurrent) return { released: Promise.resolve() };
   const lock = `select from ${table} where ${table === "wallets" ? "account_id" : "id"} = $1 for update`;
   const released = sql.query(`select pg_sleep(0.3) from (${lock}) locked`, [id]);
   while ((await sql.query(`${lock} skip locked`, [id])).length > 0);

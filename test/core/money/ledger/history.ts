@@ -58,8 +58,7 @@ export function historyTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test("a commit that waits for the begin of a generation is of this one", async (t) => {
-    const { ledger, sql, isConcurrent } = get();
-    if (!isConcurrent) return;
+    const { ledger, sql } = get();
     const a = await fundedAccount(ledger, 100n);
     const beginning = sql.script(`select begin_generation(0, 0);
       do $$ begin

@@ -28,7 +28,7 @@ t.before(async () => {
   await Promise.all(ledgers.map((ledger) => ledger.stop()));
   const ledger = ledgerOn(pool(6));
   await ledger.start();
-  subject = { ledger, sql: pool(4), isConcurrent: true };
+  subject = { ledger, sql: pool(4) };
 });
 
 t.teardown(async () => {

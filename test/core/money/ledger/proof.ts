@@ -77,8 +77,7 @@ export function proofTests(t: Test, get: () => LedgerUnderTest): void {
   );
 
   t.test("a row whose transaction ends after that of a later row is added up too", async (t) => {
-    const { ledger, sql, isConcurrent } = get();
-    if (!isConcurrent) return;
+    const { ledger, sql } = get();
     const [slow, quick] = [await fundedAccount(ledger, 0n), await fundedAccount(ledger, 0n)];
     const written = sql.query(
       `with money as (update wallets set balance = 5 where account_id = $1 returning account_id),

@@ -128,8 +128,7 @@ export function quarantineTests(t: Test, get: () => LedgerUnderTest): void {
     t.test(
       `a call whose commit begins just ${order} its quarantine is in one of the books`,
       async (t) => {
-        const { ledger, sql, isConcurrent } = get();
-        if (!isConcurrent) return;
+        const { ledger, sql } = get();
         const a = await fundedAccount(ledger, 100n);
         const entry = charge(a, 30);
         const unread = decodeEntry("1", entry.text.replace('"v":2', '"v":3'));

@@ -157,7 +157,7 @@ export function usageBooksTests(t: Test, get: () => LedgerUnderTest): void {
   }
 
   t.test("sums stay the same once an account has its fifth key", async (t) => {
-    const { ledger, sql, isConcurrent } = get();
+    const { ledger, sql } = get();
     const accountId = await fundedAccount(ledger, 1_000_000n);
     const keys = Array.from({ length: 5 }, () => newId(AT));
     const some = (seed: number) =>
@@ -175,7 +175,6 @@ export function usageBooksTests(t: Test, get: () => LedgerUnderTest): void {
     t.equal(await isCounted(), 0);
     const commits = [2, 3].map((seed) => ledger.commit(some(seed)));
     // Commits of the account run while its sums begin.
-    if (!isConcurrent) await Promise.all(commits);
     await Promise.all([...commits, addKeys(accountId, keys.slice(4))]);
     t.equal(await isCounted(), 1);
     await ledger.commit([...some(4), ...some(5)]);
@@ -194,7 +193,7 @@ export function usageBooksTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test("sums stay the same once their days are past, with calls that come late", async (t) => {
-    const { ledger, sql, isConcurrent } = get();
+    const { ledger, sql } = get();
     const accountId = await fundedAccount(ledger, 1_000_000n);
     const keys = Array.from({ length: 5 }, () => newId(AT));
     await addKeys(accountId, keys);
@@ -248,17 +247,15 @@ export function usageBooksTests(t: Test, get: () => LedgerUnderTest): void {
     await ledger.commit(some(7, days.slice(2, 3)));
     await agree("2025-07-01");
 
-    if (isConcurrent) {
-      // A call is committed after its day is read, and before all commits know that.
-      await sumPastDays(sql, inJuly);
-      const held = sql.script(holdUntil(2, accountId));
-      const lock = "select from wallets where account_id = $1 for update skip locked";
-      await until("it is held", async () => (await sql.query(lock, [accountId])).length === 0);
-      const late = ledger.commit(some(7, days.slice(3)));
-      await until("the commit waits", async () => (await sql.query(WAITING)).length === 1);
-      await Promise.all([held, late, sumPastDays(sql, inAugust)]);
-      await agree("2025-07-02");
-    }
+    // A call is committed after its day is read, and before all commits know that.
+    await sumPastDays(sql, inJuly);
+    const held = sql.script(holdUntil(2, accountId));
+    const lock = "select from wallets where account_id = $1 for update skip locked";
+    await until("it is held", async () => (await sql.query(lock, [accountId])).length === 0);
+    const late = ledger.commit(some(7, days.slice(3)));
+    await until("the commit waits", async () => (await sql.query(WAITING)).length === 1);
+    await Promise.all([held, late, sumPastDays(sql, inAugust)]);
+    await agree("2025-07-02");
     await Promise.all([1, 2, 3].map(() => sumPastDays(sql, inAugust)));
     await agree("2025-08-19");
   });
