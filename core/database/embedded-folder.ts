@@ -33,6 +33,7 @@ export async function createFiles(
   build: PostgresBuild,
   folder: string,
   user: SystemUser | undefined,
+  wrapper?: readonly string[],
 ): Promise<void> {
   for (const name of readdirSync(folder)) {
     if (name.startsWith(NEW)) rmSync(join(folder, name), { ...EVERYTHING, maxRetries: 5 });
@@ -43,7 +44,7 @@ export async function createFiles(
     // The programs of Postgres demand a name of their user only here.
     const named = user && namedUser(user);
     if (named) give(made, named);
-    await ended(runProgram(build, "initdb", ["-D", made, ...INITDB], { user: named }));
+    await ended(runProgram(build, "initdb", ["-D", made, ...INITDB], { user: named, wrapper }));
     if (user) give(made, user);
     renameSync(made, files);
     // And the folders around it, which may be as new.
@@ -65,9 +66,12 @@ const EVERYTHING = { recursive: true, force: true } as const;
 /** It syncs all files in the end. */
 const INITDB = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--data-checksums"];
 
+/** Users for a database whose gateway is root, if no other user owns its folder. */
+const USERS = ["postgres", "nobody"];
+
 /**
- * Returns the user that the database runs as: the owner of its files or of the data folder, else `postgres` or
- * `nobody`. Undefined if this process is not root: then both run as the same user.
+ * Returns the user that the database runs as: the owner of its files or of the data folder, else one of `USERS`.
+ * Undefined if this process is not root: then both run as the same user.
  */
 export function databaseUser(folder: string): SystemUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -78,14 +82,13 @@ export function databaseUser(folder: string): SystemUser | undefined {
   return namedUser();
 }
 
-/** Returns `user` if it has a name, else `postgres` or `nobody`. */
+/** Returns `user` if it has a name, else one of `USERS`. */
 function namedUser(user?: SystemUser): SystemUser {
   const lines = readFileSync("/etc/passwd", "utf8").split("\n");
   const users = lines.map((line) => line.split(":"));
   const found =
     users.find(([, , uid]) => user && Number(uid) === user.uid) ??
-    users.find(([name]) => name === "postgres") ??
-    users.find(([name]) => name === "nobody");
+    USERS.map((name) => users.find((user) => user[0] === name)).find(Boolean);
   const [, , uid, gid] = found ?? [];
   if (uid === undefined || gid === undefined) {
     throw new Error("Postgres refuses to run as root; create a user named postgres");

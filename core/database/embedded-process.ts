@@ -44,7 +44,7 @@ const SETTINGS = {
   shared_buffers: "32MB",
   maintenance_work_mem: "32MB",
   effective_cache_size: "256MB",
-  // A start after a crash syncs all files: in one step, where there is one.
+  // A start after a crash syncs all files: in one step, if the system has one.
   ...(process.platform === "linux" && { recovery_init_sync_method: "syncfs" }),
   autovacuum: "on",
   autovacuum_max_workers: "1",
@@ -68,8 +68,9 @@ export interface EmbeddedProcessOptions {
   readonly socketFolder: string;
   readonly lockWaitMs: number;
   readonly log: Log;
-  /** Other settings of the server, for tests. */
+  /** Other settings of the server, and a command that runs its programs, for tests. */
   readonly settings?: Readonly<Record<string, string>>;
+  readonly wrapper?: readonly string[];
 }
 
 /** Runs the embedded database in a child process, and restarts it until `stop`. */
@@ -90,14 +91,14 @@ export class EmbeddedProcess {
    * Resolves when the database takes queries. Rejects with the reason if it cannot. Later crashes are handled here.
    */
   async start(): Promise<void> {
-    const { folder, lockWaitMs, log } = this.options;
+    const { folder, lockWaitMs, log, wrapper } = this.options;
     this.lock = await lockFolder(folder, lockWaitMs);
     try {
       const build = packagedBuild(`${folder}/lib`);
       const user = databaseUser(folder);
       if (user)
         log.info(user, "Postgres refuses to run as root; the embedded ledger runs as this user");
-      await createFiles(build, folder, user);
+      await createFiles(build, folder, user, wrapper);
       await this.launch(build, user);
     } catch (error) {
       await this.stop();
@@ -145,7 +146,7 @@ export class EmbeddedProcess {
   }
 
   private async spawn(build: PostgresBuild, user: SystemUser | undefined): Promise<ChildProcess> {
-    const { folder, socketFolder } = this.options;
+    const { folder, socketFolder, wrapper } = this.options;
     const files = filesOf(folder);
     const env = await endLeftover(files);
     const settings = {
@@ -154,7 +155,7 @@ export class EmbeddedProcess {
       ...this.options.settings,
     };
     const args = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-    this.child = runProgram(build, "postgres", ["-D", files, ...args], { user, env });
+    this.child = runProgram(build, "postgres", ["-D", files, ...args], { user, env, wrapper });
     return this.child;
   }
 

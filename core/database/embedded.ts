@@ -21,8 +21,9 @@ interface EmbeddedDatabaseOptions {
   readonly lockWaitMs?: number;
   /** The server cancels a statement after this time; 0, the default, = never. */
   readonly statementTimeoutMs?: number;
-  /** Settings of the server, for tests. */
+  /** Other settings of the server, and a command that runs its programs, for tests. */
   readonly settings?: Readonly<Record<string, string>>;
+  readonly wrapper?: readonly string[];
   readonly log: Log;
 }
 

@@ -78,7 +78,7 @@ interface RunOptions {
   readonly user?: SystemUser | undefined;
   readonly env?: Readonly<Record<string, string>>;
   /** A command that runs the program, for tests. */
-  readonly wrapper?: readonly string[];
+  readonly wrapper?: readonly string[] | undefined;
 }
 
 /**
