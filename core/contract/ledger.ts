@@ -4,8 +4,7 @@ import type { OutboxEntry, StoredEntry } from "./outbox-entry.ts";
 import type { UsageRecord } from "./usage-fields.ts";
 
 /**
- * The ledger: the durable record of money, in Postgres or in an embedded PGlite behind the same SQL
- * and client.
+ * The ledger: the durable record of money, in Postgres: a server, or one of the gateway's own.
  *
  * Append-only: every movement of money is a row with the balance after it. The database itself
  * refuses a negative wallet, a second charge of one call, and an update or delete of a row.
