@@ -9,14 +9,14 @@ export interface CpuTime {
   readonly mainUs: number;
   /** All threads of the process, including garbage collection, compilation and the thread pool. */
   readonly processUs: number;
-  /** Processor time of its child processes, such as the embedded ledger. */
+  /** Processor time of its child processes and theirs, such as the embedded ledger, also of those that have ended. */
   readonly childrenUs: number;
 }
 
 /** Reads the processor time of a process and its children from `/proc`. */
 export function cpuTime(pid: number): CpuTime {
   let childrenUs = 0;
-  for (const child of childrenOf(pid)) childrenUs += timeOf(`/proc/${child}/stat`);
+  for (const child of descendantsOf(pid)) childrenUs += timeOf(`/proc/${child}/stat`, 4);
   return {
     mainUs: timeOf(`/proc/${pid}/task/${pid}/stat`),
     processUs: timeOf(`/proc/${pid}/stat`),
@@ -57,9 +57,15 @@ export function childrenOf(pid: number): number[] {
   return found;
 }
 
-function timeOf(path: string): number {
-  const fields = fieldsOf(path);
-  return (Number(fields[11]) + Number(fields[12])) * TICK_US;
+function descendantsOf(pid: number): number[] {
+  const children = childrenOf(pid);
+  return [...children, ...children.flatMap(descendantsOf)];
+}
+
+/** The first two times are those of the process, the other two those of children that have ended. */
+function timeOf(path: string, times: 2 | 4 = 2): number {
+  const ticks = fieldsOf(path).slice(11, 11 + times);
+  return ticks.reduce((sum, each) => sum + Number(each), 0) * TICK_US;
 }
 
 /** Returns the fields after the command name, which may contain spaces: state, parent, … */
