@@ -119,18 +119,19 @@ export function cutPower(
     if (path === undefined) continue;
     const changes = unsynced.get(path) ?? [];
     const change = (offset: number, data?: Buffer) => {
+      if (Number.isNaN(offset)) throw new Error(`cannot read the offset of ${name}`);
       changes.push({ at, offset, ...(data && { data }) });
       unsynced.set(path, changes);
     };
-    const last = Number(/, (\d+)\) += \d+$/.exec(text)?.[1]);
+    const last = Number(/, (\d+) *\) += \d+$/.exec(text)?.[1]);
     if (name === "openat") {
       positions.set(path, /O_APPEND/.test(text) ? Number.NaN : 0);
       if (/O_CREAT/.test(text) && !existsSync(path)) closeSync(openSync(path, "w"));
       if (/O_TRUNC/.test(text)) change(0);
     } else if (name === "lseek") positions.set(path, result);
     else if (name === "write" || name === "writev") {
+      // Not a number if it is appended to, which is not replayed.
       const position = positions.get(path) ?? 0;
-      if (Number.isNaN(position)) throw new Error(`${path} is appended to, which is not replayed`);
       change(position, Buffer.concat(textsOf(text)));
       positions.set(path, position + result);
     } else if (name.startsWith("pwrite")) change(last, Buffer.concat(textsOf(text)));
