@@ -1,8 +1,9 @@
 import t from "tap";
 import { assertNotCharged, customerWith } from "../support/billed.ts";
 import { echoIn } from "../support/echo.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import type { TestGateway } from "../support/gateway.ts";
 import { type Answer, bodies, paths, post } from "../support/requests.ts";
+import { sharedGateway } from "../support/shared-gateway.ts";
 
 type Chat = "messages" | "chat" | "responses";
 type Fields = Readonly<Record<string, unknown>>;
@@ -10,10 +11,9 @@ type Fields = Readonly<Record<string, unknown>>;
 let gateway: TestGateway;
 let customer: Awaited<ReturnType<typeof customerWith>>;
 t.before(async () => {
-  gateway = await startGateway();
+  gateway = await sharedGateway();
   customer = await customerWith(gateway);
 });
-t.teardown(() => gateway.close());
 
 const MODELS = { messages: "claude-opus-5-5", chat: "gpt-4.1-nano", responses: "gpt-4.1-nano" };
 /** Models of the other protocol, whose calls are translated. */

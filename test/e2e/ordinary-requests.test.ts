@@ -1,7 +1,8 @@
 import t from "tap";
 import { customerWith } from "../support/billed.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import type { TestGateway } from "../support/gateway.ts";
 import { paths, post } from "../support/requests.ts";
+import { sharedGateway } from "../support/shared-gateway.ts";
 import { makeState } from "../support/strict/state.ts";
 
 /** Requests as clients send them by default, shortened: the fields and types are the clients' own. */
@@ -251,9 +252,8 @@ const ROWS: readonly Row[] = [
 t.test("ordinary requests pass", async (t) => {
   let gateway: TestGateway;
   t.before(async () => {
-    gateway = await startGateway();
+    gateway = await sharedGateway();
   });
-  t.teardown(() => gateway.close());
 
   for (const { client, path, body, headers, leftOut } of ROWS) {
     t.test(`of ${client}`, async (t) => {

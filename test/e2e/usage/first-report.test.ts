@@ -1,8 +1,9 @@
 import t from "tap";
 import { committedWallet } from "../../support/admin.ts";
 import { billedCalls, customerWith } from "../../support/billed.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import type { TestGateway } from "../../support/gateway.ts";
 import { bodies, paths, post } from "../../support/requests.ts";
+import { sharedGateway } from "../../support/shared-gateway.ts";
 
 /** A model that does not reason by itself, so that its output is held a slice at a time. */
 const MODEL = "claude-opus-4-8";
@@ -12,9 +13,8 @@ const INPUT = 364_000;
 t.test("a first event that reports more input than is held", async (t) => {
   let gateway: TestGateway;
   t.before(async () => {
-    gateway = await startGateway();
+    gateway = await sharedGateway();
   });
-  t.teardown(() => gateway.close());
 
   const body = (more: object = {}) =>
     bodies.messages(

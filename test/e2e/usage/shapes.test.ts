@@ -1,8 +1,9 @@
 import t from "tap";
 import { billedCalls, customerWith } from "../../support/billed.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import type { TestGateway } from "../../support/gateway.ts";
 import { microVnd } from "../../support/proof.ts";
 import { type Answer, bodies, eventsOf, paths, post } from "../../support/requests.ts";
+import { sharedGateway } from "../../support/shared-gateway.ts";
 import { directiveOf, type Shape, shapes } from "./shapes.ts";
 
 /** A model of each standard, and its price in µđ a token. */
@@ -29,9 +30,8 @@ const cases: Case[] = shapes.flatMap((shape) => {
 t.test("usage as providers report it", async (t) => {
   let gateway: TestGateway;
   t.before(async () => {
-    gateway = await startGateway();
+    gateway = await sharedGateway();
   });
-  t.teardown(() => gateway.close());
 
   t.test("is charged right, and shown as it is charged", async (t) => {
     const customer = await customerWith(gateway, 10_000_000);
