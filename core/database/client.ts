@@ -1,14 +1,16 @@
 import postgres from "postgres";
 import type { Parameter } from "../contract/database.ts";
-import { backoffMs } from "../process/backoff.ts";
 import type { Log } from "../process/log.ts";
 import { codeOf } from "../process/thrown.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
+import { type PostgresAddress, readAddress } from "./address.ts";
+import { NotConnected, type OpenSocket, socketsTo } from "./socket.ts";
+import { Turns } from "./turns.ts";
 
 /** A slow server takes several round trips for a connection. A server that is down refuses it at once. */
-const CONNECT_TIMEOUT_S = 15;
-const RECONNECT_MS_MIN = 40;
-const RECONNECT_MS_MAX = 1_000;
+const CONNECT_TIMEOUT_S = 5;
+/** How long a statement waits for a connection that is not in use, before it needs one to be made. */
+const TURN_TIMEOUT_MS = 5_000;
 /**
  * Time beyond the statement timeout after which a connection without a reply is considered dead.
  */
@@ -25,7 +27,7 @@ const LEAVE_READ_ONLY_MS = 1_000;
 export interface Sql {
   /**
    * Returns the rows of one statement with parameters `$1`, `$2`…. Columns of type bigint are
-   * BigInt.
+   * BigInt. Rejects within 10 s if it gets no connection.
    */
   query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]>;
   /** Runs several statements without parameters, in one transaction. With `isLong`, however long they take. */
@@ -47,6 +49,8 @@ interface ClientOptions {
   readonly nowMs?: () => number;
   /** Maximum time in which a connection is made, in seconds, for tests. */
   readonly connectTimeoutS?: number;
+  /** Maximum time until a connection is not in use, for tests. */
+  readonly turnTimeoutMs?: number;
 }
 
 /**
@@ -61,7 +65,11 @@ export function connect(options: ClientOptions): Sql {
   const replyTimeoutMs =
     options.statementTimeoutMs > 0 ? options.statementTimeoutMs + REPLY_GRACE_MS : REPLY_TIMEOUT_MS;
   const nowMs = options.nowMs ?? (() => performance.now());
-  let pool = openPool(options);
+  const turns = new Turns(options.connectionsMax, options.turnTimeoutMs ?? TURN_TIMEOUT_MS);
+  const address = addressOf(options.server);
+  const timeoutMs = (options.connectTimeoutS ?? CONNECT_TIMEOUT_S) * 1_000;
+  const socket = socketsTo({ address, timeoutMs, nowMs });
+  let pool = openPool(options, address, socket);
   let ended = false;
   let leftReadOnlyAtMs = Number.NEGATIVE_INFINITY;
 
@@ -80,11 +88,13 @@ export function connect(options: ClientOptions): Sql {
 
   function giveUp(broken: typeof pool): void {
     if (broken !== pool || ended) return;
-    pool = openPool(options);
+    pool = openPool(options, address, socket);
     broken.end({ timeout: 0 }).catch(() => {});
   }
 
   async function run<Rows>(work: (pool: Pool) => Promise<Rows>, isLong = false): Promise<Rows> {
+    // The package would queue statements without a limit, and go on to run those that its caller has given up.
+    await turns.take();
     const used = pool;
     try {
       const rows = await (isLong ? work(used) : withTimeout(work(used), replyTimeoutMs));
@@ -94,6 +104,8 @@ export function connect(options: ClientOptions): Sql {
       if (isConnectionLost(error)) giveUp(used);
       else if (sqlState(error) === READ_ONLY) leaveReadOnly(used);
       throw error;
+    } finally {
+      turns.pass();
     }
   }
 
@@ -121,26 +133,39 @@ export function sqlState(error: unknown): string | undefined {
 
 type Pool = ReturnType<typeof openPool>;
 
-function openPool(options: ClientOptions) {
-  const { server, log, statementTimeoutMs } = options;
-  const common = {
-    max: options.connectionsMax,
-    connect_timeout: options.connectTimeoutS ?? CONNECT_TIMEOUT_S,
-    // The delay in seconds, kept short: a server that is back is used soon.
-    backoff: (failures: number) => backoffMs(failures, RECONNECT_MS_MIN, RECONNECT_MS_MAX) / 1_000,
+function openPool(
+  { log, name, statementTimeoutMs, connectionsMax, connectTimeoutS }: ClientOptions,
+  { url, places }: PostgresAddress,
+  socket: OpenSocket,
+) {
+  const settings = {
+    // Missing in the package's types.
+    socket,
+    // For messages only.
+    host: places[0]?.host,
+    ssl: false,
+    max: connectionsMax,
+    connect_timeout: connectTimeoutS ?? CONNECT_TIMEOUT_S,
+    // The sockets have their own.
+    backoff: false,
     // Arrays are passed as text, so their types need not be queried on each connection.
     fetch_types: false,
     types: { bigint: postgres.BigInt },
     onnotice: (notice: postgres.Notice) => log.debug({ notice: notice["message"] }, "postgres"),
+    connection: {
+      application_name: name ?? "tollgate",
+      ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs } : {}),
+    },
   };
-  const connection = {
-    application_name: options.name ?? "tollgate",
-    ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs } : {}),
-  };
-  if ("url" in server) return postgres(server.url, { ...common, connection });
-  const database = { user: "postgres", database: "postgres", host: "localhost", ssl: false };
-  return postgres({ ...common, ...database, connection, path: server.socketPath });
+  return postgres(url, settings);
 }
+
+function addressOf(server: ClientOptions["server"]): PostgresAddress {
+  if ("url" in server) return readAddress(server.url);
+  const places = [{ path: server.socketPath }];
+  return { places, tls: undefined, url: "postgres://postgres@localhost/postgres" };
+}
+
 
 /**
  * Returns true for network errors, and for SQLSTATE 57P (the server shuts down) and 08 (connection
@@ -148,7 +173,7 @@ function openPool(options: ClientOptions) {
  */
 function isConnectionLost(error: unknown): boolean {
   // Nothing was written to it, so the package makes it again. The other connections may have replies to come.
-  if (codeOf(error) === "CONNECT_TIMEOUT") return false;
+  if (error instanceof NotConnected || codeOf(error) === "CONNECT_TIMEOUT") return false;
   const state = sqlState(error);
   return state === undefined || state.startsWith("57P") || state.startsWith("08");
 }

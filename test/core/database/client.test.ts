@@ -84,6 +84,63 @@ t.test("the client of Postgres", async (t) => {
     await until("both connections work", both);
   });
 
+  t.test("a proxy that accepts and closes is not connected to again and again", async (t) => {
+    let connections = 0;
+    const closing = createServer((client) => {
+      connections += 1;
+      client.on("error", () => {}).end();
+    }).listen(0, "127.0.0.1");
+    await once(closing, "listening");
+    const real = Number(new URL(database.url).port);
+    const proxy = await startTcpProxy((closing.address() as AddressInfo).port);
+    const url = new URL(database.url);
+    url.port = String(proxy.port);
+    const sql = connect({
+      server: { url: url.href },
+      connectionsMax: 3,
+      statementTimeoutMs: 0,
+      log: recordedLog().log,
+    });
+    t.teardown(async () => {
+      await sql.end(1);
+      await proxy.close();
+      closing.close();
+    });
+    for (let round = 0; round < 100; round += 1) {
+      const statements = Array.from({ length: 10 }, () => sql.query("select 1"));
+      for (const { status } of await Promise.allSettled(statements)) t.equal(status, "rejected");
+    }
+    t.ok(connections > 0 && connections < 50, `${connections} connections`);
+    proxy.lead(real);
+    const all = () => Promise.all([1, 2, 3, 4].map(() => sql.query("select 1")));
+    const made = () =>
+      all().then(
+        () => true,
+        () => false,
+      );
+    await until("connections are made again", made);
+  });
+
+  t.test("a statement fails if all connections stay in use, and never runs", async (t) => {
+    const sql = connect({
+      server: { url: database.url },
+      connectionsMax: 1,
+      statementTimeoutMs: 0,
+      turnTimeoutMs: 100,
+      log: recordedLog().log,
+    });
+    const other = open();
+    t.teardown(() => Promise.all([sql.end(1), other.end(1)]));
+    await other.script("create table late (n integer)");
+    await other.query("select pg_advisory_lock(2)");
+    const running = sql.query("select pg_advisory_lock(2)");
+    await t.rejects(sql.query("insert into late values (1)"), /all connections .* in use/);
+    await other.query("select pg_advisory_unlock(2)");
+    await running;
+    await sql.query("insert into late values (2)");
+    t.strictSame(await sql.query("select n from late"), [{ n: 2 }]);
+  });
+
   t.test("a database that refuses every write is not connected to at each statement", async (t) => {
     const writable = open();
     const name = new URL(database.url).pathname.slice(1);
