@@ -4,6 +4,8 @@ import { access, constants, mkdir } from "node:fs/promises";
 import { get } from "node:http";
 import { connect } from "node:net";
 import type { Config } from "../contract/config.ts";
+import { isLoopback } from "../contract/public-host.ts";
+import { readAddress } from "../database/address.ts";
 import type { ServerConnections } from "../database/ping.ts";
 import { ALIVE_BODY } from "../http/health.ts";
 import { codeOf } from "../process/thrown.ts";
@@ -35,9 +37,21 @@ export async function preflight(
     const { connectionsOf, pingPostgres } = await import("../database/ping.ts");
     await reach("stores.ledger", "Postgres", [ledger], pingPostgres, patienceMs);
     const server = await connectionsOf(ledger, CONNECT_MS);
-    return server ? connectionWarnings(listen.workers, stores, server) : [];
+    const warnings = tlsWarnings(ledger);
+    return server ? [...warnings, ...connectionWarnings(listen.workers, stores, server)] : warnings;
   }
   return [];
+}
+
+/** Warns of TLS that encrypts the ledger for a server that it does not check. */
+function tlsWarnings(ledger: string): readonly string[] {
+  const { places, tls } = readAddress(ledger);
+  if (tls?.mode !== "require" && tls?.mode !== "prefer") return [];
+  if (places.every(({ host = "" }) => isLoopback(host))) return [];
+  return [
+    `stores.ledger: with sslmode=${tls.mode} any server can pass for Postgres, and read and change the ledger; write ` +
+      "sslmode=verify-full, and sslrootcert=FILE with the authority of its certificate unless Node trusts it",
+  ];
 }
 
 /**

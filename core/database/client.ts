@@ -4,8 +4,8 @@ import type { Log } from "../process/log.ts";
 import { codeOf } from "../process/thrown.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { type PostgresAddress, readAddress } from "./address.ts";
-import { NotConnected, type OpenSocket, socketsTo } from "./socket.ts";
 import { Turns } from "./turns.ts";
+import { NotConnected, type Way, wayTo } from "./way.ts";
 
 /** A slow server takes several round trips for a connection. A server that is down refuses it at once. */
 const CONNECT_TIMEOUT_S = 5;
@@ -68,8 +68,8 @@ export function connect(options: ClientOptions): Sql {
   const turns = new Turns(options.connectionsMax, options.turnTimeoutMs ?? TURN_TIMEOUT_MS);
   const address = addressOf(options.server);
   const timeoutMs = (options.connectTimeoutS ?? CONNECT_TIMEOUT_S) * 1_000;
-  const socket = socketsTo({ address, timeoutMs, nowMs });
-  let pool = openPool(options, address, socket);
+  const way = wayTo({ address, timeoutMs, nowMs });
+  let pool = openPool(options, address.url, way);
   let ended = false;
   let leftReadOnlyAtMs = Number.NEGATIVE_INFINITY;
 
@@ -88,7 +88,7 @@ export function connect(options: ClientOptions): Sql {
 
   function giveUp(broken: typeof pool): void {
     if (broken !== pool || ended) return;
-    pool = openPool(options, address, socket);
+    pool = openPool(options, address.url, way);
     broken.end({ timeout: 0 }).catch(() => {});
   }
 
@@ -134,20 +134,13 @@ export function sqlState(error: unknown): string | undefined {
 type Pool = ReturnType<typeof openPool>;
 
 function openPool(
-  { log, name, statementTimeoutMs, connectionsMax, connectTimeoutS }: ClientOptions,
-  { url, places }: PostgresAddress,
-  socket: OpenSocket,
+  { log, name, statementTimeoutMs, connectionsMax }: ClientOptions,
+  url: string,
+  way: Way,
 ) {
-  const settings = {
-    // Missing in the package's types.
-    socket,
-    // For messages only.
-    host: places[0]?.host,
-    ssl: false,
+  return postgres(url, {
+    ...way,
     max: connectionsMax,
-    connect_timeout: connectTimeoutS ?? CONNECT_TIMEOUT_S,
-    // The sockets have their own.
-    backoff: false,
     // Arrays are passed as text, so their types need not be queried on each connection.
     fetch_types: false,
     types: { bigint: postgres.BigInt },
@@ -156,8 +149,7 @@ function openPool(
       application_name: name ?? "tollgate",
       ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs } : {}),
     },
-  };
-  return postgres(url, settings);
+  });
 }
 
 function addressOf(server: ClientOptions["server"]): PostgresAddress {

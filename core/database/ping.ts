@@ -1,4 +1,6 @@
 import postgres from "postgres";
+import { readAddress } from "./address.ts";
+import { wayTo } from "./way.ts";
 
 /** Connects once and runs `SELECT 1`. Rejects with the driver's error, which names no password. */
 export async function pingPostgres(url: string, timeoutMs: number): Promise<void> {
@@ -53,9 +55,10 @@ async function withConnection<Result>(
   timeoutMs: number,
   work: (sql: postgres.Sql) => Promise<Result>,
 ): Promise<Result> {
-  const sql = postgres(url, {
+  const address = readAddress(url);
+  const sql = postgres(address.url, {
+    ...wayTo({ address, timeoutMs, nowMs: () => performance.now() }),
     max: 1,
-    connect_timeout: Math.ceil(timeoutMs / 1000),
     onnotice: () => {},
   });
   try {

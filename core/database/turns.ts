@@ -1,4 +1,4 @@
-import { NotConnected } from "./socket.ts";
+import { NotConnected } from "./way.ts";
 
 /** Lets at most `max` statements run at a time. The others wait in order, and fail after `timeoutMs`. */
 export class Turns {

@@ -8,7 +8,7 @@ const MASTER_KEY_BYTES = 32;
 const smtp = mapping({
   host: text("the name of a mail server"),
   port: v.optional(whole(1, 65_535), 587),
-  /** True: TLS from the first byte, as on port 465. False: STARTTLS if the server offers it. */
+  /** True: TLS from the first byte, as on port 465. False: STARTTLS, which only a server on this machine need not offer. */
   secure: v.optional(v.boolean("true or false"), false),
   user: v.optional(text()),
   password: v.optional(text()),

@@ -1,4 +1,5 @@
 import type { Transporter } from "nodemailer";
+import { isLoopback } from "../../../core/contract/index.ts";
 import type { SmtpOptions } from "../options.ts";
 import type { MailText } from "./texts.ts";
 
@@ -10,7 +11,6 @@ export interface Transport {
 
 const CONNECTIONS_MAX = 2;
 const TIMEOUT_MS = 15_000;
-const OWN_MACHINE = new Set(["localhost", "127.0.0.1", "::1"]);
 
 /** Sends mails through an SMTP server. */
 export function smtpTransport({
@@ -27,11 +27,9 @@ export function smtpTransport({
     host,
     port,
     secure,
-    ...(user !== undefined && {
-      auth: { user, pass: password ?? "" },
-      // Never send the password unencrypted over a network.
-      requireTLS: !secure && !OWN_MACHINE.has(host),
-    }),
+    // Never send a password or the link of a mail unencrypted over a network: who reads the link can sign in.
+    requireTLS: !secure && !isLoopback(host),
+    ...(user !== undefined && { auth: { user, pass: password ?? "" } }),
     connectionTimeout: TIMEOUT_MS,
     greetingTimeout: TIMEOUT_MS,
     socketTimeout: 2 * TIMEOUT_MS,

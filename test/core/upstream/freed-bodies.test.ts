@@ -1,13 +1,10 @@
-import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
-import { join } from "node:path";
 import { connect as connectTls, createServer as createTlsServer } from "node:tls";
 import t, { type Test } from "tap";
 import { freeBodiesOf, freeOnceSent } from "../../../core/upstream/freed-bodies.ts";
-import { foundOrInstalled } from "../../support/debian-package.ts";
+import { makeCertificate } from "../../support/certificate.ts";
 import { until } from "../../support/until.ts";
 
 /** More than the buffers of both sockets take. */
@@ -41,21 +38,12 @@ async function pairOf(t: Test, server: Server, open: (port: number) => Socket, e
   return { client, provider };
 }
 
-const findOpenssl = () => ["/usr/bin/openssl", "/usr/local/bin/openssl"].find(existsSync);
-
 const ways: Record<string, (t: Test) => Promise<Pair>> = {
   "a plain connection": (t) =>
     pairOf(t, createServer(), (port) => connect(port, "127.0.0.1"), "connection"),
   "an encrypted connection": async (t) => {
-    const folder = t.testdir();
-    const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
-    const options = ["-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-days", "2"];
-    const openssl = await foundOrInstalled(findOpenssl, "openssl", "Install openssl.");
-    execFileSync(openssl, ["req", "-x509", ...options, "-keyout", key, "-out", cert], {
-      stdio: "ignore",
-    });
-    const ca = readFileSync(cert);
-    const server = createTlsServer({ key: readFileSync(key), cert: ca });
+    const { key, cert: ca } = await makeCertificate(t.testdir(), "DNS:localhost");
+    const server = createTlsServer({ key, cert: ca });
     const open = (port: number) =>
       connectTls({ port, host: "127.0.0.1", servername: "localhost", ca });
     return pairOf(t, server, open, "secureConnection");

@@ -99,6 +99,21 @@ t.test("mails", async (t) => {
     },
   );
 
+  t.test("go unencrypted only to a server on this machine", async (t) => {
+    const open = await startMailServer();
+    t.teardown(() => open.stop());
+    // 0.0.0.0 leads to the same server, but does not say so, as a name would.
+    const to = (host: string) =>
+      smtpTransport({ host, port: open.port, secure: false, from: FROM });
+    const mail = { subject: "Reset your password", text: LINK };
+    const [here, elsewhere] = [to("127.0.0.1"), to("0.0.0.0")];
+    await t.rejects(elsewhere.send("one@tollgate.test", mail), { code: "ETLS" });
+    await here.send("two@tollgate.test", mail);
+    t.equal(open.mails.length, 1);
+    here.close();
+    elsewhere.close();
+  });
+
   t.test("are sent even if earlier jobs had no mail or failed", async (t) => {
     const { log, lines } = recordedLog();
     const mailer = mailerOf(log);

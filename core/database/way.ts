@@ -23,25 +23,34 @@ export class NotConnected extends Error {
   }
 }
 
-/** Opens a connection. Never rejects: a failure is that of the stream. */
-export type OpenSocket = () => Promise<Duplex>;
+/** Options of the `postgres` package that say how it connects. */
+export interface Way {
+  /** Opens a connection. Never rejects: a failure is that of the stream. Missing in the types of the package. */
+  readonly socket: () => Promise<Duplex>;
+  /** For messages only. */
+  readonly host: string;
+  readonly ssl: false;
+  readonly backoff: false;
+  /** Maximum time, after TCP and TLS, until the server is ready for statements. In seconds. */
+  readonly connect_timeout: number;
+}
 
-interface SocketsOptions {
+interface WayOptions {
   readonly address: PostgresAddress;
-  /** Maximum time for TCP and TLS. */
+  /** Maximum time for TCP and TLS, and again until the server is ready. */
   readonly timeoutMs: number;
   /** A monotonic clock. */
   readonly nowMs: () => number;
 }
 
 /**
- * Returns a function that opens sockets to Postgres, for the `socket` option of the `postgres` package. It replaces the
- * package's own sockets, which in 3.4.9 connect again without a pause, forever, if a proxy accepts and closes them (its
- * issues 1193 and 1214), and of which none checks an IP address against a certificate.
+ * Returns options with which the `postgres` package connects by our sockets. Its own ones, in 3.4.9, connect again
+ * without a pause, forever, if a proxy accepts and closes them (its issues 1193 and 1214). Nor do they check an IP address
+ * against a certificate.
  *
  * After a failure, all connections fail at once until a backoff is over: 40 ms, doubling up to a second.
  */
-export function socketsTo({ address, timeoutMs, nowMs }: SocketsOptions): OpenSocket {
+export function wayTo({ address, timeoutMs, nowMs }: WayOptions): Way {
   let failures = 0;
   let retryAtMs = Number.NEGATIVE_INFINITY;
   let lastFailure: unknown;
@@ -53,7 +62,7 @@ export function socketsTo({ address, timeoutMs, nowMs }: SocketsOptions): OpenSo
     lastFailure = error;
   }
 
-  return async () => {
+  async function socket(): Promise<Duplex> {
     if (nowMs() < retryAtMs) return failing(lastFailure);
     const place = address.places[opened++ % address.places.length] ?? {};
     try {
@@ -66,12 +75,16 @@ export function socketsTo({ address, timeoutMs, nowMs }: SocketsOptions): OpenSo
       socket.once("error", (error) => isHeard || failed(error));
       // After the package has written what it was about to write: it forgets to write it otherwise, and all that follows.
       socket.once("end", () => setImmediate(() => socket.destroy(closedBy(isHeard))));
-      return socket;
+      // The package names the place in its messages.
+      return Object.assign(socket, place);
     } catch (error) {
       failed(error);
       return failing(error);
     }
-  };
+  }
+
+  const host = address.places[0]?.host ?? "localhost";
+  return { socket, host, ssl: false, backoff: false, connect_timeout: timeoutMs / 1_000 };
 }
 
 /** An error of a connection in use has no class: what became of its statement is unknown. */
@@ -92,7 +105,7 @@ function failing(cause: unknown): Duplex {
 
 async function open(place: Place, tls: PostgresAddress["tls"], timeoutMs: number): Promise<Socket> {
   const { host = "", port = 0, path } = place;
-  // A socket that ends its side by itself closes before `socketsTo` can say why.
+  // A socket that ends its side by itself closes before `wayTo` can say why.
   const allowHalfOpen = true;
   const socket =
     path === undefined ? connect({ host, port, allowHalfOpen }) : connect({ path, allowHalfOpen });
@@ -123,7 +136,6 @@ async function encrypted(
 ): Promise<Socket> {
   socket.write(SSL_REQUEST);
   const [reply]: Buffer[] = await once(socket, "data", { signal });
-  socket.pause();
   if (reply?.[0] !== HAS_TLS) {
     if (mode === "prefer") return socket;
     throw new Error(`Postgres at ${host} offers no TLS, which sslmode=${mode} requires`);
