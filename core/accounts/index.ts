@@ -26,6 +26,8 @@ interface AccountsRoom {
 
 interface AccountsOptions {
   readonly database: Database;
+  /** The same, for what calls wait for: no page holds it up. */
+  readonly loads: Database;
   readonly holdStore: HoldStore;
   readonly clock: Clock;
   readonly log: Log;
@@ -36,10 +38,18 @@ interface AccountsOptions {
 
 /** Opens accounts, their keys and the audit trail. This folder has all SQL of their tables. */
 export function openAccounts(options: AccountsOptions): AccountsRoom {
-  const { database, holdStore, clock, log, slots, keyCacheBytesMax: cacheBytesMax } = options;
-  const rows = keyRowsOf(database);
+  const {
+    database,
+    loads,
+    holdStore,
+    clock,
+    log,
+    slots,
+    keyCacheBytesMax: cacheBytesMax,
+  } = options;
+  const rows = keyRowsOf(database, loads);
   const keys = new CachedKeys({ rows, holdStore, clock, log, slots, cacheBytesMax });
-  const readChanges = (withinMs: number) => accountChanges(database, withinMs);
+  const readChanges = (withinMs: number) => accountChanges(loads, withinMs);
   return {
     accounts: new StoredAccounts(database, keys, holdStore),
     keys,

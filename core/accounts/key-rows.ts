@@ -22,7 +22,8 @@ const COLUMNS = `key.id, key.account_id as "accountId", key.name, key.status,
   account.discount_bps as "discountBps",
   (select credit_version from wallets where account_id = key.account_id) as "creditVersion"`;
 
-export function keyRowsOf(database: Database): KeyRows {
+/** `loads`: connections for the look-ups of calls. */
+export function keyRowsOf(database: Database, loads = database): KeyRows {
   return {
     async create(key) {
       if (!isId(key.accountId)) return "no_account";
@@ -45,7 +46,7 @@ export function keyRowsOf(database: Database): KeyRows {
     },
 
     async byHash(hash) {
-      const [key] = await database.query<Omit<KeyRecord, "hash">>(
+      const [key] = await loads.query<Omit<KeyRecord, "hash">>(
         `select ${COLUMNS} from api_keys key join accounts account on account.id = key.account_id
         where key.hash = $1`,
         [Buffer.from(hash, "hex")],

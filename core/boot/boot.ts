@@ -87,7 +87,7 @@ export async function boot(
   const operatorListener =
     operators && (await openListener({ engine, headerBytesMax, shared: sharesPort }));
   const stores = await createStores(config, clock, log);
-  const { holdStore, ledger, database, rateLimiter, balancesLock } = stores;
+  const { holdStore, ledger, database, loads, rateLimiter, balancesLock } = stores;
   await announced(log, "the ledger", ledger.start());
   // The committer starts first. The hold store is ready only once the posts of dead gateways are
   // committed, and if all gateways are starting, no other process commits them.
@@ -109,7 +109,7 @@ export async function boot(
   const board = new SlotBoard(exactNames(() => config.catalogue));
   const coreSlots = board.slotsOf(undefined);
   const { keyCacheBytesMax } = config.limits;
-  const shared = { database, holdStore, clock, log };
+  const shared = { database, loads, holdStore, clock, log };
   const opened = openAccounts({ ...shared, slots: coreSlots, keyCacheBytesMax });
   const { accounts, keys, operatorActions, keyChanges } = opened;
   await announced(log, "the form of keys", opened.start());

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { join, resolve } from "node:path";
 import type { Config } from "../contract/config.ts";
+import type { Database } from "../contract/database.ts";
 import type { HoldStore } from "../contract/hold-store.ts";
 import type { Ledger } from "../contract/ledger.ts";
 import type { RateLimiter } from "../contract/rate-limiter.ts";
@@ -27,6 +28,8 @@ import type { ClockReader } from "./clocks.ts";
 
 /** Maximum number of posted calls that wait for the ledger: about 260 MB at 1.3 KB each. */
 export const OUTBOX_ENTRIES_MAX = 200_000;
+/** Of `stores.connections`; the rest is for pages. Calls are committed in one batch at a time, beside movements. */
+const CONNECTIONS = { commits: 2, loads: 2 };
 const JOURNAL_BYTES_MAX = 1024 * 1024 * 1024;
 
 interface Stores {
@@ -35,6 +38,8 @@ interface Stores {
   readonly ledger: Ledger;
   /** The ledger's database, for plugins. */
   readonly database: PluginDatabase;
+  /** The same, by connections for what new calls load, which no plugin uses. */
+  readonly loads: Database;
   /** Started after the hold store, and stopped after it. */
   readonly balancesLock: Pick<BalancesLock, "start" | "stop">;
   /** The clocks of stores on other computers. */
@@ -53,7 +58,7 @@ export async function createStores(config: Config, clock: Clock, log: Log): Prom
   const session = randomUUID();
   const server = databaseServer(config, session, log);
   const ledger = new PostgresLedger({ server, clock, log });
-  const { database } = ledger;
+  const { database, loads } = ledger;
   const clockReaders: ClockReader[] = [];
   if (config.stores.ledger !== "embedded") {
     clockReaders.push({ name: "Postgres", read: () => ledger.now() });
@@ -62,15 +67,15 @@ export async function createStores(config: Config, clock: Clock, log: Log): Prom
     const { holdStore, rateLimiter, client } = await createRedis(hot, data, ledger, log);
     clockReaders.push({ name: "Redis", read: () => timeOfRedis(client, REDIS_PREFIX, clock) });
     const balancesLock = { start: () => refuseOwnedBalances(database), async stop() {} };
-    return { holdStore, rateLimiter, ledger, database, balancesLock, clockReaders };
+    return { holdStore, rateLimiter, ledger, database, loads, balancesLock, clockReaders };
   }
   const rateLimiter = new EmbeddedRateLimiter(clock);
-  const own = { rateLimiter, ledger, database, clockReaders };
+  const own = { rateLimiter, ledger, database, loads, clockReaders };
   if (config.stores.ledger === "embedded") {
     return { ...own, holdStore: embedded(data, ledger, log), balancesLock: UNSHARED };
   }
   const lock: BalancesLock = new BalancesLock({
-    database,
+    database: loads,
     session,
     path: resolve(data),
     folder: await secretFile(join(data, "balances-id"), FOLDER_ID),
@@ -133,13 +138,14 @@ function databaseServer({ stores }: Config, session: string, log: Log): Database
     const { statementTimeoutMs } = LIFETIMES;
     return new EmbeddedDatabase({ folder: join(stores.data, "ledger"), statementTimeoutMs, log });
   }
-  return remoteServer(
+  const open = (connectionsMax: number) =>
     connect({
       server: { url: stores.ledger },
-      connectionsMax: stores.connections,
+      connectionsMax,
       ...(stores.hot === "embedded" && { name: connectionName(session) }),
       statementTimeoutMs: LIFETIMES.statementTimeoutMs,
       log,
-    }),
-  );
+    });
+  const { commits, loads } = CONNECTIONS;
+  return remoteServer(open(stores.connections - commits - loads), open(commits), open(loads));
 }

@@ -106,7 +106,10 @@ export const stores = v.optional(
       "embedded",
     ),
     connections: v.optional(
-      described(whole(2, 10_000), "Maximum connections of one process to Postgres. Default: 10."),
+      described(
+        whole(5, 10_000),
+        "Maximum connections of one process to Postgres. Two serve only commits, and two what calls load. Default: 10.",
+      ),
     ),
     months_kept: v.optional(
       described(

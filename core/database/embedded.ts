@@ -10,7 +10,7 @@ import { type DatabaseServer, remoteServer } from "./server.ts";
 /** A database whose gateway was killed takes a moment to end. */
 const LOCK_WAIT_MS = 5_000;
 /** Each is a process of its own, of some 5 MB. */
-const CONNECTIONS_MAX = 4;
+const CONNECTIONS = { pages: 2, commits: 1, loads: 1 };
 /** As Postgres names it, by its default port. */
 const SOCKET = ".s.PGSQL.5432";
 
@@ -33,6 +33,8 @@ interface EmbeddedDatabaseOptions {
  */
 export class EmbeddedDatabase implements DatabaseServer {
   readonly sql: Sql;
+  readonly commits: Sql;
+  readonly loads: Sql;
   /** The unix socket of the database. */
   readonly socketPath: string;
   private readonly child: EmbeddedProcess;
@@ -50,8 +52,12 @@ export class EmbeddedDatabase implements DatabaseServer {
     this.child = new EmbeddedProcess({ ...options, folder, socketFolder, lockWaitMs });
     const server = { socketPath };
     const { log } = options;
-    this.sql = connect({ server, connectionsMax: CONNECTIONS_MAX, statementTimeoutMs, log });
-    this.connections = remoteServer(this.sql);
+    const open = (connectionsMax: number) =>
+      connect({ server, connectionsMax, statementTimeoutMs, log });
+    this.sql = open(CONNECTIONS.pages);
+    this.commits = open(CONNECTIONS.commits);
+    this.loads = open(CONNECTIONS.loads);
+    this.connections = remoteServer(this.sql, this.commits, this.loads);
     this.socketPath = socketPath;
   }
 

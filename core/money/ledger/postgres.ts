@@ -59,6 +59,7 @@ interface PostgresLedgerOptions {
 export class PostgresLedger implements Ledger {
   private readonly server: DatabaseServer;
   private readonly sql: Sql;
+  private readonly commits: Sql;
   private readonly clock: Clock;
   private readonly log: Log;
   private readonly commitAll: Commit;
@@ -68,15 +69,19 @@ export class PostgresLedger implements Ledger {
   readonly history: PostgresHistory;
   /** The database for plugins with their own tables; usable once the ledger has started. */
   readonly database: PluginDatabase;
+  /** Connections for what new calls load: see `DatabaseServer`. */
+  readonly loads: Sql;
 
   constructor(options: PostgresLedgerOptions) {
     this.server = options.server;
     this.sql = options.server.sql;
+    this.commits = options.server.commits;
+    this.loads = options.server.loads;
     this.database = databaseOf(this.sql);
     this.clock = options.clock;
     this.log = options.log;
-    this.history = new PostgresHistory(this.sql);
-    this.commitAll = createCommit(this.sql, this.history);
+    this.history = new PostgresHistory(this.commits);
+    this.commitAll = createCommit(this.commits, this.history);
     this.proof = new LedgerProof(this.sql);
   }
 
@@ -104,7 +109,7 @@ export class PostgresLedger implements Ledger {
   }
 
   async ping(timeoutMs: number): Promise<void> {
-    if ((await withTimeout(this.sql.query("select 1"), timeoutMs)) !== TIMED_OUT) return;
+    if ((await withTimeout(this.commits.query("select 1"), timeoutMs)) !== TIMED_OUT) return;
     throw new Error(`the ledger did not reply within ${timeoutMs} ms`);
   }
 
@@ -117,7 +122,7 @@ export class PostgresLedger implements Ledger {
   }
 
   quarantined(): Promise<number> {
-    return quarantined(this.sql);
+    return quarantined(this.commits);
   }
 
   quarantineList(limit: number): Promise<QuarantinedCall[]> {
@@ -138,16 +143,16 @@ export class PostgresLedger implements Ledger {
   }
 
   hasCall(call: { readonly callId: string; readonly at: number }): Promise<boolean> {
-    return hasCall(this.sql, call);
+    return hasCall(this.loads, call);
   }
 
   async credit(movement: Credit, beforeMs?: number): Promise<CreditResult> {
     if (!isId(movement.accountId)) return { kind: "no_account" };
-    return credit(this.sql, this.history, movement, beforeMs);
+    return credit(this.commits, this.history, movement, beforeMs);
   }
 
   now(): Promise<number> {
-    return now(this.sql);
+    return now(this.commits);
   }
 
   completeThrough(): Promise<number> {
@@ -156,12 +161,12 @@ export class PostgresLedger implements Ledger {
 
   async credited(movement: Credit): Promise<CreditResult | undefined> {
     if (!isId(movement.accountId)) return { kind: "no_account" };
-    return credited(this.sql, movement);
+    return credited(this.commits, movement);
   }
 
   async changeLimit(change: LimitChange): Promise<LimitChangeResult> {
     if (!isId(change.accountId)) return { kind: "no_account" };
-    return changeLimit(this.sql, this.history, change);
+    return changeLimit(this.commits, this.history, change);
   }
 
   async removeLimit(accountId: string, name: string): Promise<boolean> {
@@ -171,16 +176,16 @@ export class PostgresLedger implements Ledger {
 
   async topUps(query: TopUpQuery): Promise<TopUpSums> {
     if (!isId(query.accountId)) return { totalMicroVnd: 0n, periodMicroVnd: 0n };
-    return topUps(this.sql, query);
+    return topUps(this.loads, query);
   }
 
   async wallet(accountId: string): Promise<WalletSnapshot | undefined> {
     if (!isId(accountId)) return undefined;
-    return readWallet(this.sql, accountId);
+    return readWallet(this.loads, accountId);
   }
 
   newerWallets(loaded: readonly LoadedVersion[]): Promise<WalletSnapshot[]> {
-    return newerWallets(this.sql, loaded);
+    return newerWallets(this.loads, loaded);
   }
 
   movedWallets(sinceMs: number): Promise<WalletSnapshot[]> {

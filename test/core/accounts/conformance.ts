@@ -47,6 +47,7 @@ function opening(subject: LedgerUnderTest): AccountsUnderTest {
     history: new MemoryHistory(),
   });
   const { accounts, keys } = openAccounts({
+    loads: database,
     database,
     holdStore,
     clock: systemClock,
