@@ -12,7 +12,7 @@ export interface Place {
   readonly path?: string;
 }
 
-/** What the URL of a Postgres says about the way to it. */
+/** The way to a Postgres, as its URL says. */
 export interface PostgresAddress {
   /** One server or unix socket, or several that are tried by turns. */
   readonly places: readonly Place[];

@@ -69,9 +69,21 @@ export function connect(options: ClientOptions): Sql {
   const address = addressOf(options.server);
   const timeoutMs = (options.connectTimeoutS ?? CONNECT_TIMEOUT_S) * 1_000;
   const way = wayTo({ address, timeoutMs, nowMs });
-  let pool = openPool(options, address.url, way);
+  let pool = open();
   let ended = false;
   let leftReadOnlyAtMs = Number.NEGATIVE_INFINITY;
+
+  function open(): Pool {
+    const opened: Pool = openPool(options, address.url, { ...way, socket });
+    return opened;
+
+    /** The package would keep a connection that is made after its pool has ended. */
+    async function socket() {
+      const made = await way.socket();
+      if (opened !== pool || ended) made.destroy();
+      return made;
+    }
+  }
 
   /**
    * Leaves a server that refuses writes: it was demoted, and its address may lead to the new primary. Not for every
@@ -88,7 +100,7 @@ export function connect(options: ClientOptions): Sql {
 
   function giveUp(broken: typeof pool): void {
     if (broken !== pool || ended) return;
-    pool = openPool(options, address.url, way);
+    pool = open();
     broken.end({ timeout: 0 }).catch(() => {});
   }
 

@@ -140,7 +140,7 @@ async function encrypted(
     if (mode === "prefer") return socket;
     throw new Error(`Postgres at ${host} offers no TLS, which sslmode=${mode} requires`);
   }
-  // What follows before the handshake came from someone in between.
+  // More bytes before the handshake came from someone in between.
   if (reply.length > 1) throw new Error("unexpected bytes before the TLS handshake");
   const secure = connectTls({
     socket,
