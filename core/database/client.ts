@@ -170,7 +170,6 @@ function addressOf(server: ClientOptions["server"]): PostgresAddress {
   return { places, tls: undefined, url: "postgres://postgres@localhost/postgres" };
 }
 
-
 /**
  * Returns true for network errors, and for SQLSTATE 57P (the server shuts down) and 08 (connection
  * lost), but not if a connection was not made in time.
