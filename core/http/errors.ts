@@ -78,8 +78,13 @@ function writeHead(res: HttpResponse, refusal: Refusal, requestId: string): void
   }
 }
 
-/** Returns the 404 or 405 for a path or method, with the address that the client probably meant. */
-export function notServed(match: Match & { kind: "none" | "method" }, path: string): Refusal {
+/** Returns the 400, 404 or 405 for a path or method, with the address that the client probably meant. */
+export function notServed(match: Exclude<Match, { kind: "route" }>, path: string): Refusal {
+  if (match.kind === "unclear") {
+    return refuse.badRequest(
+      "The path has a dot segment, a backslash or an encoded slash: write it without.",
+    );
+  }
   // A client that posts to the bare address lacks the path of an endpoint, though a browser may open that address.
   if (match.kind === "method" && path !== "/") {
     const allowed = match.allowed.join(", ");

@@ -50,6 +50,23 @@ const HEADS: readonly (readonly [what: string, sent: string, status: Status])[] 
 ];
 
 for (const engine of hasNativeEngine ? (["native", "node"] as const) : (["node"] as const)) {
+/** The routes of operators, as nginx and the gateway may read them. */
+const OPERATORS_PATHS = [
+  "/admin/v1/accounts",
+  "/metrics",
+  "/metrics?x",
+  "/metrics/../metrics",
+  "//admin/v1/accounts",
+  "/%61dmin/v1/accounts",
+  "/x/../admin/v1/accounts",
+  "/admin/v1/accounts/x%2f..%2f..%2f..%2f..%2ffoo/wallet",
+  "/admin/v1/accounts/x/../../../../foo",
+  "/admin/v1/transfers/..%2f..%2f..%2fx",
+  "/admin/..",
+  "/admin/%2e%2e/v1/models",
+  "http://h/admin/v1/accounts/x%2f..%2f..%2f..%2f..%2ffoo/wallet",
+];
+
   t.test(`behind nginx, a gateway on ${engine}`, { jobs: 4 }, async (t) => {
     let all: AccountsGateway;
     let nginx: Nginx;
@@ -82,6 +99,18 @@ for (const engine of hasNativeEngine ? (["native", "node"] as const) : (["node"]
     }
 
     t.test("streams each event at once, and stops its upstream if the client leaves", async (t) => {
+    for (const path of OPERATORS_PATHS) {
+      t.test(`keeps operators' routes to itself: ${path}`, async (t) => {
+        const client = await RawClient.open(nginx.port);
+        await client.send(`GET ${path} HTTP/1.1\r\nhost: h\r\n\r\n`);
+        await client.sees("\r\n\r\n");
+        t.match(client.pending.toString(), /^HTTP\/1.1 404 /);
+        // The gateway's own replies have an id.
+        t.notMatch(client.pending.toString(), /x-request-id/);
+        client.destroy();
+      });
+    }
+
       const { key, accountId } = await createCustomer(all.gateway, { creditVnd: CREDIT_VND });
       const { aborted } = await stats();
       const directive = { deltas: 4, silent_ms: 600_000, silent_after_events: 5 };

@@ -70,9 +70,23 @@ export type Match =
   | { readonly kind: "none" };
 
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
+  /** Proxies read such a path as another one. */
+  | { readonly kind: "unclear" }
 
-/** Finds routes by exact path first, then by pattern: `/admin/accounts/:id`, `/dashboard/*`. */
+/** A `.` or `..` between slashes, each of them as it is or encoded. Backslashes are slashes to some programs. */
+const DOTS = /(?:^|\/|\\|%2f|%5c)(?:\.|%2e){1,2}(?:\/|\\|%2f|%5c|$)/i;
+const BACKSLASH = /\\|%5c/i;
+const ENCODED_SLASH = /%2f/i;
+
+/**
+ * Finds routes by exact path first, then by pattern: `/admin/accounts/:id`, `/dashboard/*`.
+ *
+ * A proxy decodes and shortens a path before it decides who may have it, and passes it on as it came. So no route has a
+ * path that it may read as another one: with `.` or `..`, or with an encoded slash or a backslash. An encoded slash may
+ * stand in the rest of a path that ends with `*`: SDKs write `/v1/models/req%2Fgpt-image-2`.
+ */
 export class Router {
+const UNCLEAR: Match = { kind: "unclear" };
   private readonly exact = new Map<string, Map<string, Route>>();
   private readonly matches = new Map<Route, Match>();
   private readonly patterns: { parts: readonly string[]; route: Route }[] = [];
@@ -111,6 +125,15 @@ export class Router {
     const methods = this.exact.get(path);
     const isHead = method === "HEAD";
     const route = methods?.get(method) ?? (isHead ? methods?.get("GET") : undefined);
+    const match = this.find(method, path);
+    // A path that is a key of `exact` has none of these.
+    if (match.kind === "route" && match.params === NO_PARAMS) return match;
+    if (DOTS.test(path) || BACKSLASH.test(path)) return UNCLEAR;
+    const isRest = match.kind === "route" && match.route.path.endsWith("*");
+    return !isRest && ENCODED_SLASH.test(path) ? UNCLEAR : match;
+  }
+
+  private find(method: string, path: string): Match {
     const known = route && this.matches.get(route);
     if (known) return known;
     const allowed = new Set(methods?.keys());

@@ -17,6 +17,7 @@ function lineOf(match: Match): string {
     const params = Object.entries(match.params).map(([name, value]) => ` ${name}=${value}`);
     return `${match.route.method} ${match.route.path}${params.join("")}`;
   }
+  if (match.kind === "unclear") return "400";
   return match.kind === "method" ? `405 ${match.allowed.join()}` : "404";
 }
 
@@ -43,7 +44,26 @@ t.test("a router", async (t) => {
     ["HEAD /v1/messages", "405 POST"],
     ["get /v1/models", "405 GET"],
     ["GET /accounts/7", "GET /accounts/:id id=7"],
-    ["GET /accounts/a%2Fb", "GET /accounts/:id id=a/b"],
+    ["GET /v1/models/req%2Fx", "GET /v1/models/* *=req%2Fx"],
+    ["GET /v1/models/req%2f..%2fx", "400"],
+    ["GET /v1/models/..", "400"],
+    ["GET /v1/models/a%5cb", "400"],
+    ["GET /v1%2fmodels", "400"],
+    ["GET /accounts/a%2Fb", "400"],
+    ["GET /accounts/a%2F..", "400"],
+    ["GET /accounts/a\\b", "400"],
+    ["GET /accounts/..", "400"],
+    ["GET /accounts/.", "400"],
+    ["GET /accounts/%2e%2E", "400"],
+    ["GET /accounts/.%2e/accounts/7", "400"],
+    ["GET /x/../accounts/7", "400"],
+    ["DELETE /accounts/%2e", "400"],
+    ["GET /accounts/...", "GET /accounts/:id id=..."],
+    ["GET /accounts/.a", "GET /accounts/:id id=.a"],
+    ["GET /accounts/a.b", "GET /accounts/:id id=a.b"],
+    ["GET /accounts/a%252fb", "GET /accounts/:id id=a%2fb"],
+    ["GET //accounts/7", "404"],
+    ["GET /accounts//keys", "404"],
     ["GET /accounts/%", "404"],
     ["GET /accounts/%C3", "404"],
     ["GET /accounts/", "404"],

@@ -82,7 +82,7 @@ t.test("admin API: accounts and keys", async (t) => {
 
   t.test("replies 404 for an unknown account or key", async (t) => {
     const movement = { amount_vnd: "1", reference: "nobody" };
-    for (const id of [NOBODY, "nobody", "%00", "..%2f..", "'"]) {
+    for (const id of [NOBODY, "nobody", "%00", "..%252f..", "'"]) {
       for (const [method, path, body] of [
         ["POST", `/accounts/${id}/keys`, { name: "x" }],
         ["POST", `/accounts/${id}/credits`, movement],

@@ -148,8 +148,8 @@ t.test("the files of the dashboard", async (t) => {
       "/top-up/01a1ffad-3c6a-78f2-b0bf-23501a4999ae": 200,
       "/nothing": 404,
       "/assets/old/main.js": 404,
-      "/../package.json": 404,
-      "/assets/..%2f..%2fpackage.json": 404,
+      "/../package.json": 400,
+      "/assets/..%2f..%2fpackage.json": 400,
     });
   });
 
