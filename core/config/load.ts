@@ -135,6 +135,7 @@ function toConfig(
       unreadBytesMax: limits.unread_mb * MB,
       callsMax: limits.calls_max,
       callMs: limits.call_seconds * 1000,
+      leftCallsMax: limits.left_calls_max,
       connectMs: limits.connect_seconds * 1000,
       firstByteMs: (limits.first_byte_seconds ?? limits.call_seconds) * 1000,
       idleMs: (limits.idle_seconds ?? limits.call_seconds) * 1000,

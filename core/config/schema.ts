@@ -184,6 +184,13 @@ export const limits = v.optional(
     idle_seconds: v.optional(
       described(
         whole(1, 86_400),
+    left_calls_max: v.optional(
+      described(
+        whole(1, 1_000_000),
+        "Maximum calls of one account, per process, that go on after their clients have left; more get 429.",
+      ),
+      20,
+    ),
         "Longest pause of a stream after its first byte, in seconds. Default: call_seconds.",
       ),
     ),

@@ -90,7 +90,7 @@ export type Outcome =
   | { readonly kind: "complete" }
   /** The wallet ran out in the middle of a stream. */
   | { readonly kind: "exhausted"; readonly refusal: Refusal }
-  /** The client left. */
+  /** The client left, and the upstream was cancelled. */
   | { readonly kind: "gone" }
   /**
    * The upstream failed after it got the request. `truncated`: its body ended cleanly but too
@@ -145,7 +145,7 @@ export interface EndedCall extends Readonly<Pick<Call, EndedField>> {
 type EndedField =
   | ("id" | "at" | "startedMs" | "firstByteAtMs" | "endpoint" | "stream" | "bodyBytes")
   | ("key" | "refusedKey" | "model" | "mappedFrom" | "route" | "attempts" | "failedAttempts")
-  | "status"
+  | ("status" | "taken")
   | ("surcharge" | "inputTokensBound" | "estimated" | "delivered" | "deliveredTokens" | "refusal")
   | ("heldMicroVnd" | "costMicroVnd" | "writtenOffMicroVnd");
 
@@ -248,6 +248,11 @@ export interface Call {
   readonly attempts: number;
   /** The attempts that failed, in their order. */
   readonly failedAttempts: readonly FailedAttempt[];
+  /**
+   * True while an upstream has the request, and has neither refused it nor failed: it bills the call, whether its
+   * client stays or not.
+   */
+  readonly taken: boolean;
   /** Controls the reply; undefined before the first upstream is tried. */
   readonly flow: Flow | undefined;
   /** The HTTP status that the client gets; final when `close` runs. */

@@ -66,6 +66,8 @@ export interface Limits {
   readonly callsMax: number;
   /** Longest duration of a call. */
   readonly callMs: number;
+  /** Maximum calls of one account in one process whose clients have left while their upstreams go on. */
+  readonly leftCallsMax: number;
   readonly connectMs: number;
   /** Longest wait for the first byte of a stream. */
   readonly firstByteMs: number;

@@ -104,9 +104,18 @@ function noteOf(
   again: Recomputed,
 ): string {
   if (again.quantity === 0) return ` (nothing to charge: ${outcome}, status ${status})`;
-  if (unit !== "mtok") return "";
-  return ` (${inputTokens} in, ${outputTokens} out${estimated ? ", estimated" : ""})`;
+  const notes = unit === "mtok" ? [`${inputTokens} in`, `${outputTokens} out`] : [];
+  if (estimated) notes.push("estimated");
+  const left = LEFT.get(outcome);
+  if (left) notes.push(left);
+  return notes.length > 0 ? ` (${notes.join(", ")})` : "";
 }
+
+/** The part of the reply that a call is charged for, if its client left. */
+const LEFT: ReadonlyMap<string, string> = new Map([
+  ["left", "all of the reply: the client left, and the provider finished it"],
+  ["gone", "until the client left and the call was stopped"],
+]);
 
 /** Returns the price fields that are missing in a record from before prices were kept. */
 function unknownOf(record: UsageRecord, api: Api): string[] {

@@ -217,7 +217,7 @@ export interface Posting extends PostedUsage {
 }
 
 /** How a call ended. `refused`: by the gateway, or by the upstream with an error status. */
-export type CallOutcome = "complete" | "exhausted" | "gone" | "broken" | "refused";
+export type CallOutcome = "complete" | "left" | "exhausted" | "gone" | "broken" | "refused";
 
 export interface Posted {
   readonly chargedMicroVnd: MicroVnd;

@@ -117,6 +117,8 @@ export interface PaceStatus {
 /** The calls of this process that have not ended. */
 export interface CallsInFlight {
   readonly size: number;
+  /** Of these, those whose client has left while their upstream goes on. */
+  readonly left: number;
   /**
    * Returns the account of a call; undefined if the call does not run here, or has no key yet.
    * Searches all calls.

@@ -91,15 +91,16 @@ export type Charge = Pick<
 >;
 
 /** The fields of an ended call that its charge depends on. */
-type ChargedCall = Pick<Call, "status" | "delivered" | "outcome" | "usage">;
+type ChargedCall = Pick<Call, "status" | "delivered" | "taken" | "outcome" | "usage">;
 
 /**
  * Returns the charge of a call that was sent upstream.
  *
- * A whole reply costs its usage. If the client left, the wallet ran out or the upstream broke, the
- * call costs what was delivered. Refusals and calls that delivered nothing cost nothing. A fixed
- * price is not charged for a reply that the provider failed to finish. `unpricedTokens` of the usage
- * are paid by the fees.
+ * A whole reply costs its usage, whether its client stayed or not. If the wallet ran out or the upstream
+ * broke, the call costs what was delivered. If the client left and the upstream was cancelled, it costs its
+ * input too, or its fixed price. Refusals and calls that delivered nothing cost nothing. A fixed price is
+ * not charged for a reply that the provider failed to finish. `unpricedTokens` of the usage are paid by
+ * the fees.
  */
 export function chargeOf(
   call: ChargedCall,
@@ -192,12 +193,14 @@ function countedQuantity(
 }
 
 /**
- * Returns true if a call costs what it used: if part of its reply was delivered, or if the client left or the wallet
- * ran out before that and the provider has reported what it bills.
+ * Returns true if a call costs what it used: if part of its reply was delivered, if the wallet ran out before that and
+ * the provider has reported what it bills, or if the client left an upstream that had the request.
  */
-export function isBilled({ status, delivered, outcome, usage }: ChargedCall): boolean {
+export function isBilled({ status, delivered, taken, outcome, usage }: ChargedCall): boolean {
+  // Such a call may have no status, as its client left before one was sent.
+  if (outcome === "gone") return delivered || taken;
   if (status !== 200) return false;
-  return delivered || ((outcome === "gone" || outcome === "exhausted") && hasReport(usage));
+  return delivered || (outcome === "exhausted" && hasReport(usage));
 }
 
 function hasReport(usage: Usage | undefined): boolean {

@@ -80,6 +80,7 @@ export class HttpCall implements Call {
   route: Route | undefined = undefined;
   attempts = 0;
   failedAttempts: readonly FailedAttempt[] = NO_FAILURES;
+  taken = false;
   flow: CoreFlow | undefined = undefined;
   status = 0;
   firstByteAtMs = 0;
@@ -94,6 +95,8 @@ export class HttpCall implements Call {
   inFlightAt = -1;
   /** The account whose place it takes in `HttpCallsInFlight`, or an empty text; undefined if it takes none. */
   placeOf: string | undefined = undefined;
+  /** True once its client has left and its upstream goes on. */
+  left = false;
   /** True once it is refused and only waits for the end of its body. */
   lingers = false;
   /** When the call ended, on the monotonic clock; 0 before. */

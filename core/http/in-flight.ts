@@ -1,3 +1,4 @@
+import type { Limits } from "../contract/config.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
 import type { CallsInFlight } from "../contract/services.ts";
 import type { HttpCall } from "./http-call.ts";
@@ -6,6 +7,13 @@ import type { HttpCall } from "./http-call.ts";
 const SHARE_OF_ACCOUNT = 2;
 /** Maximum refused calls that wait for the end of their bodies. */
 const LINGERING_MAX = 1_000;
+
+/** The calls of one account that have places. */
+interface AccountCalls {
+  calls: number;
+  /** Of these, the calls whose client has left while their upstream goes on. */
+  left: number;
+}
 
 /**
  * The calls of this process that have not ended: an array, in which the last call moves to the
@@ -16,9 +24,11 @@ const LINGERING_MAX = 1_000;
  */
 export class HttpCallsInFlight implements CallsInFlight {
   private readonly calls: HttpCall[] = [];
-  private readonly byAccount = new Map<string, number>();
+  private readonly byAccount = new Map<string, AccountCalls>();
   private placed = 0;
   private lingering = 0;
+  /** Calls whose client has left while their upstream goes on. */
+  left = 0;
 
   /** True if no more refused calls may wait for the end of their bodies. */
   get isLingeringFull(): boolean {
@@ -35,17 +45,22 @@ export class HttpCallsInFlight implements CallsInFlight {
   }
 
   /**
-   * Gives a call that is admitted one of `max` places, until it ends. Returns the refusal if there is none for it. A
-   * request that serves no model needs none.
+   * Gives a call that is admitted one of `callsMax` places, until it ends. Returns the refusal if there is none for it.
+   * A request that serves no model needs none.
    */
-  takePlace(call: HttpCall, max: number): Refusal | undefined {
+  takePlace(
+    call: HttpCall,
+    { callsMax, leftCallsMax }: Pick<Limits, "callsMax" | "leftCallsMax">,
+  ): Refusal | undefined {
     if (call.endpoint.serves.length === 0) return undefined;
-    if (this.placed >= max) return FULL;
+    if (this.placed >= callsMax) return FULL;
     const accountId = call.key?.accountId;
     if (accountId !== undefined) {
-      const own = this.byAccount.get(accountId) ?? 0;
-      if (own >= Math.max(1, max / SHARE_OF_ACCOUNT)) return FULL_OF_ACCOUNT;
-      this.byAccount.set(accountId, own + 1);
+      const own = this.byAccount.get(accountId) ?? { calls: 0, left: 0 };
+      if (own.calls >= Math.max(1, callsMax / SHARE_OF_ACCOUNT)) return FULL_OF_ACCOUNT;
+      if (own.left >= leftCallsMax) return fullOfLeft(own.left);
+      own.calls++;
+      this.byAccount.set(accountId, own);
     }
     call.placeOf = accountId ?? "";
     this.placed++;
@@ -58,6 +73,16 @@ export class HttpCallsInFlight implements CallsInFlight {
     this.giveUpPlace(call);
     call.lingers = true;
     this.lingering++;
+  }
+
+  /** Marks a call whose client has left while its upstream goes on. */
+  leave(call: HttpCall): void {
+    const { placeOf } = call;
+    if (placeOf === undefined || call.left) return;
+    call.left = true;
+    this.left++;
+    const own = this.byAccount.get(placeOf);
+    if (own) own.left++;
   }
 
   get size(): number {
@@ -99,9 +124,12 @@ export class HttpCallsInFlight implements CallsInFlight {
     if (placeOf === undefined) return;
     call.placeOf = undefined;
     this.placed--;
+    if (call.left) this.left--;
     const own = this.byAccount.get(placeOf);
-    if (own === 1) this.byAccount.delete(placeOf);
-    else if (own !== undefined) this.byAccount.set(placeOf, own - 1);
+    if (!own) return;
+    own.calls--;
+    if (call.left) own.left--;
+    if (own.calls === 0) this.byAccount.delete(placeOf);
   }
 }
 
@@ -112,3 +140,11 @@ const FULL_OF_ACCOUNT = refuse.rateLimited(
   "This account has as many calls in flight as it may have; wait for some to end.",
   { headers: ["retry-after", "1"] },
 );
+
+function fullOfLeft(left: number): Refusal {
+  return refuse.rateLimited(
+    `${left} calls of this account that were left before their replies ended are still running, and are charged as if ` +
+      "their clients had stayed: wait for some to end, and set longer timeouts in your client.",
+    { headers: ["retry-after", "5"] },
+  );
+}

@@ -42,10 +42,7 @@ export class Incoming {
   private reading: Reading | undefined = undefined;
   /** The whole body, if it arrived before admission ended. */
   private early: Buffer | undefined = undefined;
-  /**
-   * The refusal of this call. Sent once no verdict is pending, and a chunked body has ended or has been awaited long
-   * enough.
-   */
+  /** The refusal of this call. Sent once no verdict is pending, and a chunked body has ended or takes too long. */
   private refusal: Refusal | undefined = undefined;
   private readonly share: Share;
   private readonly inFlight: HttpCallsInFlight;
@@ -118,7 +115,7 @@ export class Incoming {
     this.reading = readBody(this.res, { bytesMax, length, share, onWhole, onRefused });
     const admitted = () => {
       this.call.step("reading");
-      const full = inFlight.takePlace(this.call, this.runtime.limits.callsMax);
+      const full = inFlight.takePlace(this.call, this.runtime.limits);
       if (!full && this.early) return this.hand(this.early, next);
       const { key, endpoint } = this.call;
       const refusal = full ?? (key && share.ofKey(key.id, length, endpoint.serves.length === 0));
@@ -253,13 +250,14 @@ export class Incoming {
       case "dispatched":
       case "replying":
         if (!call.flow) this.reply.leave();
-        else if (call.lingerMs > 0) this.readOn(call.flow, call.lingerMs);
+        else if (call.taken && call.lingerMs > 0) this.readOn(call.flow, call.lingerMs);
         else call.flow.cut(GONE);
     }
   }
 
-  /** Reads the upstream on for a while, for its report of usage. The reply is dropped. */
+  /** Reads the upstream on, for its report of usage: to the end of the reply, or for a while. Drops the reply. */
   private readOn(flow: Flow, ms: number): void {
+    this.inFlight.leave(this.call);
     if (Number.isFinite(ms)) this.readingOn = setTimeout(() => flow.cut(GONE), ms);
   }
 

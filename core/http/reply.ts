@@ -85,8 +85,9 @@ export class Reply implements Sink {
     if (this.shape === "whole") {
       this.wholeBytes += bytes.length;
       if (this.wholeBytes > this.wholeBytesMax) this.call.flow?.cut(tooLarge(this.wholeBytesMax));
-      else if (!this.client.gather(this.wholeBytes)) this.call.flow?.cut(NO_ROOM);
-      else this.withheld.push(bytes);
+      else if (!this.client.gather(this.wholeBytes)) {
+        this.call.flow?.cut(this.call.gone ? GONE : NO_ROOM);
+      } else if (!this.call.gone) this.withheld.push(bytes);
     } else {
       const last = this.withheld.pop();
       if (last) this.deliver(last);
@@ -157,6 +158,7 @@ export class Reply implements Sink {
 
   /** Drops what waits for a client that left. */
   drop(): void {
+    this.withheld.length = 0;
     this.client.drop();
   }
 
@@ -169,7 +171,7 @@ export class Reply implements Sink {
   private close(kind: CallOutcome, outcome: Outcome): void {
     const { call } = this;
     call.step("closing");
-    call.outcome = kind;
+    call.outcome = kind === "complete" && call.gone ? "left" : kind;
     // The status is part of the usage record, so it must be right before `close` runs.
     const failure = failureOf(outcome);
     call.refusal = failure;

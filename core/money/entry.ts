@@ -68,7 +68,7 @@ const schemas: Readonly<Record<FieldKind, v.GenericSchema>> = {
   time: v.union([v.pipe(v.string(), v.isoTimestamp(), v.transform(Date.parse)), v.number()]),
   text: v.string(),
   sent: v.string(),
-  outcome: v.picklist(["complete", "exhausted", "gone", "broken", "refused"]),
+  outcome: v.picklist(["complete", "left", "exhausted", "gone", "broken", "refused"]),
   unit: v.picklist(["mtok", "call", "image"]),
   tokens: count,
   count,

@@ -9,6 +9,8 @@ import type { HttpUpstream } from "./upstreams.ts";
 
 /** Receives the events of the attempt under way. */
 export interface AttemptListener {
+  /** The request is on its way, on a connection that is open. */
+  sent(): void;
   replied(status: number, headers: Headers): void;
   received(chunk: Buffer): void;
   completed(): void;
@@ -127,6 +129,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller;
     if (this.left) this.abort();
+    else this.listener.sent();
   }
 
   onResponseStart(

@@ -88,10 +88,15 @@ export class Exchange implements AttemptListener, Flow {
     return this.dispatch.attempt;
   }
 
+  sent(): void {
+    this.call.taken = true;
+  }
+
   replied(stated: number, headers: Headers): void {
     // Any 2xx status counts as success. The body decides what the reply is worth.
     const status = stated < 300 ? 200 : stated;
     this.status = status;
+    if (status !== 200) this.call.taken = false;
     const { attempt } = this;
     if (!attempt) return;
     const { adapter, breaker } = attempt.upstream;
@@ -99,8 +104,7 @@ export class Exchange implements AttemptListener, Flow {
     if (refusal === "failed") this.dispatch.failed(failures.byStatus(status));
     else if (refusal !== "caller") this.dispatch.refused(failures.byStatus(status));
     else if (status >= 300) breaker.succeed();
-    // A provider may cut every stream, so only a whole reply is a success. Until it ends, other
-    // calls may probe.
+    // A provider may cut every stream, so only a whole reply is a success. Until it ends, other calls may probe.
     else breaker.forget();
     if (refusal !== "caller") {
       if (this.dispatch.prepare()) {
@@ -185,6 +189,7 @@ export class Exchange implements AttemptListener, Flow {
   }
 
   failed(error: Error): void {
+    this.call.taken = false;
     const failure = failures.byError(error);
     this.dispatch.failed(failure);
     if (this.status !== 0) {
@@ -239,10 +244,7 @@ export class Exchange implements AttemptListener, Flow {
     }
   }
 
-  /**
-   * Ends a stream whose upstream has been silent for too long. Tries no other route: the upstream
-   * has accepted the call, works on it and bills it.
-   */
+  /** Ends a stream whose upstream is silent for too long. Tries no other route: the upstream works on it and bills it. */
   cutIfSilent(nowMs: number): void {
     if (this.over || !this.call.stream) return;
     const hasBegun = this.call.firstByteAtMs !== 0;
@@ -290,7 +292,7 @@ export class Exchange implements AttemptListener, Flow {
     this.over = true;
     if (outcome === COMPLETE) this.attempt?.upstream.breaker.succeed();
     try {
-      this.sink.end(this.call.gone && outcome.kind === "broken" ? GONE : outcome);
+      this.sink.end(this.call.gone && outcome.kind === "exhausted" ? GONE : outcome);
     } catch (error) {
       return this.bug(error);
     }

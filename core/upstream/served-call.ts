@@ -7,6 +7,7 @@ export interface ServedCall extends Call {
   attempts: number;
   failedAttempts: readonly FailedAttempt[];
   firstByteAtMs: number;
+  taken: boolean;
   /**
    * Records that an upstream was tried, or has replied. Throws if the state of the call does not
    * allow it.

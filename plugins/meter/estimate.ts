@@ -38,7 +38,7 @@ export function fillIn(call: Call, usage: Usage): boolean {
   }
   const missed = deliveredTokens - (usage.outputTokens > 0 ? usage.deliveredAtReport : 0);
   // A provider that completes its stream has counted the output, with a small error.
-  const believed = call.outcome === "complete" ? TOKENS_BELIEVED : 0;
+  const believed = call.outcome === "complete" || call.outcome === "left" ? TOKENS_BELIEVED : 0;
   if (missed <= believed) return estimated;
   usage.outputTokens += missed;
   return true;

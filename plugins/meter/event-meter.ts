@@ -77,9 +77,10 @@ export class EventMeter implements Sink {
     // Checked before the hold is extended to the reported usage.
     if (mayReport) this.check(call);
     if (this.stage !== "delivered") this.look(wire.stage(event));
-    // Output that arrives after the client has left is only read to learn the usage.
-    const isOverheld = call.gone && this.exceedsHold(event);
-    if (!call.gone) {
+    // Output that arrives after the client has left is only read to learn the usage, unless the call is drained.
+    const isUnread = call.gone && Number.isFinite(call.lingerMs);
+    const isOverheld = isUnread && this.exceedsHold(event);
+    if (!isUnread) {
       wire.countDelta(event, this.delivered);
       call.deliveredTokens = outputTokensOf(this.delivered, this.factors);
     }
@@ -91,13 +92,9 @@ export class EventMeter implements Sink {
     if (isOverheld) call.flow?.cut(GONE);
   }
 
-  /**
-   * Returns true once the upstream has written more than the call has held. A call that is drained to its end is not
-   * checked.
-   */
+  /** Returns true once the upstream has written more than the call has held. */
   private exceedsHold(event: ServerEvent): boolean {
     const { call } = this;
-    if (!Number.isFinite(call.lingerMs)) return false;
     this.wire.countDelta(event, this.unread);
     const tokens = call.deliveredTokens + outputTokensOf(this.unread, this.factors);
     return call.held?.tariff.unit === "mtok" && tokens > call.held.outputTokens;

@@ -182,8 +182,8 @@ export default function meter(services: Services, settings: Settings): Plugin {
 
     close(call) {
       const { usage } = call;
-      if (!usage || call.status !== 200) return;
       const isCounted = isBilled(call);
+      if (!usage || !(isCounted || call.status === 200)) return;
       if (isCounted) {
         check(call);
         if (fillIn(call, usage)) call.estimated = true;

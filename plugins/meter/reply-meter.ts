@@ -15,6 +15,7 @@ import type { UsageCheck } from "./believable.ts";
 import type { Factors } from "./bound.ts";
 import { outputTokensOf } from "./estimate.ts";
 import { failedReply } from "./failed-reply.ts";
+import { ShortTexts } from "./short-texts.ts";
 
 /** Reads usage from an unstreamed JSON reply; sets `call.replyBody`. Passes audio without counting it. */
 export class ReplyMeter implements Sink {
@@ -25,6 +26,8 @@ export class ReplyMeter implements Sink {
   private readonly factors: Factors;
   private readonly check: UsageCheck;
   private readonly chunks: Uint8Array[] = [];
+  /** Drops the images of a reply whose client has left. */
+  private shortTexts: ShortTexts | undefined = undefined;
   /** Audio passes as it comes. A JSON body of speech is an error. */
   private isAudio = false;
   private hasAudio = false;
@@ -59,9 +62,23 @@ export class ReplyMeter implements Sink {
   }
 
   data(bytes: Uint8Array): void {
-    if (!this.isAudio) this.chunks.push(bytes);
-    else this.hasAudio = true;
-    this.client.data(bytes);
+    if (this.isAudio) {
+      this.hasAudio = true;
+      return this.client.data(bytes);
+    }
+    const isUnread = this.call.gone && this.wire.protocol === "images";
+    const kept = isUnread ? this.withoutImages(bytes) : bytes;
+    this.chunks.push(kept);
+    this.client.data(kept);
+  }
+
+  private withoutImages(bytes: Uint8Array): Uint8Array {
+    if (!this.shortTexts) {
+      const texts = new ShortTexts();
+      for (const [at, chunk] of this.chunks.entries()) this.chunks[at] = texts.shorten(chunk);
+      this.shortTexts = texts;
+    }
+    return this.shortTexts.shorten(bytes);
   }
 
   end(outcome: Outcome): void {

@@ -151,6 +151,16 @@ function addSums(registry: Registry, tally: Tally): void {
     (s) => s.estimated,
   );
   sum(
+    "tollgate_left_uncounted_calls_total",
+    "Calls that were cancelled after their clients had left, before the provider reported what it bills.",
+    (s) => s.leftUncounted,
+  );
+  sum(
+    "tollgate_left_uncharged_vnd_total",
+    "The amount that was held for these calls and not charged, in đ: the most that their uncounted output may be worth.",
+    (s) => s.leftUnchargedMicroVnd / MICRO_VND_PER_VND,
+  );
+  sum(
     "tollgate_bounded_calls_total",
     "Calls whose reported input was compared with the bound that money was held for.",
     (s) => s.bounded,

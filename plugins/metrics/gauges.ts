@@ -14,6 +14,14 @@ export function addGauges(registry: Registry, services: Services): void {
     },
   });
   new Gauge({
+    name: "tollgate_left_calls",
+    help: "Calls in flight whose client has left; their upstream goes on.",
+    registers: [registry],
+    collect() {
+      this.set(services.callsInFlight.left);
+    },
+  });
+  new Gauge({
     name: "tollgate_unread_reply_bytes",
     help: "Memory of replies that their clients have not read yet; limits.unread_mb bounds it.",
     registers: [registry],

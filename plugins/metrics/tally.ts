@@ -1,7 +1,14 @@
 import type { CallOutcome, EndedCall } from "../../core/contract/index.ts";
 import { Distribution } from "./distribution.ts";
 
-const OUTCOMES: readonly CallOutcome[] = ["complete", "exhausted", "gone", "broken", "refused"];
+const OUTCOMES: readonly CallOutcome[] = [
+  "complete",
+  "left",
+  "exhausted",
+  "gone",
+  "broken",
+  "refused",
+];
 /** Label for calls that were refused before their model was resolved. */
 const NO_MODEL = "none";
 
@@ -30,6 +37,10 @@ export interface Series {
   chargedMicroVnd: number;
   writtenOffMicroVnd: number;
   estimated: number;
+  /** Calls that were cancelled after their clients had left, before their provider had reported what it bills. */
+  leftUncounted: number;
+  /** The amount that was held for these calls and not charged. */
+  leftUnchargedMicroVnd: number;
   /** Calls whose input was both bounded before the call and reported by the provider. */
   bounded: number;
   boundTokens: number;
@@ -75,11 +86,15 @@ export class Tally {
     for (const { upstream, cause } of call.failedAttempts) this.countFailure(upstream, cause);
     const { usage } = call;
     // The customer does not pay for usage that an upstream reports with an error.
-    if (usage !== undefined && call.status === 200) {
+    if (usage !== undefined && (call.status === 200 || call.outcome === "gone")) {
       series.inputTokens += usage.inputTokens;
       series.outputTokens += usage.outputTokens;
       if (call.estimated) series.estimated++;
       if (usage.inputReported) compare(usage.inputTokens, call, series);
+    }
+    if (isUncounted(call)) {
+      series.leftUncounted++;
+      series.leftUnchargedMicroVnd += Math.max(0, call.heldMicroVnd - call.costMicroVnd);
     }
     if (call.outcome === "refused") {
       const type = call.attempts > 0 ? "upstream" : (REFUSALS.get(call.status) ?? "api_error");
@@ -124,6 +139,8 @@ export class Tally {
         chargedMicroVnd: 0,
         writtenOffMicroVnd: 0,
         estimated: 0,
+        leftUncounted: 0,
+        leftUnchargedMicroVnd: 0,
         bounded: 0,
         boundTokens: 0,
         reportedTokens: 0,
@@ -133,6 +150,11 @@ export class Tally {
     }
     return series;
   }
+}
+
+/** Returns true if the provider may bill output that the call was not charged for. A fixed price covers all of it. */
+function isUncounted({ outcome, taken, estimated, held }: EndedCall): boolean {
+  return outcome === "gone" && taken && estimated && held?.tariff.unit === "mtok";
 }
 
 /** Compares the input that a provider reports with the bound that money was held for. */

@@ -54,16 +54,17 @@ export const options = v.strictObject({
   /** What happens to a stream whose wallet runs out: `cut` it, or let it `finish` and write off the rest. */
   when_exhausted: v.optional(v.picklist(["cut", "finish"], "one of cut, finish"), "cut"),
   /**
-   * What happens to the upstream call if the client disconnects: `linger` for its report of usage, then cancel it;
-   * `cancel` it at once; or `drain` it.
+   * What happens to the upstream call if the client disconnects. `linger` lets a call that is not streamed, an image or
+   * speech run to its end, and cancels a stream after a while, in which it may report its usage. `drain` lets streams
+   * run to their ends too. `cancel` stops every call at once, so output that the provider bills is not charged.
    */
   when_client_leaves: v.optional(
     v.picklist(["linger", "cancel", "drain"], "one of linger, cancel, drain"),
     "linger",
   ),
-  /** Seconds to linger. */
+  /** Seconds until a stream is cancelled. */
   linger_seconds: v.optional(whole(0, 900), 2),
-  /** Seconds to linger if the model may reason and its stream does not show it (profile: `streams_reasoning`). */
+  /** The same if the model may reason and its stream does not show it (profile: `streams_reasoning`). */
   linger_reasoning_seconds: v.optional(whole(0, 900), 60),
   /**
    * The top-up page named in the message of a 402. Default: the dashboard at the public address of `accounts`, or at the
@@ -235,7 +236,7 @@ export default function settle(
           { headers: ["retry-after", "1"] },
         );
       }
-      call.lingerMs = lingerMsOf(model, call.upstream, settings, services.upstreams);
+      call.lingerMs = lingerMsOf(call, model, call.upstream, settings, services.upstreams);
       return hold(call, key, model, call.upstream, key.creditVersion);
     },
 

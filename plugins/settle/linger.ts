@@ -1,4 +1,4 @@
-import type { Model, Services, UpstreamRequest } from "../../core/contract/index.ts";
+import type { Call, Model, Services, UpstreamRequest } from "../../core/contract/index.ts";
 import { hidesReasoning } from "./hidden-reasoning.ts";
 
 /** How long a call may continue after its client has left. */
@@ -10,18 +10,21 @@ interface LingerSettings {
 
 /**
  * Returns how long the upstream of a call may continue after its client has left, in milliseconds,
- * so that it can report what it bills. Reasoning that is not streamed cannot be counted here, so
- * the gateway waits longer for its report. A fixed price needs no report.
+ * so that it can report what it bills. Only the provider can count what it does not stream, and it
+ * bills that in full, so such a call runs to its end. Reasoning that is not streamed cannot be
+ * counted here either, so the gateway waits longer for its report.
  */
 export function lingerMsOf(
+  { stream }: Pick<Call, "stream">,
   model: Model,
   upstream: UpstreamRequest,
   settings: LingerSettings,
   upstreams: Services["upstreams"],
 ): number {
   if (settings.when_client_leaves === "cancel") return 0;
-  if (settings.when_client_leaves === "drain") return Number.POSITIVE_INFINITY;
-  if (model.price.unit !== "mtok") return 0;
+  const { protocol } = upstream;
+  const isWhole = !stream || protocol === "images" || protocol === "speech";
+  if (isWhole || settings.when_client_leaves === "drain") return Number.POSITIVE_INFINITY;
   const isHidden = hidesReasoning(model, upstream, upstreams);
   return (isHidden ? settings.linger_reasoning_seconds : settings.linger_seconds) * 1_000;
 }

@@ -10,6 +10,7 @@ import {
   type Posting,
   Usage,
 } from "../../core/contract/index.ts";
+import { fixedUnits } from "./bounds.ts";
 import { otherPasses } from "./passes.ts";
 
 /**
@@ -23,6 +24,7 @@ export function certainCharge(
   onFault: (error: unknown) => void,
 ): Charge {
   try {
+    fillInImages(call, held);
     const others = otherPasses(call, held, catalogue);
     return chargeOf(call, held.tariff, feesOf(call) + others.microVnd, others.tokens);
   } catch (error) {
@@ -35,6 +37,13 @@ export function certainCharge(
     call.estimated = true;
     return chargeOf(call, held.tariff);
   }
+}
+
+/** A call that was cancelled after its client had left costs the images that it asked for. */
+function fillInImages(call: Call, { tariff }: Held): void {
+  if (call.outcome !== "gone" || tariff.unit !== "image" || !call.taken || !call.usage) return;
+  call.usage.images = fixedUnits(call, tariff);
+  call.estimated = true;
 }
 
 /** Returns the fees of the features that the provider reports as used. */

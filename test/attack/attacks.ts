@@ -7,6 +7,7 @@ import { REPLIES } from "./replies.ts";
 
 const CHAT = "/v1/chat/completions";
 const EDITS = "/v1/images/edits";
+const IMAGES = "/v1/images/generations";
 const BODY_BYTES = 20 * 1_048_576 - 1_024;
 const PIECE = Buffer.alloc(65_536, "x");
 
@@ -65,6 +66,25 @@ const imageNames: Attack = {
       const image = `http://n${names++}.slow.example/a.png`;
       const body = Buffer.from(JSON.stringify({ model: IMAGE_MODEL, prompt: "a toll", image }));
       return target.post(EDITS, customers[lane % 4]?.key ?? "", body);
+    });
+  },
+};
+
+const leftCalls: Attack = {
+  name: "left-calls",
+  what: "60 images and long replies at a time, each left after 50 ms, with 100,000 đ",
+  async run(target) {
+    const { key } = await target.customer(100_000);
+    const slow = '[[sim {"delay_ms":300,"output_tokens":20000}]]';
+    const calls = [
+      [IMAGES, { model: IMAGE_MODEL, prompt: slow, n: 10 }],
+      [CHAT, { model: CHAT_MODEL, messages: [{ role: "user", content: slow }] }],
+    ] as const;
+    await target.lanes(60, async (lane) => {
+      const [path, json] = calls[lane % 2]!;
+      const body = JSON.stringify(json);
+      const head = headOf("POST", path, { "x-api-key": key, "content-length": body.length });
+      await target.send([head, body], 50);
     });
   },
 };
@@ -186,6 +206,7 @@ export const ATTACKS: readonly Attack[] = [
   HEADS.unendedChunks,
   imageAddresses,
   imageNames,
+  leftCalls,
   tinyValues("numbers", "10 million numbers", numbers),
   tinyValues("objects", "7 million empty objects", objects),
   tinyValues("names", "1.6 million names", names),

@@ -93,7 +93,8 @@ function deliveredAtMost(call: ClientCall, { outcome, estimated }: UsageRow): nu
   if (!plan.streamed || plan.reader === "slow" || call.stalled) return plan.outputTokens;
   // The gateway reads on for a while after its client left: for the end of the reply, or for the provider's report,
   // after which a connection may still break.
-  if (end === "left" && (outcome === "complete" || !estimated)) return plan.outputTokens;
+  if (end === "left" && (outcome === "left" || outcome === "complete" || !estimated))
+    return plan.outputTokens;
   return Math.min(plan.outputTokens, seenTokens + UNREAD_TOKENS);
 }
 

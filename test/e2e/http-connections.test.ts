@@ -1,6 +1,7 @@
 import t from "tap";
 import { committedWallet, createCustomer, usage, wallet } from "../support/admin.ts";
 import { bodyOf } from "../support/ask.ts";
+import { billedCalls } from "../support/billed.ts";
 import type { TestGateway } from "../support/gateway.ts";
 import { hasNativeEngine } from "../support/native-engine.ts";
 import { assertReconciled, callsInFlight, noCallsInFlight, spent } from "../support/proof.ts";
@@ -12,6 +13,8 @@ const PATH = "/v1/messages";
 const CREDIT_VND = 100_000;
 /** More requests than a turn of the gateway serves at once. */
 const MANY = 500;
+/** Replies once its name is released. */
+const SLOW = { delay_ms: 600_000 };
 /** A call of `bodyOf(PATH)`. */
 const CALL_MICRO_VND = 504_000n;
 
@@ -123,24 +126,21 @@ t.test("a connection", async (t) => {
   }
 
   t.test(
-    "is cut if a request is pipelined behind a running call: nothing is charged",
+    "is cut if a request is pipelined behind a running call, which counts as left",
     { skip: !hasNativeEngine },
     async (t) => {
       const { key, accountId } = await newCustomer();
-      const { aborted } = await upstreamTally();
       const client = await RawClient.open(gateway.port);
-      await client.send(rawPost(PATH, key, bodyOf(PATH, { hang: true })));
+      await client.send(rawPost(PATH, key, bodyOf(PATH, { ...SLOW, until: "pipelined" })));
       await until("the upstream is called", async () => (await upstreamTally()).open === 1);
       t.not((await wallet(gateway, accountId)).held, "0");
       await client.send(rawPost(PATH, key, bodyOf(PATH)));
       await client.closed;
       t.equal(client.pending.toString(), "");
+      await gateway.simulator.release("pipelined");
       await noCallsInFlight(gateway);
-      t.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
-      await until(
-        "the upstream is cancelled",
-        async () => (await upstreamTally()).aborted === aborted + 1,
-      );
+      t.ok((await spent(gateway, accountId, CREDIT_VND)) > 0n);
+      t.equal((await usage(gateway, accountId)).length, 1);
     },
   );
 
@@ -160,24 +160,18 @@ t.test("a connection", async (t) => {
     t.equal(await spent(gateway, accountId, CREDIT_VND), calls * CALL_MICRO_VND);
   });
 
-  t.test(
-    "half-closed by its client counts as closed: nothing is charged, the upstream is cancelled",
-    async (t) => {
-      const { key, accountId } = await newCustomer();
-      const { aborted } = await upstreamTally();
-      const client = await RawClient.open(gateway.port, { allowHalfOpen: true });
-      await client.send(rawPost(PATH, key, bodyOf(PATH, { hang: true })));
-      await until("the upstream is called", async () => (await upstreamTally()).open === 1);
-      client.socket.end();
-      await client.closed;
-      await noCallsInFlight(gateway);
-      t.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
-      await until(
-        "the upstream is cancelled",
-        async () => (await upstreamTally()).aborted === aborted + 1,
-      );
-    },
-  );
+  t.test("half-closed by its client counts as closed: its call is left, and charged", async (t) => {
+    const { key, accountId } = await newCustomer();
+    const client = await RawClient.open(gateway.port, { allowHalfOpen: true });
+    await client.send(rawPost(PATH, key, bodyOf(PATH, { ...SLOW, until: "half-closed" })));
+    await until("the upstream is called", async () => (await upstreamTally()).open === 1);
+    client.socket.end();
+    await client.closed;
+    await gateway.simulator.release("half-closed");
+    await noCallsInFlight(gateway);
+    const [record] = await billedCalls(gateway, { accountId }, 1);
+    t.equal(record?.["outcome"], "left");
+  });
 
   t.test("of another version of HTTP is refused", async (t) => {
     const client = await RawClient.open(gateway.port);
@@ -241,25 +235,22 @@ t.test("a client that disconnects", async (t) => {
     t.strictSame(await usage(gateway, accountId), []);
   });
 
-  for (const stream of [false, true]) {
-    t.test(
-      `before the upstream has replied is charged nothing (streamed: ${stream})`,
-      async (t) => {
-        const { key, accountId } = await newCustomer();
-        const { aborted } = await upstreamTally();
-        const client = await RawClient.open(gateway.port);
-        await client.send(rawPost(PATH, key, bodyOf(PATH, { hang: true }, { stream })));
-        await until("the upstream is called", async () => (await upstreamTally()).open === 1);
-        client.destroy();
-        await noCallsInFlight(gateway);
-        await until(
-          "the upstream is cancelled",
-          async () => (await upstreamTally()).aborted === aborted + 1,
-        );
-        t.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
-      },
+  t.test("before the upstream has begun to stream is charged the input", async (t) => {
+    const { key, accountId } = await newCustomer();
+    const { aborted } = await upstreamTally();
+    const client = await RawClient.open(gateway.port);
+    await client.send(rawPost(PATH, key, bodyOf(PATH, { hang: true }, { stream: true })));
+    await until("the upstream is called", async () => (await upstreamTally()).open === 1);
+    client.destroy();
+    await noCallsInFlight(gateway);
+    await until(
+      "the upstream is cancelled",
+      async () => (await upstreamTally()).aborted === aborted + 1,
     );
-  }
+    const [record] = await billedCalls(gateway, { accountId }, 1);
+    t.match(record, { outcome: "gone", output_tokens: 0, estimated: true });
+    t.ok((await spent(gateway, accountId, CREDIT_VND)) > 0n);
+  });
 
   for (const how of ["destroy", "reset"] as const) {
     t.test(

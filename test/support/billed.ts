@@ -19,7 +19,7 @@ export function customerWith(gateway: AdminTarget, creditVnd: string | number = 
 /** Waits until a customer's calls are committed and exactly `count` are recorded; newest first. */
 export async function billedCalls(
   gateway: AdminTarget,
-  { accountId }: Customer,
+  { accountId }: Pick<Customer, "accountId">,
   count: number,
 ): Promise<Record<string, unknown>[]> {
   await committedWallet(gateway, accountId);

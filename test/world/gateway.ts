@@ -37,6 +37,7 @@ const LIMITS: Limits = {
   unreadBytesMax: 100_000_000,
   callsMax: 10_000,
   callMs: 600_000,
+  leftCallsMax: 20,
   connectMs: 10_000,
   firstByteMs: 600_000,
   idleMs: 600_000,

@@ -26,6 +26,7 @@ export const calls = {
   "calls.estimated": "The provider did not report usage, so we estimated the tokens.",
   "calls.mapped": "you sent {name}",
   "outcome.complete": "complete",
+  "outcome.left": "finished after you left",
   "outcome.exhausted": "balance ran out",
   "outcome.gone": "stopped by you",
   "outcome.broken": "interrupted",
@@ -102,9 +103,10 @@ export const calls = {
   "column.mapped_from": "Model name you sent, if it differs from this one",
   "column.key_id": "Key id",
   "column.key_name": "Key name",
-  "column.status": "HTTP status; any status other than 200 is free",
+  "column.status":
+    "HTTP status; 4xx and 5xx are free, except 499: you disconnected before the reply began",
   "column.outcome":
-    "How it ended: complete, gone (you disconnected), exhausted (balance ran out), broken (interrupted), refused",
+    "How it ended: complete, left (you disconnected, the reply was finished), gone (you disconnected, the call was stopped), exhausted (balance ran out), broken (interrupted), refused",
   "column.streamed": "Streaming or not",
   "column.input_tokens": "All input tokens, including cache and images",
   "column.cache_read_tokens": "Of these, read from the cache",

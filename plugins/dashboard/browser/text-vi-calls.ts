@@ -26,6 +26,7 @@ export const calls = {
   "calls.estimated": "Nhà cung cấp không báo mức sử dụng nên số token do hệ thống ước tính.",
   "calls.mapped": "bạn đã gửi {name}",
   "outcome.complete": "hoàn tất",
+  "outcome.left": "hoàn tất sau khi bạn rời đi",
   "outcome.exhausted": "hết số dư",
   "outcome.gone": "bạn đã dừng",
   "outcome.broken": "bị gián đoạn",
@@ -103,9 +104,10 @@ export const calls = {
   "column.mapped_from": "Tên mô hình bạn đã gửi, nếu khác",
   "column.key_id": "ID của khóa",
   "column.key_name": "Tên khóa",
-  "column.status": "Mã trạng thái HTTP; khác 200 thì không tính tiền",
+  "column.status":
+    "Mã trạng thái HTTP; 4xx và 5xx không tính tiền, trừ 499: bạn ngắt kết nối trước khi có phản hồi",
   "column.outcome":
-    "Kết thúc thế nào: complete (hoàn tất), gone (bạn ngắt kết nối), exhausted (hết số dư), broken (bị gián đoạn), refused (bị từ chối)",
+    "Kết thúc thế nào: complete (hoàn tất), left (bạn ngắt kết nối, phản hồi vẫn hoàn tất), gone (bạn ngắt kết nối, lượt gọi bị dừng), exhausted (hết số dư), broken (bị gián đoạn), refused (bị từ chối)",
   "column.streamed": "Có dùng streaming hay không",
   "column.input_tokens": "Tổng token đầu vào, gồm cả bộ đệm và ảnh",
   "column.cache_read_tokens": "Trong đó: đọc từ bộ đệm",

@@ -34,6 +34,7 @@ t.test("a valid config", async (t) => {
         idleMs: 900_000,
         drainMs: 60_000,
         handoverMs: 10_000,
+        leftCallsMax: 20,
         clockDifferenceMs: 300_000,
       },
       log: { level: "info" },

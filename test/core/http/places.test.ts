@@ -6,6 +6,8 @@ import { startServer } from "../../support/server.ts";
 import { until } from "../../support/until.ts";
 
 const CALLS_MAX = 4;
+const LEFT_CALLS_MAX = 1;
+const LIMITS = { callsMax: CALLS_MAX, leftCallsMax: LEFT_CALLS_MAX };
 const BODY = JSON.stringify({ model: "m", messages: [{ role: "user", content: "x" }] });
 const REPLY = JSON.stringify({ choices: [{ message: { role: "assistant", content: "x" } }] });
 
@@ -18,6 +20,7 @@ async function start(t: Test) {
     admit(call) {
       const accountId = call.headers["x-account"] ?? "";
       call.key = { id: accountId, accountId } as CallerKey;
+      call.lingerMs = Number.POSITIVE_INFINITY;
       if (accountId !== "waits") return undefined;
       return new Promise((resolve) => waiting.push(() => resolve(undefined)));
     },
@@ -29,15 +32,15 @@ async function start(t: Test) {
   t.teardown(() => bare.close());
   const { server } = bare;
   const { runtime } = server;
-  server.runtime = { ...runtime, limits: { ...runtime.limits, callsMax: CALLS_MAX } };
+  server.runtime = { ...runtime, limits: { ...runtime.limits, ...LIMITS } };
   const url = `http://127.0.0.1:${bare.port}/v1/chat/completions`;
   return {
     server,
     held,
     waiting,
-    async send(account: string): Promise<number> {
+    async send(account: string, signal: AbortSignal | null = null): Promise<number> {
       const headers = { "content-type": "application/json", "x-account": account };
-      const response = await fetch(url, { method: "POST", headers, body: BODY });
+      const response = await fetch(url, { method: "POST", headers, body: BODY, signal });
       await response.text();
       return response.status;
     },
@@ -55,7 +58,7 @@ t.test("calls that wait for their admission take no place", async (t) => {
   const { server, waiting, held, send, release } = await start(t);
   const late = Array.from({ length: CALLS_MAX - 1 }, () => send("waits"));
   await until("they wait", () => waiting.length === CALLS_MAX - 1);
-  const others = ["a", "a", "b", "b"].map(send);
+  const others = ["a", "a", "b", "b"].map((account) => send(account));
   await until("all places are taken", () => held.length === CALLS_MAX);
   for (const admit of waiting) admit();
   t.strictSame(await Promise.all(late), [503, 503, 503], "admitted too late");
@@ -66,7 +69,7 @@ t.test("calls that wait for their admission take no place", async (t) => {
 
 t.test("an account takes at most half of the places", async (t) => {
   const { held, send, release } = await start(t);
-  const first = ["a", "a"].map(send);
+  const first = [send("a"), send("a")];
   await until("they are at the upstream", () => held.length === 2);
   t.equal(await send("a"), 429);
   const other = send("b");
@@ -77,4 +80,36 @@ t.test("an account takes at most half of the places", async (t) => {
   await until("its places are free again", () => held.length === 1);
   release();
   t.equal(await again, 200);
+});
+
+t.test("an account whose calls were left waits until they end", async (t) => {
+  const { server, held, send, release } = await start(t);
+  const client = new AbortController();
+  const left = send("a", client.signal);
+  await until("the call is at the upstream", () => held.length === 1);
+  client.abort();
+  await t.rejects(left, { name: "AbortError" });
+  await until("the gateway knows", () => server.callsInFlight.left === LEFT_CALLS_MAX);
+  t.equal(await send("a"), 429);
+  const other = send("b");
+  await until("another account is served", () => held.length === 2);
+  release();
+  t.equal(await other, 200);
+  await until("the call that was left has ended", () => server.callsInFlight.left === 0);
+  const again = send("a");
+  await until("the account is served again", () => held.length === 1);
+  release();
+  t.equal(await again, 200);
+});
+
+t.test("a call that is left before its upstream has it is not read on", async (t) => {
+  const { server, waiting, held, send } = await start(t);
+  const client = new AbortController();
+  const left = send("waits", client.signal);
+  await until("it waits", () => waiting.length === 1);
+  client.abort();
+  await t.rejects(left, { name: "AbortError" });
+  for (const admit of waiting) admit();
+  await until("it has ended", () => server.callsInFlight.size === 0);
+  t.strictSame([held.length, server.callsInFlight.left], [0, 0]);
 });

@@ -44,6 +44,7 @@ async function setUp(t: Test) {
   const parts: Buffer[] = [];
   const ends: string[] = [];
   const listener: AttemptListener = {
+    sent: () => {},
     replied: () => {},
     received: (chunk) => void parts.push(chunk),
     completed: () => void ends.push("completed"),

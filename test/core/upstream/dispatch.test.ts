@@ -38,6 +38,7 @@ async function setUp(t: Test) {
   };
   const fail = () => assert.fail("nothing has come back");
   const listener: AttemptListener = {
+    sent: () => {},
     replied: fail,
     received: fail,
     completed: fail,

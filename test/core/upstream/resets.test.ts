@@ -34,6 +34,7 @@ async function replying(t: Test, text: string, pauses: string) {
     if (event === pauses && seen.indexOf(event) === seen.length - 1) attempt.pause();
   };
   const attempt = new Attempt(upstream, {
+    sent: () => {},
     replied: () => saw("replied"),
     received: () => saw("received"),
     completed: () => saw("completed"),

@@ -1,8 +1,9 @@
 import t from "tap";
-import { billedCall, customerWith } from "../../support/billed.ts";
+import type { Customer } from "../../support/admin.ts";
+import { assertBalance, billedCall, billedCalls, customerWith } from "../../support/billed.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import type { Directive } from "../../support/provider/directive.ts";
-import { bodies, openStream, paths } from "../../support/requests.ts";
+import { bodies, openStream, paths, post } from "../../support/requests.ts";
 import { until } from "../../support/until.ts";
 
 type Client = "messages" | "chat" | "responses";
@@ -77,15 +78,119 @@ t.test("a client that leaves", async (t) => {
     t.equal(record["cost_vnd"], "3600.04");
   });
 
-  t.test("pays nothing if nothing came and nothing was reported", async (t) => {
-    const customer = await customerWith(gateway);
-    const calls = async () => (await gateway.simulator.stats())[paths.chat]?.["calls"];
+  /** Sends calls, leaves them once the provider has them, and ends their delays there. */
+  const leave = async (customer: Customer, path: string, count: number, body: object) => {
+    const calls = async () => (await gateway.simulator.stats())[path]?.["calls"] ?? 0;
     const before = await calls();
-    const body = bodies.chat({ hang: true });
-    const open = await openStream(gateway, paths.chat, customer, body);
-    await until("the upstream is called", async () => (await calls()) === before! + 1);
-    open.leave();
-    t.equal((await billedCall(gateway, customer))["cost_vnd"], "0");
+    const open = await Promise.all(
+      Array.from({ length: count }, () => openStream(gateway, path, customer, body)),
+    );
+    await until("the provider has the calls", async () => (await calls()) === before + count);
+    for (const call of open) call.leave();
+  };
+
+  /** Waits until the gateway has seen that so many calls have left, and has not ended them. */
+  const haveLeft = (count: number) =>
+    until("the gateway knows that they have left", async () => {
+      const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+      return metrics.includes(`\ntollgate_left_calls ${count}\n`);
+    });
+
+  t.test("pays its input if nothing came and nothing was reported", async (t) => {
+    const customer = await customerWith(gateway);
+    await leave(customer, paths.chat, 1, bodies.chat({ hang: true }, { stream: true }));
+    const record = await billedCall(gateway, customer);
+    t.ok(Number(record["input_tokens"]) > 0, String(record["input_tokens"]));
+    t.strictSame(
+      [record["output_tokens"], record["outcome"], record["estimated"], record["status"]],
+      [0, "gone", true, 499],
+    );
+    t.not(record["cost_vnd"], "0");
+  });
+
+  t.test("pays all images that the provider makes", async (t) => {
+    const customer = await customerWith(gateway);
+    const held = { delay_ms: 600_000, until: "images" };
+    await leave(customer, paths.images, 5, bodies.images(held, { n: 10 }));
+    await haveLeft(5);
+    await gateway.simulator.release("images");
+    const records = await billedCalls(gateway, customer, 5);
+    for (const record of records) {
+      t.strictSame([record["cost_vnd"], record["outcome"]], ["10000", "left"]);
+    }
+    await assertBalance(gateway, customer, "50000");
+  });
+
+  for (const kind of ["messages", "chat", "responses"] as const) {
+    t.test(`pays a long reply that was not streamed: ${kind}`, async (t) => {
+      const customer = await customerWith(gateway);
+      const long = { ...HIDDEN, reasoning_tokens: 0, delay_ms: 600_000, until: kind };
+      const limit = kind === "responses" ? "max_output_tokens" : "max_tokens";
+      await leave(customer, paths[kind], 1, bodies[kind](long, { [limit]: 20_000 }));
+      await haveLeft(1);
+      await gateway.simulator.release(kind);
+      const record = await billedCall(gateway, customer);
+      t.strictSame([record["input_tokens"], record["output_tokens"]], [40, 12_060]);
+      t.strictSame(
+        [record["outcome"], record["estimated"], record["status"]],
+        ["left", false, 200],
+      );
+    });
+  }
+
+  t.test("pays for speech, and for a price per call", async (t) => {
+    const held = { delay_ms: 600_000, until: "speech" };
+    const customer = await customerWith(gateway);
+    await leave(customer, paths.speech, 1, bodies.speech(held));
+    const priced = bodies.messages(held, { model: "req/claude-opus-5-5" });
+    await leave(customer, paths.messages, 1, priced);
+    await haveLeft(2);
+    await gateway.simulator.release("speech");
+    const records = await billedCalls(gateway, customer, 2);
+    t.strictSame(records.map((record) => record["cost_vnd"]).sort(), ["1250", "1350"]);
+  });
+
+  t.test("pays a price per call if its stream is cancelled", async (t) => {
+    const customer = await customerWith(gateway);
+    const more = { model: "req/claude-opus-5-5", stream: true };
+    await leave(customer, paths.messages, 1, bodies.messages({ hang: true }, more));
+    const record = await billedCall(gateway, customer);
+    t.strictSame([record["cost_vnd"], record["outcome"]], ["1250", "gone"]);
+  });
+
+  t.test("gets no more made than its wallet pays for", async (t) => {
+    const customer = await customerWith(gateway, 25_000);
+    const body = bodies.images({ delay_ms: 600_000, until: "wallet" }, { n: 10 });
+    await leave(customer, paths.images, 2, body);
+    await haveLeft(2);
+    t.equal((await post(gateway, paths.images, customer, body)).status, 402);
+    await gateway.simulator.release("wallet");
+    await billedCalls(gateway, customer, 2);
+    await assertBalance(gateway, customer, "5000");
+    t.equal((await post(gateway, paths.images, customer, body)).status, 402);
+  });
+
+  t.test("pays even if the gateway stops", async (t) => {
+    const customer = await customerWith(gateway);
+    await leave(customer, paths.chat, 1, bodies.chat({ delay_ms: 600_000, until: "stop" }));
+    await haveLeft(1);
+    const stopped = gateway.stop();
+    await gateway.simulator.release("stop");
+    t.equal(await stopped, 0);
+    await gateway.start();
+    t.equal((await billedCall(gateway, customer))["outcome"], "left");
+  });
+
+  t.test("pays nothing for what the provider refuses", async (t) => {
+    const customer = await customerWith(gateway);
+    const refused = { delay_ms: 600_000, until: "refused" };
+    await leave(customer, paths.images, 1, bodies.images({ ...refused, status: 400 }));
+    await leave(customer, paths.chat, 1, bodies.chat({ ...refused, status: 500 }));
+    await haveLeft(2);
+    await gateway.simulator.release("refused");
+    const records = await billedCalls(gateway, customer, 2);
+    for (const record of records) t.equal(record["cost_vnd"], "0");
+    t.strictSame(records.map(({ outcome }) => outcome).sort(), ["broken", "refused"]);
   });
 
   t.test("is not read for beyond what its call has held", async (t) => {

@@ -49,7 +49,7 @@ t.test("npm run admin -- reconcile", async (t) => {
     "exits 1 if money is held for longer than a call may last, and says by which",
     async (t) => {
       const client = await RawClient.open(gateway.port);
-      const body = bodyOf("/v1/messages", { hang: true });
+      const body = bodyOf("/v1/messages", { hang: true }, { stream: true });
       await client.send(rawPost("/v1/messages", customer.key, body));
       const held = async () =>
         arrayOf((await admin(gateway, "GET", "/holds")).body["list"]).filter(isObject);

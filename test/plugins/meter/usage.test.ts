@@ -263,6 +263,22 @@ t.test("an unstreamed reply", async (t) => {
   });
 });
 
+t.test("images for a client that has left are counted, and not kept", async (t) => {
+  const model = modelOf({ standard: "images", price: { unit: "image", vnd: 1, microVnd: 1 } });
+  const { call, sink, seen } = metered({ model }, "/v1/images/generations");
+  const image = { b64_json: "x".repeat(100_000) };
+  const whole = Buffer.from(JSON.stringify({ data: [image, image], usage: { input_tokens: 4 } }));
+  sink.head(200, ["content-type", "application/json"]);
+  sink.data(whole.subarray(0, 50_000));
+  Object.assign(call, { gone: true });
+  sink.data(whole.subarray(50_000, 150_000));
+  sink.data(whole.subarray(150_000));
+  sink.end(COMPLETE);
+  t.match(call.usage, { images: 2, inputTokens: 4 });
+  t.equal(call.delivered, true);
+  t.ok(seen.slice(2).join("").length < 1_000, "what came before it left was passed on");
+});
+
 t.test("speech is delivered with its bytes or events, and not parsed", async (t) => {
   const model = modelOf({ standard: "speech" });
   const { call, reply, ends, seen } = metered({ model }, "/v1/audio/speech");

@@ -152,6 +152,7 @@ t.test("GET /metrics", async (t) => {
       body: JSON.stringify({
         model: "claude-opus-5-5",
         max_tokens: 50,
+        stream: true,
         messages: [{ role: "user", content: '[[sim {"hang":true}]]' }],
       }),
     });

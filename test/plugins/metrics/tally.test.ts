@@ -29,6 +29,21 @@ function ended(status: number, outcome: CallOutcome, change: Partial<EndedCall> 
 }
 
 t.test("metrics: the counters of a call", async (t) => {
+  t.test("counts what was held and not charged if a call is stopped and uncounted", async (t) => {
+    const tally = new Tally();
+    const held = { tariff: { unit: "mtok" } } as EndedCall["held"];
+    const sums = { heldMicroVnd: 900, costMicroVnd: 200, held, taken: true, estimated: true };
+    tally.count(ended(499, "gone", sums));
+    // The usage was reported; the provider did not have the call; the price is fixed; the reply was finished.
+    tally.count(ended(200, "gone", { ...sums, estimated: false }));
+    tally.count(ended(499, "gone", { ...sums, taken: false }));
+    const perCall = { tariff: { unit: "call" } } as EndedCall["held"];
+    tally.count(ended(499, "gone", { ...sums, held: perCall }));
+    tally.count(ended(200, "left", sums));
+    const [series] = tally.series();
+    t.match(series, { leftUncounted: 1, leftUnchargedMicroVnd: 700 });
+  });
+
   t.test("adds up calls, tokens and charges by endpoint and model", async (t) => {
     const tally = new Tally();
     tally.count(ended(200, "complete", { costMicroVnd: 360_000 }));
@@ -46,6 +61,8 @@ t.test("metrics: the counters of a call", async (t) => {
       chargedMicroVnd: 500_000,
       writtenOffMicroVnd: 0,
       estimated: 1,
+      leftUncounted: 0,
+      leftUnchargedMicroVnd: 0,
       bounded: 0,
       boundTokens: 0,
       reportedTokens: 0,

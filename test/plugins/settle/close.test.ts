@@ -20,6 +20,10 @@ const SETTINGS = {
 
 const perCall = modelOf({ price: { unit: "call", vnd: 5, microVnd: 5_000 } });
 
+const perImage = modelOf({ price: { unit: "image", vnd: 5, microVnd: 5_000 } });
+const IMAGES = "/v1/images/generations";
+const left = { outcome: "gone", status: 499, delivered: false } as const;
+
 /** A call that was held and sent upstream, and delivered a reply of 10 + 20 tokens. */
 async function served(
   desk: Desk,
@@ -40,6 +44,19 @@ t.test("a call that ends is charged by its status and what was delivered", async
   const table: [string, Partial<HttpCall>, number, string?][] = [
     ["a whole reply", {}, 60],
     ["a client that left", { outcome: "gone", status: 200 }, 60],
+    ["one that left before a status was sent", { ...left, taken: true }, 60],
+    ["one that left before the provider had the call", { ...left, taken: false }, 0],
+    ["one that left a reply that was finished", { outcome: "left" }, 60],
+    ["one that left what the provider refused", { outcome: "refused", status: 400 }, 0],
+    ["one that left what broke", { outcome: "broken", delivered: false, status: 502 }, 0],
+    ["a fixed price that was left", { ...left, taken: true, model: perCall }, 5_000],
+    [
+      "images that were left",
+      { ...left, taken: true, model: perImage, body: { n: 3 } },
+      15_000,
+      IMAGES,
+    ],
+    ["images not yet sent", { ...left, taken: false, model: perImage, body: { n: 3 } }, 0, IMAGES],
     ["a wallet that ran out", { outcome: "exhausted" }, 60],
     ["an upstream that broke off", { outcome: "broken" }, 60],
     ["nothing delivered", { outcome: "broken", delivered: false }, 0],
@@ -49,9 +66,9 @@ t.test("a call that ends is charged by its status and what was delivered", async
     ["a fixed price", { model: perCall }, 5_000],
     ["a fixed price for a broken reply", { model: perCall, outcome: "broken" }, 0],
   ];
-  for (const [what, changes, cost] of table) {
+  for (const [what, changes, cost, path] of table) {
     const desk = deskOf();
-    const { call, close } = await served(desk, changes);
+    const { call, close } = await served(desk, changes, path);
     t.equal(close(), undefined, `${what}: without a promise`);
     t.equal(desk.wallets.posts[0]?.costMicroVnd, cost, what);
     t.equal(call.costMicroVnd, cost, what);

@@ -272,10 +272,14 @@ t.test("a call whose client leaves goes on for as long as the options say", asyn
   const withTools = { ...off, tools: [{ name: "a" }] };
   const table: [what: string, ms: number, Partial<HttpCall>, Partial<Settings>, string?][] = [
     ["by default", 2_000, {}, {}],
+    ["not streamed", Number.POSITIVE_INFINITY, { stream: false }, {}],
+    ["not streamed, cancelled", 0, { stream: false }, { when_client_leaves: "cancel" }],
     ["cancelled", 0, {}, { when_client_leaves: "cancel" }],
     ["drained", Number.POSITIVE_INFINITY, {}, { when_client_leaves: "drain" }],
     ["as set", 7_000, {}, { linger_seconds: 7 }],
-    ["at a fixed price", 0, { model: modelOf({ price: perCall.price }) }, {}],
+    ["at a fixed price", 2_000, { model: modelOf({ price: perCall.price }) }, {}],
+    ["an image", Number.POSITIVE_INFINITY, {}, {}, "/v1/images/generations"],
+    ["speech, as events too", Number.POSITIVE_INFINITY, {}, {}, "/v1/audio/speech"],
     ["reasoning that is hidden", 60_000, { model: thinker("closed") }, {}, chat],
     ["reasoning that is streamed", 2_000, { model: thinker("open") }, {}, chat],
     ["reasoning switched off", 2_000, { model: thinker("closed"), body: quiet }, {}, chat],
@@ -297,7 +301,7 @@ t.test("a call whose client leaves goes on for as long as the options say", asyn
     ["nor there", 60_000, { model: thinker("always"), body: quiet }, {}, chat],
   ];
   for (const [what, ms, changes, settings, path] of table) {
-    const call = preparedCall(changes, path);
+    const call = preparedCall({ stream: true, ...changes }, path);
     await request(deskOf({ upstreams }), call, settings);
     t.equal(call.lingerMs, ms, what);
   }
