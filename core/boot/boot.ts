@@ -2,6 +2,7 @@ import { openAccounts } from "../accounts/index.ts";
 import { notOffered } from "../config/catalogue-review.ts";
 import type { GatewayConfig } from "../config/load.ts";
 import type { EndedCall } from "../contract/call.ts";
+import { TrustedProxies } from "../contract/client-address.ts";
 import { endpoints } from "../contract/endpoint.ts";
 import type { HoldStoreHealth } from "../contract/hold-store.ts";
 import { pathsOf } from "../contract/model-fit.ts";
@@ -40,6 +41,7 @@ import { KnownAddresses } from "../upstream/known-addresses.ts";
 import { ConnectedUpstreams } from "../upstream/upstreams.ts";
 import { wires } from "../wire/index.ts";
 import { Clocks } from "./clocks.ts";
+import { warnOfExposure } from "./exposure.ts";
 import { PluginRunner, type Running } from "./plugins.ts";
 import { changedSettings, inForce, LoadedCode } from "./reload.ts";
 import { SlotBoard } from "./slots.ts";
@@ -51,6 +53,10 @@ import { whenOver } from "./when-over.ts";
  * under light load.
  */
 const COMMITTER = { batchEntries: 1000, lingerMs: 250 };
+
+const X_FORWARDED_FOR_IGNORED =
+  "ignores x-forwarded-for of an address that is not in listen.trusted_proxies; if it is your proxy, add it, or all of " +
+  "its customers share the limits of one address";
 
 /** A running gateway. */
 export interface Gateway {
@@ -204,7 +210,11 @@ export async function boot(
     if (operatorRouter) addHealthRoutes(operatorRouter, services, { hasDetails: true, isStopping });
     const pipeline = new Pipeline([...withDefaultSteps(plugins, services), pace]);
     const required = requiredFields(config);
-    const shared = { upstreams, clock, log, limits: config.limits, bodies, longBodies, unread };
+    const proxies = new TrustedProxies(config.listen.trustedProxies, (peer) =>
+      log.warn({ peer }, X_FORWARDED_FOR_IGNORED),
+    );
+    const { limits } = config;
+    const shared = { upstreams, clock, log, limits, proxies, bodies, longBodies, unread };
     return { ...shared, pipeline, router, operatorRouter, required };
   }
   const { host, port } = config.listen;
@@ -217,6 +227,7 @@ export async function boot(
   const offered = { models: models.length, catalogue_version: version };
   log.info({ address, admin_address: adminAddress, ...offered }, "listening");
   warn(config, log);
+  warnOfExposure(config, log);
 
   async function reload(given: GatewayConfig): Promise<readonly string[]> {
     const before = { config, upstreams, running };

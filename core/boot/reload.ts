@@ -6,7 +6,8 @@ import type { PluginModule } from "../contract/plugin.ts";
  * Returns the config that takes effect at a reload: settings bound to the process stay as they are.
  */
 export function inForce<T extends Config>(given: T, running: Config): T {
-  const { listen, stores } = running;
+  const { stores } = running;
+  const listen = { ...running.listen, trustedProxies: given.listen.trustedProxies };
   const { headerBytesMax, keyCacheBytesMax } = running.limits;
   const limits = { ...given.limits, headerBytesMax, keyCacheBytesMax };
   const admin = { ...given.admin, listen: running.admin.listen };

@@ -108,6 +108,7 @@ function toConfig(
   plugins: readonly LoadedPlugin[],
 ): GatewayConfig {
   const { listen, admin, stores, limits, log, headers, images, upstreams, unbilled } = settings;
+  const { host, port, workers, engine, trusted_proxies: trustedProxies } = listen;
   const used = Object.fromEntries(
     Object.entries(upstreams)
       .filter(([, { isConfigured }]) => isConfigured)
@@ -118,7 +119,7 @@ function toConfig(
       ]),
   );
   return {
-    listen,
+    listen: { host, port, workers, engine, trustedProxies },
     admin: { token: admin.token, listen: admin.listen },
     stores: {
       ...stores,
@@ -134,8 +135,8 @@ function toConfig(
       replyBytesMax: limits.reply_mb * MB,
       unreadBytesMax: limits.unread_mb * MB,
       callsMax: limits.calls_max,
-      callMs: limits.call_seconds * 1000,
       leftCallsMax: limits.left_calls_max,
+      callMs: limits.call_seconds * 1000,
       connectMs: limits.connect_seconds * 1000,
       firstByteMs: (limits.first_byte_seconds ?? limits.call_seconds) * 1000,
       idleMs: (limits.idle_seconds ?? limits.call_seconds) * 1000,

@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import * as v from "valibot";
+import { isAddressRange, NEARBY } from "../contract/client-address.ts";
 import {
   described,
   mapping,
@@ -34,6 +35,8 @@ const host = v.optional(
   "127.0.0.1",
 );
 
+const PROXY = "an address, a range such as 203.0.113.0/24, loopback or private";
+
 /** No host name ends with a number: it is an address with a typing error. */
 const ENDS_WITH_NUMBER = /(?:^|\.)\d+\.?$/;
 
@@ -55,6 +58,17 @@ export const listen = v.optional(
           "a third more processor time a call. auto: native if it can be loaded.",
       ),
       "auto",
+    ),
+    trusted_proxies: v.optional(
+      described(
+        v.array(
+          v.pipe(v.string(PROXY), v.check(isAddressRange, PROXY)),
+          "a list of addresses and ranges",
+        ),
+        "Proxies that may state the address of a client, in x-forwarded-for: addresses, ranges such as 203.0.113.0/24, " +
+          "loopback, private.",
+      ),
+      [...NEARBY],
     ),
   }),
   {},
@@ -170,6 +184,13 @@ export const limits = v.optional(
       ),
       20_000,
     ),
+    left_calls_max: v.optional(
+      described(
+        whole(1, 1_000_000),
+        "Maximum calls of one account, per process, that go on after their clients have left; more get 429.",
+      ),
+      20,
+    ),
     call_seconds: v.optional(described(whole(1, 86_400), "Longest call, in seconds."), 900),
     connect_seconds: v.optional(
       described(whole(1, 600), "Longest wait for a connection to an upstream, in seconds."),
@@ -184,13 +205,6 @@ export const limits = v.optional(
     idle_seconds: v.optional(
       described(
         whole(1, 86_400),
-    left_calls_max: v.optional(
-      described(
-        whole(1, 1_000_000),
-        "Maximum calls of one account, per process, that go on after their clients have left; more get 429.",
-      ),
-      20,
-    ),
         "Longest pause of a stream after its first byte, in seconds. Default: call_seconds.",
       ),
     ),

@@ -12,6 +12,8 @@ export interface Config {
     readonly workers: number;
     /** The HTTP server: uWebSockets.js, or `node:http`; `auto` takes the first if it can be loaded. */
     readonly engine: "auto" | "native" | "node";
+    /** Proxies whose x-forwarded-for tells the address of a client: addresses, ranges, `loopback` or `private`. */
+    readonly trustedProxies: readonly string[];
   };
   readonly admin: {
     /** The admin token; undefined if the gateway uses a random one from the data folder. */
@@ -64,10 +66,10 @@ export interface Limits {
   readonly keyCacheBytesMax: number;
   /** Maximum calls in flight in one process. */
   readonly callsMax: number;
-  /** Longest duration of a call. */
-  readonly callMs: number;
   /** Maximum calls of one account in one process whose clients have left while their upstreams go on. */
   readonly leftCallsMax: number;
+  /** Longest duration of a call. */
+  readonly callMs: number;
   readonly connectMs: number;
   /** Longest wait for the first byte of a stream. */
   readonly firstByteMs: number;

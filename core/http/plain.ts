@@ -1,3 +1,4 @@
+import { addressBlock, type TrustedProxies } from "../contract/client-address.ts";
 import { completeRefusal, isRefusal, type Refusal, refuse } from "../contract/refusal.ts";
 import type { PlainHandler, PlainRequest, PlainResponse } from "../contract/routes/router.ts";
 import type { HttpRequest, HttpResponse } from "../listener/index.ts";
@@ -18,14 +19,18 @@ export function requestHead(
   params: Readonly<Record<string, string>>,
   headers: Readonly<Record<string, string>>,
   requestId: string,
+  proxies: TrustedProxies,
 ): RequestHead {
+  const connection = Buffer.from(res.getRemoteAddressAsText()).toString();
+  const remoteAddress = proxies.clientOf(connection, headers["x-forwarded-for"]);
   return {
     method: req.getCaseSensitiveMethod(),
     path,
     params,
     query: new URLSearchParams(req.getQuery()),
     headers,
-    remoteAddress: Buffer.from(res.getRemoteAddressAsText()).toString(),
+    remoteAddress,
+    addressBlock: addressBlock(remoteAddress),
     requestId,
   };
 }

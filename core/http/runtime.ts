@@ -1,3 +1,4 @@
+import type { TrustedProxies } from "../contract/client-address.ts";
 import type { Limits } from "../contract/config.ts";
 import type { Field } from "../contract/plugin.ts";
 import type { Router } from "../contract/routes/router.ts";
@@ -22,6 +23,7 @@ export interface Runtime {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: Limits;
+  readonly proxies: TrustedProxies;
   /** Shared by all generations, since bodies of an old one still arrive. */
   readonly bodies: BodyBudget;
   /** Shared as well. */

@@ -174,14 +174,14 @@ export class Server {
       case "call":
         return this.open(res, headers, route.endpoint, id);
       case "key": {
-        const head = requestHead(res, req, path, match.params, headers, id);
+        const head = requestHead(res, req, path, match.params, headers, id, runtime.proxies);
         const { protocol } = wireOf(path, headers);
         const endpoint = { ...KEYED_SERVES_NOTHING, path: route.path, protocol };
         const incoming = this.begin(res, endpoint, headers, id, method === "HEAD");
         return incoming.answer(head, route.bodyBytesMax, route.handler);
       }
       default: {
-        const head = requestHead(res, req, path, match.params, headers, id);
+        const head = requestHead(res, req, path, match.params, headers, id, runtime.proxies);
         const share = runtime.bodies.open();
         return servePlain(res, head, route.bodyBytesMax, share, route.handler, runtime.log);
       }

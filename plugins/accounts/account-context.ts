@@ -13,15 +13,10 @@ import type { MailTemplate, Notice } from "./mail/texts.ts";
 import type { Language, Options } from "./options.ts";
 import { fromElsewhere } from "./own-page.ts";
 import { Passwords } from "./passwords.ts";
-import { blockOf, isForwarded, remoteAddressOf } from "./remote-address.ts";
 import type { Sealer } from "./sealing/sealer.ts";
 import { SecondFactors } from "./second-factor/store.ts";
 import { Sessions } from "./sessions.ts";
 import { type Attempt, Throttle } from "./throttle.ts";
-
-const PROXIES_ARE_ZERO =
-  "a proxy passes requests on, but the option proxies of the plugin accounts is 0: all customers share the limits of one " +
-  "address. Set it to the number of proxies that append to x-forwarded-for";
 
 /**
  * The parts that all routes of this plugin share: stores, limits on attempts, mails, and the gateway's public address.
@@ -38,7 +33,6 @@ export class AccountContext {
   readonly mailer: Mailer;
   readonly sealer: Sealer;
   private listeningAt: string;
-  private hasWarned = false;
 
   constructor(services: Services, options: Options, mailer: Mailer, sealer: Sealer) {
     const { accounts, database, clock, config } = services;
@@ -67,15 +61,6 @@ export class AccountContext {
     this.listeningAt = reachableAddress(address);
   }
 
-  /** Returns the block of addresses that counts the attempts of a request. */
-  remoteOf(request: PlainRequest): string {
-    if (this.options.proxies === 0 && !this.hasWarned && isForwarded(request)) {
-      this.hasWarned = true;
-      this.services.log.warn({ remoteAddress: request.remoteAddress }, PROXIES_ARE_ZERO);
-    }
-    return blockOf(remoteAddressOf(request, this.options.proxies));
-  }
-
   /**
    * Refuses a request without a session if it comes from another site's page or exceeds a limit. Checks the limit by
    * address first, so that a flood from one address does not store a row per account.
@@ -83,7 +68,7 @@ export class AccountContext {
   async admit(request: PlainRequest, ...attempts: Attempt[]): Promise<Refusal | undefined> {
     const elsewhere = fromElsewhere(request, this.publicUrl);
     if (elsewhere) return elsewhere;
-    const tooFast = await this.throttle.take(["address", this.remoteOf(request)]);
+    const tooFast = await this.throttle.take(["address", request.addressBlock]);
     if (tooFast || attempts.length === 0) return tooFast;
     return this.throttle.take(...attempts);
   }

@@ -44,8 +44,6 @@ export const options = v.strictObject({
   smtp: v.optional(smtp),
   /** Keys that encrypt API keys, so that customers can copy them again, and second factors; newest first. */
   master_keys: v.optional(masterKeys),
-  /** Number of proxies in front of the gateway that append to x-forwarded-for; 0 = clients connect directly. */
-  proxies: v.optional(whole(0, 10), 0),
   language: v.optional(oneOf(["vi", "en"]), "vi"),
   /** Maximum active keys of one account. */
   active_keys_max: v.optional(whole(1, 1000), 10),

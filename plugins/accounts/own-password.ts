@@ -20,7 +20,7 @@ export async function rightPassword(
   const { credentials, passwords, throttle } = context;
   const account = await credentials.ofAccount(accountId);
   const { tries } = await triesOf(context, request, email, account);
-  const refusal = await throttle.take(["address", context.remoteOf(request)], ...tries);
+  const refusal = await throttle.take(["address", request.addressBlock], ...tries);
   if (refusal) return refusal;
   const checkedHash = account?.passwordHash ?? undefined;
   const isRight = await passwords.check(given, checkedHash);

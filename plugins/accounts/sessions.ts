@@ -12,7 +12,6 @@ import {
 import { tokenIn } from "./cookie.ts";
 import type { Options } from "./options.ts";
 import { fromElsewhere } from "./own-page.ts";
-import { remoteAddressOf } from "./remote-address.ts";
 import { hashOf, isCsrfToken, newToken } from "./secret.ts";
 
 const HOUR_MS = 3_600_000;
@@ -76,7 +75,7 @@ export class Sessions {
         newId(now),
         hashOf(token),
         new Date(now),
-        remoteAddressOf(request, this.options.proxies),
+        request.remoteAddress,
         agentOf(request),
         SESSIONS_MAX,
         checkedFactor,

@@ -17,7 +17,7 @@ export async function triesOf(
   if (device !== undefined)
     return { tries: [["device", `${device} ${email}`]], isKnownDevice: true };
   const tries: Attempt[] = [
-    ["password", `${context.remoteOf(request)} ${email}`],
+    ["password", `${request.addressBlock} ${email}`],
     ["account", email],
   ];
   return { tries, isKnownDevice: false };

@@ -1,5 +1,4 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { isIP } from "node:net";
 import { join } from "node:path";
 import {
   type Config,
@@ -61,7 +60,7 @@ export class AdminToken {
     const given = /^bearer +(\S+) *$/i.exec(request.headers["authorization"] ?? "")?.[1];
     if (given === undefined)
       return denied("Send the admin token: `Authorization: Bearer <token>`.");
-    const address = addressOf(request);
+    const address = request.addressBlock;
     const waitS = await this.waitS(address);
     if (waitS > 0) return tooMany(waitS);
     // `timingSafeEqual` needs equal lengths, which digests have.
@@ -106,16 +105,6 @@ export class AdminToken {
       throw error;
     }
   }
-}
-
-/**
- * Returns the address by which tries are counted. A request from this machine may have come through a proxy, which
- * appends the address of its client.
- */
-function addressOf({ remoteAddress, headers }: PlainRequest): string {
-  const forwarded = headers["x-forwarded-for"]?.split(",").at(-1)?.trim();
-  const isHere = isLoopback(remoteAddress.replace(/^(?:0*:)*:?ffff:/i, ""));
-  return isHere && forwarded !== undefined && isIP(forwarded) !== 0 ? forwarded : remoteAddress;
 }
 
 function tooMany(waitS: number): Refusal {

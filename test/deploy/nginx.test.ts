@@ -8,6 +8,7 @@ import { hasNativeEngine } from "../support/native-engine.ts";
 import { type Nginx, startNginx } from "../support/nginx.ts";
 import { assertReconciled, noCallsInFlight, spent } from "../support/proof.ts";
 import { RawClient, rawPost } from "../support/raw-client.ts";
+import { reload } from "../support/requests.ts";
 import { until } from "../support/until.ts";
 
 const PATH = "/v1/messages";
@@ -49,7 +50,6 @@ const HEADS: readonly (readonly [what: string, sent: string, status: Status])[] 
   ],
 ];
 
-for (const engine of hasNativeEngine ? (["native", "node"] as const) : (["node"] as const)) {
 /** The routes of operators, as nginx and the gateway may read them. */
 const OPERATORS_PATHS = [
   "/admin/v1/accounts",
@@ -67,11 +67,12 @@ const OPERATORS_PATHS = [
   "http://h/admin/v1/accounts/x%2f..%2f..%2f..%2f..%2ffoo/wallet",
 ];
 
+for (const engine of hasNativeEngine ? (["native", "node"] as const) : (["node"] as const)) {
   t.test(`behind nginx, a gateway on ${engine}`, { jobs: 4 }, async (t) => {
     let all: AccountsGateway;
     let nginx: Nginx;
     t.before(async () => {
-      all = await startAccountsGateway({ config: { listen: { engine } } }, { proxies: 0 });
+      all = await startAccountsGateway({ config: { listen: { engine } } });
       nginx = await startNginx([all.gateway]);
     });
     t.teardown(async () => {
@@ -98,7 +99,6 @@ const OPERATORS_PATHS = [
       });
     }
 
-    t.test("streams each event at once, and stops its upstream if the client leaves", async (t) => {
     for (const path of OPERATORS_PATHS) {
       t.test(`keeps operators' routes to itself: ${path}`, async (t) => {
         const client = await RawClient.open(nginx.port);
@@ -111,6 +111,7 @@ const OPERATORS_PATHS = [
       });
     }
 
+    t.test("streams each event at once, and stops its upstream if the client leaves", async (t) => {
       const { key, accountId } = await createCustomer(all.gateway, { creditVnd: CREDIT_VND });
       const { aborted } = await stats();
       const directive = { deltas: 4, silent_ms: 600_000, silent_after_events: 5 };
@@ -158,7 +159,7 @@ const OPERATORS_PATHS = [
 }
 
 t.test("customers behind nginx", async (t) => {
-  const all = await startAccountsGateway({}, { proxies: 0 });
+  const all = await startAccountsGateway({ config: { listen: { trusted_proxies: [] } } });
   const nginx = await startNginx([all.gateway]);
   t.teardown(async () => {
     await nginx.stop();
@@ -166,10 +167,10 @@ t.test("customers behind nginx", async (t) => {
   });
   /** A request of the plugin accounts that the limit by address counts. Claims a new address each time. */
   let claimed = 0;
-  const attempt = async (localAddress: string): Promise<number | undefined> => {
+  const attempt = async (localAddress: string, port = nginx.port): Promise<number | undefined> => {
     const headers = { "content-type": "application/json", "x-forwarded-for": `9.9.9.${claimed++}` };
     const path = "/account/v1/password/reset/keys";
-    const options = { port: nginx.port, path, localAddress, headers, method: "POST" };
+    const options = { port, path, localAddress, headers, method: "POST" };
     const sending = request(options).end('{"token":"none","password":"none"}');
     const [response] = await once(sending, "response");
     response.resume();
@@ -178,16 +179,31 @@ t.test("customers behind nginx", async (t) => {
   const exhaust = async (address: string) => {
     while ((await attempt(address)) !== 429);
   };
-  const warnings = () => all.gateway.logs.match(/a proxy passes requests on/g)?.length ?? 0;
+  const warnings = () => all.gateway.logs.match(/ignores x-forwarded-for/g)?.length ?? 0;
 
-  t.test("share the limits of one address if it is not counted, which the log says", async (t) => {
+  t.test("share the limits of one address if it is not trusted, which the log says", async (t) => {
     await exhaust("127.0.0.2");
     t.equal(await attempt("127.0.0.3"), 429);
     await until("the log says so", () => warnings() === 1);
   });
 
+  t.test("or without a proxy are counted by their connection, whatever they claim", async (t) => {
+    const { gateway } = all;
+    let tries = 0;
+    while ((await attempt("127.0.0.6", gateway.port)) !== 429) tries++;
+    t.ok(tries > 0 && tries < 100, `${tries} tries`);
+    t.not(await attempt("127.0.0.7", gateway.port), 429, "another connection is another customer");
+    const wrong = async () => {
+      const headers = { authorization: "Bearer wrong", "x-forwarded-for": `9.9.9.${claimed++}` };
+      return (await fetch(`${gateway.url}/admin/v1/accounts`, { headers })).status;
+    };
+    const statuses = await Promise.all(Array.from({ length: 40 }, wrong));
+    t.ok(statuses.includes(429), "guesses of the admin token too");
+    t.equal(warnings(), 1);
+  });
+
   t.test("have limits of their own if it is, whatever they claim", async (t) => {
-    await all.restart({ proxies: 1 });
+    await reload(all.gateway, { config: { listen: { trusted_proxies: ["loopback"] } } });
     await exhaust("127.0.0.4");
     t.equal(await attempt("127.0.0.4"), 429);
     t.not(await attempt("127.0.0.5"), 429);

@@ -101,7 +101,7 @@ export async function signedUp(
   return Object.assign(session, { email, accountId: String(answer.body.account.id) });
 }
 
-/** An address that no other customer of a test uses, for gateways with `proxies: 1`. */
+/** An address that no other customer of a test uses. Gateways of tests trust proxies on this machine. */
 export function ownAddress(): string {
   customers += 1;
   return `10.${(customers >> 16) & 255}.${(customers >> 8) & 255}.${customers & 255}`;

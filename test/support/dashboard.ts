@@ -16,7 +16,7 @@ export async function startDashboard(options: GatewayOptions = {}): Promise<Dash
     const smtp = { host: "127.0.0.1", port: mailServer.port, from: "no-reply@tollgate.test" };
     const gateway = await startGateway({
       ...options,
-      plugins: { ...options.plugins, accounts: { smtp, proxies: 1 } },
+      plugins: { ...options.plugins, accounts: { smtp } },
     });
     const close = async () => {
       await gateway.close();

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type GatewayConfig, loadConfig } from "../../core/config/load.ts";
 import type { CallerKey } from "../../core/contract/accounts.ts";
 import type { Call, EndedCall } from "../../core/contract/call.ts";
+import { TrustedProxies } from "../../core/contract/client-address.ts";
 import type { Config } from "../../core/contract/config.ts";
 import { endpoints } from "../../core/contract/endpoint.ts";
 import type { Plugin } from "../../core/contract/plugin.ts";
@@ -73,6 +74,7 @@ export async function startServer(
       clock: systemClock,
       log,
       limits,
+      proxies: new TrustedProxies([]),
       bodies: new BodyBudget(
         {
           bytesMax: limits.receivingBytesMax,

@@ -1,4 +1,5 @@
 import type { CallerKey } from "../../core/contract/accounts.ts";
+import { TrustedProxies } from "../../core/contract/client-address.ts";
 import type { Limits } from "../../core/contract/config.ts";
 import { endpoints } from "../../core/contract/endpoint.ts";
 import type { HoldStore } from "../../core/contract/hold-store.ts";
@@ -36,8 +37,8 @@ const LIMITS: Limits = {
   replyBytesMax: 10_000_000,
   unreadBytesMax: 100_000_000,
   callsMax: 10_000,
-  callMs: 600_000,
   leftCallsMax: 20,
+  callMs: 600_000,
   connectMs: 10_000,
   firstByteMs: 600_000,
   idleMs: 600_000,
@@ -147,7 +148,8 @@ export class SimulatedGateway {
     const bodies = new BodyBudget({ bytesMax: 1e8, bodyBytesMax: 1e6, bodiesMax: 1e4 }, clock);
     const unread = new UnreadReplies(LIMITS.unreadBytesMax, log);
     const served = { pipeline, router, operatorRouter, upstreams };
-    this.runtime = { ...served, clock, log, limits, bodies, unread, required };
+    const proxies = new TrustedProxies([]);
+    this.runtime = { ...served, clock, log, limits, proxies, bodies, unread, required };
   }
 
   get listening(): boolean {

@@ -10,7 +10,10 @@ export interface PlainRequest {
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
+  /** The address of the client, which trusted proxies may state: see `TrustedProxies`. */
   readonly remoteAddress: string;
+  /** Attempts are counted by it: the address, or its /64 block, since one customer has all 2^64 addresses of that. */
+  readonly addressBlock: string;
   readonly requestId: string;
   /** The API key of the caller, on routes that need one. */
   readonly keyId?: string;
@@ -67,11 +70,12 @@ export type Match =
       readonly params: Readonly<Record<string, string>>;
     }
   | { readonly kind: "method"; readonly allowed: readonly string[] }
+  /** Proxies read such a path as another one. */
+  | { readonly kind: "unclear" }
   | { readonly kind: "none" };
 
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
-  /** Proxies read such a path as another one. */
-  | { readonly kind: "unclear" }
+const UNCLEAR: Match = { kind: "unclear" };
 
 /** A `.` or `..` between slashes, each of them as it is or encoded. Backslashes are slashes to some programs. */
 const DOTS = /(?:^|\/|\\|%2f|%5c)(?:\.|%2e){1,2}(?:\/|\\|%2f|%5c|$)/i;
@@ -86,7 +90,6 @@ const ENCODED_SLASH = /%2f/i;
  * stand in the rest of a path that ends with `*`: SDKs write `/v1/models/req%2Fgpt-image-2`.
  */
 export class Router {
-const UNCLEAR: Match = { kind: "unclear" };
   private readonly exact = new Map<string, Map<string, Route>>();
   private readonly matches = new Map<Route, Match>();
   private readonly patterns: { parts: readonly string[]; route: Route }[] = [];
@@ -122,9 +125,6 @@ const UNCLEAR: Match = { kind: "unclear" };
 
   /** Finds the route of a request. HEAD takes the route of GET, unless it has one of its own. */
   match(method: string, path: string): Match {
-    const methods = this.exact.get(path);
-    const isHead = method === "HEAD";
-    const route = methods?.get(method) ?? (isHead ? methods?.get("GET") : undefined);
     const match = this.find(method, path);
     // A path that is a key of `exact` has none of these.
     if (match.kind === "route" && match.params === NO_PARAMS) return match;
@@ -134,6 +134,9 @@ const UNCLEAR: Match = { kind: "unclear" };
   }
 
   private find(method: string, path: string): Match {
+    const methods = this.exact.get(path);
+    const isHead = method === "HEAD";
+    const route = methods?.get(method) ?? (isHead ? methods?.get("GET") : undefined);
     const known = route && this.matches.get(route);
     if (known) return known;
     const allowed = new Set(methods?.keys());

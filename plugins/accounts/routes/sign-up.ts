@@ -104,11 +104,7 @@ async function signUpBy(
   const { email, password, language = context.options.language } = wanted;
   const weak = weakPassword(password, email);
   if (weak) return weak;
-  const refusal = await context.admit(
-    request,
-    ["signUp", context.remoteOf(request)],
-    ["mail", email],
-  );
+  const refusal = await context.admit(request, ["signUp", request.addressBlock], ["mail", email]);
   if (refusal) return refusal;
   if (mailer.isFull) return busy();
   const passwordHash = await context.passwords.hash(password);

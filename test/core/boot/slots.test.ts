@@ -16,6 +16,7 @@ const REQUEST: PlainRequest = {
   headers: {},
   body: Buffer.alloc(0),
   remoteAddress: "127.0.0.1",
+  addressBlock: "127.0.0.1",
   requestId: "1",
 };
 

@@ -14,7 +14,13 @@ t.test("a valid config", async (t) => {
     const config = await accepted(t, { "gateway.yaml": SMALLEST });
     const { catalogue, plugins, upstreams, ...settings } = config;
     t.strictSame(settings, {
-      listen: { host: "127.0.0.1", port: 8080, workers: 1, engine: "auto" },
+      listen: {
+        host: "127.0.0.1",
+        port: 8080,
+        workers: 1,
+        engine: "auto",
+        trustedProxies: ["loopback", "private"],
+      },
       admin: { token: undefined, listen: undefined },
       stores: {
         ...{ hot: "embedded", ledger: "embedded", data: "./data" },
@@ -28,13 +34,13 @@ t.test("a valid config", async (t) => {
         replyBytesMax: 64 * 1024 * 1024,
         unreadBytesMax: 256 * 1024 * 1024,
         callsMax: 20_000,
+        leftCallsMax: 20,
         callMs: 900_000,
         connectMs: 10_000,
         firstByteMs: 900_000,
         idleMs: 900_000,
         drainMs: 60_000,
         handoverMs: 10_000,
-        leftCallsMax: 20,
         clockDifferenceMs: 300_000,
       },
       log: { level: "info" },

@@ -19,7 +19,7 @@ const settings: readonly Row[] = [
   [
     `port: 8080`,
     `prot: 8080`,
-    `gateway.yaml:1 listen.prot: unknown key; expected host, port, workers, engine`,
+    `gateway.yaml:1 listen.prot: unknown key; expected host, port, workers, engine, trusted_proxies`,
   ],
   [
     `    keys:`,
@@ -45,7 +45,7 @@ const settings: readonly Row[] = [
   [
     `listen: { host: 127.0.0.1, port: 8080, workers: 1 }`,
     `listen: 8080`,
-    `gateway.yaml:1 listen: expected a mapping of host, port, workers, engine, got a number`,
+    `gateway.yaml:1 listen: expected a mapping of host, port, workers, engine, trusted_proxies, got a number`,
   ],
   [
     `limits: { body_mb: 20, call_seconds: 900 }`,
@@ -67,6 +67,16 @@ const settings: readonly Row[] = [
     `host: 127.0.0.1`,
     `host: ""`,
     `gateway.yaml:1 listen.host: expected an address or host name, got empty text`,
+  ],
+  [
+    `workers: 1`,
+    `trusted_proxies: [10.0.0.0/33]`,
+    `gateway.yaml:1 listen.trusted_proxies[0]: expected an address, a range such as 203.0.113.0/24, loopback or private`,
+  ],
+  [
+    `workers: 1`,
+    `trusted_proxies: 1`,
+    `gateway.yaml:1 listen.trusted_proxies: expected a list of addresses and ranges, got a number`,
   ],
   [
     `[first-key, second-key]`,
@@ -678,7 +688,7 @@ plugins: [./plugin.js: { a: 1 }, ./missing.js]
       "catalogue.yaml": swap(catalogue, "id: req/plain", "id: plain"),
     };
     t.strictSame(await refused(t, files), [
-      `gateway.yaml:2 listen.hots: unknown key; expected host, port, workers, engine`,
+      `gateway.yaml:2 listen.hots: unknown key; expected host, port, workers, engine, trusted_proxies`,
       `gateway.yaml:2 listen.port: expected a whole number from 0 to 65535, got text`,
       `gateway.yaml:3 stores.hot: expected embedded, a redis:// or rediss:// URL, or a list of them for a cluster`,
       `gateway.yaml:5 upstreams.main.keys[0]: environment variable MAIN_KEY is not set`,
@@ -694,8 +704,8 @@ plugins: [./plugin.js: { a: 1 }, ./missing.js]
   t.test("two unknown keys of one mapping", async (t) => {
     const text = swap(GATEWAY, "port: 8080", "prot: 1, hots: 2");
     t.strictSame(await refused(t, { "gateway.yaml": text }), [
-      `gateway.yaml:1 listen.hots: unknown key; expected host, port, workers, engine`,
-      `gateway.yaml:1 listen.prot: unknown key; expected host, port, workers, engine`,
+      `gateway.yaml:1 listen.hots: unknown key; expected host, port, workers, engine, trusted_proxies`,
+      `gateway.yaml:1 listen.prot: unknown key; expected host, port, workers, engine, trusted_proxies`,
     ]);
   });
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import t from "tap";
+import { parse } from "yaml";
 import { type Environment, formatProblems, loadConfig } from "../../../core/config/load.ts";
 import { isObject, objectOf } from "../../../core/process/json.ts";
 import { packageRoot } from "../../../core/process/root.ts";
@@ -39,7 +40,16 @@ t.test("the production config needs only the variables that it names", async (t)
     OPENAI_API_KEY: "value-of-OPENAI_API_KEY",
     TOLLGATE_MASTER_KEY: Buffer.alloc(32).toString("base64"),
   };
-  const { upstreams, stores } = await load("production.yaml", environment);
+  const { upstreams, stores, listen, admin } = await load("production.yaml", environment);
+  t.strictSame([listen.host, admin.listen], ["127.0.0.1", { host: "127.0.0.1", port: 8081 }]);
+  const composed = parse(await readFile(join(packageRoot, "config/deploy/compose.yaml"), "utf8"));
+  const inCompose = composed["x-gateway"].environment;
+  const there = await load("production.yaml", { ...environment, ...inCompose });
+  t.strictSame([there.listen.host, there.admin.listen?.host], ["0.0.0.0", "0.0.0.0"]);
+  for (const file of ["production.env.example", "deploy/compose.yaml"]) {
+    const text = await readFile(join(packageRoot, "config", file), "utf8");
+    t.match(text, /GATEWAY_URL[=:] ?http:\/\/127\.0\.0\.1:8081$/m, file);
+  }
   t.strictSame(
     [stores.hot, stores.ledger],
     ["rediss://redis:6379", "postgres://postgres/tollgate"],

@@ -1,0 +1,114 @@
+import { BlockList, isIP } from "node:net";
+import ipaddr from "ipaddr.js";
+
+/** Names for the networks in which reverse proxies beside a gateway are set up. */
+const NETWORKS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["loopback", ["127.0.0.0/8", "::1/128"]],
+  [
+    "private",
+    [
+      ...["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16"],
+      ...["fc00::/7", "fe80::/10"],
+    ],
+  ],
+]);
+
+/** Bits before the IPv4 address in an IPv4-mapped one. */
+const MAPPED_BITS = 96;
+
+export const NEARBY: readonly string[] = ["loopback", "private"];
+
+/** Returns true for `loopback`, `private`, an address, or a range such as 203.0.113.0/24. */
+export function isAddressRange(text: string): boolean {
+  return NETWORKS.has(text) || rangeOf(text) !== undefined;
+}
+
+/** Finds the address of a client, which may be behind proxies. */
+export class TrustedProxies {
+  private readonly ranges = new BlockList();
+  private readonly onIgnored: ((peer: string) => void) | undefined;
+  private hasIgnored = false;
+
+  /**
+   * `ranges` are as in `isAddressRange`. `onIgnored` is called once if another address sends x-forwarded-for: a client
+   * that forges it, or a proxy that is missing here.
+   */
+  constructor(ranges: readonly string[], onIgnored?: (peer: string) => void) {
+    this.onIgnored = onIgnored;
+    for (const text of ranges) {
+      for (const one of NETWORKS.get(text) ?? [text]) {
+        const range = rangeOf(one);
+        if (range) this.ranges.addSubnet(range.address, range.prefix, range.family);
+      }
+    }
+  }
+
+  /**
+   * Returns the address of the client: that of the connection, unless a trusted proxy states another one. Each proxy
+   * appends the address that it sees, so the header is read from its end, as far as proxies are trusted. A client can
+   * forge all before that. IPv4 within IPv6 becomes IPv4; `unknown` if the connection has no address any more.
+   */
+  clientOf(connection: string, forwardedFor: string | undefined): string {
+    let client = addressIn(connection);
+    if (forwardedFor === undefined || client === undefined) return client ?? "unknown";
+    if (!this.trusts(client)) {
+      if (!this.hasIgnored) this.onIgnored?.(client);
+      this.hasIgnored = true;
+      return client;
+    }
+    const chain = forwardedFor.split(",");
+    for (let at = chain.length - 1; at >= 0 && this.trusts(client); at--) {
+      const before = addressIn((chain[at] ?? "").trim());
+      if (before === undefined) break;
+      client = before;
+    }
+    return client;
+  }
+
+  private trusts(address: string): boolean {
+    return this.ranges.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+  }
+}
+
+/** Returns an IPv4 address as it is, and the /64 block of an IPv6 address. */
+export function addressBlock(address: string): string {
+  return isIP(address) === 6 ? hexOf(ipaddr.IPv6.parse(address).parts.slice(0, 4)) : address;
+}
+
+interface Range {
+  readonly address: string;
+  readonly prefix: number;
+  readonly family: "ipv4" | "ipv6";
+}
+
+function rangeOf(text: string): Range | undefined {
+  const [address = "", prefix, ...rest] = text.split("/");
+  const version = isIP(address);
+  const most = version === 4 ? 32 : 128;
+  if (version === 0 || rest.length > 0 || address.includes("%")) return undefined;
+  if (prefix !== undefined && !(/^\d{1,3}$/.test(prefix) && Number(prefix) <= most)) {
+    return undefined;
+  }
+  const bits = prefix === undefined ? most : Number(prefix);
+  const parsed = ipaddr.parse(address);
+  // Clients are compared as IPv4.
+  if (parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress() && bits >= MAPPED_BITS) {
+    const mapped = parsed.toIPv4Address().toString();
+    return { address: mapped, prefix: bits - MAPPED_BITS, family: "ipv4" };
+  }
+  return { address, prefix: bits, family: version === 4 ? "ipv4" : "ipv6" };
+}
+
+/** Returns an address without port or zone, and IPv4 for IPv4-mapped IPv6; undefined if the text is no address. */
+function addressIn(text: string): string | undefined {
+  const address =
+    /^\[([^\]]+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
+  // The library also accepts 127.1 and 0177.0.0.1, which only some programs read as addresses.
+  if (isIP(address) === 0) return undefined;
+  const parsed = ipaddr.process(address);
+  return parsed instanceof ipaddr.IPv6 ? hexOf(parsed.parts) : parsed.toString();
+}
+
+function hexOf(parts: readonly number[]): string {
+  return parts.map((part) => part.toString(16)).join(":");
+}
