@@ -63,7 +63,7 @@ const SETTINGS = {
   log_line_prefix: "",
 };
 
-export interface EmbeddedProcessOptions {
+interface EmbeddedProcessOptions {
   readonly folder: string;
   readonly socketFolder: string;
   readonly lockWaitMs: number;
