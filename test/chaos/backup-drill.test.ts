@@ -1,5 +1,13 @@
 import { execFile } from "node:child_process";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import t from "tap";
@@ -54,8 +62,8 @@ t.test("the drill of the page on backups", async (t) => {
       installedPostgres().then((build) => startPostgresServer({ build })),
       startTestSimulator(),
     ]);
-    ledgerUrl = postgres.url.replace(/postgres$/, "tollgate");
-    await shell(`psql "$MAINTENANCE_URL" --command="create database tollgate"`);
+    ledgerUrl = postgres.url.replace(/postgres@(.*)postgres$/, "tollgate@$1tollgate");
+    await shell(commands("new"));
     const stores = { hot: redis.url, ledger: ledgerUrl };
     gateway = await startGateway({ simulator, config: { stores }, env: armed });
     customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
@@ -72,6 +80,7 @@ t.test("the drill of the page on backups", async (t) => {
       ...process.env,
       PATH: [postgres.binaries, process.env["PATH"] ?? ""].join(delimiter),
       LEDGER_URL: ledgerUrl,
+      RESTORED_URL: `${ledgerUrl}_restored`,
       MAINTENANCE_URL: postgres.url,
       REDIS_URL: redis.url,
       npm_node_execpath: process.execPath,
@@ -130,8 +139,13 @@ t.test("the drill of the page on backups", async (t) => {
     await served(3);
     await credit(gateway, customer.accountId, LATER_VND);
     await balance();
-    await shell(commands("restore"));
+    await restored();
     return backedUp;
+  }
+
+  async function restored(): Promise<void> {
+    await shell(commands("restore"));
+    await shell(commands("swap"));
   }
 
   async function opened(balanceMicroVnd: bigint): Promise<void> {
@@ -155,7 +169,7 @@ t.test("the drill of the page on backups", async (t) => {
     await credit(gateway, customer.accountId, LATER_VND);
     await balance();
     t.equal(await gateway.stop(), 0);
-    await shell(commands("restore"));
+    await restored();
     const started = gateway.start();
     await listens();
     await refused();
@@ -192,6 +206,39 @@ t.test("the drill of the page on backups", async (t) => {
     const { available } = await wallet(gateway, customer.accountId);
     t.equal(microVnd(available), backedUp, "only what the backup has is for sale");
     await opened(backedUp);
+  });
+
+  t.test("a backup that is not whole leaves the ledger as it is", async (t) => {
+    await shell(commands("backup"));
+    const dump = join(folder, "ledger.dump");
+    truncateSync(dump, statSync(dump).size >> 1);
+    await t.rejects(shell(commands("restore")), /pg_restore: error/);
+    spentMicroVnd = 0n;
+    const before = await balance();
+    await served(1);
+    t.equal(await balance(), before - spentMicroVnd);
+  });
+
+  t.test("with compose, the commands run in the container of Postgres", async (t) => {
+    // Instead of Docker: runs the command with the variables of a container, in which Postgres is local, and the role
+    // that the image made is a superuser.
+    const docker = join(folder, "docker");
+    const { port } = postgres;
+    writeFileSync(
+      docker,
+      `#!/bin/sh\n[ "$1 $2 $3 $4" = "compose exec -T postgres" ] && shift 4 && PGHOST=127.0.0.1 PGPORT=${port} exec "$@"\n`,
+      { mode: 0o755 },
+    );
+    await shell(`psql "$MAINTENANCE_URL" --command="alter role tollgate superuser"`);
+    const inContainer = (block: string) =>
+      shell(`PATH="${folder}:$PATH"\n${commands("compose")}${commands(block)}`);
+    const before = await balance();
+    for (const block of ["backup", "restore", "swap"]) await inContainer(block);
+    // Nothing was lost, so there is nothing to accept.
+    spentMicroVnd = 0n;
+    await served(1);
+    t.equal(await balance(), before - spentMicroVnd);
+    await shell(`psql "$MAINTENANCE_URL" --command="alter role tollgate nosuperuser"`);
   });
 
   t.test("a restored Redis sells only what the ledger has", async (t) => {
