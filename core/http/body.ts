@@ -29,8 +29,7 @@ const FILE_FIELDS = new Set(["image", "image_url", "reference_image", "ref_image
 
 /**
  * Parses a multipart body. Returns its files, and its text fields as JSON would have them. Refuses
- * what would not be read the same way here and by a provider: a field that comes twice, as a list,
- * or as a file.
+ * what would not be read the same way here and by a provider: a field that comes twice, or as a file.
  */
 export function parseFormBody(
   bytes: Buffer,
@@ -59,9 +58,6 @@ export function parseFormBody(
       }
       form.push({ name, data, filename, ...(type && { type }) });
       continue;
-    }
-    if (name.includes("[")) {
-      return refuse.badRequest(`${field}: send it once, under its own name without []`, field);
     }
     if (Object.hasOwn(fields, name)) {
       return refuse.badRequest(`${field}: sent twice; send each field once`, field);

@@ -9,9 +9,9 @@ import { FORWARDED_HEADERS } from "../contract/upstream-request.ts";
 import type { JsonObject } from "../process/json.ts";
 import { featureOfBeta } from "../wire/features/betas.ts";
 import { choiceOfLeftOut } from "../wire/features/choice.ts";
-import { usesIn } from "../wire/features/find.ts";
-import type { Use } from "../wire/features/found.ts";
-import { ANSWERS, type Row, STORE } from "../wire/features/table.ts";
+import { type Use, usesIn } from "../wire/features/find.ts";
+import { misspelledIn } from "../wire/features/names.ts";
+import { ANSWERS, MISSPELLED, type Row, STORE } from "../wire/features/table.ts";
 import { wires } from "../wire/index.ts";
 import { mediaTerms } from "./media-terms.ts";
 import { surchargeOf } from "./surcharge.ts";
@@ -33,7 +33,7 @@ export function offeredFeatures(services: Parts): Plugin {
     request(call): Verdict {
       const { model, endpoint } = call;
       if (endpoint.serves.includes("images") || endpoint.serves.includes("speech")) {
-        const left = model && mediaTerms(call, model);
+        const left = nameFault(headToRead(call), model) ?? (model && mediaTerms(call, model));
         if (!Array.isArray(left)) return left;
         reportLeftOut(call, left, services.config.headers.prefix);
         return undefined;
@@ -41,7 +41,7 @@ export function offeredFeatures(services: Parts): Plugin {
       const betas = betasOf(call);
       if (!betas) return UNSENDABLE;
       const body = headToRead(call);
-      const uses = usesIn(body, endpoint.protocol);
+      const uses = usesIn(body, endpoint.protocol, services.config.images.privateAddresses);
       if (model?.price.unit === "call" && wires[endpoint.protocol].choices(body) > 1) {
         return refusalOf(ANSWERS, "n");
       }
@@ -52,6 +52,17 @@ export function offeredFeatures(services: Parts): Plugin {
       return new Decision(call, model, services).decide(uses, betas);
     },
   };
+}
+
+/** Refuses a name that a provider of images or speech may read as another one: in a form, `n[]` is a list of `n`. */
+function nameFault(body: JsonObject, model: Model | undefined): Refusal | undefined {
+  for (const name in body) {
+    const field = /^\w*/.exec(name)?.[0] ?? "";
+    if (field === name) continue;
+    return refuse.badRequest(`${field}: send it once, under its own name without []`, field);
+  }
+  const misspelled = misspelledIn(body, Object.keys(model?.media.optionFactors ?? {}));
+  return misspelled === undefined ? undefined : refusalOf(MISSPELLED, misspelled);
 }
 
 interface Beta {

@@ -8,7 +8,7 @@ import {
   type ImageFetcher,
   imageType,
 } from "../contract/images.ts";
-import { isPublic } from "../process/public-address.ts";
+import { isPublic, isPublicHost } from "../process/public-address.ts";
 import { upstreamConnector } from "./connect.ts";
 import { resolveName } from "./resolve-name.ts";
 
@@ -75,6 +75,7 @@ export class HttpImageFetcher implements ImageFetcher {
     signal: AbortSignal,
   ): Promise<readonly LookupAddress[] | undefined> {
     const { privateAddresses, nameServers } = this.settings();
+    if (!privateAddresses && !isPublicHost(hostname)) return undefined;
     const host = hostname.replace(/^\[|\]$/g, "");
     const family = isIP(host);
     const addresses =

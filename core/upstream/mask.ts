@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { isObject, parseJson } from "../process/json.ts";
-import { isPublic } from "../process/public-address.ts";
+import { isPublicHost } from "../process/public-address.ts";
 import { ServerEvent } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 
@@ -12,8 +12,6 @@ const ACCOUNT_IDS = /\b(?:org|proj|acct)[-_](?=[a-z]*[A-Z0-9])[A-Za-z0-9]{6,}/g;
 /** An address, with or without its scheme: a host name or IP with dots, or one with a port. */
 const ADDRESSES =
   /(?:https?:\/\/)?(?:\[[0-9a-f:]+\]|[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)(?::\d{1,5})?(?:\/[^\s"'<>)]*)?/gi;
-/** Names that mean something only in the operator's own network. */
-const OWN_NAMES = /(?:^|\.)(?:localhost|internal|intranet|corp|local|lan|home|svc|test)$/i;
 
 /**
  * Replaces the parts of an upstream's error that reveal something of the operator: the configured keys and addresses,
@@ -66,9 +64,8 @@ function maskedText(text: string, hidden: readonly string[]): string {
 function isOwn(address: string): boolean {
   const [host = ""] = address.replace(/^https?:\/\//i, "").split("/");
   const name = host.replace(/:\d+$/, "").replace(/^\[|\]$/g, "");
-  if (isIP(name) !== 0) return !isPublic(name);
+  if (isIP(name) !== 0 || name.includes(".")) return !isPublicHost(name);
   const hasScheme = /^https?:/i.test(address);
-  if (name.includes(".")) return OWN_NAMES.test(name);
   // A plain word counts as an address only if it has a scheme, or a port of a size that no line number has.
   return hasScheme || (/[a-z]/i.test(name) && /:\d{4,5}$/.test(host));
 }

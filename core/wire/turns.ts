@@ -31,7 +31,7 @@ export function turnsOf(body: JsonObject, protocol: Protocol): Turns | undefined
   const seen = new Seen();
   for (const entry of list) if (!seen.turn(entry)) return undefined;
   // Stored by default, which the conversation does not say.
-  if (usesIn({ [field]: list, store: false }, protocol).length > 0) return undefined;
+  if (usesIn({ [field]: list, store: false }, protocol, false).length > 0) return undefined;
   return seen.turns(list.length, roleOf(list[0]), roleOf(list.at(-1)));
 }
 

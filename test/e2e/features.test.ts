@@ -2,7 +2,7 @@ import t from "tap";
 import { assertNotCharged, customerWith } from "../support/billed.ts";
 import { echoIn } from "../support/echo.ts";
 import type { TestGateway } from "../support/gateway.ts";
-import { type Answer, bodies, paths, post } from "../support/requests.ts";
+import { type Answer, asking, bodies, paths, post } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 
 type Chat = "messages" | "chat" | "responses";
@@ -22,7 +22,19 @@ const TRANSLATED = { messages: "gpt-4.1-nano", chat: "claude-opus-5-5", response
 const ADDRESS = "https://files.example.com/a";
 const said = (...content: readonly Fields[]) => ({ messages: [{ role: "user", content }] });
 const given = (...content: readonly Fields[]) => ({ input: [{ role: "user", content }] });
+/** A search for tools by the client, and the tools that it found. */
+const found = (...tools: readonly Fields[]) => ({
+  tools: [{ type: "tool_search", execution: "client" }],
+  input: [
+    { type: "tool_search_call", call_id: "c", execution: "client", arguments: {} },
+    { type: "tool_search_output", call_id: "c", execution: "client", status: "completed", tools },
+    { role: "user", content: asking({ echo: true }) },
+  ],
+});
 const tool = (type: string, more: Fields = {}) => ({ tools: [{ type, name: "t", ...more }] });
+
+const FLAT = { type: "function", name: "own", parameters: { type: "object", properties: {} } };
+const OWN = { type: "function", function: { name: "own", parameters: FLAT.parameters } };
 
 /**
  * The demands that are refused: the fields of the request, and the name that the message begins
@@ -54,6 +66,12 @@ const DEMANDS: Readonly<Record<Chat, readonly (readonly [Fields, string])[]>> = 
       }),
       "messages[0].content[0].content[0]",
     ],
+    ...["file:///etc/passwd", "s3://b/k", "http://169.254.169.254/a", "http://localhost/a.png"].map(
+      (url) =>
+        [said({ type: "image", source: { type: "url", url } }), "messages[0].content[0]"] as const,
+    ),
+    [{ Tools: [{ type: "web_search_20250305", name: "web_search" }] }, "tools"],
+    [{ serviceTier: "priority" }, "service_tier"],
   ],
   chat: [
     [{ web_search_options: {} }, "web_search_options"],
@@ -65,6 +83,57 @@ const DEMANDS: Readonly<Record<Chat, readonly (readonly [Fields, string])[]>> = 
     [{ inference_geo: "us" }, "inference_geo"],
     [{ modalities: ["text", "audio"], audio: { voice: "a", format: "mp3" } }, "modalities"],
     [{ audio: { voice: "a", format: "mp3" } }, "audio"],
+    [{ enable_code_interpreter: true }, "enable_code_interpreter"],
+    [{ web_search: { enable: true } }, "web_search"],
+    [{ data_sources: [{ type: "azure_search" }] }, "data_sources"],
+    [{ Model: "claude-opus-5-5" }, "model"],
+    [{ N: 128 }, "n"],
+    [{ Max_Tokens: 1 }, "max_tokens"],
+    [{ extraBody: { google: {} } }, "extra_body"],
+    [{ "\u017ftream": true }, "stream"],
+    [{ Own_option: 1, own_option: 2 }, "Own_option"],
+    [{ tools: [{ ...OWN, Type: "web_search" }] }, "tools[0].type"],
+    [{ tools: [{ ...OWN, function: { name: "googleSearch" } }] }, "tools[0].type"],
+    [
+      {
+        messages: [
+          { role: "system", content: "x", tools: [{ type: "builtin_function" }] },
+          { role: "user", content: "x" },
+        ],
+      },
+      "messages[0].tools[0].type",
+    ],
+    ...[
+      ...[
+        "file:///etc/passwd",
+        "s3://b/k",
+        "gs://b/o",
+        "oss://x",
+        "ms://file-1",
+        "ht\ntp://a.example",
+      ],
+      ...["http://127.0.0.1/a.png", "http://2130706433/a.png", "https://[::ffff:10.0.0.1]/a.png"],
+      ...[
+        "http://localhost/a.png",
+        "http://a.localhost./a.png",
+        "http://redis:6379/a.png",
+        "a.png",
+      ],
+      ...["iVBORw0KGgo="],
+    ].map(
+      (url) =>
+        [
+          said({ type: "image_url", image_url: { url } }),
+          "messages[0].content[0].image_url",
+        ] as const,
+    ),
+    [said({ type: "image_url", image_url: "file:///a" }), "messages[0].content[0].image_url"],
+    [said({ type: "file", file: { url: "file:///a" } }), "messages[0].content[0].file"],
+    [said({ type: "video", video: ["file:///a"] }), "messages[0].content[0].video"],
+    [
+      said({ type: "input_audio", input_audio: { data: ADDRESS, format: "mp3" } }),
+      "messages[0].content[0].input_audio",
+    ],
     [{ mcp_servers: [{ type: "url", url: ADDRESS }] }, "mcp_servers"],
     ...[
       ...["web_search", "web_search_premium", "browser_search", "builtin_function", "file_search"],
@@ -108,6 +177,41 @@ const DEMANDS: Readonly<Record<Chat, readonly (readonly [Fields, string])[]>> = 
       "tools[0].tools[0].type",
     ],
     [{ input: [{ type: "additional_tools", tools: [{ type: "mcp" }] }] }, "input[0].tools[0].type"],
+    ...["mcp", "code_interpreter", "file_search", "computer_use_preview"].map(
+      (type) => [found({ type }), "input[1].tools[0].type"] as const,
+    ),
+    [
+      found({
+        type: "namespace",
+        name: "n",
+        tools: [{ type: "namespace", tools: [{ type: "mcp" }] }],
+      }),
+      "input[1].tools[0].tools[0].tools[0].type",
+    ],
+    [
+      given({ type: "input_text", text: "x" }, { type: "other", tools: [{ type: "mcp" }] }),
+      "input[0].content[1].tools[0].type",
+    ],
+    [{ tools: [{ ...FLAT, TYPE: "mcp" }] }, "tools[0].type"],
+    [{ Previous_Response_Id: "resp_1" }, "previous_response_id"],
+    [given({ type: "input_image", image_url: "ms://file-1" }), "input[0].content[0].image_url"],
+    [
+      given({ type: "input_image", image_url: "http://10.0.0.1/" }),
+      "input[0].content[0].image_url",
+    ],
+    [given({ type: "input_file", file_url: "file:///a" }), "input[0].content[0].file_url"],
+    [
+      {
+        input: [
+          {
+            type: "computer_call_output",
+            call_id: "c",
+            output: { type: "computer_screenshot", image_url: "file:///a" },
+          },
+        ],
+      },
+      "input[0].output.image_url",
+    ],
     [given({ type: "input_file", file_id: "f" }), "input[0].content[0].file_id"],
     [given({ type: "input_file", file_url: ADDRESS }), "input[0].content[0].file_url"],
     [given({ type: "input_image", file_id: "f" }), "input[0].content[0].file_id"],
@@ -152,8 +256,6 @@ t.test("a call that demands what is not priced", async (t) => {
   t.test("costs nothing", () => assertNotCharged(gateway, customer));
 });
 
-const OWN = { type: "function", name: "own", parameters: { type: "object", properties: {} } };
-
 /**
  * The parts that are left out: the fields, those that are sent instead, and the names in the
  * header.
@@ -179,13 +281,26 @@ const LEFT_OUT: Readonly<Record<Chat, readonly (readonly [Fields, Fields, string
     [{ models: ["a", "b"] }, { models: undefined }, "models"],
     [{ fallbacks: ["a"] }, { fallbacks: undefined }, "fallbacks"],
     [{ extra_body: { plugins: [] } }, { extra_body: undefined }, "extra_body"],
-    [{ store: true }, { store: false }, null],
+    [{ provider: { order: ["a"] } }, { provider: undefined }, "provider"],
+    ...[true, 1, "true", 0, "", null].map((store) => [{ store }, { store: false }, null] as const),
   ],
   responses: [
     [{ service_tier: "priority" }, { service_tier: undefined }, "service_tier"],
     [{ speed: "fast" }, { speed: undefined }, "speed"],
     [{ fallbacks: ["a"] }, { fallbacks: undefined }, "fallbacks"],
-    [{ store: true }, { store: false, include: undefined }, null],
+    ...[true, 1, "true", "false", 0, [], {}].map(
+      (store) => [{ store }, { store: false, include: undefined }, null] as const,
+    ),
+    [
+      { model: "gpt-5.6-sol", store: "true" },
+      { store: false, include: ["reasoning.encrypted_content"] },
+      null,
+    ],
+    [
+      found({ type: "web_search" }, FLAT, { type: "image_generation" }),
+      { input: found(FLAT).input },
+      "web_search,image_generation",
+    ],
     [{}, { store: false, include: undefined }, null],
     [{ store: null }, { store: false }, null],
     [{ model: "gpt-5.6-sol" }, { store: false, include: ["reasoning.encrypted_content"] }, null],
@@ -198,12 +313,12 @@ const LEFT_OUT: Readonly<Record<Chat, readonly (readonly [Fields, Fields, string
     [
       {
         tools: [
-          OWN,
+          FLAT,
           { type: "web_search", external_web_access: false },
           { type: "image_generation" },
         ],
       },
-      { tools: [OWN] },
+      { tools: [FLAT] },
       "web_search,image_generation",
     ],
     [
@@ -213,7 +328,7 @@ const LEFT_OUT: Readonly<Record<Chat, readonly (readonly [Fields, Fields, string
     ],
     [
       {
-        tools: [OWN, { type: "web_search" }],
+        tools: [FLAT, { type: "web_search" }],
         tool_choice: {
           type: "allowed_tools",
           mode: "auto",
@@ -221,7 +336,7 @@ const LEFT_OUT: Readonly<Record<Chat, readonly (readonly [Fields, Fields, string
         },
       },
       {
-        tools: [OWN],
+        tools: [FLAT],
         tool_choice: {
           type: "allowed_tools",
           mode: "auto",
@@ -315,6 +430,73 @@ t.test("several answers of a model that is priced per call are refused", async (
   t.equal(refused.json.error.param, "n");
   const one = await post(gateway, paths.chat, customer, bodies.chat({}, { model, n: 1 }));
   t.equal(one.status, 200, one.text);
+});
+
+t.test("what is the client's own is not read as a feature", async (t) => {
+  const schema = { type: "object", properties: { tools: { type: "mcp" }, Type: {}, N: {} } };
+  const own = { tools: [{ type: "mcp" }], image_url: "file:///a", Model: "x" };
+  const flat = { ...FLAT, parameters: schema };
+  for (const [protocol, fields] of [
+    ["chat", { tools: [{ ...OWN, function: { name: "own", parameters: schema } }] }],
+    ["chat", said({ type: "image_url", image_url: { url: "https://a.example/a.png" } })],
+    ["chat", said({ type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } })],
+    ["messages", { tools: [{ name: "own", input_schema: schema }] }],
+    [
+      "messages",
+      {
+        tools: [{ name: "own", input_schema: schema }],
+        messages: [
+          { role: "user", content: "x" },
+          { role: "assistant", content: [{ type: "tool_use", id: "t", name: "own", input: own }] },
+          { role: "user", content: [{ type: "tool_result", tool_use_id: "t", content: "x" }] },
+        ],
+      },
+    ],
+    ["responses", { tools: [flat] }],
+    ["responses", found(flat)],
+    [
+      "responses",
+      {
+        tools: [flat],
+        input: [
+          { type: "function_call", call_id: "c", name: "own", arguments: JSON.stringify(own) },
+          { type: "function_call_output", call_id: "c", output: JSON.stringify(own) },
+        ],
+      },
+    ],
+  ] as const) {
+    const body = { ...bodies[protocol]({}, { model: MODELS[protocol] }), ...fields };
+    const answer = await post(gateway, paths[protocol], customer, body);
+    t.equal(answer.status, 200, `${JSON.stringify(fields)}: ${answer.text}`);
+    t.equal(answer.headers.get("x-svc-left-out"), null);
+  }
+});
+
+t.test("other fields go upstream in any spelling", async (t) => {
+  const fields = { topP: 1, promptCacheKey: "a", thinkingConfig: {}, Metadata: {}, __proto__: {} };
+  const answer = await post(gateway, paths.chat, customer, { ...bodies.chat(), ...fields });
+  t.equal(answer.json.error.code, "unknown_parameter", "the provider has refused it");
+});
+
+t.test("names of fields for images and speech", async (t) => {
+  const image = "data:image/png;base64,iVBORw0KGgo=";
+  for (const [endpoint, fields, param] of [
+    ["edits", { image, n: 1, "n[]": 10 }, "n"],
+    ["edits", { image, "quality[]": "high" }, "quality"],
+    ["edits", { image, "size[0]": "4096x4096" }, "size"],
+    ["edits", { image, "a b": 1 }, "a"],
+    ["edits", { image, N: 10 }, "n"],
+    ["edits", { image, inputFidelity: "high" }, "input_fidelity"],
+    ["images", { N: 10 }, "n"],
+    ["images", { Quality: "high" }, "quality"],
+    ["images", { "n[]": 10 }, "n"],
+    ["speech", { Input: "x".repeat(100_000) }, "input"],
+  ] as const) {
+    const body = { ...(endpoint === "speech" ? bodies.speech() : bodies.images()), ...fields };
+    const answer = await post(gateway, paths[endpoint], customer, body);
+    t.equal(answer.status, 400, `${JSON.stringify(fields)}: ${answer.text}`);
+    t.equal(answer.json.error.param, param);
+  }
 });
 
 /** The request that the simulated provider received, out of the text of its reply. */

@@ -316,6 +316,19 @@ t.test("POST /v1/images/edits", async (t) => {
     await assertNotCharged(gateway, customer);
   });
 
+  t.test("sends addresses of private hosts upstream, and none of another scheme", async (t) => {
+    const customer = await customerWith(gateway);
+    for (const [url, status] of [
+      ["http://10.0.0.1/a.png", 200],
+      ["http://localhost/a.png", 200],
+      ["file:///etc/passwd", 400],
+    ] as const) {
+      const content = [{ type: "image_url", image_url: { url } }];
+      const body = bodies.chat({}, { messages: [{ role: "user", content }] });
+      t.equal((await post(gateway, paths.chat, customer, body)).status, status, url);
+    }
+  });
+
   t.test("fetches from public addresses only, unless the config allows others", async (t) => {
     await reload(gateway, { config: { images: { private_addresses: false } } });
     asked = [];

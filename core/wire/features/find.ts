@@ -1,32 +1,45 @@
 import type { Protocol } from "../../contract/protocol.ts";
 import { arrayOf, type JsonObject, objectOf } from "../../process/json.ts";
-import { Found, type Use } from "./found.ts";
-import { findInContent, findInItems, findInMark, findInTurns } from "./parts.ts";
-import { FIELDS, type FieldRow, STORE } from "./table.ts";
+import { isPublicHost } from "../../process/public-address.ts";
+import { misspelledIn, misspelledInTool } from "./names.ts";
+import { PARTS } from "./parts.ts";
+import { FIELDS, type FieldRow, MISSPELLED, type Row, STORE } from "./table.ts";
 import { rowOfTool } from "./tools.ts";
 
+/** A part of a request that has a row in the table. */
+export interface Use {
+  readonly row: Row;
+  /** Path of the field at fault: `tools[2].type`. */
+  readonly path: string;
+  /** The name of the part in the header that lists what was left out. */
+  readonly name: string;
+  /** Removes this part from the body; undefined for a demand. */
+  readonly leaveOut: (() => void) | undefined;
+  /** True if that sets or deletes a field of the body, and changes nothing inside of one. */
+  readonly isTop: boolean;
+  /** The tool, if it is one. */
+  readonly tool: JsonObject | undefined;
+}
+
+const NOTHING: readonly Use[] = Object.freeze([]);
+
 /**
- * Returns every part of a body that has a row in the table. Runs for each call: reads each field,
- * tool and part once, and no text.
+ * Returns every part of a body that has a row in the table. Runs for each call, native or translated: reads each field,
+ * turn, part and tool once, and no text. `privateAddresses`: images and files may be in private networks.
  */
-export function usesIn(body: JsonObject, protocol: Protocol): readonly Use[] {
-  const found = new Found();
-  const rows = ROWS_BY_FIELD.get(protocol);
-  for (const name in body) {
-    const row = rows?.get(name);
-    if (row) findInField(row, body, found);
-  }
-  if (protocol === "responses" && body["store"] == null) addField(STORE, body, found);
-  findInTools(body, "tools", protocol, found);
-  if (body["cache_control"] != null) findInMark(body, found);
-  if (protocol !== "responses") {
-    findInTurns(body["messages"], found);
-    findInContent(body["system"], "system", found);
-  } else if (typeof body["input"] !== "string") {
-    findInItems(body["input"], found);
-    findInItemTools(body["input"], found);
-  }
-  return found.uses;
+export function usesIn(
+  body: JsonObject,
+  protocol: Protocol,
+  privateAddresses: boolean,
+): readonly Use[] {
+  const walk = new Walk(protocol, privateAddresses);
+  walk.fields(body);
+  walk.tools(body, "");
+  walk.mark(body);
+  walk.list(body["system"], "system");
+  walk.list(body["messages"], "messages");
+  walk.list(body["input"], "input");
+  return walk.uses ?? NOTHING;
 }
 
 /** By protocol. One without priced fields needs no entry. */
@@ -35,22 +48,220 @@ const ROWS_BY_FIELD = new Map(
 );
 
 function rowsOn(protocol: Protocol): ReadonlyMap<string, FieldRow> {
-  const rows = FIELDS.filter(({ on }) => on.includes(protocol));
+  const rows = FIELDS.filter((row) => row !== STORE && row.on.includes(protocol));
   return new Map(rows.map((row) => [row.field, row]));
 }
 
-function findInField(row: FieldRow, body: JsonObject, found: Found): void {
-  const value = body[row.field];
-  if (!isEmpty(value) && row.asks?.(value) !== false) addField(row, body, found);
-}
+/** Parts and items that carry no more than text, thinking, or a call of a tool: nearly all are one of these. */
+const PLAIN = new Set<unknown>([
+  ...["text", "input_text", "output_text", "refusal", "summary_text", "reasoning_text"],
+  ...["thinking", "redacted_thinking", "reasoning", "tool_use"],
+  ...["function_call", "custom_tool_call"],
+]);
 
-function addField(row: FieldRow, body: JsonObject, found: Found): void {
-  const { field, replacement } = row;
-  const leaveOut = () => {
-    if (replacement === undefined) delete body[field];
-    else body[field] = replacement;
-  };
-  found.add(row, field, field, { leaveOut, isTop: true });
+/** Results of the client's tools: what they carry is in their `content` or `output`. */
+const RESULTS = new Set<unknown>([
+  ...["tool_result", "function_call_output", "custom_tool_call_output"],
+]);
+
+/** Fields that hold an address, a list of them, or an object with one as `url`, `file_url` or `data`. */
+const WITH_ADDRESS = new Set([
+  ...["image_url", "file_url", "video_url", "audio_url", "document_url"],
+  ...["image", "file", "video", "audio", "input_audio", "input_file"],
+]);
+/** These may be given by address. */
+const IMAGES = new Set<string>(["image_url", "image"]);
+/** These hold data without a scheme, too. */
+const DATA = new Set<string>(["image", "file", "video", "audio", "input_audio", "input_file"]);
+
+const SCHEME = /^\s*([a-z][a-z0-9+.-]*):/i;
+/** A host name that needs no parser to be found. No address ends in a label that begins with a letter. */
+const PLAIN_HOST = /^https?:\/\/((?:[a-z0-9-]+\.)+[a-z][a-z0-9-]*)(?::\d{1,5})?(?:[/?#]|$)/i;
+/** Other addresses are parsed, which takes microseconds. */
+const ODD_ADDRESSES_MAX = 256;
+const ADDRESS_CHARS_MAX = 16_384;
+const PDF = /\.pdf(?:[?#]|$)/i;
+
+/**
+ * Collects what a request asks for. A turn, an item, a part and a tool are objects in lists, and each may have such lists
+ * again. The nesting of a request is bounded, so that recursion has an end. What a tool is called with, and schemas, are
+ * the client's own: they are not read.
+ */
+class Walk {
+  /** Allocated only for a request that asks for something. */
+  uses: Use[] | undefined = undefined;
+  private oddAddresses = 0;
+  private readonly protocol: Protocol;
+  private readonly privateAddresses: boolean;
+
+  constructor(protocol: Protocol, privateAddresses: boolean) {
+    this.protocol = protocol;
+    this.privateAddresses = privateAddresses;
+  }
+
+  private add(row: Row, path: string, name: string, more: Partial<Use> = {}): void {
+    this.uses ??= [];
+    const { leaveOut, isTop = false, tool } = more;
+    this.uses.push({ row, path, name, leaveOut, isTop, tool });
+  }
+
+  /** The fields of the body itself. */
+  fields(body: JsonObject): void {
+    const rows = ROWS_BY_FIELD.get(this.protocol);
+    for (const name in body) {
+      const row = rows?.get(name);
+      const value = body[name];
+      if (row && !isEmpty(value) && row.asks?.(value) !== false) this.field(row, body);
+    }
+    const { store } = body;
+    // Responses are kept by default, and a lenient provider may read anything but `false` as `true`.
+    const isKept = store === undefined ? this.protocol === "responses" : store !== false;
+    if (isKept) this.field(STORE, body);
+    const misspelled = misspelledIn(body);
+    if (misspelled !== undefined) this.add(MISSPELLED, misspelled, misspelled);
+  }
+
+  private field(row: FieldRow, body: JsonObject): void {
+    const { field, replacement } = row;
+    const leaveOut = () => {
+      if (replacement === undefined) delete body[field];
+      else body[field] = replacement;
+    };
+    this.add(row, field, field, { leaveOut, isTop: true });
+  }
+
+  /** Tools in `holder.tools`: the body's, those of a turn, an item or a part, or of another tool. */
+  tools(holder: JsonObject, path: string): void {
+    const { tools } = holder;
+    if (!Array.isArray(tools)) return;
+    const inside = path === "" ? "tools" : `${path}.tools`;
+    for (let at = 0; at < tools.length; at++) {
+      const tool = objectOf(tools[at]);
+      if (!tool) continue;
+      const misspelled = misspelledInTool(tool);
+      if (misspelled !== undefined) {
+        this.add(MISSPELLED, `${inside}[${at}].${misspelled}`, misspelled);
+      }
+      const row = rowOfTool(tool, this.protocol);
+      if (row) {
+        const name = typeof tool["type"] === "string" ? tool["type"] : "tools";
+        const leaveOut = () => {
+          holder["tools"] = arrayOf(holder["tools"]).filter((other) => other !== tool);
+        };
+        const isTop = path === "";
+        this.add(row, `${inside}[${at}].type`, name, { leaveOut, isTop, tool });
+      }
+      this.mark(tool);
+      if (tool["tools"] !== undefined) this.tools(tool, `${inside}[${at}]`);
+    }
+  }
+
+  /** Turns, items or parts. */
+  list(list: unknown, path: string): void {
+    if (!Array.isArray(list)) return;
+    for (let at = 0; at < list.length; at++) {
+      const node = objectOf(list[at]);
+      if (!node) continue;
+      this.mark(node);
+      if (!PLAIN.has(node["type"])) this.node(node, `${path}[${at}]`);
+    }
+  }
+
+  private node(node: JsonObject, path: string): void {
+    const { type, content } = node;
+    if (node["role"] != null) {
+      if (node["tools"] !== undefined) this.tools(node, path);
+      if (node["audio"] != null) this.add(PARTS.stored, `${path}.audio`, "audio");
+    } else if (RESULTS.has(type)) {
+      this.list(node["output"], `${path}.output`);
+    } else this.item(node, path);
+    if (typeof content !== "string") this.list(content, `${path}.content`);
+  }
+
+  /** A part or an item that is neither a turn nor the result of a tool. */
+  private item(item: JsonObject, path: string): void {
+    const { type, output } = item;
+    if (item["tools"] !== undefined) this.tools(item, path);
+    if (type === "container_upload") this.add(PARTS.containerUpload, path, type);
+    // The type of a reference may be left out.
+    else if (type === "item_reference" || (type == null && isId(item["id"]))) {
+      this.add(PARTS.stored, path, "item_reference");
+    } else if (type === "image_generation_call" && typeof item["result"] !== "string") {
+      this.add(PARTS.stored, path, type);
+    }
+    this.media(item, path);
+    const picture = objectOf(output);
+    if (picture) this.media(picture, `${path}.output`);
+    else this.list(output, `${path}.output`);
+  }
+
+  /** Files and images by id or by address. */
+  private media(part: JsonObject, path: string): void {
+    const { type } = part;
+    // `{ type: "file", file: { file_id } }` in Chat, `{ type: "input_file", file_id }` in Responses.
+    const named = typeof type === "string" ? objectOf(part[type]) : undefined;
+    if (isId(part["file_id"]) || isId(named?.["file_id"])) {
+      this.add(PARTS.fileId, `${path}.file_id`, "file_id");
+    }
+    for (const field in part) {
+      if (WITH_ADDRESS.has(field)) this.addresses(part[field], field, `${path}.${field}`);
+    }
+    const source = objectOf(part["source"]);
+    if (!source) return;
+    // The source of an image or document in Messages.
+    if (source["type"] === "file" || isId(source["file_id"])) {
+      this.add(PARTS.fileId, `${path}.source`, "file_id");
+    } else if (source["url"] !== undefined) {
+      this.address(
+        source["url"],
+        type === "image" ? "image_url" : `${type}_url`,
+        `${path}.source.url`,
+      );
+    }
+    this.list(source["content"], `${path}.source.content`);
+  }
+
+  private addresses(value: unknown, field: string, path: string): void {
+    if (Array.isArray(value)) {
+      for (const entry of value) this.address(entry, field, path);
+      return;
+    }
+    const holder = objectOf(value);
+    if (!holder) return this.address(value, field, path);
+    for (const name of ["url", "file_url", "data"] as const) {
+      this.address(holder[name], name === "data" ? "input_audio" : field, path);
+    }
+  }
+
+  private address(value: unknown, field: string, path: string): void {
+    if (typeof value !== "string" || value === "") return;
+    const scheme = SCHEME.exec(value.slice(0, 64))?.[1]?.toLowerCase();
+    if (scheme === "data" || (scheme === undefined && DATA.has(field))) return;
+    if (!this.mayBeAsked(value, scheme)) this.add(PARTS.address, path, field);
+    else if (!IMAGES.has(field) || PDF.test(value)) this.add(PARTS.remoteFile, path, field);
+  }
+
+  private mayBeAsked(address: string, scheme: string | undefined): boolean {
+    if (scheme !== "http" && scheme !== "https") return false;
+    const name = PLAIN_HOST.exec(address)?.[1];
+    if (name !== undefined) return this.privateAddresses || isPublicHost(name);
+    if (++this.oddAddresses > ODD_ADDRESSES_MAX || address.length > ADDRESS_CHARS_MAX) return false;
+    if (!URL.canParse(address)) return false;
+    return this.privateAddresses || isPublicHost(new URL(address).hostname);
+  }
+
+  /** A cache mark that is to live for longer than the usual five minutes. */
+  mark(marked: JsonObject): void {
+    if (marked["cache_control"] == null) return;
+    const mark = objectOf(marked["cache_control"]);
+    const ttl = mark?.["ttl"];
+    if (!mark || ttl === undefined || ttl === null || ttl === "5m") return;
+    const leaveOut = () => {
+      const { ttl: _, ...rest } = mark;
+      marked["cache_control"] = rest;
+    };
+    this.add(PARTS.longCache, "cache_control.ttl", "cache_control.ttl", { leaveOut });
+  }
 }
 
 function isEmpty(value: unknown): boolean {
@@ -58,34 +269,6 @@ function isEmpty(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-/** Finds hosted tools in `holder.tools`: the body's, a namespace's, or those of an input item. */
-function findInTools(holder: JsonObject, path: string, protocol: Protocol, found: Found): void {
-  const tools = arrayOf(holder["tools"]);
-  for (let at = 0; at < tools.length; at++) {
-    const tool = objectOf(tools[at]);
-    if (!tool) continue;
-    const row = rowOfTool(tool, protocol);
-    if (row) {
-      const name = typeof tool["type"] === "string" ? tool["type"] : "tools";
-      const leaveOut = () => {
-        holder["tools"] = arrayOf(holder["tools"]).filter((other) => other !== tool);
-      };
-      found.add(row, `${path}[${at}].type`, name, { leaveOut, isTop: path === "tools", tool });
-    }
-    if (tool["cache_control"] != null) findInMark(tool, found);
-    // Namespaces do not nest.
-    if (tool["type"] === "namespace" && path === "tools") {
-      findInTools(tool, `tools[${at}].tools`, protocol, found);
-    }
-  }
-}
-
-/** Codex adds tools in input items of their own. */
-function findInItemTools(input: unknown, found: Found): void {
-  const items = arrayOf(input);
-  for (let at = 0; at < items.length; at++) {
-    const item = objectOf(items[at]);
-    if (item?.["type"] !== "additional_tools") continue;
-    findInTools(item, `input[${at}].tools`, "responses", found);
-  }
+function isId(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== "";
 }

@@ -1,5 +1,6 @@
 import type { FeatureName } from "../../contract/features.ts";
 import type { Protocol } from "../../contract/protocol.ts";
+import { objectOf } from "../../process/json.ts";
 
 /**
  * Everything in a request that makes a provider bill more than plain tokens, keeps state there, or
@@ -10,8 +11,8 @@ import type { Protocol } from "../../contract/protocol.ts";
  * - `optional`: left out, and named in the response header `x-svc-left-out`.
  * - `demand`: refused with 400. The message names the field, why, and what to do instead.
  *
- * This file has the top-level fields, `parts.ts` the parts of turns and tools, `tools.ts` the types
- * of tools, `betas.ts` the beta headers. Fields and parts that are not listed go upstream
+ * This file has the top-level fields, `parts.ts` the parts of turns, `tools.ts` the types of tools,
+ * `betas.ts` the beta headers, `names.ts` the spellings of fields. `find.ts` walks a request by them. Fields and parts that are not listed go upstream
  * unchanged. Types of tools and beta headers that are not listed do not go upstream.
  */
 export interface Row {
@@ -50,7 +51,7 @@ export const WORDS = {
   callAgain: "send another call if one fails",
 } as const;
 
-/** Chat keeps a reply if it is asked to, Responses unless it is asked not to. */
+/** Chat keeps a reply if it is asked to, Responses unless it is asked not to: see `find.ts`. */
 export const STORE: FieldRow = {
   field: "store",
   on: ALL,
@@ -58,7 +59,6 @@ export const STORE: FieldRow = {
   feature: "store",
   why: WORDS.noState,
   instead: WORDS.leaveOut,
-  asks: (value) => value === true,
   replacement: false,
 };
 
@@ -143,6 +143,31 @@ export const FIELDS: readonly FieldRow[] = [
     feature: "web_search",
     why: WORDS.noSearch,
     instead: WORDS.ownTool,
+  },
+  {
+    field: "web_search",
+    on: ALL,
+    rule: "demand",
+    feature: "web_search",
+    why: WORDS.noSearch,
+    instead: WORDS.ownTool,
+    asks: (value) => objectOf(value)?.["enable"] !== false,
+  },
+  {
+    field: "enable_code_interpreter",
+    on: ALL,
+    rule: "demand",
+    feature: "code_execution",
+    why: "code is not run here",
+    instead: WORDS.ownTool,
+  },
+  {
+    field: "data_sources",
+    on: ALL,
+    rule: "demand",
+    feature: "provider_plugins",
+    why: "the provider searches no data here",
+    instead: WORDS.sendContent,
   },
   {
     field: "plugins",
@@ -230,6 +255,22 @@ export const FIELDS: readonly FieldRow[] = [
     instead: WORDS.callAgain,
   },
   {
+    field: "provider",
+    on: ALL,
+    rule: "optional",
+    feature: "fallbacks",
+    why: "other providers have other prices",
+    instead: WORDS.leaveOut,
+  },
+  {
+    field: "preset",
+    on: ALL,
+    rule: "optional",
+    feature: "fallbacks",
+    why: "a preset may name another model",
+    instead: WORDS.leaveOut,
+  },
+  {
     field: "extra_body",
     on: ALL,
     rule: "optional",
@@ -255,6 +296,14 @@ export const FIELDS: readonly FieldRow[] = [
     instead: "send the header anthropic-beta",
   },
 ];
+
+/** The row for a field that some providers read under another spelling than the one that is sent. */
+export const MISSPELLED: Row = {
+  rule: "demand",
+  feature: undefined,
+  why: "sent in another spelling, which some providers read as this field",
+  instead: "send each field once, under its documented name",
+};
 
 /** The row for more than one reply of a model that is priced per call. */
 export const ANSWERS: Row = {

@@ -96,6 +96,13 @@ const UNKNOWN: Row = {
   instead: "offer it as a function",
 };
 
+/** Functions of these names turn on tools of the provider in relays to Gemini. */
+const OF_RELAYS: Readonly<Record<string, string>> = {
+  googleSearch: "web_search",
+  codeExecution: "code_execution",
+  urlContext: "url_context",
+};
+
 /** Codex offers these by default. They are left out on Responses, unless `tool_choice` names one. */
 const OPTIONAL_ON_RESPONSES = new Map<Row["feature"], Row>(
   HOSTED.filter(({ feature }) => feature === "web_search" || feature === "image_generation").map(
@@ -108,15 +115,26 @@ export function rowOfTool(tool: JsonObject, protocol: Protocol): Row | undefined
   const { type } = tool;
   if (type === undefined || type === null) {
     // Some clients leave the type of a function out.
-    return protocol === "messages" || isFunction(tool) ? undefined : UNKNOWN;
+    if (protocol === "messages") return undefined;
+    return isFunction(tool) ? rowOfFunction(tool) : UNKNOWN;
   }
   if (typeof type !== "string") return UNKNOWN;
-  if (OWN[protocol]?.has(type)) return undefined;
+  if (OWN[protocol]?.has(type)) return protocol === "chat" ? rowOfFunction(tool) : undefined;
   if (protocol === "messages" && RUN_BY_CLIENT.test(type)) return undefined;
   if (protocol === "responses" && runsAtClient(tool, type)) return undefined;
-  const name = type.replace(VENDOR, "");
-  const row = HOSTED.find((hosted) => hosted.type.test(name)) ?? UNKNOWN;
+  const row = rowOfType(type.replace(VENDOR, "")) ?? UNKNOWN;
   return protocol === "responses" ? (OPTIONAL_ON_RESPONSES.get(row.feature) ?? row) : row;
+}
+
+function rowOfType(type: string): Row | undefined {
+  return HOSTED.find((hosted) => hosted.type.test(type));
+}
+
+function rowOfFunction(tool: JsonObject): Row | undefined {
+  const name = objectOf(tool["function"])?.["name"];
+  if (typeof name !== "string" || !Object.hasOwn(OF_RELAYS, name)) return undefined;
+  const row = rowOfType(OF_RELAYS[name] ?? "");
+  return row && { ...row, instead: "give your own function another name" };
 }
 
 function isFunction(tool: JsonObject): boolean {
