@@ -105,7 +105,7 @@ function noteOf(
 ): string {
   if (again.quantity === 0) return ` (nothing to charge: ${outcome}, status ${status})`;
   const notes = unit === "mtok" ? [`${inputTokens} in`, `${outputTokens} out`] : [];
-  if (estimated) notes.push("estimated");
+  if (estimated && unit !== "call") notes.push("estimated");
   const left = LEFT.get(outcome);
   if (left) notes.push(left);
   return notes.length > 0 ? ` (${notes.join(", ")})` : "";

@@ -3,7 +3,7 @@ import type { Customer } from "../../support/admin.ts";
 import { assertBalance, billedCall, billedCalls, customerWith } from "../../support/billed.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import type { Directive } from "../../support/provider/directive.ts";
-import { bodies, openStream, paths, post } from "../../support/requests.ts";
+import { bodies, get, openStream, paths, post } from "../../support/requests.ts";
 import { until } from "../../support/until.ts";
 
 type Client = "messages" | "chat" | "responses";
@@ -121,6 +121,10 @@ t.test("a client that leaves", async (t) => {
     await assertBalance(gateway, customer, "50000");
   });
 
+  /** How the gateway explains the cost of a call. */
+  const formulaOf = async (customer: Customer, { call_id }: Record<string, unknown>) =>
+    (await get(gateway, `/v1/calls/${call_id}`, customer)).json.calculation.formula;
+
   for (const kind of ["messages", "chat", "responses"] as const) {
     t.test(`pays a long reply that was not streamed: ${kind}`, async (t) => {
       const customer = await customerWith(gateway);
@@ -134,6 +138,11 @@ t.test("a client that leaves", async (t) => {
       t.strictSame(
         [record["outcome"], record["estimated"], record["status"]],
         ["left", false, 200],
+      );
+      const formula = await formulaOf(customer, record);
+      t.match(
+        formula,
+        /12060 out, all of the reply: the client left, and the provider finished it\)/,
       );
     });
   }
@@ -156,6 +165,8 @@ t.test("a client that leaves", async (t) => {
     await leave(customer, paths.messages, 1, bodies.messages({ hang: true }, more));
     const record = await billedCall(gateway, customer);
     t.strictSame([record["cost_vnd"], record["outcome"]], ["1250", "gone"]);
+    const formula = await formulaOf(customer, record);
+    t.match(formula, /^1 calls \(until the client left and the call was stopped\) × 1250 đ = /);
   });
 
   t.test("gets no more made than its wallet pays for", async (t) => {
