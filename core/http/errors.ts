@@ -78,13 +78,20 @@ function writeHead(res: HttpResponse, refusal: Refusal, requestId: string): void
   }
 }
 
-/** Returns the 400, 404 or 405 for a path or method, with the address that the client probably meant. */
-export function notServed(match: Exclude<Match, { kind: "route" }>, path: string): Refusal {
+/**
+ * Returns the 400, 404, 405 or 426 for a path, a method or a WebSocket, with the address that the client probably meant.
+ */
+export function notServed(
+  match: Exclude<Match, { kind: "route" }>,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+): Refusal {
   if (match.kind === "unclear") {
     return refuse.badRequest(
       "The path has a dot segment, a backslash or an encoded slash: write it without.",
     );
   }
+  if (match.kind === "method" && asksForWebSocket(headers)) return NO_WEB_SOCKETS;
   // A client that posts to the bare address lacks the path of an endpoint, though a browser may open that address.
   if (match.kind === "method" && path !== "/") {
     const allowed = match.allowed.join(", ");
@@ -96,6 +103,23 @@ export function notServed(match: Exclude<Match, { kind: "route" }>, path: string
   return refuse.notFound(`There is no ${shown} here. ${hint(path)}`, {
     code: "not_found",
   });
+}
+
+/**
+ * Codex and Copilot go on over HTTP at once, as they do not after other refusals. RFC 9110 demands both headers, the names
+ * of what is served instead.
+ */
+const NO_WEB_SOCKETS = refuse.as(
+  426,
+  "invalid_request_error",
+  "WebSockets are not served here: send the request with POST.",
+  { code: "websocket_not_supported", headers: ["upgrade", "HTTP/1.1", "connection", "upgrade"] },
+);
+
+/** A proxy leaves the header `upgrade` out. */
+function asksForWebSocket(headers: Readonly<Record<string, string>>): boolean {
+  const isNamed = headers["upgrade"]?.toLowerCase().includes("websocket") ?? false;
+  return isNamed || headers["sec-websocket-key"] !== undefined;
 }
 
 /** The paths that models are called at, below the base address. */

@@ -167,7 +167,7 @@ export class Server {
     const unclear = ambiguity(headers);
     if (unclear) return refuseAndCut(res, method, wireOf(path, headers), unclear, id);
     if (match.kind !== "route") {
-      return this.refuse(res, method, headers, path, notServed(match, path), id);
+      return this.refuse(res, method, headers, path, notServed(match, path, headers), id);
     }
     const { route } = match;
     switch (route.access) {

@@ -218,6 +218,29 @@ t.test("a method", async (t) => {
   }
 });
 
+t.test("a WebSocket gets 426, after which clients go on over HTTP", async (t) => {
+  const key = "dGhlIHNhbXBsZSBub25jZQ==";
+  const upgrade = "connection: Upgrade\r\nupgrade: websocket\r\n";
+  for (const [path, sent] of [
+    ["/v1/responses", upgrade],
+    [PATH, upgrade],
+    // As behind a proxy, which keeps these two headers to itself.
+    ["/v1/responses", ""],
+  ] as const) {
+    const client = await RawClient.open(gateway.port);
+    const head = `GET ${path} HTTP/1.1\r\nhost: gateway\r\n${sent}`;
+    await client.send(`${head}sec-websocket-version: 13\r\nsec-websocket-key: ${key}\r\n\r\n`);
+    const { status, headers, body } = await client.response();
+    t.equal(status, 426, path);
+    t.equal(headers["upgrade"], "HTTP/1.1");
+    t.equal(headers["connection"]?.toLowerCase(), "upgrade");
+    t.match(JSON.parse(body.toString()).error.message, /send the request with POST/);
+    await client.send(get("/v1/models", (await newCustomer()).key));
+    t.equal((await client.response()).status, 200, "the connection serves calls");
+    client.destroy();
+  }
+});
+
 t.test("a client that disconnects", async (t) => {
   t.test("before its body is complete is charged nothing, and no upstream is called", async (t) => {
     const { key, accountId } = await newCustomer();

@@ -69,6 +69,17 @@ for (const engine of ENGINES) {
     t.teardown(() => listener.close());
     const url = `http://127.0.0.1:${port}`;
 
+    t.test("gives a request for a WebSocket to its handler", async (t) => {
+      const client = await RawClient.open(port);
+      const upgrade = "connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13";
+      const key = "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==";
+      await client.send(`GET /query?a HTTP/1.1\r\nhost: a\r\n${upgrade}\r\n${key}\r\n\r\n`);
+      const { status, body } = await client.response();
+      t.equal(status, 200);
+      t.equal(body.toString(), "/query a false");
+      client.destroy();
+    });
+
     t.test("reads bodies of a length, chunked, large and empty, to their end", async (t) => {
       const post = async (body: BodyInit | undefined) => {
         const init = { method: "POST", body, duplex: "half" };
