@@ -13,14 +13,16 @@ export function isThinkingBlock({ type }: JsonObject): boolean {
 
 /**
  * Returns the part of a request that thinking before the turn `at` is bound to: system, tools and
- * earlier turns.
+ * earlier turns. Deferred tools are no part of the prefix: the turn that loads one has its definition.
+ * Source: Claude docs, tool use with prompt caching.
  */
 export function prefixOf({ body, turns }: Facts, at: number): string {
   const earlier = turns.slice(0, at).map((turn) => ({
     role: turn["role"],
     content: blocksOf(turn).filter((block) => !isThinkingBlock(block)),
   }));
-  return JSON.stringify(withoutMarks([systemOf(body), body["tools"] ?? [], earlier]));
+  const tools = objects(body["tools"]).filter((tool) => tool["defer_loading"] !== true);
+  return JSON.stringify(withoutMarks([systemOf(body), tools, earlier]));
 }
 
 function systemOf({ system }: JsonObject): unknown {

@@ -28,13 +28,8 @@ async function ask(path: string, body: object): Promise<{ status: number; reply:
 t.test("calls two tools at once, then one, then replies: Messages", async (t) => {
   const messages: object[] = [{ role: "user", content: "do it" }];
   const calls: number[] = [];
-  const call = () =>
-    ask("/v1/messages", {
-      model: "claude-opus-5-5",
-      max_tokens: 999,
-      messages,
-      tools: claudeTools,
-    });
+  const call = (tools: object[] = claudeTools) =>
+    ask("/v1/messages", { model: "claude-opus-5-5", max_tokens: 999, messages, tools });
   for (let step = 0; step < 3; step++) {
     const { status, reply } = await call();
     t.equal(status, 200, JSON.stringify(reply));
@@ -52,8 +47,18 @@ t.test("calls two tools at once, then one, then replies: Messages", async (t) =>
   }
   t.strictSame(calls, [2, 1, 0]);
 
-  t.test("and refuses its thinking in another conversation, or changed", async (t) => {
+  t.test("and takes its thinking with more tools only if they are deferred", async (t) => {
     messages.push({ role: "user", content: "go on" });
+    const later = { name: "later", input_schema: parameters };
+    t.equal((await call([...claudeTools, { ...later, defer_loading: true }])).status, 200);
+    const { status, reply } = await call([...claudeTools, later]);
+    t.match(
+      { status, reply },
+      { status: 400, reply: { error: { message: /bound to a different/ } } },
+    );
+  });
+
+  t.test("and refuses its thinking in another conversation, or changed", async (t) => {
     messages[0] = { role: "user", content: "do another" };
     t.match(await call(), { status: 400, reply: { error: { message: /bound to a different/ } } });
     const [, turn] = messages as [object, { content: { signature: string }[] }];
