@@ -34,7 +34,7 @@ export const messages: Wire = {
         "max_tokens",
       );
     }
-    return undefined;
+    return body["thread"] == null ? undefined : threadRefusal(body["thread"]);
   },
 
   outputLimit: (body) => countOf(body["max_tokens"]),
@@ -57,7 +57,7 @@ export const messages: Wire = {
   errorBody: (refusal, requestId) =>
     JSON.stringify({
       type: "error",
-      error: { type: refusal.type, message: refusal.message },
+      error: { type: refusal.type, message: refusal.message, ...detailsOf(refusal) },
       request_id: requestId,
     }),
 
@@ -132,6 +132,30 @@ export const messages: Wire = {
     for (const block of arrayOf(reply["content"])) countWhole(block, MESSAGES_BLOCK, delivered);
   },
 };
+
+const THREAD_LOST = "thread_not_found";
+const THREAD_UNSUPPORTED = "thread_unsupported_request";
+
+/**
+ * Refuses a thread, which the provider would keep for all customers of its key. The official SDK then sends the whole
+ * conversation in each call; if it continues a thread, it first asks for a new one.
+ */
+function threadRefusal(thread: unknown): Refusal {
+  const wanted = "send the whole conversation in each call, without thread";
+  if (objectOf(thread)?.["type"] === "continue") {
+    const message = `thread: no conversation is kept under this id; ${wanted}`;
+    return refuse.notFound(message, { param: "thread", code: THREAD_LOST });
+  }
+  const message = `thread: conversations are not kept for later calls; ${wanted}`;
+  return refuse.badRequest(message, { param: "thread", code: THREAD_UNSUPPORTED });
+}
+
+/** The details by which the official SDK knows that it can do without a thread. */
+function detailsOf({ code, param }: Refusal): JsonObject {
+  if (code === THREAD_LOST) return { details: { error_code: code } };
+  if (code !== THREAD_UNSUPPORTED) return {};
+  return { details: { error_code: code, unsupported: [param] } };
+}
 
 function typeOf(event: ServerEvent): unknown {
   return event.type ?? objectOf(parseJson(event.data))?.["type"];
