@@ -7,7 +7,7 @@ import { type Refusal, refuse } from "../contract/refusal.ts";
 import type { Services } from "../contract/services.ts";
 import { FORWARDED_HEADERS } from "../contract/upstream-request.ts";
 import type { JsonObject } from "../process/json.ts";
-import { featureOfBeta } from "../wire/features/betas.ts";
+import { featureOfBeta, fieldsBeyond, fieldsWith } from "../wire/features/betas.ts";
 import { choiceOfLeftOut } from "../wire/features/choice.ts";
 import { type Use, usesIn } from "../wire/features/find.ts";
 import { misspelledIn } from "../wire/features/names.ts";
@@ -135,18 +135,21 @@ class Decision {
     }
     const sold = (feature: Row["feature"]) =>
       routes.length > 0 && routes.every((route) => this.allows(route, feature));
-    const left = uses.filter(({ row }) => row.rule !== "demand" && !sold(row.feature));
+    const goes = betas.filter(({ feature }) => feature === "free" || sold(feature));
+    const left = [
+      ...uses.filter(({ row }) => row.rule !== "demand" && !sold(row.feature)),
+      ...(goes.length < betas.length ? this.fieldsWithout(goes) : []),
+    ];
     const tools = left.flatMap(({ tool }) => (tool ? [tool] : []));
     const chosen = this.leaveOut(left, tools);
     const at = left.find(({ tool }) => tool !== undefined && tool === chosen);
     if (at) return refusalOf(at.row, "tool_choice");
 
-    const isForwarded = ({ feature }: Beta) => feature === "free" || sold(feature);
-    forward(this.call, betas.filter(isForwarded));
+    forward(this.call, goes);
     const names = left.filter(({ row }) => row.rule === "optional").map(({ name }) => name);
     reportLeftOut(
       this.call,
-      [...names, ...betas.filter((beta) => !isForwarded(beta)).map(({ name }) => name)],
+      [...names, ...betas.filter((beta) => !goes.includes(beta)).map(({ name }) => name)],
       this.prefix,
     );
 
@@ -161,6 +164,16 @@ class Decision {
       routes.map((route) => this.allowed.get(route) ?? {}),
     );
     return undefined;
+  }
+
+  /** Returns the parts of the body that the provider refuses if only these betas go. */
+  private fieldsWithout(goes: readonly Beta[]): readonly Use[] {
+    const { endpoint, outline } = this.call;
+    if (endpoint.protocol !== "messages") return [];
+    const allowed = fieldsWith(goes.map(({ name }) => name));
+    if (outline?.unread?.turns.names.some((name) => !allowed.has(`messages.${name}`)))
+      outline.read();
+    return fieldsBeyond(allowed, headToRead(this.call));
   }
 
   /** Removes features from the body itself. Returns a tool among them that must be called. */

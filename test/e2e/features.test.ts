@@ -31,6 +31,10 @@ const found = (...tools: readonly Fields[]) => ({
     { role: "user", content: asking({ echo: true }) },
   ],
 });
+const adding = (definition: Fields) => ({
+  role: "system",
+  content: [{ type: "tool_addition", tool: { type: "tool_definition", definition } }],
+});
 const tool = (type: string, more: Fields = {}) => ({ tools: [{ type, name: "t", ...more }] });
 
 const FLAT = { type: "function", name: "own", parameters: { type: "object", properties: {} } };
@@ -58,6 +62,14 @@ const DEMANDS: Readonly<Record<Chat, readonly (readonly [Fields, string])[]>> = 
     [said({ type: "document", source: { type: "file", file_id: "f" } }), "messages[0].content[0]"],
     [said({ type: "image", source: { type: "file", file_id: "f" } }), "messages[0].content[0]"],
     [said({ type: "container_upload", file_id: "f" }), "messages[0].content[0]"],
+    [
+      { messages: [...said().messages, adding({ type: "web_search_20260318", name: "a" })] },
+      "messages[1].content[0].tool.definition.type",
+    ],
+    [
+      { messages: [...said().messages, adding({ type: "something_20270101", name: "a" })] },
+      "messages[1].content[0].tool.definition.type",
+    ],
     [
       said({
         type: "tool_result",
@@ -372,8 +384,13 @@ t.test("what only costs more, or keeps state", async (t) => {
 
 t.test("betas", async (t) => {
   const HEADER = "anthropic-beta";
-  const ordinary =
-    "claude-code-20250219,interleaved-thinking-2025-05-14,context-management-2025-06-27";
+  const ordinary = [
+    ...["claude-code-20250219", "interleaved-thinking-2025-05-14", "effort-2025-11-24"],
+    ...["context-management-2025-06-27", "per-turn-control-2026-07-01", "inline-tools-2026-09-15"],
+    ...["mid-conversation-output-config-2026-07-01", "mid-conversation-tool-changes-2026-07-01"],
+    ...["mid-conversation-system-clear-at-2026-08-21", "thinking-display-updates-2026-08-18"],
+    ...["thinking-token-count-2026-05-13", "cache-diagnosis-2026-04-07"],
+  ].join(",");
 
   t.test("that cost tokens only go upstream as they are", async (t) => {
     const headers = { [HEADER]: ordinary };
@@ -406,6 +423,40 @@ t.test("betas", async (t) => {
     );
   });
 
+  t.test("that are left out take with them the fields that only they allow", async (t) => {
+    const { messages, ...body } = bodies.messages({ echo: true });
+    const user = { ...messages[0], seen_at: 1 };
+    const effort = { output_config: { effort: "low" } };
+    const own = {
+      ...{ thread_style: "a", compaction: { type: "a" }, diagnostics: {} },
+      thinking: { type: "adaptive", depth: 2 },
+      output_config: { effort: "high", task_budget: { type: "tokens", total: 20_000 } },
+      messages: [
+        user,
+        { role: "system", content: [{ type: "text", text: "b" }, { type: "flash" }], ...effort },
+        { role: "system", content: [{ type: "flash" }] },
+      ],
+    };
+    const betas = "per-turn-control-2026-07-01,task-budgets-2026-03-13";
+    const headers = { [HEADER]: `${betas},new-thing-2027-01-01` };
+    const answer = await post(gateway, paths.messages, customer, { ...body, ...own }, headers);
+    t.equal(answer.status, 200, answer.text);
+    const { body: sent, headers: sentHeaders } = echoOf("messages", answer);
+    t.equal(sentHeaders[HEADER], betas);
+    t.strictSame(sent, {
+      ...{ ...body, model: sent.model, diagnostics: {}, thinking: { type: "adaptive" } },
+      output_config: own.output_config,
+      messages: [
+        messages[0],
+        { role: "system", content: [{ type: "text", text: "b" }], ...effort },
+      ],
+    });
+    t.equal(
+      answer.headers.get("x-svc-left-out"),
+      "thread_style,compaction,thinking.depth,messages.seen_at,messages.content.flash,new-thing-2027-01-01",
+    );
+  });
+
   t.test("of the other protocols too", async (t) => {
     for (const [value, sent, header] of [
       ["responses=experimental", "responses=experimental", null],
@@ -422,6 +473,35 @@ t.test("betas", async (t) => {
     }
   });
 });
+
+t.test(
+  "threads are refused in the form after which the official SDK goes on without one",
+  async (t) => {
+    const create = { type: "create" };
+    const next = { type: "continue", previous_message_id: "msg_1" };
+    for (const model of [MODELS.messages, TRANSLATED.messages]) {
+      for (const [thread, status, type, details] of [
+        [
+          create,
+          400,
+          "invalid_request_error",
+          { error_code: "thread_unsupported_request", unsupported: ["thread"] },
+        ],
+        [next, 404, "not_found_error", { error_code: "thread_not_found" }],
+      ] as const) {
+        const before = await sentUpstream();
+        const body = bodies.messages({}, { model, thread });
+        const headers = { "anthropic-beta": "message-threads-2026-08-12" };
+        const answer = await post(gateway, paths.messages, customer, body, headers);
+        t.equal(answer.status, status, answer.text);
+        t.equal(answer.json.error.type, type);
+        t.match(answer.json.error.message, /^thread: .+; send the whole conversation/);
+        t.strictSame(answer.json.error.details, details);
+        t.equal(await sentUpstream(), before, "nothing goes upstream");
+      }
+    }
+  },
+);
 
 t.test("several answers of a model that is priced per call are refused", async (t) => {
   const model = "req/gpt-4.1-nano";

@@ -34,6 +34,9 @@ const user = (...parts: readonly object[]) => [{ role: "user", content: parts }]
 const text = { type: "text", text: PROMPT };
 const tool = (type: string, more: object = {}) => ({ tools: [{ type, name: "t", ...more }] });
 
+/** Claude refuses the field without it. */
+const BETAS = { "anthropic-beta": "mcp-client-2025-11-20" };
+
 /** Each kind of input that a request does not show. */
 const KINDS: Readonly<Record<Chat, Readonly<Record<string, object>>>> = {
   messages: {
@@ -93,7 +96,7 @@ t.test(`${CALLS} calls at once with input that no request shows, on 50,000 đ`, 
     const customer = await customerWith(gateway, CREDIT_VND);
     const body = { model, ...plain[protocol], ...kind };
     const answers = await Promise.all(
-      Array.from({ length: CALLS }, () => post(gateway, paths[protocol], customer, body)),
+      Array.from({ length: CALLS }, () => post(gateway, paths[protocol], customer, body, BETAS)),
     );
     const wallet = await committedWallet(gateway, customer.accountId);
     const records = await usage(gateway, customer.accountId);

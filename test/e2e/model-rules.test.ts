@@ -91,6 +91,31 @@ const EDITS: readonly Edit[] = [
     dropped: lostIn("text.format"),
   },
   {
+    why: "settings of turns are named, and the tools that a turn adds or removes are the list",
+    protocol: "messages",
+    models: ["gpt-5.6-sol", "gpt-4.1", "gemini-3.5-flash", "deepseek-v4-pro"],
+    change: {
+      tools: [{ name: "look", input_schema: schema() }],
+      thinking: { type: "adaptive", display: "updates" },
+      messages: [
+        user,
+        {
+          role: "system",
+          content: [
+            { type: "tool_removal", tool: { type: "tool_reference", name: "look" } },
+            {
+              type: "tool_addition",
+              tool: { type: "tool_definition", definition: { name: "find", input_schema: {} } },
+            },
+          ],
+          output_config: { effort: "low" },
+          clear_at: "next_user_message",
+        },
+      ],
+    },
+    dropped: "messages.output_config,messages.clear_at,thinking.display",
+  },
+  {
     why: "sampling that Claude no longer takes is dropped",
     protocol: "messages",
     models: ["claude-opus-5-5", "claude-opus-4-7", "svc/claude-sonnet-5"],

@@ -1,4 +1,7 @@
 import type { FeatureName } from "../../contract/features.ts";
+import { arrayOf, type JsonObject, objectOf } from "../../process/json.ts";
+import type { Use } from "./find.ts";
+import type { Row } from "./table.ts";
 
 /**
  * Betas that go upstream, by their name without its date: `free` always, the others if the config
@@ -7,6 +10,7 @@ import type { FeatureName } from "../../contract/features.ts";
 const BETAS: Readonly<Record<string, FeatureName | "free">> = {
   "adaptive-thinking": "free",
   "advanced-tool-use": "free",
+  "cache-diagnosis": "free",
   "claude-code": "free",
   compact: "free",
   "computer-use": "free",
@@ -14,13 +18,19 @@ const BETAS: Readonly<Record<string, FeatureName | "free">> = {
   "dev-full-thinking": "free",
   effort: "free",
   "fine-grained-tool-streaming": "free",
+  // Tools of the provider that come in this way are checked as all others.
+  "inline-tools": "free",
   "interleaved-thinking": "free",
   "max-tokens-3-5-sonnet": "free",
+  "mid-conversation-output-config": "free",
   "mid-conversation-system": "free",
+  "mid-conversation-system-clear-at": "free",
+  "mid-conversation-tool-changes": "free",
   "model-context-window-exceeded": "free",
   "output-128k": "free",
   "output-300k": "free",
   pdfs: "free",
+  "per-turn-control": "free",
   "prompt-caching": "free",
   "prompt-caching-scope": "free",
   "redact-thinking": "free",
@@ -28,6 +38,8 @@ const BETAS: Readonly<Record<string, FeatureName | "free">> = {
   "structured-outputs": "free",
   "task-budgets": "free",
   "thinking-binding-controls": "free",
+  "thinking-display-updates": "free",
+  "thinking-token-count": "free",
   "token-counting": "free",
   "token-efficient-tools": "free",
   "tool-examples": "free",
@@ -50,10 +62,128 @@ const BETAS: Readonly<Record<string, FeatureName | "free">> = {
   "responses=experimental": "free",
 };
 
+/**
+ * The fields that Messages has without a beta, and the types of blocks in turns of role system. `messages.content` is a
+ * field of a turn, `messages.content.text` a type of block. Source: the types of @anthropic-ai/sdk 1.14.0.
+ */
+const PLAIN_FIELDS = [
+  ...["model", "messages", "max_tokens", "system", "tools", "tool_choice", "metadata", "stream"],
+  ...["stop_sequences", "temperature", "top_k", "top_p", "cache_control", "container", "speed"],
+  ...["diagnostics", "inference_geo", "service_tier", "user_profile_id", "workspace_id"],
+  ...["messages.role", "messages.content", "messages.content.text"],
+  ...["thinking", "thinking.type", "thinking.budget_tokens", "thinking.display"],
+  ...["output_config", "output_config.effort", "output_config.format"],
+];
+
+const TOOL_CHANGES = ["messages.content.tool_addition", "messages.content.tool_removal"];
+
+/** The fields that only a beta allows, by its name without its date. */
+const FIELDS_OF_BETAS: Readonly<Record<string, readonly string[]>> = {
+  compact: ["compaction", "context_management"],
+  "context-management": ["context_management"],
+  "inline-tools": TOOL_CHANGES,
+  "mcp-client": ["mcp_servers"],
+  "mid-conversation-output-config": ["messages.output_config"],
+  "mid-conversation-system-clear-at": ["messages.clear_at"],
+  "mid-conversation-tool-changes": TOOL_CHANGES,
+  "per-turn-control": ["messages.output_config"],
+  "server-side-fallback": ["fallbacks"],
+  "structured-outputs": ["output_format"],
+  "task-budgets": ["output_config.task_budget"],
+  "thinking-binding-controls": ["thinking.block_binding"],
+};
+
 const DATE = /-\d{4}-?\d{2}-?\d{2}$/;
 
 /** Returns what a beta switches on: `free` for tokens only, undefined for an unknown one. */
 export function featureOfBeta(beta: string): FeatureName | "free" | undefined {
-  const name = beta.replace(DATE, "");
+  const name = withoutDate(beta);
   return Object.hasOwn(BETAS, name) ? BETAS[name] : undefined;
+}
+
+/** Returns the fields and blocks of a Messages request that the provider takes with these betas. */
+export function fieldsWith(betas: readonly string[]): ReadonlySet<string> {
+  const names = betas.map(withoutDate).filter((name) => Object.hasOwn(FIELDS_OF_BETAS, name));
+  return new Set([...PLAIN_FIELDS, ...names.flatMap((name) => FIELDS_OF_BETAS[name] ?? [])]);
+}
+
+function withoutDate(beta: string): string {
+  return beta.replace(DATE, "");
+}
+
+const ROW: Row = {
+  rule: "optional",
+  feature: undefined,
+  why: "its beta is not offered here",
+  instead: "leave it out",
+};
+
+/** Fields to whose own fields betas add. */
+const HOLDERS = ["thinking", "output_config"];
+
+/**
+ * Returns the parts of a Messages request that are not in `allowed`. A beta that does not go upstream may have brought
+ * them, and the provider refuses a field without its beta.
+ */
+export function fieldsBeyond(allowed: ReadonlySet<string>, body: JsonObject): readonly Use[] {
+  const found = new LeftFields();
+  for (const name in body) {
+    if (allowed.has(name)) continue;
+    found.add(name, name, () => delete body[name], true);
+  }
+  for (const holder of HOLDERS) {
+    const value = objectOf(body[holder]);
+    for (const name in value) {
+      const path = `${holder}.${name}`;
+      if (!allowed.has(path)) found.add(path, path, () => delete value[name]);
+    }
+  }
+  for (const [at, entry] of arrayOf(body["messages"]).entries()) {
+    const turn = objectOf(entry);
+    if (turn) findInTurn(turn, `messages[${at}]`, body, allowed, found);
+  }
+  return found.uses;
+}
+
+function findInTurn(
+  turn: JsonObject,
+  path: string,
+  body: JsonObject,
+  allowed: ReadonlySet<string>,
+  found: LeftFields,
+): void {
+  for (const name in turn) {
+    if (allowed.has(`messages.${name}`)) continue;
+    const leaveOut = () => {
+      delete turn[name];
+      dropIfEmpty(turn, body);
+    };
+    found.add(`${path}.${name}`, `messages.${name}`, leaveOut);
+  }
+  if (turn["role"] !== "system") return;
+  for (const [at, block] of arrayOf(turn["content"]).entries()) {
+    const type = String(objectOf(block)?.["type"]);
+    if (allowed.has(`messages.content.${type}`)) continue;
+    const leaveOut = () => {
+      turn["content"] = arrayOf(turn["content"]).filter((other) => other !== block);
+      dropIfEmpty(turn, body);
+    };
+    found.add(`${path}.content[${at}]`, `messages.content.${type}`, leaveOut);
+  }
+}
+
+class LeftFields {
+  readonly uses: Use[] = [];
+
+  add(path: string, name: string, leaveOut: () => void, isTop = false): void {
+    this.uses.push({ row: ROW, path, name, leaveOut, isTop, tool: undefined });
+  }
+}
+
+/** The provider refuses a turn of the system with neither content nor settings. */
+function dropIfEmpty(turn: JsonObject, body: JsonObject): void {
+  const { role, content = "", ...settings } = turn;
+  const isEmpty = content === "" || (Array.isArray(content) && content.length === 0);
+  if (role !== "system" || !isEmpty || Object.keys(settings).length > 0) return;
+  body["messages"] = arrayOf(body["messages"]).filter((other) => other !== turn);
 }

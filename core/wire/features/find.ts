@@ -137,23 +137,26 @@ class Walk {
     const inside = path === "" ? "tools" : `${path}.tools`;
     for (let at = 0; at < tools.length; at++) {
       const tool = objectOf(tools[at]);
-      if (!tool) continue;
-      const misspelled = misspelledInTool(tool);
-      if (misspelled !== undefined) {
-        this.add(MISSPELLED, `${inside}[${at}].${misspelled}`, misspelled);
-      }
-      const row = rowOfTool(tool, this.protocol);
-      if (row) {
-        const name = typeof tool["type"] === "string" ? tool["type"] : "tools";
-        const leaveOut = () => {
-          holder["tools"] = arrayOf(holder["tools"]).filter((other) => other !== tool);
-        };
-        const isTop = path === "";
-        this.add(row, `${inside}[${at}].type`, name, { leaveOut, isTop, tool });
-      }
-      this.mark(tool);
-      if (tool["tools"] !== undefined) this.tools(tool, `${inside}[${at}]`);
+      if (tool) this.tool(tool, `${inside}[${at}]`, holder, path === "");
     }
+  }
+
+  /** A tool of a list, or one that a turn of the system adds, which then has no `holder`. */
+  private tool(tool: JsonObject, path: string, holder?: JsonObject, isTop = false): void {
+    const misspelled = misspelledInTool(tool);
+    if (misspelled !== undefined) this.add(MISSPELLED, `${path}.${misspelled}`, misspelled);
+    const row = rowOfTool(tool, this.protocol);
+    if (row) {
+      const name = typeof tool["type"] === "string" ? tool["type"] : "tools";
+      const leaveOut =
+        holder &&
+        (() => {
+          holder["tools"] = arrayOf(holder["tools"]).filter((other) => other !== tool);
+        });
+      this.add(row, `${path}.type`, name, { leaveOut, isTop, tool });
+    }
+    this.mark(tool);
+    if (tool["tools"] !== undefined) this.tools(tool, path);
   }
 
   /** Turns, items or parts. */
@@ -182,6 +185,8 @@ class Walk {
   private item(item: JsonObject, path: string): void {
     const { type, output } = item;
     if (item["tools"] !== undefined) this.tools(item, path);
+    const added = type === "tool_addition" && objectOf(objectOf(item["tool"])?.["definition"]);
+    if (added) this.tool(added, `${path}.tool.definition`);
     if (type === "container_upload") this.add(PARTS.containerUpload, path, type);
     // The type of a reference may be left out.
     else if (type === "item_reference" || (type == null && isId(item["id"]))) {

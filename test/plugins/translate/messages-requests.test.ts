@@ -417,8 +417,48 @@ t.test("Messages requests: order and pairing", async (t) => {
   ]);
 });
 
+const changing = (...content: unknown[]) => ({ role: "system", content });
+const adding = (tool: object) => ({ type: "tool_addition", tool });
+const defining = (definition: object) => adding({ type: "tool_definition", definition });
+const removing = (name: string) => ({
+  type: "tool_removal",
+  tool: { type: "tool_reference", name },
+});
+
 t.test("Messages requests: tools", async (t) => {
   messagesRules(t, [
+    {
+      rule: "tools that turns of the system add, change and remove become one list",
+      given: {
+        tools: [TOOL, { ...TOOL, name: "g" }, { ...TOOL, name: "h" }],
+        messages: [
+          Q,
+          changing(removing("f"), removing("g"), { type: "text", text: "t" }),
+          changing(adding({ type: "tool_reference", name: "g" })),
+          changing(
+            defining({ ...TOOL, name: LONG_NAME }),
+            defining({ ...TOOL, name: "h", description: "d" }),
+          ),
+        ],
+      },
+      sent: {
+        tools: [
+          { function: { name: "g" } },
+          { function: { name: "h", description: "d" } },
+          { function: { name: { $regex: `^${SHORT_NAME}` } } },
+        ],
+        messages: [Q, { role: "system", content: "t" }],
+      },
+      dropped: [],
+    },
+    {
+      rule: "settings of a turn are named, and a turn that has nothing else is left out",
+      given: {
+        messages: [Q, { role: "system", output_config: { effort: "low" } }, { ...Q, seen_at: 1 }],
+      },
+      sent: { messages: [Q, Q] },
+      dropped: ["messages.output_config", "messages.seen_at"],
+    },
     {
       rule: "any call",
       given: { tools: [TOOL], tool_choice: { type: "any" } },

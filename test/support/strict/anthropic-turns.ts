@@ -75,6 +75,8 @@ export const anthropicTurns: readonly Rule[] = [
       turns.some(
         (turn, at) =>
           turn["role"] === "system" &&
+          // A turn with settings alone may stand anywhere.
+          blocksOf(turn).length > 0 &&
           (at === 0 ||
             turns[at - 1]?.["role"] === "assistant" ||
             resultsOf(turns[at + 1]).length > 0),
@@ -141,7 +143,9 @@ export const anthropicTurns: readonly Rule[] = [
     id: "a-content-not-empty",
     source: "home-assistant/core#175637",
     refuses: ({ turns }) =>
-      turns.slice(0, -1).some((turn) => blocksOf(turn).length === 0) &&
+      turns
+        .slice(0, -1)
+        .some((turn) => blocksOf(turn).length === 0 && turn["output_config"] === undefined) &&
       "messages: all messages must have non-empty content except for the optional final assistant message",
   },
   {

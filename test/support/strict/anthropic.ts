@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "../provider/ask.ts";
+import { claudeBetas } from "./anthropic-betas.ts";
 import { anthropicMedia } from "./anthropic-media.ts";
 import { claudeSampling, claudeThinking } from "./anthropic-thinking.ts";
 import { anthropicTurns } from "./anthropic-turns.ts";
@@ -10,7 +11,7 @@ const FIELDS = new Set([
   ...["model", "messages", "max_tokens", "metadata", "service_tier", "stop_sequences", "stream"],
   ...["system", "temperature", "thinking", "tool_choice", "tools", "top_k", "top_p", "container"],
   ...["context_management", "mcp_servers", "output_config", "output_format", "cache_control"],
-  ...["inference_geo", "speed"],
+  ...["inference_geo", "speed", "diagnostics", "compaction", "user_profile_id", "workspace_id"],
 ]);
 
 const NEVER_FORCED = /^claude-(fable-5-[12]|opus-5-5|sonnet-5-5)/;
@@ -182,6 +183,7 @@ const signatures: readonly Rule[] = [
 
 export const anthropic: readonly Rule[] = [
   ...limits,
+  ...claudeBetas,
   ...claudeSampling,
   ...claudeThinking,
   ...tools,

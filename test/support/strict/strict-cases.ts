@@ -52,6 +52,23 @@ const forced = { tools: [look], tool_choice: "required" };
 
 export const messagesCases: readonly StrictCase[] = [
   ["a-unknown-field", "claude-opus-5", { reasoning_effort: "low" }],
+  ["a-beta-field", "claude-opus-5", { context_management: { edits: [] } }],
+  ["a-beta-field", "claude-opus-5", { output_config: { task_budget: { type: "tokens" } } }],
+  ["a-beta-thinking", "claude-opus-5-5", { thinking: { type: "adaptive", display: "updates" } }],
+  ["a-beta-thinking", "claude-opus-5-5", { thinking: { type: "adaptive", block_binding: {} } }],
+  [
+    "a-beta-turn",
+    "claude-opus-5-5",
+    turns(user("a"), { role: "system", content: "b", output_config: { effort: "low" } }),
+  ],
+  [
+    "a-beta-tool-change",
+    "claude-opus-5-5",
+    turns(user("a"), {
+      role: "system",
+      content: [{ type: "tool_removal", tool: { type: "tool_reference", name: "look" } }],
+    }),
+  ],
   ["a-max-tokens-cap", "claude-haiku-4-5", { max_tokens: 128_000 }],
   ["a-prompt-too-long", "claude-haiku-4-5", long(200_001)],
   ["a-system-not-empty", "claude-opus-5", { system: [{ type: "text", text: " " }] }],

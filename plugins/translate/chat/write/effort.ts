@@ -17,6 +17,8 @@ export function addEffort(body: JsonObject, request: ChatRequest, scope: Scope):
   const { notes, profile } = scope;
   const thinking = notes.object(body, "thinking", "thinking");
   const config = notes.object(body, "output_config", "output_config");
+  // A summary at most, and only if the model shows one anyway.
+  if (thinking?.["display"] === "updates") notes.drop("thinking.display");
   const level = effortOf(config, notes) ?? effortOfBudget(thinking, notes);
   if (thinking?.["type"] === "disabled" && profile.thinking_off !== undefined) {
     request.reasoning_effort = "none";

@@ -1,4 +1,5 @@
-import { arrayOf, isObject, type JsonObject, objectOf } from "../../../../core/contract/index.ts";
+import { isObject, type JsonObject, objectOf } from "../../../../core/contract/index.ts";
+import { offeredTools } from "../../messages/tool-changes.ts";
 import { ToolNames } from "../../names.ts";
 import { asParameters } from "../../schema/root.ts";
 import type { ChatRequest, ChatTool, ChatToolChoice } from "../../types.ts";
@@ -12,7 +13,7 @@ const TYPE_CHARS_MAX = 64;
  */
 export function declaredNames(body: unknown, charsMax: number): ToolNames {
   const names = new ToolNames();
-  for (const tool of arrayOf(objectOf(body)?.["tools"])) {
+  for (const tool of offeredTools(objectOf(body) ?? {})) {
     if (isObject(tool) && typeof tool["name"] === "string") names.forChat(tool["name"], charsMax);
   }
   return names;
@@ -20,7 +21,8 @@ export function declaredNames(body: unknown, charsMax: number): ToolNames {
 
 /** Adds tools and tool choice to the request. Without tools there is no choice. */
 export function addTools(body: JsonObject, request: ChatRequest, scope: Scope): void {
-  const given = scope.notes.array(body, "tools", "tools") ?? [];
+  scope.notes.array(body, "tools", "tools");
+  const given = offeredTools(body);
   const tools = given.flatMap((item, at) => translateTool(item, `tools[${at}]`, scope));
   const choice = scope.notes.object(body, "tool_choice", "tool_choice");
   if (tools.length === 0) return;

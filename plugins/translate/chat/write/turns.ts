@@ -3,6 +3,7 @@ import { argumentsOf } from "../../arguments.ts";
 import { toChatToolId } from "../../ids.ts";
 import { OpenCalls } from "../../messages/open-calls.ts";
 import { isServerBlock } from "../../messages/server-blocks.ts";
+import { withoutToolChanges } from "../../messages/tool-changes.ts";
 import type { ChatAssistant, ChatMessage, ChatPart, ChatText, ChatToolCall } from "../../types.ts";
 import { asContent, toolAnswer, userParts } from "./content.ts";
 import type { Scope } from "./scope.ts";
@@ -33,6 +34,7 @@ export class Turns {
   add(item: unknown, path: string): void {
     const message = this.scope.notes.element(item, path);
     if (!message) return;
+    noteFields(message, this.scope);
     switch (message["role"]) {
       case "assistant":
         this.closeGap();
@@ -44,7 +46,7 @@ export class Turns {
         return;
       case "system":
         this.between = true;
-        this.addSystem(message["content"], `${path}.content`);
+        this.addSystem(withoutToolChanges(message["content"]), `${path}.content`);
         return;
       default:
         this.scope.notes.invalid(`${path}.role`, 'must be "user" or "assistant"');
@@ -193,6 +195,12 @@ export class Turns {
       },
     };
   }
+}
+
+/** Names the settings of a turn, which no other protocol has. */
+export function noteFields(turn: JsonObject, { notes }: Scope): void {
+  for (const name in turn)
+    if (name !== "role" && name !== "content") notes.drop(`messages.${name}`);
 }
 
 /** Gives a call the thought signature that came with it. */

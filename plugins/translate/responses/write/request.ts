@@ -45,7 +45,8 @@ export function messagesToResponsesRequest(
 
 /** Returns true if the client asks to read the reasoning, which a provider does not allow to every organisation. */
 export function asksForReasoning(thinking: JsonObject | undefined): boolean {
-  return thinking?.["display"] === "summarized";
+  const display = thinking?.["display"];
+  return display === "summarized" || display === "updates";
 }
 
 function fill(request: ResponsesRequest, body: JsonObject, isShown: boolean, scope: Scope): void {

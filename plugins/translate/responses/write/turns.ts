@@ -3,9 +3,11 @@ import { argumentsOf } from "../../arguments.ts";
 import { asFailure, resultParts, userParts } from "../../chat/write/content.ts";
 import type { Scope } from "../../chat/write/scope.ts";
 import { asSystemContent, systemTexts } from "../../chat/write/system.ts";
+import { noteFields } from "../../chat/write/turns.ts";
 import { toChatToolId } from "../../ids.ts";
 import { OpenCalls } from "../../messages/open-calls.ts";
 import { isServerBlock } from "../../messages/server-blocks.ts";
+import { withoutToolChanges } from "../../messages/tool-changes.ts";
 import type { ChatPart, ChatText } from "../../types.ts";
 import { CALL_ID_CHARS_MAX } from "./items.ts";
 
@@ -29,7 +31,8 @@ export class InputItems {
     if (!turn) return;
     const content = asBlocks(turn["content"]);
     const where = `${path}.content`;
-    if (turn["role"] === "system") this.addSystem(turn["content"], where);
+    noteFields(turn, this.scope);
+    if (turn["role"] === "system") this.addSystem(withoutToolChanges(turn["content"]), where);
     else if (!Array.isArray(content)) {
       notes.invalid(where, "must be a string or an array of blocks");
     } else if (turn["role"] === "user") this.addUser(content, where);
