@@ -60,15 +60,13 @@ export async function fillMonth(sql: Sql, rows: UsageRows, month: string): Promi
     insert into ${part} (
       call_id, at, account_id, key_id, endpoint, model, upstream, input_tokens, cache_read_tokens,
       cache_write_tokens, output_tokens, reasoning_tokens, images, charged, written_off, discount_bps, latency_ms,
-      first_byte_ms, status, streamed, outcome, estimated, unit, catalogue_version, unit_price, operator_cost,
-      operator_currency, operator_rate, costs_version
+      first_byte_ms, status, streamed, outcome, estimated, unit, catalogue_version, unit_price
     )
     select
       (lpad(to_hex(ms), 12, '0') || '7' || substr(noise, 1, 3) || '8' || substr(noise, 4, 15))::uuid,
       to_timestamp(ms / 1000.0), account, key, '/v1/messages', model, 'main', 300 + n % 4000, 0, 0, 60 + n % 900, 0, 0,
       1000000 + n % 7000, 0, 0, 900.5 + n % 5000, 300.25 + n % 500, status, n % 2 = 0,
-      case status when 200 then 'complete' else 'failed' end, false, 'mtok', '0123abcd', 36000000000, 120000 + n % 700,
-      'USD', 26000000000, '4567cdef'
+      case status when 200 then 'complete' else 'failed' end, false, 'mtok', '0123abcd', 36000000000
     from (
       select n, ms, noise,
         case when is_large then ${LARGE} else ${SMALL} end as account,

@@ -2,7 +2,7 @@ import { formatVnd } from "./amount.ts";
 import type { Price } from "./catalogue.ts";
 import type { OutboxEntry } from "./outbox-entry.ts";
 import { filledIn, type Recomputed, recomputed } from "./tariff.ts";
-import { fieldsIn, type UsageRecord, usageFieldList } from "./usage-fields.ts";
+import { type UsageRecord, usageFieldList } from "./usage-fields.ts";
 import { type Api, usageJson } from "./usage-json.ts";
 
 /** A posted call, before or after it reaches the ledger. */
@@ -31,8 +31,7 @@ export function recordOf({ posting, chargedMicroVnd, writtenOffMicroVnd }: Outbo
 
 /**
  * Explains the cost of a call: its record, and the charge computed again from the record alone.
- * `is_equal` says if `recomputed_vnd` equals `cost_vnd`. Both are null for a record from before
- * prices were kept; `unknown` then names the fields that it lacks.
+ * `is_equal` says if `recomputed_vnd` equals `cost_vnd`.
  *
  * This checks the arithmetic of one record. `reconcile` checks that records and ledger rows agree.
  */
@@ -42,10 +41,9 @@ export function explainedCall({ state, record, reason }: FoundCall, api: Api): o
     ...usageJson(record, api),
     state,
     ...(reason !== undefined && api === "admin" && { reason }),
-    recomputed_vnd: again ? formatVnd(again.chargedMicroVnd) : null,
-    is_equal: again ? BigInt(again.chargedMicroVnd) === record.chargedMicroVnd : null,
-    calculation: again ? calculation(record, again) : null,
-    unknown: again ? [] : unknownOf(record, api),
+    recomputed_vnd: formatVnd(again.chargedMicroVnd),
+    is_equal: BigInt(again.chargedMicroVnd) === record.chargedMicroVnd,
+    calculation: calculation(record, again),
   };
 }
 
@@ -54,7 +52,7 @@ function calculation(record: UsageRecord, again: Recomputed): object {
     formula: formulaOf(record, again),
     quantity: again.quantity,
     unit: record.unit,
-    unit_price_vnd: formatVnd(record.unitPriceMicroVnd ?? 0n),
+    unit_price_vnd: formatVnd(record.unitPriceMicroVnd),
     list_vnd: formatVnd(again.listMicroVnd),
     discounts: record.discounts ?? {},
     discount_bps: again.discountBps,
@@ -74,8 +72,7 @@ const UNITS = { mtok: "tokens", call: "calls", image: "images" } as const;
  */
 function formulaOf(record: UsageRecord, again: Recomputed): string {
   const { unit, unitPriceMicroVnd } = record;
-  if (unit === null) return "";
-  const price = `${formatVnd(unitPriceMicroVnd ?? 0n)} đ${unit === "mtok" ? " / 1000000" : ""}`;
+  const price = `${formatVnd(unitPriceMicroVnd)} đ${unit === "mtok" ? " / 1000000" : ""}`;
   const quantity = `${again.quantity} ${UNITS[unit]}${noteOf(record, unit, again)}`;
   const steps = [`${quantity} × ${price} = ${formatVnd(again.listMicroVnd)} đ`];
   if (again.discountBps > 0) {
@@ -116,18 +113,3 @@ const LEFT: ReadonlyMap<string, string> = new Map([
   ["left", "all of the reply: the client left, and the provider finished it"],
   ["gone", "until the client left and the call was stopped"],
 ]);
-
-/** Returns the price fields that are missing in a record from before prices were kept. */
-function unknownOf(record: UsageRecord, api: Api): string[] {
-  const missing = fieldsIn(api).filter(({ name }) => PRICE_FIELDS.has(name));
-  return missing.filter(({ name }) => record[name] === null).map(({ json }) => json);
-}
-
-const PRICE_FIELDS: ReadonlySet<string> = new Set([
-  "unit",
-  "unitPriceMicroVnd",
-  "quantity",
-  "discounts",
-  "feesMicroVnd",
-  "catalogueVersion",
-] satisfies (keyof UsageRecord)[]);

@@ -84,10 +84,6 @@ export type Charge = Pick<
   | "feesMicroVnd"
   | "costMicroVnd"
   | "catalogueVersion"
-  | "operatorCostMicro"
-  | "operatorCurrency"
-  | "operatorRateMicroVnd"
-  | "costsVersion"
 >;
 
 /** The fields of an ended call that its charge depends on. */
@@ -121,10 +117,6 @@ export function chargeOf(
     feesMicroVnd: fees === 0 ? null : fees,
     costMicroVnd: (quantity === 0 ? 0 : priceOf(quantity, tariff)) + fees,
     catalogueVersion: tariff.catalogueVersion,
-    operatorCostMicro: null,
-    operatorCurrency: null,
-    operatorRateMicroVnd: null,
-    costsVersion: null,
   };
 }
 
@@ -146,10 +138,9 @@ export interface Recomputed {
   readonly chargedMicroVnd: MicroVnd;
 }
 
-/** Returns the charge computed again; undefined for a record from before prices were kept. */
-export function recomputed(record: UsageRecord): Recomputed | undefined {
+/** Returns the charge computed again. */
+export function recomputed(record: UsageRecord): Recomputed {
   const { unit, unitPriceMicroVnd, discounts } = record;
-  if (unit === null || unitPriceMicroVnd === null) return undefined;
   const quantity = record.quantity ?? countedQuantity(unit, record);
   const microVnd = Number(unitPriceMicroVnd) / (unit === "mtok" ? TOKENS_PER_MTOK : 1);
   const discountBps = discounts === null ? 0 : totalBps(discounts);
@@ -170,9 +161,7 @@ export function recomputed(record: UsageRecord): Recomputed | undefined {
 
 /** Fills in what the ledger leaves out to save space: the usual quantity, and fees of 0. */
 export function filledIn<Record extends PricedRecord>(record: Record): Record {
-  const { unit } = record;
-  if (unit === null) return record;
-  const quantity = record.quantity ?? countedQuantity(unit, record);
+  const quantity = record.quantity ?? countedQuantity(record.unit, record);
   return { ...record, quantity, feesMicroVnd: record.feesMicroVnd ?? 0n };
 }
 

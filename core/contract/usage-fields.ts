@@ -11,8 +11,8 @@ import type { CallOutcome } from "./hold-store.ts";
  * - the operator's JSON, the customer's JSON and the CSV columns;
  * - the type that the pages read.
  *
- * To add a field, write one line here and one migration that adds its column as nullable: older
- * records and entries lack it. Then write the line that sets it (`plugins/settle/posting.ts`). If
+ * To add a field, write one line here and one migration that adds its column as nullable: records
+ * and entries of the version before lack it. Then write the line that sets it (`plugins/settle/posting.ts`). If
  * it is in the CSV, add one text `column.NAME` per language.
  */
 
@@ -34,7 +34,7 @@ interface Values {
   ms: { posted: number; read: number; json: number };
   status: { posted: number; read: number; json: number };
   flag: { posted: boolean; read: boolean; json: boolean };
-  /** µđ, or millionths of another currency; in JSON a decimal string. */
+  /** µđ; in JSON a decimal string. */
   money: { posted: MicroVnd; read: bigint; json: string };
   discounts: { posted: Discounts; read: Discounts; json: Discounts };
   names: { posted: readonly string[]; read: readonly string[]; json: readonly string[] };
@@ -120,17 +120,14 @@ const usageFields = {
   /** True if the gateway counted the tokens because the provider did not report them. */
   estimated: { column: "estimated", kind: "flag", places: PAGE },
 
-  // Every field below is null in records that are older than the field.
-
   /** The unit that one `unitPriceMicroVnd` buys: 1,000,000 tokens, a call or an image. */
-  unit: { column: "unit", kind: "unit", places: PAGE, nullable: true },
+  unit: { column: "unit", kind: "unit", places: PAGE },
   /** µđ for one `unit`. */
   unitPriceMicroVnd: {
     column: "unit_price",
     kind: "money",
     json: "unit_price_vnd",
     places: PAGE,
-    nullable: true,
   },
   /**
    * Tokens, calls or images that were billed; null if these are all that the record counts (see
@@ -148,27 +145,7 @@ const usageFields = {
     nullable: true,
   },
   /** The catalogue that the price comes from. */
-  catalogueVersion: { column: "catalogue_version", kind: "text", places: APIS, nullable: true },
-  /** The provider's charge to the operator, in millionths of its currency; null if unknown. */
-  operatorCostMicro: {
-    column: "operator_cost",
-    kind: "money",
-    json: "operator_cost",
-    places: OPERATOR,
-    nullable: true,
-  },
-  /** ISO 4217. */
-  operatorCurrency: { column: "operator_currency", kind: "text", places: OPERATOR, nullable: true },
-  /** µđ for one unit of that currency. */
-  operatorRateMicroVnd: {
-    column: "operator_rate",
-    kind: "money",
-    json: "operator_rate_vnd",
-    places: OPERATOR,
-    nullable: true,
-  },
-  /** The list of provider prices that the operator's cost comes from. */
-  costsVersion: { column: "costs_version", kind: "text", places: OPERATOR, nullable: true },
+  catalogueVersion: { column: "catalogue_version", kind: "text", places: APIS },
   /** The limits, besides the wallet, that the call was charged to; null if there are none. */
   limits: { column: "limits", kind: "names", places: OPERATOR, nullable: true },
 } as const satisfies Readonly<Record<string, UsageField>>;

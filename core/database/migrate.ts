@@ -72,9 +72,9 @@ async function makeRecord(sql: Sql, table: string): Promise<void> {
     create table if not exists ${table} (
       name text primary key,
       checksum text not null,
-      applied_at timestamptz not null default now()
-    );
-    ${recordOfWorksWith(table)}`;
+      applied_at timestamptz not null default now(),
+      works_with text
+    )`;
   try {
     await sql.script(script, { isLong: true });
   } catch (error) {
@@ -89,20 +89,6 @@ async function makeRecord(sql: Sql, table: string): Promise<void> {
       { cause: error },
     );
   }
-}
-
-/**
- * Adds a column that earlier builds neither read nor write. Only if it is missing: the change waits for
- * a backup that reads the table, and each start would wait with it.
- */
-function recordOfWorksWith(table: string): string {
-  return `do $$ begin
-      if not exists (
-        select from pg_attribute where attrelid = '${table}'::regclass and attname = 'works_with'
-      ) then
-        alter table ${table} add column if not exists works_with text;
-      end if;
-    end $$`;
 }
 
 /** Returns false if another process applied it first. */

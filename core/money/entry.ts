@@ -19,7 +19,7 @@ import { unreadableEntry } from "./unreadable.ts";
  * The version is that of the names. A new nullable field needs no new version: an older reader commits the line
  * unchanged, and a line without the field reads as null.
  */
-const VERSION = 2;
+const VERSION = 1;
 
 /** Start of the charge, which is known last. */
 const CHARGE = ',"charged":';
@@ -51,21 +51,18 @@ const writers: Readonly<Record<FieldKind, (value: Posted) => string>> = {
   names: JSON.stringify,
 };
 
-/** Fields that readers of version 2 require, even as null. Other nulls are left out. */
-const ALWAYS_WRITTEN: readonly string[] = ["mapped_from", "upstream", "first_byte_ms"];
-/** Each field with its writer, the text before its value, and the text if it is null. */
+/** Each field with its writer, and the text before its value. A null is left out. */
 const encoded = postedFields.map(({ name, column, kind }) => ({
   name,
   write: writers[kind],
   start: `,"${column}":`,
-  ifNull: ALWAYS_WRITTEN.includes(column) ? `,"${column}":null` : "",
 }));
 
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
 const schemas: Readonly<Record<FieldKind, v.GenericSchema>> = {
   id: v.string(),
-  time: v.union([v.pipe(v.string(), v.isoTimestamp(), v.transform(Date.parse)), v.number()]),
+  time: v.pipe(v.string(), v.isoTimestamp(), v.transform(Date.parse)),
   text: v.string(),
   sent: v.string(),
   outcome: v.picklist(["complete", "left", "exhausted", "gone", "broken", "refused"]),
@@ -82,7 +79,7 @@ const schemas: Readonly<Record<FieldKind, v.GenericSchema>> = {
 };
 
 const beside = v.object({
-  v: v.picklist([1, VERSION]),
+  v: v.picklist([VERSION]),
   cost: count,
   charged: count,
   written_off: count,
@@ -97,14 +94,6 @@ const posted = v.object(
   ),
 );
 
-/** Names by position in version 1, which was a list. */
-const LISTED = [
-  ...["v", "call_id", "account_id", "key_id", "at", "endpoint", "model", "mapped_from", "upstream"],
-  ...["input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens"],
-  ...["reasoning_tokens", "images", "cost", "discount_bps", "latency_ms", "first_byte_ms"],
-  ...["status", "streamed", "outcome", "estimated", "charged", "written_off"],
-];
-
 /**
  * Returns one line of JSON, which `decodeEntry` parses. Built by hand: an object and JSON.stringify took a tenth of the
  * gateway's time per call. Ids come from this gateway or from id columns, so they need no escaping.
@@ -117,7 +106,7 @@ export function encodeEntry(
   let text = `{"v":${VERSION}`;
   for (const field of encoded) {
     const value = call[field.name];
-    text += value === null ? field.ifNull : field.start + field.write(value);
+    if (value !== null) text += field.start + field.write(value);
   }
   text += `,"cost":${call.costMicroVnd}`;
   return text + chargeText(chargedMicroVnd, writtenOffMicroVnd);
@@ -144,14 +133,12 @@ export function entryOf(
  * newer version may have written it, so its text is kept for that version, and no other entry has to wait for it.
  */
 export function decodeEntry(entryId: string, text: string): StoredEntry {
-  const written = parseJson(text);
-  const row = Array.isArray(written) ? named(written) : written;
+  const row = parseJson(text);
   const others = v.safeParse(beside, row);
   const fields = v.safeParse(posted, row);
   if (!others.success || !fields.success) return unreadableEntry(entryId, text, row, VERSION);
   const { cost, charged, written_off: writtenOffMicroVnd } = others.output;
   const posting = { ...postedOf(fields.output), costMicroVnd: cost };
-  if (others.output.v !== VERSION) return entryOf(entryId, posting, charged, writtenOffMicroVnd);
   return { entryId, posting, chargedMicroVnd: charged, writtenOffMicroVnd, text };
 }
 
@@ -159,10 +146,6 @@ export function decodeEntry(entryId: string, text: string): StoredEntry {
 function postedOf(row: Readonly<Record<string, unknown>>): PostedUsage {
   const values = postedFields.map(({ name, column }) => [name, row[column]]);
   return Object.fromEntries(values) as PostedUsage;
-}
-
-function named(list: readonly unknown[]): unknown {
-  return Object.fromEntries(LISTED.map((name, at) => [name, list[at]]));
 }
 
 function chargeText(chargedMicroVnd: MicroVnd, writtenOffMicroVnd: MicroVnd): string {

@@ -165,7 +165,7 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
     (of) => of.leaseMs / 2 > of.quietMs && of.quietMs > 2 * of.heartbeatMs + of.replyTimeoutMs,
   ],
   [
-    "leaseMs > settledRoundMs + 2 * heartbeatMs; otherwise gateways of earlier versions, which see only rounds, end leases",
+    "leaseMs > settledRoundMs + 2 * heartbeatMs; otherwise leases of living processes end while heartbeats cannot be read, and only rounds show them",
     (of) => of.leaseMs > of.settledRoundMs + 2 * of.heartbeatMs,
   ],
   [
@@ -225,10 +225,9 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
     "revokedKeptMs > KEY_KEPT_MS; otherwise a process that still has a revoked key sells calls to it",
     (of) => of.revokedKeptMs > KEY_KEPT_MS,
   ],
-  // The count of closes makes loads read again. Earlier versions do not know that count.
   [
-    "walletIdleMs > idleLookMs > loadTimeoutMs + leaseMs; otherwise a load by an earlier version lacks calls of a closed wallet",
-    (of) => of.walletIdleMs > of.idleLookMs && of.idleLookMs > of.loadTimeoutMs + of.leaseMs,
+    "walletIdleMs > idleLookMs; otherwise a wallet is closed by the second look, however soon it comes",
+    (of) => of.walletIdleMs > of.idleLookMs,
   ],
   [
     "closePauseMs > loadTimeoutMs; otherwise a load from a slow ledger is in vain again and again",

@@ -25,18 +25,10 @@ export function isMovementHold(callId: string): boolean {
 }
 
 /** Returns the movement that a hold belongs to, without its reason. */
-export function movementOf({ callId, accountId, amountMicroVnd }: MovementHold): Credit {
-  const [, kind, amount, account, reference] = NAMED.exec(callId) ?? [];
-  if (amount !== undefined && account !== undefined && reference !== undefined) {
-    const named = { accountId: account, amountMicroVnd: -BigInt(amount), reference, reason: null };
-    return { ...named, kind: kind === "topup" ? "topup" : "adjustment" };
+export function movementOf({ callId }: MovementHold): Credit {
+  const [, kind, amount = "", accountId = "", reference = ""] = NAMED.exec(callId) ?? [];
+  if (kind !== "topup" && kind !== "adjustment") {
+    throw new Error(`${callId} is not the name of a movement's hold`);
   }
-  // Earlier versions named only the reference.
-  return {
-    accountId,
-    amountMicroVnd: -BigInt(amountMicroVnd),
-    reference: callId.slice(PREFIX.length),
-    kind: "adjustment",
-    reason: null,
-  };
+  return { kind, accountId, amountMicroVnd: -BigInt(amount), reference, reason: null };
 }

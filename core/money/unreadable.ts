@@ -26,11 +26,11 @@ export function unreadableEntry(
       callId: isCall ? call_id : nameOf(text),
       accountId: typeof account_id === "string" ? account_id : "",
       limits: isTexts(limits) ? limits : null,
-      at: typeof at === "string" ? Date.parse(at) || 0 : (countOf(at) ?? 0),
+      at: typeof at === "string" ? Date.parse(at) || 0 : 0,
     },
     chargedMicroVnd: countOf(charged) ?? 0,
     reason:
-      `cannot read an entry ${of}: this gateway reads versions 1 to ${versionMax}. ` +
+      `cannot read an entry ${of}: this gateway reads versions up to ${versionMax}. ` +
       "Install the version of the gateway that wrote it, then retry",
   };
 }

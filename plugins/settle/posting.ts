@@ -87,10 +87,6 @@ export function postingOf(call: Call, charge: Charge, monotonicMs: number): Post
     feesMicroVnd: charge.feesMicroVnd,
     costMicroVnd: charge.costMicroVnd,
     catalogueVersion: charge.catalogueVersion,
-    operatorCostMicro: charge.operatorCostMicro,
-    operatorCurrency: charge.operatorCurrency,
-    operatorRateMicroVnd: charge.operatorRateMicroVnd,
-    costsVersion: charge.costsVersion,
     limits: call.limits.length > 0 ? limitNames(call) : null,
   };
 }

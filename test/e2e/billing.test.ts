@@ -388,10 +388,6 @@ t.test("billing", async (t) => {
           quantity: 1500,
           discounts: null,
           fees_vnd: "0",
-          operator_cost: null,
-          operator_currency: null,
-          operator_rate_vnd: null,
-          costs_version: null,
           limits: null,
         });
         t.ok(Math.abs(Date.now() - Date.parse(String(at))) < 60_000);

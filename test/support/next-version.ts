@@ -44,8 +44,8 @@ const POST = "core/money/redis/lua/post.lua";
 /** The other changes: file, text, and its replacement. */
 const EDITS: readonly (readonly [string, string, string])[] = [
   // Entries have another version and one more field. The version before is still read.
-  [ENTRY, "const VERSION = 2;", "const VERSION = 3;"],
-  [ENTRY, "v.picklist([1, VERSION])", "v.picklist([1, 2, VERSION])"],
+  [ENTRY, "const VERSION = 1;", "const VERSION = 2;"],
+  [ENTRY, "v.picklist([VERSION])", "v.picklist([1, VERSION])"],
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a file
   [ENTRY, '`{"v":${VERSION}`', '`{"v":${VERSION},"next_field":"next"`'],
   // One more field beside each entry in Redis, and so another script.

@@ -35,6 +35,9 @@ export function posting(call: Partial<Posting> & Pick<Posting, "callId" | "accou
     streamed: true,
     outcome: "complete",
     estimated: false,
+    unit: "mtok",
+    unitPriceMicroVnd: 36_000_000_000,
+    catalogueVersion: "0123abcd",
     ...call,
   };
 }

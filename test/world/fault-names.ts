@@ -42,7 +42,6 @@ export const LATER = {
 } as const;
 export const LATER_REDIS = {
   redisFailOver: "a replica of Redis is promoted, which lacks writes that were acknowledged",
-  olderVersion: "a gateway runs an older version for a while",
 } as const;
 
 /** Faults that can happen only in worlds with a cluster. */

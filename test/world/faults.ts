@@ -92,8 +92,7 @@ export const faults: Readonly<Partial<Record<FaultName, Fault>>> = {
       });
     });
   },
-  newerVersion: onHost((world, host, random) => mixVersions("newer", world, host, random)),
-  olderVersion: onHost((world, host, random) => mixVersions("older", world, host, random)),
+  newerVersion: onHost((world, host, random) => runNewer(world, host, random)),
   limitChange: ({ accountLoad }) => accountLoad.changeLimit(),
   keyRevoked: ({ accountLoad }) => accountLoad.revoke(),
   clockJump: onHost((world, host, random) => {
@@ -189,8 +188,8 @@ export const faults: Readonly<Partial<Record<FaultName, Fault>>> = {
   ...clusterFaults,
 };
 
-/** Runs another version on a host for a while. Half of all its starts and ends are kills. */
-function mixVersions(version: Version, world: World, host: Host, random: Random): void {
+/** Runs the newer version on a host for a while. Half of all its starts and ends are kills. */
+function runNewer(world: World, host: Host, random: Random): void {
   if (host.version !== "this") return;
   const install = (next: Version) => {
     host.version = next;
@@ -199,9 +198,9 @@ function mixVersions(version: Version, world: World, host: Host, random: Random)
     host.kill();
     host.startLater(random.below(3_000));
   };
-  install(version);
+  install("newer");
   world.scheduler.after(random.below(10_000), `versions of ${host.name}`, () => {
-    if (!world.isHealed && host.version === version) install("this");
+    if (!world.isHealed && host.version === "newer") install("this");
   });
 }
 

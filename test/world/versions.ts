@@ -1,33 +1,20 @@
 import { crc32 } from "node:zlib";
 import type { StoredEntry } from "../../core/contract/outbox-entry.ts";
 import { decodeEntry } from "../../core/money/entry.ts";
-import { parseJson } from "../../core/process/json.ts";
 import type { RedisCommands } from "../../core/redis/client.ts";
 import type { Script } from "../../core/redis/script.ts";
 import { ProcessDisk } from "./disk.ts";
 
 /** Which version of the gateway a host runs. They differ in the entries that they write. */
-export type Version = "older" | "this" | "newer";
+export type Version = "this" | "newer";
 
 /** Start of an entry that this version writes, and of one that it cannot read. */
-const THIS = '{"v":2,';
-const NEWER = '{"v":3,';
-/** The fields of version 1 by position, which was a list. */
-const LISTED = [
-  ...["call_id", "account_id", "key_id", "at", "endpoint", "model", "mapped_from", "upstream"],
-  ...["input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens"],
-  ...["reasoning_tokens", "images", "cost", "discount_bps", "latency_ms", "first_byte_ms"],
-  ...["status", "streamed", "outcome", "estimated", "charged", "written_off"],
-];
-
+const THIS = '{"v":1,';
+const NEWER = '{"v":2,';
 /** Returns an entry of this version as `version` writes it. Leaves other texts as they are. */
 function written(text: string, version: Version): string {
   if (version === "this" || !text.startsWith(THIS)) return text;
-  if (version === "newer") return NEWER + text.slice(THIS.length);
-  const row = parseJson(text) as Readonly<Record<string, unknown>>;
-  // Version 1 had no limits, so its gateways have no calls that count against one.
-  if (row["limits"] !== undefined) return text;
-  return JSON.stringify([1, ...LISTED.map((name) => row[name] ?? null)]);
+  return NEWER + text.slice(THIS.length);
 }
 
 /** Returns an entry of the newer version as that version reads it. */

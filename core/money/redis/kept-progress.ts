@@ -112,7 +112,7 @@ export class RedisKeptProgress implements KeptProgress {
   /**
    * Returns true if Redis still has the counts that the wallets of a bucket rest on, and lets them rest on the latest
    * edition from now. Call it after their edition was read, as it may rise. Rejects while this is not known. `edition`: ""
-   * if the wallets rest on none, because only earlier versions loaded them.
+   * if there are no wallets.
    */
   async covers(bucket: Bucket, edition: string): Promise<boolean> {
     const isFirst = bucket === this.first();

@@ -53,8 +53,6 @@ export class BucketKeys {
    * may be loaded.
    */
   readonly version: string;
-  /** A set that earlier versions wrote: see `revoked`. */
-  readonly formerRevoked: string;
   /** A key that is written to see if Redis has room. */
   readonly room: string;
   /** Outboxes of dead gateways: see the README of this folder. */
@@ -66,7 +64,6 @@ export class BucketKeys {
     this.epoch = `${this.base}epoch`;
     this.ofMembers = [this.epoch, `${this.base}none`];
     this.version = `${this.base}version`;
-    this.formerRevoked = `${this.base}revoked`;
     this.room = `${this.base}room`;
     this.orphans = `${this.base}orphans`;
   }

@@ -17,12 +17,12 @@ interface Look {
 /** Returns the arguments of `look.lua` after the process. */
 export function lookArguments(look: Look): string[] {
   const { session, view, isMoving, isListWanted, isOutdated, pulse } = look;
-  const { version = "", members = [] } = view ?? {};
+  const { version = "" } = view ?? {};
   const isServerKnown = !isListWanted && !isOutdated && pulse.server === session.serverFound;
   const text = (flag: boolean) => (flag ? "1" : "0");
   return [
     ...[session.epoch || "0", String(session.operationsSeen), text(isMoving)],
-    ...[session.serverFound, version, String(members.length)],
+    ...[session.serverFound, version],
     ...[text(isListWanted), text(isOutdated), text(isServerKnown)],
   ];
 }

@@ -56,12 +56,6 @@ export class Revocations {
     }
   }
 
-  /** Lets Redis forget the set in which earlier versions of the gateway kept revoked keys without a limit. */
-  async expireFormerSet(bucket: Bucket): Promise<void> {
-    const { formerRevoked } = bucket.keys;
-    await this.client.call("PEXPIRE", formerRevoked, String(LIFETIMES.revokedKeptMs));
-  }
-
   /** Repeats the writes that failed. */
   async applyMissed(bucket: Bucket): Promise<void> {
     if (this.behind.has(bucket)) await this.applyAll(bucket);

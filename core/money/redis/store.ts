@@ -262,8 +262,7 @@ export class RedisHoldStore implements HoldStore {
         if (bucket === this.buckets[0]) await this.watch.keepAgain();
       },
       joined: async (bucket) => {
-        const kept = this.watch.keepAgain().catch(() => {});
-        await Promise.all([kept, this.revocations.expireFormerSet(bucket)]);
+        await this.watch.keepAgain().catch(() => {});
         await this.revocations.applyAll(bucket);
       },
       reaped: (_, process, voidedHolds) => this.outageLog.reaped(process, voidedHolds),

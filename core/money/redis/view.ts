@@ -59,13 +59,10 @@ export function readView(reply: unknown, known: readonly Member[] = []): BucketV
     version,
     holds,
     changes,
-    count,
     edition,
   ] = listOf(reply);
-  const isUpdated = members === null && (changes ?? null) !== null;
+  const isUpdated = members === null && changes !== null;
   const updated = isUpdated ? updatedMembers(known, listOf(changes)) : known;
-  // Without a version the next look lists all.
-  const isWrong = isUpdated && updated.length !== count;
   return {
     epoch: textOf(epoch),
     operations: numberOf(operations),
@@ -73,11 +70,11 @@ export function readView(reply: unknown, known: readonly Member[] = []): BucketV
     acceptsLoads: acceptsLoads === 1,
     members: members === null ? updated : listOf(members).map(memberOf),
     isListed: members !== null,
-    isUpdated: isUpdated && !isWrong,
+    isUpdated,
     joining: mapOf(joining),
     orphans: mapOf(orphans),
     server: textOf(server),
-    version: isWrong ? "" : textOf(version),
+    version: textOf(version),
     hasHolds: holds === 1,
     edition: textOf(edition),
   };

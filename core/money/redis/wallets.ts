@@ -60,8 +60,7 @@ export class RedisWallets {
       totalMicroVnd: Number(textOf(total)),
       availableMicroVnd: Number(available),
       heldMicroVnd: Number(textOf(held)),
-      // Earlier versions of the gateway set limits without this field.
-      uncommittedMicroVnd: typeof uncommitted === "string" ? Number(uncommitted) : 0,
+      uncommittedMicroVnd: Number(textOf(uncommitted)),
     };
   }
 

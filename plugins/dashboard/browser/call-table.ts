@@ -71,10 +71,8 @@ function modelCell({ model, mapped_from }: CallRecord): Child {
 
 /** Returns the exact cost with its price and discount: `50.25 đ · 36,000 đ / 1M tokens · −7%`. */
 function costParts({ cost_vnd, unit, unit_price_vnd, discount_bps }: CallRecord): string {
-  const parts = [`${cost_vnd} đ`];
-  if (unit !== null && unit_price_vnd !== null) {
-    parts.push(t(`price.${unit}`, { price: number(Number(unit_price_vnd), 6) }));
-  }
+  const price = number(Number(unit_price_vnd), 6);
+  const parts = [`${cost_vnd} đ`, t(`price.${unit}`, { price })];
   if (discount_bps > 0) parts.push(`−${number(discount_bps / 100, 2)}%`);
   return parts.join(" · ");
 }

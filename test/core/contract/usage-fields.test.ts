@@ -41,10 +41,7 @@ t.test("the table of usage fields", async (t) => {
       const hidden = usageFieldList.filter(({ places }) => !places.includes("api"));
       t.strictSame(
         hidden.map(({ column }) => column),
-        [
-          ...["account_id", "upstream", "operator_cost", "operator_currency", "operator_rate"],
-          ...["costs_version", "limits"],
-        ],
+        [...["account_id", "upstream", "limits"]],
       );
     },
   );

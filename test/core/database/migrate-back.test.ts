@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,14 +15,6 @@ const FIRST = "create table things (id integer);";
 const SECOND = "create table more_things (id integer);";
 const WORKS_WITH_FIRST = "-- works with: 0001-first\nalter table things add column size integer;";
 const WORKS_WITH_SECOND = "-- works with: 0002-second\nalter table things add column at integer;";
-
-/** A build before this one runs this for each folder of migrations. */
-const EARLIER_BUILD = `
-  create table if not exists migrations (
-    name text primary key,
-    checksum text not null,
-    applied_at timestamptz not null default now()
-  );`;
 
 t.test("a build that starts after a later one has migrated the database", async (t) => {
   const server = await startPostgres();
@@ -97,22 +88,6 @@ t.test("a build that starts after a later one has migrated the database", async 
     await start(build({ first: FIRST, second: WORKS_WITH_FIRST, third: SECOND }));
     await t.rejects(start(older), MigrationConflict);
   });
-
-  t.test(
-    "may be of before this was recorded: its records are read and its inserts work",
-    async (t) => {
-      const insert = (name: string, checksum: string) =>
-        sql.query("insert into migrations (name, checksum) values ($1, $2)", [name, checksum]);
-      await sql.script(EARLIER_BUILD + FIRST);
-      await insert("0001-first.sql", createHash("sha256").update(FIRST).digest("hex"));
-      const newer = build({ first: FIRST, second: WORKS_WITH_FIRST });
-      t.strictSame(await migrate(sql, newer), ["0002-second.sql"]);
-      await sql.script(EARLIER_BUILD);
-      await insert("0003-third.sql", "");
-      // That build recorded nothing, so the migration works with none before it.
-      await refused(newer, /0003-third\.sql.*no earlier version/);
-    },
-  );
 
   t.test("does not wait for a backup, which reads all tables", async (t) => {
     const place = build({ first: FIRST });

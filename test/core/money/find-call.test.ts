@@ -7,7 +7,7 @@ import { posting } from "../../support/posting.ts";
 
 const CALL = posting({ callId: "c1", accountId: "A", costMicroVnd: 7 });
 const ENTRY = entryOf("1", CALL, 7, 0);
-const NEWER = decodeEntry("1", encodeEntry(CALL, 7, 0).replace('"v":2', '"v":9'));
+const NEWER = decodeEntry("1", encodeEntry(CALL, 7, 0).replace('"v":1', '"v":9'));
 
 interface Found {
   readonly waiting?: boolean;

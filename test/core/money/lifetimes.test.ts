@@ -26,7 +26,7 @@ const BROKEN: Record<string, Partial<Lifetimes>> = {
     committedCallKeptMs: 70_450,
   },
   "revokedKeptMs > KEY_KEPT_MS": { revokedKeptMs: 3_600_000 },
-  "walletIdleMs > idleLookMs > loadTimeoutMs + leaseMs": { walletIdleMs: 3_600_000 },
+  "walletIdleMs > idleLookMs": { walletIdleMs: 3_600_000 },
   "closePauseMs > loadTimeoutMs": { closePauseMs: 5_000 },
   "readWaitMs > gatherMs": { readWaitMs: 50 },
   "paceWaitMsMax > paceDelayMsMax > paceTickMs": { paceWaitMsMax: 5_000 },
@@ -42,7 +42,6 @@ const BROKEN: Record<string, Partial<Lifetimes>> = {
 const BROKEN_ELSEWHERE: typeof BROKEN = {
   "leaseMs / 2 > quietMs > 2 * heartbeatMs + replyTimeoutMs": { quietMs: 2_450 },
   "joinWaitMs < loadTimeoutMs <= 5 s": { loadTimeoutMs: 5_001 },
-  "walletIdleMs > idleLookMs > loadTimeoutMs + leaseMs": { idleLookMs: 15_000 },
   "paceWaitMsMax > paceDelayMsMax > paceTickMs": { paceTickMs: 5_000 },
 };
 

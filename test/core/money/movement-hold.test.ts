@@ -23,21 +23,6 @@ t.test("the hold of a movement names the whole movement", async (t) => {
   }
 });
 
-t.test(
-  "a hold of an earlier version names its reference; the rest is the hold's own",
-  async (t) => {
-    for (const reference of ["r1", "refund:5:A:r1", "adjustment:x:A:r1"]) {
-      t.strictSame(movementOf(held(`movement:${reference}`)), {
-        accountId: "B",
-        amountMicroVnd: -9n,
-        reference,
-        kind: "adjustment",
-        reason: null,
-      });
-    }
-  },
-);
-
 t.test("a call is no movement", async (t) => {
   t.notOk(isMovementHold("01900000-0000-7000-8000-00000000aaaa"));
   t.notOk(isMovementHold("a movement:"));

@@ -19,7 +19,7 @@ import { StubLedger } from "./stub-ledger.ts";
 import { movement } from "./wallet-fixtures.ts";
 
 const BUCKETS = 4;
-const NEWER = textOf("newer").replace('"v":2', '"v":3,"later":[1]');
+const NEWER = textOf("newer").replace('"v":1', '"v":2,"later":[1]');
 const GARBAGE = "\u0001 no entry";
 
 function textOf(callId: string): string {

@@ -120,7 +120,7 @@ t.test("the usage page in a browser", async (t) => {
       `select make_usage_partition('${at.toISOString()}');
       insert into usage_records select '01900000-0000-7000-8000-000000000001',
         '${at.toISOString()}', id, id, '/v1/messages', 'old', null, 'anthropic', 9, 0, 0, 9, 0, 0,
-        1000000, 0, 0, 9, 9, 200, true, 'complete', false
+        1000000, 0, 0, 9, 9, 200, true, 'complete', false, 'mtok', '0123abcd', 36000000000
       from accounts where email = '${email}'`,
     );
     await archiveMonth(stage.gateway, at.toISOString().slice(0, 7));

@@ -126,10 +126,6 @@ t.test("admin API: money", async (t) => {
       quantity: 10,
       discounts: null,
       fees_vnd: "0",
-      operator_cost: null,
-      operator_currency: null,
-      operator_rate_vnd: null,
-      costs_version: null,
       limits: null,
     });
   });

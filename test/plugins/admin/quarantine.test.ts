@@ -67,7 +67,7 @@ t.test("npm run admin -- quarantine", async (t) => {
   });
 
   t.test("lists an entry of a newer version, and says what to do with it", async (t) => {
-    const text = '{"v":3,"call_id":"later","account_id":"A","charged":7000000}';
+    const text = '{"v":2,"call_id":"later","account_id":"A","charged":7000000}';
     await ledgerSql(
       gateway,
       `insert into quarantine (call_id, account_id, charged, entry, error)
@@ -77,7 +77,7 @@ t.test("npm run admin -- quarantine", async (t) => {
     t.match(row, { call_id: "later", account_id: "A", at: null, model: null, cost_vnd: "7" });
     const refused = await run("quarantine", "retry", "--call", "later");
     t.equal(refused.code, 1);
-    t.match(refused.stderr, /of version 3.*Install the version of the gateway that wrote it/s);
+    t.match(refused.stderr, /of version 2.*Install the version of the gateway that wrote it/s);
   });
 
   t.test("commits all that can be committed, past those that are still refused", async (t) => {
@@ -87,7 +87,7 @@ t.test("npm run admin -- quarantine", async (t) => {
     t.equal(code, 1);
     const { settled, still_refused: stillRefused, calls } = JSON.parse(stdout);
     t.strictSame([settled, stillRefused], [1, 1]);
-    t.match(calls, { later: /of version 3/ });
+    t.match(calls, { later: /of version 2/ });
     const { balance } = await wallet(gateway, accountId);
     t.equal(microVnd(CREDIT_VND) - microVnd(balance), 2n * callMicroVnd(0));
     const again = JSON.parse((await run("quarantine", "retry-all")).stdout);

@@ -41,7 +41,7 @@ t.test("the CSV export", async (t) => {
     t.strictSame(await lines({ model: "one" }), [
       csvColumns.join(","),
       `${id},2026-11-09T18:30:15.250Z,2026-11-10 01:30:15,/v1/messages,one,,${keyId(1)},` +
-        '"Khóa ""chính"", số 1",200,complete,true,900,100,50,100,20,0,1.5,0,1,1234.5,20,false,,,,,',
+        '"Khóa ""chính"", số 1",200,complete,true,900,100,50,100,20,0,1.5,0,1,1234.5,20,false,mtok,36000,1000,,0',
     ]);
   });
 
@@ -49,7 +49,7 @@ t.test("the CSV export", async (t) => {
     await record(world.sql, { model: "comma", charged: 1_500_000 });
     const [head, line] = await lines({ model: "comma", decimal: "comma" });
     t.equal(head, csvColumns.join(";"));
-    t.ok(line?.endsWith(";1,5;0;1;1234,5;;false;;;;;"), line ?? "");
+    t.ok(line?.endsWith(";1,5;0;1;1234,5;;false;mtok;36000;1000;;0"), line ?? "");
   });
 
   t.test("holds no formula, whatever the name of a key or model", async (t) => {
@@ -72,7 +72,7 @@ t.test("the CSV export", async (t) => {
       select ('01a1ffad-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid,
         '2026-11-08T00:00:00Z'::timestamptz + interval '1 ms' * (n / 3), ${ALICE}, ${keyId(3)},
         '/v1/messages', 'many', null, 'anthropic', 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, null, 200, true,
-        'complete', false
+        'complete', false, 'mtok', '0123abcd', 36000000000
       from generate_series(1, ${many}) n`;
     const [, ...rows] = await lines({ model: "many" });
     const ids = rows.map((row) => row.split(",")[0] ?? "");
@@ -87,7 +87,7 @@ t.test("the CSV export", async (t) => {
       insert into usage_records
       select gen_random_uuid(), '2026-11-07T00:00:00Z'::timestamptz + interval '1 ms' * n, ${ALICE},
         ${keyId(4)}, '/v1/messages', 'slow', null, 'anthropic', 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, null,
-        200, true, 'complete', false
+        200, true, 'complete', false, 'mtok', '0123abcd', 36000000000
       from generate_series(1, 60000) n`;
       // Neither client reads, so neither export ends: the file is larger than the socket buffers.
       const open = await Promise.all([1, 2].map(() => unread()));

@@ -45,7 +45,7 @@ function callsOf(accountId: string, keyIds: readonly string[]): string {
       models.model, case when models.place = 0 and n % 4 = 0 then 'claude-3-opus-latest' end, 'anthropic', tokens, 0, 0, tokens / 4, 0, 0,
       case when status = 200 then tokens * 5 / 4 * models.price else 0 end, 0, 100,
       600 + (n * 7919) % 9000, 300, status, true,
-      case when status = 200 then 'complete' else 'refused' end, false
+      case when status = 200 then 'complete' else 'refused' end, false, 'mtok', '0123abcd', 36000000000
     from (
       select n, date_trunc('milliseconds', now() - interval '30 days' * n / 1400) as at,
         400 + (n * 104729) % 6000 as tokens, case when n % 97 = 5 then 502 else 200 end as status

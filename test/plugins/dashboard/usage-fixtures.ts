@@ -88,7 +88,7 @@ export async function record(sql: postgres.Sql, call: CallRow = {}): Promise<str
       ${callId}, ${at}, ${call.accountId ?? ALICE}, ${call.keyId ?? KEY}, '/v1/messages',
       ${call.model ?? "claude-opus-5-5"}, ${mappedFrom}, 'anthropic', 900, 100, 50, 100, 20, 0,
       ${charged}, 0, 100, 1234.5, ${call.firstByteMs ?? null}, ${status}, true,
-      ${status === 200 ? "complete" : "refused"}, false
+      ${status === 200 ? "complete" : "refused"}, false, 'mtok', '0123abcd', 36000000000
     )`;
   return callId;
 }

@@ -67,12 +67,12 @@ t.test("usage of a customer", async (t) => {
       latency_ms: 1234.5,
       first_byte_ms: 321,
       estimated: false,
-      unit: null,
-      unit_price_vnd: null,
-      quantity: null,
+      unit: "mtok",
+      unit_price_vnd: "36000",
+      quantity: 1_000,
       discounts: null,
-      fees_vnd: null,
-      catalogue_version: null,
+      fees_vnd: "0",
+      catalogue_version: "0123abcd",
     });
     t.strictSame(await json(`/calls/${id}`), call);
   });

@@ -5,7 +5,7 @@
 -- Calls write no time. Instead `:u` keeps when this operation first saw the wallet with what it has available now.
 -- A load that read the ledger before a wallet was closed may lack calls of that wallet: `:closes` makes it read again.
 --
--- A wallet stays while a call has a hold, even of nothing: its gateway may be of an earlier version, or die.
+-- A wallet stays while a call has a hold, even of nothing: its gateway may die.
 local now, idle = tonumber(ARGV[3]), tonumber(ARGV[4])
 local holders
 

@@ -1,8 +1,8 @@
 -- Counts a heartbeat of this process in the bucket, and returns the bucket's state: see `BucketView`.
 -- ARGV: epoch that it last joined ('0' for none), count of operations that Redis acknowledged to it, 1 if it commits
--- posts of the earlier epoch before it joins this one, the server that it last found ('' for none); then version and
--- number of the members that it knows, 1 to list them even if they are the same; 1 if those that changed are enough; 1 if
--- its heartbeat has lately found the same server: then the address shows it well enough, and costs 15 us less
+-- posts of the earlier epoch before it joins this one, the server that it last found ('' for none); then version of the
+-- members that it knows, 1 to list them even if they are the same; 1 if those that changed are enough; 1 if its heartbeat
+-- has lately found the same server: then the address shows it well enough, and costs 15 us less
 -- Returns false if a part of the bucket is missing: wallets, holds or an outbox. A slot moves key by key, so a node that
 -- fails on the way loses some keys, and the count of operations may be at the other node. Holds and outboxes add up to
 -- what the wallets say.
@@ -52,7 +52,7 @@ end
 
 local found = ARGV[6] or ''
 local run, data = string.match(found, '^(.*) (%x+)$')
-if ARGV[11] ~= '1' or not run or not string.find(found, tostring(redis), 1, true) then
+if ARGV[10] ~= '1' or not run or not string.find(found, tostring(redis), 1, true) then
   run, data = server()
   found = run .. ' ' .. data
 end
@@ -82,12 +82,10 @@ elseif ARGV[5] == '1' and epoch ~= '' then
   end
 end
 local version = call('GET', base .. 'version') or ''
--- Earlier versions of the gateway change members without a new version, hence the count.
-local count = call('HLEN', key('beats'))
 local procs = false
 local changes = false
-local is_same = ARGV[9] == '0' and ARGV[3] == epoch and ARGV[6] == found
-if is_same and ARGV[10] == '1' and ARGV[7] ~= version then
+local is_same = ARGV[8] == '0' and ARGV[3] == epoch and ARGV[6] == found
+if is_same and ARGV[9] == '1' and ARGV[7] ~= version then
   local members = changed_since(ARGV[7], version)
   if members then
     changes = {}
@@ -95,7 +93,7 @@ if is_same and ARGV[10] == '1' and ARGV[7] ~= version then
       local beat = call('HGET', key('beats'), process)
       if beat then
         local known = call('HMGET', key('verified'), process, process .. '@')
-        local is_verified = known[1] == run and (known[2] or data) == data
+        local is_verified = known[1] == run and known[2] == data
         changes[#changes + 1] = { process, beat, is_verified and '1' or '0' }
       else
         changes[#changes + 1] = { process }
@@ -103,7 +101,7 @@ if is_same and ARGV[10] == '1' and ARGV[7] ~= version then
     end
   end
 end
-if not changes and not (is_same and ARGV[7] == version and ARGV[8] == text(count)) then
+if not changes and not (is_same and ARGV[7] == version) then
   procs = {}
   local verified = {}
   local servers = call('HGETALL', key('verified'))
@@ -113,7 +111,7 @@ if not changes and not (is_same and ARGV[7] == version and ARGV[8] == text(count
   local beats = call('HGETALL', key('beats'))
   for at = 1, #beats, 2 do
     local process = beats[at]
-    local is_verified = verified[process] == run and (verified[process .. '@'] or data) == data
+    local is_verified = verified[process] == run and verified[process .. '@'] == data
     procs[#procs + 1] = { process, beats[at + 1], is_verified and '1' or '0' }
   end
 end
@@ -129,6 +127,5 @@ return {
   version,
   call('EXISTS', key('holds')),
   changes,
-  count,
   ARGV[3] == '0' and call('HGET', key('w'), ':edition') or '',
 }

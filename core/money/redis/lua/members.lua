@@ -22,7 +22,7 @@ local function now()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
--- Says that this process has verified its count on this server. Earlier versions neither write nor read the second field.
+-- Says that this process has verified its count on this server.
 local function verify(run, data)
   call('HSET', key('verified'), me, run, me .. '@', data)
 end
@@ -35,8 +35,7 @@ end
 -- each second, and look at the rest when it is another one. A time, so that it is not repeated after a loss of data.
 --
 -- `changes` has a line for each of the last changes, the newest first: its version, the version before, and the member
--- that was changed ('' for none, '*' for all). So a look need not list the members that stay the same. Earlier versions
--- of the gateway write no line: then two versions do not follow each other.
+-- that was changed ('' for none, '*' for all). So a look need not list the members that stay the same.
 local function changed(member)
   local version = call('GET', base .. 'version') or '0'
   local later = text(math.max(now(), tonumber(version) + 1))

@@ -1,7 +1,7 @@
 -- Raises the known progress of the ledger, and returns its edition, and all of it on request: see `LedgerWatch`.
 -- KEYS[1] hash: `generation`, and by writer its count of commits
 -- KEYS[2] the edition of these counts: `<ms since 1970 at which they began>.<how often they changed since>`, in digits of
--- a fixed number, so that a later edition is a greater text. Earlier versions neither read nor raise it.
+-- a fixed number, so that a later edition is a greater text.
 -- ARGV: the latest edition of which the caller knows all counts ('' for none), 1 if it sends all and wants all, generation,
 -- how many counts to drop, then writer and count of each, then writer and count of those to raise
 -- If the caller does not send all, and counts were lost that it knows, changes nothing and returns '' as the edition.

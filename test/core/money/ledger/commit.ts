@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import type { Test } from "tap";
 import { EntryRefused } from "../../../../core/contract/ledger.ts";
-import { decodeEntry, entryOf } from "../../../../core/money/entry.ts";
+import { entryOf } from "../../../../core/money/entry.ts";
 import { newId } from "../../../../core/process/id.ts";
-import { readable } from "../../../support/posting.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { AT, agreedBalance, balance, charge, fundedAccount, holdUp } from "./fixtures.ts";
 
@@ -141,46 +140,6 @@ export function commitTests(t: Test, get: () => LedgerUnderTest): void {
     await ledger.commit([charge(a, 1, { mappedFrom: `x\0y\ud800 '"\\ đ` })]);
     const [record] = await ledger.usage({ accountId: a, limit: 1 });
     t.equal(record?.mappedFrom, `xy\ufffd '"\\ đ`);
-  });
-
-  t.test("entries of earlier gateways still commit, beside those of this one", async (t) => {
-    const { ledger } = get();
-    const a = await fundedAccount(ledger, 100n);
-    const today = charge(a, 1, { unit: "call", unitPriceMicroVnd: 1 });
-    const ids = [newId(AT), newId(AT)] as const;
-    const earlier = [
-      // Version 1, a list, and version 2 from before entries had prices.
-      JSON.stringify([
-        ...[1, ids[0], a, today.posting.keyId, AT, "/v1/messages", "old", null, "main"],
-        ...[1, 0, 0, 2, 0, 0, 3, 0, 10, null, 200, true, "complete", false, 3, 0],
-      ]),
-      `{"v":2,"call_id":"${ids[1]}","at":"2025-06-15T12:00:00.000Z","account_id":"${a}"` +
-        `,"key_id":"${today.posting.keyId}","endpoint":"/v1/messages","model":"old"` +
-        ',"mapped_from":null,"upstream":"main","input_tokens":1,"cache_read_tokens":0' +
-        ',"cache_write_tokens":0,"output_tokens":2,"reasoning_tokens":0,"images":0' +
-        ',"cost":5,"discount_bps":0,"latency_ms":10,"first_byte_ms":null,"status":200' +
-        ',"streamed":true,"outcome":"complete","estimated":false,"charged":5,"written_off":0}',
-    ];
-    const entries = readable([...earlier.map((text) => decodeEntry("1", text)), today]);
-    await ledger.commit(entries);
-    await ledger.commit(entries);
-    t.equal(await agreedBalance(ledger, a), 91n);
-    const found = await Promise.all(ids.map((id) => ledger.call(id)));
-    t.strictSame(
-      found.map((record) => [record?.chargedMicroVnd, record?.unit, record?.quantity]),
-      [
-        [3n, null, null],
-        [5n, null, null],
-      ],
-    );
-    // A quarantined entry can be committed later.
-    const text = (earlier[1] ?? "").replace(ids[1], newId(AT));
-    const [parked] = readable([decodeEntry("1", text)]);
-    if (parked === undefined) throw new Error("there is no entry");
-    await ledger.quarantine(parked, "a test");
-    t.equal((await ledger.quarantinedCall(parked.posting.callId))?.reason, "a test");
-    t.equal(await ledger.commitQuarantined(parked.posting.callId), true);
-    t.equal(await agreedBalance(ledger, a), 86n);
   });
 
   t.test("an empty batch is accepted", async () => {

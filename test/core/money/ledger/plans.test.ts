@@ -55,13 +55,13 @@ t.test("plans", async (t) => {
       `insert into usage_records (
         call_id, at, account_id, key_id, endpoint, model, input_tokens, cache_read_tokens,
         cache_write_tokens, output_tokens, reasoning_tokens, images, charged, written_off,
-        discount_bps, latency_ms, status, streamed, outcome, estimated
+        discount_bps, latency_ms, status, streamed, outcome, estimated, unit, catalogue_version, unit_price
       )
       select gen_random_uuid(), $2::timestamptz + n * interval '1 second', $1,
         case when n % 10 = 1 and n < ${CALLS / 100} then $4::uuid else $3::uuid end, '/v1/messages',
         case when n % 10 = 2 and n < ${CALLS / 100} then 'rare' else 'busy' end,
         1, 0, 0, 1, 0, 0, 1, 0, 0, 1,
-        case when n % 10 = 3 and n < ${CALLS / 100} then 503 else 200 end, true, 'complete', false
+        case when n % 10 = 3 and n < ${CALLS / 100} then 503 else 200 end, true, 'complete', false, 'mtok', '0123abcd', 36000000000
       from generate_series(1, ${CALLS}) n`,
       [accountId, new Date(AT), busyKey, rareKey],
     );
@@ -89,12 +89,12 @@ t.test("plans", async (t) => {
       `insert into usage_records (
         call_id, at, account_id, key_id, endpoint, model, input_tokens, cache_read_tokens,
         cache_write_tokens, output_tokens, reasoning_tokens, images, charged, written_off,
-        discount_bps, latency_ms, status, streamed, outcome, estimated
+        discount_bps, latency_ms, status, streamed, outcome, estimated, unit, catalogue_version, unit_price
       )
       select gen_random_uuid(), $4::timestamptz + n * interval '1 second', $1,
         case when n % 2 = 0 then $2::uuid else $3::uuid end, '/v1/messages',
         case when n % 2 = 0 then 'sound' else 'failing' end,
-        1, 0, 0, 1, 0, 0, 1, 0, 0, 1, case when n % 2 = 0 then 200 else 500 end, true, 'complete', false
+        1, 0, 0, 1, 0, 0, 1, 0, 0, 1, case when n % 2 = 0 then 200 else 500 end, true, 'complete', false, 'mtok', '0123abcd', 36000000000
       from generate_series(1, ${CALLS}) n`,
       [...others, new Date(AT)],
     );

@@ -3,7 +3,6 @@ import type { LimitChange } from "../../../../core/contract/ledger.ts";
 import { posting } from "../../../support/posting.ts";
 import { startRedis, type TestRedis } from "../../../support/redis.ts";
 import { until } from "../../../support/until.ts";
-import { connectedClient } from "./store.ts";
 import { World } from "./world.ts";
 
 const COST = 700;
@@ -47,20 +46,3 @@ t.test(
     await world.check();
   },
 );
-
-t.test("a limit that an earlier version has set has nothing uncommitted", async (t) => {
-  const world = new World({ servers: redis.servers });
-  t.teardown(() => world.dispose());
-  await world.addAccount("A", 10_000n);
-  const { store, prefix } = await world.addGateway();
-  await store.load("A", () => world.ledger.wallet("A"));
-  const changed = await world.ledger.changeLimit(CHANGE);
-  if (changed.kind !== "changed") return t.fail(changed.kind);
-  await store.setLimit("A", changed.limit);
-  const client = await connectedClient(redis.servers);
-  const [wallets = ""] = (await client.call("KEYS", `${prefix}:*:w`)) as string[];
-  await client.call("HDEL", wallets, "A|b:lp");
-  client.disconnect();
-  const left = { availableMicroVnd: 5_000, heldMicroVnd: 0, uncommittedMicroVnd: 0 };
-  t.match(await store.limit("A", "b"), left);
-});

@@ -102,7 +102,7 @@ class Stage {
     if (operation !== "look") return reply;
     const { epoch, operations, isReaped, acceptsLoads, members, joining, orphans } = this;
     const known = [isReaped ? 1 : 0, acceptsLoads ? 1 : 0, members, joining, orphans];
-    return [epoch, operations, ...known, this.server, this.version, 0, null, 0, "7.3"];
+    return [epoch, operations, ...known, this.server, this.version, 0, null, "7.3"];
   }
 
   /** Runs a round after some time. Returns its delay, and what it asked for after `look`. */

@@ -3,7 +3,6 @@ import { Redis } from "ioredis";
 import t from "tap";
 import { KEY_KEPT_MS } from "../../../../core/contract/accounts.ts";
 import { startRedis } from "../../../support/redis.ts";
-import { until } from "../../../support/until.ts";
 import { startStore } from "./store.ts";
 
 t.test("a revoked key", async (t) => {
@@ -31,14 +30,5 @@ t.test("a revoked key", async (t) => {
     }
     for (let n = 0; n < 10; n += 1) await store.restore(`K${n}`, `account ${n}`);
     t.strictSame(await revocations(), []);
-  });
-
-  t.test("of an earlier version of the gateway is forgotten too", async (t) => {
-    const former = `${prefix}:{b01}:revoked`;
-    await client.sadd(former, "K");
-    t.equal(await client.pttl(former), -1);
-    const second = await startStore({ servers: redis.servers, prefix });
-    t.teardown(() => second.dispose());
-    await until("it expires", async () => (await client.pttl(former)) > 0);
   });
 });
