@@ -26,6 +26,7 @@ const NO_HISTORY: LedgerHistory = {
   confirmed: { generation: 0, commits: new Map() },
   enter() {},
   read: async () => ({ generation: 0, commits: new Map(), recent: new Set(), endedEpoch: 0 }),
+  forgetOld: async () => {},
   beginGeneration: async () => {},
 };
 

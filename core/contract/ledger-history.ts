@@ -34,6 +34,11 @@ export interface LedgerHistory {
   enter(generation: number): void;
   /** Returns the numbers of these writers, and of all that committed in the last day. */
   read(writers: readonly string[]): Promise<LedgerState>;
+  /**
+   * Deletes the numbers of writers without a commit for `writerKeptMs`, except those in `kept`, and says that the writers
+   * of this process live. Call it once an hour or so.
+   */
+  forgetOld(kept: readonly string[]): Promise<void>;
   /** Begins a generation above both the ledger's and `after`. Epochs of the hold store up to `endedEpoch` are over. */
   beginGeneration(after: number, endedEpoch: number): Promise<void>;
 }

@@ -53,6 +53,7 @@ export class LedgerWatch {
   /** Old counts that the ledger was found to have. Later ones imply them, so they are no longer kept. */
   private outdated: ReadonlyMap<string, number> = new Map();
   private reason: string | undefined = UNCHECKED;
+  private forgetAtMs = 0;
   private lastCheck: Promise<unknown> = Promise.resolve();
   private onChecked: () => void = () => {};
 
@@ -167,6 +168,18 @@ export class LedgerWatch {
     if (ledger.generation > known.generation) await this.keepKnown();
     onEnded?.(ledger.endedEpoch);
     this.found(undefined);
+    // All that was kept when this comparison began: a store that had one of these would miss it.
+    await this.forgetOld([...known.commits.keys()]);
+  }
+
+  /** The ledger has a row for each writer, and this process reads them all every few seconds. */
+  private async forgetOld(kept: readonly string[]): Promise<void> {
+    const { history, machine } = this.options;
+    if (machine.monotonic() < this.forgetAtMs) return;
+    this.forgetAtMs = machine.monotonic() + LIFETIMES.writersForgottenMs;
+    await history.forgetOld(kept).catch((error: unknown) => {
+      this.failures.warn({ err: error }, "cannot forget old writers; trying again in an hour");
+    });
   }
 
   private async keepKnown(again?: "again"): Promise<void> {

@@ -86,6 +86,10 @@ export const LIFETIMES = {
   paceLoggedMsMin: 100,
   /** Time between two comparisons of the ledger with the commits that it had confirmed. */
   ledgerCheckMs: 2_000,
+  /** The ledger forgets how often a writer committed this long after its last commit. */
+  writerKeptMs: 90 * 86_400_000,
+  /** Time between two deletions of such writers. */
+  writersForgottenMs: 3_600_000,
   /** A restore waits this long: before it for running calls if balances are in memory, after it for wallets that load. */
   restoreWaitMs: 30_000,
   restorePollMs: 50,
@@ -118,6 +122,8 @@ export const LIFETIMES = {
   missedLookMs: 30_000,
   /** A look goes back this long before the time through which the last one found the ledger complete. */
   missedBackMs: 120_000,
+  /** A transaction whose begin Postgres hides counts as this old: no movement takes longer. */
+  hiddenTransactionMs: 600_000,
   /** Reconcile checks a wallet with drift again after this pause. */
   reconcilePauseMs: 25,
   /** How long a proof of the ledger waits for transactions that may still write a row, and how often it looks. */
@@ -261,6 +267,14 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
   [
     "ledgerCheckMs < leaseMs; otherwise calls are sold for longer than a lease after the ledger went back",
     (of) => of.ledgerCheckMs < of.leaseMs,
+  ],
+  [
+    "writerKeptMs > 2 * writersForgottenMs; otherwise the writers of a living process are forgotten",
+    (of) => of.writerKeptMs > 2 * of.writersForgottenMs,
+  ],
+  [
+    "hiddenTransactionMs > 2 * statementTimeoutMs; otherwise a look passes over a movement of a gateway with another role",
+    (of) => of.hiddenTransactionMs > 2 * of.statementTimeoutMs,
   ],
   [
     "journalLockWaitMs > leaveTimeoutMs; otherwise a restart fails while the earlier process stops",

@@ -10,6 +10,8 @@ import { makeUsagePartition } from "./usage.ts";
 const AT_MIN = Date.UTC(2020, 0);
 const AT_MAX = Date.UTC(2100, 0);
 const DAY_MS = 86_400_000;
+/** SQLSTATE of a row without a partition, and of a row that a check refuses. */
+const CHECK_VIOLATION = "23514";
 
 const COMMIT = "select settle_calls($1::text::uuid[], $3::text::uuid[], $2::text::json)";
 /**
@@ -49,23 +51,24 @@ export function createCommit(sql: Sql, history: PostgresHistory): Commit {
     const fresh = onceEach(entries);
     if (fresh.length === 0) return;
     const accountIds = [...new Set(fresh.map((entry) => entry.posting.accountId))];
-    try {
+    const batch = [
+      `{${accountIds.join(",")}}`,
+      `[${fresh.map((entry) => entry.text).join(",")}]`,
+      `{${fresh.map((entry) => entry.posting.callId).join(",")}}`,
+    ];
+    const commit = async () => {
       await makePartitions(fresh.map((entry) => entry.posting));
-      const batch = [
-        `{${accountIds.join(",")}}`,
-        `[${fresh.map((entry) => entry.text).join(",")}]`,
-        `{${fresh.map((entry) => entry.posting.callId).join(",")}}`,
-      ];
       await history.commit(COMMIT, batch, LEAVE_QUARANTINE);
+    };
+    try {
+      await commit().catch((error: unknown) => {
+        if (sqlState(error) !== CHECK_VIOLATION) throw error;
+        // A partition may be missing since a backup was restored. If the month was archived, the second attempt says so.
+        days.clear();
+        return commit();
+      });
     } catch (error) {
-      if (!isRefusal(error)) throw error;
-      // A month may have been archived since: then this says so.
-      days.clear();
-      const clearer = await makePartitions(fresh.map((entry) => entry.posting)).catch(
-        (cause: unknown) => (isRefusal(cause) ? cause : error),
-      );
-      const cause = clearer ?? error;
-      throw new EntryRefused(String(cause), { cause });
+      throw isRefusal(error) ? new EntryRefused(String(error), { cause: error }) : error;
     }
   };
 }

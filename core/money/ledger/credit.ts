@@ -3,6 +3,7 @@ import type { LimitSnapshot, LoadedVersion, WalletSnapshot } from "../../contrac
 import type { Credit, CreditResult } from "../../contract/ledger.ts";
 import type { Sql } from "../../database/client.ts";
 import { isId } from "../../process/id.ts";
+import { LIFETIMES } from "../lifetimes.ts";
 import type { PostgresHistory } from "./history.ts";
 import { limitsColumn } from "./limits.ts";
 import { quarantinedSum } from "./quarantine.ts";
@@ -34,13 +35,23 @@ export async function now(sql: Sql): Promise<number> {
 /**
  * See `Ledger.completeThrough`. A commit may take longer than any statement, for example while it waits for a synchronous
  * replica. Movements are single statements, so a transaction that is idle is none.
+ *
+ * Postgres hides the transactions of other roles from a role without `pg_read_all_stats`, except that they have an id.
+ * While one has, it may be a movement by a gateway with another role, such as during a rotation of credentials. So it
+ * counts as begun `hiddenTransactionMs` ago.
  */
 export async function completeThrough(sql: Sql): Promise<number> {
   const [row] = await sql.query<{ time: number }>(
     `select least(${NOW}, (
       select extract(epoch from min(xact_start)) * 1000 from pg_stat_activity
       where datname = current_database() and backend_xid is not null and state = 'active'
-    )::float8) as time`,
+    )::float8, (
+      select ${NOW} - ${LIFETIMES.hiddenTransactionMs} from pg_stat_activity activity
+      where datname = current_database() and query = '<insufficient privilege>' and exists (
+        select from pg_locks lock where lock.pid = activity.pid and locktype = 'transactionid' and granted
+      )
+      limit 1
+    )) as time`,
   );
   if (row === undefined) throw new Error("the ledger did not say its time");
   return row.time;

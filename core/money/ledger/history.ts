@@ -7,6 +7,7 @@ import {
   LedgerWentBack,
 } from "../../contract/ledger-history.ts";
 import { type Sql, sqlState } from "../../database/client.ts";
+import { LIFETIMES } from "../lifetimes.ts";
 import { type CommitCount, LedgerWriter } from "./writer.ts";
 
 /** The SQLSTATE that `count_commit` raises if the ledger lost commits. */
@@ -94,6 +95,18 @@ export class PostgresHistory implements LedgerHistory {
 
   async beginGeneration(after: number, endedEpoch: number): Promise<void> {
     await this.sql.query("select begin_generation($1, $2)", [after, endedEpoch]);
+  }
+
+  async forgetOld(kept: readonly string[]): Promise<void> {
+    const own = [...this.confirmed.commits.keys()];
+    await this.sql.query(
+      `with own as (
+        update ledger_writers set at = now() where writer = any ($1::text::uuid[]) and at < now() - interval '1 hour'
+      )
+      delete from ledger_writers where writer <> all ($2::text::uuid[])
+        and at < (select max(at) from ledger_writers) - interval '1 ms' * $3::float8`,
+      [`{${own.join(",")}}`, `{${[...own, ...kept].join(",")}}`, LIFETIMES.writerKeptMs],
+    );
   }
 
   private async query<Row extends object>(

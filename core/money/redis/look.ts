@@ -12,17 +12,18 @@ interface Look {
   /** True if only the members that changed need be named. */
   readonly isOutdated: boolean;
   readonly pulse: Pulse;
+  readonly isCluster: boolean;
 }
 
 /** Returns the arguments of `look.lua` after the process. */
 export function lookArguments(look: Look): string[] {
-  const { session, view, isMoving, isListWanted, isOutdated, pulse } = look;
+  const { session, view, isMoving, isListWanted, isOutdated, pulse, isCluster } = look;
   const { version = "" } = view ?? {};
   const isServerKnown = !isListWanted && !isOutdated && pulse.server === session.serverFound;
   const text = (flag: boolean) => (flag ? "1" : "0");
   return [
     ...[session.epoch || "0", String(session.operationsSeen), text(isMoving)],
     ...[session.serverFound, version],
-    ...[text(isListWanted), text(isOutdated), text(isServerKnown)],
+    ...[text(isListWanted), text(isOutdated), text(isServerKnown), text(isCluster)],
   ];
 }

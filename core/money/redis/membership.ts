@@ -143,12 +143,13 @@ export class Membership {
   private async round(nowMs: number): Promise<number> {
     const { session, settled } = this;
     const { isOutdated } = settled;
-    const { pulse } = this.options;
+    const { pulse, client } = this.options;
     // Read before `look` is sent: replies that arrive later may count operations that `look` cannot see.
     const seen = session.operationsSeen;
     const isListWanted = !(settled.isSettled || isOutdated) || !pulse.isQuiet;
     settled.look();
-    const found = { session, view: this.view, isMoving: this.moving, pulse };
+    const { isCluster } = client;
+    const found = { session, view: this.view, isMoving: this.moving, pulse, isCluster };
     const args = lookArguments({ ...found, isListWanted, isOutdated });
     const view = readView(await this.ask("look", ...args), this.view?.members);
     this.lastView = view;

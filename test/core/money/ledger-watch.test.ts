@@ -122,6 +122,24 @@ t.test("a count that a fail-over lost is kept again, unless its gateway is kille
   }
 });
 
+t.test("old writers are forgotten once an hour, except those that are kept", async (t) => {
+  const site = new Site();
+  const { machine, pass } = simulatedMachine();
+  const { history, watch } = site.gateway(site.kept, machine);
+  site.counts.counts.set("dead", 3);
+  site.kept.progress = { generation: 0, commits: new Map([["dead", 3]]) };
+  const read = history.read.bind(history);
+  history.read = async () => ({ ...(await read()), recent: new Set<string>() });
+  const asked: string[][] = [];
+  history.forgetOld = async (kept) => void asked.push([...kept]);
+  await watch.start();
+  t.strictSame(asked, [["dead"]]);
+  await pass(LIFETIMES.writersForgottenMs + LIFETIMES.ledgerCheckMs);
+  t.strictSame(asked, [["dead"], []]);
+  t.equal(watch.refusal, undefined);
+  await watch.stop();
+});
+
 t.test("an old count of this process stays, and is not dropped and kept by turns", async (t) => {
   const site = new Site();
   const { machine, pass } = simulatedMachine();

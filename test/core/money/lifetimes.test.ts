@@ -35,6 +35,8 @@ const BROKEN: Record<string, Partial<Lifetimes>> = {
   "missedBackMs > 2 * statementTimeoutMs": { missedBackMs: 60_000 },
   "balancesSilentMs > 3 * balancesBeatMs": { balancesSilentMs: 6_000 },
   "ledgerCheckMs < leaseMs": { ledgerCheckMs: 10_000 },
+  "writerKeptMs > 2 * writersForgottenMs": { writerKeptMs: 7_200_000 },
+  "hiddenTransactionMs > 2 * statementTimeoutMs": { hiddenTransactionMs: 60_000 },
   "journalLockWaitMs > leaveTimeoutMs": { journalLockWaitMs: 1_000 },
 };
 

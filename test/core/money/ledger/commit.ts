@@ -142,6 +142,21 @@ export function commitTests(t: Test, get: () => LedgerUnderTest): void {
     t.equal(record?.mappedFrom, `xy\ufffd '"\\ đ`);
   });
 
+  t.test(
+    "a single call is committed though its month is missing since a backup was restored",
+    async (t) => {
+      const { ledger, sql } = get();
+      const a = await fundedAccount(ledger, 100n);
+      const at = Date.UTC(2027, 4, 9);
+      const call = (amount: number) => charge(a, amount, { callId: newId(at), at });
+      await ledger.commit([call(1)]);
+      await sql.script("drop table usage_records_2027_05; drop table ledger_entries_2027_05");
+      await ledger.commit([call(2)]);
+      t.equal(await balance(ledger, a), 97n);
+      t.equal(await ledger.quarantined(), 0);
+    },
+  );
+
   t.test("an empty batch is accepted", async () => {
     await get().ledger.commit([]);
   });

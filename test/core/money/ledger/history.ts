@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import type { Test } from "tap";
 import { LedgerWentBack } from "../../../../core/contract/ledger-history.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
@@ -56,6 +57,36 @@ export function historyTests(t: Test, get: () => LedgerUnderTest): void {
     const read = await ledger.history.read([writer]);
     t.equal(read.commits.get(writer), count - 1, "the lost commit still shows");
   });
+
+  t.test(
+    "writers of long ago are forgotten, except this process's and those that a store keeps",
+    async (t) => {
+      const { ledger, sql } = get();
+      const unfunded = counts();
+      await fundedAccount(ledger, 100n);
+      const [own] = raised(unfunded);
+      const [kept, old, young] = [randomUUID(), randomUUID(), randomUUID()];
+      await sql.query(
+        `insert into ledger_writers (writer, commits, at)
+      select writer, 7, now() - interval '1 day' * days from unnest($1::text::uuid[], '{91,91,89}'::integer[]) old (writer, days)`,
+        [`{${kept},${old},${young}}`],
+      );
+      await sql.query(
+        "update ledger_writers set at = now() - interval '2 years' where writer = $1",
+        [own],
+      );
+      await sql.query("insert into ledger_writers (writer, commits) values ($1, 1)", [
+        randomUUID(),
+      ]);
+      await ledger.history.forgetOld([kept]);
+      const { commits, recent } = await ledger.history.read([own, kept, old, young]);
+      t.strictSame(
+        [own, kept, old, young].map((writer) => commits.has(writer)),
+        [true, true, false, true],
+      );
+      t.ok(recent.has(own), "no other process takes it for old");
+    },
+  );
 
   t.test("a commit that waits for the begin of a generation is of this one", async (t) => {
     const { ledger, sql } = get();

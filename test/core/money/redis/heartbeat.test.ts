@@ -323,6 +323,29 @@ t.test("a look names the members that changed since the version that it knows", 
   client.disconnect();
 });
 
+t.test(
+  "a single Redis does not add up all wallets after a restart, as a cluster does",
+  async (t) => {
+    const client = await connectedClient(server.url);
+    const epochKey = `t-${randomUUID()}:{b00}:epoch`;
+    const ask = (...args: string[]) => client.run(membersScript, [epochKey], args);
+    const epoch = textOf(await ask("join", "p", "", "0"));
+    const { server: found } = readView(await ask("look", "p", epoch, "0", "0", ""));
+    /** Looks as the first member after a restart. Returns how often the look reads all holds. */
+    const look = async (isCluster: "0" | "1") => {
+      await server.call("HDEL", epochKey.replace(/epoch$/, `${epoch}:verified`), "#");
+      await server.call("CONFIG", "RESETSTAT");
+      const state = [found, "", "1", "0", "0", isCluster];
+      const { operations } = readView(await ask("look", "p", epoch, "0", "0", ...state));
+      const stats = textOf(await server.call("INFO", "commandstats"));
+      return [operations, Number(/cmdstat_hvals:calls=(\d+)/.exec(stats)?.[1] ?? 0)];
+    };
+    t.strictSame(await look("1"), [1, 1]);
+    t.strictSame(await look("0"), [1, 0]);
+    client.disconnect();
+  },
+);
+
 t.test("a settled bucket's look reads no INFO, if the heartbeat knows the server", async (t) => {
   const client = await connectedClient(server.url);
   const epochKey = `t-${randomUUID()}:{b00}:epoch`;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import t from "tap";
 import { listOf } from "../../../../core/redis/reply.ts";
-import { startRedisServer } from "../../../support/redis.ts";
+import { startRedisCluster, startRedisServer } from "../../../support/redis.ts";
 import { until } from "../../../support/until.ts";
 import { World } from "./world.ts";
 
@@ -21,8 +21,9 @@ for (const [part, pattern] of [
 ] as const) {
   t.test(`a bucket of which a server has not ${part} begins a new epoch`, async () => {
     const settings = ["--save", "", "--appendonly", "yes"];
-    const server = await startRedisServer({ settings });
-    const world = new World({ servers: server.url });
+    const start = () => startRedisServer({ settings, cluster: true });
+    const cluster = await startRedisCluster({ start });
+    const world = new World({ servers: cluster.servers });
     try {
       const { store, prefix } = await world.addGateway();
       await world.addAccount("A", BigInt(WALLET));
@@ -33,7 +34,12 @@ for (const [part, pattern] of [
       const amounts = { amountMicroVnd: HELD, floorMicroVnd: HELD };
       const call = { callId, accountId: "A", keyId: "K", ...amounts, limits: [] };
       assert.equal((await store.hold(call)).kind, "held");
-      const keys = listOf(await server.call("KEYS", `${prefix}:${pattern}`)).map(String);
+      const lists = await Promise.all(
+        cluster.nodes.map((node) => node.call("KEYS", `${prefix}:${pattern}`)),
+      );
+      const at = lists.findIndex((keys) => listOf(keys).length > 0);
+      const [server, keys] = [cluster.nodes[at], listOf(lists[at]).map(String)];
+      assert.ok(server);
       assert.equal(await server.call("DEL", ...keys), 1);
       await server.kill();
       await server.start();
@@ -50,7 +56,7 @@ for (const [part, pattern] of [
       await world.check();
     } finally {
       await world.dispose();
-      await server.stop();
+      await cluster.stop();
     }
   });
 }
