@@ -31,7 +31,14 @@ const ALWAYS_ON_BOTH_NODES = ["core/listener/"];
 const ON_BOTH_NODES = [
   ...ALWAYS_ON_BOTH_NODES,
   ...["core/config/load", "core/config/plugins", "core/contract/outside"],
-  ...["core/database/", "core/http/", "core/money/journal/", "core/process/", "core/sse/"],
+  ...[
+    "core/database/client",
+    "core/database/tls",
+    "core/http/",
+    "core/money/journal/",
+    "core/process/",
+    "core/sse/",
+  ],
   ...["core/upstream/", "core/wire/scan"],
   ...["e2e/anthropic-sdk", "e2e/openai-sdk"],
   ...["e2e/http-bodies", "e2e/http-connections", "e2e/http-streams", "e2e/slow-readers"],
