@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { connect, type Sql } from "../core/database/client.ts";
 import { databaseOf } from "../core/database/plugin-database.ts";
-import { usageBooksOf } from "../core/money/ledger/usage-books.ts";
 import { sumPastDays } from "../core/money/ledger/usage-past-days.ts";
+import { usageBooksOf } from "../core/usage/usage-books.ts";
 import type { Children } from "./children.ts";
 import { exactCpuMs } from "./cpu-time.ts";
 import { quietLog, startStores } from "./posted-calls.ts";

@@ -25,8 +25,18 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     ...["wallet_limits", "wallet_limit_changes", "balances_owner"],
     ...["ledger_proof", "proven_wallets", "proven_limits", "proof_checkpoint"],
     ...["archived_months", "archived_tables", "archived_wallets", "archived_limits"],
-    ...["usage_of_many_keys", "usage_daily_keys", "usage_daily_models", "usage_past_days"],
-    ...["ledger_writers", "ledger_generations", "refused_calls", "last_refused_calls"],
+    ...["ledger_writers", "ledger_generations", "usage_of_many_keys"],
+  ],
+  // It reads the records, and which months have left, beside its own sums.
+  "core/usage/": [
+    ...[
+      "usage_records",
+      "archived_months",
+      "usage_daily",
+      "usage_daily_keys",
+      "usage_daily_models",
+    ],
+    ...["usage_of_many_keys", "usage_past_days", "refused_calls", "last_refused_calls"],
   ],
 };
 

@@ -176,12 +176,12 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     why: "no call has this time",
   },
   {
-    source: "core/money/ledger/usage-page-statement.ts",
+    source: "core/usage/usage-page-statement.ts",
     before: 'const [only = ""] = parts;',
     why: "it is used only if there is one part; only the compiler asks",
   },
   {
-    source: "core/money/ledger/usage-records.ts",
+    source: "core/usage/usage-records.ts",
     before: "const FIRST_DAY = new Date(0);",
     why: "a millisecond later is the same day",
   },

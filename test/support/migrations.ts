@@ -5,8 +5,8 @@ import { pathToFileURL } from "node:url";
 import type { Sql } from "../../core/database/client.ts";
 import { migrate } from "../../core/database/migrate.ts";
 import { databaseOf } from "../../core/database/plugin-database.ts";
-import { usageBooksOf } from "../../core/money/ledger/usage-books.ts";
 import { packageRoot } from "../../core/process/root.ts";
+import { usageBooksOf } from "../../core/usage/usage-books.ts";
 
 /** All migrations that a gateway with every plugin runs at its first start. */
 export async function migrateAll(sql: Sql): Promise<void> {

@@ -1,6 +1,8 @@
 import type { Test } from "tap";
 import type { Sql } from "../../../../core/database/client.ts";
 import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
+import { refusedCallsTests } from "../../usage/refused-calls.ts";
+import { usageBooksTests } from "../../usage/usage-books.ts";
 import { commitTests } from "./commit.ts";
 import { creditTests } from "./credit.ts";
 import { guardTests } from "./guards.ts";
@@ -8,10 +10,8 @@ import { historyTests } from "./history.ts";
 import { limitTests } from "./limits.ts";
 import { proofTests } from "./proof.ts";
 import { quarantineTests } from "./quarantine.ts";
-import { refusedCallsTests } from "./refused-calls.ts";
 import { topUpTests } from "./top-ups.ts";
 import { usageTests } from "./usage.ts";
-import { usageBooksTests } from "./usage-books.ts";
 
 /** A started ledger, and a separate connection to check its tables. */
 export interface LedgerUnderTest {

@@ -6,8 +6,8 @@ import type { Parameter } from "../../../../core/contract/database.ts";
 import type { Sql } from "../../../../core/database/client.ts";
 import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { topUps } from "../../../../core/money/ledger/top-ups.ts";
-import { usageBooksOf } from "../../../../core/money/ledger/usage-books.ts";
 import { newId } from "../../../../core/process/id.ts";
+import { usageBooksOf } from "../../../../core/usage/usage-books.ts";
 import { AT, fundedAccount, topUp } from "./fixtures.ts";
 import { startTestLedger, type TestLedger } from "./test-ledger.ts";
 

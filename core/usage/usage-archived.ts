@@ -1,7 +1,7 @@
-import type { Database } from "../../contract/database.ts";
-import type { UsageFilter } from "../../contract/usage-books.ts";
-import { dayOf } from "../../contract/vietnam-day.ts";
-import { idTime, isId } from "../../process/id.ts";
+import type { Database } from "../contract/database.ts";
+import type { UsageFilter } from "../contract/usage-books.ts";
+import { dayOf } from "../contract/vietnam-day.ts";
+import { idTime, isId } from "../process/id.ts";
 
 /**
  * Returns the end of the last archived month that has calls of an account in a period; undefined if there is none. Reads

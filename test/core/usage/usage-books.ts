@@ -5,13 +5,13 @@ import type {
   UsageDimension,
   UsageFilter,
   UsageSums,
-} from "../../../../core/contract/usage-books.ts";
-import { usageBooksOf } from "../../../../core/money/ledger/usage-books.ts";
-import { sumPastDays } from "../../../../core/money/ledger/usage-past-days.ts";
-import { newId } from "../../../../core/process/id.ts";
-import { until } from "../../../support/until.ts";
-import type { LedgerUnderTest } from "./conformance.ts";
-import { AT, charge, fundedAccount } from "./fixtures.ts";
+} from "../../../core/contract/usage-books.ts";
+import { sumPastDays } from "../../../core/money/ledger/usage-past-days.ts";
+import { newId } from "../../../core/process/id.ts";
+import { usageBooksOf } from "../../../core/usage/usage-books.ts";
+import { until } from "../../support/until.ts";
+import type { LedgerUnderTest } from "../money/ledger/conformance.ts";
+import { AT, charge, fundedAccount } from "../money/ledger/fixtures.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -1,10 +1,10 @@
 import t from "tap";
-import type { Database } from "../../../../core/contract/database.ts";
-import type { UsageFilter } from "../../../../core/contract/usage-books.ts";
-import { refusedCalls } from "../../../../core/money/ledger/refused-calls.ts";
-import { archivedBefore, archivedCall } from "../../../../core/money/ledger/usage-archived.ts";
-import { callOf, callPage } from "../../../../core/money/ledger/usage-records.ts";
-import { newId } from "../../../../core/process/id.ts";
+import type { Database } from "../../../core/contract/database.ts";
+import type { UsageFilter } from "../../../core/contract/usage-books.ts";
+import { newId } from "../../../core/process/id.ts";
+import { refusedCalls } from "../../../core/usage/refused-calls.ts";
+import { archivedBefore, archivedCall } from "../../../core/usage/usage-archived.ts";
+import { callOf, callPage } from "../../../core/usage/usage-records.ts";
 
 interface Asked {
   readonly text: string;

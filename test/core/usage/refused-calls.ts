@@ -1,10 +1,10 @@
 import type { Test } from "tap";
-import type { RefusedCall, RefusedCount } from "../../../../core/contract/refused-calls.ts";
-import { addRefusedCalls, dropRefusedCalls } from "../../../../core/money/ledger/refused-calls.ts";
-import { usageBooksOf } from "../../../../core/money/ledger/usage-books.ts";
-import { newId } from "../../../../core/process/id.ts";
-import type { LedgerUnderTest } from "./conformance.ts";
-import { AT } from "./fixtures.ts";
+import type { RefusedCall, RefusedCount } from "../../../core/contract/refused-calls.ts";
+import { newId } from "../../../core/process/id.ts";
+import { addRefusedCalls, dropRefusedCalls } from "../../../core/usage/refused-calls.ts";
+import { usageBooksOf } from "../../../core/usage/usage-books.ts";
+import type { LedgerUnderTest } from "../money/ledger/conformance.ts";
+import { AT } from "../money/ledger/fixtures.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { UsageBooks } from "../../contract/usage-books.ts";
-import type { PluginDatabase } from "../../database/plugin-database.ts";
-import { packageRoot } from "../../process/root.ts";
+import type { UsageBooks } from "../contract/usage-books.ts";
+import type { PluginDatabase } from "../database/plugin-database.ts";
+import { packageRoot } from "../process/root.ts";
 import { refusedCalls } from "./refused-calls.ts";
 import { archivedBefore, archivedCall } from "./usage-archived.ts";
 import { callOf, callPage } from "./usage-records.ts";

@@ -1,11 +1,11 @@
-import type { Database, Parameter } from "../../contract/database.ts";
+import type { Database, Parameter } from "../contract/database.ts";
 import type {
   KeyUsage,
   UsageDimension,
   UsageFilter,
   UsageSum,
   UsageSums,
-} from "../../contract/usage-books.ts";
+} from "../contract/usage-books.ts";
 import { summedBeforeOf, usageSource } from "./usage-sources.ts";
 
 const COLUMNS: Record<UsageDimension, string> = {

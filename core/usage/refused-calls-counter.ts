@@ -2,6 +2,7 @@ import type { EndedCall } from "../contract/call.ts";
 import type { Database } from "../contract/database.ts";
 import { causeOf, type RefusedCall, type RefusedCount } from "../contract/refused-calls.ts";
 import { dayOf } from "../contract/vietnam-day.ts";
+import { LIFETIMES } from "../money/lifetimes.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import { PeriodicTask } from "../process/periodic.ts";
@@ -12,8 +13,7 @@ import {
   dropRefusedCalls,
   LAST_REFUSED_CALLS,
   type RefusedBatch,
-} from "./ledger/refused-calls.ts";
-import { LIFETIMES } from "./lifetimes.ts";
+} from "./refused-calls.ts";
 
 /** Maximum number of accounts in one statement. */
 const BATCH_ACCOUNTS = 200;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { type Asked, usageQueries } from "../../../../bench/usage-queries.ts";
+import { type Asked, usageQueries } from "../../../bench/usage-queries.ts";
 import {
   fillMonth,
   KEYS,
@@ -11,14 +11,14 @@ import {
   RARE,
   SELDOM,
   SOUND,
-} from "../../../../bench/usage-rows.ts";
-import type { Parameter } from "../../../../core/contract/database.ts";
-import type { Sql } from "../../../../core/database/client.ts";
-import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
-import { usageBooksOf } from "../../../../core/money/ledger/usage-books.ts";
-import { sumPastDays } from "../../../../core/money/ledger/usage-past-days.ts";
-import { packageRoot } from "../../../../core/process/root.ts";
-import { startTestLedger, type TestLedger } from "./test-ledger.ts";
+} from "../../../bench/usage-rows.ts";
+import type { Parameter } from "../../../core/contract/database.ts";
+import type { Sql } from "../../../core/database/client.ts";
+import type { PostgresLedger } from "../../../core/money/ledger/postgres.ts";
+import { sumPastDays } from "../../../core/money/ledger/usage-past-days.ts";
+import { packageRoot } from "../../../core/process/root.ts";
+import { usageBooksOf } from "../../../core/usage/usage-books.ts";
+import { startTestLedger, type TestLedger } from "../money/ledger/test-ledger.ts";
 
 const ROWS = { months: ["2026-01", "2026-02"], callsPerMonth: 24_000, smallAccounts: 70 };
 /** Calls that one node of a plan may read for a page of 50, and of 1,000: the account has 12,000 of them. */
@@ -35,7 +35,7 @@ const OTHERS: Readonly<Record<string, string>> = {
     "looks for one reference by its unique index, and reads the newest movements by their ids",
   "core/money/ledger/proof.ts": "reads the next 100,000 rows by their ids",
   "core/money/ledger/quarantine.ts": "looks for one call by its unique index",
-  "core/money/ledger/usage-page-statement.ts": "is sent by usage-records.ts",
+  "core/usage/usage-page-statement.ts": "is sent by usage-records.ts",
 };
 
 interface Node {

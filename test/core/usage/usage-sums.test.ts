@@ -1,7 +1,7 @@
 import t from "tap";
-import type { Database } from "../../../../core/contract/database.ts";
-import type { UsageDimension, UsageFilter } from "../../../../core/contract/usage-books.ts";
-import { usageSums } from "../../../../core/money/ledger/usage-sums.ts";
+import type { Database } from "../../../core/contract/database.ts";
+import type { UsageDimension, UsageFilter } from "../../../core/contract/usage-books.ts";
+import { usageSums } from "../../../core/usage/usage-sums.ts";
 
 /** The most rows that a reply has. */
 const MOST = 12_000;

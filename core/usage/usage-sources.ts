@@ -1,6 +1,6 @@
-import type { Database, Parameter } from "../../contract/database.ts";
-import type { UsageDimension, UsageFilter } from "../../contract/usage-books.ts";
-import { dayOf } from "../../contract/vietnam-day.ts";
+import type { Database, Parameter } from "../contract/database.ts";
+import type { UsageDimension, UsageFilter } from "../contract/usage-books.ts";
+import { dayOf } from "../contract/vietnam-day.ts";
 
 const NO_DAY = "-infinity";
 const SUMS = ["calls", "input_tokens", "output_tokens", "charged"] as const;
