@@ -41,7 +41,6 @@ export const atScale: Scenario = {
   async run(children: Children, options) {
     const connectionsMax = GATEWAYS * CONNECTIONS + 20;
     const stores = await startStores(children, {
-      fsync: false,
       buffersMb: BUFFERS_MB,
       connectionsMax,
     });

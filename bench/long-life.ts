@@ -36,7 +36,7 @@ export const longLife: Scenario = {
   onRequest: true,
   async run(children: Children, options) {
     const redis = await startRedis(children);
-    const postgres = await startPostgres(children, { fsync: false });
+    const postgres = await startPostgres(children);
     const client = new RedisClient(redis.url, REPLY_TIMEOUT_MS);
     await new Promise<void>((resolve) => client.connect(resolve));
     const upstream = await startUpstream(children);

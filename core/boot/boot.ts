@@ -45,6 +45,7 @@ import { warnOfExposure } from "./exposure.ts";
 import { PluginRunner, type Running } from "./plugins.ts";
 import { changedSettings, inForce, LoadedCode } from "./reload.ts";
 import { SlotBoard } from "./slots.ts";
+import { StoreSettings } from "./store-settings.ts";
 import { createStores, OUTBOX_ENTRIES_MAX } from "./stores.ts";
 import { whenOver } from "./when-over.ts";
 
@@ -104,7 +105,9 @@ export async function boot(
   await announced(log, "the hold store", holdStore.start(), () => reasonOf(holdStore.health()));
   const differenceMsMax = config.limits.clockDifferenceMs;
   const clocks = new Clocks({ clock, readers: stores.clockReaders, differenceMsMax, log });
+  const storeSettings = new StoreSettings(stores.faultReaders, log);
   try {
+    await announced(log, "the settings of the stores", storeSettings.start());
     await announced(log, "the balances of the ledger", balancesLock.start());
     await announced(log, "the clocks of the stores", clocks.start());
   } catch (error) {
@@ -142,6 +145,9 @@ export async function boot(
     },
     get clockDifferences() {
       return clocks.differences;
+    },
+    get storeFaults() {
+      return storeSettings.faults;
     },
     get commits() {
       return committer.status;
@@ -261,6 +267,7 @@ export async function boot(
   }
 
   async function stopStores(): Promise<void> {
+    await storeSettings.stop();
     await stopMoney({ wallets, committer, holdStore, log });
     await balancesLock.stop(holdStore.uncommittedCalls() === 0);
     await ledger.stop();

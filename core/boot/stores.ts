@@ -17,6 +17,7 @@ import {
   refuseOwnedBalances,
 } from "../money/ledger/balances-lock.ts";
 import { PostgresLedger } from "../money/ledger/postgres.ts";
+import { faultsOfPostgres } from "../money/ledger/settings.ts";
 import { LIFETIMES } from "../money/lifetimes.ts";
 import type { Clock } from "../process/clock.ts";
 import { isId } from "../process/id.ts";
@@ -24,7 +25,9 @@ import type { Log } from "../process/log.ts";
 import { type SecretKind, secretFile } from "../process/secret-file.ts";
 import type { RedisCommands } from "../redis/client.ts";
 import { timeOfRedis } from "../redis/clock.ts";
+import { faultsOfRedis } from "../redis/settings.ts";
 import type { ClockReader } from "./clocks.ts";
+import type { ReadFaults } from "./store-settings.ts";
 
 /** Maximum number of posted calls that wait for the ledger: about 260 MB at 1.3 KB each. */
 export const OUTBOX_ENTRIES_MAX = 200_000;
@@ -44,6 +47,8 @@ interface Stores {
   readonly balancesLock: Pick<BalancesLock, "start" | "stop">;
   /** The clocks of stores on other computers. */
   readonly clockReaders: readonly ClockReader[];
+  /** Settings of Redis and Postgres that money rests on. */
+  readonly faultReaders: readonly ReadFaults[];
 }
 
 /**
@@ -60,17 +65,21 @@ export async function createStores(config: Config, clock: Clock, log: Log): Prom
   const ledger = new PostgresLedger({ server, clock, log });
   const { database, loads } = ledger;
   const clockReaders: ClockReader[] = [];
+  const faultReaders: ReadFaults[] = [];
   if (config.stores.ledger !== "embedded") {
     clockReaders.push({ name: "Postgres", read: () => ledger.now() });
+    faultReaders.push(() => faultsOfPostgres(loads));
   }
   if (hot !== "embedded") {
     const { holdStore, rateLimiter, client } = await createRedis(hot, data, ledger, log);
     clockReaders.push({ name: "Redis", read: () => timeOfRedis(client, REDIS_PREFIX, clock) });
+    faultReaders.push(() => faultsOfRedis(client, REDIS_PREFIX));
     const balancesLock = { start: () => refuseOwnedBalances(database), async stop() {} };
-    return { holdStore, rateLimiter, ledger, database, loads, balancesLock, clockReaders };
+    const readers = { clockReaders, faultReaders };
+    return { holdStore, rateLimiter, ledger, database, loads, balancesLock, ...readers };
   }
   const rateLimiter = new EmbeddedRateLimiter(clock);
-  const own = { rateLimiter, ledger, database, loads, clockReaders };
+  const own = { rateLimiter, ledger, database, loads, clockReaders, faultReaders };
   if (config.stores.ledger === "embedded") {
     return { ...own, holdStore: embedded(data, ledger, log), balancesLock: UNSHARED };
   }

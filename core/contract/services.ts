@@ -62,6 +62,8 @@ export interface Services extends Slots {
   readonly callsInFlight: CallsInFlight;
   /** The clocks of the stores, measured every minute. */
   readonly clockDifferences: readonly ClockDifference[];
+  /** Settings of the stores that can lose money, read every minute. */
+  readonly storeFaults: readonly StoreFault[];
   /** Counts of the calls that this process has committed to the ledger. */
   readonly commits: CommitterStatus;
   /** Lines of the log that were lost: its disk was full, or its reader was slow or gone. */
@@ -78,6 +80,16 @@ export interface Services extends Slots {
   readonly wires: Readonly<Record<Protocol, Wire>>;
   /** Fetches images that a request names by address. */
   readonly imageFetcher: ImageFetcher;
+}
+
+/** A setting of Redis or Postgres that breaks a guarantee, or makes failures worse. */
+export interface StoreFault {
+  readonly store: "postgres" | "redis";
+  /** By the store's own name of it. */
+  readonly setting: string;
+  /** True: no gateway starts with it. */
+  readonly breaks: boolean;
+  readonly advice: string;
 }
 
 /** The difference of a store's clock from this gateway's. */

@@ -117,6 +117,19 @@ export function addGauges(registry: Registry, services: Services): void {
       }
     },
   });
+  new Gauge({
+    name: "tollgate_store_setting_fault",
+    help: "1 for each setting of a store that can lose money (`broken`), or makes failures worse (`weak`), read every minute.",
+    labelNames: ["store", "setting", "guarantee"],
+    registers: [registry],
+    aggregator: "max",
+    collect() {
+      this.reset();
+      for (const { store, setting, breaks } of services.storeFaults) {
+        this.set({ store, setting, guarantee: breaks ? "broken" : "weak" }, 1);
+      }
+    },
+  });
   new Counter({
     name: "tollgate_unreadable_entries_total",
     help: "Posted calls that this version cannot read; each is in quarantine as text.",

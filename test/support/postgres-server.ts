@@ -56,8 +56,7 @@ export async function startPostgresServer({
   await ended(runProgram(build, "initdb", ["-D", data, ...files], { user }));
   const port = await freePort();
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
-  // Without fsync, a killed server still keeps every commit; only a power loss would lose one.
-  const settings = ["fsync=off", "listen_addresses=127.0.0.1", `max_connections=${connectionsMax}`];
+  const settings = ["listen_addresses=127.0.0.1", `max_connections=${connectionsMax}`];
   const args = ["-D", data, "-p", String(port), "-k", folder];
   args.push(...settings.flatMap((one) => ["-c", one]));
   const start = async () => {

@@ -13,7 +13,6 @@ import type { RestoreResult } from "../../contract/restorable.ts";
 import { type Machine, systemMachine } from "../../process/machine.ts";
 import { withTimeout } from "../../process/timeout.ts";
 import { BUCKETS } from "../../redis/buckets.ts";
-import { refuseEviction } from "../../redis/eviction.ts";
 import { LedgerWatch } from "../ledger-watch.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import { Audits } from "./audits.ts";
@@ -111,7 +110,6 @@ export class RedisHoldStore implements HoldStore {
     this.rounds.start();
     try {
       await whenServing(this.buckets, this.startTimeoutMs, this.machine, this.options.log);
-      await refuseEviction(this.options.client);
     } catch (error) {
       await this.stop();
       throw error;

@@ -176,7 +176,6 @@ export class RedisServer {
   }
 
   private info(section: string | undefined): string {
-    if (section === "memory") return "maxmemory_policy:noeviction\r\n";
     return section === "replication"
       ? `master_replid:${this.replicationId}\r\n`
       : `run_id:${this.running.runId}\r\n`;

@@ -1,0 +1,69 @@
+import type { StoreFault } from "../contract/services.ts";
+import type { Log } from "../process/log.ts";
+import { PeriodicTask } from "../process/periodic.ts";
+import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
+
+/** Returns the faults of a store's settings, as its server has them now. */
+export type ReadFaults = () => Promise<readonly StoreFault[]>;
+
+const RECHECK_MS = 60_000;
+const READ_TIMEOUT_MS = 5_000;
+
+/**
+ * Checks the settings of Redis and Postgres on which the guarantees of money rest. A start is refused if one breaks
+ * them. Looks again every minute, since after a fail-over another server replies: then calls go on, as an outage is sure
+ * and the loss is not, and the log and a metric say what to set. Postgres and Redis change it without a restart.
+ */
+export class StoreSettings {
+  private readonly found: Map<ReadFaults, readonly StoreFault[]>;
+  private readonly log: Log;
+  private readonly task: PeriodicTask;
+  private last: readonly StoreFault[] = [];
+
+  constructor(readers: readonly ReadFaults[], log: Log, recheckMs = RECHECK_MS) {
+    this.found = new Map(readers.map((faultsOf) => [faultsOf, []]));
+    this.log = log;
+    this.task = new PeriodicTask(async () => {
+      await this.look();
+      return recheckMs;
+    });
+  }
+
+  /** As last read; empty if nothing is wrong. */
+  get faults(): readonly StoreFault[] {
+    return this.last;
+  }
+
+  /** Throws if a setting breaks a guarantee. */
+  async start(): Promise<void> {
+    await this.look();
+    const broken = this.last.find(({ breaks }) => breaks);
+    if (broken) throw new Error(broken.advice);
+    this.task.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.task.stop();
+  }
+
+  private async look(): Promise<void> {
+    await Promise.all(Array.from(this.found.keys(), (faultsOf) => this.read(faultsOf)));
+    const known = new Set(this.last.map(({ advice }) => advice));
+    this.last = [...this.found.values()].flat();
+    for (const { breaks, advice } of this.last.filter((fault) => !known.has(fault.advice))) {
+      if (breaks) this.log.error({ reason: advice }, "a store has a setting that can lose money");
+      else this.log.warn({ reason: advice }, "a store has a setting that makes failures worse");
+    }
+  }
+
+  /** A store that does not reply keeps the faults that were found last. */
+  private async read(faultsOf: ReadFaults): Promise<void> {
+    try {
+      const faults = await withTimeout(faultsOf(), READ_TIMEOUT_MS);
+      if (faults === TIMED_OUT) throw new Error(`no reply within ${READ_TIMEOUT_MS} ms`);
+      this.found.set(faultsOf, faults);
+    } catch (error) {
+      this.log.debug({ err: error }, "cannot read the settings of a store");
+    }
+  }
+}
