@@ -146,7 +146,15 @@ type EndedField =
   | ("id" | "at" | "startedMs" | "firstByteAtMs" | "endpoint" | "stream" | "bodyBytes")
   | ("key" | "refusedKey" | "model" | "mappedFrom" | "route" | "attempts" | "failedAttempts")
   | ("status" | "taken")
-  | ("surcharge" | "inputTokensBound" | "estimated" | "delivered" | "deliveredTokens" | "refusal")
+  | (
+      | "surcharge"
+      | "hasUnsoldUses"
+      | "inputTokensBound"
+      | "estimated"
+      | "delivered"
+      | "deliveredTokens"
+      | "refusal"
+    )
   | ("heldMicroVnd" | "costMicroVnd" | "writtenOffMicroVnd");
 
 /**
@@ -186,12 +194,14 @@ export interface Call {
   /** The name that the caller sent, if alias mapped it to another. */
   mappedFrom: string | null;
 
-  /** Headers of the client that go upstream: name, value. Set by core, like the next two fields. */
+  /** Headers of the client that go upstream: name, value. Set by core, like the next three fields. */
   betaHeaders: readonly string[];
   /** Routes of the model that do not allow a feature that the call uses. */
   excludedRoutes: readonly Route[];
   /** The amounts that the features of the call add to its price; undefined if none. */
   surcharge: Surcharge | undefined;
+  /** True if the provider reports the use of a feature that the route does not sell; set when `close` runs. */
+  hasUnsoldUses: boolean;
 
   /** The request to the upstream; set by translate. */
   upstream: UpstreamRequest | undefined;

@@ -18,7 +18,7 @@ interface Stated {
   readonly plugin: Plugin;
 }
 
-type Parts = Pick<Services, "catalogue" | "upstreams" | "config">;
+type Parts = Pick<Services, "catalogue" | "upstreams" | "config" | "log">;
 
 /**
  * Adds core's own steps to the plugins of a config. If no plugin sets `model`, core resolves ids of

@@ -60,6 +60,7 @@ export class HttpCall implements Call {
   betaHeaders: readonly string[] = NO_HEADERS;
   excludedRoutes: readonly Route[] = NO_ROUTES;
   surcharge: Surcharge | undefined = undefined;
+  hasUnsoldUses = false;
   upstream: UpstreamRequest | undefined = undefined;
   inputTokensBound = 0;
   inputTokensLikely: number | undefined = undefined;

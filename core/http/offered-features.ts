@@ -16,7 +16,7 @@ import { wires } from "../wire/index.ts";
 import { mediaTerms } from "./media-terms.ts";
 import { surchargeOf } from "./surcharge.ts";
 
-type Parts = Pick<Services, "upstreams" | "config">;
+type Parts = Pick<Services, "upstreams" | "config" | "log">;
 
 const LEFT_OUT_MAX = 32;
 const HEADER_SAFE = /^[A-Za-z0-9_.:=-]{1,64}$/;
@@ -24,7 +24,8 @@ const HEADER_SAFE = /^[A-Za-z0-9_.:=-]{1,64}$/;
 /**
  * Lets only priced features go upstream: leaves out or refuses every feature of a call that the
  * config does not allow. Runs before the request is translated, so that native and translated calls
- * are treated alike, and before money is held.
+ * are treated alike, and before money is held. At the end, reports uses of others: a request asked for one in a way that
+ * is not known here, or the provider uses it without being asked.
  */
 export function offeredFeatures(services: Parts): Plugin {
   return {
@@ -50,6 +51,22 @@ export function offeredFeatures(services: Parts): Plugin {
         return undefined;
       }
       return new Decision(call, model, services).decide(uses, betas);
+    },
+
+    close(call): void {
+      const { usage, route, model } = call;
+      if (!usage?.uses || !route) return;
+      const allowed = allowedOn(route, model, services);
+      const unsold = Object.entries(usage.uses).filter(([name]) => !(name in allowed));
+      if (unsold.length === 0) return;
+      call.hasUnsoldUses = true;
+      const uses = Object.fromEntries(unsold);
+      const { id, key } = call;
+      const { upstream } = route;
+      services.log.error(
+        { call_id: id, account_id: key?.accountId, model: model?.id, upstream, uses },
+        "a provider reports uses of features that are not sold; the call is charged for its tokens alone",
+      );
     },
   };
 }
@@ -105,6 +122,12 @@ function returnReasoning(body: JsonObject, { endpoint, model }: Call): void {
   if (!wanted.includes(ENCRYPTED_REASONING)) body["include"] = [...wanted, ENCRYPTED_REASONING];
 }
 
+/** Returns the features that a route sells, by the narrowest of the three places that may say so. */
+function allowedOn(route: Route, model: Model | undefined, { upstreams }: Parts): AllowedFeatures {
+  const ofUpstream = upstreams.get(route.upstream)?.config.features;
+  return { ...ofUpstream, ...model?.features, ...route.features };
+}
+
 /** Decides about a call that asks for more than plain tokens. */
 class Decision {
   private readonly call: Call;
@@ -112,16 +135,11 @@ class Decision {
   private readonly allowed: ReadonlyMap<Route, AllowedFeatures>;
   private readonly prefix: string;
 
-  constructor(call: Call, model: Model | undefined, { upstreams, config }: Parts) {
+  constructor(call: Call, model: Model | undefined, services: Parts) {
     this.call = call;
     this.routes = model?.routes ?? [];
-    this.prefix = config.headers.prefix;
-    this.allowed = new Map(
-      this.routes.map((route) => {
-        const ofUpstream = upstreams.get(route.upstream)?.config.features;
-        return [route, { ...ofUpstream, ...model?.features, ...route.features }];
-      }),
-    );
+    this.prefix = services.config.headers.prefix;
+    this.allowed = new Map(this.routes.map((route) => [route, allowedOn(route, model, services)]));
   }
 
   decide(uses: readonly Use[], betas: readonly Beta[]): Verdict {

@@ -161,6 +161,11 @@ function addSums(registry: Registry, tally: Tally): void {
     (s) => s.leftUnchargedMicroVnd / MICRO_VND_PER_VND,
   );
   sum(
+    "tollgate_unsold_uses_total",
+    "Calls whose provider reports the use of a feature that is not sold.",
+    (s) => s.unsold,
+  );
+  sum(
     "tollgate_bounded_calls_total",
     "Calls whose reported input was compared with the bound that money was held for.",
     (s) => s.bounded,

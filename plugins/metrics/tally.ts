@@ -37,6 +37,7 @@ export interface Series {
   chargedMicroVnd: number;
   writtenOffMicroVnd: number;
   estimated: number;
+  unsold: number;
   /** Calls that were cancelled after their clients had left, before their provider had reported what it bills. */
   leftUncounted: number;
   /** The amount that was held for these calls and not charged. */
@@ -90,6 +91,7 @@ export class Tally {
       series.inputTokens += usage.inputTokens;
       series.outputTokens += usage.outputTokens;
       if (call.estimated) series.estimated++;
+      if (call.hasUnsoldUses) series.unsold++;
       if (usage.inputReported) compare(usage.inputTokens, call, series);
     }
     if (isUncounted(call)) {
@@ -139,6 +141,7 @@ export class Tally {
         chargedMicroVnd: 0,
         writtenOffMicroVnd: 0,
         estimated: 0,
+        unsold: 0,
         leftUncounted: 0,
         leftUnchargedMicroVnd: 0,
         bounded: 0,

@@ -1,8 +1,13 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import t from "tap";
 import { billedCall, billedCalls, customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { startOneReplyUpstream } from "../support/one-reply-upstream.ts";
 import { bodies, paths, post } from "../support/requests.ts";
+import { until } from "../support/until.ts";
 
 const PRICE_VND_PER_MTOK = 36_000;
 const MODEL = "claude-opus-5-5";
@@ -15,8 +20,50 @@ const SEARCH = { tools: [{ type: "web_search_20250305", name: "web_search" }] };
 const CALL_VND =
   ((INPUT_TOKENS + OUTPUT_TOKENS) * PRICE_VND_PER_MTOK) / 1_000_000 + SEARCHES * FEE_VND;
 
+/** The reply of xAI to each protocol, with uses of its own tools. */
+async function startToolsUpstream() {
+  const response = {
+    id: "resp_1",
+    object: "response",
+    status: "completed",
+    output: [
+      { type: "web_search_call", id: "ws_1", status: "completed" },
+      { type: "shell_call", id: "sh_1", environment: { type: "local" } },
+      { type: "image_generation_call", id: "ig_1", status: "completed", result: "" },
+      { type: "message", role: "assistant", content: [{ type: "output_text", text: "found" }] },
+    ],
+    usage: { input_tokens: 10, output_tokens: 2, total_tokens: 12 },
+  };
+  const usage = { prompt_tokens: 10, completion_tokens: 2, num_server_side_tools_used: 2 };
+  const choices = [
+    { index: 0, message: { role: "assistant", content: "x" }, finish_reason: "stop" },
+  ];
+  const server = createServer(async (request, reply) => {
+    const { stream } = JSON.parse(await text(request));
+    if (request.url?.endsWith("/chat/completions")) {
+      return reply.end(JSON.stringify({ object: "chat.completion", choices, usage }));
+    }
+    if (!stream) return reply.end(JSON.stringify(response));
+    const event = { type: "response.completed", response };
+    reply.writeHead(200, { "content-type": "text/event-stream" });
+    reply.end(`event: response.completed\ndata: ${JSON.stringify(event)}\n\n`);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    stop() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
 let gateway: TestGateway;
 let upstream: Awaited<ReturnType<typeof startOneReplyUpstream>>;
+/** A provider that runs tools which no request asks for. */
+let tools: Awaited<ReturnType<typeof startToolsUpstream>>;
 t.before(async () => {
   upstream = await startOneReplyUpstream({
     type: "message",
@@ -29,9 +76,11 @@ t.before(async () => {
       server_tool_use: { web_search_requests: SEARCHES },
     },
   });
+  tools = await startToolsUpstream();
   gateway = await startGateway({
     config: {
       upstreams: {
+        xai: { protocols: { chat: tools.url, responses: tools.url } },
         anthropic: {
           protocols: { messages: upstream.url },
           features: {
@@ -48,6 +97,7 @@ t.before(async () => {
 t.teardown(async () => {
   await gateway.close();
   await upstream.stop();
+  tools.stop();
 });
 
 t.test("a feature that the config prices", async (t) => {
@@ -93,6 +143,38 @@ t.test("a feature that the config prices", async (t) => {
     const body = bodies.messages({}, { model: MODEL, messages: [{ role: "user", content }] });
     t.equal((await post(gateway, paths.messages, customer, body)).status, 200);
   });
+});
+
+t.test("uses that a provider reports and that are not sold", async (t) => {
+  const errors = () =>
+    gateway.logTail
+      .split("\n")
+      .filter((line) => line.includes("features that are not sold"))
+      .map((line) => JSON.parse(line));
+  const model = "grok-4.5";
+  for (const [protocol, body, uses] of [
+    ["chat", bodies.chat({}, { model }), { web_search: 2 }],
+    ["responses", bodies.responses({}, { model }), { web_search: 1, image_generation: 1 }],
+    [
+      "responses",
+      bodies.responses({}, { model, stream: true }),
+      { web_search: 1, image_generation: 1 },
+    ],
+  ] as const) {
+    const customer = await customerWith(gateway);
+    const before = errors().length;
+    const answer = await post(gateway, paths[protocol], customer, body);
+    t.equal(answer.status, 200, answer.text);
+    const record = await billedCall(gateway, customer);
+    t.match(record, { input_tokens: 10, output_tokens: 2, fees_vnd: "0" });
+    await until("it is logged", () => errors().length > before);
+    t.match(errors().at(-1), { level: 50, model, upstream: "xai", uses });
+    t.strictSame(errors().at(-1).uses, uses);
+  }
+  const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+  t.match(metrics, /unsold_uses_total\{endpoint="\/v1\/responses",model="grok-4.5"\} 2\n/);
+  t.match(metrics, /unsold_uses_total\{endpoint="\/v1\/chat\/completions",model="grok-4.5"\} 1\n/);
+  t.notMatch(metrics, /unsold_uses_total\{[^}]*model="claude-opus-5-5"\} [1-9]/, "those are sold");
 });
 
 t.test("100 searches at once on 50,000 đ", async (t) => {

@@ -17,7 +17,10 @@ const COUNTS: Readonly<Record<string, FeatureName>> = {
   x_search_calls: "web_search",
   code_interpreter_calls: "code_execution",
   file_search_calls: "file_search",
+  document_search_calls: "file_search",
   mcp_calls: "mcp",
+  // The total of xAI, if it gives no details.
+  num_server_side_tools_used: "web_search",
   // `usage` of Perplexity, and of xAI's live search.
   num_search_queries: "web_search",
   num_sources_used: "web_search",
@@ -35,31 +38,36 @@ const ITEMS: Readonly<Record<string, FeatureName>> = {
 
 /** Reads the counts of a reported usage. A later report overwrites an earlier one. */
 export function readCountedUses(reported: JsonObject, usage: Usage): void {
-  const uses: Partial<Record<FeatureName, number>> = {};
+  const uses: Uses = {};
   addCounts(objectOf(reported["server_tool_use"]), uses);
   // OpenRouter.
   if (!reported["server_tool_use"]) addCounts(objectOf(reported["server_tool_use_details"]), uses);
   addCounts(objectOf(reported["server_side_tool_usage_details"]), uses);
-  for (const field of ["num_search_queries", "num_sources_used"]) {
-    if (reported[field] !== undefined) addCounts({ [field]: reported[field] }, uses);
-  }
+  for (const field of ["num_search_queries", "num_sources_used"]) addCount(field, reported, uses);
+  if (Object.keys(uses).length === 0) addCount("num_server_side_tools_used", reported, uses);
   if (Object.keys(uses).length > 0) usage.uses = { ...usage.uses, ...uses };
 }
 
-function addCounts(holder: JsonObject | undefined, uses: Partial<Record<FeatureName, number>>) {
-  for (const field in holder) {
-    const feature = Object.hasOwn(COUNTS, field) ? COUNTS[field] : undefined;
-    const count = countOf(holder[field]);
-    if (feature && count) uses[feature] = (uses[feature] ?? 0) + count;
-  }
+type Uses = Partial<Record<FeatureName, number>>;
+
+function addCounts(holder: JsonObject | undefined, uses: Uses): void {
+  for (const field in holder) addCount(field, holder, uses);
+}
+
+function addCount(field: string, holder: JsonObject, uses: Uses): void {
+  const feature = Object.hasOwn(COUNTS, field) ? COUNTS[field] : undefined;
+  const count = countOf(holder[field]);
+  if (feature && count) uses[feature] = (uses[feature] ?? 0) + count;
 }
 
 /** Counts the items of a Responses reply that are uses. */
 export function readUsedItems(output: unknown, usage: Usage): void {
-  let uses: Partial<Record<FeatureName, number>> | undefined;
+  let uses: Uses | undefined;
   for (const item of arrayOf(output)) {
-    const type = objectOf(item)?.["type"];
+    const { type, environment } = objectOf(item) ?? {};
     if (typeof type !== "string" || !Object.hasOwn(ITEMS, type)) continue;
+    // A shell that the client runs has the environment `local`, or none.
+    if (type === "shell_call" && (objectOf(environment)?.["type"] ?? "local") === "local") continue;
     const feature = ITEMS[type];
     if (!feature) continue;
     uses ??= {};
