@@ -1,9 +1,8 @@
 import {
   type Catalogue,
-  formatVnd,
   httpAddress,
+  MICRO_VND_PER_VND,
   type MicroVnd,
-  type Model,
   reachableAddress,
   type Services,
 } from "../../core/contract/index.ts";
@@ -30,9 +29,11 @@ export function greeting({ config, catalogue }: Services, demo: Demo): string {
   const lines = [`Tollgate takes calls at ${address}`, ""];
   if (demo.key.kind === "key") {
     const { key } = demo.key;
-    lines.push(`  demo key   ${key}`, `  balance    ${formatVnd(balance)} đ`);
-    if (isOn("dashboard")) lines.push(`  dashboard  ${address}/dashboard${signIn}`);
-    lines.push("", ...examples(address, key, catalogue));
+    const amount = new Intl.NumberFormat("en").format(Math.floor(balance / MICRO_VND_PER_VND));
+    lines.push(`  demo key     ${key}`, `  balance      ${amount} đ`);
+    if (isOn("dashboard")) lines.push(`  dashboard    ${address}/dashboard${signIn}`);
+    lines.push(`  Claude Code  ANTHROPIC_BASE_URL=${address} ANTHROPIC_AUTH_TOKEN=${key} claude`);
+    lines.push("", ...example(address, key, catalogue));
   } else if (demo.key.kind === "too_many") {
     lines.push(
       "  The demo account has 10 active keys, and none can be shown again. Delete the data",
@@ -49,33 +50,15 @@ export function greeting({ config, catalogue }: Services, demo: Demo): string {
   return `\n${lines.join("\n")}\n\n`;
 }
 
-function examples(address: string, key: string, catalogue: Catalogue): string[] {
+function example(address: string, key: string, catalogue: Catalogue): string[] {
   const model = catalogue.models.find(
     ({ standard, price }) => standard === "messages" && price.unit === "mtok",
   );
   if (!model) return [`  See ${address}/v1/models for the models.`];
+  const messages = [{ role: "user", content: "Hello!" }];
   return [
-    ...curl(address, key, body(model, false)),
-    "",
-    "  The same call, streamed:",
-    "",
-    ...curl(address, key, body(model, true), "-N "),
-  ];
-}
-
-function curl(address: string, key: string, json: string, flag = ""): string[] {
-  return [
-    `  curl ${flag}${address}/v1/messages -H 'x-api-key: ${key}' \\`,
+    `  curl ${address}/v1/messages -H 'x-api-key: ${key}' \\`,
     `    -H 'anthropic-version: 2023-06-01' -H 'content-type: application/json' \\`,
-    `    -d '${json}'`,
+    `    -d '${JSON.stringify({ model: model.id, max_tokens: 100, messages })}'`,
   ];
-}
-
-function body(model: Model, stream: boolean): string {
-  return JSON.stringify({
-    model: model.id,
-    max_tokens: 100,
-    ...(stream && { stream }),
-    messages: [{ role: "user", content: "Hello!" }],
-  });
 }
