@@ -20,7 +20,7 @@ export interface PostgresBuild {
   readonly major: string;
 }
 
-const ELSEWHERE = "Set stores.ledger to the URL of a Postgres server instead.";
+const ELSEWHERE = "set stores.ledger to the URL of a Postgres server";
 
 /**
  * Returns the build that npm has installed for this system. Makes links to its libraries in the folder `links`, since
@@ -53,7 +53,7 @@ function packageRoot(system: string): string {
     return dirname(dirname(entry));
   } catch {
     throw new Error(
-      `there is no Postgres for ${system}, or npm left it out (--omit=optional). ${ELSEWHERE}`,
+      `there is no Postgres for ${system}, or npm left it out (--omit=optional); ${ELSEWHERE}`,
     );
   }
 }
@@ -137,11 +137,13 @@ export function endOfOutput(child: ChildProcess): { text: string } {
 /** Explains why a program has ended. */
 export function exitFault(code: number | null, signal: string | null, output: string): string {
   const fault = `it ended with ${signal ?? `code ${code}`}: ${output.trim()}`;
+  if (/^setpriv:/m.test(output))
+    return `${fault}. Run the gateway as a user other than root, or ${ELSEWHERE}`;
   // The shell did not find the program, or what the system loads it with; or the loader did not find a library.
   if (code === 126 || code === 127)
-    return `${fault}. It needs glibc 2.27, so no Alpine. ${ELSEWHERE}`;
+    return `${fault}. It needs glibc 2.27, which Alpine lacks; ${ELSEWHERE}`;
   if (/could not look up effective user/.test(output)) {
-    return `${fault}. Give this user a name in /etc/passwd. ${ELSEWHERE}`;
+    return `${fault}. Give this user a name in /etc/passwd, or ${ELSEWHERE}`;
   }
   return fault;
 }
@@ -149,5 +151,5 @@ export function exitFault(code: number | null, signal: string | null, output: st
 /** Explains why a program was not started. */
 export function spawnFault(error: NodeJS.ErrnoException): string {
   if (error.path !== "setpriv") return error.message;
-  return `Postgres refuses to run as root. Install util-linux, whose setpriv runs it as another user. ${ELSEWHERE}`;
+  return `Postgres refuses to run as root. Install util-linux, whose setpriv runs it as another user, or ${ELSEWHERE}`;
 }
