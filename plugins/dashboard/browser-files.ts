@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join, sep } from "node:path";
+import { dirname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { hashOf } from "./asset.ts";
 
@@ -18,7 +18,43 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: "image/svg+xml",
 };
 
-/** Returns the compiled scripts, the styles and pictures, and the chart library, sorted by name. */
+/** What browsers load of libraries, as it is. `specifier`: how scripts import it. */
+const LIBRARIES: readonly {
+  readonly specifier?: string;
+  readonly library: string;
+  readonly source: string;
+  readonly name: string;
+  readonly end?: string;
+}[] = [
+  {
+    specifier: "uplot",
+    library: "uplot",
+    // The smallest build sets a global variable. The export makes it a module.
+    source: "dist/uPlot.iife.min.js",
+    name: "vendor/uplot.js",
+    end: "\nexport default uPlot;\n",
+  },
+  { library: "uplot", source: "dist/uPlot.min.css", name: "vendor/uplot.css" },
+  {
+    specifier: "markdown-it/browser",
+    library: "markdown-it",
+    source: "dist/browser/markdown-it.esm.min.mjs",
+    name: "vendor/markdown-it.js",
+  },
+  {
+    specifier: "eventsource-parser/stream",
+    library: "eventsource-parser",
+    source: "dist/stream.js",
+    name: "vendor/eventsource-parser/stream.js",
+  },
+  {
+    library: "eventsource-parser",
+    source: "dist/index.js",
+    name: "vendor/eventsource-parser/index.js",
+  },
+];
+
+/** Returns the compiled scripts, the styles and pictures, and the libraries, sorted by name. */
 export function browserFiles(): BrowserFile[] {
   const scripts = fileURLToPath(new URL("./browser/", import.meta.url));
   // tsc copies no styles or pictures to dist, so they are read from the sources.
@@ -26,7 +62,7 @@ export function browserFiles(): BrowserFile[] {
   return [
     ...filesBelow(scripts, /\.js$/),
     ...filesBelow(others, /\.(?:css|svg)$/),
-    ...chartFiles(),
+    ...libraryFiles(),
   ].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
@@ -41,21 +77,39 @@ export function hashOfFiles(files: readonly BrowserFile[]): string {
 function filesBelow(folder: string, wanted: RegExp): BrowserFile[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((name) => wanted.test(name))
-    .map((name) => {
-      const text = readFileSync(join(folder, name), "utf8");
-      return file(name.split(sep).join("/"), text.replace(/^\/\/# sourceMappingURL=.*\n?/m, ""));
+    .map((path) => {
+      const name = path.split(sep).join("/");
+      const content = readFileSync(join(folder, path), "utf8");
+      return file(
+        name,
+        name.endsWith(".js") ? withPaths(name, withoutSourceMap(content)) : content,
+      );
     });
 }
 
-/** uPlot's smallest build sets a global variable; an appended `export` makes it a module. */
-function chartFiles(): BrowserFile[] {
-  const require = createRequire(import.meta.url);
-  const main = require.resolve("uplot");
-  const read = (name: string) => readFileSync(join(main, "..", name), "utf8");
-  return [
-    file("vendor/uplot.js", `${read("uPlot.iife.min.js")}\nexport default uPlot;\n`),
-    file("vendor/uplot.css", read("uPlot.min.css")),
-  ];
+/** Returns the files of libraries, each with its licence, which asks to be in every copy. */
+function libraryFiles(): BrowserFile[] {
+  const { resolve } = createRequire(import.meta.url);
+  return LIBRARIES.map(({ library, source, name, end = "" }) => {
+    const folder = dirname(resolve(`${library}/package.json`));
+    const licence = readFileSync(join(folder, "LICENSE"), "utf8").trim();
+    const content = withoutSourceMap(readFileSync(join(folder, source), "utf8"));
+    return file(name, `/* ${library}\n${licence} */\n${content}${end}`);
+  });
+}
+
+/** Names a library by its file, as browsers look for no packages. */
+function withPaths(name: string, script: string): string {
+  const up = "../".repeat(name.split("/").length - 1) || "./";
+  return script.replace(/(?<=^import [^;"]*|\bimport\()"([^".][^"]*)"/gm, (quoted, specifier) => {
+    const library = LIBRARIES.find((one) => one.specifier === specifier);
+    if (!library) throw new Error(`${name} imports ${quoted}, which no browser can load`);
+    return `"${up}${library.name}"`;
+  });
+}
+
+function withoutSourceMap(script: string): string {
+  return script.replace(/^\/\/# sourceMappingURL=.*\n?/m, "");
 }
 
 function file(name: string, content: string): BrowserFile {

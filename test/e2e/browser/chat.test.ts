@@ -129,6 +129,40 @@ t.test("the chat in a browser", async (t) => {
     t.strictSame(complaints, []);
   });
 
+  t.test("shows hostile text as it grows, whole and not too deep", async (t) => {
+    const { page } = await chatter(50_000);
+    const script = await page.locator('script[src$="/main.js"]').getAttribute("src");
+    const address = new URL("chat/markdown.js", stage.url + script);
+    const chat = await page.evaluateHandle<
+      typeof import("../../../plugins/dashboard/browser/chat/markdown.ts")
+    >(`import("${address}")`);
+    const shown = await chat.evaluate(({ MarkdownView }) => {
+      return ["*a **b ", "> ", "- ", "[", "a_b ", "- x\n\n  - "].map((text) => {
+        const whole = text.repeat(3_000);
+        const view = new MarkdownView();
+        for (const part of [0.3, 0.5, 0.9, 1]) view.show(whole.slice(0, whole.length * part));
+        const once = new MarkdownView();
+        once.show(whole);
+        document.body.append(view.element);
+        let depth = 0;
+        for (const element of view.element.querySelectorAll(":not(:has(*))")) {
+          let levels = 0;
+          for (let at = element.parentElement; at !== view.element; levels += 1) {
+            at = at?.parentElement ?? null;
+          }
+          depth = Math.max(depth, levels);
+        }
+        view.element.getBoundingClientRect();
+        view.element.remove();
+        return { text, depth, isSame: view.element.isEqualNode(once.element) };
+      });
+    });
+    for (const { text, depth, isSame } of shown) {
+      t.ok(depth < 40, `${text}: ${depth} deep`);
+      t.ok(isSame, text);
+    }
+  });
+
   t.test("offers images for models that accept them, and for no others", async (t) => {
     const { page, complaints } = await chatter(50_000);
     const attach = page.getByRole("button", { name: "Đính kèm ảnh" });

@@ -1,14 +1,38 @@
+import type { Token } from "markdown-it/browser";
 import { copyButton } from "../copy.ts";
-import { type Child, el } from "../dom.ts";
+import { el } from "../dom.ts";
 import { t } from "../text.ts";
-import { type Block, blocksOf } from "./blocks.ts";
-import { type Inline, inlineOf } from "./inline.ts";
+import { blocksOf } from "./blocks.ts";
 
-/** Quotes and lists contain Markdown again. Below this depth it is shown as plain text. */
-const DEPTH_MAX = 6;
+/** Below this depth text is shown without its marks: browsers fail on documents thousands of elements deep. */
+const DEPTH_MAX = 24;
 
 /** Text that still grows can change its last two blocks: see `blocksOf`. */
 const GROWING_BLOCKS = 2;
+
+/** The elements that Markdown makes; what has no entry is text. Headings start below those of the page. */
+const ELEMENTS: Readonly<Record<string, keyof HTMLElementTagNameMap>> = {
+  h1: "h3",
+  h2: "h4",
+  h3: "h5",
+  h4: "h5",
+  h5: "h5",
+  h6: "h5",
+  p: "p",
+  ul: "ul",
+  ol: "ol",
+  li: "li",
+  blockquote: "blockquote",
+  table: "table",
+  thead: "thead",
+  tbody: "tbody",
+  tr: "tr",
+  th: "th",
+  td: "td",
+  strong: "strong",
+  em: "em",
+  s: "del",
+};
 
 /**
  * Renders Markdown that grows. Makes elements with text nodes, never markup from text. Reads and renders only the last
@@ -32,7 +56,7 @@ export class MarkdownView {
     let same = 0;
     while (same < blocks.length && this.sources[same] === blocks[same]?.source) same += 1;
     while (this.element.childNodes.length > this.finished + same) this.element.lastChild?.remove();
-    this.element.append(...blocks.slice(same).map((block) => blockElement(block, 0)));
+    this.element.append(...blocks.slice(same).map(({ tokens }) => blockElement(tokens)));
     const done = blocks.slice(0, -GROWING_BLOCKS);
     this.finished += done.length;
     this.finishedTo += done.at(-1)?.end ?? 0;
@@ -40,60 +64,65 @@ export class MarkdownView {
   }
 }
 
-function blockElement(block: Block, depth: number): HTMLElement {
-  switch (block.kind) {
-    case "heading":
-      return heading(block.level, inline(block.text));
-    case "code":
-      return codeBlock(block.language, block.text);
-    case "quote":
-      return el("blockquote", {}, nested(block.text, depth));
-    case "list":
-      return el(
-        block.ordered ? "ol" : "ul",
-        block.ordered && block.start !== 1 ? { start: block.start } : {},
-        block.items.map((item) => el("li", {}, listItem(item, depth))),
-      );
-    case "table":
-      return el(
-        "div",
-        { class: "scroll", tabindex: 0 },
-        el(
-          "table",
-          { class: "data" },
-          el(
-            "thead",
-            {},
-            el(
-              "tr",
-              {},
-              block.head.map((cell) => el("th", {}, inline(cell))),
-            ),
-          ),
-          el(
-            "tbody",
-            {},
-            block.rows.map((row) =>
-              el(
-                "tr",
-                {},
-                row.map((cell) => el("td", {}, inline(cell))),
-              ),
-            ),
-          ),
-        ),
-      );
-    case "rule":
-      return el("hr");
-    case "paragraph":
-      return el("p", {}, inline(block.text));
+function blockElement(tokens: readonly Token[]): HTMLElement {
+  const block = el("div");
+  appendAll(block, tokens, 0);
+  return block.firstElementChild instanceof HTMLElement ? block.firstElementChild : block;
+}
+
+/** Appends what the tokens stand for. Each opening token must have its closing one. */
+function appendAll(root: HTMLElement, tokens: readonly Token[], rootDepth: number): void {
+  const open = [root];
+  for (const token of tokens) {
+    const place = open.at(-1) ?? root;
+    if (token.nesting === -1) open.pop();
+    else if (token.nesting === 1) {
+      const element = rootDepth + open.length > DEPTH_MAX ? undefined : elementOf(token);
+      if (element) place.append(token.tag === "table" ? scrollable(element) : element);
+      open.push(element ?? place);
+    } else if (token.type === "inline") {
+      appendAll(place, token.children ?? [], rootDepth + open.length);
+    } else place.append(leaf(token));
   }
 }
 
-/** Starts at h3, below the headings of the page. */
-function heading(level: number, content: Child): HTMLElement {
-  if (level === 1) return el("h3", {}, content);
-  return level === 2 ? el("h4", {}, content) : el("h5", {}, content);
+/** Returns undefined for what is shown as the text that it contains. */
+function elementOf(token: Token): HTMLElement | undefined {
+  if (token.tag === "a") return link(String(token.attrGet("href")));
+  const tag = ELEMENTS[token.tag];
+  // The paragraphs of a list without empty lines are hidden.
+  if (tag === undefined || token.hidden) return undefined;
+  return el(tag, { start: token.attrGet("start") });
+}
+
+function leaf(token: Token): Node | string {
+  switch (token.type) {
+    case "softbreak":
+    case "hardbreak":
+      return el("br");
+    case "code_inline":
+      return el("code", {}, token.content);
+    case "fence":
+    case "code_block":
+      return codeBlock(/^[\w+#.-]*/.exec(token.info)?.[0] ?? "", token.content.replace(/\n$/, ""));
+    case "hr":
+      return el("hr");
+    case "image": {
+      // Loading an image would reveal the reader.
+      const address = String(token.attrGet("src"));
+      const text = token.content || address;
+      const made = link(address);
+      made?.append(text);
+      return made ?? text;
+    }
+    default:
+      return token.content;
+  }
+}
+
+function scrollable(table: HTMLElement): HTMLElement {
+  table.className = "data";
+  return el("div", { class: "scroll", tabindex: 0 }, table);
 }
 
 function codeBlock(language: string, text: string): HTMLElement {
@@ -110,43 +139,8 @@ function codeBlock(language: string, text: string): HTMLElement {
   );
 }
 
-function nested(text: string, depth: number): Child {
-  if (depth >= DEPTH_MAX) return text;
-  return blocksOf(text).map((block) => blockElement(block, depth + 1));
-}
-
-/** Renders a list item. Leaves out the `<p>` of its first paragraph. */
-function listItem(text: string, depth: number): Child {
-  const [first, ...rest] = blocksOf(text);
-  if (depth >= DEPTH_MAX || !first) return text;
-  const head = first.kind === "paragraph" ? inline(first.text) : blockElement(first, depth + 1);
-  return [head, rest.map((block) => blockElement(block, depth + 1))];
-}
-
-/** Renders emphasis, code, links and line breaks within a text. */
-function inline(text: string): Child[] {
-  return inlineOf(text).map(inlineElement);
-}
-
-function inlineElement(piece: Inline): Child {
-  if (typeof piece === "string") return piece;
-  switch (piece.kind) {
-    case "code":
-      return el("code", {}, piece.text);
-    case "link":
-      return link(piece.address, piece.text);
-    case "break":
-      return el("br");
-    default:
-      return el(piece.kind, {}, piece.content.map(inlineElement));
-  }
-}
-
-/**
- * Renders http and https links only. Images become links too, since loading one would reveal the
- * reader.
- */
-function link(address: string, text: string): Child {
-  if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) return text;
-  return el("a", { href: address, target: "_blank", rel: "noopener noreferrer nofollow" }, text);
+/** Returns undefined for addresses other than http and https. */
+function link(address: string): HTMLAnchorElement | undefined {
+  if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) return undefined;
+  return el("a", { href: address, target: "_blank", rel: "noopener noreferrer nofollow" });
 }

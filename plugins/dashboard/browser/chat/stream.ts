@@ -1,3 +1,4 @@
+import { EventSourceParserStream } from "eventsource-parser/stream";
 import { ApiError, errorOf } from "../api.ts";
 
 export interface ChatImage {
@@ -42,6 +43,9 @@ const STATUS_BY_TYPE: Readonly<Record<string, number>> = {
   service_unavailable: 503,
 };
 
+/** Characters: longer than any event of a reply. */
+const EVENT_LENGTH_MAX = 16_000_000;
+
 /**
  * Calls a model with the customer's own key and streams the reply to `listener`. Resolves at the
  * end of the reply. Rejects with an `ApiError`, or with an AbortError if `signal` aborts.
@@ -64,9 +68,14 @@ export async function askModel(
   });
   listener.callId(response.headers.get("x-request-id") ?? "");
   if (!response.ok) throw errorOf(response, await response.json().catch(() => ({})));
-  for await (const data of events(response)) {
-    if (data === "[DONE]") return;
-    const chunk = JSON.parse(data) as Chunk;
+  const events = response.body
+    ?.pipeThrough(new TextDecoderStream())
+    .pipeThrough(new EventSourceParserStream({ maxBufferSize: EVENT_LENGTH_MAX }))
+    .getReader();
+  for (;;) {
+    const { value: event } = (await events?.read()) ?? {};
+    if (!event || event.data === "[DONE]") return;
+    const chunk = JSON.parse(event.data) as Chunk;
     if (chunk.error) {
       const { type = "", code = null, message = "" } = chunk.error;
       throw new ApiError(STATUS_BY_TYPE[type] ?? 502, code, message, null);
@@ -85,20 +94,4 @@ function messageOf({ role, text, images }: Turn): object {
   if (images.length === 0) return { role, content: text };
   const parts = images.map(({ dataUrl }) => ({ type: "image_url", image_url: { url: dataUrl } }));
   return { role, content: text === "" ? parts : [{ type: "text", text }, ...parts] };
-}
-
-/** Yields the data of each event of a stream. Skips comments and event names. */
-async function* events(response: Response): AsyncGenerator<string> {
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-  if (!reader) return;
-  let rest = "";
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    const lines = (rest + value).split(/\r\n|\n|\r(?!$)/);
-    rest = lines.pop() ?? "";
-    for (const line of lines) {
-      if (line.startsWith("data:")) yield line.slice(5).trimStart();
-    }
-  }
 }

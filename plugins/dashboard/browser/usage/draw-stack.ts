@@ -130,11 +130,9 @@ function showLegend(
 
 /** Loads the chart library and its styles on first use. */
 async function loadPlot(): Promise<typeof uPlot> {
-  const folder = new URL("../vendor/", import.meta.url);
-  const style = new URL("uplot.css", folder).pathname;
+  const style = new URL("../vendor/uplot.css", import.meta.url).pathname;
   if (!document.querySelector(`link[href="${style}"]`)) {
     document.head.append(el("link", { rel: "stylesheet", href: style }));
   }
-  const module = (await import(new URL("uplot.js", folder).href)) as { default: typeof uPlot };
-  return module.default;
+  return (await import("uplot")).default;
 }
