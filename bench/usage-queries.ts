@@ -116,11 +116,33 @@ const summedByBoth: Query[] = (
     books.sums(asked.accountId, by, days(asked, daysSummedMax(by, {}))),
 }));
 
+const summedByStatus: Query[] = (
+  [
+    ["failed", () => ({ status: "failed" })],
+    ["ok", () => ({ status: "ok" })],
+    ["503", () => ({ status: 503 })],
+    ["418, none", () => ({ status: 418 })],
+    ["model, failed", ({ model }) => ({ model, status: "failed" })],
+    ["key, ok", ({ key }) => ({ key, status: "ok" })],
+    ["model and key, failed", ({ model, key }) => ({ model, key, status: "failed" })],
+  ] as const satisfies readonly (readonly [string, (asked: Asked) => UsageFilter])[]
+).map(([name, filterOf]) => ({
+  name: `sums by day and model: 30 days, ${name}`,
+  run: (_database: Reader, books: UsageBooks, asked: Asked) =>
+    books.sums(asked.accountId, ["day", "model"], { ...days(asked, 30), ...filterOf(asked) }),
+}));
+
 /** Every query that a page, an API, a command or a scrape makes for one account, or for a page of accounts. */
 export const usageQueries: readonly Query[] = [
   ...pages,
   ...summed,
   ...summedByBoth,
+  ...summedByStatus,
+  {
+    name: "statement of a month",
+    run: (_database, books, { accountId, at, end }) =>
+      books.statement(accountId, new Date(at.getTime() - 20 * DAY_MS), end),
+  },
   {
     name: "archived before",
     run: (_database, books, { accountId }) => books.archivedBefore(accountId, {}),

@@ -2,7 +2,7 @@ import { formatVnd } from "./amount.ts";
 import type { Price } from "./catalogue.ts";
 import type { OutboxEntry } from "./outbox-entry.ts";
 import { filledIn, type Recomputed, recomputed } from "./tariff.ts";
-import { type UsageRecord, usageFieldList } from "./usage-fields.ts";
+import { type CustomerRecord, type UsageRecord, usageFieldList } from "./usage-fields.ts";
 import { type Api, usageJson } from "./usage-json.ts";
 
 /** A posted call, before or after it reaches the ledger. */
@@ -35,7 +35,10 @@ export function recordOf({ posting, chargedMicroVnd, writtenOffMicroVnd }: Outbo
  *
  * This checks the arithmetic of one record. `reconcile` checks that records and ledger rows agree.
  */
-export function explainedCall({ state, record, reason }: FoundCall, api: Api): object {
+export function explainedCall(
+  { state, record, reason }: Omit<FoundCall, "record"> & { readonly record: CustomerRecord },
+  api: Api,
+): object {
   const again = recomputed(record);
   return {
     ...usageJson(record, api),
@@ -47,7 +50,7 @@ export function explainedCall({ state, record, reason }: FoundCall, api: Api): o
   };
 }
 
-function calculation(record: UsageRecord, again: Recomputed): object {
+function calculation(record: CustomerRecord, again: Recomputed): object {
   return {
     formula: formulaOf(record, again),
     quantity: again.quantity,
@@ -70,7 +73,7 @@ const UNITS = { mtok: "tokens", call: "calls", image: "images" } as const;
  * Returns `1500 tokens (1000 in, 500 out) × 36000 đ / 1000000 = 54 đ; less 2% (account 1%, daily
  * 1%) = 52.92 đ`. Also says if tokens are an estimate, and why a call costs nothing.
  */
-function formulaOf(record: UsageRecord, again: Recomputed): string {
+function formulaOf(record: CustomerRecord, again: Recomputed): string {
   const { unit, unitPriceMicroVnd } = record;
   const price = `${formatVnd(unitPriceMicroVnd)} đ${unit === "mtok" ? " / 1000000" : ""}`;
   const quantity = `${again.quantity} ${UNITS[unit]}${noteOf(record, unit, again)}`;
@@ -96,7 +99,7 @@ function formulaOf(record: UsageRecord, again: Recomputed): string {
 
 /** Returns the parts of the quantity, or the reason if it is 0. */
 function noteOf(
-  { inputTokens, outputTokens, estimated, outcome, status }: UsageRecord,
+  { inputTokens, outputTokens, estimated, outcome, status }: CustomerRecord,
   unit: Price["unit"],
   again: Recomputed,
 ): string {

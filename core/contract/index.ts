@@ -98,6 +98,7 @@ export type { RefusedCall, RefusedCalls, RefusedCount } from "./refused-calls.ts
 export type { CallsInFlight, Services } from "./services.ts";
 export type { SharedSlot, Slot, SlotName, Slots } from "./slot.ts";
 export type { StandingCall } from "./standing-call.ts";
+export { TRANSFER_REFERENCE } from "./statement.ts";
 export type {
   KeyUsage,
   UsageBooks,
@@ -105,8 +106,8 @@ export type {
   UsageDimension,
   UsageFilter,
   UsageSum,
-  UsageSums,
   UsageTotal,
+  UsageSums,
 } from "./usage-books.ts";
 export type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "./wallets.ts";
 

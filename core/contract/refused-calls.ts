@@ -6,9 +6,9 @@ import type { Refusal } from "./refusal.ts";
  * a suspended account, count for that account. Calls without a known key belong to none.
  */
 export interface RefusedCalls {
-  /** Counts by day (in Vietnam), key, status and cause; newest day first. */
+  /** Counts by day (in Vietnam), key, status and cause; newest day first. None with a filter of models. */
   readonly counts: readonly RefusedCount[];
-  /** The last refused calls of the account, newest first: at most 20. */
+  /** Of the last 20 refused calls of the account those that pass the filter, newest first. */
   readonly last: readonly RefusedCall[];
 }
 

@@ -4,7 +4,7 @@ import type { Model, Price } from "./catalogue.ts";
 import { type Discount, type Discounts, discountBpsAt, discountsAt } from "./discount.ts";
 import type { Posting } from "./hold-store.ts";
 import { Usage } from "./usage.ts";
-import type { UsageRecord } from "./usage-fields.ts";
+import type { CustomerRecord, UsageRecord } from "./usage-fields.ts";
 
 /**
  * The cost of a call, as pure functions: the price of units under a tariff, the charge of a call
@@ -139,7 +139,7 @@ export interface Recomputed {
 }
 
 /** Returns the charge computed again. */
-export function recomputed(record: UsageRecord): Recomputed {
+export function recomputed(record: CustomerRecord): Recomputed {
   const { unit, unitPriceMicroVnd, discounts } = record;
   const quantity = record.quantity ?? countedQuantity(unit, record);
   const microVnd = Number(unitPriceMicroVnd) / (unit === "mtok" ? TOKENS_PER_MTOK : 1);

@@ -1,7 +1,8 @@
 import type { RefusedCalls } from "./refused-calls.ts";
+import type { Statement } from "./statement.ts";
 import type { CustomerRecord } from "./usage-fields.ts";
 
-/** Recorded calls, for plugins that show them. A call appears seconds after it ends. */
+/** Recorded calls and money, for plugins that show them. A call appears seconds after it ends. */
 export interface UsageBooks {
   /**
    * Creates the indexes that `page` filters by, if they are missing. Call it in the `start` of a
@@ -39,23 +40,19 @@ export interface UsageBooks {
 
   /**
    * Returns sums by day (in Vietnam), model, key, or several of them, and the sum of all. The filter
-   * applies to whole days, and not to the status. The time grows with the days: a page asks for at
-   * most `daysSummedMax` of them.
+   * applies to whole days. The time grows with the days: a page asks for at most `daysSummedMax` of
+   * them. With a status it grows with the failed calls, and lacks those of archived months.
    */
-  sums(
-    accountId: string,
-    by: readonly UsageDimension[],
-    filter: Omit<UsageFilter, "status">,
-  ): Promise<UsageSums>;
+  sums(accountId: string, by: readonly UsageDimension[], filter: UsageFilter): Promise<UsageSums>;
 
   /**
    * Returns the calls of an account that the gateway refused itself. They appear within seconds,
-   * and the counts are kept for 400 days. The filter applies to whole days, and to the counts alone.
+   * and the counts are kept for 400 days. The filter applies to whole days.
    */
-  refused(
-    accountId: string,
-    filter: Pick<UsageFilter, "from" | "to" | "key">,
-  ): Promise<RefusedCalls>;
+  refused(accountId: string, filter: UsageFilter): Promise<RefusedCalls>;
+
+  /** Returns all money of an account from the day (in Vietnam) of `from` to the one before `to`. */
+  statement(accountId: string, from: Date, to: Date): Promise<Statement>;
 
   /**
    * Returns the use of each of these keys of the account. Keys that were never used are missing.
@@ -133,6 +130,8 @@ export interface UsageSums {
   readonly total: UsageTotal;
   /** True if there are more than 12,000 sums: `sums` lacks the oldest days, or the smallest charges. */
   readonly isCut: boolean;
+  /** True if the sums are wrong, as a filter of statuses had to read more than 50,000 failed calls. */
+  readonly lacksFailed: boolean;
 }
 
 export interface KeyUsage {

@@ -59,35 +59,60 @@ export async function dropRefusedCalls(database: Queries, before: Date): Promise
   await database.query("delete from refused_calls where day < $1", [dayOf(before)]);
 }
 
-/** Returns the refused calls of an account. The filter applies to whole days, and to the counts alone. */
+/** Returns the refused calls of an account that pass the filter, which applies to whole days. */
 export async function refusedCalls(
   database: Queries,
   accountId: string,
-  { from, to, key }: Pick<UsageFilter, "from" | "to" | "key">,
+  filter: UsageFilter,
 ): Promise<RefusedCalls> {
-  const parameters: Parameter[] = [accountId];
-  const conditions = ["account_id = $1"];
-  const must = (condition: string, value: Parameter) =>
-    conditions.push(`${condition} $${parameters.push(value)}`);
-  if (from) must("day >=", dayOf(from));
-  if (to) must("day <=", dayOf(new Date(to.getTime() - 1)));
-  if (key !== undefined) must("key_id =", key);
-  const counts = await database.query<RefusedCount>(
-    `select day::text as day, key_id as "keyId", status, cause, calls::float8 as calls,
-      last_at as "lastAt"
-    from refused_calls where ${conditions.join(" and ")}
-    order by day desc, last_at desc limit ${COUNTS_MAX}`,
-    parameters,
-  );
+  if (filter.status === "ok" || filter.status === 200) return { counts: [], last: [] };
+  // They are not counted by model: callers could make up any number of names.
+  const counts = filter.model === undefined ? await countsOf(database, accountId, filter) : [];
   const [kept] = await database.query<{ calls: StoredCall[] }>(
     "select calls from last_refused_calls where account_id = $1",
     [accountId],
   );
   const last = (kept?.calls ?? [])
     .map((call) => ({ ...call, at: new Date(call.at) }))
+    .filter((call) => isWanted(call, filter))
     // Several processes add calls, so they are not in the order of their times.
     .sort((a, b) => b.at.getTime() - a.at.getTime());
   return { counts, last };
+}
+
+function countsOf(
+  database: Queries,
+  accountId: string,
+  { from, to, key, status }: UsageFilter,
+): Promise<RefusedCount[]> {
+  const parameters: Parameter[] = [accountId];
+  const conditions = ["account_id = $1"];
+  const must = (condition: string, value: Parameter) =>
+    conditions.push(`${condition} $${parameters.push(value)}`);
+  if (from) must("day >=", dayOf(from));
+  if (to) must("day <=", lastDayOf(to));
+  if (key !== undefined) must("key_id =", key);
+  if (typeof status === "number") must("status =", status);
+  return database.query<RefusedCount>(
+    `select day::text as day, key_id as "keyId", status, cause, calls::float8 as calls,
+      last_at as "lastAt"
+    from refused_calls where ${conditions.join(" and ")}
+    order by day desc, last_at desc limit ${COUNTS_MAX}`,
+    parameters,
+  );
+}
+
+function isWanted(call: RefusedCall, { from, to, key, model, status }: UsageFilter): boolean {
+  const day = dayOf(call.at);
+  if ((from && day < dayOf(from)) || (to && day > lastDayOf(to))) return false;
+  if (key !== undefined && call.keyId !== key) return false;
+  if (model !== undefined && call.model !== model) return false;
+  return typeof status !== "number" || call.status === status;
+}
+
+/** Returns the last day of a period that ends before this instant. */
+function lastDayOf(to: Date): string {
+  return dayOf(new Date(to.getTime() - 1));
 }
 
 type StoredCall = Omit<RefusedCall, "at"> & { readonly at: string };

@@ -4,6 +4,7 @@ import type { UsageBooks } from "../contract/usage-books.ts";
 import type { PluginDatabase } from "../database/plugin-database.ts";
 import { packageRoot } from "../process/root.ts";
 import { refusedCalls } from "./refused-calls.ts";
+import { statementOf } from "./statement.ts";
 import { archivedBefore, archivedCall } from "./usage-archived.ts";
 import { callOf, callPage } from "./usage-records.ts";
 import { usageByKey, usageSums } from "./usage-sums.ts";
@@ -20,6 +21,7 @@ export function usageBooksOf(database: PluginDatabase): UsageBooks {
     call: (accountId, callId) => callOf(database, accountId, callId),
     refused: (accountId, filter) => refusedCalls(database, accountId, filter),
     sums: (accountId, by, filter) => usageSums(database, accountId, by, filter),
+    statement: (accountId, from, to) => statementOf(database, accountId, from, to),
     byKey: (accountId, keyIds) => usageByKey(database, accountId, keyIds),
   };
 }

@@ -4,7 +4,7 @@ import { fieldsIn, usageColumns } from "../contract/usage-fields.ts";
 
 /** The columns that customers may see. */
 const RECORD_COLUMNS = usageColumns(fieldsIn("api"), "record");
-const SOUND = 200;
+export const SOUND = 200;
 /** The planner does not see the number, so it takes the page for a tenth of the matches, however few it expects. */
 const LIMIT = "limit (select $2::bigint)";
 /** More calls than an account makes in a millisecond: those of the page's oldest one are sorted once they are read. */

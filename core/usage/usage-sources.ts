@@ -1,8 +1,14 @@
 import type { Database, Parameter } from "../contract/database.ts";
 import type { UsageDimension, UsageFilter } from "../contract/usage-books.ts";
-import { dayOf } from "../contract/vietnam-day.ts";
+import { dayOf, endOfDay, startOfDay } from "../contract/vietnam-day.ts";
+import { SOUND } from "./usage-page-statement.ts";
 
 const NO_DAY = "-infinity";
+export const GROUPS: Readonly<Record<UsageDimension, string>> = {
+  day: "day",
+  model: "model",
+  key: "key_id",
+};
 const SUMS = ["calls", "input_tokens", "output_tokens", "charged"] as const;
 const COLUMNS = ["day", "model", "key_id", ...SUMS].join(", ");
 
@@ -20,6 +26,45 @@ export async function summedBeforeOf(
     [accountId],
   );
   return found?.day;
+}
+
+/** Failed calls that are read for one reply: 0.2 s. */
+export const FAILED_CALLS_MAX = 50_000;
+
+/**
+ * Returns what to sum with a filter of statuses, and the `with` clause that it needs. Sums are of all statuses, and few
+ * calls fail: these are read one by one, and calls with status 200 are all calls less these. `failed`: the failed
+ * statuses that the filter asks for or excludes. Reads one more than `FAILED_CALLS_MAX`.
+ */
+export function sourceOfStatuses(
+  by: readonly UsageDimension[],
+  filter: UsageFilter,
+  failed: readonly number[],
+  summedBefore: string | undefined,
+  given: (value: Parameter) => string,
+): { readonly failedCalls: string; readonly source: string } {
+  const { from, to, model, key, status } = filter;
+  const conditions = [
+    "account_id = $1",
+    `status <> ${SOUND} and status = any (array[${failed.join(",")}]::smallint[])`,
+    ...(from ? [`at >= ${given(startOfDay(dayOf(from)))}`] : []),
+    ...(to ? [`at < ${given(endOfDay(dayOf(new Date(to.getTime() - 1))))}`] : []),
+    ...(model === undefined ? [] : [`model = ${given(model)}`]),
+    ...(key === undefined ? [] : [`key_id = ${given(key)}`]),
+  ];
+  const failedCalls = `failed_calls as materialized (
+    select (at at time zone 'Asia/Ho_Chi_Minh')::date as day, model, key_id,
+      1 as calls, input_tokens, output_tokens, charged
+    from usage_records where ${conditions.join(" and ")} limit ${FAILED_CALLS_MAX + 1}
+  )`;
+  if (status !== "ok" && status !== SOUND) return { failedCalls, source: "failed_calls" };
+  const groups = by.map((dimension) => GROUPS[dimension]).join(", ");
+  const less = SUMS.map((sum) => `-${sum}`).join(", ");
+  const source = `(
+    select ${groups}, ${SUMS.join(", ")} from ${usageSource(by, filter, summedBefore, given)}
+    union all select ${groups}, ${less} from failed_calls
+  ) sound`;
+  return { failedCalls, source };
 }
 
 /**

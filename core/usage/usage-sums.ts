@@ -6,53 +6,77 @@ import type {
   UsageSum,
   UsageSums,
 } from "../contract/usage-books.ts";
-import { summedBeforeOf, usageSource } from "./usage-sources.ts";
+import { SOUND } from "./usage-page-statement.ts";
+import { failedStatuses } from "./usage-records.ts";
+import {
+  FAILED_CALLS_MAX,
+  GROUPS,
+  sourceOfStatuses,
+  summedBeforeOf,
+  usageSource,
+} from "./usage-sources.ts";
 
 const COLUMNS: Record<UsageDimension, string> = {
   day: "day::text as day",
   model: "model",
   key: "key_id as key",
 };
-const GROUPS: Record<UsageDimension, string> = { day: "day", model: "model", key: "key_id" };
 /** Maximum number of sums: enough for a year of days for each of 30 models. */
 const ROWS_MAX = 12_000;
 
 /** A sum as the statement returns it, and whether it is the total of all rows. */
 interface SumRow extends UsageSum {
   readonly isTotal: boolean;
+  readonly failedCalls: number;
 }
 
 /**
  * Returns the sums of calls, tokens and charges of an account. Reads the daily sums that each commit updates, so the
- * time depends on the number of days, not of calls.
+ * time depends on the number of days, not of calls. With a filter of statuses it also reads each failed call, up to
+ * `FAILED_CALLS_MAX`.
  */
 export async function usageSums(
   database: Pick<Database, "query">,
   accountId: string,
   by: readonly UsageDimension[],
-  filter: Omit<UsageFilter, "status">,
+  filter: UsageFilter,
 ): Promise<UsageSums> {
   const summedBefore = await summedBeforeOf(database, accountId);
   const parameters: Parameter[] = [accountId];
-  const source = usageSource(by, filter, summedBefore, (value) => `$${parameters.push(value)}`);
+  const given = (value: Parameter) => `$${parameters.push(value)}`;
+  const { status } = filter;
+  const failed = typeof status === "number" && status !== SOUND ? [status] : undefined;
+  const { failedCalls, source } =
+    status === undefined
+      ? { failedCalls: undefined, source: usageSource(by, filter, summedBefore, given) }
+      : sourceOfStatuses(
+          by,
+          filter,
+          failed ?? (await failedStatuses(database)),
+          summedBefore,
+          given,
+        );
   const groups = by.map((dimension) => GROUPS[dimension]);
   const isByDay = by.includes("day");
   // The newest days first, so that a cut takes the oldest.
   const newest = ["day", ...groups.filter((group) => group !== "day")];
   const order = isByDay ? newest.map((group) => `${group} desc`) : ["sum(charged) desc", ...groups];
   const rows = await database.query<SumRow>(
-    `select ${by.map((dimension) => COLUMNS[dimension]).join(", ")},
+    `${failedCalls ? `with ${failedCalls}` : ""}
+    select ${by.map((dimension) => COLUMNS[dimension]).join(", ")},
+      ${failedCalls ? "(select count(*) from failed_calls)::float8" : 0} as "failedCalls",
       grouping(${groups[0]}) = 1 as "isTotal", coalesce(sum(calls), 0)::float8 as calls,
       coalesce(sum(input_tokens), 0)::float8 as "inputTokens",
       coalesce(sum(output_tokens), 0)::float8 as "outputTokens",
       coalesce(sum(charged), 0)::bigint as "chargedMicroVnd"
     from ${source}
     group by grouping sets ((${groups.join(", ")}), ())
+    having grouping(${groups[0]}) = 1 or sum(calls) > 0
     order by grouping(${groups[0]}) desc, ${order.join(", ")}
     limit ${ROWS_MAX + 2}`,
     parameters,
   );
-  const [total, ...sums] = rows.map(({ isTotal, ...sum }) => sum);
+  const [total, ...sums] = rows.map(({ isTotal, failedCalls, ...sum }) => sum);
   if (!rows[0]?.isTotal || total === undefined) throw new Error("the sum of all usage is missing");
   const { calls, inputTokens, outputTokens, chargedMicroVnd } = total;
   const isCut = sums.length > ROWS_MAX;
@@ -61,6 +85,7 @@ export async function usageSums(
     sums: isByDay ? kept.reverse() : kept,
     total: { calls, inputTokens, outputTokens, chargedMicroVnd },
     isCut,
+    lacksFailed: (rows[0]?.failedCalls ?? 0) > FAILED_CALLS_MAX,
   };
 }
 

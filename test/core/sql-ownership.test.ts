@@ -27,9 +27,10 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     ...["archived_months", "archived_tables", "archived_wallets", "archived_limits"],
     ...["ledger_writers", "ledger_generations", "usage_of_many_keys"],
   ],
-  // It reads the records, and which months have left, beside its own sums.
+  // It reads the records, the movements, and which months have left, beside its own sums.
   "core/usage/": [
     ...[
+      "ledger_entries",
       "usage_records",
       "archived_months",
       "usage_daily",
