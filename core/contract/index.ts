@@ -106,7 +106,6 @@ export type {
   UsageDimension,
   UsageFilter,
   UsageSum,
-  UsageTotal,
   UsageSums,
 } from "./usage-books.ts";
 export type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "./wallets.ts";

@@ -18,7 +18,7 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: "image/svg+xml",
 };
 
-/** What browsers load of libraries, as it is. `specifier`: how scripts import it. */
+/** Library files that browsers load as they are. `specifier`: how scripts import it. */
 const LIBRARIES: readonly {
   readonly specifier?: string;
   readonly library: string;

@@ -1,8 +1,11 @@
-import { fieldsIn, formatVnd } from "../../core/contract/index.ts";
+import { fieldsIn, formatVnd, type Services } from "../../core/contract/index.ts";
 import type { CallRecord } from "./call-record.ts";
 
 /** The decimal mark of a file. With `comma`, semicolons separate the fields. */
 export type Decimal = "point" | "comma";
+
+/** All money of an account in a period. */
+export type Statement = Awaited<ReturnType<Services["usage"]["statement"]>>;
 
 interface Column {
   readonly name: string;
@@ -23,10 +26,7 @@ const ownColumns: Partial<Record<keyof CallRecord, readonly Column[]>> = {
   ],
   keyId: [
     { name: "key_id", text: ({ keyId }) => keyId },
-    {
-      name: "key_name",
-      text: ({ keyName }, { separator }) => csvText(keyName ?? "", separator),
-    },
+    { name: "key_name", text: ({ keyName }) => csvText(keyName ?? "") },
   ],
   discountBps: [
     {
@@ -37,11 +37,11 @@ const ownColumns: Partial<Record<keyof CallRecord, readonly Column[]>> = {
   discounts: [
     {
       name: "discounts",
-      text: ({ discounts }, { separator, number }) => {
+      text: ({ discounts }, { number }) => {
         const parts = Object.entries(discounts ?? {}).map(
           ([name, bps]) => `${name} ${number(String(bps / 100))}%`,
         );
-        return csvText(parts.join(" + "), separator);
+        return csvText(parts.join(" + "));
       },
     },
   ],
@@ -74,28 +74,56 @@ export function csvHead(decimal: Decimal): string {
   return BYTE_ORDER_MARK + csvColumns.join(separatorOf(decimal)) + LINE_END;
 }
 
+/** Returns a statement as a CSV file; the opening balance is its first line. */
+export function statementCsv(
+  { openingMicroVnd, rows }: Statement,
+  firstDay: string,
+  decimal: Decimal,
+): string {
+  const { separator, number } = styleOf(decimal);
+  const amount = (microVnd: bigint) => number(formatVnd(microVnd));
+  const lines = [
+    ["day", "time_vietnam", "kind", "reason", "calls", "amount_vnd", "balance_vnd"],
+    [firstDay, "", "opening", "", "", "", amount(openingMicroVnd)],
+    ...rows.map((row) => [
+      row.day,
+      row.at ? vietnamTime(row.at) : "",
+      row.kind,
+      csvText(row.reason ?? ""),
+      row.kind === "charges" ? String(row.calls) : "",
+      amount(row.amountMicroVnd),
+      amount(row.balanceMicroVnd),
+    ]),
+  ];
+  return BYTE_ORDER_MARK + lines.map((fields) => fields.join(separator) + LINE_END).join("");
+}
+
 /** Returns a call as one CSV line. */
 export function csvRow(record: CallRecord, decimal: Decimal): string {
-  const style = decimal === "comma" ? COMMA : POINT;
+  const style = styleOf(decimal);
   return columns.map((column) => column.text(record, style)).join(style.separator) + LINE_END;
 }
 
-function fieldText(value: CallRecord[keyof CallRecord], { separator, number }: Style): string {
+function fieldText(value: CallRecord[keyof CallRecord], { number }: Style): string {
   if (value === null) return "";
   if (typeof value === "bigint") return number(formatVnd(value));
   if (typeof value === "number") return number(String(value));
-  return csvText(String(value), separator);
+  return csvText(String(value));
 }
 
 /**
  * Returns `text` as a CSV field. A spreadsheet runs a text that begins with =, +, -, @, a tab or a
  * carriage return as a formula, and callers choose the names of keys and models. An apostrophe in
- * front prevents this.
+ * front prevents this, also behind a comma, a semicolon or a tab: a spreadsheet in another language
+ * splits the text there, whatever is quoted.
  */
-export function csvText(text: string, separator: string): string {
-  const inert = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  const needsQuotes = inert.includes(separator) || /["\r\n]/.test(inert);
-  return needsQuotes ? `"${inert.replaceAll('"', '""')}"` : inert;
+export function csvText(text: string): string {
+  const inert = text.replace(/(^|[,;\t\r\n])(?=[ ]*[=+\-@]|^[\t\r])/g, "$1'");
+  return /[",;\t\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
+}
+
+function styleOf(decimal: Decimal): Style {
+  return decimal === "comma" ? COMMA : POINT;
 }
 
 function separatorOf(decimal: Decimal): string {

@@ -8,6 +8,7 @@ import {
   whole,
 } from "../../core/contract/index.ts";
 import { catalogueHandler } from "./catalogue.ts";
+import { moneyRoutes } from "./money.ts";
 import { entries, pagesHandler } from "./pages.ts";
 import { usageRoutes } from "./usage.ts";
 import { exportRoute } from "./usage-export.ts";
@@ -31,7 +32,7 @@ export const options = v.strictObject({
 });
 
 /**
- * Serves the customer pages under `/dashboard` and their API for usage and models. Takes no part in
+ * Serves the customer pages under `/dashboard` and their API for usage, money and models. Takes no part in
  * model calls.
  */
 export default function dashboard(
@@ -55,6 +56,7 @@ export default function dashboard(
       });
       addCustomerRoutes(router, services, "/account/v1", [
         ...usageRoutes(services),
+        ...moneyRoutes(services),
         exportRoute(services, settings.exports_per_account_max),
       ]);
     },

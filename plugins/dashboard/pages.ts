@@ -6,7 +6,7 @@ import { documentFor, languages, themes } from "./document.ts";
 
 /** The paths of the pages below `/dashboard/`; `top-up/…` shows one order. */
 const PATHS =
-  /^(?:|sign-in|sign-up|verify|forgot|reset|usage|keys|top-up|top-up\/[0-9a-f-]{36}|models|chat|how-to|account)$/;
+  /^(?:|sign-in|sign-up|verify|forgot|reset|usage|keys|top-up|top-up\/[0-9a-f-]{36}|money|models|chat|how-to|account)$/;
 
 /**
  * Runs only scripts of this gateway, and never turns text, such as a model's reply, into markup.

@@ -42,21 +42,12 @@ const MODEL = "the id of a model";
 const LIMIT = `a whole number from 1 to ${PAGE_MAX}`;
 const BEFORE = "the time and the call id of a record, separated by a comma";
 
-const period = { from: v.optional(moment(false)), to: v.optional(moment(true)) };
-
-const key = v.optional(v.pipe(v.string(KEY), v.check(isId, KEY)));
-
-const choice = {
-  ...period,
+const filter = {
+  from: v.optional(moment(false)),
+  to: v.optional(moment(true)),
   // Excludes control characters: Postgres refuses a statement that contains NUL.
   model: v.optional(v.pipe(v.string(MODEL), v.regex(/^\P{C}{1,200}$/u, MODEL))),
-  key,
-};
-
-export const refusedInput = v.strictObject({ ...period, key });
-
-const filter = {
-  ...choice,
+  key: v.optional(v.pipe(v.string(KEY), v.check(isId, KEY))),
   status: v.optional(
     v.pipe(
       v.string(STATUS),
@@ -65,6 +56,8 @@ const filter = {
     ),
   ),
 };
+
+export const refusedInput = v.strictObject(filter);
 
 export const usagePage = v.strictObject({
   ...filter,
@@ -94,7 +87,7 @@ const DIMENSIONS = ["day", "model", "key"] as const satisfies readonly UsageDime
 const BY = `one or more of ${DIMENSIONS.join(", ")}, separated by commas`;
 
 export const summaryInput = v.strictObject({
-  ...choice,
+  ...filter,
   by: v.pipe(
     v.string(BY),
     v.transform((text) => [...new Set(text.split(","))]),
@@ -123,12 +116,27 @@ export function summedFrom(
   });
 }
 
+/**
+ * `comma` writes 1,5 and separates fields by semicolons, as Excel expects in locales such as
+ * Vietnamese.
+ */
+const decimal = v.optional(v.picklist(["point", "comma"], "point or comma"), "point");
+
 /** The filter of a CSV export and its number format. */
-export const exportInput = v.strictObject({
-  ...filter,
-  /**
-   * `comma` writes 1,5 and separates fields by semicolons, as Excel expects in locales such as
-   * Vietnamese.
-   */
-  decimal: v.optional(v.picklist(["point", "comma"], "point or comma"), "point"),
-});
+export const exportInput = v.strictObject({ ...filter, decimal });
+
+const MONTH = "a month (2026-11, in Vietnam)";
+
+/** The month of a statement, as its text and as its first instant and the first one after it. */
+export const statementInput = v.pipe(
+  v.strictObject({
+    month: v.pipe(v.string(MONTH), v.regex(/^20\d\d-(?:0[1-9]|1[0-2])$/, MONTH)),
+    decimal,
+  }),
+  v.transform(({ month, decimal }) => {
+    const next = new Date(Date.parse(`${month}-01`));
+    next.setUTCMonth(next.getUTCMonth() + 1);
+    const from = startOfDay(`${month}-01`);
+    return { month, decimal, from, to: startOfDay(next.toISOString().slice(0, 10)) };
+  }),
+);

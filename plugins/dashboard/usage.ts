@@ -1,6 +1,7 @@
 import {
   type CustomerRoute,
   done,
+  explainedCall,
   formatVnd,
   isId,
   isRefusal,
@@ -8,7 +9,6 @@ import {
   refuse,
   type Services,
   type UsageSum,
-  type UsageTotal,
 } from "../../core/contract/index.ts";
 import { recordJson, withKeyNames } from "./call-record.ts";
 import { refusedInput, summaryInput, summedFrom, usagePage } from "./usage-input.ts";
@@ -45,7 +45,16 @@ export function usageRoutes({ accounts, usage, clock }: Services): CustomerRoute
         const { by, ...filter } = input;
         const from = summedFrom(by, filter, clock.now());
         if (isRefusal(from)) return from;
-        const { sums, total, isCut } = await usage.sums(accountId, by, { ...filter, from });
+        const { sums, total, isCut, lacksFailed } = await usage.sums(accountId, by, {
+          ...filter,
+          from,
+        });
+        if (lacksFailed) {
+          return refuse.badRequest("Too many failed calls for one reply; ask for fewer days.", {
+            param: "status",
+            code: "too_many_failed",
+          });
+        }
         return done({ data: sums.map(sumJson), total: totalJson(total), cut: isCut, from });
       },
     },
@@ -78,7 +87,11 @@ export function usageRoutes({ accounts, usage, clock }: Services): CustomerRoute
       async handle({ params }, { accountId }) {
         const id = params["id"] ?? "";
         const found = isId(id) ? await usage.call(accountId, id) : undefined;
-        if (found) return done((await withKeyNames({ accounts }, [found])).map(recordJson)[0]);
+        if (found) {
+          const [named] = await withKeyNames({ accounts }, [found]);
+          const explained = explainedCall({ state: "recorded", record: found }, "api");
+          return done({ ...explained, key_name: named?.keyName ?? null });
+        }
         const archivedBefore = await usage.archivedCall(accountId, id);
         if (archivedBefore) {
           const end = archivedBefore.toISOString();
@@ -92,6 +105,8 @@ export function usageRoutes({ accounts, usage, clock }: Services): CustomerRoute
   ];
 }
 
+type Total = Omit<UsageSum, "day" | "model" | "key">;
+
 /** Returns a sum with only the dimensions that the query asked for. */
 function sumJson({ day, model, key, ...sum }: UsageSum): object {
   return {
@@ -102,7 +117,7 @@ function sumJson({ day, model, key, ...sum }: UsageSum): object {
   };
 }
 
-function totalJson({ calls, inputTokens, outputTokens, chargedMicroVnd }: UsageTotal): object {
+function totalJson({ calls, inputTokens, outputTokens, chargedMicroVnd }: Total): object {
   return {
     calls,
     input_tokens: inputTokens,

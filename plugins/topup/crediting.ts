@@ -1,5 +1,10 @@
-import { failpoint, PeriodicTask, type Services, ThrottledLog } from "../../core/contract/index.ts";
-import { TRANSFER_REFERENCE } from "./promotions.ts";
+import {
+  failpoint,
+  PeriodicTask,
+  type Services,
+  ThrottledLog,
+  TRANSFER_REFERENCE,
+} from "../../core/contract/index.ts";
 import {
   markCredited,
   matchedTransfers,
@@ -43,7 +48,7 @@ export class Crediting {
   }
 
   /** Rejects if a store is down. The transfer stays as it is, for the next sweep. */
-  async credit({ id, accountId, amountMicroVnd }: Transfer): Promise<void> {
+  async credit({ id, accountId, amountMicroVnd, orderCode }: Transfer): Promise<void> {
     const { database, log, wallets } = this.services;
     if (accountId === null || amountMicroVnd === null) return;
     const result = await wallets.credit({
@@ -51,7 +56,7 @@ export class Crediting {
       amountMicroVnd,
       reference: `${TRANSFER_REFERENCE}${id}`,
       kind: "topup",
-      reason: null,
+      reason: orderCode,
     });
     failpoint("topup.credited");
     if (result.kind === "credited") {

@@ -18,6 +18,7 @@ import {
 } from "../../core/contract/index.ts";
 import type { Settings } from "./options.ts";
 import { cancelOrder, createOrder, type Order, orderOf, ordersOf, statusOf } from "./orders.ts";
+import { paymentsOf } from "./transfers.ts";
 import { qrSvg, qrText } from "./vietqr.ts";
 
 const MINUTE_MS = 60_000;
@@ -86,7 +87,7 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
         );
         switch (result.kind) {
           case "created":
-            return done(await withQr(result.order), 201);
+            return done(await withDetails(result.order), 201);
           case "no_account":
             return refuse.notFound("This account does not exist.");
           case "too_many_open":
@@ -121,7 +122,7 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
       path: "/top-ups/:id",
       async handle({ params }, { accountId }) {
         const order = await find(accountId, params["id"]);
-        return order ? done(await withQr(order)) : unknown();
+        return order ? done(await withDetails(order)) : unknown();
       },
     },
     {
@@ -132,7 +133,8 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
         if (!before) return unknown();
         await cancelOrder(database, accountId, before.id, new Date(clock.now()));
         const order = await find(accountId, before.id);
-        if (order && statusOf(order, clock.now()) === "cancelled") return done(await withQr(order));
+        if (order && statusOf(order, clock.now()) === "cancelled")
+          return done(await withDetails(order));
         return refuse.conflict("This top-up is not open, so it cannot be cancelled.", {
           code: "order_not_open",
         });
@@ -151,6 +153,7 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
       status: statusOf(order, clock.now()),
       amount_vnd: formatVnd(order.amountMicroVnd),
       received_vnd: formatVnd(order.receivedMicroVnd),
+      missing_vnd: formatVnd(missingMicroVnd(order)),
       content: order.code,
       bank: settings.bank,
       created_at: order.createdAt.toISOString(),
@@ -160,15 +163,32 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
     };
   }
 
-  async function withQr(order: Order) {
+  /** Adds its payments, and a QR code for what is missing, or for all of an order that is paid. */
+  async function withDetails(order: Order) {
+    const payments = await paymentsOf(database, order.id);
+    const missing = missingMicroVnd(order);
+    const due = missing > 0n ? missing : order.amountMicroVnd;
     const text = await qrText({
       bin: settings.bank.bin,
       accountNumber: settings.bank.account_number,
-      amountVnd: Number(order.amountMicroVnd) / MICRO_VND_PER_VND,
+      // A QR code has whole đ.
+      amountVnd: Math.ceil(Number(due) / MICRO_VND_PER_VND),
       purpose: order.code,
     });
-    return { ...shown(order), qr_text: text, qr_svg: await qrSvg(text) };
+    return {
+      ...shown(order),
+      payments: payments.map(({ amountMicroVnd, creditedAt }) => ({
+        amount_vnd: formatVnd(amountMicroVnd),
+        at: creditedAt.toISOString(),
+      })),
+      qr_text: text,
+      qr_svg: await qrSvg(text),
+    };
   }
+}
+
+function missingMicroVnd({ amountMicroVnd, receivedMicroVnd }: Order): bigint {
+  return receivedMicroVnd < amountMicroVnd ? amountMicroVnd - receivedMicroVnd : 0n;
 }
 
 function shownPromotion(promotion: Settings["promotions"]["daily"]) {

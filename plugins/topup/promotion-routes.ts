@@ -25,6 +25,7 @@ export function promotionRoutes(services: Services, { promotions }: Settings): C
         const earned = discountsOf(standing, promotions);
         return done({
           discount_bps: discountBpsAt(account.discountBps, earned, nowMs),
+          account_bps: account.discountBps,
           lifetime: {
             threshold_vnd: String(lifetime.threshold_vnd),
             total_vnd: formatVnd(standing.totalMicroVnd),

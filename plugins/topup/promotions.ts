@@ -5,11 +5,9 @@ import {
   type Ledger,
   MICRO_VND_PER_VND,
   startOfDay,
+  TRANSFER_REFERENCE,
 } from "../../core/contract/index.ts";
 import type { Settings } from "./options.ts";
-
-/** Prefix of the references of bank transfers in the ledger; the transfer's id follows. */
-export const TRANSFER_REFERENCE = "transfer:";
 
 /** Progress of an account in both promotions. Amounts are in µđ. */
 interface Standing {

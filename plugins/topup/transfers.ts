@@ -117,6 +117,18 @@ export async function recordTransfer(database: Database, transfer: NewTransfer):
   return { transfer: known, isNew: false, isSame: known.isSame };
 }
 
+/** Returns what was credited for an order, oldest first: at most 100 transfers. */
+export function paymentsOf(
+  database: Database,
+  orderId: string,
+): Promise<{ readonly amountMicroVnd: bigint; readonly creditedAt: Date }[]> {
+  return database.query(
+    `select amount as "amountMicroVnd", credited_at as "creditedAt" from bank_transfers
+    where order_id = $1 and state = 'credited' order by sequence limit 100`,
+    [orderId],
+  );
+}
+
 export async function transferOf(database: Database, id: string): Promise<Transfer | undefined> {
   const [transfer] = await database.query<Transfer>(`${SELECT} where t.id = $1`, [id]);
   return transfer;

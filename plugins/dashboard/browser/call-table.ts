@@ -2,6 +2,7 @@ import type { CallRecord } from "./contract.ts";
 import { type Child, el } from "./dom.ts";
 import { dateTimeExact, number, seconds, vnd } from "./format.ts";
 import { t, textIfAny } from "./text.ts";
+import { showCall } from "./usage/call.ts";
 
 /** Class names for the cells. The style sheet uses them when the columns do not fit the screen. */
 const CLASSES = [
@@ -16,7 +17,7 @@ const CLASSES = [
 ] as const;
 
 /**
- * A table of calls. On a phone each row becomes a block with its column names next to the values.
+ * A table of calls; each opens with the calculation of its cost. On a phone each row becomes a block with its column names next to the values.
  */
 export function callTable(calls: readonly CallRecord[]): HTMLElement {
   const columns = [
@@ -31,7 +32,11 @@ export function callTable(calls: readonly CallRecord[]): HTMLElement {
   ];
   const rows = calls.map((call) => {
     const cells = [
-      dateTimeExact(call.at),
+      el(
+        "button",
+        { type: "button", class: "link", title: t("call.open") },
+        dateTimeExact(call.at),
+      ),
       modelCell(call),
       call.key_name ?? t("calls.unknownkey"),
       number(call.input_tokens),
@@ -42,7 +47,7 @@ export function callTable(calls: readonly CallRecord[]): HTMLElement {
     ];
     return el(
       "tr",
-      {},
+      { class: "opens", onclick: () => open(call.call_id) },
       cells.map((cell, at) => el("td", { "data-label": columns[at], class: CLASSES[at] }, cell)),
     );
   });
@@ -61,6 +66,11 @@ export function callTable(calls: readonly CallRecord[]): HTMLElement {
     ),
     el("tbody", {}, rows),
   );
+}
+
+/** Opens a call, unless the customer has just marked text to copy it. */
+function open(callId: string): void {
+  if (getSelection()?.isCollapsed !== false) void showCall(callId);
 }
 
 /** The model that replied, with the name that the caller sent if it was another. */

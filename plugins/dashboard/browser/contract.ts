@@ -72,6 +72,9 @@ export interface TopUp {
   readonly status: string;
   readonly amount_vnd: number | string;
   readonly received_vnd: number | string;
+  readonly missing_vnd: number | string;
+  /** Only of a single order, oldest first. */
+  readonly payments?: readonly { readonly amount_vnd: string; readonly at: string }[];
   readonly content: string;
   readonly bank: Bank;
   readonly qr_text?: string;
@@ -81,8 +84,31 @@ export interface TopUp {
   readonly paid_at: string | null;
 }
 
+export interface Statement {
+  readonly opening_vnd: string;
+  readonly closing_vnd: string;
+  /** Oldest first. */
+  readonly rows: readonly StatementRow[];
+  /** True if the oldest rows are missing. */
+  readonly cut: boolean;
+}
+
+export interface StatementRow {
+  /** Null for the charges of a day. */
+  readonly at: string | null;
+  readonly day: string;
+  readonly kind: "transfer" | "credit" | "adjustment" | "charges";
+  readonly reason: string | null;
+  readonly calls: number;
+  readonly amount_vnd: string;
+  readonly balance_vnd: string;
+}
+
 export interface Promotions {
+  /** All discounts together. */
   readonly discount_bps: number;
+  /** The discount that the operator gave this account. */
+  readonly account_bps: number;
   readonly lifetime: {
     readonly threshold_vnd: number | string;
     readonly total_vnd: number | string;
@@ -100,6 +126,25 @@ export interface Promotions {
 
 export interface CallRecord extends UsageJson<"page"> {
   readonly key_name: string | null;
+}
+
+/** One call with the steps of its charge. */
+export interface CallDetail extends UsageJson<"api"> {
+  readonly key_name: string | null;
+  readonly calculation: Calculation;
+}
+
+interface Calculation {
+  readonly quantity: number;
+  readonly unit: "mtok" | "call" | "image";
+  readonly unit_price_vnd: string;
+  readonly list_vnd: string;
+  /** Basis points by name. */
+  readonly discounts: Readonly<Record<string, number>>;
+  readonly discount_vnd: string;
+  readonly fees_vnd: string;
+  readonly written_off_vnd: string;
+  readonly charged_vnd: string;
 }
 
 /** Calls that the gateway refused, which have no record. */

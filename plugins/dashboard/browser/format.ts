@@ -11,6 +11,11 @@ export function vnd(amount: string | number): string {
   return `${vndNumber(amount)} đ`;
 }
 
+/** Formats an amount of đ with all its decimals, down to 0.000001 đ. */
+export function exactVnd(amount: string): string {
+  return `${number(Number(amount), 6)} đ`;
+}
+
 export function vndNumber(amount: string | number): string {
   const value = Number(amount);
   const size = Math.abs(value);
@@ -26,16 +31,11 @@ export function number(value: number, decimals = 0, decimalsMin = 0): string {
   }).format(value);
 }
 
-/** Formats a number in short: `1.2m`, `35k`; in Vietnamese `1,2 Tr`, `35 N`. */
+/** Formats a number in short: `3.7 million`, but `931,500`; in Vietnamese `3,7 triệu`, `931,5 nghìn`. */
 export function compact(value: number): string {
+  // "931.5 thousand" is longer than the number.
+  if (currentLanguage() === "en" && Math.abs(value) < 1e6) return number(value);
   return formatter("compact", () => {
-    return new Intl.NumberFormat(locale(), { notation: "compact", maximumFractionDigits: 1 });
-  }).format(value);
-}
-
-/** Formats a number as `1.2 million`. */
-export function inWords(value: number): string {
-  return formatter("words", () => {
     return new Intl.NumberFormat(locale(), {
       notation: "compact",
       compactDisplay: "long",
@@ -76,6 +76,22 @@ export function date(iso: string): string {
 export function dayShort(day: string): string {
   const [, month, date] = day.split("-");
   return `${date}/${month}`;
+}
+
+/** Formats the day `2026-11-21` as `21/11/2026`. */
+export function dayLong(day: string): string {
+  return day.split("-").reverse().join("/");
+}
+
+/** Formats the month `2026-11` as `November 2026`. */
+export function monthName(month: string): string {
+  const format = new Intl.DateTimeFormat(locale(), {
+    month: "long",
+    year: "numeric",
+    timeZone: "UTC",
+  });
+  const text = format.format(new Date(`${month}-01T00:00:00Z`));
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
 /** Returns the day in Vietnam `days` days before `now`: `2026-11-21`. */

@@ -43,6 +43,13 @@ const routes: readonly Route[] = [
     load: () => import("./pages/top-up.ts"),
   },
   {
+    path: "/money",
+    title: "nav.money",
+    access: "session",
+    icon: "money",
+    load: () => import("./pages/money.ts"),
+  },
+  {
     path: "/chat",
     title: "nav.chat",
     access: "session",

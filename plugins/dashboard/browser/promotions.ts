@@ -4,8 +4,13 @@ import { percent, vnd } from "./format.ts";
 import { icon } from "./icons.ts";
 import { t } from "./text.ts";
 
-/** Both discounts with the customer's progress towards each. */
-export function promotionList({ lifetime, daily, discount_bps }: Promotions): HTMLElement {
+/** Each discount by its name, with the customer's progress towards those to earn. */
+export function promotionList({
+  lifetime,
+  daily,
+  discount_bps,
+  account_bps,
+}: Promotions): HTMLElement {
   return el(
     "div",
     { class: "stack" },
@@ -17,6 +22,12 @@ export function promotionList({ lifetime, daily, discount_bps }: Promotions): HT
         ? t("promotions.now", { percent: percent(discount_bps) })
         : t("promotions.none"),
     ),
+    account_bps > 0 &&
+      el(
+        "div",
+        { class: "promotion" },
+        head(t("promotions.account", { percent: percent(account_bps) }), true),
+      ),
     promotion(
       t("promotions.lifetime", { percent: percent(lifetime.discount_bps) }),
       Number(lifetime.total_vnd),
@@ -38,16 +49,13 @@ function promotion(
   threshold: number,
   active: boolean,
 ): HTMLElement {
-  const progress = t("promotions.progress", { reached: vnd(reached), threshold: vnd(threshold) });
+  const progress = active
+    ? t("promotions.reached", { reached: vnd(reached) })
+    : t("promotions.progress", { reached: vnd(reached), threshold: vnd(threshold) });
   return el(
     "div",
     { class: "promotion" },
-    el(
-      "div",
-      { class: "row spread" },
-      el("strong", {}, title),
-      active && el("span", { class: "badge good" }, icon("check"), t("promotions.active")),
-    ),
+    head(title, active),
     el("progress", { max: threshold, value: Math.min(reached, threshold), "aria-label": title }),
     el(
       "p",
@@ -55,5 +63,14 @@ function promotion(
       progress,
       !active && ` ${t("promotions.missing", { amount: vnd(Math.max(0, threshold - reached)) })}`,
     ),
+  );
+}
+
+function head(title: string, active: boolean): HTMLElement {
+  return el(
+    "div",
+    { class: "row spread" },
+    el("strong", {}, title),
+    active && el("span", { class: "badge good" }, icon("check"), t("promotions.active")),
   );
 }

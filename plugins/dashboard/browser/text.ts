@@ -26,10 +26,17 @@ export function currentLanguage(): Language {
   return language;
 }
 
-/** Returns the text of a key in the language of the page. `values` replaces `{name}` in it. */
+/**
+ * Returns the text of a key in the language of the page. `values` replaces `{name}` in it, and chooses the first part of
+ * `{name:call|calls}` for 1, the second for all else.
+ */
 export function t(key: Text, values: Readonly<Record<string, string | number>> = {}): string {
   const text = dictionary[key] ?? key;
-  return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+  return text
+    .replace(/\{(\w+):([^|}]*)\|([^}]*)\}/g, (_, name: string, one: string, many: string) =>
+      String(values[name]) === "1" ? one : many,
+    )
+    .replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 }
 
 /** Returns the text of a key, such as the code of an error; undefined if there is no such key. */

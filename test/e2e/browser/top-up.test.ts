@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import t from "tap";
 import { topupSettings } from "../../plugins/dashboard/bank.ts";
 import { BANK, notify, transfer } from "../../plugins/topup/topups.ts";
@@ -22,23 +23,23 @@ t.test("a top-up in a browser", async (t) => {
 
       await signInByForm(page, stage.url, session.email);
       await page.goto(`${stage.url}/dashboard/top-up`);
-      await page.getByLabel("100.000 đ", { exact: true }).check();
-      t.equal(await page.getByLabel("Số tiền khác").inputValue(), "100.000");
+      await page.getByLabel(/^100\.000 đ/).check();
+      t.equal(await page.getByLabel("Số tiền nạp").inputValue(), "100.000");
       await page.getByRole("button", { name: "Tạo mã QR" }).click();
       await page.getByText("Đang chờ bạn chuyển khoản").waitFor();
 
       const copied: Record<string, string> = {};
-      for (const name of ["Số tài khoản", "Chủ tài khoản", "Số tiền", "Nội dung"]) {
+      for (const name of ["Số tài khoản", "Chủ tài khoản", "Số tiền", "Nội dung chuyển khoản"]) {
         await page.getByRole("button", { name: `Sao chép: ${name}` }).click();
         copied[name] = await page.evaluate(() => navigator.clipboard.readText());
       }
-      const content = copied["Nội dung"] ?? "";
+      const content = copied["Nội dung chuyển khoản"] ?? "";
       t.match(content, /^TG/);
       t.strictSame(copied, {
         "Số tài khoản": BANK.account_number,
         "Chủ tài khoản": BANK.account_name,
         "Số tiền": "100000",
-        "Nội dung": content,
+        "Nội dung chuyển khoản": content,
       });
       const qr = page.getByRole("img", { name: /Mã VietQR/ });
       const width = await qr.evaluate((image) => (image as HTMLImageElement).naturalWidth);
@@ -55,33 +56,52 @@ t.test("a top-up in a browser", async (t) => {
       await page.goto(`${stage.url}/dashboard/top-up`);
       const row = page.locator("tbody tr").first();
       await row.waitFor();
-      t.match((await row.textContent()) ?? "", new RegExp(`${content}.*100\\.000 đ.*Đã nhận`));
+      t.match(
+        (await row.textContent()) ?? "",
+        new RegExp(`${content}.*100\\.000 đ.*Đã thanh toán`),
+      );
       // A day with this much earns one percent more until midnight.
       await page.getByText("Bạn đang được giảm 1%").waitFor();
       t.strictSame(complaints, []);
     },
   );
 
-  t.test("shows the amount received if it is too little", async () => {
-    const { page, session } = await stage.customer();
+  t.test("shows what is missing after a payment that was too small", async (t) => {
+    const { page, session, complaints } = await stage.customer({ acceptDownloads: true });
     await signInByForm(page, stage.url, session.email);
     await page.goto(`${stage.url}/dashboard/top-up`);
-    await page.getByLabel("Số tiền khác").fill("75000");
+    await page.getByLabel("Số tiền nạp").fill("75000");
     await page.getByRole("button", { name: "Tạo mã QR" }).click();
     await page.getByText("Đang chờ bạn chuyển khoản").waitFor();
     const id = page.url().split("/").at(-1);
     const { code } = (await session.get(`/top-ups/${id}`)).body;
     await notify(stage.gateway, transfer({ content: code, transferAmount: 60_000 }));
     await page.getByText("Đã nhận 60.000 đ trong số 75.000 đ").first().waitFor();
+    await page.getByText("Còn thiếu 15.000 đ", { exact: true }).waitFor();
+    await page.getByText("+60.000 đ").waitFor();
+    await page.getByRole("button", { name: "Sao chép: Số tiền" }).click();
+    t.equal(await page.evaluate(() => navigator.clipboard.readText()), "15000");
+    // The amount of a VietQR is its field 54.
+    t.match((await session.get(`/top-ups/${id}`)).body.qr_text, /540515000/);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Lưu ảnh" }).click(),
+    ]);
+    t.equal(download.suggestedFilename(), `${code}.png`);
+    const png = readFileSync(await download.path());
+    t.equal(png.subarray(1, 4).toString(), "PNG");
+    t.ok(png.length > 5_000, `${png.length} bytes`);
     await notify(stage.gateway, transfer({ content: code, transferAmount: 15_000 }));
     await page.getByText("Đã nhận 75.000 đ. Khóa").first().waitFor();
+    await page.getByRole("link", { name: "Tạo khóa" }).waitFor();
+    t.strictSame(complaints, []);
   });
 
   t.test("refuses an amount below the minimum, and can be cancelled", async (t) => {
     const { page, session } = await stage.customer();
     await signInByForm(page, stage.url, session.email);
     await page.goto(`${stage.url}/dashboard/top-up`);
-    const amount = page.getByLabel("Số tiền khác");
+    const amount = page.getByLabel("Số tiền nạp");
     await amount.fill("49999");
     await page.getByRole("button", { name: "Tạo mã QR" }).click();
     t.equal(

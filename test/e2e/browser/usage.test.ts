@@ -81,6 +81,62 @@ t.test("the usage page in a browser", async (t) => {
     await page.getByText("Không có lượt gọi nào phù hợp.").first().waitFor();
   });
 
+  t.test("applies the status to figures, chart, list and refused calls alike", async (t) => {
+    const { page, complaints } = await open();
+    const totals = page.locator(".totals");
+    const refused = page.locator(".refused");
+    await page.getByLabel("Trạng thái").selectOption("failed");
+    await totals.getByText("0 đ", { exact: true }).waitFor();
+    await page.getByLabel("Trạng thái").selectOption("402");
+    await page.getByText("Nếu có lượt bị từ chối").waitFor();
+    await refused.getByText("37", { exact: true }).waitFor();
+    t.equal(await refused.getByText("1.204").count(), 0);
+    await page.reload();
+    t.match(page.url(), /\?status=402$/);
+    await refused.getByText("37", { exact: true }).waitFor();
+    t.equal(await page.getByLabel("Trạng thái").inputValue(), "402");
+    await page.getByLabel("Trạng thái").selectOption("ok");
+    await refused.waitFor({ state: "hidden" });
+    await totals.filter({ hasNotText: /^0 đ/ }).waitFor();
+    t.strictSame(complaints, []);
+  });
+
+  t.test("opens a day by its bar, and a call by its row", async (t) => {
+    const { page, complaints } = await open();
+    const over = page.locator(".chart .u-over");
+    await over.waitFor();
+    const { width } = (await over.boundingBox()) ?? { width: 0 };
+    await over.click({ position: { x: width - (width / 30) * 1.5, y: 200 } });
+    await page.waitForURL(/\?from=(\d{4}-\d\d-\d\d)&to=\1$/);
+    const from = page.getByLabel("Từ ngày");
+    const day = await from.inputValue();
+    await page
+      .locator(".legend-day", { hasText: day.split("-").reverse().join("/") })
+      .or(page.locator(".legend-day", { hasText: "Cả kỳ" }))
+      .waitFor();
+    await page.reload();
+    t.equal(await from.inputValue(), day);
+    const to = page.getByLabel("Đến ngày");
+    await to.fill("2024-01-01");
+    await to.blur();
+    await page.getByRole("alert").getByText("“Từ ngày” đang sau “Đến ngày”.").waitFor();
+    await page.locator(".totals").waitFor({ state: "hidden" });
+    await page.getByLabel("Khoảng thời gian").selectOption("90");
+    await page.locator(".calls tbody tr").first().waitFor();
+    await page.getByText("Xem dạng bảng").click();
+    await page.getByRole("columnheader", { name: "Tuần" }).waitFor();
+    await page
+      .getByRole("button", { name: /^\d\d\/\d\d – / })
+      .first()
+      .click();
+    await page.waitForURL(/\?from=.*&to=/);
+    await page.locator(".calls tbody tr").first().click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("Mã lượt gọi").waitFor();
+    await dialog.getByRole("button", { name: "Đóng" }).click();
+    t.strictSame(complaints, []);
+  });
+
   t.test("shows refused calls with their causes, and the names that were mapped", async (t) => {
     const { page } = await open();
     const refused = page.locator(".refused");

@@ -58,11 +58,15 @@ t.test("the CSV export", async (t) => {
     t.ok(line?.includes(`,'-2+3,'@SUM(A1),`), line ?? "");
     t.ok(line?.includes(`,"'=HYPERLINK(""http://evil.test"")",`), line ?? "");
     for (const text of ["=1", "+1", "-1", "@a", "\ta", "\ra"]) {
-      t.match(csvText(text, ","), /^"?'/, JSON.stringify(text));
+      t.match(csvText(text), /^"?'/, JSON.stringify(text));
     }
-    t.equal(csvText("a=1", ","), "a=1");
-    t.equal(csvText("a\nb", ","), '"a\nb"');
-    t.equal(csvText("a;b", ";"), '"a;b"');
+    t.equal(csvText("a=1"), "a=1");
+    t.equal(csvText("a\nb"), '"a\nb"');
+    t.equal(csvText("a;b"), '"a;b"');
+    // A spreadsheet whose language separates fields by another sign splits the text there.
+    t.equal(csvText("a;=cmd|'/C calc'!A0"), `"a;'=cmd|'/C calc'!A0"`);
+    t.equal(csvText("a, -1\t@b"), `"a,' -1\t'@b"`);
+    t.equal(csvText("=a;+b"), `"'=a;'+b"`);
   });
 
   t.test("holds each of many calls once, newest first", async (t) => {

@@ -35,7 +35,7 @@ const REPLY = [
   "[end]: https://a.vn",
 ].join("\n");
 
-/** What a block shows: its tokens without their positions in the text. */
+/** Returns what is shown of a block: its tokens without their positions in the text. */
 function shownBy({ tokens }: Block): string {
   return JSON.stringify(
     tokens.map(({ type, content, children }) => [type, content, children?.map((one) => one.type)]),

@@ -74,7 +74,9 @@ t.test("usage of a customer", async (t) => {
       fees_vnd: "0",
       catalogue_version: "0123abcd",
     });
-    t.strictSame(await json(`/calls/${id}`), call);
+    const { state, recomputed_vnd, is_equal, calculation, ...one } = await json(`/calls/${id}`);
+    t.strictSame(one, call);
+    t.strictSame([state, recomputed_vnd, is_equal], ["recorded", "36", true]);
   });
 
   t.test("is visible to its own account only", async (t) => {
@@ -153,6 +155,117 @@ t.test("usage of a customer", async (t) => {
     const days = (await json("/usage/summary", { by: "day", model, ...period })).data;
     const sum = { calls: 2, input_tokens: 1800, output_tokens: 200, cost_vnd: "72" };
     t.strictSame(days, [{ day: "2026-10-05", ...sum }]);
+  });
+
+  t.test("is summed by status, as the list is filtered", async (t) => {
+    const wanted = { model: "by-status", keyId: keyId(20) };
+    for (let n = 0; n < 3; n += 1) await record(world.sql, { ...wanted, charged: 1_000_000 });
+    await record(world.sql, { ...wanted, status: 502, charged: 0 });
+    await record(world.sql, { ...wanted, status: 429, charged: 0 });
+    await record(world.sql, { ...wanted, keyId: keyId(21), status: 502, charged: 0 });
+    const sums = async (query: Record<string, string>, by = "day,key") => {
+      const period = { from: "2026-11-01", to: "2026-11-30" };
+      const { data, total } = await json("/usage/summary", { by, ...period, ...query });
+      const rows = data.map((sum: { key: string; calls: number }) => [sum.key, sum.calls]);
+      return { rows, calls: total.calls, cost: total.cost_vnd, input: total.input_tokens };
+    };
+    const [first, second] = [keyId(20), keyId(21)];
+    const { model } = wanted;
+    const ok = { rows: [[first, 3]], calls: 3, cost: "3", input: 2700 };
+    t.strictSame(await sums({ model, status: "ok" }), ok);
+    t.strictSame(await sums({ model, status: "200" }), ok);
+    const failed = [
+      [first, 2],
+      [second, 1],
+    ];
+    t.strictSame(await sums({ model, status: "failed" }), {
+      rows: failed,
+      calls: 3,
+      cost: "0",
+      input: 2700,
+    });
+    t.strictSame((await sums({ model, status: "502", key: first })).rows, [[first, 1]]);
+    t.equal((await sums({ key: second, status: "failed" }, "model")).calls, 1);
+    t.strictSame(await sums({ model, status: "402" }), { rows: [], calls: 0, cost: "0", input: 0 });
+    t.equal((await sums({ model, status: "failed", to: "2026-11-09" })).calls, 0);
+    // Of any filter, the sums and the list have the same number of calls.
+    for (const status of ["ok", "failed", "502", "200"]) {
+      for (const filter of [{}, { key: first }, { model, key: second }]) {
+        const query: Record<string, string> = {
+          ...filter,
+          status,
+          from: "2026-11-10",
+          to: "2026-11-10",
+        };
+        const { data } = await json("/usage", { ...query, limit: "200" });
+        t.equal((await sums(query, "day")).calls, data.length, JSON.stringify(query));
+      }
+    }
+  });
+
+  t.test("explains the charge of one call", async (t) => {
+    const id = await record(world.sql, { model: "explained", charged: 34_920_000 });
+    await world.sql`
+      update usage_records set unit = 'mtok', unit_price = 36000000000, discount_bps = 300,
+        discounts = '{"account": 200, "daily": 100}'
+      where call_id = ${id}`;
+    const { calculation } = await json(`/calls/${id}`);
+    t.strictSame(calculation, {
+      formula:
+        "1000 tokens (900 in, 100 out) × 36000 đ / 1000000 = 36 đ; less 3% (account 2%, daily 1%) = 34.92 đ",
+      quantity: 1000,
+      unit: "mtok",
+      unit_price_vnd: "36000",
+      list_vnd: "36",
+      discounts: { account: 200, daily: 100 },
+      discount_bps: 300,
+      discount_vnd: "1.08",
+      fees_vnd: "0",
+      cost_before_write_off_vnd: "34.92",
+      written_off_vnd: "0",
+      charged_vnd: "34.92",
+    });
+  });
+
+  t.test("filters the refused calls by all that the list is filtered by", async (t) => {
+    const last = ["a", "b"].map((model, at) => ({
+      callId: `last-${model}`,
+      at: `2026-11-1${at}T05:00:00Z`,
+      keyId: keyId(30 + at),
+      endpoint: "/v1/messages",
+      model,
+      status: 402 + at,
+      cause: "insufficient_balance",
+    }));
+    await world.sql`
+      insert into refused_calls values
+        (${BOB}, '2026-11-10', ${keyId(30)}, 402, 'insufficient_balance', 7, now()),
+        (${BOB}, '2026-11-11', ${keyId(31)}, 403, 'permission_error', 5, now())`;
+    await world.sql`insert into last_refused_calls values (${BOB}, ${world.sql.json(last)})`;
+    for (const [query, counts, ids] of [
+      [{}, [5, 7], ["last-b", "last-a"]],
+      [{ status: "failed" }, [5, 7], ["last-b", "last-a"]],
+      [{ status: "402" }, [7], ["last-a"]],
+      [{ status: "ok" }, [], []],
+      [{ key: keyId(31) }, [5], ["last-b"]],
+      [{ from: "2026-11-11" }, [5], ["last-b"]],
+      [{ to: "2026-11-10" }, [7], ["last-a"]],
+      [{ model: "a" }, [], ["last-a"]],
+      [{ model: "a", status: "403" }, [], []],
+    ] as const) {
+      const found = await json("/usage/refused", query, BOB);
+      const name = JSON.stringify(query);
+      t.strictSame(
+        found.counts.map((one: { calls: number }) => one.calls),
+        counts,
+        name,
+      );
+      t.strictSame(
+        found.last.map((one: { call_id: string }) => one.call_id),
+        ids,
+        name,
+      );
+    }
   });
 
   t.test(

@@ -23,6 +23,8 @@ t.test("an order", async (t) => {
       status: "open",
       amount_vnd: "123456",
       received_vnd: "0",
+      missing_vnd: "123456",
+      payments: [],
       content: code,
       bank: BANK,
       cancelled_at: null,

@@ -67,6 +67,7 @@ t.test("discounts", async (t) => {
     const before = (await as(gateway, caller.accountId, "GET", "/promotions")).body;
     t.strictSame(before, {
       discount_bps: 100,
+      account_bps: 0,
       lifetime: {
         threshold_vnd: "10000000",
         total_vnd: "100000",

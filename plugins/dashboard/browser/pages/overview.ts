@@ -5,7 +5,7 @@ import { dayBars } from "../day-bars.ts";
 import { type Child, el, fill } from "../dom.ts";
 import { failureText } from "../failure.ts";
 import { notice } from "../form.ts";
-import { dayBefore, inWords, number, vnd } from "../format.ts";
+import { compact, dayBefore, number, vnd } from "../format.ts";
 import { icon } from "../icons.ts";
 import { card, pageHead, waiting } from "../page-head.ts";
 import { promotionList } from "../promotions.ts";
@@ -90,7 +90,7 @@ function whatItBuys(available: number, { models, popular }: Catalogue): Child {
 function amountOf(model: Model, available: number): string {
   const units = Math.floor(available / model.price_vnd);
   if (model.price_unit !== "mtok") return t("balance.calls", { count: number(units) });
-  return t("balance.tokens", { count: inWords((available / model.price_vnd) * 1e6) });
+  return t("balance.tokens", { count: compact((available / model.price_vnd) * 1e6) });
 }
 
 async function recentDays(): Promise<Child> {

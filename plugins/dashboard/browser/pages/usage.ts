@@ -6,7 +6,7 @@ import type { PageContext } from "../routes.ts";
 import { t } from "../text.ts";
 import { usageCharts } from "../usage/charts.ts";
 import { exportButton } from "../usage/export.ts";
-import { type Filter, filterBar } from "../usage/filters.ts";
+import { filterBar } from "../usage/filters.ts";
 import { refusedCalls } from "../usage/refused.ts";
 import { usageTable } from "../usage/table.ts";
 
@@ -17,25 +17,33 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     get<{ data: Key[] }>("/keys"),
   ]);
   if (signal.aborted) return;
-  const charts = usageCharts(keys, signal);
+  const charts = usageCharts(keys, signal, (bar) => filters.choosePeriod(bar));
   const table = usageTable(signal);
   const refused = refusedCalls(signal);
-  const changed = (filter: Filter) => {
+  const results = el("div", { class: "grid" });
+  const changed = () => {
+    const filter = filters.value();
+    results.hidden = filter === undefined;
+    if (!filter) return;
     void charts.show(filter);
     void table.show(filter);
     void refused.show(filter);
   };
   const filters = filterBar(models, keys, changed);
-  const file = exportButton(() => filters.value(), table.archivedBefore);
+  const file = exportButton(filters.value, table.archivedBefore);
   fill(
-    root,
-    pageHead(t("nav.usage"), t("usage.lead"), file.button),
-    filters.element,
+    results,
     charts.element,
     card(t("usage.records"), table.element),
     refused.element,
     file.explanation,
   );
-  changed(filters.value());
-  root.append(el("p", { class: "hint" }, t("usage.retention")));
+  fill(
+    root,
+    pageHead(t("nav.usage"), t("usage.lead"), file.button),
+    filters.element,
+    results,
+    el("p", { class: "hint" }, t("usage.retention")),
+  );
+  changed();
 }

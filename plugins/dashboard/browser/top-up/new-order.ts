@@ -3,7 +3,8 @@ import type { Promotions, TopUp, TopUpSettings } from "../contract.ts";
 import { el, fill } from "../dom.ts";
 import { failureText } from "../failure.ts";
 import { field, form, notice } from "../form.ts";
-import { vnd, vndNumber } from "../format.ts";
+import { percent, vnd, vndNumber } from "../format.ts";
+import { icon } from "../icons.ts";
 import { card, pageHead, waiting } from "../page-head.ts";
 import { promotionList } from "../promotions.ts";
 import { go } from "../router.ts";
@@ -28,7 +29,7 @@ export async function renderNewOrder({ root, signal }: PageContext): Promise<voi
     el(
       "div",
       { class: "grid two" },
-      card(t("topup.amount"), amountForm(settings)),
+      card(t("topup.amount"), amountForm(settings, promotions)),
       promotions && card(t("promotions.title"), promotionList(promotions)),
     ),
     history,
@@ -41,7 +42,7 @@ export async function renderNewOrder({ root, signal }: PageContext): Promise<voi
   }
 }
 
-function amountForm(settings: TopUpSettings): HTMLElement {
+function amountForm(settings: TopUpSettings, promotions: Promotions | undefined): HTMLElement {
   const minimum = Number(settings.minimum_vnd);
   const maximum = Number(settings.maximum_vnd);
   const presets = PRESETS_VND.filter((amount) => amount >= minimum && amount <= maximum);
@@ -51,6 +52,7 @@ function amountForm(settings: TopUpSettings): HTMLElement {
     t("topup.bounds", { minimum: vnd(minimum), maximum: vnd(maximum) }),
   );
   const { input } = own;
+  const earns = el("p", { class: "discount", "aria-live": "polite" });
   const setAmount = (amount: number) => {
     input.value = vndNumber(amount);
     mark();
@@ -60,6 +62,9 @@ function amountForm(settings: TopUpSettings): HTMLElement {
     for (const choice of choices) choice.checked = Number(choice.value) === amount;
     const isValid = amount >= minimum && amount <= maximum;
     input.setCustomValidity(isValid ? "" : t("topup.outofbounds"));
+    const earned = isValid ? earnedBy(amount, promotions).join(", ") : "";
+    earns.hidden = earned === "";
+    fill(earns, icon("gift"), t("topup.earns", { discounts: earned }));
   };
   const choices = presets.map((amount) =>
     el("input", {
@@ -86,10 +91,41 @@ function amountForm(settings: TopUpSettings): HTMLElement {
       "fieldset",
       { class: "presets" },
       el("legend", { class: "hidden" }, t("topup.amount")),
-      choices.map((choice) => el("label", {}, choice, el("span", {}, vnd(choice.value)))),
+      choices.map((choice) =>
+        el(
+          "label",
+          {},
+          choice,
+          el(
+            "span",
+            {},
+            vnd(choice.value),
+            el("small", {}, earnedBy(Number(choice.value), promotions).join(" · ")),
+          ),
+        ),
+      ),
     ),
     own.element,
+    earns,
   );
+}
+
+/** Returns the discounts that a top-up of this amount earns besides those of now: `+1% today`. */
+function earnedBy(amount: number, promotions: Promotions | undefined): string[] {
+  if (!promotions) return [];
+  const { daily, lifetime } = promotions;
+  const isEarned = (promotion: Promotions["daily" | "lifetime"], reached: number | string) =>
+    !promotion.active &&
+    promotion.discount_bps > 0 &&
+    Number(reached) + amount >= Number(promotion.threshold_vnd);
+  return [
+    ...(isEarned(daily, daily.today_vnd)
+      ? [t("topup.earns.daily", { percent: percent(daily.discount_bps) })]
+      : []),
+    ...(isEarned(lifetime, lifetime.total_vnd)
+      ? [t("topup.earns.lifetime", { percent: percent(lifetime.discount_bps) })]
+      : []),
+  ];
 }
 
 /** Reads an amount from its digits. Ignores thousands separators. */

@@ -1,6 +1,6 @@
 import { announce } from "../announce.ts";
 import { get, post } from "../api.ts";
-import type { TopUp, Wallet } from "../contract.ts";
+import type { Key, TopUp, Wallet } from "../contract.ts";
 import { copyButton } from "../copy.ts";
 import { confirmed } from "../dialog.ts";
 import { el, fill } from "../dom.ts";
@@ -12,6 +12,7 @@ import { card, pageHead, waiting } from "../page-head.ts";
 import { BASE, type PageContext } from "../routes.ts";
 import { t } from "../text.ts";
 import { orderBadge } from "./history.ts";
+import { saveQr } from "./save-qr.ts";
 
 /** Polls often at first, while the customer makes the transfer, then less and less. */
 const POLL_MS_MIN = 2_000;
@@ -28,7 +29,8 @@ export async function renderOrder({ root, rest, signal }: PageContext): Promise<
   const body = el("div");
   const show = async () => {
     fill(status, orderBadge(order), el("span", {}, statusText(order)));
-    fill(body, order.status === "open" ? payment(order, cancel) : await outcome(order));
+    const isDue = order.status === "open" || order.status === "underpaid";
+    fill(body, isDue ? payment(order, cancel) : await outcome(order));
   };
   const cancel = async () => {
     if (!(await confirmed(t("topup.cancel"), t("topup.cancel.text"), t("topup.cancel")))) return;
@@ -112,8 +114,9 @@ function statusText(order: TopUp): string {
   }
 }
 
+/** How to pay what is missing, and what was paid so far. */
 function payment(order: TopUp, cancel: () => void): HTMLElement {
-  const { bank } = order;
+  const { bank, payments = [] } = order;
   const qr = el("img", {
     class: "qr",
     alt: t("topup.qr.alt"),
@@ -122,8 +125,23 @@ function payment(order: TopUp, cancel: () => void): HTMLElement {
     // The browser runs no script of an SVG in an <img>.
     src: `data:image/svg+xml,${encodeURIComponent(order.qr_svg ?? "")}`,
   });
-  const amount = String(order.amount_vnd);
-  return el(
+  const amount = String(order.missing_vnd);
+  const missing = notice(
+    "info",
+    el("strong", {}, t("topup.missing", { missing: vnd(amount) })),
+    t("topup.rest"),
+  );
+  const received = card(
+    t("topup.payments"),
+    el(
+      "dl",
+      { class: "pairs" },
+      payments.map((paid) =>
+        el("div", {}, el("dt", {}, dateTime(paid.at)), el("dd", {}, `+${vnd(paid.amount_vnd)}`)),
+      ),
+    ),
+  );
+  const ways = el(
     "div",
     { class: "grid two order" },
     card(
@@ -134,8 +152,8 @@ function payment(order: TopUp, cancel: () => void): HTMLElement {
         "p",
         { class: "row center" },
         el(
-          "a",
-          { class: "button small", href: qr.src, download: `${order.code}.svg` },
+          "button",
+          { type: "button", class: "small", onclick: () => void saveQr(qr, order) },
           icon("download"),
           t("topup.qr.save"),
         ),
@@ -153,9 +171,12 @@ function payment(order: TopUp, cancel: () => void): HTMLElement {
         transferField(t("topup.content"), order.content, true),
       ),
       notice("info", t("topup.content.hint")),
-      el("button", { type: "button", class: "quiet", onclick: cancel }, t("topup.cancel")),
+      order.status === "open" &&
+        el("button", { type: "button", class: "quiet", onclick: cancel }, t("topup.cancel")),
     ),
   );
+  const isShort = order.status === "underpaid";
+  return el("div", { class: "grid" }, isShort && missing, ways, isShort && received);
 }
 
 function transferField(name: string, shown: string, copies = false, copied = shown): HTMLElement {
@@ -172,9 +193,19 @@ function transferField(name: string, shown: string, copies = false, copied = sho
   );
 }
 
+/** The result, and the next step: a key, or how to connect with one. */
 async function outcome(order: TopUp): Promise<HTMLElement> {
   const isCredited = Number(order.received_vnd) > 0;
-  const wallet = isCredited ? await get<Wallet>("/wallet").catch(() => undefined) : undefined;
+  const [wallet, keys] = isCredited
+    ? await Promise.all([
+        get<Wallet>("/wallet").catch(() => undefined),
+        get<{ data: Key[] }>("/keys").catch(() => undefined),
+      ])
+    : [];
+  const hasKey = keys?.data.some(({ status }) => status === "active") ?? true;
+  const next = hasKey
+    ? { href: `${BASE}/how-to`, text: t("topup.connect") }
+    : { href: `${BASE}/keys`, text: t("overview.makekey") };
   return card(
     null,
     el(
@@ -187,11 +218,12 @@ async function outcome(order: TopUp): Promise<HTMLElement> {
       el(
         "p",
         { class: "row center" },
-        el(
-          "a",
-          { class: "button primary", href: isCredited ? BASE : `${BASE}/top-up` },
-          isCredited ? t("nav.overview") : t("topup.again"),
-        ),
+        isCredited
+          ? [
+              el("a", { class: "button primary", href: next.href }, next.text),
+              el("a", { class: "button", href: BASE }, t("nav.overview")),
+            ]
+          : el("a", { class: "button primary", href: `${BASE}/top-up` }, t("topup.again")),
       ),
     ),
   );

@@ -3,22 +3,24 @@ import type { Key, Sum, Sums, Total } from "../contract.ts";
 import { el, fill, newId } from "../dom.ts";
 import { failureText } from "../failure.ts";
 import { notice } from "../form.ts";
-import { compact, dayShort, number, vnd } from "../format.ts";
+import { compact, number, vnd } from "../format.ts";
 import { t } from "../text.ts";
 import { drawStack } from "./draw-stack.ts";
 import type { Filter } from "./filters.ts";
-import { stackOf } from "./stack.ts";
+import { type Bar, barName, type Stack, stackOf } from "./stack.ts";
 
 const MEASURES = ["cost", "calls", "tokens"] as const;
 const GROUPS = ["model", "key"] as const;
 type Measure = (typeof MEASURES)[number];
 
 /**
- * Cost, calls or tokens per day, by model or key: as a chart, and as a table for screen readers.
+ * Cost, calls or tokens per day, week or month, by model or key: as a chart, and as a table for screen readers.
+ * `chosen`: called with the bar that the customer chooses.
  */
 export function usageCharts(
   keys: readonly Key[],
   signal: AbortSignal,
+  chosen: (bar: Bar) => void,
 ): { element: HTMLElement; show: (filter: Filter) => Promise<void> } {
   const body = el("div", { class: "chart-body" });
   const totals = el("div", { class: "totals", "aria-live": "polite" });
@@ -40,16 +42,16 @@ export function usageCharts(
   let shown: Sums | undefined;
   let drawn: AbortController | undefined;
   let latestRequest = 0;
+  let isTableOpen = false;
   signal.addEventListener("abort", () => drawn?.abort());
 
   async function reload(): Promise<void> {
     if (!filter) return;
     latestRequest += 1;
     const request = latestRequest;
-    const { from, to, model, key } = filter;
     try {
       const by = `day,${group.value()}`;
-      const sums = await get<Sums>("/usage/summary", { by, from, to, model, key });
+      const sums = await get<Sums>("/usage/summary", { by, ...filter });
       if (signal.aborted || request !== latestRequest) return;
       shown = sums;
       await redraw();
@@ -79,12 +81,22 @@ export function usageCharts(
       (sum) => measured(sum, measure.value()),
       t("usage.others"),
     );
-    const show = (value: number) => (measure.value() === "cost" ? vnd(value) : number(value));
+    const isCost = measure.value() === "cost";
+    const formats = {
+      show: (value: number) => (isCost ? vnd(value) : number(value)),
+      short: (value: number) => (isCost ? `${compact(value)} đ` : compact(value)),
+      chosen,
+    };
     const canvas = el("div", { class: "chart", "aria-hidden": "true" });
     const legend = el("ul", { class: "legend" });
     const newest = cut ? el("p", { class: "hint" }, t("usage.cut")) : [];
-    fill(body, newest, canvas, legend, dataTable(stack, show));
-    await drawStack(canvas, legend, stack, { show, short: compact }, drawn.signal);
+    const table = dataTable(stack, formats);
+    table.open = isTableOpen;
+    table.addEventListener("toggle", () => {
+      isTableOpen = table.open;
+    });
+    fill(body, newest, canvas, legend, table);
+    await drawStack(canvas, legend, stack, formats, drawn.signal);
   }
 
   return {
@@ -114,11 +126,11 @@ function totalsOf(total: Total): HTMLElement[] {
 }
 
 function dataTable(
-  stack: ReturnType<typeof stackOf>,
-  show: (value: number) => string,
-): HTMLElement {
-  const days = stack.days
-    .map((day, at) => ({ day, at }))
+  stack: Stack,
+  { show, chosen }: { show: (value: number) => string; chosen: (bar: Bar) => void },
+): HTMLDetailsElement {
+  const bars = stack.bars
+    .map((bar, at) => ({ bar, at }))
     .filter(({ at }) => stack.series.some((one) => (one.values[at] ?? 0) > 0));
   return el(
     "details",
@@ -136,18 +148,26 @@ function dataTable(
           el(
             "tr",
             {},
-            el("th", { scope: "col" }, t("usage.day")),
+            el("th", { scope: "col" }, t(`usage.unit.${stack.unit}`)),
             stack.series.map(({ name }) => el("th", { scope: "col", class: "number" }, name)),
           ),
         ),
         el(
           "tbody",
           {},
-          days.map(({ day, at }) =>
+          bars.map(({ bar, at }) =>
             el(
               "tr",
               {},
-              el("th", { scope: "row" }, dayShort(day)),
+              el(
+                "th",
+                { scope: "row" },
+                el(
+                  "button",
+                  { type: "button", class: "link", onclick: () => chosen(bar) },
+                  barName(stack, bar),
+                ),
+              ),
               stack.series.map(({ values }) =>
                 el("td", { class: "number" }, show(values[at] ?? 0)),
               ),

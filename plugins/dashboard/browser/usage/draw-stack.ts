@@ -1,9 +1,8 @@
 import type uPlot from "uplot";
 import { el, fill } from "../dom.ts";
-import { dayShort } from "../format.ts";
 import { t } from "../text.ts";
 import { whenColoursChange } from "../theme.ts";
-import type { Stack } from "./stack.ts";
+import { type Bar, barLabel, barName, type Stack } from "./stack.ts";
 
 const HEIGHT = 260;
 /** Number of layer colours in the style sheet. */
@@ -13,10 +12,12 @@ interface Formats {
   /** `show` formats a value in full, `short` for an axis. */
   readonly show: (value: number) => string;
   readonly short: (value: number) => string;
+  /** Called when the customer clicks a bar. */
+  readonly chosen: (bar: Bar) => void;
 }
 
 /**
- * Draws a stack as bars. The legend shows the values of the day under the pointer. Ends when
+ * Draws a stack as bars. The legend shows the values of the bar under the pointer. Ends when
  * `ended` aborts.
  */
 export async function drawStack(
@@ -56,12 +57,16 @@ export async function drawStack(
         {
           ...axis,
           grid: { show: false },
-          space: 56,
+          space: 64,
           size: 28,
           incrs: [1, 2, 3, 5, 7, 14, 30, 60, 90, 180, 365],
-          values: (_, at) => at.map((one) => dayShort(stack.days[one] ?? "") || ""),
+          values: (_, at) =>
+            at.map((one) => {
+              const bar = stack.bars[one];
+              return bar ? barLabel(stack, bar) : "";
+            }),
         },
-        { ...axis, size: 64, values: (_, at) => at.map(formats.short) },
+        { ...axis, size: 96, values: (_, at) => at.map(formats.short) },
       ],
       series: [
         {},
@@ -75,6 +80,11 @@ export async function drawStack(
       hooks: { setCursor: [(self) => showLegend(legend, stack, formats, self.cursor.idx)] },
     };
     plot = new Plot(options, data, place);
+    const { over } = plot;
+    over.addEventListener("click", () => {
+      const bar = stack.bars[plot?.cursor.idx ?? -1];
+      if (bar) formats.chosen(bar);
+    });
   };
   draw();
   showLegend(legend, stack, formats, null);
@@ -91,31 +101,35 @@ export async function drawStack(
 }
 
 /** Adds up the layers. The tallest is drawn first, and each smaller one over it. */
-function layersOf({ days, series }: Stack): { data: uPlot.AlignedData; series: number[] } {
+function layersOf({ bars, series }: Stack): { data: uPlot.AlignedData; series: number[] } {
   const layers: number[][] = [];
-  const below = days.map(() => 0);
+  const below = bars.map(() => 0);
   for (const { values } of series) {
     for (const [at, value] of values.entries()) below[at] = (below[at] ?? 0) + value;
     layers.push([...below]);
   }
   const order = series.map((_, at) => at).reverse();
-  return { data: [days.map((_, at) => at), ...layers.reverse()], series: order };
+  return { data: [bars.map((_, at) => at), ...layers.reverse()], series: order };
 }
 
 function showLegend(
   legend: HTMLElement,
-  { days, series }: Stack,
+  stack: Stack,
   formats: Formats,
   at: number | null | undefined,
 ): void {
-  const day = at === null || at === undefined ? undefined : days[at];
-  const value = (values: readonly number[]) =>
-    day === undefined || at === null || at === undefined
-      ? values.reduce((sum, one) => sum + one, 0)
-      : (values[at] ?? 0);
+  const bar = stack.bars[at ?? -1];
+  const sum = (values: readonly number[]) => values.reduce((all, one) => all + one, 0);
+  const value = (values: readonly number[]) => (bar ? (values[at ?? -1] ?? 0) : sum(values));
+  const { series } = stack;
   fill(
     legend,
-    el("li", { class: "legend-day" }, day === undefined ? t("usage.wholeperiod") : dayShort(day)),
+    el(
+      "li",
+      { class: "legend-day" },
+      el("span", {}, bar ? barName(stack, bar) : t("usage.wholeperiod")),
+      el("strong", {}, formats.show(sum(series.map(({ values }) => value(values))))),
+    ),
     series.map(({ name, values }, index) =>
       el(
         "li",

@@ -9,7 +9,7 @@ import type { Filter } from "./filters.ts";
 
 /** The export button, which opens a dialog, and the explanation of the CSV columns. */
 export function exportButton(
-  filter: () => Filter,
+  filter: () => Filter | undefined,
   archivedBefore: () => string | null,
 ): {
   button: HTMLElement;
@@ -17,7 +17,13 @@ export function exportButton(
 } {
   const button = el(
     "button",
-    { type: "button", onclick: () => openExport(filter(), archivedBefore()) },
+    {
+      type: "button",
+      onclick: () => {
+        const wanted = filter();
+        if (wanted) openExport(wanted, archivedBefore());
+      },
+    },
     icon("download"),
     t("csv.export"),
   );

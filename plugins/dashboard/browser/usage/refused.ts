@@ -7,7 +7,7 @@ import { dateTimeExact, dayShort, number } from "../format.ts";
 import { t, textIfAny } from "../text.ts";
 import type { Filter } from "./filters.ts";
 
-/** The calls that were refused: counts for the period and key of the filter, and the last ones. Hidden if there are none. */
+/** The calls that were refused, as far as they pass the filter: their counts, and the last ones. Hidden if there are none. */
 export function refusedCalls(signal: AbortSignal): {
   element: HTMLElement;
   show: (filter: Filter) => Promise<void>;
@@ -23,15 +23,20 @@ export function refusedCalls(signal: AbortSignal): {
   let latestRequest = 0;
   return {
     element,
-    async show({ from, to, key }) {
+    async show(filter) {
       latestRequest += 1;
       const request = latestRequest;
       let content: Child;
       let isEmpty = false;
       try {
-        const refused = await get<Refused>("/usage/refused", { from, to, key });
+        const refused = await get<Refused>("/usage/refused", { ...filter });
         isEmpty = refused.counts.length === 0 && refused.last.length === 0;
-        content = [countTable(refused.counts), lastTable(refused.last)];
+        content = [
+          filter.model === ""
+            ? countTable(refused.counts)
+            : el("p", { class: "hint" }, t("refused.bymodel")),
+          refused.last.length > 0 && lastTable(refused.last, filter.model !== ""),
+        ];
       } catch (error) {
         content = notice("bad", failureText(error));
       }
@@ -57,10 +62,10 @@ function countTable(counts: readonly RefusedCount[]): Child {
   );
 }
 
-function lastTable(last: readonly RefusedCall[]): Child {
+function lastTable(last: readonly RefusedCall[], open: boolean): Child {
   return el(
     "details",
-    {},
+    { open },
     el("summary", {}, t("refused.last")),
     table(
       t("refused.last"),

@@ -26,13 +26,8 @@ export function usageTable(signal: AbortSignal): {
   const newer = el("button", { type: "button" }, t("usage.newer"));
   const older = el("button", { type: "button" }, t("usage.older"));
   const position = el("span", { class: "hint" });
-  const element = el(
-    "div",
-    {},
-    archived,
-    rows,
-    el("div", { class: "row center pager" }, newer, position, older),
-  );
+  const pager = el("div", { class: "row center pager" }, newer, position, older);
+  const element = el("div", {}, archived, rows, pager);
   let filter: Filter | undefined;
   /** The `before` cursor of each page up to this one. The first is empty: the newest call. */
   let starts: string[] = [""];
@@ -66,7 +61,8 @@ export function usageTable(signal: AbortSignal): {
       archivedBefore = page.archived_before;
       fill(archived, archivedNote(archivedBefore));
       const isEmpty = page.data.length === 0;
-      fill(rows, isEmpty ? el("p", { class: "empty" }, t("usage.none")) : callTable(page.data));
+      fill(rows, isEmpty ? nothing(filter) : callTable(page.data));
+      pager.hidden = isEmpty && starts.length === 1;
       position.textContent = isEmpty ? "" : t("usage.page", { page: starts.length });
       announce(position.textContent);
     } catch (error) {
@@ -88,4 +84,10 @@ export function usageTable(signal: AbortSignal): {
       await load();
     },
   };
+}
+
+/** Says why the list is empty: calls that were refused at once are in another list. */
+function nothing({ status }: Filter): HTMLElement {
+  const isOfFailed = status !== "" && status !== "ok";
+  return el("p", { class: "empty" }, t("usage.none"), isOfFailed && ` ${t("usage.none.refused")}`);
 }

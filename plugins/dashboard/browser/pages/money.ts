@@ -1,0 +1,184 @@
+import { addressOf, get } from "../api.ts";
+import type { Promotions, Statement, StatementRow } from "../contract.ts";
+import { type Child, el, fill } from "../dom.ts";
+import { failureText } from "../failure.ts";
+import { choice, notice } from "../form.ts";
+import { dateTime, dayBefore, dayLong, exactVnd, monthName, number, vnd } from "../format.ts";
+import { icon } from "../icons.ts";
+import { card, pageHead, waiting } from "../page-head.ts";
+import { promotionList } from "../promotions.ts";
+import { BASE, type PageContext } from "../routes.ts";
+import { currentAccount } from "../session.ts";
+import { currentLanguage, t } from "../text.ts";
+
+/** Class names for the cells. The style sheet uses them when the columns do not fit the screen. */
+const CELLS = ["date", "what", "number amount", "number after"] as const;
+
+/** All money of a month: every movement, the charges of each day, and the balance after each. */
+export async function render({ root, signal }: PageContext): Promise<void> {
+  const months = monthsSince(currentAccount()?.created_at);
+  const asked = new URLSearchParams(location.search).get("month") ?? "";
+  const month = choice(
+    t("money.month"),
+    months.map((one) => [one, monthName(one)] as const),
+    months.includes(asked) ? asked : months[0],
+  );
+  const file = el("a", { class: "button", download: "" }, icon("download"), t("csv.export"));
+  const print = el("button", { type: "button", onclick: () => window.print() }, t("money.print"));
+  const place = el("div", { class: "grid" }, waiting(t("loading")));
+  const discounts = card(t("promotions.title"), waiting(t("loading")));
+  let latestRequest = 0;
+
+  async function load(): Promise<void> {
+    latestRequest += 1;
+    const request = latestRequest;
+    const wanted = month.select.value;
+    const decimal = currentLanguage() === "vi" ? "comma" : "point";
+    file.href = addressOf("/money.csv", { month: wanted, decimal });
+    try {
+      const statement = await get<Statement>("/money", { month: wanted });
+      if (signal.aborted || request !== latestRequest) return;
+      fill(place, figures(statement), list(statement, wanted));
+    } catch (error) {
+      if (!signal.aborted && request === latestRequest) {
+        fill(place, notice("bad", failureText(error)));
+      }
+    }
+  }
+  month.select.addEventListener("change", () => {
+    history.replaceState(null, "", `?month=${month.select.value}`);
+    void load();
+  });
+  fill(
+    root,
+    pageHead(t("nav.money"), t("money.lead"), file, print),
+    el("p", { class: "print-only" }, currentAccount()?.email ?? ""),
+    el("form", { class: "card filters", "aria-label": t("usage.filters") }, month.element),
+    place,
+    discounts,
+  );
+  await load();
+  try {
+    const promotions = await get<Promotions>("/promotions");
+    if (!signal.aborted)
+      fill(discounts, el("h2", {}, t("promotions.title")), promotionList(promotions));
+  } catch {
+    // There are none without top-ups.
+    discounts.remove();
+  }
+}
+
+function figures({ opening_vnd, closing_vnd, rows }: Statement): HTMLElement {
+  const sum = (isWanted: (row: StatementRow) => boolean) =>
+    sumOf(rows.filter(isWanted).map((row) => row.amount_vnd));
+  const shown = [
+    [t("money.opening"), opening_vnd],
+    [t("money.in"), sum(({ kind }) => kind !== "charges")],
+    [t("money.charges"), sum(({ kind }) => kind === "charges")],
+    [t("money.closing"), closing_vnd],
+  ] as const;
+  return el(
+    "section",
+    { class: "card totals" },
+    shown.map(([name, value]) =>
+      el(
+        "div",
+        {},
+        el("span", { class: "hint" }, name),
+        el("strong", { title: exactVnd(value) }, vnd(value)),
+      ),
+    ),
+  );
+}
+
+/** The rows, newest first, between the closing and the opening balance. */
+function list({ opening_vnd, closing_vnd, rows, cut }: Statement, month: string): HTMLElement {
+  const columns = [t("money.date"), t("money.what"), t("money.amount"), t("money.balance")];
+  const edge = (name: string, amount: string) =>
+    el(
+      "tr",
+      { class: "edge" },
+      el("th", { scope: "row", colspan: 3 }, name),
+      el("td", { class: "number" }, exactVnd(amount)),
+    );
+  return card(
+    monthName(month),
+    cut && notice("info", t("money.cut")),
+    el(
+      "table",
+      { class: "data money" },
+      el("caption", { class: "hidden" }, monthName(month)),
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          columns.map((name, at) => el("th", { scope: "col", class: at > 1 && "number" }, name)),
+        ),
+      ),
+      el(
+        "tbody",
+        {},
+        edge(t("money.closing"), closing_vnd),
+        [...rows].reverse().map((row) => {
+          const cells = [
+            row.at === null ? dayLong(row.day) : dateTime(row.at),
+            el("span", {}, whatIs(row)),
+            amountCell(row),
+            exactVnd(row.balance_vnd),
+          ];
+          return el(
+            "tr",
+            {},
+            cells.map((cell, at) => el("td", { class: CELLS[at] }, cell)),
+          );
+        }),
+        edge(t("money.opening"), opening_vnd),
+      ),
+    ),
+    rows.length === 0 && el("p", { class: "empty" }, t("money.none")),
+    el("p", { class: "hint" }, t("money.days")),
+  );
+}
+
+function amountCell({ amount_vnd }: StatementRow): HTMLElement {
+  const isIn = Number(amount_vnd) > 0;
+  return el("span", { class: isIn && "in" }, isIn ? "+" : "", exactVnd(amount_vnd));
+}
+
+function whatIs({ kind, amount_vnd, reason, calls, day }: StatementRow): Child {
+  const why = reason !== null && el("small", { class: "hint" }, ` ${reason}`);
+  switch (kind) {
+    case "transfer":
+      return reason === null ? t("money.transfer.assigned") : t("money.transfer", { code: reason });
+    case "credit":
+      return [t("money.credit"), why];
+    case "adjustment":
+      return [t(Number(amount_vnd) > 0 ? "money.adjustment.in" : "money.adjustment.out"), why];
+    case "charges":
+      return el(
+        "a",
+        { href: `${BASE}/usage?from=${day}&to=${day}` },
+        t("calls.count", { count: number(calls) }),
+      );
+  }
+}
+
+/** Adds up decimal strings of đ, exact to the millionth. */
+function sumOf(amounts: readonly string[]): string {
+  const micro = amounts.reduce((sum, amount) => sum + Math.round(Number(amount) * 1e6), 0);
+  return String(micro / 1e6);
+}
+
+/** Returns the months from this one back to the first, as `2026-11`. */
+function monthsSince(created: string | undefined): string[] {
+  const months = [dayBefore(0).slice(0, 7)];
+  const first = dayBefore(0, Date.parse(created ?? new Date().toISOString())).slice(0, 7);
+  for (let last = months[0] ?? ""; last > first; last = months.at(-1) ?? "") {
+    const before = new Date(`${last}-01T00:00:00Z`);
+    before.setUTCMonth(before.getUTCMonth() - 1);
+    months.push(before.toISOString().slice(0, 7));
+  }
+  return months;
+}

@@ -1,0 +1,113 @@
+import { get } from "../api.ts";
+import type { CallDetail } from "../contract.ts";
+import { copyButton } from "../copy.ts";
+import { openDialog } from "../dialog.ts";
+import { type Child, el, fill } from "../dom.ts";
+import { failureText } from "../failure.ts";
+import { notice } from "../form.ts";
+import { dateTime, exactVnd, number, percent, seconds } from "../format.ts";
+import { waiting } from "../page-head.ts";
+import { t, textIfAny } from "../text.ts";
+
+/** Opens a dialog with all figures of a call, and how its cost comes about. */
+export async function showCall(id: string): Promise<void> {
+  const body = el("div", { class: "stack" }, waiting(t("loading")));
+  const dialog = openDialog(
+    t("call.title"),
+    body,
+    el(
+      "div",
+      { class: "row end" },
+      el("button", { type: "button", onclick: () => dialog.close() }, t("close")),
+    ),
+  );
+  try {
+    const call = await get<CallDetail>(`/calls/${id}`);
+    fill(body, facts(call), calculation(call));
+  } catch (error) {
+    fill(body, notice("bad", failureText(error)));
+  }
+}
+
+function facts(call: CallDetail): HTMLElement {
+  const { status, outcome, first_byte_ms } = call;
+  const rows: readonly (readonly [string, Child])[] = [
+    [t("calls.time"), dateTime(call.at)],
+    [t("calls.model"), call.model],
+    [t("refused.endpoint"), el("code", {}, call.endpoint)],
+    [t("calls.key"), call.key_name ?? t("calls.unknownkey")],
+    [t("calls.status"), `${status} · ${textIfAny(`outcome.${outcome}`) ?? outcome}`],
+    [
+      t("calls.latency"),
+      first_byte_ms === null
+        ? seconds(call.latency_ms)
+        : `${seconds(call.latency_ms)} (${t("call.firstbyte", { time: seconds(first_byte_ms) })})`,
+    ],
+    [t("calls.input"), tokens(call.input_tokens, "call.cached", call.cache_read_tokens)],
+    [t("calls.output"), tokens(call.output_tokens, "call.reasoning", call.reasoning_tokens)],
+    [
+      t("refused.id"),
+      [el("code", {}, call.call_id), " ", copyButton(t("copy"), () => call.call_id)],
+    ],
+  ];
+  return el(
+    "dl",
+    { class: "pairs" },
+    rows.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))),
+  );
+}
+
+function tokens(count: number, part: "call.cached" | "call.reasoning", of: number): string {
+  const all = t("balance.tokens", { count: number(count) });
+  return of > 0 ? `${all} (${t(part, { count: number(of) })})` : all;
+}
+
+/** The steps of the charge, as a column of amounts that adds up. */
+function calculation({ calculation: steps, estimated }: CallDetail): HTMLElement {
+  const { unit, quantity, discounts } = steps;
+  const price = t(`price.${unit}`, { price: number(Number(steps.unit_price_vnd), 6) });
+  const counted = {
+    mtok: t("balance.tokens", { count: number(quantity) }),
+    call: t("calls.count", { count: number(quantity) }),
+    image: t("call.images", { count: number(quantity) }),
+  }[unit];
+  const names = Object.entries(discounts).map(
+    ([name, bps]) => `${discountName(name)} ${percent(bps)}`,
+  );
+  const rows = [
+    [`${counted} × ${price}`, exactVnd(steps.list_vnd)],
+    [t("call.discount", { parts: names.join(", ") }), less(steps.discount_vnd)],
+    [t("call.fees"), exactVnd(steps.fees_vnd)],
+    [t("call.writtenoff"), less(steps.written_off_vnd)],
+  ].filter(([, amount], at) => at === 0 || !/^−?0 đ$/.test(amount ?? ""));
+  return el(
+    "table",
+    { class: "data sum" },
+    el("caption", {}, t("call.calculation")),
+    el(
+      "tbody",
+      {},
+      rows.map(([name, amount]) =>
+        el("tr", {}, el("th", { scope: "row" }, name), el("td", { class: "number" }, amount)),
+      ),
+    ),
+    el(
+      "tfoot",
+      {},
+      el(
+        "tr",
+        {},
+        el("th", { scope: "row" }, t("call.charged"), estimated && ` (${t("calls.estimated")})`),
+        el("td", { class: "number" }, exactVnd(steps.charged_vnd)),
+      ),
+    ),
+  );
+}
+
+function less(amount: string): string {
+  return `−${exactVnd(amount)}`;
+}
+
+function discountName(name: string): string {
+  return textIfAny(`discount.${name}`) ?? name;
+}
