@@ -17,7 +17,7 @@ import { keyRoutes } from "./routes/keys.ts";
 import { meRoutes } from "./routes/me.ts";
 import { changePasswordRoute, forgottenPasswordRoutes } from "./routes/password.ts";
 import { secondFactorRoutes } from "./routes/second-factor.ts";
-import { sessionRoutes, signInRoute } from "./routes/sign-in.ts";
+import { sessionRoutes, signInRoute, signOutRoute } from "./routes/sign-in.ts";
 import { signUpRoutes } from "./routes/sign-up.ts";
 import { masterKeysOf } from "./sealing/master-keys.ts";
 import { rotate, sealedSecrets } from "./sealing/rotate.ts";
@@ -91,6 +91,7 @@ export default function accounts(services: Services, settings: Options): Plugin 
       addPublicRoutes(router, services, PREFIX, [
         ...signUpRoutes(context),
         signInRoute(context),
+        signOutRoute(context),
         ...forgottenPasswordRoutes(context),
       ]);
       addCustomerRoutes(router, services, PREFIX, [

@@ -106,6 +106,24 @@ export class Sessions {
     return { accountId, email: account.email, isEmailVerified, sessionId };
   }
 
+  /**
+   * Ends the session of a request from the gateway's own pages. A suspended customer has no CSRF token, as the gateway
+   * tells them nothing: their own page is enough.
+   */
+  async leave(request: PlainRequest, publicUrl: string): Promise<Refusal | undefined> {
+    const elsewhere = fromElsewhere(request, publicUrl);
+    if (elsewhere) return elsewhere;
+    const token = tokenIn(request.headers["cookie"], publicUrl.startsWith("https:"));
+    const found = token === undefined ? undefined : await this.find(token);
+    if (token === undefined || found === undefined) return notSignedIn();
+    const isActive = (await this.accounts.find(found.accountId))?.status === "active";
+    if (isActive && !isCsrfToken(request.headers["x-csrf-token"], token)) return noCsrfToken();
+    await this.database.query("delete from account_sessions where token_hash = $1", [
+      hashOf(token),
+    ]);
+    return undefined;
+  }
+
   /** Returns the open sessions of an account, newest first. */
   list(accountId: string): Promise<Session[]> {
     return this.database.query(

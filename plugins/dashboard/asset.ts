@@ -53,7 +53,7 @@ export function respond(
     "cache-control",
     asset.cacheControl,
     "vary",
-    "accept-encoding, cookie",
+    "accept-encoding, accept-language, cookie",
     "x-content-type-options",
     "nosniff",
     ...extra,

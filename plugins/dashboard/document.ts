@@ -6,8 +6,9 @@ import type { BrowserFile } from "./browser-files.ts";
 export const languages = ["vi", "en"] as const;
 export const themes = ["auto", "light", "dark"] as const;
 
-interface DocumentParts {
+export interface DocumentParts {
   readonly serviceName: string;
+  readonly support: string | undefined;
   /** URL path of the files: `/dashboard/assets/HASH`. */
   readonly folder: string;
   readonly files: readonly BrowserFile[];
@@ -26,7 +27,7 @@ export function documentFor(parts: DocumentParts): string {
     (name) => `<link rel="modulepreload" href="${folder}/${name}">`,
   );
   return `<!doctype html>
-<html lang="${language}" data-theme="${theme}" data-service="${name}">
+<html lang="${language}" data-theme="${theme}" data-service="${name}" data-support="${escaped(parts.support ?? "")}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -18,6 +18,8 @@ export const uses: readonly SlotName[] = ["guards.customer"];
 export const options = v.strictObject({
   /** Name of the service on the pages. */
   service_name: v.optional(text("a name"), "Tollgate"),
+  /** An e-mail or web address for questions, shown to customers who are suspended. */
+  support: v.optional(text("an e-mail or web address")),
   /** Ids of models that the pages list first. Ids that the catalogue lacks are skipped. */
   popular_models: v.optional(v.array(text("the id of a model"), "a list of model ids"), [
     "claude-opus-5-5",
@@ -45,7 +47,7 @@ export default function dashboard(
     start: () => services.usage.prepare(),
 
     routes(router) {
-      const pages = pagesHandler(settings.service_name);
+      const pages = pagesHandler(settings.service_name, settings.support);
       const open = { method: "GET", access: "public", bodyBytesMax: 0 } as const;
       router.add({ ...open, path: "/dashboard/*", handler: pages });
       for (const entry of entries) router.add({ ...open, ...entry });

@@ -1,5 +1,7 @@
 import {
   addOperatorRoutes,
+  addPublicRoutes,
+  done,
   PeriodicTask,
   type Plugin,
   type Refusal,
@@ -33,10 +35,15 @@ export default function maintenance(
   const { database, log, config } = services;
   const retryAfter = ["retry-after", String(settings.retry_after_seconds)];
   let refusal: Refusal | undefined;
+  let shownToCustomers: Pick<Maintenance, "enabled" | "message"> = {
+    enabled: false,
+    message: null,
+  };
   const throttledLog = new ThrottledLog(log);
 
   function apply({ enabled, message }: Maintenance): void {
     if (enabled !== (refusal !== undefined)) log.info({ enabled }, "maintenance switched");
+    shownToCustomers = { enabled, message };
     const shown = message ?? settings.message;
     refusal = enabled
       ? refuse.unavailable(shown, { code: "maintenance", headers: retryAfter })
@@ -72,6 +79,10 @@ export default function maintenance(
     routes(router) {
       const routes = maintenanceRoutes(database, (now) => known.switched(now));
       addOperatorRoutes(router, services, "/admin/v1", routes);
+      // For the pages of customers, who may open them without making a call.
+      addPublicRoutes(router, services, "/account/v1", [
+        { method: "GET", path: "/maintenance", handle: async () => done(shownToCustomers) },
+      ]);
     },
 
     stop: () => task.stop(),

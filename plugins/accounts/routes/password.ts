@@ -68,8 +68,19 @@ export function forgottenPasswordRoutes(context: AccountContext): PublicRoute[] 
           ? undefined
           : await credentials.ofLink(given.token, "reset");
         if (!account) return invalidToken();
-        const active = await activeKeys(context, account.accountId);
-        return done({ data: active.map(({ name, prefix }) => ({ name, prefix })) });
+        const { accountId } = account;
+        const active = await activeKeys(context, accountId);
+        const used = await context.services.usage.byKey(
+          accountId,
+          active.map(({ id }) => id),
+        );
+        return done({
+          data: active.map(({ id, name, prefix }) => ({
+            name,
+            prefix,
+            last_used_at: used.find(({ keyId }) => keyId === id)?.lastUsedAt.toISOString() ?? null,
+          })),
+        });
       },
     },
   ];

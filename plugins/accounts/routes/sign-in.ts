@@ -96,19 +96,23 @@ export async function signedIn(
   return done(body, 200, cookies);
 }
 
-/** Routes to list sessions, and to end this one, any one, or all. */
+/** The route that ends this session. Public, as a suspended customer may leave too. */
+export function signOutRoute(context: AccountContext): PublicRoute {
+  return {
+    method: "POST",
+    path: "/sign-out",
+    async handle(request) {
+      const refusal = await context.sessions.leave(request, context.publicUrl);
+      return refusal ?? done({}, 200, ["set-cookie", forgottenCookie(context.isSecure)]);
+    },
+  };
+}
+
+/** Routes to list sessions, and to end any one, or all. */
 export function sessionRoutes(context: AccountContext): CustomerRoute[] {
   const { sessions } = context;
   const forget = () => ["set-cookie", forgottenCookie(context.isSecure)];
   return [
-    {
-      method: "POST",
-      path: "/sign-out",
-      async handle(_, { accountId, sessionId }) {
-        await sessions.end(accountId, sessionId);
-        return done({}, 200, forget());
-      },
-    },
     {
       method: "POST",
       path: "/sign-out-everywhere",

@@ -17,6 +17,7 @@ export class ApiError extends Error {
 
 let csrfToken = "";
 let onSignedOut = () => {};
+let onSuspended = () => {};
 
 /** Sets the token that every changing request sends to prove that it comes from these pages. */
 export function setCsrfToken(token: string): void {
@@ -26,6 +27,11 @@ export function setCsrfToken(token: string): void {
 /** Sets the listener for the end of the session, called when a request gets 401. */
 export function whenSignedOut(listener: () => void): void {
   onSignedOut = listener;
+}
+
+/** Sets the listener for the suspension of the account. */
+export function whenSuspended(listener: () => void): void {
+  onSuspended = listener;
 }
 
 export function get<Answer>(path: string, query: Record<string, string | undefined> = {}) {
@@ -68,6 +74,7 @@ async function send<Answer>(method: string, path: string, body?: object): Promis
   const error = errorOf(response, answer);
   // On these paths 401 means a wrong password or no session yet, not that a session ended.
   if (error.status === 401 && !/^\/(?:sign-in|me|password\/change)\b/.test(path)) onSignedOut();
+  if (error.code === "account_suspended" && !path.startsWith("/sign-in")) onSuspended();
   throw error;
 }
 

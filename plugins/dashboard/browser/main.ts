@@ -1,13 +1,15 @@
 import { mountAnnouncements } from "./announce.ts";
-import { whenSignedOut } from "./api.ts";
-import { fill } from "./dom.ts";
+import { ApiError, whenSignedOut, whenSuspended } from "./api.ts";
+import { el, fill } from "./dom.ts";
 import { failureText } from "./failure.ts";
 import { notice } from "./form.ts";
 import { show, startRouter } from "./router.ts";
 import type { Route } from "./routes.ts";
-import { forgetAccount, loadAccount } from "./session.ts";
-import { showShell } from "./shell.ts";
-import { setLanguage } from "./text.ts";
+import { expireSession, loadAccount } from "./session.ts";
+import { showBare, showShell } from "./shell.ts";
+import { mountStatusBars } from "./status-bars.ts";
+import { showSuspended } from "./suspended.ts";
+import { setLanguage, t } from "./text.ts";
 
 /** All pages. The menu shows those with an icon, in this order. */
 const routes: readonly Route[] = [
@@ -115,18 +117,33 @@ async function start(): Promise<void> {
   const language = document.documentElement.lang === "en" ? "en" : "vi";
   await setLanguage(language);
   mountAnnouncements();
+  mountStatusBars();
   whenSignedOut(() => {
-    forgetAccount();
+    expireSession();
     void show();
   });
+  whenSuspended(showSuspended);
   try {
     await loadAccount();
   } catch (error) {
-    const app = document.getElementById("app");
-    if (app) fill(app, notice("bad", failureText(error)));
+    const isSuspended = error instanceof ApiError && error.code === "account_suspended";
+    if (!isSuspended) showTrouble(error);
     return;
   }
   startRouter(routes, (current) => showShell(routes, current));
+}
+
+/** Shows that nothing can be loaded, instead of a page. */
+function showTrouble(error: unknown): void {
+  fill(
+    showBare(),
+    el(
+      "div",
+      { class: "auth" },
+      notice("bad", failureText(error)),
+      el("button", { type: "button", onclick: () => location.reload() }, t("retry")),
+    ),
+  );
 }
 
 void start();

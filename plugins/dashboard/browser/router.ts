@@ -9,6 +9,8 @@ import { t } from "./text.ts";
 /** Renders the header and the menu, and returns the element for the page. */
 type Frame = (current: Route | undefined) => HTMLElement;
 
+const RETRY_MS = 3_000;
+
 let routes: readonly Route[] = [];
 let frame: Frame = () => document.body;
 let pageAbort = new AbortController();
@@ -92,6 +94,11 @@ async function render({ route }: NonNullable<ReturnType<typeof findRoute>>, cont
   try {
     page = await route.load();
   } catch (error) {
+    if (!(await isReachable())) {
+      await whenReachable(context);
+      if (!context.signal.aborted) await show();
+      return;
+    }
     // After an update of the gateway the old files are gone. A reload gets the document that names
     // the new ones.
     if (sessionStorage.getItem("reloaded") === location.pathname) throw error;
@@ -101,6 +108,31 @@ async function render({ route }: NonNullable<ReturnType<typeof findRoute>>, cont
   }
   sessionStorage.removeItem("reloaded");
   if (!context.signal.aborted) await page.render(context);
+}
+
+function isReachable(): Promise<boolean> {
+  const ask = fetch(BASE, { method: "GET", cache: "no-store" });
+  return ask.then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Says that the page cannot be loaded, until it can be or the customer goes elsewhere. */
+async function whenReachable({ root, signal }: PageContext): Promise<void> {
+  fill(root, notice("bad", t("error.0"), el("p", { class: "hint" }, t("offline.waiting"))));
+  do {
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        removeEventListener("online", done);
+        resolve();
+      };
+      const timer = setTimeout(done, RETRY_MS);
+      addEventListener("online", done);
+      signal.addEventListener("abort", done, { once: true });
+    });
+  } while (!signal.aborted && !(await isReachable()));
 }
 
 function notFound(): HTMLElement {

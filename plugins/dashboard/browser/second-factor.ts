@@ -19,12 +19,12 @@ interface NewCodes {
   readonly recovery_codes: readonly string[];
 }
 
-/** A field for a code from the authenticator app, or a recovery code. */
-export function codeField(): Field {
+/** A field for a code from the authenticator app, or a recovery code if there are some. */
+export function codeField(hint = t("factor.code.hint")): Field {
   return field(
     t("factor.code"),
     { name: "code", autocomplete: "one-time-code", autocapitalize: "none", required: true },
-    t("factor.code.hint"),
+    hint,
   );
 }
 
@@ -100,7 +100,7 @@ function openSetUp(reload: () => Promise<void>): void {
   fill(steps, form(t("factor.continue"), begin, password.element));
 
   function showSecret({ secret, uri, qr_svg: svg }: NewFactor): void {
-    const code = codeField();
+    const code = codeField(t("factor.code.first"));
     const confirm = async () => {
       const made = await post<NewCodes>("/second-factor/confirm", { code: code.input.value });
       dialog.close();

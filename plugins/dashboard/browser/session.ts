@@ -9,6 +9,7 @@ import { currentLanguage, rememberLanguage, setLanguage } from "./text.ts";
 const SIGNED_IN = "tollgate-signed-in";
 
 let account: Account | undefined;
+let hasExpired = false;
 
 /** Returns the signed-in account as of the last reply of the API, undefined if there is none. */
 export function currentAccount(): Account | undefined {
@@ -25,7 +26,7 @@ export async function loadAccount(): Promise<Account | undefined> {
     await setAccount(await get<Account>("/me"));
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error;
-    forgetAccount();
+    expireSession();
   }
   return account;
 }
@@ -51,8 +52,22 @@ export function forgetAccount(): void {
   localStorage.removeItem(SIGNED_IN);
 }
 
+/** Forgets the account since the gateway has ended its session. */
+export function expireSession(): void {
+  forgetAccount();
+  hasExpired = true;
+}
+
+/** Returns true once after a session has ended by itself. */
+export function takeExpired(): boolean {
+  const expired = hasExpired;
+  hasExpired = false;
+  return expired;
+}
+
 async function setAccount(found: Account): Promise<void> {
   account = found;
+  hasExpired = false;
   setCsrfToken(found.csrf_token);
   localStorage.setItem(SIGNED_IN, "yes");
   // The language of the account overrides that of the browser.

@@ -1,4 +1,5 @@
 import { post } from "./api.ts";
+import { balanceLink } from "./balance.ts";
 import { openDialog } from "./dialog.ts";
 import { el, fill } from "./dom.ts";
 import { icon, mark } from "./icons.ts";
@@ -25,19 +26,35 @@ export function showShell(routes: readonly Route[], current: Route | undefined):
   return main;
 }
 
+/** Renders the logo without menus, and returns the element for what is shown instead of a page. */
+export function showBare(): HTMLElement {
+  const main = el("main", { id: "main", tabindex: -1 });
+  const app = document.getElementById("app");
+  if (!app) throw new Error("the document has no place for the app");
+  app.className = "app visitor";
+  fill(app, el("header", { class: "header" }, brand()), main);
+  return main;
+}
+
 function sidebar(routes: readonly Route[], current: Route | undefined): HTMLElement {
   return el(
     "aside",
     { class: "sidebar" },
-    brand(),
+    el("div", { class: "sidebar-head" }, brand(), balanceLink()),
     el("nav", { "aria-label": t("nav.label") }, menu(routes, current)),
-    el("div", { class: "sidebar-foot" }, preferences(), signOutButton()),
+    el(
+      "div",
+      { class: "sidebar-foot" },
+      el("p", { class: "who", title: currentAccount()?.email }, currentAccount()?.email),
+      preferences(),
+      signOutButton(),
+    ),
   );
 }
 
-/** The top bar of a phone: the logo and the preferences. */
+/** The top bar of a phone: the logo, the balance and the preferences. */
 function topBar(): HTMLElement {
-  return el("div", { class: "topbar" }, brand(), preferences());
+  return el("header", { class: "topbar" }, brand(), balanceLink(), preferences());
 }
 
 function bottomBar(routes: readonly Route[], current: Route | undefined): HTMLElement {
@@ -143,7 +160,7 @@ function preferences(): HTMLElement {
         },
       },
       icon("language"),
-      other === "vi" ? "Tiếng Việt" : "English",
+      el("span", {}, other === "vi" ? "Tiếng Việt" : "English"),
     ),
     el(
       "button",
@@ -161,7 +178,7 @@ function preferences(): HTMLElement {
         },
       },
       icon("theme"),
-      el("span", { class: "theme-name" }, t(`theme.${theme}`)),
+      el("span", { class: "theme-name" }, `${t("theme")}: ${t(`theme.${theme}`)}`),
     ),
   );
 }

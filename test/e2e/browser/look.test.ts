@@ -9,7 +9,17 @@ import { type Stage, startStage, type Visitor } from "./stage.ts";
 
 const PHONE = { width: 360, height: 640 };
 const DESKTOP = { width: 1280, height: 800 };
-const CUSTOMER_PAGES = ["", "usage", "keys", "top-up", "models", "how-to", "account", "chat"];
+const CUSTOMER_PAGES = [
+  "",
+  "usage",
+  "keys",
+  "top-up",
+  "money",
+  "models",
+  "how-to",
+  "account",
+  "chat",
+];
 const VISITOR_PAGES = [
   "sign-in",
   "sign-up",

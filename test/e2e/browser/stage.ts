@@ -36,6 +36,7 @@ export async function startStage(options: GatewayOptions = {}): Promise<Stage> {
   async function visitor(more: BrowserContextOptions = {}): Promise<Visitor> {
     const context = await browser.newContext({
       permissions: ["clipboard-read", "clipboard-write"],
+      locale: "vi-VN",
       // Every visitor has an own address: together they would hit the rate limits.
       extraHTTPHeaders: { "x-forwarded-for": ownAddress() },
       ...more,

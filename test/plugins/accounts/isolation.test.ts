@@ -8,6 +8,7 @@ type SignedUp = Awaited<ReturnType<typeof signedUp>>;
 
 /** The routes that need no session. */
 const PUBLIC = new Set([
+  "/maintenance",
   "/sign-up",
   "/verify",
   "/verification/resend",

@@ -62,6 +62,10 @@ t.test("a password", async (t) => {
     const token = await resetToken(email, 1);
     const { body } = await visitor().post("/password/reset/keys", { token });
     t.strictSame(body.data.map(({ name }: { name: string }) => name).sort(), ["laptop", "thief"]);
+    t.strictSame(
+      body.data.map((key: { last_used_at: null }) => key.last_used_at),
+      [null, null],
+    );
     t.notMatch(JSON.stringify(body), /"key"|"id"/);
     t.equal((await visitor().post("/password/reset/keys", { token: "x".repeat(43) })).status, 400);
 

@@ -12,7 +12,8 @@ export const moneyCommands: readonly Command[] = [
     words: "credit",
     required: ["account", "amount-vnd", "reference"],
     optional: ["reason"],
-    about: "add money to a wallet, once per reference; a negative amount needs a reason",
+    about:
+      "add money to a wallet, once per reference; the customer sees the reason, which a negative amount needs",
     run: async (client, { account, "amount-vnd": amount, reference, reason }) => {
       const movement = { amount_vnd: amount, reference, ...given({ reason }) };
       return value(await client.post(`${accountPath(account)}/credits`, movement));
@@ -22,7 +23,8 @@ export const moneyCommands: readonly Command[] = [
     words: "adjust",
     required: ["account", "amount-vnd", "reference", "reason"],
     optional: [],
-    about: "correct a wallet up or down, once per reference; does not count as a top-up",
+    about:
+      "correct a wallet up or down, once per reference; the customer sees the reason; does not count as a top-up",
     run: async (client, { account, "amount-vnd": amount, reference, reason }) => {
       const movement = { amount_vnd: amount, reference, reason };
       return value(await client.post(`${accountPath(account)}/adjustments`, movement));

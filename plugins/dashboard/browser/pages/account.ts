@@ -134,7 +134,7 @@ function sessionList(sessions: readonly Session[], reload: () => Promise<void>):
           el(
             "p",
             { class: "hint" },
-            `${session.remote_address ?? ""} · ${t("account.seen", { when: ago(session.last_seen_at) })}`,
+            [session.remote_address, seen(session)].filter(Boolean).join(" · "),
           ),
         ),
         !session.current &&
@@ -146,6 +146,10 @@ function sessionList(sessions: readonly Session[], reload: () => Promise<void>):
       ),
     ),
   );
+}
+
+function seen({ current, last_seen_at }: Session): string {
+  return current ? t("account.seen.now") : t("account.seen", { when: ago(last_seen_at) });
 }
 
 function signOutEverywhere(): HTMLElement {

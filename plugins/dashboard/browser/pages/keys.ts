@@ -62,7 +62,7 @@ function keyList(keys: readonly Key[], reload: () => Promise<void>): HTMLElement
           el("code", { class: "prefix" }, key.prefix),
           el("p", { class: "hint" }, usedText(key)),
         ),
-        el("div", { class: "item-figure", title: `${key.cost_vnd} đ` }, vnd(key.cost_vnd)),
+        spent(key),
         el(
           "div",
           { class: "row" },
@@ -85,6 +85,15 @@ function keyList(keys: readonly Key[], reload: () => Promise<void>): HTMLElement
   );
 }
 
+function spent({ cost_vnd }: Key): HTMLElement {
+  return el(
+    "div",
+    { class: "item-figure", title: `${cost_vnd} đ` },
+    el("span", { class: "hint" }, t("keys.spent"), " "),
+    vnd(cost_vnd),
+  );
+}
+
 function usedText(key: Key): string {
   const created = t("keys.created", { date: date(key.created_at) });
   const used = key.last_used_at
@@ -104,7 +113,7 @@ function revealButtons(key: Key): HTMLElement[] {
   };
   const show = async () => {
     const text = await reveal();
-    if (text !== "") openKeyDialog(key.name, text, t("keys.reveal.text"));
+    if (text !== "") openKeyDialog(key.name, text, "info", t("keys.reveal.text"));
   };
   return [
     copyButton(t("keys.copy.label", { name: key.name }), reveal),
@@ -143,7 +152,7 @@ function openNewKey(reload: () => Promise<void>): void {
   const submit = async () => {
     const made = await post<NewKey>("/keys", { name: name.input.value });
     dialog.close();
-    openKeyDialog(made.name, made.key, t("keys.made.text"));
+    openKeyDialog(made.name, made.key, "good", t("keys.made.text"));
     await reload();
   };
   const dialog = openDialog(
@@ -153,10 +162,11 @@ function openNewKey(reload: () => Promise<void>): void {
   );
 }
 
-function openKeyDialog(name: string, text: string, note: string): void {
+function openKeyDialog(name: string, text: string, kind: "good" | "info", note: string): void {
+  const copy = copyButton(t("keys.copy.label", { name }), () => text);
   const dialog = openDialog(
     name,
-    notice("info", note),
+    notice(kind, note),
     el("code", { class: "secret", "data-secret": true }, text),
     el(
       "div",
@@ -166,10 +176,12 @@ function openKeyDialog(name: string, text: string, note: string): void {
         { class: "button", href: `${BASE}/how-to`, onclick: () => dialog.close() },
         t("nav.howto"),
       ),
-      copyButton(t("keys.copy.label", { name }), () => text),
+      copy,
       el("button", { type: "button", class: "primary", onclick: () => dialog.close() }, t("done")),
     ),
   );
+  // A second Enter copies, and does not leave the page without the key.
+  copy.focus();
 }
 
 function pastKeys(keys: readonly Key[]): HTMLElement {
@@ -195,7 +207,7 @@ function pastKeys(keys: readonly Key[]): HTMLElement {
               t("keys.revokedat", { date: dateTime(key.revoked_at ?? "") }),
             ),
           ),
-          el("div", { class: "item-figure" }, vnd(key.cost_vnd)),
+          spent(key),
         ),
       ),
     ),

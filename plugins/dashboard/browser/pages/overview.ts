@@ -1,6 +1,16 @@
 import { get } from "../api.ts";
+import { readBalance } from "../balance.ts";
 import { callTable } from "../call-table.ts";
-import type { CallRecord, Catalogue, Model, Page, Promotions, Sum, Wallet } from "../contract.ts";
+import type {
+  CallRecord,
+  Catalogue,
+  Key,
+  Model,
+  Page,
+  Promotions,
+  Sum,
+  Wallet,
+} from "../contract.ts";
 import { dayBars } from "../day-bars.ts";
 import { type Child, el, fill } from "../dom.ts";
 import { failureText } from "../failure.ts";
@@ -14,11 +24,16 @@ import { currentAccount } from "../session.ts";
 import { t } from "../text.ts";
 
 const DAYS = 14;
+/** How long the balance lasts goes by the last week. */
+const PACE_DAYS = 7;
+const LOW_DAYS = 3;
+/** A longer time is no forecast. */
+const LASTING_DAYS_MAX = 365;
 
 export function render({ root, signal }: PageContext): void {
   const money = el("section", { class: "card balance" }, waiting(t("loading")));
   const promotions = card(t("promotions.title"), waiting(t("loading")));
-  const days = card(t("overview.days", { days: DAYS }), waiting(t("loading")));
+  const days = card(t("overview.spent"), waiting(t("loading")));
   const calls = card(t("overview.calls"), waiting(t("loading")));
   fill(
     root,
@@ -93,10 +108,41 @@ function amountOf(model: Model, available: number): string {
   return t("balance.tokens", { count: compact((available / model.price_vnd) * 1e6) });
 }
 
+/** The cost of today and this month, how long the balance lasts, and a bar for each of the last days. */
 async function recentDays(): Promise<Child> {
-  const from = dayBefore(DAYS - 1);
-  const { data } = await get<Page<Sum>>("/usage/summary", { by: "day", from });
-  return dayBars(DAYS, data);
+  const today = dayBefore(0);
+  const month = `${today.slice(0, 7)}-01`;
+  const first = dayBefore(DAYS - 1);
+  const from = month < first ? month : first;
+  const [{ data }, available] = await Promise.all([
+    get<Page<Sum>>("/usage/summary", { by: "day", from }),
+    readBalance(),
+  ]);
+  const costSince = (start: string) =>
+    data
+      .filter(({ day = "" }) => day >= start)
+      .reduce((sum, { cost_vnd }) => sum + Number(cost_vnd), 0);
+  const aDay = costSince(dayBefore(PACE_DAYS - 1)) / PACE_DAYS;
+  const lasting = Math.floor(Number(available) / aDay);
+  const figures = [
+    [t("overview.today"), vnd(costSince(today))],
+    [t("overview.month"), vnd(costSince(month))],
+    ...(aDay > 0 && lasting <= LASTING_DAYS_MAX
+      ? [[t("overview.lasts"), t("overview.lasts.days", { days: number(lasting) })]]
+      : []),
+  ];
+  return [
+    el(
+      "div",
+      { class: "totals" },
+      figures.map(([name, value]) =>
+        el("div", {}, el("span", { class: "hint" }, name), el("strong", {}, value)),
+      ),
+    ),
+    aDay > 0 && lasting < LOW_DAYS && notice("info", t("overview.low")),
+    el("h3", {}, t("overview.days", { days: DAYS })),
+    dayBars(DAYS, data),
+  ];
 }
 
 async function recentCalls(): Promise<Child> {
@@ -107,15 +153,39 @@ async function recentCalls(): Promise<Child> {
       el("p", {}, el("a", { href: `${BASE}/usage` }, t("overview.allcalls"))),
     ];
   }
-  return el(
-    "div",
-    { class: "empty" },
+  return firstSteps();
+}
+
+/** The way to the first call; the first step that is open has the button. */
+async function firstSteps(): Promise<Child> {
+  const [keys, available] = await Promise.all([get<{ data: Key[] }>("/keys"), readBalance()]);
+  const steps = [
+    {
+      text: t("steps.verify"),
+      isDone: currentAccount()?.email_verified === true,
+      path: "/account",
+    },
+    { text: t("overview.makekey"), isDone: keys.data.length > 0, path: "/keys" },
+    { text: t("topup.action"), isDone: Number(available) > 0, path: "/top-up" },
+    { text: t("steps.call"), isDone: false, path: "/how-to" },
+  ];
+  const next = steps.findIndex(({ isDone }) => !isDone);
+  return [
     el("p", {}, t("overview.nocalls")),
     el(
-      "p",
-      { class: "row center" },
-      el("a", { class: "button", href: `${BASE}/keys` }, t("overview.makekey")),
-      el("a", { class: "button", href: `${BASE}/how-to` }, t("nav.howto")),
+      "ol",
+      { class: "steps" },
+      steps.map(({ text, isDone, path }, at) =>
+        el(
+          "li",
+          { class: isDone && "done" },
+          isDone && icon("check"),
+          at === next
+            ? el("a", { class: "button primary", href: BASE + path }, text)
+            : el("a", { href: BASE + path }, text),
+          isDone && el("span", { class: "hidden" }, t("done")),
+        ),
+      ),
     ),
-  );
+  ];
 }

@@ -1,7 +1,9 @@
-import { post } from "../api.ts";
+import { ApiError, post } from "../api.ts";
 import { authCard, takeToken } from "../auth-card.ts";
 import { el, fill } from "../dom.ts";
 import { form, notice } from "../form.ts";
+import { ago } from "../format.ts";
+import { waiting } from "../page-head.ts";
 import { BASE, type PageContext } from "../routes.ts";
 import { forgetAccount } from "../session.ts";
 import { t } from "../text.ts";
@@ -10,51 +12,79 @@ import { newPassword } from "./sign-up.ts";
 interface ActiveKey {
   readonly name: string;
   readonly prefix: string;
+  readonly last_used_at: string | null;
 }
 
-export async function render({ root }: PageContext): Promise<void> {
+export async function render({ root, signal }: PageContext): Promise<void> {
   const token = takeToken();
+  fill(root, waiting(t("loading")));
   const keys = await activeKeys(token);
+  if (signal.aborted) return;
+  if (!keys) {
+    fill(root, usedLink());
+    return;
+  }
   const password = newPassword(t("password.new"));
-  const revoke = el("input", { type: "checkbox", name: "revoke-keys", checked: true });
+  const choices = choiceOfKeys(keys);
   const submit = async () => {
     const { revoked_keys: revoked } = await post<{ revoked_keys: number }>("/password/reset", {
       token,
       password: password.input.value,
-      revoke_keys: keys.length > 0 && revoke.checked,
+      revoke_keys: choices.isRevoking(),
     });
     // The reset ended every session, including this one.
     forgetAccount();
     fill(root, done(revoked));
     root.focus();
   };
-  const set = form(
-    t("reset.submit"),
-    submit,
-    password.element,
-    keys.length > 0 && choiceOfKeys(keys, revoke),
-  );
+  const set = form(t("reset.submit"), submit, password.element, keys.length > 0 && choices.element);
   fill(root, authCard(t("reset.title"), t("reset.lead"), set));
 }
 
-/** The keys that can be revoked. None if the link is not valid, which the form then says. */
-async function activeKeys(token: string): Promise<readonly ActiveKey[]> {
-  if (token === "") return [];
+/** Returns the keys that can be revoked; undefined if the link is not valid any more. */
+async function activeKeys(token: string): Promise<readonly ActiveKey[] | undefined> {
+  if (token === "") return undefined;
   try {
     return (await post<{ data: ActiveKey[] }>("/password/reset/keys", { token })).data;
-  } catch {
-    return [];
+  } catch (error) {
+    if (error instanceof ApiError && error.code === "invalid_token") return undefined;
+    throw error;
   }
 }
 
-function choiceOfKeys(keys: readonly ActiveKey[], revoke: HTMLInputElement): HTMLElement {
-  const names = keys.map(({ name, prefix }) => `${name} (${prefix}…)`).join(", ");
-  return el(
-    "div",
-    { class: "field" },
-    el("label", { class: "tick" }, revoke, t("reset.keys", { count: String(keys.length) })),
-    el("p", { class: "hint" }, t("reset.keys.hint", { names })),
+function usedLink(): HTMLElement {
+  return authCard(
+    t("reset.title"),
+    null,
+    notice("info", t("error.invalid_token")),
+    el("p", {}, el("a", { class: "button primary", href: `${BASE}/forgot` }, t("reset.again"))),
   );
+}
+
+/** Two choices, and none is made: one ends a leak, the other keeps servers running. */
+function choiceOfKeys(keys: readonly ActiveKey[]) {
+  const option = (value: string) =>
+    el("input", { type: "radio", name: "keys", value, required: true });
+  const [keep, revoke] = [option("keep"), option("revoke")];
+  const element = el(
+    "fieldset",
+    { class: "field" },
+    el("legend", {}, t("reset.keys")),
+    el("label", { class: "tick" }, keep, t("reset.keep")),
+    el("label", { class: "tick" }, revoke, t("reset.revoke", { count: keys.length })),
+    el(
+      "ul",
+      { class: "hint" },
+      keys.map(({ name, prefix, last_used_at }) =>
+        el("li", {}, `${name} (${prefix}…): ${lastUse(last_used_at)}`),
+      ),
+    ),
+  );
+  return { element, isRevoking: () => revoke.checked };
+}
+
+function lastUse(at: string | null): string {
+  return at === null ? t("keys.neverused") : t("keys.used", { when: ago(at) });
 }
 
 function done(revoked: number): HTMLElement {
@@ -62,7 +92,7 @@ function done(revoked: number): HTMLElement {
     t("reset.title"),
     null,
     notice("good", t("reset.done")),
-    revoked > 0 && el("p", {}, t("reset.revoked", { count: String(revoked) })),
+    revoked > 0 && notice("info", t("reset.revoked", { count: revoked })),
     el("p", {}, el("a", { class: "button primary", href: `${BASE}/sign-in` }, t("signin.title"))),
   );
 }

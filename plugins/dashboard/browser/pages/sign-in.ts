@@ -1,11 +1,11 @@
 import { ApiError } from "../api.ts";
 import { authCard } from "../auth-card.ts";
 import { el, fill } from "../dom.ts";
-import { field, form } from "../form.ts";
+import { field, form, notice } from "../form.ts";
 import { go, nextAddress } from "../router.ts";
 import { BASE, type PageContext } from "../routes.ts";
 import { codeField } from "../second-factor.ts";
-import { signIn } from "../session.ts";
+import { signIn, takeExpired } from "../session.ts";
 import { t } from "../text.ts";
 
 export function render({ root }: PageContext): void {
@@ -42,6 +42,7 @@ export function render({ root }: PageContext): void {
     authCard(
       t("signin.title"),
       t("signin.lead"),
+      takeExpired() && notice("info", t("signin.expired")),
       form(t("signin.submit"), submit, email.element, password.element, second),
       el(
         "p",

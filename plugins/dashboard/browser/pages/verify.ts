@@ -1,13 +1,18 @@
 import { authCard, takeToken } from "../auth-card.ts";
 import { el, fill } from "../dom.ts";
 import { field, form, notice } from "../form.ts";
+import { show } from "../router.ts";
 import { BASE, type PageContext } from "../routes.ts";
-import { verifyAddress } from "../session.ts";
+import { currentAccount, verifyAddress } from "../session.ts";
 import { t } from "../text.ts";
 
 /** Asks for the password of the sign-up: a stranger may have signed up with the reader's address. */
 export function render({ root }: PageContext): void {
   const token = takeToken();
+  if (token === "" && currentAccount()?.email_verified) {
+    fill(root, verified());
+    return;
+  }
   const password = field(t("password"), {
     type: "password",
     name: "password",
@@ -16,8 +21,8 @@ export function render({ root }: PageContext): void {
   });
   const submit = async () => {
     await verifyAddress(token, password.input.value);
-    fill(root, verified());
-    root.focus();
+    // Draws the menu of a customer, and this page again without its token.
+    await show();
   };
   fill(
     root,

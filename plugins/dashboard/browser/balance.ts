@@ -1,0 +1,34 @@
+import { get } from "./api.ts";
+import type { Wallet } from "./contract.ts";
+import { el, fill } from "./dom.ts";
+import { vnd } from "./format.ts";
+import { icon } from "./icons.ts";
+import { BASE } from "./routes.ts";
+import { t } from "./text.ts";
+
+let available: string | undefined;
+
+/** The balance as a link to the page that tops it up, for the menu of every page. Shows the last known until it is read again. */
+export function balanceLink(): HTMLElement {
+  const amount = el("strong", {});
+  const link = el(
+    "a",
+    { class: "wallet", href: `${BASE}/top-up` },
+    el("span", { class: "wallet-amount" }, el("span", { class: "hint" }, t("balance")), amount),
+    el("span", { class: "wallet-action" }, icon("plus"), t("topup.action")),
+  );
+  const show = () => {
+    fill(amount, available === undefined ? "\u00a0" : vnd(available));
+    link.title = available === undefined ? "" : `${available} đ`;
+  };
+  show();
+  void readBalance().then(show, () => {});
+  return link;
+}
+
+/** Returns what can be spent, as a decimal string of đ. */
+export async function readBalance(): Promise<string> {
+  const { available_vnd } = await get<Wallet>("/wallet");
+  available = available_vnd;
+  return available_vnd;
+}

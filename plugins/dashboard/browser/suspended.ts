@@ -1,0 +1,37 @@
+import { post } from "./api.ts";
+import { authCard } from "./auth-card.ts";
+import { el, fill } from "./dom.ts";
+import { form } from "./form.ts";
+import { BASE } from "./routes.ts";
+import { forgetAccount } from "./session.ts";
+import { showBare } from "./shell.ts";
+import { t } from "./text.ts";
+
+/** Shows a suspended customer whom to ask, and how to leave, instead of a page. */
+export function showSuspended(): void {
+  const support = document.documentElement.dataset["support"] ?? "";
+  const leave = async () => {
+    await post("/sign-out");
+    forgetAccount();
+    // A full load, as the router has not started if the account was suspended before.
+    location.assign(`${BASE}/sign-in`);
+  };
+  const root = showBare();
+  document.title = `${t("suspended.title")} · ${document.documentElement.dataset["service"] ?? ""}`;
+  fill(
+    root,
+    authCard(
+      t("suspended.title"),
+      t("suspended.text"),
+      support !== "" && el("p", {}, t("suspended.support"), " ", supportLink(support)),
+      form(t("signout"), leave),
+    ),
+  );
+  root.focus();
+}
+
+function supportLink(support: string): HTMLElement {
+  const isAddress = /^https?:\/\//.test(support);
+  const href = isAddress ? support : support.includes("@") ? `mailto:${support}` : undefined;
+  return href === undefined ? el("strong", {}, support) : el("a", { href }, support);
+}

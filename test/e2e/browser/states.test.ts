@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import t from "tap";
+import { admin } from "../../support/admin.ts";
+import { PASSWORD } from "../../support/browser-session.ts";
+import { signInByForm } from "../../support/dashboard.ts";
+import { type Stage, startStage } from "./stage.ts";
+
+t.test("states that few customers see", async (t) => {
+  let stage: Stage;
+  t.before(async () => {
+    stage = await startStage({ plugins: { dashboard: { support: "help@example.com" } } });
+  });
+  t.teardown(() => stage.close());
+
+  async function signedIn() {
+    const customer = await stage.customer();
+    await signInByForm(customer.page, stage.url, customer.session.email);
+    await customer.page.getByRole("heading", { name: "Tổng quan" }).waitFor();
+    await customer.page.locator(".waiting").first().waitFor({ state: "detached" });
+    return customer;
+  }
+
+  t.test("a suspended customer learns whom to ask, and can leave", async (t) => {
+    const { page, session } = await signedIn();
+    const suspend = { reason: "test" };
+    await admin(stage.gateway, "POST", `/accounts/${session.accountId}/suspend`, suspend);
+    await page.getByRole("link", { name: "Khóa API" }).first().click();
+    await page.getByRole("heading", { name: "Tài khoản của bạn đang bị tạm khóa" }).waitFor();
+    await page.reload();
+    await page.getByRole("heading", { name: "Tài khoản của bạn đang bị tạm khóa" }).waitFor();
+    const support = page.getByRole("link", { name: "help@example.com" });
+    t.equal(await support.getAttribute("href"), "mailto:help@example.com");
+    await page.getByRole("button", { name: "Đăng xuất" }).click();
+    await page.getByLabel("Mật khẩu").waitFor();
+    t.equal((await page.request.get(`${stage.url}/account/v1/me`)).status(), 401);
+  });
+
+  t.test("maintenance shows the operator's words on every page, until it ends", async (t) => {
+    const { page } = await signedIn();
+    const message = "Bảo trì đến 15:00";
+    await admin(stage.gateway, "POST", "/maintenance", { enabled: true, message });
+    t.teardown(() => admin(stage.gateway, "POST", "/maintenance", { enabled: false }));
+    for (const path of ["", "/chat", "/models"]) {
+      await page.goto(`${stage.url}/dashboard${path}`);
+      await page.getByRole("status").getByText(message).waitFor();
+    }
+    await admin(stage.gateway, "POST", "/maintenance", { enabled: true, message: null });
+    await page.reload();
+    await page.getByRole("status").getByText("Dịch vụ đang bảo trì").waitFor();
+    await admin(stage.gateway, "POST", "/maintenance", { enabled: false });
+    await page.reload();
+    await page.getByRole("heading", { name: "Mô hình" }).waitFor();
+    t.equal(await page.getByText("Dịch vụ đang bảo trì").count(), 0);
+  });
+
+  t.test("a page that is opened offline comes by itself when the network is back", async () => {
+    const { page } = await signedIn();
+    await page.context().setOffline(true);
+    await page.getByText("Bạn đang ngoại tuyến").waitFor();
+    await page.getByRole("link", { name: "Khóa API" }).first().click();
+    await page.getByText("Trang tự tải khi có mạng trở lại.").waitFor();
+    await page.context().setOffline(false);
+    await page.getByRole("heading", { name: "Khóa API" }).waitFor();
+    await page.getByText("Bạn đang ngoại tuyến").waitFor({ state: "detached" });
+  });
+
+  t.test("an ended session says so, and leads back to the page", async (t) => {
+    const { page, session } = await signedIn();
+    const { data } = (await session.get("/sessions")).body;
+    for (const { id, current } of data)
+      if (!current) await session.send("DELETE", `/sessions/${id}`);
+    await page.getByRole("link", { name: "Khóa API" }).first().click();
+    await page.getByText("Phiên đăng nhập đã kết thúc.").waitFor();
+    await page.getByLabel("Email").fill(session.email);
+    await page.getByLabel("Mật khẩu").fill(PASSWORD);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Khóa API" }).waitFor();
+    t.ok(page.url().endsWith("/keys"));
+    await page.getByRole("button", { name: "Đăng xuất" }).first().click();
+    await page.getByLabel("Email").waitFor();
+    t.equal(await page.getByText("Phiên đăng nhập đã kết thúc.").count(), 0);
+  });
+
+  t.test("a reset keeps or revokes keys only as chosen, and its link works once", async (t) => {
+    const { page, session } = await stage.customer();
+    const { key } = (await session.post("/keys", { name: "máy chủ" })).body;
+    const { id } = (await session.get("/keys")).body.data[0];
+    assert.ok(key && id);
+    await session.post("/password/forgot", { email: session.email });
+    const mails = await stage.mailServer.mailsTo(session.email, 2);
+    const link = /https?:\/\/\S+\/dashboard\/reset#token=[\w-]+/.exec(mails[1]?.text ?? "")?.[0];
+    assert.ok(link, mails[1]?.text);
+    await page.goto(link);
+    await page.getByText(/^máy chủ \(tg-.*…\): chưa dùng/).waitFor();
+    const keep = page.getByLabel("Giữ lại: tôi chỉ quên mật khẩu");
+    const revoke = page.getByLabel("Thu hồi tất cả (1)");
+    t.strictSame([await keep.isChecked(), await revoke.isChecked()], [false, false]);
+    await page.getByLabel("Mật khẩu mới").fill("another long password");
+    await page.getByRole("button", { name: "Đặt mật khẩu" }).click();
+    t.ok(await keep.evaluate((input) => (input as HTMLInputElement).validity.valueMissing));
+    await keep.check();
+    await page.getByRole("button", { name: "Đặt mật khẩu" }).click();
+    await page.getByText("Đã đổi mật khẩu").waitFor();
+    const { data } = await admin(stage.gateway, "GET", `/accounts/${session.accountId}`).then(
+      ({ body }) => ({ data: body["keys"] as { status: string }[] }),
+    );
+    t.strictSame(
+      data.map(({ status }) => status),
+      ["active"],
+    );
+
+    await page.goto("about:blank");
+    await page.goto(link);
+    await page.getByText("Liên kết đã hết hạn hoặc đã được sử dụng.").waitFor();
+    t.equal(await page.getByLabel("Mật khẩu mới").count(), 0);
+    await page.getByRole("link", { name: "Gửi liên kết mới" }).click();
+    await page.getByRole("button", { name: "Gửi liên kết" }).waitFor();
+  });
+});
