@@ -109,7 +109,7 @@ export function daysSummedMax(
   return by.includes("day") ? DAYS_OF_BOTH_BY_DAY_MAX : DAYS_OF_BOTH_MAX;
 }
 
-export interface UsageTotal {
+interface UsageTotal {
   readonly calls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
