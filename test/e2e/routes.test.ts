@@ -17,7 +17,7 @@ import { until } from "../support/until.ts";
 
 const IMAGE = "iVBORw0KGgo=";
 
-/** What pages show to everybody before anyone signs in. */
+/** The message of maintenance, which pages show before anyone signs in. */
 const SHOWN_TO_ALL = "/account/v1/maintenance";
 
 /** A call for each billable endpoint that succeeds on a complete gateway. */

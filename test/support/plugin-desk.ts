@@ -117,6 +117,7 @@ export function deskOf(parts: Partial<Record<keyof Services, unknown>> = {}): De
     config: {
       plugins: [],
       headers: { prefix: "x-svc-" },
+      images: { privateAddresses: false, nameServers: [] },
       listen: { host: "127.0.0.1", port: 8080 },
     },
     catalogue: new Catalogue([modelOf()]),

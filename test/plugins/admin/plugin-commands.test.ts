@@ -123,11 +123,11 @@ t.test("a plugin's commands", async (t) => {
   t.test("are listed, run and printed like the built-in ones", async (t) => {
     const help = await run("help");
     t.match(help.stdout, /team open --team NAME --members-max N\n {6}opens a team/);
-    const opened = await run("team", "open", "--team", "a b/c", "--members-max", "7", "--json");
+    const opened = await run("team", "open", "--team", "a b&c", "--members-max", "7", "--json");
     t.strictSame([opened.code, opened.stderr], [0, ""]);
-    t.strictSame(JSON.parse(opened.stdout), { name: "a b/c", members_max: 7, open: true });
-    const dropped = await run("team", "drop", "--team", "a b/c", "--json");
-    t.strictSame(JSON.parse(dropped.stdout), { name: "a b/c" });
+    t.strictSame(JSON.parse(opened.stdout), { name: "a b&c", members_max: 7, open: true });
+    const dropped = await run("team", "drop", "--team", "a b&c", "--json");
+    t.strictSame(JSON.parse(dropped.stdout), { name: "a b&c" });
   });
 
   t.test("list all pages, or as much as --limit", async (t) => {
@@ -140,6 +140,7 @@ t.test("a plugin's commands", async (t) => {
   t.test("exit like the built-in ones if they are refused or used wrongly", async (t) => {
     for (const [args, code, message] of [
       [["team", "drop", "--team", "nobody"], 1, /^no such team\n$/],
+      [["team", "drop", "--team", "a/b"], 1, /encoded slash: write it without/],
       [["team", "open", "--team", "x", "--members-max", "-5"], 1, /members_max: expected a whole/],
       [["team", "open", "--team", "x", "--members-max", "few"], 1, /members_max: expected a whole/],
       [

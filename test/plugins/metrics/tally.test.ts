@@ -63,6 +63,7 @@ t.test("metrics: the counters of a call", async (t) => {
       estimated: 1,
       leftUncounted: 0,
       leftUnchargedMicroVnd: 0,
+      unsold: 0,
       bounded: 0,
       boundTokens: 0,
       reportedTokens: 0,
