@@ -6,6 +6,7 @@ import { type FolderLock, lockFolder } from "../process/lock.ts";
 import type { Log } from "../process/log.ts";
 import { messageOf } from "../process/thrown.ts";
 import { createFiles, databaseUser, endLeftover, filesOf } from "./embedded-folder.ts";
+import { lowerPriority } from "./low-priority.ts";
 import {
   endOfOutput,
   exitFault,
@@ -135,6 +136,7 @@ export class EmbeddedProcess {
       const fault = await ready(child, output, deadline);
       if (fault === undefined) {
         this.failures = 0;
+        if (child.pid !== undefined) child.once("exit", lowerPriority(child.pid));
         this.restartAfter(child, output, () => this.launch(build, user));
         return;
       }

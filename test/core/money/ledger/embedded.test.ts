@@ -11,7 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
+import { getPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -83,6 +83,16 @@ t.test("the server runs without the gateway's keys, and never as root", async (t
   t.notMatch(readFileSync(`/proc/${database.pid}/environ`, "utf8"), SECRET);
   t.not(statSync(`/proc/${database.pid}`).uid, 0);
   t.not(statSync(join(folder, "postgres")).uid, 0);
+});
+
+t.test("the server and the sessions of its processes run after the gateway", async (t) => {
+  if (process.platform !== "linux") return;
+  const pid = database.pid ?? 0;
+  t.equal(getPriority(pid), 19);
+  const [row] = await database.commits.query<{ pid: number }>("select pg_backend_pid() as pid");
+  const session = `/proc/${row?.pid}/autogroup`;
+  if (!existsSync(session)) return;
+  await until("its session is lowered", () => readFileSync(session, "utf8").includes("nice 19"));
 });
 
 t.test(
