@@ -22,11 +22,19 @@ export function writings(mark: string): string[] {
 export function tracesInFiles(folder: string, texts: readonly string[]): string[] {
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
   return files.flatMap((file) => {
-    const path = join(folder, file);
-    if (!statSync(path).isFile()) return [];
-    const bytes = readFileSync(path);
-    return texts.filter((text) => bytes.includes(text)).map((text) => `${file}: ${text}`);
+    const bytes = contents(join(folder, file));
+    return texts.filter((text) => bytes?.includes(text)).map((text) => `${file}: ${text}`);
   });
+}
+
+/** Undefined for a folder, a socket, and a file that a running database has removed since. */
+function contents(path: string): Buffer | undefined {
+  try {
+    return statSync(path).isFile() ? readFileSync(path) : undefined;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
 }
 
 /** Every table of a database with a row that contains one of the texts in any column. */
