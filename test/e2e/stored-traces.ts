@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { connect, type Sql } from "../../core/database/client.ts";
+import { codeOf } from "../../core/process/thrown.ts";
 import { recordedLog } from "../support/log.ts";
 import type { RedisServer } from "../support/redis.ts";
 
@@ -32,7 +33,7 @@ function contents(path: string): Buffer | undefined {
   try {
     return statSync(path).isFile() ? readFileSync(path) : undefined;
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   }
 }

@@ -25,6 +25,7 @@ import {
   runProgram,
 } from "../../../../core/database/postgres-build.ts";
 import { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
+import { codeOf } from "../../../../core/process/thrown.ts";
 import { copyEmptyLedger } from "../../../support/ledger-template.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { until } from "../../../support/until.ts";
@@ -231,7 +232,7 @@ function killed(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
+    if (codeOf(error) !== "ESRCH") throw error;
   }
 }
 
