@@ -1,11 +1,11 @@
 import { searchAccounts } from "../core/accounts/account-search.ts";
 import { keyNames, latestKeysOf } from "../core/accounts/key-records.ts";
-import { daysSummedMax, type UsageBooks, type UsageFilter } from "../core/contract/usage-books.ts";
 import type { Sql } from "../core/database/client.ts";
 import { limitSums } from "../core/money/ledger/limit-sums.ts";
 import { sum, sums } from "../core/money/ledger/sums.ts";
 import { topUps } from "../core/money/ledger/top-ups.ts";
 import { callById, usage } from "../core/money/ledger/usage.ts";
+import { daysSummedMax, type UsageBooks, type UsageFilter } from "../core/plugin/usage-books.ts";
 
 /** An account with calls, and what its queries ask for. */
 export interface Asked {

@@ -12,7 +12,7 @@ const HEAD_LINES = 60;
 const SOURCES = ["core", "plugins", "bench"];
 
 /** The only file of core that plugins may import. */
-const PLUGIN_DOOR = "core/contract/index.ts";
+const PLUGIN_DOOR = "core/plugin/index.ts";
 /** Names of the plugin door. The plugins of this repository use all of them; outside ones must learn them. */
 const PLUGIN_DOOR_NAMES_MAX = 250;
 /**
@@ -23,7 +23,7 @@ const FILES_IN_CIRCLES_OF_TYPES_MAX = 22;
 /** Imports of core and plugins that go past the door of a room, its \`index.ts\`. 0 for all other rooms. */
 const PAST_DOORS_MAX: Readonly<Record<string, number>> = {
   // Core is behind the door of the contract too: it is for plugins.
-  "core/contract": Number.POSITIVE_INFINITY,
+  "core/plugin": Number.POSITIVE_INFINITY,
   // The features of requests and the turns of a conversation are read outside of the protocols too.
   "core/wire": 8,
   // Calls and config name the interface that each kind implements.

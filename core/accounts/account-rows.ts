@@ -1,5 +1,5 @@
-import type { Account, NewAccountResult } from "../contract/accounts.ts";
-import type { Database } from "../contract/database.ts";
+import type { Account, NewAccountResult } from "../plugin/accounts.ts";
+import type { Database } from "../plugin/database.ts";
 import { FIRST_ID } from "../process/id.ts";
 
 export const SELECT_ACCOUNT = `

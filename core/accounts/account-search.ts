@@ -3,8 +3,8 @@ import {
   type AccountSearch,
   KEY_PREFIX,
   KEY_SHOWN_CHARACTERS,
-} from "../contract/accounts.ts";
-import type { Database } from "../contract/database.ts";
+} from "../plugin/accounts.ts";
+import type { Database } from "../plugin/database.ts";
 import { isId } from "../process/id.ts";
 import { SELECT_ACCOUNT } from "./account-rows.ts";
 

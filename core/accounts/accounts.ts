@@ -6,9 +6,9 @@ import type {
   NewAccountResult,
   SealedKey,
   SealedKeyRecord,
-} from "../contract/accounts.ts";
-import type { Database } from "../contract/database.ts";
-import type { HoldStore } from "../contract/hold-store.ts";
+} from "../plugin/accounts.ts";
+import type { Database } from "../plugin/database.ts";
+import type { HoldStore } from "../plugin/hold-store.ts";
 import { isId } from "../process/id.ts";
 import {
   accountByEmail,

@@ -1,7 +1,7 @@
-import type { Accounts, Keys } from "../contract/accounts.ts";
-import type { Database } from "../contract/database.ts";
-import type { HoldStore } from "../contract/hold-store.ts";
-import type { OperatorActions } from "../contract/operator-actions.ts";
+import type { Accounts, Keys } from "../plugin/accounts.ts";
+import type { Database } from "../plugin/database.ts";
+import type { HoldStore } from "../plugin/hold-store.ts";
+import type { OperatorActions } from "../plugin/operator-actions.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import { accountChanges } from "./account-rows.ts";

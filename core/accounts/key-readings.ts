@@ -1,4 +1,4 @@
-import type { CallerKey } from "../contract/accounts.ts";
+import type { CallerKey } from "../plugin/accounts.ts";
 
 interface KeyReadingsOptions {
   /** Reads a key from the ledger. */

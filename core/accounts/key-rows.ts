@@ -1,5 +1,5 @@
-import type { KeyRecord, NewKey } from "../contract/accounts.ts";
-import type { Database } from "../contract/database.ts";
+import type { KeyRecord, NewKey } from "../plugin/accounts.ts";
+import type { Database } from "../plugin/database.ts";
 import { isId } from "../process/id.ts";
 
 /** The SQL of keys that authentication needs. */

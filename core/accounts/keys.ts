@@ -6,9 +6,9 @@ import {
   type KeyRecord,
   type Keys,
   type NewKeyResult,
-} from "../contract/accounts.ts";
-import type { HoldStore } from "../contract/hold-store.ts";
-import type { Slots } from "../contract/slot.ts";
+} from "../plugin/accounts.ts";
+import type { HoldStore } from "../plugin/hold-store.ts";
+import type { Slots } from "../plugin/slot.ts";
 import type { Clock } from "../process/clock.ts";
 import { newId } from "../process/id.ts";
 import type { Log } from "../process/log.ts";

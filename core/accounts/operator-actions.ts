@@ -1,10 +1,10 @@
-import type { Database } from "../contract/database.ts";
+import type { Database } from "../plugin/database.ts";
 import type {
   ActionQuery,
   NewAction,
   OperatorAction,
   OperatorActions,
-} from "../contract/operator-actions.ts";
+} from "../plugin/operator-actions.ts";
 
 /** The audit trail of operator actions. The database refuses to change its rows, except to add a result. */
 export class AuditTrail implements OperatorActions {

@@ -1,5 +1,5 @@
-import type { SealedKey, SealedKeyRecord } from "../contract/accounts.ts";
-import type { Database } from "../contract/database.ts";
+import type { SealedKey, SealedKeyRecord } from "../plugin/accounts.ts";
+import type { Database } from "../plugin/database.ts";
 import { FIRST_ID } from "../process/id.ts";
 
 const BATCH = 200;

@@ -1,4 +1,4 @@
-import type { ClockDifference } from "../contract/services.ts";
+import type { ClockDifference } from "../plugin/services.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import { PeriodicTask } from "../process/periodic.ts";

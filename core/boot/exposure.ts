@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
 import { type NetworkInterfaceInfo, networkInterfaces } from "node:os";
 import ipaddr from "ipaddr.js";
-import type { Config } from "../contract/config.ts";
-import { isEverywhere } from "../contract/public-host.ts";
+import type { Config } from "../plugin/config.ts";
+import { isEverywhere } from "../plugin/public-host.ts";
 import type { Log } from "../process/log.ts";
 
 type Interfaces = NodeJS.Dict<NetworkInterfaceInfo[]>;

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Config, LoadedPlugin } from "../contract/config.ts";
-import type { Plugin } from "../contract/plugin.ts";
-import type { Services } from "../contract/services.ts";
-import type { Slots } from "../contract/slot.ts";
 import type { PluginDatabase } from "../database/plugin-database.ts";
+import type { Config, LoadedPlugin } from "../plugin/config.ts";
+import type { Plugin } from "../plugin/plugin.ts";
+import type { Services } from "../plugin/services.ts";
+import type { Slots } from "../plugin/slot.ts";
 import { announced } from "../process/announced.ts";
 import type { Log } from "../process/log.ts";
 import { preparePlugin } from "./prepare-plugin.ts";

@@ -3,11 +3,11 @@ import { lookup } from "node:dns/promises";
 import { access, constants, mkdir } from "node:fs/promises";
 import { get } from "node:http";
 import { connect } from "node:net";
-import type { Config } from "../contract/config.ts";
-import { isLoopback } from "../contract/public-host.ts";
 import { readAddress } from "../database/address.ts";
 import type { ServerConnections } from "../database/ping.ts";
 import { ALIVE_BODY } from "../http/health.ts";
+import type { Config } from "../plugin/config.ts";
+import { isLoopback } from "../plugin/public-host.ts";
 import { codeOf } from "../process/thrown.ts";
 
 /** How long a store may be down at a start: long enough for stores that start at the same time. */

@@ -1,5 +1,5 @@
-import type { Plugin } from "../contract/plugin.ts";
 import type { PluginDatabase } from "../database/plugin-database.ts";
+import type { Plugin } from "../plugin/plugin.ts";
 
 /**
  * Checks a plugin's name against those of the plugins before it, and applies its migrations. Runs

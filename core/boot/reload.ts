@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Config } from "../contract/config.ts";
-import type { PluginModule } from "../contract/plugin.ts";
+import type { Config } from "../plugin/config.ts";
+import type { PluginModule } from "../plugin/plugin.ts";
 
 /**
  * Returns the config that takes effect at a reload: settings bound to the process stay as they are.

@@ -1,16 +1,16 @@
-import type { KeySealer } from "../contract/accounts.ts";
-import type { BodyMeasure } from "../contract/body-threads.ts";
-import type { PluginCounter, PluginGauge } from "../contract/counter.ts";
-import { type Customers, noCustomers } from "../contract/customers.ts";
-import type { DiscountSource } from "../contract/discount.ts";
+import type { KeySealer } from "../plugin/accounts.ts";
+import type { BodyMeasure } from "../plugin/body-threads.ts";
+import type { PluginCounter, PluginGauge } from "../plugin/counter.ts";
+import { type Customers, noCustomers } from "../plugin/customers.ts";
+import type { DiscountSource } from "../plugin/discount.ts";
 import {
   type CustomerGuard,
   type OperatorGuard,
   refuseCustomers,
   refuseOperators,
-} from "../contract/guards.ts";
-import type { ModelNames } from "../contract/model-names.ts";
-import type { SharedSlot, Slot, Slots } from "../contract/slot.ts";
+} from "../plugin/guards.ts";
+import type { ModelNames } from "../plugin/model-names.ts";
+import type { SharedSlot, Slot, Slots } from "../plugin/slot.ts";
 
 /**
  * One run of a plugin. Compared by identity: during a reload, a plugin may run beside its older

@@ -1,4 +1,4 @@
-import type { StoreFault } from "../contract/services.ts";
+import type { StoreFault } from "../plugin/services.ts";
 import type { Log } from "../process/log.ts";
 import { PeriodicTask } from "../process/periodic.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";

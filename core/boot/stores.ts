@@ -1,10 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { join, resolve } from "node:path";
-import type { Config } from "../contract/config.ts";
-import type { Database } from "../contract/database.ts";
-import type { HoldStore } from "../contract/hold-store.ts";
-import type { Ledger } from "../contract/ledger.ts";
-import type { RateLimiter } from "../contract/rate-limiter.ts";
 import { connect } from "../database/client.ts";
 import { EmbeddedDatabase } from "../database/embedded.ts";
 import type { PluginDatabase } from "../database/plugin-database.ts";
@@ -19,6 +14,11 @@ import {
 import { PostgresLedger } from "../money/ledger/postgres.ts";
 import { faultsOfPostgres } from "../money/ledger/settings.ts";
 import { LIFETIMES } from "../money/lifetimes.ts";
+import type { Config } from "../plugin/config.ts";
+import type { Database } from "../plugin/database.ts";
+import type { HoldStore } from "../plugin/hold-store.ts";
+import type { Ledger } from "../plugin/ledger.ts";
+import type { RateLimiter } from "../plugin/rate-limiter.ts";
 import type { Clock } from "../process/clock.ts";
 import { isId } from "../process/id.ts";
 import type { Log } from "../process/log.ts";

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { MICRO_VND_PER_VND } from "../contract/amount.ts";
+import { MICRO_VND_PER_VND } from "../plugin/amount.ts";
 import {
   type Channel,
   type Label,
@@ -8,8 +8,8 @@ import {
   type Price,
   type Route,
   type Standard,
-} from "../contract/catalogue.ts";
-import { features, priceFactor } from "../contract/features.ts";
+} from "../plugin/catalogue.ts";
+import { features, priceFactor } from "../plugin/features.ts";
 import {
   described,
   mapping,
@@ -20,8 +20,8 @@ import {
   some,
   text,
   whole,
-} from "../contract/options.ts";
-import { profile } from "../contract/profile.ts";
+} from "../plugin/options.ts";
+import { profile } from "../plugin/profile.ts";
 
 /**
  * The maximum price: above any real price, and low enough that every cost is a safe integer of µđ.

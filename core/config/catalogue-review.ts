@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import * as v from "valibot";
-import { Catalogue } from "../contract/catalogue.ts";
-import { isModelName } from "../contract/model-names.ts";
+import { Catalogue } from "../plugin/catalogue.ts";
+import { isModelName } from "../plugin/model-names.ts";
 import { arrayOf, objectOf } from "../process/json.ts";
 import {
   type CatalogueEntry,

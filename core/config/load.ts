@@ -1,7 +1,7 @@
 import { dirname, isAbsolute, join } from "node:path";
 import type * as v from "valibot";
-import type { Catalogue } from "../contract/catalogue.ts";
-import type { Config, LoadedPlugin } from "../contract/config.ts";
+import type { Catalogue } from "../plugin/catalogue.ts";
+import type { Config, LoadedPlugin } from "../plugin/config.ts";
 import { arrayOf, objectOf } from "../process/json.ts";
 import { type UpstreamKinds, upstreamKinds } from "../upstream/kinds/index.ts";
 import type { LoadedUpstream } from "../upstream/kinds/kind.ts";

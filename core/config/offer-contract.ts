@@ -2,7 +2,7 @@ import nodeModule from "node:module";
 
 /** The specifier by which plugins import the contract. */
 const SPECIFIER = "tollgate/plugin";
-const CONTRACT = new URL("../contract/index.js", import.meta.url).href;
+const CONTRACT = new URL("../plugin/index.js", import.meta.url).href;
 
 let isOffered = false;
 

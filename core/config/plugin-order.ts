@@ -1,4 +1,4 @@
-import type { Field } from "../contract/plugin.ts";
+import type { Field } from "../plugin/plugin.ts";
 import type { PlacedPlugin } from "./plugins.ts";
 import type { Path } from "./problem.ts";
 

@@ -1,6 +1,6 @@
-import type { Field } from "../contract/plugin.ts";
-import { isLoopback } from "../contract/public-host.ts";
-import type { SlotName } from "../contract/slot.ts";
+import type { Field } from "../plugin/plugin.ts";
+import { isLoopback } from "../plugin/public-host.ts";
+import type { SlotName } from "../plugin/slot.ts";
 import { objectOf } from "../process/json.ts";
 import { misplaced, orderOf } from "./plugin-order.ts";
 import type { PlacedPlugin } from "./plugins.ts";

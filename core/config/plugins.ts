@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type * as v from "valibot";
-import type { Config, LoadedPlugin } from "../contract/config.ts";
-import { CONFIG_KEYS, FIELDS, type PluginModule } from "../contract/plugin.ts";
-import { SLOT_NAMES } from "../contract/slot.ts";
+import type { Config, LoadedPlugin } from "../plugin/config.ts";
+import { CONFIG_KEYS, FIELDS, type PluginModule } from "../plugin/plugin.ts";
+import { SLOT_NAMES } from "../plugin/slot.ts";
 import { isObject } from "../process/json.ts";
 import { messageOf } from "../process/thrown.ts";
 import { offerContract } from "./offer-contract.ts";

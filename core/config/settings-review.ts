@@ -1,4 +1,4 @@
-import { hostsOverlap, isEverywhere, isLoopback } from "../contract/public-host.ts";
+import { hostsOverlap, isEverywhere, isLoopback } from "../plugin/public-host.ts";
 import { objectOf } from "../process/json.ts";
 import { PUBLIC_TOKEN_CHARACTERS_MIN } from "../process/secret-file.ts";
 import type { Problems } from "./problem.ts";

@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import { features } from "../contract/features.ts";
-import { described, mapping, named, oneOf, refusingLists, whole } from "../contract/options.ts";
-import { profile } from "../contract/profile.ts";
-import type { Protocol } from "../contract/protocol.ts";
+import { features } from "../plugin/features.ts";
+import { described, mapping, named, oneOf, refusingLists, whole } from "../plugin/options.ts";
+import { profile } from "../plugin/profile.ts";
+import type { Protocol } from "../plugin/protocol.ts";
 import { isObject, type JsonObject } from "../process/json.ts";
 import type { UpstreamKinds } from "../upstream/kinds/index.ts";
 import type { LoadedUpstream, UpstreamKind } from "../upstream/kinds/kind.ts";

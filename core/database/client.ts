@@ -1,5 +1,5 @@
 import postgres from "postgres";
-import type { Parameter } from "../contract/database.ts";
+import type { Parameter } from "../plugin/database.ts";
 import type { Log } from "../process/log.ts";
 import { codeOf } from "../process/thrown.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import type { Database } from "../contract/database.ts";
+import type { Database } from "../plugin/database.ts";
 import type { Sql } from "./client.ts";
 import { migrate } from "./migrate.ts";
 

@@ -1,5 +1,5 @@
-import type { Limits } from "../contract/config.ts";
-import { type Refusal, refuse } from "../contract/refusal.ts";
+import type { Limits } from "../plugin/config.ts";
+import { type Refusal, refuse } from "../plugin/refusal.ts";
 import type { Clock } from "../process/clock.ts";
 import { BodyPace, type Rest } from "./body-pace.ts";
 

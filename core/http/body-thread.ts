@@ -1,5 +1,5 @@
 import { parentPort } from "node:worker_threads";
-import type { ThreadWork } from "../contract/body-threads.ts";
+import type { ThreadWork } from "../plugin/body-threads.ts";
 import { yieldToMainThread } from "../process/thread-priority.ts";
 import { ownThread, threadTimeMs } from "./thread-time.ts";
 

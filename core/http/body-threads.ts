@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
-import type { BodyThreads } from "../contract/body-threads.ts";
-import { type Refusal, refuse } from "../contract/refusal.ts";
+import type { BodyThreads } from "../plugin/body-threads.ts";
+import { type Refusal, refuse } from "../plugin/refusal.ts";
 import type { Log } from "../process/log.ts";
 import { BodyQueue, BUSY, type Caller, type Job, type QueueLimits } from "./body-queue.ts";
 import type { ThreadJob, ThreadReply } from "./body-thread.ts";

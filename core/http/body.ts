@@ -1,7 +1,7 @@
 import { isAscii } from "node:buffer";
-import type { FormPart } from "../contract/call.ts";
-import { type Refusal, refuse } from "../contract/refusal.ts";
 import { formParts } from "../listener/index.ts";
+import type { FormPart } from "../plugin/call.ts";
+import { type Refusal, refuse } from "../plugin/refusal.ts";
 import type { JsonObject } from "../process/json.ts";
 
 /** Maximum size of the text fields of a form together. A longer part must be a file, or an image as text. */

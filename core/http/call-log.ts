@@ -1,6 +1,6 @@
-import { formatVnd } from "../contract/amount.ts";
-import type { EndedCall, Held } from "../contract/call.ts";
-import { unitPriceOf } from "../contract/tariff.ts";
+import { formatVnd } from "../plugin/amount.ts";
+import type { EndedCall, Held } from "../plugin/call.ts";
+import { unitPriceOf } from "../plugin/tariff.ts";
 import type { Clock } from "../process/clock.ts";
 import type { LineLog } from "../process/log.ts";
 

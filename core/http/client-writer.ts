@@ -1,6 +1,6 @@
-import type { Wire } from "../contract/protocol.ts";
-import type { Refusal } from "../contract/refusal.ts";
 import type { HttpResponse } from "../listener/index.ts";
+import type { Wire } from "../plugin/protocol.ts";
+import type { Refusal } from "../plugin/refusal.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 import type { HttpCall } from "./http-call.ts";
 import type { KeptReply, UnreadReplies } from "./unread-replies.ts";

@@ -1,15 +1,15 @@
-import type { Call } from "../contract/call.ts";
-import type { Model, Standard } from "../contract/catalogue.ts";
-import type { Config, LoadedPlugin } from "../contract/config.ts";
-import type { Endpoint } from "../contract/endpoint.ts";
-import { beyond, hasRoute } from "../contract/model-fit.ts";
-import { exactNames } from "../contract/model-names.ts";
-import { headToRead } from "../contract/passed-request.ts";
-import type { Field, Plugin } from "../contract/plugin.ts";
-import type { Protocol } from "../contract/protocol.ts";
-import { isRefusal, refuse } from "../contract/refusal.ts";
-import type { Services } from "../contract/services.ts";
-import { formFields, servedElsewhere, unchangedRequest } from "../contract/upstream-request.ts";
+import type { Call } from "../plugin/call.ts";
+import type { Model, Standard } from "../plugin/catalogue.ts";
+import type { Config, LoadedPlugin } from "../plugin/config.ts";
+import type { Endpoint } from "../plugin/endpoint.ts";
+import { beyond, hasRoute } from "../plugin/model-fit.ts";
+import { exactNames } from "../plugin/model-names.ts";
+import { headToRead } from "../plugin/passed-request.ts";
+import type { Field, Plugin } from "../plugin/plugin.ts";
+import type { Protocol } from "../plugin/protocol.ts";
+import { isRefusal, refuse } from "../plugin/refusal.ts";
+import type { Services } from "../plugin/services.ts";
+import { formFields, servedElsewhere, unchangedRequest } from "../plugin/upstream-request.ts";
 import { offeredFeatures } from "./offered-features.ts";
 
 /** A plugin, and what its module states. */

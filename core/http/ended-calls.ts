@@ -1,4 +1,4 @@
-import type { EndedCall } from "../contract/call.ts";
+import type { EndedCall } from "../plugin/call.ts";
 import type { Log } from "../process/log.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 import type { EndedHttpCall } from "./http-call.ts";

@@ -1,8 +1,8 @@
-import { endpoints } from "../contract/endpoint.ts";
-import type { Wire } from "../contract/protocol.ts";
-import { type Refusal, refuse } from "../contract/refusal.ts";
-import type { Match } from "../contract/routes/router.ts";
 import type { HttpRequest, HttpResponse } from "../listener/index.ts";
+import { endpoints } from "../plugin/endpoint.ts";
+import type { Wire } from "../plugin/protocol.ts";
+import { type Refusal, refuse } from "../plugin/refusal.ts";
+import type { Match } from "../plugin/routes/router.ts";
 import { wires } from "../wire/index.ts";
 import { endHead, statusLine } from "./write.ts";
 

@@ -1,9 +1,5 @@
-import {
-  type PlainResponse,
-  type Router,
-  UNREAD_BODY_BYTES_MAX,
-} from "../contract/routes/router.ts";
-import type { Services } from "../contract/services.ts";
+import { type PlainResponse, type Router, UNREAD_BODY_BYTES_MAX } from "../plugin/routes/router.ts";
+import type { Services } from "../plugin/services.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
 
 const PING_TIMEOUT_MS = 1_000;

@@ -1,5 +1,5 @@
-import type { CallerKey } from "../contract/accounts.ts";
-import type { MicroVnd } from "../contract/amount.ts";
+import type { CallerKey } from "../plugin/accounts.ts";
+import type { MicroVnd } from "../plugin/amount.ts";
 import type {
   Call,
   CallLimit,
@@ -9,13 +9,13 @@ import type {
   FormPart,
   Held,
   UpstreamRequest,
-} from "../contract/call.ts";
-import type { Model, Route } from "../contract/catalogue.ts";
-import type { Endpoint } from "../contract/endpoint.ts";
-import type { Surcharge } from "../contract/features.ts";
-import type { CallOutcome } from "../contract/hold-store.ts";
-import type { Refusal } from "../contract/refusal.ts";
-import type { Usage } from "../contract/usage.ts";
+} from "../plugin/call.ts";
+import type { Model, Route } from "../plugin/catalogue.ts";
+import type { Endpoint } from "../plugin/endpoint.ts";
+import type { Surcharge } from "../plugin/features.ts";
+import type { CallOutcome } from "../plugin/hold-store.ts";
+import type { Refusal } from "../plugin/refusal.ts";
+import type { Usage } from "../plugin/usage.ts";
 import type { JsonObject } from "../process/json.ts";
 import type { Outline } from "../process/outline.ts";
 import { type CallState, STEPS, StepOutOfOrder } from "./call-state.ts";

@@ -1,9 +1,9 @@
-import { type Flow, GONE } from "../contract/call.ts";
-import type { Endpoint } from "../contract/endpoint.ts";
-import type { Field, Verdict } from "../contract/plugin.ts";
-import { completeRefusal, isRefusal, type Refusal, refuse } from "../contract/refusal.ts";
-import type { PlainHandler, PlainRequest } from "../contract/routes/router.ts";
 import type { HttpResponse } from "../listener/index.ts";
+import { type Flow, GONE } from "../plugin/call.ts";
+import type { Endpoint } from "../plugin/endpoint.ts";
+import type { Field, Verdict } from "../plugin/plugin.ts";
+import { completeRefusal, isRefusal, type Refusal, refuse } from "../plugin/refusal.ts";
+import type { PlainHandler, PlainRequest } from "../plugin/routes/router.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 import { Exchange } from "../upstream/exchange.ts";
 import type { Share } from "./body-budget.ts";

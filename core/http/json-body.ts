@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { type Refusal, refuse } from "../contract/refusal.ts";
+import { type Refusal, refuse } from "../plugin/refusal.ts";
 import { JSON_LEVELS_MAX, JSON_VALUES_MAX } from "../process/json.ts";
 import { NO_NAMES, scanJson } from "../process/json-scan.ts";
 import { Outline, SHORT_BYTES_MAX } from "../process/outline.ts";

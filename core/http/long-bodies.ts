@@ -1,5 +1,5 @@
-import { type BodyMeasure, LONG_BODY_BYTES_MIN } from "../contract/body-threads.ts";
-import { isRefusal, type Refusal } from "../contract/refusal.ts";
+import { type BodyMeasure, LONG_BODY_BYTES_MIN } from "../plugin/body-threads.ts";
+import { isRefusal, type Refusal } from "../plugin/refusal.ts";
 import { Outline } from "../process/outline.ts";
 import { CONVERSATION } from "../wire/turns.ts";
 import type { OwnBodyThreads } from "./body-threads.ts";

@@ -1,9 +1,9 @@
-import type { Call } from "../contract/call.ts";
-import type { Model } from "../contract/catalogue.ts";
-import type { Surcharge } from "../contract/features.ts";
-import { headToRead } from "../contract/passed-request.ts";
-import type { Verdict } from "../contract/plugin.ts";
-import { type Refusal, refuse } from "../contract/refusal.ts";
+import type { Call } from "../plugin/call.ts";
+import type { Model } from "../plugin/catalogue.ts";
+import type { Surcharge } from "../plugin/features.ts";
+import { headToRead } from "../plugin/passed-request.ts";
+import type { Verdict } from "../plugin/plugin.ts";
+import { type Refusal, refuse } from "../plugin/refusal.ts";
 
 /** Image options that can cost a provider more, and the values that do. */
 const DEARER: Readonly<Record<string, ReadonlySet<unknown>>> = {

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import type { Model } from "../contract/catalogue.ts";
-import type { PlainRequest, PlainResponse } from "../contract/routes/router.ts";
+import type { Model } from "../plugin/catalogue.ts";
+import type { PlainRequest, PlainResponse } from "../plugin/routes/router.ts";
 
 const compress = promisify(gzip);
 /** A smaller body does not shrink on the wire when compressed. */

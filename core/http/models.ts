@@ -1,11 +1,11 @@
-import type { Catalogue, Model } from "../contract/catalogue.ts";
-import { refuse } from "../contract/refusal.ts";
+import type { Catalogue, Model } from "../plugin/catalogue.ts";
+import { refuse } from "../plugin/refusal.ts";
 import {
   type PlainRequest,
   type PlainResponse,
   type Router,
   UNREAD_BODY_BYTES_MAX,
-} from "../contract/routes/router.ts";
+} from "../plugin/routes/router.ts";
 import { wires } from "../wire/index.ts";
 import { ModelList } from "./model-list.ts";
 

@@ -1,5 +1,5 @@
-import type { Outcome } from "../contract/call.ts";
-import type { Sink } from "../contract/plugin.ts";
+import type { Outcome } from "../plugin/call.ts";
+import type { Sink } from "../plugin/plugin.ts";
 import type { ServerEvent } from "../sse/reader.ts";
 import type { HttpCall } from "./http-call.ts";
 

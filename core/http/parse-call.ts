@@ -1,6 +1,6 @@
-import { headToRead } from "../contract/passed-request.ts";
-import type { AwaitableVerdict } from "../contract/plugin.ts";
-import { isRefusal, type Refusal, refuse } from "../contract/refusal.ts";
+import { headToRead } from "../plugin/passed-request.ts";
+import type { AwaitableVerdict } from "../plugin/plugin.ts";
+import { isRefusal, type Refusal, refuse } from "../plugin/refusal.ts";
 import type { Outline } from "../process/outline.ts";
 import { wires } from "../wire/index.ts";
 import { parseFormBody } from "./body.ts";

@@ -1,4 +1,4 @@
-import type { AwaitableVerdict, Plugin, Sink, Verdict } from "../contract/plugin.ts";
+import type { AwaitableVerdict, Plugin, Sink, Verdict } from "../plugin/plugin.ts";
 import type { Log } from "../process/log.ts";
 import type { EndedHttpCall, HttpCall } from "./http-call.ts";
 import { OrderedSink } from "./ordered-sink.ts";

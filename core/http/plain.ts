@@ -1,7 +1,7 @@
-import { addressBlock, type TrustedProxies } from "../contract/client-address.ts";
-import { completeRefusal, isRefusal, type Refusal, refuse } from "../contract/refusal.ts";
-import type { PlainHandler, PlainRequest, PlainResponse } from "../contract/routes/router.ts";
 import type { HttpRequest, HttpResponse } from "../listener/index.ts";
+import { addressBlock, type TrustedProxies } from "../plugin/client-address.ts";
+import { completeRefusal, isRefusal, type Refusal, refuse } from "../plugin/refusal.ts";
+import type { PlainHandler, PlainRequest, PlainResponse } from "../plugin/routes/router.ts";
 import type { Log } from "../process/log.ts";
 import type { Share } from "./body-budget.ts";
 import { sendRefusal, wireOf } from "./errors.ts";

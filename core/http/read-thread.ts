@@ -1,6 +1,6 @@
-import type { BodyMeasure, MeasureWork, ThreadWork } from "../contract/body-threads.ts";
-import type { Protocol } from "../contract/protocol.ts";
-import { isRefusal, type Refusal } from "../contract/refusal.ts";
+import type { BodyMeasure, MeasureWork, ThreadWork } from "../plugin/body-threads.ts";
+import type { Protocol } from "../plugin/protocol.ts";
+import { isRefusal, type Refusal } from "../plugin/refusal.ts";
 import type { Unread } from "../process/unread-list.ts";
 import { CONVERSATION, turnsOf } from "../wire/turns.ts";
 import { readJsonBody } from "./json-body.ts";

@@ -1,5 +1,5 @@
-import { type Refusal, refuse } from "../contract/refusal.ts";
 import type { HttpResponse } from "../listener/index.ts";
+import { type Refusal, refuse } from "../plugin/refusal.ts";
 import type { Share } from "./body-budget.ts";
 
 export function bodyTooLarge(bytesMax: number): Refusal {

@@ -1,11 +1,11 @@
-import { COMPLETE, GONE, type Outcome } from "../contract/call.ts";
-import { contentTypeOf } from "../contract/content-type.ts";
-import type { CallOutcome } from "../contract/hold-store.ts";
-import type { Sink } from "../contract/plugin.ts";
-import { kindOf, type Wire } from "../contract/protocol.ts";
-import { type Refusal, refuse } from "../contract/refusal.ts";
-import type { PlainResponse } from "../contract/routes/router.ts";
 import type { HttpResponse } from "../listener/index.ts";
+import { COMPLETE, GONE, type Outcome } from "../plugin/call.ts";
+import { contentTypeOf } from "../plugin/content-type.ts";
+import type { CallOutcome } from "../plugin/hold-store.ts";
+import type { Sink } from "../plugin/plugin.ts";
+import { kindOf, type Wire } from "../plugin/protocol.ts";
+import { type Refusal, refuse } from "../plugin/refusal.ts";
+import type { PlainResponse } from "../plugin/routes/router.ts";
 import type { Log } from "../process/log.ts";
 import type { ServerEvent } from "../sse/reader.ts";
 import { broken } from "../upstream/broken.ts";

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { EndedCall } from "../contract/call.ts";
-import type { Limits } from "../contract/config.ts";
-import { type Endpoint, KEYED_SERVES_NOTHING } from "../contract/endpoint.ts";
-import { type Refusal, refuse } from "../contract/refusal.ts";
-import type { Router } from "../contract/routes/router.ts";
 import type { HttpRequest, HttpResponse, Listener } from "../listener/index.ts";
+import type { EndedCall } from "../plugin/call.ts";
+import type { Limits } from "../plugin/config.ts";
+import { type Endpoint, KEYED_SERVES_NOTHING } from "../plugin/endpoint.ts";
+import { type Refusal, refuse } from "../plugin/refusal.ts";
+import type { Router } from "../plugin/routes/router.ts";
 import { newId } from "../process/id.ts";
 import { withTimeout } from "../process/timeout.ts";
 import { EndedCalls } from "./ended-calls.ts";

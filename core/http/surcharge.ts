@@ -4,7 +4,7 @@ import {
   type FeatureName,
   type FeatureTerms,
   type Surcharge,
-} from "../contract/features.ts";
+} from "../plugin/features.ts";
 
 /**
  * Returns what the features of a call add to its price. Routes may sell a feature on different

@@ -1,4 +1,4 @@
-import type { UnreadReplyStatus } from "../contract/services.ts";
+import type { UnreadReplyStatus } from "../plugin/services.ts";
 import type { Log } from "../process/log.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
 

@@ -1,4 +1,4 @@
-import type { Rate, RateLimiter } from "../contract/rate-limiter.ts";
+import type { Rate, RateLimiter } from "../plugin/rate-limiter.ts";
 import type { Clock } from "../process/clock.ts";
 import { gcra } from "./gcra.ts";
 

@@ -1,4 +1,4 @@
-import type { Rate, RateLimiter } from "../contract/rate-limiter.ts";
+import type { Rate, RateLimiter } from "../plugin/rate-limiter.ts";
 import { bucketIndexOf, bucketName } from "../redis/buckets.ts";
 import type { RedisClient } from "../redis/client.ts";
 import { listOf, numberOf } from "../redis/reply.ts";

@@ -1,4 +1,4 @@
-import type { HoldStore } from "../contract/hold-store.ts";
+import type { HoldStore } from "../plugin/hold-store.ts";
 import { type Machine, systemMachine } from "../process/machine.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 

@@ -1,7 +1,7 @@
-import type { HoldStore } from "../contract/hold-store.ts";
-import { EntryRefused, type Ledger } from "../contract/ledger.ts";
-import type { OutboxEntry, StoredEntry, UnreadableEntry } from "../contract/outbox-entry.ts";
-import type { CommitterStatus } from "../contract/services.ts";
+import type { HoldStore } from "../plugin/hold-store.ts";
+import { EntryRefused, type Ledger } from "../plugin/ledger.ts";
+import type { OutboxEntry, StoredEntry, UnreadableEntry } from "../plugin/outbox-entry.ts";
+import type { CommitterStatus } from "../plugin/services.ts";
 import { backoffMs } from "../process/backoff.ts";
 import { failpoint } from "../process/failpoint.ts";
 import type { Log } from "../process/log.ts";

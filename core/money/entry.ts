@@ -1,13 +1,13 @@
 import * as v from "valibot";
-import type { MicroVnd } from "../contract/amount.ts";
-import type { Posting } from "../contract/hold-store.ts";
-import type { OutboxEntry, StoredEntry } from "../contract/outbox-entry.ts";
+import type { MicroVnd } from "../plugin/amount.ts";
+import type { Posting } from "../plugin/hold-store.ts";
+import type { OutboxEntry, StoredEntry } from "../plugin/outbox-entry.ts";
 import {
   type FieldKind,
   type NamedField,
   type PostedUsage,
   usageFieldList,
-} from "../contract/usage-fields.ts";
+} from "../plugin/usage-fields.ts";
 import { parseJson } from "../process/json.ts";
 import { timeText } from "./time-text.ts";
 import { unreadableEntry } from "./unreadable.ts";

@@ -1,5 +1,5 @@
-import type { HoldStore } from "../contract/hold-store.ts";
-import type { Credit, Ledger } from "../contract/ledger.ts";
+import type { HoldStore } from "../plugin/hold-store.ts";
+import type { Credit, Ledger } from "../plugin/ledger.ts";
 import { type Machine, sleep } from "../process/machine.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import { setLimits } from "./limit.ts";

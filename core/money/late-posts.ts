@@ -1,5 +1,5 @@
-import type { HoldStore, Posting } from "../contract/hold-store.ts";
-import type { StandingCall } from "../contract/standing-call.ts";
+import type { HoldStore, Posting } from "../plugin/hold-store.ts";
+import type { StandingCall } from "../plugin/standing-call.ts";
 import { type Machine, sleep } from "../process/machine.ts";
 import { withTimeout } from "../process/timeout.ts";
 import { LIFETIMES } from "./lifetimes.ts";

@@ -1,4 +1,4 @@
-import type { LedgerHistory, LedgerProgress } from "../contract/ledger-history.ts";
+import type { LedgerHistory, LedgerProgress } from "../plugin/ledger-history.ts";
 import type { Log } from "../process/log.ts";
 import type { Machine } from "../process/machine.ts";
 import { PeriodicTask } from "../process/periodic.ts";

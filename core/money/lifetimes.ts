@@ -1,4 +1,4 @@
-import { KEY_KEPT_MS } from "../contract/accounts.ts";
+import { KEY_KEPT_MS } from "../plugin/accounts.ts";
 
 /**
  * Every lease, grace, timeout and retention of money, in milliseconds. Many depend on each other: `RELATIONS` lists

@@ -1,5 +1,5 @@
-import type { HoldStore, LimitBalances, LimitSnapshot } from "../contract/hold-store.ts";
-import type { Ledger, LimitChange, LimitChangeResult } from "../contract/ledger.ts";
+import type { HoldStore, LimitBalances, LimitSnapshot } from "../plugin/hold-store.ts";
+import type { Ledger, LimitChange, LimitChangeResult } from "../plugin/ledger.ts";
 import type { Machine } from "../process/machine.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import type { LateMovements } from "./late-movements.ts";

@@ -1,5 +1,5 @@
-import type { HoldStore } from "../contract/hold-store.ts";
-import type { Ledger } from "../contract/ledger.ts";
+import type { HoldStore } from "../plugin/hold-store.ts";
+import type { Ledger } from "../plugin/ledger.ts";
 import { type Machine, sleep } from "../process/machine.ts";
 import type { LateMovements } from "./late-movements.ts";
 import { LIFETIMES } from "./lifetimes.ts";

@@ -1,5 +1,5 @@
-import type { MicroVnd } from "../contract/amount.ts";
-import type { Credit } from "../contract/ledger.ts";
+import type { MicroVnd } from "../plugin/amount.ts";
+import type { Credit } from "../plugin/ledger.ts";
 
 /** The hold of a movement that takes money away, as the hold store lists it. */
 export interface MovementHold {

@@ -1,7 +1,7 @@
-import { MICRO_VND_MAX } from "../contract/amount.ts";
-import type { Awaitable, HoldRequest, HoldStore, WalletSnapshot } from "../contract/hold-store.ts";
-import type { Credit, CreditResult, Ledger } from "../contract/ledger.ts";
-import { MovementPending, type WalletHold } from "../contract/wallets.ts";
+import { MICRO_VND_MAX } from "../plugin/amount.ts";
+import type { Awaitable, HoldRequest, HoldStore, WalletSnapshot } from "../plugin/hold-store.ts";
+import type { Credit, CreditResult, Ledger } from "../plugin/ledger.ts";
+import { MovementPending, type WalletHold } from "../plugin/wallets.ts";
 import { failpoint } from "../process/failpoint.ts";
 import type { LateMovements } from "./late-movements.ts";
 import { LIFETIMES } from "./lifetimes.ts";

@@ -1,7 +1,7 @@
-import type { Call } from "../contract/call.ts";
-import type { AwaitableVerdict, Plugin, Verdict } from "../contract/plugin.ts";
-import { type Refusal, refuse } from "../contract/refusal.ts";
-import type { PaceStatus } from "../contract/services.ts";
+import type { Call } from "../plugin/call.ts";
+import type { AwaitableVerdict, Plugin, Verdict } from "../plugin/plugin.ts";
+import { type Refusal, refuse } from "../plugin/refusal.ts";
+import type { PaceStatus } from "../plugin/services.ts";
 import type { Log } from "../process/log.ts";
 import { type Machine, systemMachine } from "../process/machine.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";

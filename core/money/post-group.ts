@@ -1,4 +1,4 @@
-import type { HoldStore, Posted, Posting } from "../contract/hold-store.ts";
+import type { HoldStore, Posted, Posting } from "../plugin/hold-store.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 
 interface QueuedPost {

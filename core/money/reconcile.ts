@@ -1,6 +1,6 @@
-import type { Awaitable, HoldStore, LimitBalances } from "../contract/hold-store.ts";
-import type { Ledger, LedgerSum } from "../contract/ledger.ts";
-import type { ReconcileRow } from "../contract/wallets.ts";
+import type { Awaitable, HoldStore, LimitBalances } from "../plugin/hold-store.ts";
+import type { Ledger, LedgerSum } from "../plugin/ledger.ts";
+import type { ReconcileRow } from "../plugin/wallets.ts";
 import { type Machine, sleep } from "../process/machine.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 

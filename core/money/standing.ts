@@ -1,6 +1,6 @@
-import type { MicroVnd } from "../contract/amount.ts";
-import type { StoredEntry } from "../contract/outbox-entry.ts";
-import type { StandingCall } from "../contract/standing-call.ts";
+import type { MicroVnd } from "../plugin/amount.ts";
+import type { StoredEntry } from "../plugin/outbox-entry.ts";
+import type { StandingCall } from "../plugin/standing-call.ts";
 import { isMovementHold, movementOf } from "./movement-hold.ts";
 import { callOf } from "./unreadable.ts";
 

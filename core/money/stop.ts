@@ -1,5 +1,5 @@
-import type { HoldStore } from "../contract/hold-store.ts";
-import type { StandingCall } from "../contract/standing-call.ts";
+import type { HoldStore } from "../plugin/hold-store.ts";
+import type { StandingCall } from "../plugin/standing-call.ts";
 import type { Log } from "../process/log.ts";
 import type { Committer } from "./committer.ts";
 import { LIFETIMES } from "./lifetimes.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { MicroVnd } from "../contract/amount.ts";
-import type { StoredEntry, UnreadableCall, UnreadableEntry } from "../contract/outbox-entry.ts";
+import type { MicroVnd } from "../plugin/amount.ts";
+import type { StoredEntry, UnreadableCall, UnreadableEntry } from "../plugin/outbox-entry.ts";
 import { countOf, objectOf } from "../process/json.ts";
 
 const CALL_ID = /^[\w-]{1,64}$/;

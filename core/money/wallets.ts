@@ -1,4 +1,4 @@
-import type { FoundCall } from "../contract/found-call.ts";
+import type { FoundCall } from "../plugin/found-call.ts";
 import type {
   Awaitable,
   ExtendRequest,
@@ -9,7 +9,7 @@ import type {
   LimitBalances,
   Posted,
   Posting,
-} from "../contract/hold-store.ts";
+} from "../plugin/hold-store.ts";
 import type {
   Credit,
   CreditResult,
@@ -17,9 +17,9 @@ import type {
   LimitChange,
   LimitChangeResult,
   ProofProgress,
-} from "../contract/ledger.ts";
-import type { StandingCall } from "../contract/standing-call.ts";
-import type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "../contract/wallets.ts";
+} from "../plugin/ledger.ts";
+import type { StandingCall } from "../plugin/standing-call.ts";
+import type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "../plugin/wallets.ts";
 import { type Machine, sleep, systemMachine } from "../process/machine.ts";
 import { messageOf } from "../process/thrown.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";

@@ -1,4 +1,4 @@
-import type { StoreFault } from "../contract/services.ts";
+import type { StoreFault } from "../plugin/services.ts";
 import { BUCKETS, bucketName } from "./buckets.ts";
 import type { RedisCommands } from "./client.ts";
 import { script } from "./script.ts";

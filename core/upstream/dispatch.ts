@@ -1,7 +1,7 @@
-import { GONE, type Outcome, type UpstreamRequest } from "../contract/call.ts";
-import { outputTokensMax, type Route } from "../contract/catalogue.ts";
-import { maxTokensField } from "../contract/profile.ts";
-import type { Wire } from "../contract/protocol.ts";
+import { GONE, type Outcome, type UpstreamRequest } from "../plugin/call.ts";
+import { outputTokensMax, type Route } from "../plugin/catalogue.ts";
+import { maxTokensField } from "../plugin/profile.ts";
+import type { Wire } from "../plugin/protocol.ts";
 import type { Clock } from "../process/clock.ts";
 import { type JsonObject, objectOf } from "../process/json.ts";
 import type { Log } from "../process/log.ts";

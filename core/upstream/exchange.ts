@@ -1,6 +1,6 @@
-import { COMPLETE, type Flow, GONE, type Outcome, REFUSED } from "../contract/call.ts";
-import type { Sink } from "../contract/plugin.ts";
-import { kindOf, type Wire } from "../contract/protocol.ts";
+import { COMPLETE, type Flow, GONE, type Outcome, REFUSED } from "../plugin/call.ts";
+import type { Sink } from "../plugin/plugin.ts";
+import { kindOf, type Wire } from "../plugin/protocol.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import { type ServerEvent, SseReader } from "../sse/reader.ts";

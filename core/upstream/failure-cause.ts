@@ -1,4 +1,4 @@
-import type { FailedAttempt } from "../contract/call.ts";
+import type { FailedAttempt } from "../plugin/call.ts";
 
 /** The cause of failures of the gateway or of its config. They say nothing of the upstream. */
 const OWN = "gateway";

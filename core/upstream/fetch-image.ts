@@ -1,13 +1,13 @@
 import type { LookupAddress } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import type { Dispatcher } from "undici";
-import type { ImageSettings } from "../contract/config.ts";
+import type { ImageSettings } from "../plugin/config.ts";
 import {
   type FetchedImage,
   type ImageFetch,
   type ImageFetcher,
   imageType,
-} from "../contract/images.ts";
+} from "../plugin/images.ts";
 import { isPublic, isPublicHost } from "../process/public-address.ts";
 import { upstreamConnector } from "./connect.ts";
 import { resolveName } from "./resolve-name.ts";

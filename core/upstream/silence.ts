@@ -1,4 +1,4 @@
-import type { Limits } from "../contract/config.ts";
+import type { Limits } from "../plugin/config.ts";
 import type { Clock } from "../process/clock.ts";
 
 /**

@@ -1,8 +1,8 @@
-import type { EndedCall } from "../contract/call.ts";
-import type { Database } from "../contract/database.ts";
-import { causeOf, type RefusedCall, type RefusedCount } from "../contract/refused-calls.ts";
-import { dayOf } from "../contract/vietnam-day.ts";
 import { LIFETIMES } from "../money/lifetimes.ts";
+import type { EndedCall } from "../plugin/call.ts";
+import type { Database } from "../plugin/database.ts";
+import { causeOf, type RefusedCall, type RefusedCount } from "../plugin/refused-calls.ts";
+import { dayOf } from "../plugin/vietnam-day.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import { PeriodicTask } from "../process/periodic.ts";

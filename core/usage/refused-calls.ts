@@ -1,7 +1,7 @@
-import type { Database, Parameter } from "../contract/database.ts";
-import type { RefusedCall, RefusedCalls, RefusedCount } from "../contract/refused-calls.ts";
-import type { UsageFilter } from "../contract/usage-books.ts";
-import { dayOf } from "../contract/vietnam-day.ts";
+import type { Database, Parameter } from "../plugin/database.ts";
+import type { RefusedCall, RefusedCalls, RefusedCount } from "../plugin/refused-calls.ts";
+import type { UsageFilter } from "../plugin/usage-books.ts";
+import { dayOf } from "../plugin/vietnam-day.ts";
 
 /** Number of refused calls that are kept for an account. */
 export const LAST_REFUSED_CALLS = 20;

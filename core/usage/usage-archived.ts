@@ -1,6 +1,6 @@
-import type { Database } from "../contract/database.ts";
-import type { UsageFilter } from "../contract/usage-books.ts";
-import { dayOf } from "../contract/vietnam-day.ts";
+import type { Database } from "../plugin/database.ts";
+import type { UsageFilter } from "../plugin/usage-books.ts";
+import { dayOf } from "../plugin/vietnam-day.ts";
 import { idTime, isId } from "../process/id.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { UsageBooks } from "../contract/usage-books.ts";
 import type { PluginDatabase } from "../database/plugin-database.ts";
+import type { UsageBooks } from "../plugin/usage-books.ts";
 import { packageRoot } from "../process/root.ts";
 import { refusedCalls } from "./refused-calls.ts";
 import { statementOf } from "./statement.ts";

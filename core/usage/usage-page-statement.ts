@@ -1,6 +1,6 @@
-import type { Parameter } from "../contract/database.ts";
-import type { UsageCursor, UsageFilter } from "../contract/usage-books.ts";
-import { fieldsIn, usageColumns } from "../contract/usage-fields.ts";
+import type { Parameter } from "../plugin/database.ts";
+import type { UsageCursor, UsageFilter } from "../plugin/usage-books.ts";
+import { fieldsIn, usageColumns } from "../plugin/usage-fields.ts";
 
 /** The columns that customers may see. */
 const RECORD_COLUMNS = usageColumns(fieldsIn("api"), "record");

@@ -1,8 +1,8 @@
-import type { Database } from "../contract/database.ts";
-import { filledIn } from "../contract/tariff.ts";
-import type { UsageFilter, UsagePage } from "../contract/usage-books.ts";
-import { type CustomerRecord, fieldsIn, type UsageRecord } from "../contract/usage-fields.ts";
 import { callById } from "../money/ledger/usage.ts";
+import type { Database } from "../plugin/database.ts";
+import { filledIn } from "../plugin/tariff.ts";
+import type { UsageFilter, UsagePage } from "../plugin/usage-books.ts";
+import { type CustomerRecord, fieldsIn, type UsageRecord } from "../plugin/usage-fields.ts";
 import { pageStatement } from "./usage-page-statement.ts";
 
 type Queries = Pick<Database, "query">;

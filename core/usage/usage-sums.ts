@@ -1,11 +1,11 @@
-import type { Database, Parameter } from "../contract/database.ts";
+import type { Database, Parameter } from "../plugin/database.ts";
 import type {
   KeyUsage,
   UsageDimension,
   UsageFilter,
   UsageSum,
   UsageSums,
-} from "../contract/usage-books.ts";
+} from "../plugin/usage-books.ts";
 import { SOUND } from "./usage-page-statement.ts";
 import { failedStatuses } from "./usage-records.ts";
 import {

@@ -1,6 +1,6 @@
-import type { Stage, Wire } from "../contract/protocol.ts";
-import { refuse } from "../contract/refusal.ts";
-import { readChatUsage } from "../contract/usage/chat.ts";
+import type { Stage, Wire } from "../plugin/protocol.ts";
+import { refuse } from "../plugin/refusal.ts";
+import { readChatUsage } from "../plugin/usage/chat.ts";
 import {
   arrayOf,
   countOf,

@@ -1,4 +1,4 @@
-import { type Refusal, refuse } from "../contract/refusal.ts";
+import { type Refusal, refuse } from "../plugin/refusal.ts";
 import { countOf, type JsonObject } from "../process/json.ts";
 
 /**

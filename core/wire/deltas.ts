@@ -1,4 +1,4 @@
-import type { Delivered } from "../contract/protocol.ts";
+import type { Delivered } from "../plugin/protocol.ts";
 import { countString, endOfString, valueAfter } from "./scan.ts";
 
 const QUOTE = 34;

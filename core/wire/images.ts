@@ -1,6 +1,6 @@
-import type { Wire } from "../contract/protocol.ts";
-import { refuse } from "../contract/refusal.ts";
-import { tokensOf } from "../contract/usage/numbers.ts";
+import type { Wire } from "../plugin/protocol.ts";
+import { refuse } from "../plugin/refusal.ts";
+import { tokensOf } from "../plugin/usage/numbers.ts";
 import { arrayOf, countOf, objectOf } from "../process/json.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";

@@ -1,4 +1,4 @@
-import type { Protocol, Wire } from "../contract/protocol.ts";
+import type { Protocol, Wire } from "../plugin/protocol.ts";
 import { chat } from "./chat.ts";
 import { images } from "./images.ts";
 import { messages } from "./messages.ts";

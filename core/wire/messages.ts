@@ -1,6 +1,6 @@
-import type { Delivered, Stage, Wire } from "../contract/protocol.ts";
-import { type Refusal, refuse } from "../contract/refusal.ts";
-import { readMessagesUsage } from "../contract/usage/messages.ts";
+import type { Delivered, Stage, Wire } from "../plugin/protocol.ts";
+import { type Refusal, refuse } from "../plugin/refusal.ts";
+import { readMessagesUsage } from "../plugin/usage/messages.ts";
 import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../process/json.ts";
 import { asBuffer } from "../sse/bytes.ts";
 import type { EventKind, ServerEvent } from "../sse/reader.ts";

@@ -1,5 +1,5 @@
-import { isOverflow, overflowForMessages, overflowSizes } from "../contract/overflow.ts";
-import type { Protocol } from "../contract/protocol.ts";
+import { isOverflow, overflowForMessages, overflowSizes } from "../plugin/overflow.ts";
+import type { Protocol } from "../plugin/protocol.ts";
 import { isObject, type JsonObject, parseJson } from "../process/json.ts";
 
 /**

@@ -1,6 +1,6 @@
-import type { Stage, Wire } from "../contract/protocol.ts";
-import { refuse } from "../contract/refusal.ts";
-import { readResponsesUsage } from "../contract/usage/responses.ts";
+import type { Stage, Wire } from "../plugin/protocol.ts";
+import { refuse } from "../plugin/refusal.ts";
+import { readResponsesUsage } from "../plugin/usage/responses.ts";
 import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../process/json.ts";
 import { asBuffer } from "../sse/bytes.ts";
 import type { EventKind, ServerEvent } from "../sse/reader.ts";

@@ -1,4 +1,4 @@
-import type { Delivered } from "../contract/protocol.ts";
+import type { Delivered } from "../plugin/protocol.ts";
 import { endOfLong } from "../process/json-scan.ts";
 import { asBuffer } from "../sse/bytes.ts";
 

@@ -1,5 +1,5 @@
-import { kindOf, type Wire } from "../contract/protocol.ts";
-import { tokensOf } from "../contract/usage/numbers.ts";
+import { kindOf, type Wire } from "../plugin/protocol.ts";
+import { tokensOf } from "../plugin/usage/numbers.ts";
 import { objectOf, parseJson } from "../process/json.ts";
 import { asBuffer } from "../sse/bytes.ts";
 import type { EventKind } from "../sse/reader.ts";

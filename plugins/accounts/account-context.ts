@@ -5,7 +5,7 @@ import {
   reachableAddress,
   refuse,
   type Services,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { CredentialStore } from "./credentials.ts";
 import { Devices } from "./devices.ts";
 import type { Mail, Mailer } from "./mail/mailer.ts";

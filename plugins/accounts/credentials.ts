@@ -1,4 +1,4 @@
-import type { Account, Accounts, Clock, Database } from "../../core/contract/index.ts";
+import type { Account, Accounts, Clock, Database } from "../../core/plugin/index.ts";
 import type { Language } from "./options.ts";
 import { hashOf, newToken } from "./secret.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock, Database, PlainRequest } from "../../core/contract/index.ts";
+import type { Clock, Database, PlainRequest } from "../../core/plugin/index.ts";
 import { cookieOf, tokenIn } from "./cookie.ts";
 import { NO_ACCOUNT } from "./credentials.ts";
 import { hashOf, newToken } from "./secret.ts";

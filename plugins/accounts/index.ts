@@ -6,7 +6,7 @@ import {
   type Plugin,
   type Services,
   type SlotName,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { AccountContext } from "./account-context.ts";
 import { Mailer } from "./mail/mailer.ts";
 import { printingTransport, smtpTransport } from "./mail/transport.ts";

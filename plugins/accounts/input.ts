@@ -1,4 +1,4 @@
-import { email, line, mapping, matching, oneOf, v } from "../../core/contract/index.ts";
+import { email, line, mapping, matching, oneOf, v } from "../../core/plugin/index.ts";
 
 const PASSWORD = "a password of 10 to 200 characters";
 const PASSWORD_CHARACTERS_MIN = 10;

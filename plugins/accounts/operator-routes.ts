@@ -7,7 +7,7 @@ import {
   type OperatorRoute,
   readBody,
   refuse,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import type { AccountContext } from "./account-context.ts";
 
 const reasoned = mapping({ reason: line(500, "a reason of 1 to 500 characters on one line") });

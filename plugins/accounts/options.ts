@@ -1,4 +1,4 @@
-import { mapping, matching, oneOf, some, text, url, v, whole } from "../../core/contract/index.ts";
+import { mapping, matching, oneOf, some, text, url, v, whole } from "../../core/plugin/index.ts";
 
 const ADDRESS = "an address such as https://api.example.com, without a path";
 const FROM = 'a sender such as "Tollgate <no-reply@example.com>"';

@@ -1,4 +1,4 @@
-import { type PlainRequest, type Refusal, refuse } from "../../core/contract/index.ts";
+import { type PlainRequest, type Refusal, refuse } from "../../core/plugin/index.ts";
 
 /**
  * Refuses a request that a browser sends for another site's page. Other clients send neither header; they have no

@@ -1,9 +1,4 @@
-import {
-  type Customer,
-  type PlainRequest,
-  type Refusal,
-  refuse,
-} from "../../core/contract/index.ts";
+import { type Customer, type PlainRequest, type Refusal, refuse } from "../../core/plugin/index.ts";
 import { type AccountContext, busy } from "./account-context.ts";
 import { triesOf } from "./tries.ts";
 

@@ -8,7 +8,7 @@ import {
   type PlainRequest,
   type Refusal,
   refuse,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { tokenIn } from "./cookie.ts";
 import type { Options } from "./options.ts";
 import { fromElsewhere } from "./own-page.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Clock, type Database, type Refusal, refuse } from "../../core/contract/index.ts";
+import { type Clock, type Database, type Refusal, refuse } from "../../core/plugin/index.ts";
 
 /** Allows `burst` attempts at once, and one more every `periodS` seconds. */
 interface Rate {

@@ -1,4 +1,4 @@
-import type { PlainRequest } from "../../core/contract/index.ts";
+import type { PlainRequest } from "../../core/plugin/index.ts";
 import type { AccountContext } from "./account-context.ts";
 import type { Credentials } from "./credentials.ts";
 import type { Attempt } from "./throttle.ts";

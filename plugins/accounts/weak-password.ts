@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { type Refusal, refuse } from "../../core/contract/index.ts";
+import { type Refusal, refuse } from "../../core/plugin/index.ts";
 
 /** A password with fewer different characters than this is too weak: `aaaaaaaaaa`, `1212121212`. */
 const DIFFERENT_MIN = 4;

@@ -10,7 +10,7 @@ import {
   type Services,
   usageJson,
   walletJson,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { accountBody, keyBody } from "./bodies.ts";
 import { accountPage, newAccount } from "./input.ts";
 import { refusedBody } from "./refused.ts";

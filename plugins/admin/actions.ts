@@ -4,7 +4,7 @@ import {
   type OperatorRoute,
   readQuery,
   type Services,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { actionPage } from "./input.ts";
 
 /** Route that lists the audit trail, newest first. */

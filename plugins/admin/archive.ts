@@ -12,7 +12,7 @@ import {
   type Services,
   v,
   whole,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 
 const MONTH = /^\d{4}-(?:0[1-9]|1[0-2])$/;
 const MONTHS = "expected a month such as 2026-03; `npm run admin -- archive list` shows them";

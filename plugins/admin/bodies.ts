@@ -1,4 +1,4 @@
-import type { Account, AccountKey } from "../../core/contract/index.ts";
+import type { Account, AccountKey } from "../../core/plugin/index.ts";
 
 /** Returns an account as JSON for operators. */
 export function accountBody(account: Account): object {

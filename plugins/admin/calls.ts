@@ -6,7 +6,7 @@ import {
   type OperatorRoute,
   refuse,
   type Services,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 
 /** Route that shows one call by its id: its record, the parts of its cost, and the cost computed again. */
 export function callRoutes({ wallets, archive }: Services): OperatorRoute[] {

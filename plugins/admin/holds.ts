@@ -6,7 +6,7 @@ import {
   readQuery,
   type Services,
   type StandingCall,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { holdPage } from "./input.ts";
 
 /** Maximum overdue calls in one reply. */

@@ -7,7 +7,7 @@ import {
   type SlotName,
   v,
   whole,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { accountRoutes } from "./accounts.ts";
 import { actionRoutes } from "./actions.ts";
 import { archiveRoutes } from "./archive.ts";

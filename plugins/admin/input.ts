@@ -7,7 +7,7 @@ import {
   parseVnd,
   v,
   whole,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 
 const NAME = "a name of 1 to 100 characters on one line";
 const REFERENCE = "a reference of 1 to 200 characters on one line";

@@ -6,7 +6,7 @@ import {
   readBody,
   refuse,
   type Services,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { keyBody } from "./bodies.ts";
 import { keyLimit, newKey } from "./input.ts";
 import { unknownAccount, unknownKey } from "./unknown.ts";

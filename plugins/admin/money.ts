@@ -14,7 +14,7 @@ import {
   refuse,
   type Services,
   walletJson,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { overdueCalls } from "./holds.ts";
 import { adjustment, movement, proofQuery, reconcileQuery } from "./input.ts";
 import { unknownAccount } from "./unknown.ts";

@@ -1,9 +1,4 @@
-import {
-  type Command,
-  done,
-  type OperatorRoute,
-  type Services,
-} from "../../core/contract/index.ts";
+import { type Command, done, type OperatorRoute, type Services } from "../../core/plugin/index.ts";
 import { GLOBAL_OPTIONS } from "./cli/arguments.ts";
 import { commands as builtIn } from "./cli/commands.ts";
 

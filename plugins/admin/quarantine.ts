@@ -8,7 +8,7 @@ import {
   readQuery,
   refuse,
   type Services,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { quarantinePage } from "./input.ts";
 
 /** Routes to list calls that the ledger refused to commit, and to commit one after its cause is fixed. */

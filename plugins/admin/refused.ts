@@ -5,7 +5,7 @@ import {
   type RefusedCall,
   type RefusedCount,
   type Services,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { unknownAccount } from "./unknown.ts";
 
 /** Route that shows the calls of an account that the gateway refused: counts by day, and the last ones. */

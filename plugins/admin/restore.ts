@@ -6,7 +6,7 @@ import {
   refuse,
   type Services,
   v,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 
 const confirmation = v.strictObject({ confirmed: v.literal(true, "expected true") });
 

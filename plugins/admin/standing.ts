@@ -5,7 +5,7 @@ import {
   type OperatorRoute,
   readBody,
   type Services,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { because, discount } from "./input.ts";
 import { unknownAccount } from "./unknown.ts";
 

@@ -13,7 +13,7 @@ import {
   secretFile,
   ThrottledLog,
   USABLE_SECRET,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 
 const FILE = "admin-token";
 const VARIABLE = "GATEWAY_ADMIN_TOKEN";

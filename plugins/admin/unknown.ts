@@ -1,4 +1,4 @@
-import { type Refusal, refuse } from "../../core/contract/index.ts";
+import { type Refusal, refuse } from "../../core/plugin/index.ts";
 
 /** Maximum length of an id in a message. Longer ids are cut. */
 const ID_SHOWN_MAX = 64;

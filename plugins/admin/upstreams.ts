@@ -1,4 +1,4 @@
-import { done, type OperatorRoute, type Services } from "../../core/contract/index.ts";
+import { done, type OperatorRoute, type Services } from "../../core/plugin/index.ts";
 
 /** Route that shows the upstreams' health. Each process sees only its own calls, so the reply names the process. */
 export function upstreamRoutes(services: Services): OperatorRoute[] {

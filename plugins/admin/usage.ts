@@ -6,7 +6,7 @@ import {
   readQuery,
   type Services,
   usageJson,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { usagePage } from "./input.ts";
 import { unknownAccount } from "./unknown.ts";
 

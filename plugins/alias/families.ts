@@ -1,4 +1,4 @@
-import type { Catalogue } from "../../core/contract/index.ts";
+import type { Catalogue } from "../../core/plugin/index.ts";
 import type { Settings } from "./index.ts";
 
 interface Families {

@@ -19,7 +19,7 @@ import {
   unfitFor,
   unknownModel,
   v,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { familiesOf } from "./families.ts";
 import { nearest } from "./nearest.ts";
 import { spellings } from "./spellings.ts";

@@ -1,5 +1,5 @@
 import leven from "leven";
-import type { Endpoint, Model } from "../../core/contract/index.ts";
+import type { Endpoint, Model } from "../../core/plugin/index.ts";
 
 const SHOWN_MAX = 3;
 /** A longer name is compared by its start: the time grows with the product of the lengths. */

@@ -1,4 +1,4 @@
-import type { Config, Fault } from "../../core/contract/index.ts";
+import type { Config, Fault } from "../../core/plugin/index.ts";
 import { familiesOf } from "./families.ts";
 import type { Settings } from "./index.ts";
 

@@ -8,7 +8,7 @@ import {
   type Services,
   ThrottledLog,
   type Verdict,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 
 export const sets: readonly Field[] = ["key"];
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
-import type { PlainRequest, PlainResponse } from "../../core/contract/index.ts";
+import type { PlainRequest, PlainResponse } from "../../core/plugin/index.ts";
 
 /** A public file, sent unchanged to every client. */
 export interface Asset {

@@ -1,4 +1,4 @@
-import { type CustomerRecord, type Services, usageJson } from "../../core/contract/index.ts";
+import { type CustomerRecord, type Services, usageJson } from "../../core/plugin/index.ts";
 
 /** A call as its customer sees it. */
 export type CallRecord = CustomerRecord & {

@@ -4,7 +4,7 @@ import type {
   PlainRequest,
   PlainResponse,
   Services,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { type Asset, respond, textAsset } from "./asset.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { fieldsIn, formatVnd, type Services } from "../../core/contract/index.ts";
+import { fieldsIn, formatVnd, type Services } from "../../core/plugin/index.ts";
 import type { CallRecord } from "./call-record.ts";
 
 /** The decimal mark of a file. With `comma`, semicolons separate the fields. */

@@ -1,5 +1,5 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
-import type { Clock } from "../../core/contract/index.ts";
+import type { Clock } from "../../core/plugin/index.ts";
 
 /**
  * The export pauses for this many times the delay of the thread: if turns take 1 ms longer than usual, the next page

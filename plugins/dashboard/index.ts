@@ -6,7 +6,7 @@ import {
   text,
   v,
   whole,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { catalogueHandler } from "./catalogue.ts";
 import { moneyRoutes } from "./money.ts";
 import { entries, pagesHandler } from "./pages.ts";

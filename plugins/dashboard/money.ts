@@ -5,7 +5,7 @@ import {
   isRefusal,
   readQuery,
   type Services,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { type Statement, statementCsv } from "./csv.ts";
 import { statementInput } from "./usage-input.ts";
 

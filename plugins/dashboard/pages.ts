@@ -1,5 +1,5 @@
 import { parseCookie } from "cookie";
-import type { PlainRequest, PlainResponse } from "../../core/contract/index.ts";
+import type { PlainRequest, PlainResponse } from "../../core/plugin/index.ts";
 import { type Asset, respond, textAsset } from "./asset.ts";
 import { browserFiles, hashOfFiles } from "./browser-files.ts";
 import { type DocumentParts, documentFor, languages, themes } from "./document.ts";

@@ -9,7 +9,7 @@ import {
   type Services,
   type UsageCursor,
   type UsageFilter,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { type CallRecord, withKeyNames } from "./call-record.ts";
 import { csvHead, csvRow, type Decimal } from "./csv.ts";
 import { ExportTurns } from "./export-turns.ts";

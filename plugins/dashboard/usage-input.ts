@@ -10,7 +10,7 @@ import {
   type UsageDimension,
   type UsageFilter,
   v,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 
 const DAY_MS = 86_400_000;
 const PAGE_MAX = 200;

@@ -9,7 +9,7 @@ import {
   refuse,
   type Services,
   type UsageSum,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { recordJson, withKeyNames } from "./call-record.ts";
 import { refusedInput, summaryInput, summedFrom, usagePage } from "./usage-input.ts";
 

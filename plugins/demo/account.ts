@@ -1,4 +1,4 @@
-import { newId, type Services } from "../../core/contract/index.ts";
+import { newId, type Services } from "../../core/plugin/index.ts";
 
 export const DEMO_EMAIL = "demo@tollgate.local";
 /** The reference of the credit, the same at every start, so that the ledger applies it once. */

@@ -5,7 +5,7 @@ import {
   type MicroVnd,
   reachableAddress,
   type Services,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { DEMO_EMAIL } from "./account.ts";
 import type { DemoKey } from "./key.ts";
 

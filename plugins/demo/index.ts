@@ -8,7 +8,7 @@ import {
   publicHost,
   type Services,
   v,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { demoAccount } from "./account.ts";
 import { greeting } from "./greeting.ts";
 import { type DemoKey, demoKey } from "./key.ts";

@@ -1,4 +1,4 @@
-import { type Keys, readSecret, replaceSecret } from "../../core/contract/index.ts";
+import { type Keys, readSecret, replaceSecret } from "../../core/plugin/index.ts";
 
 const ACTIVE_KEYS_MAX = 10;
 

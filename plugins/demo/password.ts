@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type Customers, readSecret, replaceSecret } from "../../core/contract/index.ts";
+import { type Customers, readSecret, replaceSecret } from "../../core/plugin/index.ts";
 
 const RANDOM_BYTES = 12;
 

@@ -1,4 +1,4 @@
-import type { Command, CommandOption } from "../../core/contract/index.ts";
+import type { Command, CommandOption } from "../../core/plugin/index.ts";
 
 const route = { path: "/admin/v1/maintenance" };
 const reason: CommandOption = { name: "reason", value: "TEXT" };

@@ -11,7 +11,7 @@ import {
   text,
   v,
   whole,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { commands } from "./commands.ts";
 import { maintenanceRoutes } from "./routes.ts";
 import { KnownMaintenance, type Maintenance } from "./state.ts";

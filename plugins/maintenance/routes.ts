@@ -7,7 +7,7 @@ import {
   type OperatorRoute,
   readBody,
   v,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { type Maintenance, readMaintenance, writeMaintenance } from "./state.ts";
 
 const MESSAGE = "a message of 1 to 500 characters on one line";

@@ -1,4 +1,4 @@
-import type { Database } from "../../core/contract/index.ts";
+import type { Database } from "../../core/plugin/index.ts";
 
 /** The maintenance state, and the message for clients. */
 export interface Maintenance {

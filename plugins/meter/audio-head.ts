@@ -1,4 +1,4 @@
-import { contentTypeOf, type Sink } from "../../core/contract/index.ts";
+import { contentTypeOf, type Sink } from "../../core/plugin/index.ts";
 
 /** Calls `onAudio` before the head of audio, which leaves before the call is closed. Its tokens are not counted. */
 export class AudioHead implements Sink {

@@ -1,4 +1,4 @@
-import type { Call, Model, Usage } from "../../core/contract/index.ts";
+import type { Call, Model, Usage } from "../../core/plugin/index.ts";
 
 /** A report this many times above the limits of its model is a fault of the provider, not a long call. */
 const TIMES_MAX = 10;

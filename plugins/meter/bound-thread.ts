@@ -1,4 +1,4 @@
-import type { MeasureWork } from "../../core/contract/index.ts";
+import type { MeasureWork } from "../../core/plugin/index.ts";
 import { contentsOf, type PlainContents } from "./bound.ts";
 
 /** Counts the contents of a long request in the thread that translates it. */

@@ -5,7 +5,7 @@ import {
   type JsonObject,
   type LeftOut,
   objectOf,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { densityOfLong, densityTokens } from "./density.ts";
 import type { Overhead } from "./families.ts";
 import { addMedia, documentTokens, imageTokens, type Media } from "./media.ts";

@@ -5,7 +5,7 @@ import {
   type Router,
   refuse,
   type Services,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { PublishedCounts } from "./published.ts";
 import type { Count, TokenCounter } from "./token-counter.ts";
 

@@ -1,4 +1,4 @@
-import type { LongText } from "../../core/contract/index.ts";
+import type { LongText } from "../../core/plugin/index.ts";
 
 /** Kinds of ASCII characters. All other characters are OTHER, since they are counted by their bytes. */
 const LOWER = 0;

@@ -1,4 +1,4 @@
-import type { Call, Delivered, Pass, Usage } from "../../core/contract/index.ts";
+import type { Call, Delivered, Pass, Usage } from "../../core/plugin/index.ts";
 import { type Factors, textTokens } from "./bound.ts";
 
 /**

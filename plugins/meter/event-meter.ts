@@ -9,7 +9,7 @@ import {
   type Stage,
   type Usage,
   type Wire,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import type { UsageCheck } from "./believable.ts";
 import type { Factors } from "./bound.ts";
 import { outputTokensOf } from "./estimate.ts";

@@ -6,7 +6,7 @@ import {
   type Protocol,
   type Refusal,
   refuse,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 
 const INVALID = "The upstream provider sent an invalid reply. Nothing was charged; try again.";
 const OVERLOADED = 529;

@@ -3,7 +3,7 @@ import {
   mergeProfiles,
   type OverheadTokens,
   type Services,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 
 /** How a provider counts an image: a base, and a number for each tile that it covers in part. */
 export type ImageTokens = NonNullable<OverheadTokens["image"]>;

@@ -16,7 +16,7 @@ import {
   type UpstreamRequest,
   Usage,
   v,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { AudioHead } from "./audio-head.ts";
 import { type UsageCheck, withdrawUnbelievable } from "./believable.ts";
 import { type Counted, contentsOf, type Factors, type PlainContents, tokensOf } from "./bound.ts";

@@ -1,4 +1,4 @@
-import { type Model, mergeProfiles, type Services } from "../../core/contract/index.ts";
+import { type Model, mergeProfiles, type Services } from "../../core/plugin/index.ts";
 import { type ImageTokens, Overheads } from "./families.ts";
 import { imageTokens } from "./media.ts";
 import type { CountedInput } from "./tokenize.ts";

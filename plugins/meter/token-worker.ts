@@ -5,7 +5,7 @@ import {
   objectOf,
   parseJson,
   yieldToMainThread,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { type CountedInput, countedInput } from "./tokenize.ts";
 
 /** Sent by the worker: the count, or why there is none. */

@@ -1,5 +1,5 @@
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
-import { arrayOf, isObject, type JsonObject, objectOf } from "../../core/contract/index.ts";
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../core/plugin/index.ts";
 import { addMedia, type Media, noMedia } from "./media.ts";
 import { PAGES_MAX } from "./pdf-pages.ts";
 

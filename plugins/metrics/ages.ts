@@ -1,4 +1,4 @@
-import type { Services } from "../../core/contract/index.ts";
+import type { Services } from "../../core/plugin/index.ts";
 import { ClaimedRun } from "./claimed-run.ts";
 
 const PERIOD_SECONDS_MAX = 30;

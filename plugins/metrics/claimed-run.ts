@@ -1,4 +1,4 @@
-import { PeriodicTask, type Services, ThrottledLog } from "../../core/contract/index.ts";
+import { PeriodicTask, type Services, ThrottledLog } from "../../core/plugin/index.ts";
 
 const POLL_MS_MAX = 10_000;
 /** Of a period: processes look at different times, and none should leave a run that is due to the next look. */

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import { MICRO_VND_PER_VND, packageVersion, type Services } from "../../core/contract/index.ts";
+import { MICRO_VND_PER_VND, packageVersion, type Services } from "../../core/plugin/index.ts";
 import type { Standing } from "./ages.ts";
 import type { ClaimedRun } from "./claimed-run.ts";
 import { addGauges } from "./gauges.ts";

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from "prom-client";
-import type { Services } from "../../core/contract/index.ts";
+import type { Services } from "../../core/plugin/index.ts";
 
 const STATES = ["closed", "open", "probing"] as const;
 

@@ -4,7 +4,7 @@ import {
   UNREAD_BODY_BYTES_MAX,
   v,
   whole,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { agesOf } from "./ages.ts";
 import { reconciliationOf } from "./reconciliation.ts";
 import type { Scrapes } from "./scrape.ts";

@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from "prom-client";
-import { MICRO_VND_PER_VND, type Services } from "../../core/contract/index.ts";
+import { MICRO_VND_PER_VND, type Services } from "../../core/plugin/index.ts";
 import type { Standing } from "./ages.ts";
 import type { ClaimedRun } from "./claimed-run.ts";
 import type { Reconciled } from "./reconciliation.ts";

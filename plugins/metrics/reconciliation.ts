@@ -1,4 +1,4 @@
-import { formatVnd, type ReconcileRow, type Services } from "../../core/contract/index.ts";
+import { formatVnd, type ReconcileRow, type Services } from "../../core/plugin/index.ts";
 import { ClaimedRun } from "./claimed-run.ts";
 
 const DEAD_AFTER_SECONDS = 3_600;

@@ -1,5 +1,5 @@
 import type { Registry } from "prom-client";
-import type { Services, WorkerReports } from "../../core/contract/index.ts";
+import type { Services, WorkerReports } from "../../core/plugin/index.ts";
 import type { Standing } from "./ages.ts";
 import type { ClaimedRun } from "./claimed-run.ts";
 import { createRegistry, registryOfPlugins } from "./exposition.ts";

@@ -1,5 +1,5 @@
 import { AggregatorRegistry } from "prom-client";
-import type { WorkerReports } from "../../core/contract/index.ts";
+import type { WorkerReports } from "../../core/plugin/index.ts";
 
 /** A metric as prom-client writes it as JSON. */
 export interface Metric {

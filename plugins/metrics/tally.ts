@@ -1,4 +1,4 @@
-import type { CallOutcome, EndedCall } from "../../core/contract/index.ts";
+import type { CallOutcome, EndedCall } from "../../core/plugin/index.ts";
 import { Distribution } from "./distribution.ts";
 
 const OUTCOMES: readonly CallOutcome[] = [

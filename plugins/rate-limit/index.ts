@@ -10,7 +10,7 @@ import {
   type Verdict,
   v,
   whole,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 
 export const requires: readonly Field[] = ["key"];
 

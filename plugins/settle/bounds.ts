@@ -6,7 +6,7 @@ import {
   type Model,
   priceOf,
   type Tariff,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 
 /** Returns the units to hold for a call that is not priced per token. */
 export function fixedUnits(call: Call, tariff: Tariff): number {

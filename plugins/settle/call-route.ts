@@ -9,7 +9,7 @@ import {
   refuse,
   type Services,
   UNREAD_BODY_BYTES_MAX,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 
 /** Headers of a pending reply: most calls are committed within 1 s. */
 const RETRY_HEADERS = ["retry-after", "1"];

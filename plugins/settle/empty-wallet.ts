@@ -1,4 +1,4 @@
-import type { AwaitableVerdict, Call, Refusal, Wallets } from "../../core/contract/index.ts";
+import type { AwaitableVerdict, Call, Refusal, Wallets } from "../../core/plugin/index.ts";
 
 /** A body of this declared length is cheap to read. */
 const SHORT_BYTES_MAX = 64 * 1024;

@@ -8,7 +8,7 @@ import {
   requestToRead,
   type Services,
   type UpstreamRequest,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 
 /**
  * Returns true if a call may reason in tokens that its stream does not carry, so that they cannot be

@@ -11,7 +11,7 @@ import {
   type Short,
   type Sink,
   type Wallets,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 
 interface ExtenderSettings {
   readonly sliceTokens: number;

@@ -29,7 +29,7 @@ import {
   v,
   type WalletHold,
   whole,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { baseOf, fixedUnits } from "./bounds.ts";
 import { addCallRoute } from "./call-route.ts";
 import { emptyWallet } from "./empty-wallet.ts";

@@ -1,4 +1,4 @@
-import type { Call, Model, Services, UpstreamRequest } from "../../core/contract/index.ts";
+import type { Call, Model, Services, UpstreamRequest } from "../../core/plugin/index.ts";
 import { hidesReasoning } from "./hidden-reasoning.ts";
 
 /** How long a call may continue after its client has left. */

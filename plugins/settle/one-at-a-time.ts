@@ -1,4 +1,4 @@
-import type { Call } from "../../core/contract/index.ts";
+import type { Call } from "../../core/plugin/index.ts";
 
 /**
  * The running calls whose input cannot be computed from the request, one for each account in this

@@ -5,7 +5,7 @@ import {
   type MicroVnd,
   type Model,
   priceOf,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 
 /**
  * The cost of passes of other models. They are part of the usage, and not of the priced quantity.

@@ -9,7 +9,7 @@ import {
   type MicroVnd,
   type Posting,
   Usage,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { fixedUnits } from "./bounds.ts";
 import { otherPasses } from "./passes.ts";
 

@@ -9,7 +9,7 @@ import {
   type Sink,
   type Tariff,
   unitPriceOf,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 
 const PRICE_NAMES = {
   mtok: "price-vnd-per-mtok",

@@ -1,4 +1,4 @@
-import { v } from "../../core/contract/index.ts";
+import { v } from "../../core/plugin/index.ts";
 
 /**
  * A prompt may ask for a behaviour of the simulated provider: the last `[[sim {"output_tokens":50}]]`

@@ -11,7 +11,7 @@ import {
   type Plugin,
   publicHost,
   v,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import type { SimulatorOptions } from "./server.ts";
 import type { WorkerReport } from "./worker.ts";
 

@@ -1,4 +1,4 @@
-import type { HttpResponse } from "../../core/contract/index.ts";
+import type { HttpResponse } from "../../core/plugin/index.ts";
 
 /**
  * Limit of a write. uWebSockets.js 20.0.8 buffers 16 KB per cork; a write that does not fit makes it

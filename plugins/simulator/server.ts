@@ -5,7 +5,7 @@ import {
   type HttpRequest,
   type HttpResponse,
   openListener,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { answerTo } from "./answer.ts";
 import { type Ask, isObject, type JsonObject, Refused } from "./ask.ts";
 import { chat } from "./chat.ts";

@@ -1,6 +1,6 @@
 /** Runs a simulator in its own thread, so that it does not block the gateway's event loop. */
 import { parentPort, workerData } from "node:worker_threads";
-import { messageOf } from "../../core/contract/index.ts";
+import { messageOf } from "../../core/plugin/index.ts";
 import { type SimulatorOptions, startSimulator } from "./server.ts";
 
 /** The only message of the thread: the port it listens on, or why it cannot listen. */

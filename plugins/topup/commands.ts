@@ -1,4 +1,4 @@
-import type { Command, CommandOption } from "../../core/contract/index.ts";
+import type { Command, CommandOption } from "../../core/plugin/index.ts";
 
 const transfer: CommandOption = { name: "transfer", value: "ID", required: true };
 const reason: CommandOption = { name: "reason", value: "TEXT", required: true };

@@ -4,7 +4,7 @@ import {
   type Services,
   ThrottledLog,
   TRANSFER_REFERENCE,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import {
   markCredited,
   matchedTransfers,

@@ -6,7 +6,7 @@ import {
   type Plugin,
   type Services,
   type SlotName,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { commands } from "./commands.ts";
 import { Crediting } from "./crediting.ts";
 import type { Settings } from "./options.ts";

@@ -4,7 +4,7 @@ import {
   type JsonObject,
   MICRO_VND_MAX,
   MICRO_VND_PER_VND,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 
 /** A bank notification of one transfer, as far as it can be read. */
 export interface Notification {

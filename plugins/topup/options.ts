@@ -1,4 +1,4 @@
-import { described, mapping, matching, oneOf, text, v, whole } from "../../core/contract/index.ts";
+import { described, mapping, matching, oneOf, text, v, whole } from "../../core/plugin/index.ts";
 
 const BIN = 'the six digits of a bank in the VietQR network, such as "970436"';
 const ACCOUNT_NUMBER = "an account number of 4 to 19 letters and digits, in quotes";

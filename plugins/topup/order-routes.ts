@@ -15,7 +15,7 @@ import {
   type Services,
   v,
   whole,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import type { Settings } from "./options.ts";
 import { cancelOrder, createOrder, type Order, orderOf, ordersOf, statusOf } from "./orders.ts";
 import { paymentsOf } from "./transfers.ts";

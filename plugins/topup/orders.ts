@@ -1,4 +1,4 @@
-import type { Database } from "../../core/contract/index.ts";
+import type { Database } from "../../core/plugin/index.ts";
 import { newCode } from "./code.ts";
 
 /** A top-up order. Amounts are in µđ. */

@@ -5,7 +5,7 @@ import {
   formatVnd,
   refuse,
   type Services,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import type { Settings } from "./options.ts";
 import { discountsOf, standingOf } from "./promotions.ts";
 

@@ -6,7 +6,7 @@ import {
   MICRO_VND_PER_VND,
   startOfDay,
   TRANSFER_REFERENCE,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import type { Settings } from "./options.ts";
 
 /** Progress of an account in both promotions. Amounts are in µđ. */

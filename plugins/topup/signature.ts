@@ -6,7 +6,7 @@ import {
   refuse,
   type Services,
   secretFile,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import type { Settings } from "./options.ts";
 
 const FILE = "sepay-webhook-key";

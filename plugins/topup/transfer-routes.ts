@@ -14,7 +14,7 @@ import {
   refuse,
   type Services,
   v,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import type { Crediting } from "./crediting.ts";
 import { orderByCode } from "./orders.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Database } from "../../core/contract/index.ts";
+import type { Database } from "../../core/plugin/index.ts";
 
 export const TRANSFER_STATES = ["matched", "credited", "unmatched", "ignored"] as const;
 type TransferState = (typeof TRANSFER_STATES)[number];

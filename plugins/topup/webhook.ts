@@ -7,7 +7,7 @@ import {
   type Services,
   ThrottledLog,
   withTimeout,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { codesIn } from "./code.ts";
 import type { Crediting } from "./crediting.ts";
 import { type Notification, readNotification } from "./notification.ts";

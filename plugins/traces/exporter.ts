@@ -1,4 +1,4 @@
-import { type Log, ThrottledLog, TIMED_OUT, withTimeout } from "../../core/contract/index.ts";
+import { type Log, ThrottledLog, TIMED_OUT, withTimeout } from "../../core/plugin/index.ts";
 import { exportRequest, type OtlpSpan } from "./otlp.ts";
 
 /** Spans in one batch: encoding them takes the main thread about 1 ms. */

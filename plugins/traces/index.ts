@@ -7,7 +7,7 @@ import {
   url,
   v,
   whole,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { Exporter } from "./exporter.ts";
 import { spansOf } from "./spans.ts";
 import { type CallTrace, headersOf, traceOf } from "./trace-context.ts";

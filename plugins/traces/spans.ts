@@ -1,4 +1,4 @@
-import type { EndedCall } from "../../core/contract/index.ts";
+import type { EndedCall } from "../../core/plugin/index.ts";
 import { attributesOf, nanosecondsOf, type OtlpSpan, SPAN_KIND, STATUS } from "./otlp.ts";
 import type { CallTrace } from "./trace-context.ts";
 

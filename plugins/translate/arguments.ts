@@ -4,7 +4,7 @@ import {
   JSON_LEVELS_MAX,
   type JsonObject,
   parseJson,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import type { Notes } from "./notes.ts";
 
 /** The field for arguments that are not a JSON object, so that the tool itself refuses them. */

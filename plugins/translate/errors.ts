@@ -6,7 +6,7 @@ import {
   overflowForMessages,
   overflowSizes,
   parseJson,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import type { ChatError, MessagesError } from "./types.ts";
 
 /** A whole reply: the status and the body in the client's protocol. */

@@ -1,4 +1,4 @@
-import { isRefusal, type Refusal, refuse } from "../../core/contract/index.ts";
+import { isRefusal, type Refusal, refuse } from "../../core/plugin/index.ts";
 
 /** Limits of calls that fetch images at the same time: of all accounts, and of one. */
 const PLACES = 256;

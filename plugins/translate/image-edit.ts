@@ -7,7 +7,7 @@ import {
   imageType,
   type Refusal,
   refuse,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { base64Bytes } from "./base64.ts";
 import type { Place } from "./fetch-places.ts";
 

@@ -20,7 +20,7 @@ import {
   unchangedRequest,
   type Verdict,
   type WrittenJson,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { FetchPlaces } from "./fetch-places.ts";
 import { fetchImages, imageEditForm, isAddress } from "./image-edit.ts";
 import { KeepAlivePings } from "./keep-alive-pings.ts";

@@ -5,7 +5,7 @@ import type {
   UpstreamRequest,
   WrittenBody,
   WrittenJson,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import type { LongTranslation } from "./long-translation.ts";
 import { RequestTo } from "./request-to.ts";
 import { RefusableState } from "./state/refused.ts";

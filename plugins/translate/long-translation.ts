@@ -8,7 +8,7 @@ import {
   type Route,
   type Services,
   WrittenJson,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { readerOf } from "./native.ts";
 import type { Translated } from "./notes.ts";
 import { ReplyTranslation } from "./reply-translation.ts";

@@ -13,7 +13,7 @@ import {
   type Services,
   type UpstreamRequest,
   unchangedRequest,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { edited } from "./edits/index.ts";
 import { withoutImages } from "./edits/media.ts";
 import type { Translated } from "./notes.ts";

@@ -1,4 +1,4 @@
-import { isObject, JSON_VALUES_MAX, type JsonObject } from "../../core/contract/index.ts";
+import { isObject, JSON_VALUES_MAX, type JsonObject } from "../../core/plugin/index.ts";
 
 /** Why a request cannot be translated. The gateway replies with a 400 in the client's protocol. */
 interface Reject {

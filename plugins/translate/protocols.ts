@@ -1,4 +1,4 @@
-import type { Protocol } from "../../core/contract/index.ts";
+import type { Protocol } from "../../core/plugin/index.ts";
 import { chatClient, chatUpstream } from "./chat/sides.ts";
 import { editChat } from "./edits/chat.ts";
 import type { Draft } from "./edits/draft.ts";

@@ -1,4 +1,4 @@
-import type { Model, OverflowSizes, Protocol, Services } from "../../core/contract/index.ts";
+import type { Model, OverflowSizes, Protocol, Services } from "../../core/plugin/index.ts";
 import { messagesErrorToChat, type Reply, withChatError } from "./errors.ts";
 import { PROTOCOLS } from "./protocols.ts";
 import { type BackFacts, onward } from "./sides.ts";

@@ -1,4 +1,4 @@
-import type { Protocol, UpstreamRequest } from "../../core/contract/index.ts";
+import type { Protocol, UpstreamRequest } from "../../core/plugin/index.ts";
 import { PROTOCOLS } from "./protocols.ts";
 
 /** The parts of a translated request that do not depend on which thread translated it. */

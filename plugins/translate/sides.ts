@@ -4,7 +4,7 @@ import type {
   OverflowSizes,
   Profile,
   Protocol,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import type { ChatContext } from "./chat/read/request.ts";
 import type { MessagesFacts } from "./chat/write/request.ts";
 import { messagesErrorToChat, type Reply } from "./errors.ts";

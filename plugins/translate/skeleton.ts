@@ -5,7 +5,7 @@ import {
   type LeftOut,
   type Outline,
   type Protocol,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 
 /** The body of a shorter request is read as a whole: its texts are too few to save time. */
 const BYTES_MIN = 65_536;

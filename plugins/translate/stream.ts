@@ -1,4 +1,4 @@
-import type { ServerEvent } from "../../core/contract/index.ts";
+import type { ServerEvent } from "../../core/plugin/index.ts";
 import type { Failure, Reply } from "./errors.ts";
 import type { ChatError, MessagesError, MessagesEvent } from "./types.ts";
 

@@ -5,7 +5,7 @@ import {
   type Protocol,
   type Route,
   type Services,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import type { Target } from "./translate-request.ts";
 
 type Known = Pick<Services, "upstreams">;

@@ -1,4 +1,4 @@
-import { arrayOf, isObject, type JsonObject, type LeftOut } from "../../core/contract/index.ts";
+import { arrayOf, isObject, type JsonObject, type LeftOut } from "../../core/plugin/index.ts";
 
 /** Characters of quotes and separators around a value. */
 const PUNCTUATION = 3;

@@ -6,7 +6,7 @@ import {
   type ThreadWork,
   type WrittenParts,
   writtenParts,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { type Reader, readableBody } from "./native.ts";
 import type { Translated } from "./notes.ts";
 import type { BackFacts } from "./sides.ts";

@@ -7,7 +7,7 @@ import {
   objectOf,
   type Profile,
   type Services,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 
 /**
  * Returns true if a call of a Messages or Chat client should go out as Responses: it has tools and

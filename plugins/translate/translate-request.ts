@@ -1,4 +1,4 @@
-import type { JsonObject, Profile, Protocol } from "../../core/contract/index.ts";
+import type { JsonObject, Profile, Protocol } from "../../core/plugin/index.ts";
 import { edited } from "./edits/index.ts";
 import type { Translated } from "./notes.ts";
 import { PROTOCOLS } from "./protocols.ts";

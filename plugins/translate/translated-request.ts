@@ -1,4 +1,4 @@
-import type { JsonObject, Route, Skeleton, UpstreamRequest } from "../../core/contract/index.ts";
+import type { JsonObject, Route, Skeleton, UpstreamRequest } from "../../core/plugin/index.ts";
 import { RequestTo } from "./request-to.ts";
 import type { Translation } from "./translation.ts";
 

@@ -7,7 +7,7 @@ import {
   refuse,
   ServerEvent,
   type Sink,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import type { Reply } from "./errors.ts";
 import type { ClientStream, Mark, StreamTranslator } from "./stream.ts";
 import type { Translation } from "./translation.ts";

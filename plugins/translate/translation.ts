@@ -7,7 +7,7 @@ import {
   type Protocol,
   type Route,
   type Services,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 import { readableBody, readerOf } from "./native.ts";
 import type { Translated } from "./notes.ts";
 import { ReplyTranslation } from "./reply-translation.ts";

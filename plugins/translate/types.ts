@@ -1,6 +1,6 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import type OpenAI from "openai";
-import type { EffortLevel, JsonObject } from "../../core/contract/index.ts";
+import type { EffortLevel, JsonObject } from "../../core/plugin/index.ts";
 
 /*
  * Types of the bodies that translations produce, based on the official clients' declarations. They

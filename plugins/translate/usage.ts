@@ -1,4 +1,4 @@
-import type { Usage } from "../../core/contract/index.ts";
+import type { Usage } from "../../core/plugin/index.ts";
 import type { ChatUsage, MessagesUsage } from "./types.ts";
 
 /**

@@ -4,7 +4,7 @@ import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
 
 /** The public API: plugins outside of this repository import it. */
-const CONTRACT = "core/contract/index.ts";
+const CONTRACT = "core/plugin/index.ts";
 /** The loader reads these from a plugin's module; no file imports them. */
 const PLUGIN = /^plugins\/[^/]+\/index\.ts$/;
 const OF_PLUGINS = new Set([
@@ -105,7 +105,7 @@ t.test("exports", async (t) => {
     for (const known of [
       newId,
       { file: CONTRACT, name: "newId" },
-      { file: "core/contract/plugin.ts", name: "Plugin" },
+      { file: "core/plugin/plugin.ts", name: "Plugin" },
       { file: "core/process/timeout.ts", name: "TIMED_OUT" },
       { file: "plugins/settle/index.ts", name: "default" },
     ]) {

@@ -32,17 +32,17 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   process: [],
   sse: [],
   listener: ["process"],
-  contract: ["listener", "process", "sse"],
-  wire: ["contract", "process", "sse"],
-  database: ["contract", "process", "sse"],
-  redis: ["contract", "process", "sse"],
-  accounts: ["contract", "database", "process"],
-  limits: ["contract", "redis", "process"],
-  money: ["contract", "process", "database", "redis"],
-  usage: ["contract", "process", "database", "money"],
-  upstream: ["contract", "wire", "sse", "process"],
-  config: ["contract", "upstream", "process"],
-  http: ["contract", "listener", "wire", "upstream", "sse", "process"],
+  plugin: ["listener", "process", "sse"],
+  wire: ["plugin", "process", "sse"],
+  database: ["plugin", "process", "sse"],
+  redis: ["plugin", "process", "sse"],
+  accounts: ["plugin", "database", "process"],
+  limits: ["plugin", "redis", "process"],
+  money: ["plugin", "process", "database", "redis"],
+  usage: ["plugin", "process", "database", "money"],
+  upstream: ["plugin", "wire", "sse", "process"],
+  config: ["plugin", "upstream", "process"],
+  http: ["plugin", "listener", "wire", "upstream", "sse", "process"],
 };
 
 /** The only files that may import all rooms, because they wire them together. */
@@ -108,7 +108,7 @@ t.test("imports", async (t) => {
     const folder = (path: string) => path.split("/").slice(0, 2).join("/");
     const wrong = plugins.filter(({ from, to }) => {
       if (to.startsWith("plugins/")) return folder(to) !== folder(from);
-      return /^(?:core|bench|test)\//.test(to) && to !== "core/contract/index.ts";
+      return /^(?:core|bench|test)\//.test(to) && to !== "core/plugin/index.ts";
     });
     t.strictSame(shown(wrong), []);
   });

@@ -14,7 +14,7 @@ import {
   type Services,
   v,
   whole,
-} from "../../core/contract/index.ts";
+} from "../../core/plugin/index.ts";
 
 export const requires = ["key"];
 export const sets = ["limits"];

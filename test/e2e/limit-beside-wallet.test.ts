@@ -68,7 +68,7 @@ t.test("a limit beside the wallet, by the example in the plugins' README", async
 /** The plugin `budget`, with a budget of two calls, and with the contract of this checkout. */
 function example(): string {
   const text = readmeBlock("js", 'name: "budget"');
-  const contract = pathToFileURL(join(packageRoot, "dist/core/contract/index.js")).href;
+  const contract = pathToFileURL(join(packageRoot, "dist/core/plugin/index.js")).href;
   assert.ok(text.includes('"tollgate/plugin"') && text.includes("100_000_000_000n"));
   return text.replace("tollgate/plugin", contract).replace("100_000_000_000n", TWO_CALLS);
 }

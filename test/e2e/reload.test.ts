@@ -15,7 +15,7 @@ import { until } from "../support/until.ts";
  * guard, so it runs without one.
  */
 const ASKING = `
-import { addCustomerRoutes, done } from ${JSON.stringify(import.meta.resolve("../../core/contract/index.js"))};
+import { addCustomerRoutes, done } from ${JSON.stringify(import.meta.resolve("../../core/plugin/index.js"))};
 export default (services) => ({
   name: "asking",
   routes(router) {

@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
 import {
-  type LedgerHistory,
-  type LedgerProgress,
-  type LedgerState,
-  LedgerWentBack,
-} from "../../core/contract/ledger-history.ts";
-import {
   type CommitCount,
   type CommitStamp,
   LedgerWriter,
 } from "../../core/money/ledger/writer.ts";
+import {
+  type LedgerHistory,
+  type LedgerProgress,
+  type LedgerState,
+  LedgerWentBack,
+} from "../../core/plugin/ledger-history.ts";
 
 /** The counts that a ledger keeps of its commits, as `count_commit` and its tables do. */
 export class CommitCounts {

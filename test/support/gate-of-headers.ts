@@ -1,6 +1,6 @@
-import type { Plugin } from "../../core/contract/plugin.ts";
-import { refuse } from "../../core/contract/refusal.ts";
-import type { Services } from "../../core/contract/services.ts";
+import type { Plugin } from "../../core/plugin/plugin.ts";
+import { refuse } from "../../core/plugin/refusal.ts";
+import type { Services } from "../../core/plugin/services.ts";
 
 export const provides = ["guards.customer"];
 

@@ -1,8 +1,5 @@
-import type {
-  LimitSnapshot,
-  LoadedVersion,
-  WalletSnapshot,
-} from "../../core/contract/hold-store.ts";
+import { callOf } from "../../core/money/unreadable.ts";
+import type { LimitSnapshot, LoadedVersion, WalletSnapshot } from "../../core/plugin/hold-store.ts";
 import {
   type Credit,
   type CreditResult,
@@ -12,9 +9,8 @@ import {
   type LimitChange,
   type LimitChangeResult,
   type ProofProgress,
-} from "../../core/contract/ledger.ts";
-import type { OutboxEntry, StoredEntry } from "../../core/contract/outbox-entry.ts";
-import { callOf } from "../../core/money/unreadable.ts";
+} from "../../core/plugin/ledger.ts";
+import type { OutboxEntry, StoredEntry } from "../../core/plugin/outbox-entry.ts";
 import { MemoryHistory } from "./commit-counts.ts";
 
 interface MemoryLimit {

@@ -1,17 +1,17 @@
-import type { CallerKey } from "../../core/contract/accounts.ts";
-import { Catalogue, MEDIA_DEFAULTS, type Model } from "../../core/contract/catalogue.ts";
-import { noCustomers } from "../../core/contract/customers.ts";
-import { endpoints } from "../../core/contract/endpoint.ts";
+import type { HttpCall } from "../../core/http/http-call.ts";
+import type { CallerKey } from "../../core/plugin/accounts.ts";
+import { Catalogue, MEDIA_DEFAULTS, type Model } from "../../core/plugin/catalogue.ts";
+import { noCustomers } from "../../core/plugin/customers.ts";
+import { endpoints } from "../../core/plugin/endpoint.ts";
 import type {
   ExtendRequest,
   ExtendResult,
   HoldRequest,
   Posted,
   Posting,
-} from "../../core/contract/hold-store.ts";
-import type { Services } from "../../core/contract/services.ts";
-import type { WalletHold, Wallets } from "../../core/contract/wallets.ts";
-import type { HttpCall } from "../../core/http/http-call.ts";
+} from "../../core/plugin/hold-store.ts";
+import type { Services } from "../../core/plugin/services.ts";
+import type { WalletHold, Wallets } from "../../core/plugin/wallets.ts";
 import { wires } from "../../core/wire/index.ts";
 import { newCall } from "./call.ts";
 import { recordedLog } from "./log.ts";

@@ -1,6 +1,6 @@
-import type { Posting } from "../../core/contract/hold-store.ts";
-import type { OutboxEntry, StoredEntry } from "../../core/contract/outbox-entry.ts";
-import { usageFieldList } from "../../core/contract/usage-fields.ts";
+import type { Posting } from "../../core/plugin/hold-store.ts";
+import type { OutboxEntry, StoredEntry } from "../../core/plugin/outbox-entry.ts";
+import { usageFieldList } from "../../core/plugin/usage-fields.ts";
 
 type NullableName = {
   [Name in keyof Posting]: null extends Posting[Name] ? Name : never;

@@ -30,7 +30,7 @@ const ALWAYS_ON_BOTH_NODES = ["core/listener/"];
  */
 const ON_BOTH_NODES = [
   ...ALWAYS_ON_BOTH_NODES,
-  ...["core/config/load", "core/config/plugins", "core/contract/outside"],
+  ...["core/config/load", "core/config/plugins", "core/plugin/outside"],
   ...[
     "core/database/client",
     "core/database/tls",
@@ -55,7 +55,7 @@ const TOGETHER = ["core/", "plugins/", "support/", "e2e/", "chaos/health-watch",
  * and that release what they share only when the process ends (see `hasHooks`).
  */
 const ALONE = [
-  ...["core/contract/outside", "core/contract/package", "core/money/ledger/embedded"],
+  ...["core/plugin/outside", "core/plugin/package", "core/money/ledger/embedded"],
   ...["core/money/ledger-kills", "core/money/redis/orphans", "core/redis/client"],
   ...["e2e/http-silence", "e2e/retention", "e2e/wallet.test"],
 ];

@@ -1,4 +1,5 @@
-import type { LoadedVersion, WalletSnapshot } from "../../core/contract/hold-store.ts";
+import { LedgerWriter } from "../../core/money/ledger/writer.ts";
+import type { LoadedVersion, WalletSnapshot } from "../../core/plugin/hold-store.ts";
 import type {
   Credit,
   CreditResult,
@@ -6,14 +7,13 @@ import type {
   LedgerSum,
   LimitChange,
   LimitChangeResult,
-} from "../../core/contract/ledger.ts";
+} from "../../core/plugin/ledger.ts";
 import type {
   LedgerHistory,
   LedgerProgress,
   LedgerState,
-} from "../../core/contract/ledger-history.ts";
-import type { OutboxEntry, StoredEntry } from "../../core/contract/outbox-entry.ts";
-import { LedgerWriter } from "../../core/money/ledger/writer.ts";
+} from "../../core/plugin/ledger-history.ts";
+import type { OutboxEntry, StoredEntry } from "../../core/plugin/outbox-entry.ts";
 import type { Random } from "../support/random.ts";
 import { LedgerBooks } from "./ledger.ts";
 import type { SimulatedProcess } from "./process.ts";

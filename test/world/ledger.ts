@@ -1,4 +1,5 @@
-import type { LoadedVersion, WalletSnapshot } from "../../core/contract/hold-store.ts";
+import { callOf } from "../../core/money/unreadable.ts";
+import type { LoadedVersion, WalletSnapshot } from "../../core/plugin/hold-store.ts";
 import {
   type Credit,
   type CreditResult,
@@ -7,9 +8,8 @@ import {
   type LedgerSum,
   type LimitChange,
   type LimitChangeResult,
-} from "../../core/contract/ledger.ts";
-import type { OutboxEntry, StoredEntry } from "../../core/contract/outbox-entry.ts";
-import { callOf } from "../../core/money/unreadable.ts";
+} from "../../core/plugin/ledger.ts";
+import type { OutboxEntry, StoredEntry } from "../../core/plugin/outbox-entry.ts";
 import { CommitCounts } from "../support/commit-counts.ts";
 import { LimitBooks } from "./limit-books.ts";
 

@@ -1,5 +1,5 @@
 import type { Dispatcher } from "undici";
-import type { Limits } from "../../core/contract/config.ts";
+import type { Limits } from "../../core/plugin/config.ts";
 import type { Clock } from "../../core/process/clock.ts";
 import type { Log } from "../../core/process/log.ts";
 import { httpJson } from "../../core/upstream/kinds/http-json.ts";

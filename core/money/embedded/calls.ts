@@ -1,4 +1,4 @@
-import { requireMicroVnd } from "../../contract/amount.ts";
+import { requireMicroVnd } from "../../plugin/amount.ts";
 import type {
   ExtendRequest,
   ExtendResult,
@@ -6,9 +6,9 @@ import type {
   HoldResult,
   Posted,
   Posting,
-} from "../../contract/hold-store.ts";
-import type { OutboxEntry } from "../../contract/outbox-entry.ts";
-import type { StandingCall } from "../../contract/standing-call.ts";
+} from "../../plugin/hold-store.ts";
+import type { OutboxEntry } from "../../plugin/outbox-entry.ts";
+import type { StandingCall } from "../../plugin/standing-call.ts";
 import type { Clock } from "../../process/clock.ts";
 import { errorOf } from "../../process/thrown.ts";
 import { encodeEntry } from "../entry.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { LedgerProgress } from "../../contract/ledger-history.ts";
+import type { LedgerProgress } from "../../plugin/ledger-history.ts";
 import { arrayOf, isObject, parseJson } from "../../process/json.ts";
 import type { Log } from "../../process/log.ts";
 import type { Machine } from "../../process/machine.ts";

@@ -1,6 +1,6 @@
-import type { Posted } from "../../contract/hold-store.ts";
-import type { OutboxEntry, StoredEntry } from "../../contract/outbox-entry.ts";
-import type { StandingCall } from "../../contract/standing-call.ts";
+import type { Posted } from "../../plugin/hold-store.ts";
+import type { OutboxEntry, StoredEntry } from "../../plugin/outbox-entry.ts";
+import type { StandingCall } from "../../plugin/standing-call.ts";
 import { systemMachine } from "../../process/machine.ts";
 import { WakeableSleep } from "../../process/wakeable-sleep.ts";
 import { decodeEntry } from "../entry.ts";

@@ -13,11 +13,11 @@ import type {
   Posted,
   Posting,
   WalletSnapshot,
-} from "../../contract/hold-store.ts";
-import type { LedgerHistory } from "../../contract/ledger-history.ts";
-import type { OutboxEntry, StoredEntry } from "../../contract/outbox-entry.ts";
-import type { RestoreResult } from "../../contract/restorable.ts";
-import type { StandingCall } from "../../contract/standing-call.ts";
+} from "../../plugin/hold-store.ts";
+import type { LedgerHistory } from "../../plugin/ledger-history.ts";
+import type { OutboxEntry, StoredEntry } from "../../plugin/outbox-entry.ts";
+import type { RestoreResult } from "../../plugin/restorable.ts";
+import type { StandingCall } from "../../plugin/standing-call.ts";
 import { type Machine, sleep, systemMachine } from "../../process/machine.ts";
 import type { JournalOptions } from "../journal/journal.ts";
 import { LedgerWatch } from "../ledger-watch.ts";

@@ -1,4 +1,4 @@
-import { requireMicroVnd } from "../../contract/amount.ts";
+import { requireMicroVnd } from "../../plugin/amount.ts";
 import type {
   Balances,
   CreditTotal,
@@ -6,7 +6,7 @@ import type {
   LimitSnapshot,
   LoadedVersion,
   WalletSnapshot,
-} from "../../contract/hold-store.ts";
+} from "../../plugin/hold-store.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import { balancesOf, type Hold, setLimit, type Wallet, walletOf } from "./wallet.ts";
 

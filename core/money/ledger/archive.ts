@@ -1,11 +1,11 @@
-import type { Database, Parameter } from "../../contract/database.ts";
+import { sqlState } from "../../database/client.ts";
+import type { Database, Parameter } from "../../plugin/database.ts";
 import type {
   ArchivedTable,
   Detached,
   LedgerArchive,
   LedgerMonth,
-} from "../../contract/ledger-archive.ts";
-import { sqlState } from "../../database/client.ts";
+} from "../../plugin/ledger-archive.ts";
 import { type Machine, sleep, systemMachine } from "../../process/machine.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 

@@ -1,7 +1,7 @@
-import type { Posting } from "../../contract/hold-store.ts";
-import { EntryRefused } from "../../contract/ledger.ts";
-import type { OutboxEntry } from "../../contract/outbox-entry.ts";
 import { type Sql, sqlState } from "../../database/client.ts";
+import type { Posting } from "../../plugin/hold-store.ts";
+import { EntryRefused } from "../../plugin/ledger.ts";
+import type { OutboxEntry } from "../../plugin/outbox-entry.ts";
 import { idTime } from "../../process/id.ts";
 import type { PostgresHistory } from "./history.ts";
 import { makeUsagePartition } from "./usage.ts";

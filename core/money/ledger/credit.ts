@@ -1,7 +1,7 @@
-import { MICRO_VND_MAX } from "../../contract/amount.ts";
-import type { LimitSnapshot, LoadedVersion, WalletSnapshot } from "../../contract/hold-store.ts";
-import type { Credit, CreditResult } from "../../contract/ledger.ts";
 import type { Sql } from "../../database/client.ts";
+import { MICRO_VND_MAX } from "../../plugin/amount.ts";
+import type { LimitSnapshot, LoadedVersion, WalletSnapshot } from "../../plugin/hold-store.ts";
+import type { Credit, CreditResult } from "../../plugin/ledger.ts";
 import { isId } from "../../process/id.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { PostgresHistory } from "./history.ts";

@@ -1,4 +1,8 @@
-import type { LoadedVersion, WalletSnapshot } from "../../contract/hold-store.ts";
+import { type Sql, sqlState } from "../../database/client.ts";
+import { migrate } from "../../database/migrate.ts";
+import { databaseOf, type PluginDatabase } from "../../database/plugin-database.ts";
+import type { DatabaseServer } from "../../database/server.ts";
+import type { LoadedVersion, WalletSnapshot } from "../../plugin/hold-store.ts";
 import {
   type Credit,
   type CreditResult,
@@ -12,13 +16,9 @@ import {
   type TopUpQuery,
   type TopUpSums,
   type UsageQuery,
-} from "../../contract/ledger.ts";
-import type { OutboxEntry, StoredEntry } from "../../contract/outbox-entry.ts";
-import type { UsageRecord } from "../../contract/usage-fields.ts";
-import { type Sql, sqlState } from "../../database/client.ts";
-import { migrate } from "../../database/migrate.ts";
-import { databaseOf, type PluginDatabase } from "../../database/plugin-database.ts";
-import type { DatabaseServer } from "../../database/server.ts";
+} from "../../plugin/ledger.ts";
+import type { OutboxEntry, StoredEntry } from "../../plugin/outbox-entry.ts";
+import type { UsageRecord } from "../../plugin/usage-fields.ts";
 import type { Clock } from "../../process/clock.ts";
 import { isId } from "../../process/id.ts";
 import type { Log } from "../../process/log.ts";

@@ -1,5 +1,5 @@
-import type { ChangedRows, OpenTransaction, ProofProgress } from "../../contract/ledger.ts";
 import type { Sql } from "../../database/client.ts";
+import type { ChangedRows, OpenTransaction, ProofProgress } from "../../plugin/ledger.ts";
 import { type Machine, sleep, systemMachine } from "../../process/machine.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 

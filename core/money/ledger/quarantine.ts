@@ -1,6 +1,6 @@
-import type { QuarantinedCall } from "../../contract/ledger.ts";
-import type { StoredEntry } from "../../contract/outbox-entry.ts";
 import type { Sql } from "../../database/client.ts";
+import type { QuarantinedCall } from "../../plugin/ledger.ts";
+import type { StoredEntry } from "../../plugin/outbox-entry.ts";
 import { isId } from "../../process/id.ts";
 import { decodeEntry, entryOf } from "../entry.ts";
 import { callOf } from "../unreadable.ts";

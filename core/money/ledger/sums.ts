@@ -1,5 +1,5 @@
-import type { LedgerSum } from "../../contract/ledger.ts";
 import type { Sql } from "../../database/client.ts";
+import type { LedgerSum } from "../../plugin/ledger.ts";
 import { FIRST_ID, isId } from "../../process/id.ts";
 import { quarantinedSum } from "./quarantine.ts";
 

@@ -1,8 +1,8 @@
-import type { Parameter } from "../../contract/database.ts";
-import type { UsageQuery } from "../../contract/ledger.ts";
-import { filledIn } from "../../contract/tariff.ts";
-import { type UsageRecord, usageColumns, usageFieldList } from "../../contract/usage-fields.ts";
 import type { Sql } from "../../database/client.ts";
+import type { Parameter } from "../../plugin/database.ts";
+import type { UsageQuery } from "../../plugin/ledger.ts";
+import { filledIn } from "../../plugin/tariff.ts";
+import { type UsageRecord, usageColumns, usageFieldList } from "../../plugin/usage-fields.ts";
 import { idTime } from "../../process/id.ts";
 
 const SELECT = `select ${usageColumns(usageFieldList, "record")} from usage_records record`;

@@ -1,4 +1,4 @@
-import type { CreditTotal } from "../../contract/hold-store.ts";
+import type { CreditTotal } from "../../plugin/hold-store.ts";
 import type { Log } from "../../process/log.ts";
 import type { Machine } from "../../process/machine.ts";
 import { LIFETIMES } from "../lifetimes.ts";

@@ -1,5 +1,5 @@
-import { MICRO_VND_MAX } from "../../contract/amount.ts";
-import type { CreditTotal, LimitSnapshot, WalletSnapshot } from "../../contract/hold-store.ts";
+import { MICRO_VND_MAX } from "../../plugin/amount.ts";
+import type { CreditTotal, LimitSnapshot, WalletSnapshot } from "../../plugin/hold-store.ts";
 import { textOf } from "../../redis/reply.ts";
 import { requireLimit } from "../limit.ts";
 import { type MovementHold, movementOf } from "../movement-hold.ts";

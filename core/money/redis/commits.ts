@@ -1,4 +1,4 @@
-import type { OutboxEntry, StoredEntry, UnreadableEntry } from "../../contract/outbox-entry.ts";
+import type { OutboxEntry, StoredEntry, UnreadableEntry } from "../../plugin/outbox-entry.ts";
 import type { Log } from "../../process/log.ts";
 import { type Machine, sleep } from "../../process/machine.ts";
 import { WakeableSleep } from "../../process/wakeable-sleep.ts";

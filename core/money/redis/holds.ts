@@ -1,10 +1,10 @@
-import { requireMicroVnd } from "../../contract/amount.ts";
+import { requireMicroVnd } from "../../plugin/amount.ts";
 import type {
   ExtendRequest,
   ExtendResult,
   HoldRequest,
   HoldResult,
-} from "../../contract/hold-store.ts";
+} from "../../plugin/hold-store.ts";
 import type { Machine } from "../../process/machine.ts";
 import { messageOf } from "../../process/thrown.ts";
 import { textOf } from "../../redis/reply.ts";

@@ -1,4 +1,4 @@
-import type { LedgerProgress } from "../../contract/ledger-history.ts";
+import type { LedgerProgress } from "../../plugin/ledger-history.ts";
 import { bucketName } from "../../redis/buckets.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import { listOf, mapOf, numberOf, textOf } from "../../redis/reply.ts";

@@ -1,4 +1,4 @@
-import type { StoredEntry } from "../../contract/outbox-entry.ts";
+import type { StoredEntry } from "../../plugin/outbox-entry.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import { countOf } from "../../process/json.ts";
 import { listOf, textOf } from "../../redis/reply.ts";

@@ -1,7 +1,7 @@
-import { requireMicroVnd } from "../../contract/amount.ts";
-import type { Posted, Posting } from "../../contract/hold-store.ts";
-import type { StoredEntry } from "../../contract/outbox-entry.ts";
-import type { StandingCall } from "../../contract/standing-call.ts";
+import { requireMicroVnd } from "../../plugin/amount.ts";
+import type { Posted, Posting } from "../../plugin/hold-store.ts";
+import type { StoredEntry } from "../../plugin/outbox-entry.ts";
+import type { StandingCall } from "../../plugin/standing-call.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import type { Log } from "../../process/log.ts";
 import type { Machine } from "../../process/machine.ts";

@@ -1,7 +1,7 @@
-import type { MicroVnd } from "../../contract/amount.ts";
-import type { Posted } from "../../contract/hold-store.ts";
-import type { StoredEntry } from "../../contract/outbox-entry.ts";
-import type { StandingCall } from "../../contract/standing-call.ts";
+import type { MicroVnd } from "../../plugin/amount.ts";
+import type { Posted } from "../../plugin/hold-store.ts";
+import type { StoredEntry } from "../../plugin/outbox-entry.ts";
+import type { StandingCall } from "../../plugin/standing-call.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import { isOutOfMemory } from "../../redis/client.ts";
 import { textOf } from "../../redis/reply.ts";

@@ -1,4 +1,4 @@
-import type { RestoreResult } from "../../contract/restorable.ts";
+import type { RestoreResult } from "../../plugin/restorable.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import type { Machine } from "../../process/machine.ts";
 import { withTimeout } from "../../process/timeout.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { Posting } from "../../contract/hold-store.ts";
-import type { StoredEntry } from "../../contract/outbox-entry.ts";
+import type { Posting } from "../../plugin/hold-store.ts";
+import type { StoredEntry } from "../../plugin/outbox-entry.ts";
 import { FolderInUse } from "../../process/lock.ts";
 import type { Log } from "../../process/log.ts";
 import { type Machine, systemMachine } from "../../process/machine.ts";

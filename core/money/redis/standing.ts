@@ -1,4 +1,4 @@
-import type { StandingCall } from "../../contract/standing-call.ts";
+import type { StandingCall } from "../../plugin/standing-call.ts";
 import { idTime } from "../../process/id.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import { listOf, textOf } from "../../redis/reply.ts";

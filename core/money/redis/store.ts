@@ -7,9 +7,9 @@ import type {
   LimitSnapshot,
   Posting,
   WalletSnapshot,
-} from "../../contract/hold-store.ts";
-import type { StoredEntry } from "../../contract/outbox-entry.ts";
-import type { RestoreResult } from "../../contract/restorable.ts";
+} from "../../plugin/hold-store.ts";
+import type { StoredEntry } from "../../plugin/outbox-entry.ts";
+import type { RestoreResult } from "../../plugin/restorable.ts";
 import { type Machine, systemMachine } from "../../process/machine.ts";
 import { withTimeout } from "../../process/timeout.ts";
 import { BUCKETS } from "../../redis/buckets.ts";

@@ -1,10 +1,10 @@
-import { requireMicroVnd } from "../../contract/amount.ts";
+import { requireMicroVnd } from "../../plugin/amount.ts";
 import type {
   Balances,
   LimitBalances,
   LoadedVersion,
   WalletSnapshot,
-} from "../../contract/hold-store.ts";
+} from "../../plugin/hold-store.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import { listOf, textOf } from "../../redis/reply.ts";

@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import type { Route } from "../../contract/catalogue.ts";
-import { MESSAGES_VERSION } from "../../contract/endpoint.ts";
-import { described, matching, some } from "../../contract/options.ts";
-import type { Protocol } from "../../contract/protocol.ts";
+import type { Route } from "../../plugin/catalogue.ts";
+import { MESSAGES_VERSION } from "../../plugin/endpoint.ts";
+import { described, matching, some } from "../../plugin/options.ts";
+import type { Protocol } from "../../plugin/protocol.ts";
 import type { JsonObject } from "../../process/json.ts";
 import { type BaseAddress, baseAddresses, basesOf, protocolsOf } from "./addresses.ts";
 import { encodeBody } from "./body.ts";

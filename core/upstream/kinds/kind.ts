@@ -17,10 +17,10 @@
  */
 
 import type * as v from "valibot";
-import type { FormPart } from "../../contract/call.ts";
-import type { Route } from "../../contract/catalogue.ts";
-import type { UpstreamConfig } from "../../contract/config.ts";
-import type { Protocol } from "../../contract/protocol.ts";
+import type { FormPart } from "../../plugin/call.ts";
+import type { Route } from "../../plugin/catalogue.ts";
+import type { UpstreamConfig } from "../../plugin/config.ts";
+import type { Protocol } from "../../plugin/protocol.ts";
 import type { JsonObject } from "../../process/json.ts";
 import type { ServerEvent } from "../../sse/reader.ts";
 

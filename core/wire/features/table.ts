@@ -1,5 +1,5 @@
-import type { FeatureName } from "../../contract/features.ts";
-import type { Protocol } from "../../contract/protocol.ts";
+import type { FeatureName } from "../../plugin/features.ts";
+import type { Protocol } from "../../plugin/protocol.ts";
 import { objectOf } from "../../process/json.ts";
 
 /**

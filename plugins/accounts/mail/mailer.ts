@@ -1,4 +1,4 @@
-import { isObject, type Log, TIMED_OUT, withTimeout } from "../../../core/contract/index.ts";
+import { isObject, type Log, TIMED_OUT, withTimeout } from "../../../core/plugin/index.ts";
 import type { Language } from "../options.ts";
 import { type MailTemplate, mailText } from "./texts.ts";
 import type { Transport } from "./transport.ts";

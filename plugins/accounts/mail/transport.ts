@@ -1,5 +1,5 @@
 import type { Transporter } from "nodemailer";
-import { isLoopback } from "../../../core/contract/index.ts";
+import { isLoopback } from "../../../core/plugin/index.ts";
 import type { SmtpOptions } from "../options.ts";
 import type { MailText } from "./texts.ts";
 

@@ -9,7 +9,7 @@ import {
   type Refusal,
   readBody,
   refuse,
-} from "../../../core/contract/index.ts";
+} from "../../../core/plugin/index.ts";
 import type { AccountContext } from "../account-context.ts";
 import { newKey } from "../input.ts";
 

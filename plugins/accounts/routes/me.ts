@@ -7,7 +7,7 @@ import {
   readBody,
   refuse,
   walletJson,
-} from "../../../core/contract/index.ts";
+} from "../../../core/plugin/index.ts";
 import type { AccountContext } from "../account-context.ts";
 import { tokenIn } from "../cookie.ts";
 import type { Credentials } from "../credentials.ts";

@@ -5,7 +5,7 @@ import {
   isRefusal,
   type PublicRoute,
   readBody,
-} from "../../../core/contract/index.ts";
+} from "../../../core/plugin/index.ts";
 import { type AccountContext, busy, invalidToken } from "../account-context.ts";
 import { forgottenCookie } from "../cookie.ts";
 import { change, forgotten, reset, resetLink } from "../input.ts";

@@ -7,7 +7,7 @@ import {
   type Refusal,
   readBody,
   refuse,
-} from "../../../core/contract/index.ts";
+} from "../../../core/plugin/index.ts";
 import type { AccountContext } from "../account-context.ts";
 import { factorChange, firstCode, newFactor } from "../input.ts";
 import { rightPassword } from "../own-password.ts";

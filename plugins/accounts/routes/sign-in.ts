@@ -11,7 +11,7 @@ import {
   type Refusal,
   readBody,
   refuse,
-} from "../../../core/contract/index.ts";
+} from "../../../core/plugin/index.ts";
 import { type AccountContext, busy } from "../account-context.ts";
 import { cookieOf, forgottenCookie } from "../cookie.ts";
 import type { Credentials } from "../credentials.ts";

@@ -9,7 +9,7 @@ import {
   readBody,
   refuse,
   type v,
-} from "../../../core/contract/index.ts";
+} from "../../../core/plugin/index.ts";
 import { type AccountContext, busy, invalidToken } from "../account-context.ts";
 import { evenly } from "../evenly.ts";
 import { resend, signUp, verification } from "../input.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { type Config, type SecretKind, secretFile } from "../../../core/contract/index.ts";
+import { type Config, type SecretKind, secretFile } from "../../../core/plugin/index.ts";
 import type { MasterKeyOptions } from "../options.ts";
 
 const FILE = "master-key";

@@ -1,4 +1,4 @@
-import type { Log, SealedKey, SealedKeyRecord } from "../../../core/contract/index.ts";
+import type { Log, SealedKey, SealedKeyRecord } from "../../../core/plugin/index.ts";
 import type { AccountContext } from "../account-context.ts";
 import type { Sealer } from "./sealer.ts";
 

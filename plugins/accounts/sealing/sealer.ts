@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
-import type { KeySealer, SealedKey, SealedKeyRecord } from "../../../core/contract/index.ts";
+import type { KeySealer, SealedKey, SealedKeyRecord } from "../../../core/plugin/index.ts";
 import type { MasterKey } from "./master-keys.ts";
 
 const ALGORITHM = "aes-256-gcm";

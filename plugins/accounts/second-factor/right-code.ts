@@ -1,4 +1,4 @@
-import { type Refusal, refuse } from "../../../core/contract/index.ts";
+import { type Refusal, refuse } from "../../../core/plugin/index.ts";
 import type { AccountContext } from "../account-context.ts";
 import type { Attempt } from "../throttle.ts";
 import type { SecondFactor } from "./store.ts";

@@ -4,7 +4,7 @@ import {
   newId,
   type SealedKey,
   type SealedKeyRecord,
-} from "../../../core/contract/index.ts";
+} from "../../../core/plugin/index.ts";
 import { recoveryHashOf } from "./recovery-codes.ts";
 
 /** A second factor that waits for its first code is void after this time. */

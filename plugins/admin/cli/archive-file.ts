@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
-import { isObject, messageOf, parseJson } from "../../../core/contract/index.ts";
+import { isObject, messageOf, parseJson } from "../../../core/plugin/index.ts";
 import { EXIT, Failure } from "./failure.ts";
 
 /** The contents of a file of an archive, as read from the file itself. */

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { closestMatch } from "leven";
-import { argumentProblem } from "../../../core/contract/index.ts";
+import { argumentProblem } from "../../../core/plugin/index.ts";
 import type { Command, Values } from "./command.ts";
 import { EXIT, Failure } from "./failure.ts";
 import { usageOf } from "./help.ts";

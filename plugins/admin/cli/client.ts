@@ -1,4 +1,4 @@
-import { isObject, parseJson } from "../../../core/contract/index.ts";
+import { isObject, parseJson } from "../../../core/plugin/index.ts";
 import { EXIT, Failure } from "./failure.ts";
 
 /** Long enough to reconcile many wallets, which takes minutes. */

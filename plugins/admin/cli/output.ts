@@ -1,4 +1,4 @@
-import { isObject } from "../../../core/contract/index.ts";
+import { isObject } from "../../../core/plugin/index.ts";
 import type { Output } from "./command.ts";
 import { fieldsOf, tableOf } from "./table.ts";
 

@@ -1,4 +1,4 @@
-import { arrayOf, isObject, type JsonObject } from "../../../core/contract/index.ts";
+import { arrayOf, isObject, type JsonObject } from "../../../core/plugin/index.ts";
 import type { Client } from "./client.ts";
 import { given, type Output } from "./command.ts";
 

@@ -1,4 +1,4 @@
-import { v } from "../../../core/contract/index.ts";
+import { v } from "../../../core/plugin/index.ts";
 import type { Client } from "./client.ts";
 import { type Command, encoded, numeric, type Output, type Values, value } from "./command.ts";
 import { EXIT, Failure } from "./failure.ts";

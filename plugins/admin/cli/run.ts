@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { arrayOf, objectOf, packageVersion } from "../../../core/contract/index.ts";
+import { arrayOf, objectOf, packageVersion } from "../../../core/plugin/index.ts";
 import { noCommand, type Request, readArguments } from "./arguments.ts";
 import { Client } from "./client.ts";
 import type { Command, Values } from "./command.ts";

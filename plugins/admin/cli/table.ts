@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../../../core/contract/index.ts";
+import { isObject, type JsonObject } from "../../../core/plugin/index.ts";
 
 /** Lists and objects inside of a cell are cut at this length; `--json` shows them whole. */
 const NESTED_CHARACTERS_MAX = 40;

@@ -1,4 +1,4 @@
-import type { UsageJson } from "../../../core/contract/index.ts";
+import type { UsageJson } from "../../../core/plugin/index.ts";
 
 /** Fields of the customer API's replies that these pages read. Amounts are decimal strings of đ. */
 

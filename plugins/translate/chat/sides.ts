@@ -1,4 +1,4 @@
-import { chatProfile, messagesProfile } from "../../../core/contract/index.ts";
+import { chatProfile, messagesProfile } from "../../../core/plugin/index.ts";
 import { chatErrorToMessages } from "../errors.ts";
 import type { ClientSide, UpstreamSide } from "../sides.ts";
 import { type ChatContext, chatToMessagesRequest } from "./read/request.ts";

@@ -3,7 +3,7 @@ import {
   EFFORT_LEVELS,
   type EffortLevel,
   type Profile,
-} from "../../../core/contract/index.ts";
+} from "../../../core/plugin/index.ts";
 import type { Draft } from "./draft.ts";
 
 /** The thinking that a request asks for. */

@@ -4,7 +4,7 @@ import {
   type JsonObject,
   objectOf,
   type Profile,
-} from "../../../core/contract/index.ts";
+} from "../../../core/plugin/index.ts";
 import type { Draft } from "./draft.ts";
 
 /** Fields of messages that every server knows. */

@@ -1,4 +1,4 @@
-import { type JsonObject, objectOf } from "../../../core/contract/index.ts";
+import { type JsonObject, objectOf } from "../../../core/plugin/index.ts";
 import { editReasoning, isForced, switchThinkingOff } from "./chat-reasoning.ts";
 import { addToHead, editReplay, editRoles, joinAfterTools } from "./chat-turns.ts";
 import type { Draft } from "./draft.ts";

@@ -4,7 +4,7 @@ import {
   type Outline,
   type Profile,
   type Turns,
-} from "../../../core/contract/index.ts";
+} from "../../../core/plugin/index.ts";
 import type { Notes } from "../notes.ts";
 
 /**

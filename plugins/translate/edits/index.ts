@@ -1,4 +1,4 @@
-import type { JsonObject, Outline, Profile, Protocol } from "../../../core/contract/index.ts";
+import type { JsonObject, Outline, Profile, Protocol } from "../../../core/plugin/index.ts";
 import { Notes, type Translated } from "../notes.ts";
 import { PROTOCOLS } from "../protocols.ts";
 import { Draft } from "./draft.ts";

@@ -5,7 +5,7 @@ import {
   isObject,
   type JsonObject,
   objectOf,
-} from "../../../core/contract/index.ts";
+} from "../../../core/plugin/index.ts";
 import { decodeText, parseDataUrl } from "../media.ts";
 import type { Draft } from "./draft.ts";
 

@@ -5,7 +5,7 @@ import {
   type EffortLevel,
   type JsonObject,
   objectOf,
-} from "../../../core/contract/index.ts";
+} from "../../../core/plugin/index.ts";
 import { isEnvelope } from "../state/seal.ts";
 import type { Draft } from "./draft.ts";
 import { editMessagesSchemas } from "./schemas.ts";

@@ -1,4 +1,4 @@
-import { clampEffort, EFFORT_LEVELS, objectOf } from "../../../core/contract/index.ts";
+import { clampEffort, EFFORT_LEVELS, objectOf } from "../../../core/plugin/index.ts";
 import { isPackedReasoning } from "../state/reasoning.ts";
 import type { Draft } from "./draft.ts";
 import { editDocuments } from "./media.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOf } from "../../../core/contract/index.ts";
+import { isObject, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
 import { CLAUDE_FORMAT, OPENAI } from "../schema/dialect.ts";
 import { asMoonshotSchema } from "../schema/moonshot/rewrite.ts";
 import { rewriteSchema } from "../schema/rewrite.ts";

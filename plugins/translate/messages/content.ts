@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/contract/index.ts";
+import type { JsonObject } from "../../../core/plugin/index.ts";
 import { isBlank } from "../arguments.ts";
 import { decodeText, isPdfAddress, isWebAddress, parseDataUrl } from "../media.ts";
 import type { MessagesContent, MessagesText } from "../types.ts";

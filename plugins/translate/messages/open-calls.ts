@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/contract/index.ts";
+import type { JsonObject } from "../../../core/plugin/index.ts";
 import type { Notes } from "../notes.ts";
 
 interface CallFields {

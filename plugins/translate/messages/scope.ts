@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type MessagesProfile } from "../../../core/contract/index.ts";
+import { isObject, type JsonObject, type MessagesProfile } from "../../../core/plugin/index.ts";
 import type { ToolNames } from "../names.ts";
 import type { Notes } from "../notes.ts";
 import type { Marked } from "../types.ts";

@@ -1,4 +1,4 @@
-import { messagesProfile, objectOf } from "../../../core/contract/index.ts";
+import { messagesProfile, objectOf } from "../../../core/plugin/index.ts";
 import { chatErrorToMessages } from "../errors.ts";
 import type { ClientSide, UpstreamSide } from "../sides.ts";
 import { responsesToMessages } from "./read/reply.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOf } from "../../../core/contract/index.ts";
+import { isObject, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
 
 /** Keywords that hold a schema, or a list of schemas. Keywords that hold data, such as `enum`, are in neither table. */
 const SCHEMAS = [

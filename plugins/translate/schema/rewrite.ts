@@ -1,4 +1,4 @@
-import { arrayOf, isObject, type JsonObject } from "../../../core/contract/index.ts";
+import { arrayOf, isObject, type JsonObject } from "../../../core/plugin/index.ts";
 import type { SchemaDialect } from "./dialect.ts";
 import { mapSchemasIn } from "./positions.ts";
 import { isObjectSchema } from "./strict.ts";

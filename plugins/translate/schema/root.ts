@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../../../core/contract/index.ts";
+import { isObject, type JsonObject } from "../../../core/plugin/index.ts";
 
 /** Adds the `type: "object"` and `properties` that Chat servers require of tool parameters. */
 export function asParameters(schema: JsonObject | undefined): JsonObject {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../../../core/contract/index.ts";
+import { isObject, type JsonObject } from "../../../core/plugin/index.ts";
 import { schemasIn } from "./positions.ts";
 
 /** One of them says what values a schema takes. */

@@ -1,4 +1,4 @@
-import { isObject, parseJson } from "../../../core/contract/index.ts";
+import { isObject, parseJson } from "../../../core/plugin/index.ts";
 import type { MessagesThinking } from "../types.ts";
 
 const START = "tgr1.";

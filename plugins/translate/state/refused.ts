@@ -4,7 +4,7 @@ import {
   type JsonObject,
   objectOf,
   parseJson,
-} from "../../../core/contract/index.ts";
+} from "../../../core/plugin/index.ts";
 
 /**
  * Encrypted reasoning that its provider may refuse: it can decrypt only the reasoning of its own

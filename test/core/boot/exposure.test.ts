@@ -1,7 +1,7 @@
 import type { NetworkInterfaceInfo } from "node:os";
 import t from "tap";
 import { publicAddresses, warnOfExposure } from "../../../core/boot/exposure.ts";
-import type { Config } from "../../../core/contract/config.ts";
+import type { Config } from "../../../core/plugin/config.ts";
 import { recordedLog } from "../../support/log.ts";
 
 const network = (family: "IPv4" | "IPv6", ...addresses: string[]) =>

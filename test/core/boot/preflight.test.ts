@@ -4,7 +4,7 @@ import { join } from "node:path";
 import postgres from "postgres";
 import t, { type Test } from "tap";
 import { preflight } from "../../../core/boot/preflight.ts";
-import type { Config } from "../../../core/contract/config.ts";
+import type { Config } from "../../../core/plugin/config.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";
 import { startRedisServer } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";

@@ -5,10 +5,10 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import t from "tap";
 import { preparePlugin } from "../../../core/boot/prepare-plugin.ts";
-import type { Plugin } from "../../../core/contract/plugin.ts";
 import { connect, type Sql } from "../../../core/database/client.ts";
 import { MigrationConflict } from "../../../core/database/migrate.ts";
 import { databaseOf } from "../../../core/database/plugin-database.ts";
+import type { Plugin } from "../../../core/plugin/plugin.ts";
 import { recordedLog } from "../../support/log.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
 

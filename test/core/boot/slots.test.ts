@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { type Owner, SlotBoard } from "../../../core/boot/slots.ts";
-import type { ModelNames } from "../../../core/contract/model-names.ts";
-import { isRefusal, refuse } from "../../../core/contract/refusal.ts";
-import type { PlainRequest } from "../../../core/contract/routes/router.ts";
+import type { ModelNames } from "../../../core/plugin/model-names.ts";
+import { isRefusal, refuse } from "../../../core/plugin/refusal.ts";
+import type { PlainRequest } from "../../../core/plugin/routes/router.ts";
 
 const EXACT: ModelNames = { resolve: () => refuse.notFound("exact names only") };
 const names = (word: string): ModelNames => ({ resolve: () => refuse.notFound(word) });

@@ -5,7 +5,7 @@ import t from "tap";
 import { catalogueOf, checkCatalogue } from "../../../core/config/catalogue-review.ts";
 import { formatProblems, Problems } from "../../../core/config/problem.ts";
 import { readSource } from "../../../core/config/read-source.ts";
-import { Catalogue, type Model } from "../../../core/contract/catalogue.ts";
+import { Catalogue, type Model } from "../../../core/plugin/catalogue.ts";
 import { packageRoot } from "../../../core/process/root.ts";
 
 const PROTOCOLS = new Set(["messages", "chat", "responses", "images", "speech"]);

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import t from "tap";
 import { formatProblems, loadConfig } from "../../../core/config/load.ts";
-import { FEATURES } from "../../../core/contract/features.ts";
+import { FEATURES } from "../../../core/plugin/features.ts";
 import { CATALOGUE, folderOf, GATEWAY, refused, swap } from "./files.ts";
 
 /** A text of the config, the wrong text that replaces it, and the expected line. */

@@ -3,9 +3,9 @@ import { type AddressInfo, connect as connectTcp, createServer } from "node:net"
 import { TLSSocket } from "node:tls";
 import t from "tap";
 import { preflight } from "../../../core/boot/preflight.ts";
-import type { Config } from "../../../core/contract/config.ts";
 import { connect } from "../../../core/database/client.ts";
 import { pingPostgres } from "../../../core/database/ping.ts";
+import type { Config } from "../../../core/plugin/config.ts";
 import { type Certificate, makeCertificate } from "../../support/certificate.ts";
 import { recordedLog } from "../../support/log.ts";
 import { startPostgres } from "../../support/postgres.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { isRefusal } from "../../../core/contract/refusal.ts";
 import { readJsonBody } from "../../../core/http/json-body.ts";
+import { isRefusal } from "../../../core/plugin/refusal.ts";
 import { JSON_LEVELS_MAX } from "../../../core/process/json.ts";
 
 t.test("the depth of a request body", async (t) => {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { COMPLETE, GONE, type Outcome, REFUSED } from "../../../core/contract/call.ts";
-import type { Sink } from "../../../core/contract/plugin.ts";
-import { refuse } from "../../../core/contract/refusal.ts";
 import { OrderedSink, SinkMisuse } from "../../../core/http/ordered-sink.ts";
+import { COMPLETE, GONE, type Outcome, REFUSED } from "../../../core/plugin/call.ts";
+import type { Sink } from "../../../core/plugin/plugin.ts";
+import { refuse } from "../../../core/plugin/refusal.ts";
 import { ServerEvent } from "../../../core/sse/reader.ts";
 import { newCall } from "../../support/call.ts";
 

@@ -1,5 +1,5 @@
 import t from "tap";
-import { type CallerKey, type Plugin, refuse } from "../../../core/contract/index.ts";
+import { type CallerKey, type Plugin, refuse } from "../../../core/plugin/index.ts";
 import { hasNativeEngine } from "../../support/native-engine.ts";
 import { RawClient, rawPost } from "../../support/raw-client.ts";
 import { startServer } from "../../support/server.ts";

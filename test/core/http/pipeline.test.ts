@@ -1,8 +1,8 @@
 import t from "tap";
-import { COMPLETE } from "../../../core/contract/call.ts";
-import type { Plugin, Sink } from "../../../core/contract/plugin.ts";
-import { refuse } from "../../../core/contract/refusal.ts";
 import { Pipeline } from "../../../core/http/pipeline.ts";
+import { COMPLETE } from "../../../core/plugin/call.ts";
+import type { Plugin, Sink } from "../../../core/plugin/plugin.ts";
+import { refuse } from "../../../core/plugin/refusal.ts";
 import { ServerEvent } from "../../../core/sse/reader.ts";
 import { newCall } from "../../support/call.ts";
 

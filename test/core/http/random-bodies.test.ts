@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { isUtf8 } from "node:buffer";
 import t from "tap";
-import { isRefusal } from "../../../core/contract/refusal.ts";
 import { readJsonBody } from "../../../core/http/json-body.ts";
+import { isRefusal } from "../../../core/plugin/refusal.ts";
 import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import { excessOf, scanJson } from "../../../core/process/json-scan.ts";
 import { type Outline, SHORT_BYTES_MAX } from "../../../core/process/outline.ts";

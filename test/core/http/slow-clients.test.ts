@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setImmediate as turnOver } from "node:timers/promises";
 import t, { type Test } from "tap";
-import type { Plugin } from "../../../core/contract/plugin.ts";
+import type { Plugin } from "../../../core/plugin/plugin.ts";
 import { hasNativeEngine } from "../../support/native-engine.ts";
 import { rawPost } from "../../support/raw-client.ts";
 import { type BareServer, startServer } from "../../support/server.ts";

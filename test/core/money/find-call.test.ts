@@ -1,8 +1,8 @@
 import t from "tap";
-import type { HoldStore } from "../../../core/contract/hold-store.ts";
-import type { Ledger } from "../../../core/contract/ledger.ts";
 import { decodeEntry, encodeEntry, entryOf } from "../../../core/money/entry.ts";
 import { findCall } from "../../../core/money/find-call.ts";
+import type { HoldStore } from "../../../core/plugin/hold-store.ts";
+import type { Ledger } from "../../../core/plugin/ledger.ts";
 import { posting } from "../../support/posting.ts";
 
 const CALL = posting({ callId: "c1", accountId: "A", costMicroVnd: 7 });

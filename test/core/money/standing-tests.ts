@@ -1,7 +1,7 @@
 import type { Test } from "tap";
-import type { HoldStore } from "../../../core/contract/hold-store.ts";
-import type { StandingCall } from "../../../core/contract/standing-call.ts";
 import { movementHoldId } from "../../../core/money/movement-hold.ts";
+import type { HoldStore } from "../../../core/plugin/hold-store.ts";
+import type { StandingCall } from "../../../core/plugin/standing-call.ts";
 import { newId } from "../../../core/process/id.ts";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
 import { posting } from "../../support/posting.ts";

@@ -1,13 +1,13 @@
-import type { WalletSnapshot } from "../../../core/contract/hold-store.ts";
+import type { WalletSnapshot } from "../../../core/plugin/hold-store.ts";
 import type {
   Credit,
   CreditResult,
   Ledger,
   QuarantinedCall,
   TopUpSums,
-} from "../../../core/contract/ledger.ts";
-import type { OutboxEntry } from "../../../core/contract/outbox-entry.ts";
-import type { UsageRecord } from "../../../core/contract/usage-fields.ts";
+} from "../../../core/plugin/ledger.ts";
+import type { OutboxEntry } from "../../../core/plugin/outbox-entry.ts";
+import type { UsageRecord } from "../../../core/plugin/usage-fields.ts";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
 
 type Operation = "commit" | "credit" | "wallet";

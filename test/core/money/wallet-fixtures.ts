@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Credit } from "../../../core/contract/ledger.ts";
 import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
 import { StoredWallets } from "../../../core/money/wallets.ts";
+import type { Credit } from "../../../core/plugin/ledger.ts";
 import { MemoryHistory } from "../../support/commit-counts.ts";
 import { recordedLog } from "../../support/log.ts";
 import { StubLedger } from "./stub-ledger.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import t, { type Test } from "tap";
-import type { EndedCall } from "../../../core/contract/call.ts";
+import type { EndedCall } from "../../../core/plugin/call.ts";
 import { failures, isOwnFailure } from "../../../core/upstream/failure-cause.ts";
 import { RawClient, rawPost } from "../../support/raw-client.ts";
 import { startServer } from "../../support/server.ts";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import t, { type Test } from "tap";
-import type { ImageSettings } from "../../../core/contract/config.ts";
+import type { ImageSettings } from "../../../core/plugin/config.ts";
 import { HttpImageFetcher } from "../../../core/upstream/fetch-image.ts";
 import { startNameServer } from "../../support/name-server.ts";
 import { until } from "../../support/until.ts";

@@ -1,7 +1,7 @@
 import t from "tap";
-import { newId } from "../../../core/contract/index.ts";
-import { refuse } from "../../../core/contract/refusal.ts";
 import type { EndedHttpCall } from "../../../core/http/http-call.ts";
+import { newId } from "../../../core/plugin/index.ts";
+import { refuse } from "../../../core/plugin/refusal.ts";
 import { RefusedCallsCounter } from "../../../core/usage/refused-calls-counter.ts";
 import { newCall } from "../../support/call.ts";
 import { recordedLog } from "../../support/log.ts";

@@ -1,5 +1,5 @@
 import type { Test } from "tap";
-import type { RefusedCall, RefusedCount } from "../../../core/contract/refused-calls.ts";
+import type { RefusedCall, RefusedCount } from "../../../core/plugin/refused-calls.ts";
 import { newId } from "../../../core/process/id.ts";
 import { addRefusedCalls, dropRefusedCalls } from "../../../core/usage/refused-calls.ts";
 import { usageBooksOf } from "../../../core/usage/usage-books.ts";

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import type { Test } from "tap";
+import { sumPastDays } from "../../../core/money/ledger/usage-past-days.ts";
 import type {
   UsageBooks,
   UsageDimension,
   UsageFilter,
   UsageSums,
-} from "../../../core/contract/usage-books.ts";
-import { sumPastDays } from "../../../core/money/ledger/usage-past-days.ts";
+} from "../../../core/plugin/usage-books.ts";
 import { newId } from "../../../core/process/id.ts";
 import { usageBooksOf } from "../../../core/usage/usage-books.ts";
 import { until } from "../../support/until.ts";

@@ -1,6 +1,6 @@
 import t from "tap";
-import type { Database } from "../../../core/contract/database.ts";
-import type { UsageFilter } from "../../../core/contract/usage-books.ts";
+import type { Database } from "../../../core/plugin/database.ts";
+import type { UsageFilter } from "../../../core/plugin/usage-books.ts";
 import { newId } from "../../../core/process/id.ts";
 import { refusedCalls } from "../../../core/usage/refused-calls.ts";
 import { archivedBefore, archivedCall } from "../../../core/usage/usage-archived.ts";

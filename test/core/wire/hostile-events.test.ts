@@ -1,5 +1,5 @@
 import t from "tap";
-import { Delivered } from "../../../core/contract/protocol.ts";
+import { Delivered } from "../../../core/plugin/protocol.ts";
 import { ServerEvent } from "../../../core/sse/reader.ts";
 import { wires } from "../../../core/wire/index.ts";
 import { Random } from "../../support/random.ts";

@@ -1,6 +1,6 @@
 import t from "tap";
-import { kindOf, type Protocol, type Wire } from "../../../core/contract/protocol.ts";
-import { refuse } from "../../../core/contract/refusal.ts";
+import { kindOf, type Protocol, type Wire } from "../../../core/plugin/protocol.ts";
+import { refuse } from "../../../core/plugin/refusal.ts";
 import { type EventKind, ServerEvent, SseReader } from "../../../core/sse/reader.ts";
 import { wires } from "../../../core/wire/index.ts";
 

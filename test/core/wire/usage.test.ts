@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { Delivered, type Protocol } from "../../../core/contract/protocol.ts";
-import { Usage } from "../../../core/contract/usage.ts";
+import { Delivered, type Protocol } from "../../../core/plugin/protocol.ts";
+import { Usage } from "../../../core/plugin/usage.ts";
 import { SseReader } from "../../../core/sse/reader.ts";
 import { wires } from "../../../core/wire/index.ts";
 

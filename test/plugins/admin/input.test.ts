@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { isRefusal } from "../../../core/contract/refusal.ts";
-import { readBody, readQuery } from "../../../core/contract/routes/json-input.ts";
+import { isRefusal } from "../../../core/plugin/refusal.ts";
+import { readBody, readQuery } from "../../../core/plugin/routes/json-input.ts";
 import { isId } from "../../../core/process/id.ts";
 import { movement, newAccount, newKey, usagePage } from "../../../plugins/admin/input.ts";
 

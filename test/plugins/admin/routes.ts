@@ -1,5 +1,5 @@
-import type { Route, Router } from "../../../core/contract/routes/router.ts";
-import type { Services } from "../../../core/contract/services.ts";
+import type { Route, Router } from "../../../core/plugin/routes/router.ts";
+import type { Services } from "../../../core/plugin/services.ts";
 import admin from "../../../plugins/admin/index.ts";
 
 /** Every route of the admin plugin. They are never called, so the services are left out. */

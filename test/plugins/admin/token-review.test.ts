@@ -1,5 +1,5 @@
 import t from "tap";
-import type { Config } from "../../../core/contract/index.ts";
+import type { Config } from "../../../core/plugin/index.ts";
 import { review } from "../../../plugins/admin/index.ts";
 
 const HERE = { host: "127.0.0.1", port: 1 };

@@ -1,8 +1,8 @@
 import t from "tap";
-import { Catalogue } from "../../../core/contract/catalogue.ts";
-import { endpoints } from "../../../core/contract/endpoint.ts";
-import { isRefusal, type Model } from "../../../core/contract/index.ts";
-import type { ModelNames } from "../../../core/contract/model-names.ts";
+import { Catalogue } from "../../../core/plugin/catalogue.ts";
+import { endpoints } from "../../../core/plugin/endpoint.ts";
+import { isRefusal, type Model } from "../../../core/plugin/index.ts";
+import type { ModelNames } from "../../../core/plugin/model-names.ts";
 import alias from "../../../plugins/alias/index.ts";
 import { nearest } from "../../../plugins/alias/nearest.ts";
 import { review } from "../../../plugins/alias/review.ts";

@@ -1,6 +1,6 @@
 import t from "tap";
-import type { CallerKey } from "../../../core/contract/accounts.ts";
-import { isRefusal } from "../../../core/contract/index.ts";
+import type { CallerKey } from "../../../core/plugin/accounts.ts";
+import { isRefusal } from "../../../core/plugin/index.ts";
 import auth from "../../../plugins/auth/index.ts";
 import { newCall } from "../../support/call.ts";
 import { deskOf, keyOf } from "../../support/plugin-desk.ts";

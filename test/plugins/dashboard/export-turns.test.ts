@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import type { CustomerRoute, Services } from "../../../core/contract/index.ts";
+import type { CustomerRoute, Services } from "../../../core/plugin/index.ts";
 import { ExportTurns } from "../../../plugins/dashboard/export-turns.ts";
 import { exportRoute } from "../../../plugins/dashboard/usage-export.ts";
 

@@ -1,5 +1,5 @@
 import t from "tap";
-import { Usage } from "../../../core/contract/index.ts";
+import { Usage } from "../../../core/plugin/index.ts";
 import { withdrawUnbelievable } from "../../../plugins/meter/believable.ts";
 import { modelOf } from "../../support/plugin-desk.ts";
 

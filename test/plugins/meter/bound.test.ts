@@ -1,5 +1,5 @@
 import t from "tap";
-import type { JsonObject } from "../../../core/contract/index.ts";
+import type { JsonObject } from "../../../core/plugin/index.ts";
 import { contentsOf, tokensOf } from "../../../plugins/meter/bound.ts";
 
 /** One token for each byte, 1,000 for an image, and as many for 10 bytes of a file as for an item. */

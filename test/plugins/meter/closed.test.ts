@@ -1,6 +1,6 @@
 import t from "tap";
-import { Usage } from "../../../core/contract/index.ts";
 import type { HttpCall } from "../../../core/http/http-call.ts";
+import { Usage } from "../../../core/plugin/index.ts";
 import meter from "../../../plugins/meter/index.ts";
 import { deskOf, modelOf, preparedCall, replyHeaders } from "../../support/plugin-desk.ts";
 

@@ -1,5 +1,5 @@
 import { countTokens as o200k } from "gpt-tokenizer/encoding/o200k_base";
-import { arrayOf, type JsonObject, objectOf } from "../../../core/contract/index.ts";
+import { arrayOf, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
 import { Random } from "../../support/random.ts";
 import { CONVERSATIONS } from "./conversations.ts";
 

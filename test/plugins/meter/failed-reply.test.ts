@@ -1,5 +1,5 @@
 import t from "tap";
-import type { JsonObject, Outcome, Protocol } from "../../../core/contract/index.ts";
+import type { JsonObject, Outcome, Protocol } from "../../../core/plugin/index.ts";
 import { failedReply } from "../../../plugins/meter/failed-reply.ts";
 
 /** The status and the message of the refusal for a body of status 200 that is not a reply. */

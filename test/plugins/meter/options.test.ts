@@ -1,5 +1,5 @@
 import t from "tap";
-import { v } from "../../../core/contract/index.ts";
+import { v } from "../../../core/plugin/index.ts";
 import { options, provides, reads, requires, sets } from "../../../plugins/meter/index.ts";
 
 /** As the README lists them. */

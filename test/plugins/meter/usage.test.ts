@@ -1,12 +1,12 @@
 import t from "tap";
+import type { HttpCall } from "../../../core/http/http-call.ts";
 import {
   COMPLETE,
   type Outcome,
   ServerEvent,
   type Sink,
   Usage,
-} from "../../../core/contract/index.ts";
-import type { HttpCall } from "../../../core/http/http-call.ts";
+} from "../../../core/plugin/index.ts";
 import meter from "../../../plugins/meter/index.ts";
 import { newCall } from "../../support/call.ts";
 import { deskOf, modelOf, preparedCall } from "../../support/plugin-desk.ts";

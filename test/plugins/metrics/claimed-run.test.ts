@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
-import type { Services } from "../../../core/contract/index.ts";
 import { connect } from "../../../core/database/client.ts";
 import { databaseOf } from "../../../core/database/plugin-database.ts";
+import type { Services } from "../../../core/plugin/index.ts";
 import { ClaimedRun } from "../../../plugins/metrics/claimed-run.ts";
 import { recordedLog } from "../../support/log.ts";
 import { migrateAll } from "../../support/migrations.ts";

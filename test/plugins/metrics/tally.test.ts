@@ -1,10 +1,10 @@
 import t from "tap";
-import type { EndedCall } from "../../../core/contract/call.ts";
-import type { Model } from "../../../core/contract/catalogue.ts";
-import { endpoints } from "../../../core/contract/endpoint.ts";
-import type { CallOutcome } from "../../../core/contract/hold-store.ts";
-import { Usage } from "../../../core/contract/usage.ts";
 import { HttpCall } from "../../../core/http/http-call.ts";
+import type { EndedCall } from "../../../core/plugin/call.ts";
+import type { Model } from "../../../core/plugin/catalogue.ts";
+import { endpoints } from "../../../core/plugin/endpoint.ts";
+import type { CallOutcome } from "../../../core/plugin/hold-store.ts";
+import { Usage } from "../../../core/plugin/usage.ts";
 import { Distribution } from "../../../plugins/metrics/distribution.ts";
 import { calls, Tally } from "../../../plugins/metrics/tally.ts";
 

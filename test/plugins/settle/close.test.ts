@@ -1,6 +1,6 @@
 import t from "tap";
-import { refuse, type Sink, Usage } from "../../../core/contract/index.ts";
 import type { HttpCall } from "../../../core/http/http-call.ts";
+import { refuse, type Sink, Usage } from "../../../core/plugin/index.ts";
 import settle from "../../../plugins/settle/index.ts";
 import {
   type Desk,

@@ -1,5 +1,6 @@
 import { setImmediate as turnOver } from "node:timers/promises";
 import t from "tap";
+import type { HttpCall } from "../../../core/http/http-call.ts";
 import {
   type CallLimit,
   type ExtendResult,
@@ -7,8 +8,7 @@ import {
   refuse,
   ServerEvent,
   type Sink,
-} from "../../../core/contract/index.ts";
-import type { HttpCall } from "../../../core/http/http-call.ts";
+} from "../../../core/plugin/index.ts";
 import settle from "../../../plugins/settle/index.ts";
 import { type Desk, deskOf, modelOf, preparedCall } from "../../support/plugin-desk.ts";
 

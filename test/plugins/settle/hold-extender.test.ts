@@ -1,5 +1,5 @@
 import t from "tap";
-import type { ExtendRequest, ExtendResult } from "../../../core/contract/hold-store.ts";
+import type { ExtendRequest, ExtendResult } from "../../../core/plugin/hold-store.ts";
 import {
   type Call,
   COMPLETE,
@@ -8,7 +8,7 @@ import {
   ServerEvent,
   type Sink,
   type Wallets,
-} from "../../../core/contract/index.ts";
+} from "../../../core/plugin/index.ts";
 import { HoldExtender } from "../../../plugins/settle/hold-extender.ts";
 
 const TARIFF = { unit: "mtok", microVnd: 1, discountBps: 0, discounts: null, catalogueVersion: "" };

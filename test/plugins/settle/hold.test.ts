@@ -1,12 +1,6 @@
 import t from "tap";
-import {
-  type CallLimit,
-  isRefusal,
-  type Profile,
-  refuse,
-  v,
-} from "../../../core/contract/index.ts";
 import type { HttpCall } from "../../../core/http/http-call.ts";
+import { type CallLimit, isRefusal, type Profile, refuse, v } from "../../../core/plugin/index.ts";
 import settle, { options } from "../../../plugins/settle/index.ts";
 import {
   type Desk,

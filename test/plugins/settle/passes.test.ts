@@ -1,6 +1,6 @@
 import t from "tap";
-import { Catalogue } from "../../../core/contract/catalogue.ts";
-import type { Call, Held, Model } from "../../../core/contract/index.ts";
+import { Catalogue } from "../../../core/plugin/catalogue.ts";
+import type { Call, Held, Model } from "../../../core/plugin/index.ts";
 import { otherPasses } from "../../../plugins/settle/passes.ts";
 
 function entry(id: string, microVnd: number, name: string, upstream = "anthropic"): Model {

@@ -1,6 +1,6 @@
 import t from "tap";
-import { Catalogue } from "../../../core/contract/catalogue.ts";
-import { type Call, type Held, Usage } from "../../../core/contract/index.ts";
+import { Catalogue } from "../../../core/plugin/catalogue.ts";
+import { type Call, type Held, Usage } from "../../../core/plugin/index.ts";
 import { certainCharge } from "../../../plugins/settle/posting.ts";
 
 const PRICE = { microVnd: 36_000, discountBps: 0, discounts: null, catalogueVersion: "" };

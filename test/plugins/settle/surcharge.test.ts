@@ -1,7 +1,7 @@
 import t from "tap";
-import type { Surcharge } from "../../../core/contract/features.ts";
-import { Usage } from "../../../core/contract/index.ts";
 import type { HttpCall } from "../../../core/http/http-call.ts";
+import type { Surcharge } from "../../../core/plugin/features.ts";
+import { Usage } from "../../../core/plugin/index.ts";
 import settle from "../../../plugins/settle/index.ts";
 import { deskOf, keyOf, modelOf, preparedCall, replyHeaders } from "../../support/plugin-desk.ts";
 

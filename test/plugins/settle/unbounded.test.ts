@@ -1,6 +1,6 @@
 import t from "tap";
-import { isRefusal } from "../../../core/contract/index.ts";
 import type { HttpCall } from "../../../core/http/http-call.ts";
+import { isRefusal } from "../../../core/plugin/index.ts";
 import settle from "../../../plugins/settle/index.ts";
 import { deskOf, keyOf, preparedCall } from "../../support/plugin-desk.ts";
 

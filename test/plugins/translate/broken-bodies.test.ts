@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { endpoints } from "../../../core/contract/endpoint.ts";
-import { isRefusal } from "../../../core/contract/refusal.ts";
 import { OwnBodyThreads } from "../../../core/http/body-threads.ts";
 import type { HttpCall } from "../../../core/http/http-call.ts";
 import { readJsonBody } from "../../../core/http/json-body.ts";
+import { endpoints } from "../../../core/plugin/endpoint.ts";
+import { isRefusal } from "../../../core/plugin/refusal.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import translate from "../../../plugins/translate/index.ts";
 import { newCall } from "../../support/call.ts";

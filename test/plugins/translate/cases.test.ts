@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import t from "tap";
-import { chatProfile, messagesProfile, type Profile } from "../../../core/contract/profile.ts";
-import { refuse } from "../../../core/contract/refusal.ts";
+import { chatProfile, messagesProfile, type Profile } from "../../../core/plugin/profile.ts";
+import { refuse } from "../../../core/plugin/refusal.ts";
 import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import { wires } from "../../../core/wire/index.ts";
 import { chatContext } from "../../../plugins/translate/chat/read/request.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { COMPLETE, type Outcome } from "../../../core/contract/call.ts";
-import { endpoints } from "../../../core/contract/endpoint.ts";
-import { chatProfile } from "../../../core/contract/profile.ts";
-import { kindOf } from "../../../core/contract/protocol.ts";
-import { refuse } from "../../../core/contract/refusal.ts";
+import { COMPLETE, type Outcome } from "../../../core/plugin/call.ts";
+import { endpoints } from "../../../core/plugin/endpoint.ts";
+import { chatProfile } from "../../../core/plugin/profile.ts";
+import { kindOf } from "../../../core/plugin/protocol.ts";
+import { refuse } from "../../../core/plugin/refusal.ts";
 import { ServerEvent } from "../../../core/sse/reader.ts";
 import { wires } from "../../../core/wire/index.ts";
 import { ChatToMessagesStream } from "../../../plugins/translate/chat/read/stream.ts";

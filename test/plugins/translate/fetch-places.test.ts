@@ -1,5 +1,5 @@
 import t from "tap";
-import { isRefusal, refuse } from "../../../core/contract/index.ts";
+import { isRefusal, refuse } from "../../../core/plugin/index.ts";
 import { FetchPlaces, type Place } from "../../../plugins/translate/fetch-places.ts";
 
 const MB = 1_048_576;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { COMPLETE, type Outcome } from "../../../core/contract/call.ts";
-import { endpoints } from "../../../core/contract/endpoint.ts";
-import type { Sink } from "../../../core/contract/plugin.ts";
-import { chatProfile, messagesProfile } from "../../../core/contract/profile.ts";
-import { kindOf } from "../../../core/contract/protocol.ts";
+import { COMPLETE, type Outcome } from "../../../core/plugin/call.ts";
+import { endpoints } from "../../../core/plugin/endpoint.ts";
+import type { Sink } from "../../../core/plugin/plugin.ts";
+import { chatProfile, messagesProfile } from "../../../core/plugin/profile.ts";
+import { kindOf } from "../../../core/plugin/protocol.ts";
 import { ServerEvent } from "../../../core/sse/reader.ts";
 import { wires } from "../../../core/wire/index.ts";
 import { chatToMessagesRequest } from "../../../plugins/translate/chat/read/request.ts";

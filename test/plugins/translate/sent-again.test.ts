@@ -1,5 +1,5 @@
 import t from "tap";
-import type { Protocol } from "../../../core/contract/index.ts";
+import type { Protocol } from "../../../core/plugin/index.ts";
 import { LongRequest } from "../../../plugins/translate/long-request.ts";
 
 const REFUSED_STATE = '{"error":{"code":"invalid_encrypted_content"}}';

@@ -1,4 +1,4 @@
-import type { Listener } from "../../../core/contract/index.ts";
+import type { Listener } from "../../../core/plugin/index.ts";
 import { createdAt } from "./answer.ts";
 import { isProblem, readJson } from "./ask.ts";
 import { LiveCall } from "./live-call.ts";

@@ -1,4 +1,4 @@
-import { v } from "../../../core/contract/index.ts";
+import { v } from "../../../core/plugin/index.ts";
 
 /**
  * A test uses a directive to request a behaviour of the simulated provider.

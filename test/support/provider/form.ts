@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { formParts } from "../../../core/contract/index.ts";
+import { formParts } from "../../../core/plugin/index.ts";
 import type { JsonObject } from "./ask.ts";
 
 /**

@@ -3,7 +3,7 @@
  * rules of this folder.
  */
 
-import { messageOf } from "../../../core/contract/index.ts";
+import { messageOf } from "../../../core/plugin/index.ts";
 import { parseArguments, refuseArguments } from "../../../core/process/command-line.ts";
 import { judge } from "../strict/index.ts";
 import { startSimulator } from "./server.ts";

@@ -1,4 +1,4 @@
-import { openListener } from "../../../core/contract/index.ts";
+import { openListener } from "../../../core/plugin/index.ts";
 import { chat } from "./chat.ts";
 import { serveControl } from "./control.ts";
 import { imageEdits, imageGenerations } from "./images.ts";

@@ -1,7 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { MICRO_VND_MAX } from "../../../core/contract/amount.ts";
 import {
   BucketKeys,
   beatKey,
@@ -17,6 +16,7 @@ import {
   moneyScript,
   settledScript,
 } from "../../../core/money/redis/scripts.ts";
+import { MICRO_VND_MAX } from "../../../core/plugin/amount.ts";
 import { packageRoot } from "../../../core/process/root.ts";
 import { RedisClient } from "../../../core/redis/client.ts";
 import { readLua, type Script, script } from "../../../core/redis/script.ts";

@@ -6,7 +6,7 @@ import {
   messageOf,
   objectOf,
   parseJson,
-} from "../../../../core/contract/index.ts";
+} from "../../../../core/plugin/index.ts";
 import { type ArchiveFile, addUpFile, readLines, rowIn, writeLines } from "../archive-file.ts";
 import type { Client } from "../client.ts";
 import { type Command, encoded, given, value } from "../command.ts";

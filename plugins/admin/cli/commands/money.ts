@@ -1,4 +1,4 @@
-import { arrayOf, isObject, objectOf } from "../../../../core/contract/index.ts";
+import { arrayOf, isObject, objectOf } from "../../../../core/plugin/index.ts";
 import type { Client } from "../client.ts";
 import { accountPath, type Command, encoded, given, value } from "../command.ts";
 import { EXIT, Failure } from "../failure.ts";

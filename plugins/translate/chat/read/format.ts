@@ -1,8 +1,4 @@
-import {
-  type JsonObject,
-  type MessagesProfile,
-  objectOf,
-} from "../../../../core/contract/index.ts";
+import { type JsonObject, type MessagesProfile, objectOf } from "../../../../core/plugin/index.ts";
 import { isGiven, type Scope } from "../../messages/scope.ts";
 import { withObjectType } from "../../schema/root.ts";
 import type { MessagesRequest, MessagesTool } from "../../types.ts";

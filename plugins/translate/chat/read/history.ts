@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../../core/contract/index.ts";
+import type { JsonObject } from "../../../../core/plugin/index.ts";
 import { sentInputOf } from "../../arguments.ts";
 import { HistoryToolIds } from "../../ids.ts";
 import { textBlocks, textOnlyBlocks, userBlocks } from "../../messages/content.ts";

@@ -1,4 +1,4 @@
-import { arrayOf, isObject, type JsonObject, objectOf } from "../../../../core/contract/index.ts";
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import type { Thought } from "../../messages/blocks.ts";
 
 /**

@@ -3,7 +3,7 @@ import {
   type JsonObject,
   type MessagesProfile,
   objectOf,
-} from "../../../../core/contract/index.ts";
+} from "../../../../core/plugin/index.ts";
 import { sha256Hex } from "../../ids.ts";
 import { isGiven, type Scope } from "../../messages/scope.ts";
 import { arrange } from "../../messages/turns.ts";

@@ -5,7 +5,7 @@ import {
   objectOf,
   readChatUsage,
   Usage,
-} from "../../../../core/contract/index.ts";
+} from "../../../../core/plugin/index.ts";
 import { answeredInputOf } from "../../arguments.ts";
 import { brokenForMessages, chatErrorIn200, type Reply, UNREADABLE } from "../../errors.ts";
 import { type RandomText, randomText, toMessageId, toMessagesToolId } from "../../ids.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../../core/contract/index.ts";
+import type { JsonObject } from "../../../../core/plugin/index.ts";
 import type { Scope } from "../../messages/scope.ts";
 import type { MessagesRequest } from "../../types.ts";
 

@@ -7,7 +7,7 @@ import {
   parseJson,
   readChatUsage,
   Usage,
-} from "../../../../core/contract/index.ts";
+} from "../../../../core/plugin/index.ts";
 import { argumentsText } from "../../arguments.ts";
 import {
   brokenForMessages,

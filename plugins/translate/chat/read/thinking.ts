@@ -4,7 +4,7 @@ import {
   type EffortLevel,
   type JsonObject,
   type MessagesProfile,
-} from "../../../../core/contract/index.ts";
+} from "../../../../core/plugin/index.ts";
 import { isGiven, type Scope, withoutNulls } from "../../messages/scope.ts";
 import type { MessagesRequest } from "../../types.ts";
 

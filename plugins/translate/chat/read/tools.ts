@@ -1,5 +1,5 @@
 import type Anthropic from "@anthropic-ai/sdk";
-import { arrayOf, type JsonObject, objectOf } from "../../../../core/contract/index.ts";
+import { arrayOf, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import { isGiven, mark, type Scope } from "../../messages/scope.ts";
 import { withObjectType } from "../../schema/root.ts";
 import type { MessagesRequest, MessagesTool } from "../../types.ts";

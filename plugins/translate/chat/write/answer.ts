@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOf, parseJson } from "../../../../core/contract/index.ts";
+import { isObject, type JsonObject, objectOf, parseJson } from "../../../../core/plugin/index.ts";
 import type { FinishReason } from "../../types.ts";
 import type { ChatContext } from "../read/request.ts";
 import { STRUCTURED_OUTPUT } from "../read/tools.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../../core/contract/index.ts";
+import type { JsonObject } from "../../../../core/plugin/index.ts";
 import { argumentsOf } from "../../arguments.ts";
 import { originalName } from "../../names.ts";
 import { WAITING_CHARS_MAX } from "../../stream.ts";

@@ -1,4 +1,4 @@
-import { encodeEvent } from "../../../../core/contract/index.ts";
+import { encodeEvent } from "../../../../core/plugin/index.ts";
 import type { ChatDelta, ChatError, ChatUsage, FinishReason } from "../../types.ts";
 
 /**

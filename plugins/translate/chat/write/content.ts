@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../../../../core/contract/index.ts";
+import { isObject, type JsonObject } from "../../../../core/plugin/index.ts";
 import { toChatToolId } from "../../ids.ts";
 import type { ChatPart, ChatText, ChatToolResult } from "../../types.ts";
 import { mark, type Scope } from "./scope.ts";

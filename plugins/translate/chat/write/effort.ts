@@ -3,7 +3,7 @@ import {
   EFFORT_LEVELS,
   type EffortLevel,
   type JsonObject,
-} from "../../../../core/contract/index.ts";
+} from "../../../../core/plugin/index.ts";
 import type { Notes } from "../../notes.ts";
 import type { ChatRequest } from "../../types.ts";
 import type { Scope } from "./scope.ts";

@@ -1,4 +1,4 @@
-import { type JsonObject, objectOf } from "../../../../core/contract/index.ts";
+import { type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import type { ChatRequest } from "../../types.ts";
 import type { Scope } from "./scope.ts";
 

@@ -3,7 +3,7 @@ import {
   isObject,
   type JsonObject,
   objectOf,
-} from "../../../../core/contract/index.ts";
+} from "../../../../core/plugin/index.ts";
 import { sha256Hex } from "../../ids.ts";
 import type { OriginalNames } from "../../names.ts";
 import { Notes, type Translated } from "../../notes.ts";

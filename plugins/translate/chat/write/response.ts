@@ -4,7 +4,7 @@ import {
   type JsonObject,
   readMessagesUsage,
   Usage,
-} from "../../../../core/contract/index.ts";
+} from "../../../../core/plugin/index.ts";
 import { argumentsOf } from "../../arguments.ts";
 import { brokenForChat, messagesErrorToChat, type Reply, UNREADABLE } from "../../errors.ts";
 import { type RandomText, randomText, toCompletionId } from "../../ids.ts";

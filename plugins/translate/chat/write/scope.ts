@@ -1,4 +1,4 @@
-import type { ChatProfile, JsonObject } from "../../../../core/contract/index.ts";
+import type { ChatProfile, JsonObject } from "../../../../core/plugin/index.ts";
 import type { ToolNames } from "../../names.ts";
 import type { Notes } from "../../notes.ts";
 import type { MakerState } from "../../state/seal.ts";

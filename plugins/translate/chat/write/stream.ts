@@ -6,7 +6,7 @@ import {
   parseJson,
   readMessagesUsage,
   Usage,
-} from "../../../../core/contract/index.ts";
+} from "../../../../core/plugin/index.ts";
 import {
   brokenForChat,
   chatFailure,

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOf } from "../../../../core/contract/index.ts";
+import { isObject, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import { offeredTools } from "../../messages/tool-changes.ts";
 import { ToolNames } from "../../names.ts";
 import { asParameters } from "../../schema/root.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../../core/contract/index.ts";
+import type { JsonObject } from "../../../../core/plugin/index.ts";
 import { argumentsOf } from "../../arguments.ts";
 import { toChatToolId } from "../../ids.ts";
 import { OpenCalls } from "../../messages/open-calls.ts";

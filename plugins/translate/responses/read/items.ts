@@ -1,4 +1,4 @@
-import { arrayOf, type JsonObject, objectOf } from "../../../../core/contract/index.ts";
+import { arrayOf, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import { sentInputOf } from "../../arguments.ts";
 import { HistoryToolIds } from "../../ids.ts";
 import { textBlocks, userBlocks } from "../../messages/content.ts";

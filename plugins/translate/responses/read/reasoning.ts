@@ -1,4 +1,4 @@
-import { EFFORT_LEVELS, type JsonObject, objectOf } from "../../../../core/contract/index.ts";
+import { EFFORT_LEVELS, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import type { Notes } from "../../notes.ts";
 import type { MessagesRequest } from "../../types.ts";
 

@@ -5,7 +5,7 @@ import {
   objectOf,
   readResponsesUsage,
   Usage,
-} from "../../../../core/contract/index.ts";
+} from "../../../../core/plugin/index.ts";
 import { answeredInputOf } from "../../arguments.ts";
 import type { MessagesContext } from "../../chat/write/request.ts";
 import { brokenForMessages, type Reply, responsesErrorIn200, UNREADABLE } from "../../errors.ts";

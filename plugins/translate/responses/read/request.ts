@@ -4,7 +4,7 @@ import {
   type JsonObject,
   type MessagesProfile,
   objectOf,
-} from "../../../../core/contract/index.ts";
+} from "../../../../core/plugin/index.ts";
 import { sha256Hex } from "../../ids.ts";
 import { textBlocks } from "../../messages/content.ts";
 import { isGiven, type Scope } from "../../messages/scope.ts";

@@ -6,7 +6,7 @@ import {
   parseJson,
   readResponsesUsage,
   Usage,
-} from "../../../../core/contract/index.ts";
+} from "../../../../core/plugin/index.ts";
 import type { MessagesContext } from "../../chat/write/request.ts";
 import {
   brokenForMessages,

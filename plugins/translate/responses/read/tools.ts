@@ -1,5 +1,5 @@
 import type Anthropic from "@anthropic-ai/sdk";
-import { arrayOf, type JsonObject, objectOf } from "../../../../core/contract/index.ts";
+import { arrayOf, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import { ToolNames } from "../../names.ts";
 import type { Notes } from "../../notes.ts";
 import { withObjectType } from "../../schema/root.ts";

@@ -1,4 +1,4 @@
-import { type JsonObject, objectOf } from "../../../../core/contract/index.ts";
+import { type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 
 /** Fields that Chat and Responses share, and Messages does not have, or has with fewer values. */
 const SHARED = [

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../../core/contract/index.ts";
+import type { JsonObject } from "../../../../core/plugin/index.ts";
 import { customInputOfText } from "../../chat/write/answer.ts";
 import { type RandomText, sha256Hex } from "../../ids.ts";
 import { packReasoning } from "../../state/reasoning.ts";

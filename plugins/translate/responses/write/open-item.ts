@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../../core/contract/index.ts";
+import type { JsonObject } from "../../../../core/plugin/index.ts";
 import type { RandomText } from "../../ids.ts";
 import type { ResponsesContext } from "../read/request.ts";
 import { originalTool } from "../read/tools.ts";

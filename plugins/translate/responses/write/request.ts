@@ -3,7 +3,7 @@ import {
   isObject,
   type JsonObject,
   type Profile,
-} from "../../../../core/contract/index.ts";
+} from "../../../../core/plugin/index.ts";
 import {
   addSettings,
   type MessagesFacts,

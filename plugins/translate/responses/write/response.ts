@@ -4,7 +4,7 @@ import {
   objectOf,
   readMessagesUsage,
   Usage,
-} from "../../../../core/contract/index.ts";
+} from "../../../../core/plugin/index.ts";
 import { explanationOf } from "../../chat/write/answer.ts";
 import { brokenForChat, messagesErrorToChat, type Reply, UNREADABLE } from "../../errors.ts";
 import { type RandomText, randomText } from "../../ids.ts";

@@ -6,7 +6,7 @@ import {
   objectOf,
   parseJson,
   readMessagesUsage,
-} from "../../../../core/contract/index.ts";
+} from "../../../../core/plugin/index.ts";
 import { explanationOf } from "../../chat/write/answer.ts";
 import {
   brokenForChat,

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../../core/contract/index.ts";
+import type { JsonObject } from "../../../../core/plugin/index.ts";
 import { argumentsOf } from "../../arguments.ts";
 import { asFailure, resultParts, userParts } from "../../chat/write/content.ts";
 import type { Scope } from "../../chat/write/scope.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOf } from "../../../../core/contract/index.ts";
+import { isObject, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 
 /** Maximum properties of all targets that replace a reference: hostile references multiply. */
 const INLINED_MAX = 5_000;

@@ -1,4 +1,4 @@
-import { arrayOf, isObject, type JsonObject, objectOf } from "../../../../core/contract/index.ts";
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import { SchemaReferences } from "./references.ts";
 import { typedEnum } from "./typed-enum.ts";
 import { conjunction, disjunction, resolved, unionOf } from "./union.ts";

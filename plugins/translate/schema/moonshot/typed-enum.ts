@@ -1,4 +1,4 @@
-import { arrayOf, type JsonObject } from "../../../../core/contract/index.ts";
+import { arrayOf, type JsonObject } from "../../../../core/plugin/index.ts";
 
 /**
  * Gives an enum the type of its values: Kimi wants one, or one and null. Values of several types

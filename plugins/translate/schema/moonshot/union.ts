@@ -1,4 +1,4 @@
-import { arrayOf, isObject, type JsonObject, objectOf } from "../../../../core/contract/index.ts";
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import type { SchemaReferences } from "./references.ts";
 
 /** A reference more than this many steps deep is left out: a chain may lead back to itself. */

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import type { CreditTotal, WalletSnapshot } from "../../../../core/contract/hold-store.ts";
 import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
+import type { CreditTotal, WalletSnapshot } from "../../../../core/plugin/hold-store.ts";
 import { MemoryHistory } from "../../../support/commit-counts.ts";
 import { recordedLog } from "../../../support/log.ts";
 

@@ -1,6 +1,6 @@
 import type { Test } from "tap";
-import { type FieldKind, usageFieldList } from "../../../../core/contract/usage-fields.ts";
 import { BY_ID } from "../../../../core/money/ledger/usage.ts";
+import { type FieldKind, usageFieldList } from "../../../../core/plugin/usage-fields.ts";
 import { newId } from "../../../../core/process/id.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { AT, charge, fundedAccount } from "./fixtures.ts";

@@ -1,8 +1,8 @@
 import { createHash, createHmac } from "node:crypto";
 import * as v from "valibot";
-import type { Route } from "../../../../core/contract/catalogue.ts";
-import { text, url } from "../../../../core/contract/options.ts";
-import type { Protocol } from "../../../../core/contract/protocol.ts";
+import type { Route } from "../../../../core/plugin/catalogue.ts";
+import { text, url } from "../../../../core/plugin/options.ts";
+import type { Protocol } from "../../../../core/plugin/protocol.ts";
 import type { JsonObject } from "../../../../core/process/json.ts";
 import { encodeBody } from "../../../../core/upstream/kinds/body.ts";
 import type {

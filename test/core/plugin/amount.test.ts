@@ -7,7 +7,7 @@ import {
   formatVnd,
   MICRO_VND_MAX,
   parseVnd,
-} from "../../../core/contract/amount.ts";
+} from "../../../core/plugin/amount.ts";
 
 const amount = fc.integer({ min: 0, max: MICRO_VND_MAX });
 

@@ -6,7 +6,7 @@ import {
   mergeProfiles,
   messagesProfile,
   profile,
-} from "../../../core/contract/profile.ts";
+} from "../../../core/plugin/profile.ts";
 
 t.test("profile", async (t) => {
   t.test("the dialect sets the defaults", async (t) => {

@@ -1,5 +1,5 @@
 import t from "tap";
-import { overflowForMessages, overflowSizes } from "../../../core/contract/overflow.ts";
+import { overflowForMessages, overflowSizes } from "../../../core/plugin/overflow.ts";
 
 /** The sizes, `none` if the error does not say both, and the error. */
 const ERRORS = `

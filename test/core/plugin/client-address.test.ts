@@ -4,7 +4,7 @@ import {
   isAddressRange,
   NEARBY,
   TrustedProxies,
-} from "../../../core/contract/client-address.ts";
+} from "../../../core/plugin/client-address.ts";
 
 const NGINX = "10.0.0.1";
 const MAPPED = "0000:0000:0000:0000:0000:ffff:7f00:0001";

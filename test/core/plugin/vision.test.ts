@@ -1,5 +1,5 @@
 import t from "tap";
-import { imagesIn } from "../../../core/contract/vision.ts";
+import { imagesIn } from "../../../core/plugin/vision.ts";
 
 const PNG = "iVBORw0KGgo=";
 const LONG = "A".repeat(100_000);

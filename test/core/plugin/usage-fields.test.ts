@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { endpoints } from "../../../core/contract/endpoint.ts";
-import { recordOf } from "../../../core/contract/found-call.ts";
-import { fieldsIn, usageColumns, usageFieldList } from "../../../core/contract/usage-fields.ts";
-import { usageJson } from "../../../core/contract/usage-json.ts";
 import { logCall } from "../../../core/http/call-log.ts";
 import { HttpCall } from "../../../core/http/http-call.ts";
 import { entryOf } from "../../../core/money/entry.ts";
+import { endpoints } from "../../../core/plugin/endpoint.ts";
+import { recordOf } from "../../../core/plugin/found-call.ts";
+import { fieldsIn, usageColumns, usageFieldList } from "../../../core/plugin/usage-fields.ts";
+import { usageJson } from "../../../core/plugin/usage-json.ts";
 import { csvColumns } from "../../../plugins/dashboard/csv.ts";
 import { recordedLog } from "../../support/log.ts";
 import { posting } from "../../support/posting.ts";

@@ -1,5 +1,5 @@
 import t from "tap";
-import { dayOf, endOfDay, startOfDay } from "../../../core/contract/vietnam-day.ts";
+import { dayOf, endOfDay, startOfDay } from "../../../core/plugin/vietnam-day.ts";
 
 t.test("a day ends at 00:00 in Ho Chi Minh City, which is 17:00 UTC", async (t) => {
   for (const [now, end] of [

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import * as contract from "../../../core/contract/index.ts";
+import * as contract from "../../../core/plugin/index.ts";
 import { packageRoot } from "../../../core/process/root.ts";
 
 /** For outside plugins: a refused hold names its limit, and this name means the wallet itself. */
@@ -13,7 +13,7 @@ t.test("the contract", async (t) => {
     const sources = readdirSync(folder, { recursive: true, encoding: "utf8" })
       .filter((file) => file.endsWith(".ts"))
       .map((file) => readFileSync(join(folder, file), "utf8"))
-      .filter((text) => text.includes("core/contract/index.ts"));
+      .filter((text) => text.includes("core/plugin/index.ts"));
     const offered = Object.keys(contract);
     t.ok(offered.length > 50);
     const unused = offered.filter(
