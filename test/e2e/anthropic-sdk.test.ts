@@ -7,6 +7,7 @@ import { assertBalance, assertNotCharged, billedCall, customerWith } from "../su
 import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
 import type { TestGateway } from "../support/gateway.ts";
 import { suspend } from "../support/ledger-sql.ts";
+import { callsLeft } from "../support/proof.ts";
 import { asking, bodies } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 import { until } from "../support/until.ts";
@@ -218,6 +219,7 @@ t.test("Anthropic's official client", async (t) => {
       impatient.messages.create(bodies.messages(slow)),
       Anthropic.APIConnectionTimeoutError,
     );
+    await callsLeft(gateway, 1);
     await gateway.simulator.release("anthropic-timeout");
     const record = await billedCall(gateway, customer);
     t.match(record, { outcome: "left", output_tokens: 5 });

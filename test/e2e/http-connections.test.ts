@@ -4,7 +4,13 @@ import { bodyOf } from "../support/ask.ts";
 import { billedCalls } from "../support/billed.ts";
 import type { TestGateway } from "../support/gateway.ts";
 import { hasNativeEngine } from "../support/native-engine.ts";
-import { assertReconciled, callsInFlight, noCallsInFlight, spent } from "../support/proof.ts";
+import {
+  assertReconciled,
+  callsInFlight,
+  callsLeft,
+  noCallsInFlight,
+  spent,
+} from "../support/proof.ts";
 import { RawClient, rawPost } from "../support/raw-client.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 import { until } from "../support/until.ts";
@@ -167,6 +173,7 @@ t.test("a connection", async (t) => {
     await until("the upstream is called", async () => (await upstreamTally()).open === 1);
     client.socket.end();
     await client.closed;
+    await callsLeft(gateway, 1);
     await gateway.simulator.release("half-closed");
     await noCallsInFlight(gateway);
     const [record] = await billedCalls(gateway, { accountId }, 1);

@@ -8,6 +8,7 @@ import { assertBalance, assertNotCharged, billedCall, customerWith } from "../su
 import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
 import type { TestGateway } from "../support/gateway.ts";
 import { suspend } from "../support/ledger-sql.ts";
+import { callsLeft } from "../support/proof.ts";
 import { asking, bodies } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 import { until } from "../support/until.ts";
@@ -368,6 +369,7 @@ t.test("OpenAI's official client", async (t) => {
       ),
       OpenAI.APIConnectionTimeoutError,
     );
+    await callsLeft(gateway, 1);
     await gateway.simulator.release("openai-timeout");
     const record = await billedCall(gateway, customer);
     t.match(record, { outcome: "left", output_tokens: 5 });

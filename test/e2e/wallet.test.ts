@@ -2,6 +2,7 @@ import t from "tap";
 import { committedWallet, createCustomer, credit, wallet } from "../support/admin.ts";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { callsLeft } from "../support/proof.ts";
 import type { Directive } from "../support/provider/directive.ts";
 import {
   bodies,
@@ -417,10 +418,7 @@ t.test("wallets and running calls", async (t) => {
       );
       await stream.until((text) => text.length > 0);
       stream.leave();
-      await until("the gateway knows", async () => {
-        const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
-        return metrics.includes("\ntollgate_left_calls 1\n");
-      });
+      await callsLeft(gateway, 1);
       await gateway.simulator.release("speech-left");
       const record = await billedCall(gateway, customer);
       t.equal(record["outcome"], "left");

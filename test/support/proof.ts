@@ -49,6 +49,14 @@ export async function callsInFlight(gateway: Pick<TestGateway, "url">): Promise<
   return Number(/^tollgate_open_calls(?:\{[^}]*\})? (\d+)/m.exec(text)?.[1] ?? Number.NaN);
 }
 
+/** Waits until the gateway has seen that the clients of so many unended calls have left. */
+export async function callsLeft({ url }: Pick<TestGateway, "url">, count: number): Promise<void> {
+  await until(`the gateway knows that ${count} clients have left`, async () => {
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    return metrics.includes(`\ntollgate_left_calls ${count}\n`);
+  });
+}
+
 export async function noCallsInFlight(gateway: Pick<TestGateway, "url">): Promise<void> {
   await until("no call is open", async () => (await callsInFlight(gateway)) === 0);
 }

@@ -2,6 +2,7 @@ import t from "tap";
 import type { Customer } from "../../support/admin.ts";
 import { assertBalance, billedCall, billedCalls, customerWith } from "../../support/billed.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { callsLeft } from "../../support/proof.ts";
 import type { Directive } from "../../support/provider/directive.ts";
 import { bodies, get, openStream, paths, post } from "../../support/requests.ts";
 import { until } from "../../support/until.ts";
@@ -89,13 +90,6 @@ t.test("a client that leaves", async (t) => {
     for (const call of open) call.leave();
   };
 
-  /** Waits until the gateway has seen that so many calls have left, and has not ended them. */
-  const haveLeft = (count: number) =>
-    until("the gateway knows that they have left", async () => {
-      const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
-      return metrics.includes(`\ntollgate_left_calls ${count}\n`);
-    });
-
   t.test("pays its input if nothing came and nothing was reported", async (t) => {
     const customer = await customerWith(gateway);
     await leave(customer, paths.chat, 1, bodies.chat({ hang: true }, { stream: true }));
@@ -112,7 +106,7 @@ t.test("a client that leaves", async (t) => {
     const customer = await customerWith(gateway);
     const held = { delay_ms: 600_000, until: "images" };
     await leave(customer, paths.images, 5, bodies.images(held, { n: 10 }));
-    await haveLeft(5);
+    await callsLeft(gateway, 5);
     await gateway.simulator.release("images");
     const records = await billedCalls(gateway, customer, 5);
     for (const record of records) {
@@ -131,7 +125,7 @@ t.test("a client that leaves", async (t) => {
       const long = { ...HIDDEN, reasoning_tokens: 0, delay_ms: 600_000, until: kind };
       const limit = kind === "responses" ? "max_output_tokens" : "max_tokens";
       await leave(customer, paths[kind], 1, bodies[kind](long, { [limit]: 20_000 }));
-      await haveLeft(1);
+      await callsLeft(gateway, 1);
       await gateway.simulator.release(kind);
       const record = await billedCall(gateway, customer);
       t.strictSame([record["input_tokens"], record["output_tokens"]], [40, 12_060]);
@@ -153,7 +147,7 @@ t.test("a client that leaves", async (t) => {
     await leave(customer, paths.speech, 1, bodies.speech(held));
     const priced = bodies.messages(held, { model: "req/claude-opus-5-5" });
     await leave(customer, paths.messages, 1, priced);
-    await haveLeft(2);
+    await callsLeft(gateway, 2);
     await gateway.simulator.release("speech");
     const records = await billedCalls(gateway, customer, 2);
     t.strictSame(records.map((record) => record["cost_vnd"]).sort(), ["1250", "1350"]);
@@ -173,7 +167,7 @@ t.test("a client that leaves", async (t) => {
     const customer = await customerWith(gateway, 25_000);
     const body = bodies.images({ delay_ms: 600_000, until: "wallet" }, { n: 10 });
     await leave(customer, paths.images, 2, body);
-    await haveLeft(2);
+    await callsLeft(gateway, 2);
     t.equal((await post(gateway, paths.images, customer, body)).status, 402);
     await gateway.simulator.release("wallet");
     await billedCalls(gateway, customer, 2);
@@ -184,7 +178,7 @@ t.test("a client that leaves", async (t) => {
   t.test("pays even if the gateway stops", async (t) => {
     const customer = await customerWith(gateway);
     await leave(customer, paths.chat, 1, bodies.chat({ delay_ms: 600_000, until: "stop" }));
-    await haveLeft(1);
+    await callsLeft(gateway, 1);
     const stopped = gateway.stop();
     await gateway.simulator.release("stop");
     t.equal(await stopped, 0);
@@ -197,7 +191,7 @@ t.test("a client that leaves", async (t) => {
     const refused = { delay_ms: 600_000, until: "refused" };
     await leave(customer, paths.images, 1, bodies.images({ ...refused, status: 400 }));
     await leave(customer, paths.chat, 1, bodies.chat({ ...refused, status: 500 }));
-    await haveLeft(2);
+    await callsLeft(gateway, 2);
     await gateway.simulator.release("refused");
     const records = await billedCalls(gateway, customer, 2);
     for (const record of records) t.equal(record["cost_vnd"], "0");
