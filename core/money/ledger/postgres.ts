@@ -87,6 +87,22 @@ export class PostgresLedger implements Ledger {
 
   async start(): Promise<void> {
     await this.server.start();
+    try {
+      await this.prepare();
+    } catch (error) {
+      // Else an embedded server keeps the process alive.
+      await this.server.stop();
+      throw error;
+    }
+    this.timer = setInterval(() => {
+      this.makePartitionsSoon();
+      this.sumPastDaysSoon();
+    }, HOUR_MS);
+    this.timer.unref();
+    this.sumPastDaysSoon();
+  }
+
+  private async prepare(): Promise<void> {
     const applied = await migrate(this.sql);
     if (applied.length > 0) this.log.info({ applied }, "migrated the ledger");
     // A long read of movements, such as a backup, holds up new months. They are made again later.
@@ -94,12 +110,6 @@ export class PostgresLedger implements Ledger {
       if (sqlState(error) !== LOCK_TIMEOUT) throw error;
       this.log.warn({ err: error }, "cannot make partitions ahead yet; trying again in an hour");
     });
-    this.timer = setInterval(() => {
-      this.makePartitionsSoon();
-      this.sumPastDaysSoon();
-    }, HOUR_MS);
-    this.timer.unref();
-    this.sumPastDaysSoon();
   }
 
   async stop(): Promise<void> {

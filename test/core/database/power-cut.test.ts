@@ -21,11 +21,7 @@ const files = join(folder, "postgres");
 /** The files after a clean stop: all of them are on the disk. */
 const base = join(root, "base");
 
-t.teardown(() => {
-  rmSync(root, { recursive: true, force: true });
-  // A server with torn files may end while it is connected to, and what waits for it must not hold up the run.
-  setTimeout(() => process.exit(), 10_000).unref();
-});
+t.teardown(() => rmSync(root, { recursive: true, force: true }));
 
 interface Options {
   readonly wrapper?: readonly string[];
