@@ -1,13 +1,17 @@
+import { join } from "node:path";
 import { startGateway } from "./gateway.ts";
 import { startGenerator } from "./generator.ts";
 import type { Report } from "./load/job.ts";
 import { nodeOptionsOf, type Scenario, writeResults } from "./scenario.ts";
+import { histogramOf, stallOptions, stallsSince } from "./stalls.ts";
 import { median, printTable } from "./table.ts";
 import { startBareProxy, startUpstream, type Target } from "./targets.ts";
 import { chatCall, SHORT_ANSWER } from "./workload.ts";
 
 const RATES = [500, 2000] as const;
 const CONNECTIONS_MAX = 1_000;
+/** The shortest stall of the gateway's event loop that is shown. */
+const STALL_MS = 2;
 const PERCENTILES = ["p50", "p90", "p99", "p999"] as const;
 
 /** One row of results: medians over the rounds, in microseconds. */
@@ -28,10 +32,12 @@ export const latency: Scenario = {
     const upstream = await startUpstream(children);
     const generator = await startGenerator(children);
     const bare = await startBareProxy(children, upstream.port);
-    const nodeOptions = nodeOptionsOf(options);
+    const stallFile = join(children.folder("stalls"), "gateway");
+    const nodeOptions = [...nodeOptionsOf(options), ...stallOptions(stallFile, STALL_MS)];
     const gateway = await startGateway(children, { upstreamPort: upstream.port, nodeOptions });
     const targets: readonly Target[] = [upstream, bare, gateway];
     const rows: LatencyRow[] = [];
+    const spans: { readonly from: number; readonly to: number }[] = [];
     for (const rate of RATES) {
       const reports = targets.map((): Report[] => []);
       for (let round = 0; round <= options.rounds; round++) {
@@ -39,9 +45,14 @@ export const latency: Scenario = {
           // The upstream has the same /v1 path, so all three targets get the same request.
           const job = { port, headers, ...chatCall(SHORT_ANSWER, false), rate };
           const { seconds } = options;
+          const from = Date.now();
           const report = await generator.run({ ...job, connections: CONNECTIONS_MAX, seconds });
           if (report.calls === 0) throw new Error(`${name}: ${report.firstError}`);
-          if (round > 0) reports[at]!.push(report);
+          if (round === 0) continue;
+          reports[at]!.push(report);
+          if (port === gateway.port && rate === RATES.at(-1)) {
+            spans.push({ from, to: Date.now() });
+          }
         }
       }
       for (const [at, { name }] of targets.entries()) {
@@ -50,6 +61,10 @@ export const latency: Scenario = {
     }
     await gateway.reconcile();
     printTable(`latency: ${this.about}, in ms`, rows.map(cellsOf));
+    const stalls = stallsSince(stallFile, 0).filter(({ endedAt }) =>
+      spans.some(({ from, to }) => endedAt > from && endedAt <= to),
+    );
+    printTable(`at ${RATES.at(-1)} calls/s`, histogramOf(stalls));
     writeResults("latency", children, options, rows);
     for (const each of [gateway, bare, generator, upstream]) await each.end();
   },

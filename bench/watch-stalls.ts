@@ -1,18 +1,22 @@
 /**
  * Preloaded into a Node program. Appends each stall of its event loop as a line of JSON (`Stall`) to the file that its
- * own address names after the question mark.
+ * own address names; `min` is the shortest that counts, in ms.
  *
  * A machine that runs something else makes stalls too. So each says for how long its thread ran, and for how long it
  * could have run but waited for a core: Linux counts both.
  */
-import { appendFileSync, openSync, readSync } from "node:fs";
+import { appendFile, openSync, readSync } from "node:fs";
+import { PerformanceObserver } from "node:perf_hooks";
 import { isMainThread } from "node:worker_threads";
 import type { Stall } from "./stalls.ts";
 
-const TICK_MS = 5;
-/** Shorter ones are not written. */
-const STALL_MS = 20;
-const file = decodeURIComponent(new URL(import.meta.url).search.slice(1));
+/** Node tells of collections some turns later. */
+const COLLECTIONS_KNOWN_MS = 200;
+
+const { searchParams } = new URL(import.meta.url);
+const file = searchParams.get("file") ?? "";
+const stallMs = Number(searchParams.get("min"));
+const tickMs = Math.max(1, stallMs / 4);
 
 if (isMainThread) watch();
 
@@ -29,20 +33,41 @@ function watch(): void {
       waitedMs: Number(waitedNs) / 1e6,
     };
   };
+  let collections: { readonly startTime: number; readonly duration: number }[] = [];
+  const observer = new PerformanceObserver((list) => collections.push(...list.getEntries()));
+  observer.observe({ entryTypes: ["gc"] });
+  let found: (Omit<Stall, "collectedMs"> & { readonly fromMs: number; readonly toMs: number })[] =
+    [];
   let last = times();
   setInterval(() => {
     const now = times();
-    const lateMs = now.atMs - last.atMs - TICK_MS;
-    if (lateMs > STALL_MS) {
-      const ranMs = now.ranMs - last.ranMs;
-      const stall: Stall = {
+    const lateMs = now.atMs - last.atMs - tickMs;
+    if (lateMs > stallMs) {
+      found.push({
         endedAt: Date.now(),
         lateMs,
-        ranMs,
+        ranMs: now.ranMs - last.ranMs,
         waitedMs: now.waitedMs - last.waitedMs,
-      };
-      appendFileSync(file, `${JSON.stringify(stall)}\n`);
+        fromMs: last.atMs,
+        toMs: now.atMs,
+      });
     }
     last = now;
-  }, TICK_MS).unref();
+  }, tickMs).unref();
+  setInterval(() => {
+    const until = performance.now() - COLLECTIONS_KNOWN_MS;
+    const lines = found
+      .filter(({ toMs }) => toMs < until)
+      .map(({ fromMs, toMs, ...stall }) => {
+        const within = collections.filter(
+          ({ startTime }) => startTime >= fromMs && startTime < toMs,
+        );
+        const collectedMs = within.reduce((sum, { duration }) => sum + duration, 0);
+        return `${JSON.stringify({ ...stall, collectedMs } satisfies Stall)}\n`;
+      });
+    found = found.filter(({ toMs }) => toMs >= until);
+    const from = found[0]?.fromMs ?? until;
+    collections = collections.filter(({ startTime }) => startTime >= from);
+    if (lines.length > 0) appendFile(file, lines.join(""), () => {});
+  }, COLLECTIONS_KNOWN_MS).unref();
 }
