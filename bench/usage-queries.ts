@@ -5,7 +5,7 @@ import { limitSums } from "../core/money/ledger/limit-sums.ts";
 import { sum, sums } from "../core/money/ledger/sums.ts";
 import { topUps } from "../core/money/ledger/top-ups.ts";
 import { callById, usage } from "../core/money/ledger/usage.ts";
-import { daysSummedMax, type UsageBooks, type UsageFilter } from "../core/plugin/usage-books.ts";
+import { daysSummedMax, type UsageBooks, type UsageFilter } from "../core/usage/books.ts";
 
 /** An account with calls, and what its queries ask for. */
 export interface Asked {

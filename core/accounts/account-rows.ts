@@ -1,6 +1,6 @@
-import type { Account, NewAccountResult } from "../plugin/accounts.ts";
-import type { Database } from "../plugin/database.ts";
+import type { Database } from "../database/database.ts";
 import { FIRST_ID } from "../process/id.ts";
+import type { Account, NewAccountResult } from "./account.ts";
 
 export const SELECT_ACCOUNT = `
   select id, email, status, discount_bps as "discountBps", created_at as "createdAt" from accounts`;

@@ -1,11 +1,6 @@
-import {
-  type Account,
-  type AccountSearch,
-  KEY_PREFIX,
-  KEY_SHOWN_CHARACTERS,
-} from "../plugin/accounts.ts";
-import type { Database } from "../plugin/database.ts";
+import type { Database } from "../database/database.ts";
 import { isId } from "../process/id.ts";
+import { type Account, type AccountSearch, KEY_PREFIX, KEY_SHOWN_CHARACTERS } from "./account.ts";
 import { SELECT_ACCOUNT } from "./account-rows.ts";
 
 /**

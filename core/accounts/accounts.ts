@@ -1,3 +1,6 @@
+import type { Database } from "../database/database.ts";
+import type { HoldStore } from "../money/hold-store.ts";
+import { isId } from "../process/id.ts";
 import type {
   Account,
   AccountKey,
@@ -6,10 +9,7 @@ import type {
   NewAccountResult,
   SealedKey,
   SealedKeyRecord,
-} from "../plugin/accounts.ts";
-import type { Database } from "../plugin/database.ts";
-import type { HoldStore } from "../plugin/hold-store.ts";
-import { isId } from "../process/id.ts";
+} from "./account.ts";
 import {
   accountByEmail,
   accountById,

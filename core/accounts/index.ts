@@ -1,15 +1,28 @@
-import type { Accounts, Keys } from "../plugin/accounts.ts";
-import type { Database } from "../plugin/database.ts";
-import type { HoldStore } from "../plugin/hold-store.ts";
-import type { OperatorActions } from "../plugin/operator-actions.ts";
+import type { Database } from "../database/database.ts";
+import type { HoldStore } from "../money/hold-store.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
+import type { Accounts, Keys } from "./account.ts";
 import { accountChanges } from "./account-rows.ts";
 import { StoredAccounts } from "./accounts.ts";
 import { KeyChanges } from "./key-changes.ts";
 import { keyRowsOf } from "./key-rows.ts";
 import { CachedKeys, type KeySlots } from "./keys.ts";
+import type { OperatorActions } from "./operator-actions.ts";
 import { AuditTrail } from "./operator-actions.ts";
+
+export type {
+  Account,
+  AccountKey,
+  AccountSearch,
+  Accounts,
+  CallerKey,
+  KeySealer,
+  Keys,
+  SealedKey,
+  SealedKeyRecord,
+} from "./account.ts";
+export type { OperatorActions } from "./operator-actions.ts";
 
 interface AccountsRoom {
   readonly accounts: Accounts;

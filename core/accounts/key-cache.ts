@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import type { CallerKey } from "../plugin/accounts.ts";
+import type { CallerKey } from "./account.ts";
 
 /** How many strings that are not keys are cached: about 2 MB. A flood of them evicts only other such strings. */
 const UNKNOWN_MAX = 10_000;

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { KEY_PREFIX } from "../plugin/accounts.ts";
+import { KEY_PREFIX } from "./account.ts";
 import type { KeyRows } from "./key-rows.ts";
 
 const RANDOM_BYTES = 30;

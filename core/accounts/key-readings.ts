@@ -1,4 +1,4 @@
-import type { CallerKey } from "../plugin/accounts.ts";
+import type { CallerKey } from "./account.ts";
 
 interface KeyReadingsOptions {
   /** Reads a key from the ledger. */

@@ -1,5 +1,5 @@
-import type { AccountKey } from "../plugin/accounts.ts";
-import type { Database } from "../plugin/database.ts";
+import type { Database } from "../database/database.ts";
+import type { AccountKey } from "./account.ts";
 
 const COLUMNS = `id, name, prefix, status, requests_per_minute as "requestsPerMinute",
   created_at as "createdAt", revoked_at as "revokedAt", sealed is not null as "isSealed"`;

@@ -1,6 +1,6 @@
-import type { KeyRecord, NewKey } from "../plugin/accounts.ts";
-import type { Database } from "../plugin/database.ts";
+import type { Database } from "../database/database.ts";
 import { isId } from "../process/id.ts";
+import type { KeyRecord, NewKey } from "./account.ts";
 
 /** The SQL of keys that authentication needs. */
 export interface KeyRows {

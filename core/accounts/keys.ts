@@ -1,19 +1,20 @@
 import { hash } from "node:crypto";
-import {
-  type CallerKey,
-  KEY_KEPT_MS,
-  KEY_SHOWN_CHARACTERS,
-  type KeyRecord,
-  type Keys,
-  type NewKeyResult,
-} from "../plugin/accounts.ts";
-import type { HoldStore } from "../plugin/hold-store.ts";
-import type { Slots } from "../plugin/slot.ts";
+import type { DiscountSource } from "../catalogue/discount.ts";
+import type { HoldStore } from "../money/hold-store.ts";
+import { KEY_KEPT_MS } from "../money/lifetimes.ts";
 import type { Clock } from "../process/clock.ts";
 import { newId } from "../process/id.ts";
 import type { Log } from "../process/log.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
+import {
+  type CallerKey,
+  KEY_SHOWN_CHARACTERS,
+  type KeyRecord,
+  type KeySealer,
+  type Keys,
+  type NewKeyResult,
+} from "./account.ts";
 import type { KnownKeys } from "./accounts.ts";
 import { KeyCache, type KnownKey } from "./key-cache.ts";
 import { KeyForm } from "./key-form.ts";
@@ -29,8 +30,8 @@ const FRESH_MS = 30_000;
 const READ_TIMEOUT_MS = 5_000;
 /** The values that plugins provide for keys: the sealer, and the discounts that accounts have earned. */
 export interface KeySlots {
-  readonly keySealer: Pick<Slots["keySealer"], "current">;
-  readonly discounts: Pick<Slots["discounts"], "all">;
+  readonly keySealer: { readonly current: KeySealer | undefined };
+  readonly discounts: { readonly all: readonly DiscountSource[] };
 }
 
 interface Renewal {

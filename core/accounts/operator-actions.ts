@@ -1,10 +1,39 @@
-import type { Database } from "../plugin/database.ts";
-import type {
-  ActionQuery,
-  NewAction,
-  OperatorAction,
-  OperatorActions,
-} from "../plugin/operator-actions.ts";
+import type { Database } from "../database/database.ts";
+
+/** An operator's request, as the audit trail records it. */
+interface NewAction {
+  /** Identifies the token: the first characters of its SHA-256. */
+  readonly operator: string;
+  readonly remoteAddress: string;
+  /** Method and route, `POST /admin/v1/accounts/:account/suspend`. */
+  readonly action: string;
+  readonly accountId: string | null;
+  /** The request's parameters and fields. */
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+interface OperatorAction extends NewAction {
+  readonly id: bigint;
+  readonly at: Date;
+  /** The status of the reply. Null if unknown: the action may or may not have been applied. */
+  readonly status: number | null;
+}
+
+interface ActionQuery {
+  readonly limit: number;
+  readonly before?: bigint | undefined;
+  readonly accountId?: string | undefined;
+}
+
+/** The audit trail: changes by operators, in rows that cannot be changed. */
+export interface OperatorActions {
+  /** Records an action before it runs. If it rejects, do not run the action. */
+  begin(action: NewAction): Promise<bigint>;
+  /** Completes the record with the status of the reply. */
+  end(id: bigint, status: number): Promise<void>;
+  /** Returns actions, newest first. */
+  list(query: ActionQuery): Promise<OperatorAction[]>;
+}
 
 /** The audit trail of operator actions. The database refuses to change its rows, except to add a result. */
 export class AuditTrail implements OperatorActions {

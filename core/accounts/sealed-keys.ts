@@ -1,6 +1,6 @@
-import type { SealedKey, SealedKeyRecord } from "../plugin/accounts.ts";
-import type { Database } from "../plugin/database.ts";
+import type { Database } from "../database/database.ts";
 import { FIRST_ID } from "../process/id.ts";
+import type { SealedKey, SealedKeyRecord } from "./account.ts";
 
 const BATCH = 200;
 const SELECT = `

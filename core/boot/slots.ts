@@ -1,8 +1,8 @@
-import type { KeySealer } from "../plugin/accounts.ts";
+import type { KeySealer } from "../accounts/index.ts";
+import type { DiscountSource } from "../catalogue/discount.ts";
 import type { BodyMeasure } from "../plugin/body-threads.ts";
 import type { PluginCounter, PluginGauge } from "../plugin/counter.ts";
 import { type Customers, noCustomers } from "../plugin/customers.ts";
-import type { DiscountSource } from "../plugin/discount.ts";
 import {
   type CustomerGuard,
   type OperatorGuard,

@@ -1,6 +1,6 @@
-import type { StoreFault } from "../plugin/services.ts";
 import type { Log } from "../process/log.ts";
 import { PeriodicTask } from "../process/periodic.ts";
+import type { StoreFault } from "../process/store-fault.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 
 /** Returns the faults of a store's settings, as its server has them now. */

@@ -1,11 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { join, resolve } from "node:path";
 import { connect } from "../database/client.ts";
+import type { Database } from "../database/database.ts";
 import { EmbeddedDatabase } from "../database/embedded.ts";
 import type { PluginDatabase } from "../database/plugin-database.ts";
 import { type DatabaseServer, remoteServer } from "../database/server.ts";
 import { EmbeddedRateLimiter } from "../limits/embedded.ts";
+import type { RateLimiter } from "../limits/rate-limiter.ts";
 import { EmbeddedHoldStore } from "../money/embedded/store.ts";
+import type { HoldStore } from "../money/hold-store.ts";
 import {
   BalancesLock,
   connectionName,
@@ -13,12 +16,9 @@ import {
 } from "../money/ledger/balances-lock.ts";
 import { PostgresLedger } from "../money/ledger/postgres.ts";
 import { faultsOfPostgres } from "../money/ledger/settings.ts";
+import type { Ledger } from "../money/ledger.ts";
 import { LIFETIMES } from "../money/lifetimes.ts";
 import type { Config } from "../plugin/config.ts";
-import type { Database } from "../plugin/database.ts";
-import type { HoldStore } from "../plugin/hold-store.ts";
-import type { Ledger } from "../plugin/ledger.ts";
-import type { RateLimiter } from "../plugin/rate-limiter.ts";
 import type { Clock } from "../process/clock.ts";
 import { isId } from "../process/id.ts";
 import type { Log } from "../process/log.ts";

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { MICRO_VND_PER_VND } from "../plugin/amount.ts";
+import { MICRO_VND_PER_VND } from "../catalogue/amount.ts";
 import {
   type Channel,
   type Label,
@@ -8,8 +8,9 @@ import {
   type Price,
   type Route,
   type Standard,
-} from "../plugin/catalogue.ts";
-import { features, priceFactor } from "../plugin/features.ts";
+} from "../catalogue/catalogue.ts";
+import { features, priceFactor } from "../catalogue/features.ts";
+import { profile } from "../catalogue/profile.ts";
 import {
   described,
   mapping,
@@ -20,8 +21,7 @@ import {
   some,
   text,
   whole,
-} from "../plugin/options.ts";
-import { profile } from "../plugin/profile.ts";
+} from "../process/options.ts";
 
 /**
  * The maximum price: above any real price, and low enough that every cost is a safe integer of µđ.

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import * as v from "valibot";
-import { Catalogue } from "../plugin/catalogue.ts";
+import { Catalogue } from "../catalogue/catalogue.ts";
 import { isModelName } from "../plugin/model-names.ts";
 import { arrayOf, objectOf } from "../process/json.ts";
 import {

@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type * as v from "valibot";
-import { features } from "../plugin/features.ts";
+import { features } from "../catalogue/features.ts";
 import { isObject, type JsonObject, objectOf } from "../process/json.ts";
 import { upstreamKinds } from "../upstream/kinds/index.ts";
 import { catalogueFile } from "./catalogue-file.ts";

@@ -1,6 +1,6 @@
 import { dirname, isAbsolute, join } from "node:path";
 import type * as v from "valibot";
-import type { Catalogue } from "../plugin/catalogue.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Config, LoadedPlugin } from "../plugin/config.ts";
 import { arrayOf, objectOf } from "../process/json.ts";
 import { type UpstreamKinds, upstreamKinds } from "../upstream/kinds/index.ts";

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import * as v from "valibot";
-import { isAddressRange, NEARBY } from "../plugin/client-address.ts";
+import { isAddressRange, NEARBY } from "../process/client-address.ts";
 import {
   described,
   mapping,
@@ -11,7 +11,7 @@ import {
   text,
   url,
   whole,
-} from "../plugin/options.ts";
+} from "../process/options.ts";
 
 /** Schema of the config file. Descriptions end up in the JSON schema, for editors. */
 

@@ -1,9 +1,9 @@
 import * as v from "valibot";
-import { features } from "../plugin/features.ts";
-import { described, mapping, named, oneOf, refusingLists, whole } from "../plugin/options.ts";
-import { profile } from "../plugin/profile.ts";
-import type { Protocol } from "../plugin/protocol.ts";
+import type { Protocol } from "../catalogue/endpoint.ts";
+import { features } from "../catalogue/features.ts";
+import { profile } from "../catalogue/profile.ts";
 import { isObject, type JsonObject } from "../process/json.ts";
+import { described, mapping, named, oneOf, refusingLists, whole } from "../process/options.ts";
 import type { UpstreamKinds } from "../upstream/kinds/index.ts";
 import type { LoadedUpstream, UpstreamKind } from "../upstream/kinds/kind.ts";
 import { attempt } from "./validate.ts";

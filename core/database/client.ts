@@ -1,9 +1,9 @@
 import postgres from "postgres";
-import type { Parameter } from "../plugin/database.ts";
 import type { Log } from "../process/log.ts";
 import { codeOf } from "../process/thrown.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { type PostgresAddress, readAddress } from "./address.ts";
+import type { Parameter } from "./database.ts";
 import { Turns } from "./turns.ts";
 import { NotConnected, type Way, wayTo } from "./way.ts";
 

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import type { Database } from "../plugin/database.ts";
 import type { Sql } from "./client.ts";
+import type { Database } from "./database.ts";
 import { migrate } from "./migrate.ts";
 
 /** The database for plugins, with `migrate` for core alone. */

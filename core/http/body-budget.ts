@@ -1,6 +1,6 @@
 import type { Limits } from "../plugin/config.ts";
-import { type Refusal, refuse } from "../plugin/refusal.ts";
 import type { Clock } from "../process/clock.ts";
+import { type Refusal, refuse } from "../wire/refusal.ts";
 import { BodyPace, type Rest } from "./body-pace.ts";
 
 /** This much of each body does not count, so that short requests are served while long ones take all of the budget. */

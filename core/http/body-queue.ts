@@ -1,5 +1,5 @@
 import type { Call } from "../plugin/call.ts";
-import { type Refusal, refuse } from "../plugin/refusal.ts";
+import { type Refusal, refuse } from "../wire/refusal.ts";
 import type { ThreadJob } from "./body-thread.ts";
 
 export interface QueueLimits {

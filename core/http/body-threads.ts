@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { BodyThreads } from "../plugin/body-threads.ts";
-import { type Refusal, refuse } from "../plugin/refusal.ts";
 import type { Log } from "../process/log.ts";
+import { type Refusal, refuse } from "../wire/refusal.ts";
 import { BodyQueue, BUSY, type Caller, type Job, type QueueLimits } from "./body-queue.ts";
 import type { ThreadJob, ThreadReply } from "./body-thread.ts";
 import { threadTimeMs } from "./thread-time.ts";

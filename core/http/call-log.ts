@@ -1,6 +1,6 @@
-import { formatVnd } from "../plugin/amount.ts";
+import { formatVnd } from "../catalogue/amount.ts";
+import { unitPriceOf } from "../money/tariff.ts";
 import type { EndedCall, Held } from "../plugin/call.ts";
-import { unitPriceOf } from "../plugin/tariff.ts";
 import type { Clock } from "../process/clock.ts";
 import type { LineLog } from "../process/log.ts";
 

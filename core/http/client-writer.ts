@@ -1,7 +1,7 @@
 import type { HttpResponse } from "../listener/index.ts";
-import type { Wire } from "../plugin/protocol.ts";
-import type { Refusal } from "../plugin/refusal.ts";
 import { atEndOfTurn } from "../process/turn.ts";
+import type { Refusal } from "../wire/refusal.ts";
+import type { Wire } from "../wire/wire.ts";
 import type { HttpCall } from "./http-call.ts";
 import type { KeptReply, UnreadReplies } from "./unread-replies.ts";
 import { CORKED_BYTES_MAX, endHead, endWhole, statusLine, writeSlice } from "./write.ts";

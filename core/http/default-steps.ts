@@ -1,15 +1,14 @@
+import type { Model, Standard } from "../catalogue/catalogue.ts";
+import type { Endpoint, Protocol } from "../catalogue/endpoint.ts";
 import type { Call } from "../plugin/call.ts";
-import type { Model, Standard } from "../plugin/catalogue.ts";
 import type { Config, LoadedPlugin } from "../plugin/config.ts";
-import type { Endpoint } from "../plugin/endpoint.ts";
 import { beyond, hasRoute } from "../plugin/model-fit.ts";
 import { exactNames } from "../plugin/model-names.ts";
 import { headToRead } from "../plugin/passed-request.ts";
 import type { Field, Plugin } from "../plugin/plugin.ts";
-import type { Protocol } from "../plugin/protocol.ts";
-import { isRefusal, refuse } from "../plugin/refusal.ts";
 import type { Services } from "../plugin/services.ts";
 import { formFields, servedElsewhere, unchangedRequest } from "../plugin/upstream-request.ts";
+import { isRefusal, refuse } from "../wire/refusal.ts";
 import { offeredFeatures } from "./offered-features.ts";
 
 /** A plugin, and what its module states. */

@@ -1,9 +1,9 @@
+import { endpoints } from "../catalogue/endpoint.ts";
 import type { HttpRequest, HttpResponse } from "../listener/index.ts";
-import { endpoints } from "../plugin/endpoint.ts";
-import type { Wire } from "../plugin/protocol.ts";
-import { type Refusal, refuse } from "../plugin/refusal.ts";
 import type { Match } from "../plugin/routes/router.ts";
-import { wires } from "../wire/index.ts";
+import { type Refusal, refuse } from "../wire/refusal.ts";
+import type { Wire } from "../wire/wire.ts";
+import { wires } from "../wire/wires.ts";
 import { endHead, statusLine } from "./write.ts";
 
 /**

@@ -1,5 +1,9 @@
-import type { CallerKey } from "../plugin/accounts.ts";
-import type { MicroVnd } from "../plugin/amount.ts";
+import type { CallerKey } from "../accounts/index.ts";
+import type { MicroVnd } from "../catalogue/amount.ts";
+import type { Model, Route } from "../catalogue/catalogue.ts";
+import type { Endpoint } from "../catalogue/endpoint.ts";
+import type { Surcharge } from "../catalogue/features.ts";
+import type { CallOutcome } from "../money/hold-store.ts";
 import type {
   Call,
   CallLimit,
@@ -10,14 +14,10 @@ import type {
   Held,
   UpstreamRequest,
 } from "../plugin/call.ts";
-import type { Model, Route } from "../plugin/catalogue.ts";
-import type { Endpoint } from "../plugin/endpoint.ts";
-import type { Surcharge } from "../plugin/features.ts";
-import type { CallOutcome } from "../plugin/hold-store.ts";
-import type { Refusal } from "../plugin/refusal.ts";
-import type { Usage } from "../plugin/usage.ts";
 import type { JsonObject } from "../process/json.ts";
 import type { Outline } from "../process/outline.ts";
+import type { Refusal } from "../wire/refusal.ts";
+import type { Usage } from "../wire/usage/usage.ts";
 import { type CallState, STEPS, StepOutOfOrder } from "./call-state.ts";
 
 const NO_LIMITS: readonly CallLimit[] = [];

@@ -1,6 +1,6 @@
 import type { Limits } from "../plugin/config.ts";
-import { type Refusal, refuse } from "../plugin/refusal.ts";
 import type { CallsInFlight } from "../plugin/services.ts";
+import { type Refusal, refuse } from "../wire/refusal.ts";
 import type { HttpCall } from "./http-call.ts";
 
 /** The part of the places that one account may take, as a divisor, so that it leaves some to others. */

@@ -1,11 +1,11 @@
+import type { Endpoint } from "../catalogue/endpoint.ts";
 import type { HttpResponse } from "../listener/index.ts";
 import { type Flow, GONE } from "../plugin/call.ts";
-import type { Endpoint } from "../plugin/endpoint.ts";
 import type { Field, Verdict } from "../plugin/plugin.ts";
-import { completeRefusal, isRefusal, type Refusal, refuse } from "../plugin/refusal.ts";
 import type { PlainHandler, PlainRequest } from "../plugin/routes/router.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 import { Exchange } from "../upstream/exchange.ts";
+import { completeRefusal, isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
 import type { Share } from "./body-budget.ts";
 import { isOver } from "./call-state.ts";
 import { missingFor } from "./default-steps.ts";

@@ -1,9 +1,9 @@
 import { isUtf8 } from "node:buffer";
-import { type Refusal, refuse } from "../plugin/refusal.ts";
 import { JSON_LEVELS_MAX, JSON_VALUES_MAX } from "../process/json.ts";
 import { NO_NAMES, scanJson } from "../process/json-scan.ts";
 import { Outline, SHORT_BYTES_MAX } from "../process/outline.ts";
 import { TEXT_FIELDS } from "../process/text-fields.ts";
+import { type Refusal, refuse } from "../wire/refusal.ts";
 
 /**
  * Reads a JSON body. Returns its outline, or the refusal that says what is wrong. The outline keeps the bytes.

@@ -1,6 +1,6 @@
 import { type BodyMeasure, LONG_BODY_BYTES_MIN } from "../plugin/body-threads.ts";
-import { isRefusal, type Refusal } from "../plugin/refusal.ts";
 import { Outline } from "../process/outline.ts";
+import { isRefusal, type Refusal } from "../wire/refusal.ts";
 import { CONVERSATION } from "../wire/turns.ts";
 import type { OwnBodyThreads } from "./body-threads.ts";
 import type { HttpCall } from "./http-call.ts";

@@ -1,9 +1,9 @@
+import type { Model } from "../catalogue/catalogue.ts";
+import type { Surcharge } from "../catalogue/features.ts";
 import type { Call } from "../plugin/call.ts";
-import type { Model } from "../plugin/catalogue.ts";
-import type { Surcharge } from "../plugin/features.ts";
 import { headToRead } from "../plugin/passed-request.ts";
 import type { Verdict } from "../plugin/plugin.ts";
-import { type Refusal, refuse } from "../plugin/refusal.ts";
+import { type Refusal, refuse } from "../wire/refusal.ts";
 
 /** Image options that can cost a provider more, and the values that do. */
 const DEARER: Readonly<Record<string, ReadonlySet<unknown>>> = {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import type { Model } from "../plugin/catalogue.ts";
+import type { Model } from "../catalogue/catalogue.ts";
 import type { PlainRequest, PlainResponse } from "../plugin/routes/router.ts";
 
 const compress = promisify(gzip);

@@ -1,12 +1,12 @@
-import type { Catalogue, Model } from "../plugin/catalogue.ts";
-import { refuse } from "../plugin/refusal.ts";
+import type { Catalogue, Model } from "../catalogue/catalogue.ts";
 import {
   type PlainRequest,
   type PlainResponse,
   type Router,
   UNREAD_BODY_BYTES_MAX,
 } from "../plugin/routes/router.ts";
-import { wires } from "../wire/index.ts";
+import { refuse } from "../wire/refusal.ts";
+import { wires } from "../wire/wires.ts";
 import { ModelList } from "./model-list.ts";
 
 /** The date of all entries; clients expect the field. */

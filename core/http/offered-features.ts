@@ -1,9 +1,8 @@
+import type { Model, Route } from "../catalogue/catalogue.ts";
+import type { AllowedFeatures, FeatureName } from "../catalogue/features.ts";
 import type { Call } from "../plugin/call.ts";
-import type { Model, Route } from "../plugin/catalogue.ts";
-import type { AllowedFeatures, FeatureName } from "../plugin/features.ts";
 import { headToRead } from "../plugin/passed-request.ts";
 import type { Plugin, Verdict } from "../plugin/plugin.ts";
-import { type Refusal, refuse } from "../plugin/refusal.ts";
 import type { Services } from "../plugin/services.ts";
 import { FORWARDED_HEADERS } from "../plugin/upstream-request.ts";
 import type { JsonObject } from "../process/json.ts";
@@ -12,7 +11,8 @@ import { choiceOfLeftOut } from "../wire/features/choice.ts";
 import { type Use, usesIn } from "../wire/features/find.ts";
 import { misspelledIn } from "../wire/features/names.ts";
 import { ANSWERS, MISSPELLED, type Row, STORE } from "../wire/features/table.ts";
-import { wires } from "../wire/index.ts";
+import { type Refusal, refuse } from "../wire/refusal.ts";
+import { wires } from "../wire/wires.ts";
 import { mediaTerms } from "./media-terms.ts";
 import { surchargeOf } from "./surcharge.ts";
 

@@ -1,8 +1,8 @@
 import { headToRead } from "../plugin/passed-request.ts";
 import type { AwaitableVerdict } from "../plugin/plugin.ts";
-import { isRefusal, type Refusal, refuse } from "../plugin/refusal.ts";
 import type { Outline } from "../process/outline.ts";
-import { wires } from "../wire/index.ts";
+import { isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
+import { wires } from "../wire/wires.ts";
 import { parseFormBody } from "./body.ts";
 import type { HttpCall } from "./http-call.ts";
 import { readJsonBody } from "./json-body.ts";

@@ -1,8 +1,8 @@
 import type { HttpRequest, HttpResponse } from "../listener/index.ts";
-import { addressBlock, type TrustedProxies } from "../plugin/client-address.ts";
-import { completeRefusal, isRefusal, type Refusal, refuse } from "../plugin/refusal.ts";
 import type { PlainHandler, PlainRequest, PlainResponse } from "../plugin/routes/router.ts";
+import { addressBlock, type TrustedProxies } from "../process/client-address.ts";
 import type { Log } from "../process/log.ts";
+import { completeRefusal, isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
 import type { Share } from "./body-budget.ts";
 import { sendRefusal, wireOf } from "./errors.ts";
 import { bodyTooLarge, declaredLength, discardRest, readBody } from "./receive-body.ts";

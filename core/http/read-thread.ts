@@ -1,7 +1,7 @@
+import type { Protocol } from "../catalogue/endpoint.ts";
 import type { BodyMeasure, MeasureWork, ThreadWork } from "../plugin/body-threads.ts";
-import type { Protocol } from "../plugin/protocol.ts";
-import { isRefusal, type Refusal } from "../plugin/refusal.ts";
 import type { Unread } from "../process/unread-list.ts";
+import { isRefusal, type Refusal } from "../wire/refusal.ts";
 import { CONVERSATION, turnsOf } from "../wire/turns.ts";
 import { readJsonBody } from "./json-body.ts";
 

@@ -1,5 +1,5 @@
 import type { HttpResponse } from "../listener/index.ts";
-import { type Refusal, refuse } from "../plugin/refusal.ts";
+import { type Refusal, refuse } from "../wire/refusal.ts";
 import type { Share } from "./body-budget.ts";
 
 export function bodyTooLarge(bytesMax: number): Refusal {

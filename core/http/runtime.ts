@@ -1,7 +1,7 @@
-import type { TrustedProxies } from "../plugin/client-address.ts";
 import type { Limits } from "../plugin/config.ts";
 import type { Field } from "../plugin/plugin.ts";
 import type { Router } from "../plugin/routes/router.ts";
+import type { TrustedProxies } from "../process/client-address.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import type { ConnectedUpstreams } from "../upstream/upstreams.ts";

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { type Endpoint, KEYED_SERVES_NOTHING } from "../catalogue/endpoint.ts";
 import type { HttpRequest, HttpResponse, Listener } from "../listener/index.ts";
 import type { EndedCall } from "../plugin/call.ts";
 import type { Limits } from "../plugin/config.ts";
-import { type Endpoint, KEYED_SERVES_NOTHING } from "../plugin/endpoint.ts";
-import { type Refusal, refuse } from "../plugin/refusal.ts";
 import type { Router } from "../plugin/routes/router.ts";
 import { newId } from "../process/id.ts";
 import { withTimeout } from "../process/timeout.ts";
+import { type Refusal, refuse } from "../wire/refusal.ts";
 import { EndedCalls } from "./ended-calls.ts";
 import { headersOf, notServed, refuseAndCut, sendRefusal, wireOf } from "./errors.ts";
 import { isEnded } from "./http-call.ts";

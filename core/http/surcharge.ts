@@ -4,7 +4,7 @@ import {
   type FeatureName,
   type FeatureTerms,
   type Surcharge,
-} from "../plugin/features.ts";
+} from "../catalogue/features.ts";
 
 /**
  * Returns what the features of a call add to its price. Routes may sell a feature on different

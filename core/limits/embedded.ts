@@ -1,6 +1,6 @@
-import type { Rate, RateLimiter } from "../plugin/rate-limiter.ts";
 import type { Clock } from "../process/clock.ts";
 import { gcra } from "./gcra.ts";
+import type { Rate, RateLimiter } from "./rate-limiter.ts";
 
 const SWEEP_AT_MIN = 10_000;
 

@@ -1,4 +1,4 @@
-import type { Rate } from "../plugin/rate-limiter.ts";
+import type { Rate } from "./rate-limiter.ts";
 
 const MINUTE_MS = 60_000;
 

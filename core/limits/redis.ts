@@ -1,8 +1,8 @@
-import type { Rate, RateLimiter } from "../plugin/rate-limiter.ts";
 import { bucketIndexOf, bucketName } from "../redis/buckets.ts";
 import type { RedisClient } from "../redis/client.ts";
 import { listOf, numberOf } from "../redis/reply.ts";
 import { readLua, script } from "../redis/script.ts";
+import type { Rate, RateLimiter } from "./rate-limiter.ts";
 
 const takeScript = script(readLua("core/limits/take.lua"));
 const enterScript = script(readLua("core/limits/enter.lua"));

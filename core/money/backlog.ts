@@ -1,5 +1,5 @@
-import type { HoldStore } from "../plugin/hold-store.ts";
 import { type Machine, systemMachine } from "../process/machine.ts";
+import type { HoldStore } from "./hold-store.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 
 /** Share of the outbox that a busy gateway normally uses: new calls do not wait because of it. */

@@ -1,7 +1,3 @@
-import type { HoldStore } from "../plugin/hold-store.ts";
-import { EntryRefused, type Ledger } from "../plugin/ledger.ts";
-import type { OutboxEntry, StoredEntry, UnreadableEntry } from "../plugin/outbox-entry.ts";
-import type { CommitterStatus } from "../plugin/services.ts";
 import { backoffMs } from "../process/backoff.ts";
 import { failpoint } from "../process/failpoint.ts";
 import type { Log } from "../process/log.ts";
@@ -10,7 +6,10 @@ import { ThrottledLog } from "../process/throttled-log.ts";
 import { withTimeout } from "../process/timeout.ts";
 import { WakeableSleep } from "../process/wakeable-sleep.ts";
 import type { Backlog } from "./backlog.ts";
+import type { HoldStore } from "./hold-store.ts";
+import { EntryRefused, type Ledger } from "./ledger.ts";
 import { LIFETIMES } from "./lifetimes.ts";
+import type { OutboxEntry, StoredEntry, UnreadableEntry } from "./outbox-entry.ts";
 
 interface CommitterOptions {
   readonly holdStore: HoldStore;
@@ -26,6 +25,17 @@ interface CommitterOptions {
   /** Learns the rate of commits. */
   readonly backlog?: Backlog;
   readonly machine?: Machine;
+}
+
+/** Counts of posted calls since the start of this process. */
+export interface CommitterStatus {
+  readonly committedCalls: number;
+  /** Refused by the ledger, and in quarantine. */
+  readonly quarantinedCalls: number;
+  /** Entries that this version cannot read, which are in quarantine as text. */
+  readonly unreadableEntries: number;
+  /** True while the ledger or the hold store is unavailable. */
+  readonly failing: boolean;
 }
 
 /**

@@ -1,16 +1,16 @@
 import * as v from "valibot";
-import type { MicroVnd } from "../plugin/amount.ts";
-import type { Posting } from "../plugin/hold-store.ts";
-import type { OutboxEntry, StoredEntry } from "../plugin/outbox-entry.ts";
+import type { MicroVnd } from "../catalogue/amount.ts";
+import { parseJson } from "../process/json.ts";
+import type { Posting } from "./hold-store.ts";
+import type { OutboxEntry, StoredEntry } from "./outbox-entry.ts";
+import { timeText } from "./time-text.ts";
+import { unreadableEntry } from "./unreadable.ts";
 import {
   type FieldKind,
   type NamedField,
   type PostedUsage,
   usageFieldList,
-} from "../plugin/usage-fields.ts";
-import { parseJson } from "../process/json.ts";
-import { timeText } from "./time-text.ts";
-import { unreadableEntry } from "./unreadable.ts";
+} from "./usage-fields.ts";
 
 /**
  * An entry is a posted call as one line of JSON, with the names of the ledger's columns. The same line goes to the

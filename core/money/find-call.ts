@@ -1,6 +1,6 @@
-import { type FoundCall, recordOf } from "../plugin/found-call.ts";
-import type { HoldStore } from "../plugin/hold-store.ts";
-import type { Ledger } from "../plugin/ledger.ts";
+import { type FoundCall, recordOf } from "./found-call.ts";
+import type { HoldStore } from "./hold-store.ts";
+import type { Ledger } from "./ledger.ts";
 
 /** Returns the record of a posted call, committed or not. Undefined if neither the ledger nor this process has it. */
 export async function findCall(

@@ -1,6 +1,6 @@
-import type { HoldStore } from "../plugin/hold-store.ts";
-import type { Credit, Ledger } from "../plugin/ledger.ts";
 import { type Machine, sleep } from "../process/machine.ts";
+import type { HoldStore } from "./hold-store.ts";
+import type { Credit, Ledger } from "./ledger.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import { setLimits } from "./limit.ts";
 

@@ -1,9 +1,9 @@
-import type { HoldStore, Posting } from "../plugin/hold-store.ts";
-import type { StandingCall } from "../plugin/standing-call.ts";
 import { type Machine, sleep } from "../process/machine.ts";
 import { withTimeout } from "../process/timeout.ts";
+import type { HoldStore, Posting } from "./hold-store.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import { unsentPost } from "./standing.ts";
+import type { StandingCall } from "./standing-call.ts";
 import { callOf, costOf } from "./unreadable.ts";
 
 /**

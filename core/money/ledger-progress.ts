@@ -1,4 +1,4 @@
-import type { LedgerProgress } from "../plugin/ledger-history.ts";
+import type { LedgerProgress } from "./ledger-history.ts";
 
 export const NO_PROGRESS: LedgerProgress = { generation: 0, commits: new Map() };
 

@@ -1,8 +1,8 @@
-import type { LedgerHistory, LedgerProgress } from "../plugin/ledger-history.ts";
 import type { Log } from "../process/log.ts";
 import type { Machine } from "../process/machine.ts";
 import { PeriodicTask } from "../process/periodic.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
+import type { LedgerHistory, LedgerProgress } from "./ledger-history.ts";
 import { isBehind, merged, NO_PROGRESS, without } from "./ledger-progress.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 

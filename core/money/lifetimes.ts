@@ -1,4 +1,5 @@
-import { KEY_KEPT_MS } from "../plugin/accounts.ts";
+/** How long a process uses a cached key at most while it cannot read the key again. */
+export const KEY_KEPT_MS = 3_600_000;
 
 /**
  * Every lease, grace, timeout and retention of money, in milliseconds. Many depend on each other: `RELATIONS` lists

@@ -1,8 +1,8 @@
-import type { HoldStore, LimitBalances, LimitSnapshot } from "../plugin/hold-store.ts";
-import type { Ledger, LimitChange, LimitChangeResult } from "../plugin/ledger.ts";
 import type { Machine } from "../process/machine.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
+import type { HoldStore, LimitBalances, LimitSnapshot } from "./hold-store.ts";
 import type { LateMovements } from "./late-movements.ts";
+import type { Ledger, LimitChange, LimitChangeResult } from "./ledger.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import { requireLimitName, setLimit } from "./limit.ts";
 

@@ -1,11 +1,11 @@
-import { requireMicroVnd } from "../plugin/amount.ts";
+import { requireMicroVnd } from "../catalogue/amount.ts";
 import {
   type HoldStore,
   type LimitSnapshot,
   WALLET_LIMIT,
   type WalletSnapshot,
-} from "../plugin/hold-store.ts";
-import type { Ledger } from "../plugin/ledger.ts";
+} from "./hold-store.ts";
+import type { Ledger } from "./ledger.ts";
 
 /** Names that a limit can have. They have no `|`, which separates names in Redis. */
 const NAME = /^[A-Za-z0-9:._-]{1,100}$/;

@@ -1,7 +1,7 @@
-import type { HoldStore } from "../plugin/hold-store.ts";
-import type { Ledger } from "../plugin/ledger.ts";
 import { type Machine, sleep } from "../process/machine.ts";
+import type { HoldStore } from "./hold-store.ts";
 import type { LateMovements } from "./late-movements.ts";
+import type { Ledger } from "./ledger.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import { setLimits } from "./limit.ts";
 import type { Movements } from "./movements.ts";

@@ -1,5 +1,5 @@
-import type { MicroVnd } from "../plugin/amount.ts";
-import type { Credit } from "../plugin/ledger.ts";
+import type { MicroVnd } from "../catalogue/amount.ts";
+import type { Credit } from "./ledger.ts";
 
 /** The hold of a movement that takes money away, as the hold store lists it. */
 export interface MovementHold {

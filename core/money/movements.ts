@@ -1,11 +1,12 @@
-import { MICRO_VND_MAX } from "../plugin/amount.ts";
-import type { Awaitable, HoldRequest, HoldStore, WalletSnapshot } from "../plugin/hold-store.ts";
-import type { Credit, CreditResult, Ledger } from "../plugin/ledger.ts";
-import { MovementPending, type WalletHold } from "../plugin/wallets.ts";
+import { MICRO_VND_MAX } from "../catalogue/amount.ts";
 import { failpoint } from "../process/failpoint.ts";
+import type { Awaitable, HoldRequest, HoldStore, WalletSnapshot } from "./hold-store.ts";
 import type { LateMovements } from "./late-movements.ts";
+import type { Credit, CreditResult, Ledger } from "./ledger.ts";
+import { MovementPending } from "./ledger.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import { movementHoldId } from "./movement-hold.ts";
+import type { WalletHold } from "./wallet.ts";
 
 interface MovementsOptions {
   readonly holdStore: HoldStore;

@@ -1,4 +1,4 @@
-import type { OutboxEntry, StoredEntry } from "../plugin/outbox-entry.ts";
+import type { OutboxEntry, StoredEntry } from "./outbox-entry.ts";
 
 const COMPACT_FROM = 4_096;
 

@@ -1,18 +1,22 @@
-import type { Call } from "../plugin/call.ts";
-import type { AwaitableVerdict, Plugin, Verdict } from "../plugin/plugin.ts";
-import { type Refusal, refuse } from "../plugin/refusal.ts";
-import type { PaceStatus } from "../plugin/services.ts";
 import type { Log } from "../process/log.ts";
 import { type Machine, systemMachine } from "../process/machine.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
+import { type Refusal, refuse } from "../wire/refusal.ts";
 import type { Backlog } from "./backlog.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 
+/** The fields of a call that decide if it waits. */
+interface PacedCall {
+  readonly endpoint: { readonly serves: readonly unknown[] };
+  readonly key: { readonly accountId: string } | undefined;
+  readonly gone: boolean;
+}
+
 interface WaitingCall {
-  readonly call: Call;
+  readonly call: PacedCall;
   readonly accountId: string;
   readonly sinceMs: number;
-  resolve(verdict: Verdict): void;
+  resolve(refusal: Refusal | undefined): void;
 }
 
 interface PaceOptions {
@@ -21,12 +25,20 @@ interface PaceOptions {
   readonly machine?: Machine;
 }
 
+/** How new calls are slowed down to the rate at which the ledger commits. */
+export interface PaceStatus {
+  /** Calls that wait now, before their hold. */
+  readonly waitingCalls: number;
+  /** Milliseconds that all calls together have waited, since the start of this process. */
+  readonly waitedMs: number;
+}
+
 /**
  * Slows new calls down to the rate at which the ledger commits, before the outbox is full and calls are refused. The
  * last step of admission: a waiting call holds no money yet, so nothing that has begun ever waits. Accounts take turns,
  * so that one with many calls does not delay the others.
  */
-export class Pace implements Plugin, PaceStatus {
+export class Pace implements PaceStatus {
   readonly name = "core: pace";
   private readonly backlog: Backlog;
   private readonly machine: Machine;
@@ -71,7 +83,7 @@ export class Pace implements Plugin, PaceStatus {
     return behind(seconds);
   }
 
-  admit(call: Call): AwaitableVerdict {
+  admit(call: PacedCall): Refusal | undefined | Promise<Refusal | undefined> {
     const delayMs = this.backlog.delayMs;
     if (this.stopped || (delayMs === 0 && this.waiting.size === 0)) return undefined;
     // Routes that serve no model cost nothing.
@@ -89,7 +101,7 @@ export class Pace implements Plugin, PaceStatus {
     return Promise.resolve();
   }
 
-  private wait(call: Call): Promise<Verdict> {
+  private wait(call: PacedCall): Promise<Refusal | undefined> {
     const sinceMs = this.machine.monotonic();
     if (this.waiting.size === 0) {
       this.tickedMs = sinceMs;

@@ -1,5 +1,5 @@
-import type { HoldStore, Posted, Posting } from "../plugin/hold-store.ts";
 import { atEndOfTurn } from "../process/turn.ts";
+import type { HoldStore, Posted, Posting } from "./hold-store.ts";
 
 interface QueuedPost {
   readonly posting: Posting;

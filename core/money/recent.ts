@@ -1,4 +1,4 @@
-import type { Posted } from "../plugin/hold-store.ts";
+import type { Posted } from "./hold-store.ts";
 
 const GENERATION_SIZE = 8_192;
 

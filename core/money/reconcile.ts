@@ -1,8 +1,8 @@
-import type { Awaitable, HoldStore, LimitBalances } from "../plugin/hold-store.ts";
-import type { Ledger, LedgerSum } from "../plugin/ledger.ts";
-import type { ReconcileRow } from "../plugin/wallets.ts";
 import { type Machine, sleep } from "../process/machine.ts";
+import type { Awaitable, HoldStore, LimitBalances } from "./hold-store.ts";
+import type { Ledger, LedgerSum } from "./ledger.ts";
 import { LIFETIMES } from "./lifetimes.ts";
+import type { ReconcileRow } from "./wallet.ts";
 
 const WALLETS_AT_ONCE = 50;
 const ATTEMPTS = 20;

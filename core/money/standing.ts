@@ -1,7 +1,7 @@
-import type { MicroVnd } from "../plugin/amount.ts";
-import type { StoredEntry } from "../plugin/outbox-entry.ts";
-import type { StandingCall } from "../plugin/standing-call.ts";
+import type { MicroVnd } from "../catalogue/amount.ts";
 import { isMovementHold, movementOf } from "./movement-hold.ts";
+import type { StoredEntry } from "./outbox-entry.ts";
+import type { StandingCall } from "./standing-call.ts";
 import { callOf } from "./unreadable.ts";
 
 export function standingHold(hold: Omit<StandingCall, "kind" | "reference">): StandingCall {

@@ -1,8 +1,8 @@
-import type { HoldStore } from "../plugin/hold-store.ts";
-import type { StandingCall } from "../plugin/standing-call.ts";
 import type { Log } from "../process/log.ts";
 import type { Committer } from "./committer.ts";
+import type { HoldStore } from "./hold-store.ts";
 import { LIFETIMES } from "./lifetimes.ts";
+import type { StandingCall } from "./standing-call.ts";
 import type { StoredWallets } from "./wallets.ts";
 
 interface MoneyParts {

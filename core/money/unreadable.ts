@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import type { MicroVnd } from "../plugin/amount.ts";
-import type { StoredEntry, UnreadableCall, UnreadableEntry } from "../plugin/outbox-entry.ts";
+import type { MicroVnd } from "../catalogue/amount.ts";
 import { countOf, objectOf } from "../process/json.ts";
+import type { StoredEntry, UnreadableCall, UnreadableEntry } from "./outbox-entry.ts";
 
 const CALL_ID = /^[\w-]{1,64}$/;
 const HASH_DIGITS = 32;

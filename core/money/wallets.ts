@@ -1,4 +1,8 @@
-import type { FoundCall } from "../plugin/found-call.ts";
+import { type Machine, sleep, systemMachine } from "../process/machine.ts";
+import { messageOf } from "../process/thrown.ts";
+import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
+import { findCall } from "./find-call.ts";
+import type { FoundCall } from "./found-call.ts";
 import type {
   Awaitable,
   ExtendRequest,
@@ -9,7 +13,9 @@ import type {
   LimitBalances,
   Posted,
   Posting,
-} from "../plugin/hold-store.ts";
+} from "./hold-store.ts";
+import { LateMovements } from "./late-movements.ts";
+import { LatePosts } from "./late-posts.ts";
 import type {
   Credit,
   CreditResult,
@@ -17,21 +23,15 @@ import type {
   LimitChange,
   LimitChangeResult,
   ProofProgress,
-} from "../plugin/ledger.ts";
-import type { StandingCall } from "../plugin/standing-call.ts";
-import type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "../plugin/wallets.ts";
-import { type Machine, sleep, systemMachine } from "../process/machine.ts";
-import { messageOf } from "../process/thrown.ts";
-import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
-import { findCall } from "./find-call.ts";
-import { LateMovements } from "./late-movements.ts";
-import { LatePosts } from "./late-posts.ts";
+} from "./ledger.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import { LimitChanges } from "./limit-changes.ts";
 import { MissedMovements } from "./missed-movements.ts";
 import { Movements } from "./movements.ts";
 import { PostGroup } from "./post-group.ts";
 import { reconcile } from "./reconcile.ts";
+import type { StandingCall } from "./standing-call.ts";
+import type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "./wallet.ts";
 
 const LOAD_ATTEMPTS = 3;
 const CATCH_UP_ATTEMPTS = LIFETIMES.catchUpMs / LIFETIMES.catchUpRetryMs;

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../process/json.ts";
 import type { LeftOut } from "../process/left-out.ts";
+import type { Refusal } from "../wire/refusal.ts";
 import type { Call } from "./call.ts";
-import type { Refusal } from "./refusal.ts";
 
 /**
  * Threads that work on long bodies, so that one body does not stop all other calls. A thread has bounded memory and

@@ -1,16 +1,15 @@
+import type { CallerKey } from "../accounts/index.ts";
+import type { MicroVnd } from "../catalogue/amount.ts";
+import type { Model, Route } from "../catalogue/catalogue.ts";
+import type { Endpoint, Protocol } from "../catalogue/endpoint.ts";
+import type { Surcharge } from "../catalogue/features.ts";
+import type { CallOutcome } from "../money/hold-store.ts";
+import type { Tariff } from "../money/tariff.ts";
 import type { JsonObject } from "../process/json.ts";
 import type { Outline } from "../process/outline.ts";
-import type { CallerKey } from "./accounts.ts";
-import type { MicroVnd } from "./amount.ts";
-import type { Model, Route } from "./catalogue.ts";
-import type { Endpoint } from "./endpoint.ts";
-import type { Surcharge } from "./features.ts";
-import type { CallOutcome } from "./hold-store.ts";
+import type { Refusal } from "../wire/refusal.ts";
+import type { Usage } from "../wire/usage/usage.ts";
 import type { PassedBody, Skeleton, WrittenBody } from "./passed-request.ts";
-import type { Protocol } from "./protocol.ts";
-import type { Refusal } from "./refusal.ts";
-import type { Tariff } from "./tariff.ts";
-import type { Usage } from "./usage.ts";
 
 /** One part of a multipart body. */
 export interface FormPart {

@@ -1,8 +1,8 @@
-import type { Catalogue } from "./catalogue.ts";
-import type { AllowedFeatures } from "./features.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { Protocol } from "../catalogue/endpoint.ts";
+import type { AllowedFeatures } from "../catalogue/features.ts";
+import type { Profile } from "../catalogue/profile.ts";
 import type { PluginModule } from "./plugin.ts";
-import type { Profile } from "./profile.ts";
-import type { Protocol } from "./protocol.ts";
 
 /** A checked config. Times are milliseconds, sizes are bytes. */
 export interface Config {

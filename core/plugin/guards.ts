@@ -1,4 +1,4 @@
-import { type Refusal, refuse } from "./refusal.ts";
+import { type Refusal, refuse } from "../wire/refusal.ts";
 import type { PlainRequest } from "./routes/router.ts";
 import type { Slot } from "./slot.ts";
 

@@ -10,6 +10,13 @@
 // A plugin and the life of a call.
 
 export {
+  accountSuspended,
+  isRefusal,
+  type Refusal,
+  type RefusalType,
+  refuse,
+} from "../wire/refusal.ts";
+export {
   type Call,
   type CallLimit,
   COMPLETE,
@@ -33,21 +40,9 @@ export type {
   Sink,
   Verdict,
 } from "./plugin.ts";
-export { accountSuspended, isRefusal, type Refusal, type RefusalType, refuse } from "./refusal.ts";
 
 // The parts of core that plugins use.
 
-export {
-  formParts,
-  type HttpRequest,
-  type HttpResponse,
-  type Listener,
-  openListener,
-} from "../listener/index.ts";
-export type { Clock } from "../process/clock.ts";
-export { argumentProblem } from "../process/command-line.ts";
-export type { Log } from "../process/log.ts";
-export type { WorkerReport, WorkerReports, Workers } from "../process/workers.ts";
 export type {
   Account,
   AccountKey,
@@ -58,7 +53,56 @@ export type {
   Keys,
   SealedKey,
   SealedKeyRecord,
-} from "./accounts.ts";
+} from "../accounts/index.ts";
+export type { Database, Parameter } from "../database/database.ts";
+export type { Rate } from "../limits/rate-limiter.ts";
+export {
+  formParts,
+  type HttpRequest,
+  type HttpResponse,
+  type Listener,
+  openListener,
+} from "../listener/index.ts";
+export {
+  type CallOutcome,
+  type ExtendResult,
+  type LimitBalances,
+  type LimitSnapshot,
+  type Posted,
+  type Posting,
+  type Short,
+  WALLET_LIMIT,
+} from "../money/hold-store.ts";
+export {
+  type ChangedRows,
+  type CreditResult,
+  EntryRefused,
+  EntryUnreadable,
+  type Ledger,
+  type LimitChange,
+  type LimitChangeResult,
+  type ProofProgress,
+} from "../money/ledger.ts";
+export type { ArchiveManifest } from "../money/ledger-archive.ts";
+export type { StandingCall } from "../money/standing-call.ts";
+export type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "../money/wallet.ts";
+export type { Clock } from "../process/clock.ts";
+export { argumentProblem } from "../process/command-line.ts";
+export type { Log } from "../process/log.ts";
+export type { WorkerReport, WorkerReports, Workers } from "../process/workers.ts";
+export type {
+  KeyUsage,
+  RefusedCall,
+  RefusedCalls,
+  RefusedCount,
+  UsageBooks,
+  UsageCursor,
+  UsageDimension,
+  UsageFilter,
+  UsageSum,
+  UsageSums,
+} from "../usage/books.ts";
+export { TRANSFER_REFERENCE } from "../usage/books.ts";
 export {
   type BodyMeasure,
   LONG_BODY_BYTES_MIN,
@@ -69,46 +113,10 @@ export type { Config } from "./config.ts";
 export { contentTypeOf } from "./content-type.ts";
 export type { PluginCounter, PluginGauge } from "./counter.ts";
 export type { Customers } from "./customers.ts";
-export type { Database, Parameter } from "./database.ts";
 export type { Customer, CustomerGuard, OperatorGuard } from "./guards.ts";
-export {
-  type CallOutcome,
-  type ExtendResult,
-  type LimitBalances,
-  type LimitSnapshot,
-  type Posted,
-  type Posting,
-  type Short,
-  WALLET_LIMIT,
-} from "./hold-store.ts";
 export { type FetchedImage, type ImageFetcher, imageType } from "./images.ts";
-export {
-  type ChangedRows,
-  type CreditResult,
-  EntryRefused,
-  EntryUnreadable,
-  type Ledger,
-  type LimitChange,
-  type LimitChangeResult,
-  type ProofProgress,
-} from "./ledger.ts";
-export type { ArchiveManifest } from "./ledger-archive.ts";
-export type { Rate } from "./rate-limiter.ts";
-export type { RefusedCall, RefusedCalls, RefusedCount } from "./refused-calls.ts";
 export type { CallsInFlight, Services } from "./services.ts";
 export type { SharedSlot, Slot, SlotName, Slots } from "./slot.ts";
-export type { StandingCall } from "./standing-call.ts";
-export { TRANSFER_REFERENCE } from "./statement.ts";
-export type {
-  KeyUsage,
-  UsageBooks,
-  UsageCursor,
-  UsageDimension,
-  UsageFilter,
-  UsageSum,
-  UsageSums,
-} from "./usage-books.ts";
-export type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "./wallets.ts";
 
 // Money and usage as values.
 
@@ -119,9 +127,9 @@ export {
   MICRO_VND_PER_VND,
   type MicroVnd,
   parseVnd,
-} from "./amount.ts";
-export { type Discount, discountBpsAt } from "./discount.ts";
-export { explainedCall, type FoundCall } from "./found-call.ts";
+} from "../catalogue/amount.ts";
+export { type Discount, discountBpsAt } from "../catalogue/discount.ts";
+export { explainedCall, type FoundCall } from "../money/found-call.ts";
 export {
   affordable,
   type Charge,
@@ -132,31 +140,50 @@ export {
   type Tariff,
   tariffOf,
   unitPriceOf,
-} from "./tariff.ts";
-export { readChatUsage } from "./usage/chat.ts";
-export { readMessagesUsage } from "./usage/messages.ts";
-export { readResponsesUsage } from "./usage/responses.ts";
-export { type Pass, Usage } from "./usage.ts";
-export { daysSummedMax } from "./usage-books.ts";
-export { type CustomerRecord, fieldsIn, type UsageJson, type UsageRecord } from "./usage-fields.ts";
-export { usageJson } from "./usage-json.ts";
-export { dayOf, endOfDay, startOfDay } from "./vietnam-day.ts";
+} from "../money/tariff.ts";
+export {
+  type CustomerRecord,
+  fieldsIn,
+  type UsageJson,
+  type UsageRecord,
+} from "../money/usage-fields.ts";
+export { usageJson } from "../money/usage-json.ts";
+export { dayOf, endOfDay, startOfDay } from "../process/vietnam-day.ts";
+export { daysSummedMax } from "../usage/books.ts";
+export { readChatUsage } from "../wire/usage/chat.ts";
+export { readMessagesUsage } from "../wire/usage/messages.ts";
+export { readResponsesUsage } from "../wire/usage/responses.ts";
+export { type Pass, Usage } from "../wire/usage/usage.ts";
 
 // Models, and the protocols that clients and upstreams speak.
 
+export { type Catalogue, type Model, outputTokensMax, type Route } from "../catalogue/catalogue.ts";
+export type { Protocol } from "../catalogue/endpoint.ts";
+export { type Endpoint, messagesEndpoint } from "../catalogue/endpoint.ts";
+export type { OverheadTokens } from "../catalogue/overhead.ts";
+export {
+  type ChatProfile,
+  chatProfile,
+  clampEffort,
+  EFFORT_LEVELS,
+  type EffortLevel,
+  type MessagesProfile,
+  mergeProfiles,
+  messagesProfile,
+  type Profile,
+} from "../catalogue/profile.ts";
 export { ServerEvent } from "../sse/reader.ts";
 export { encodeComment, encodeEvent } from "../sse/writer.ts";
-export { type Catalogue, type Model, outputTokensMax, type Route } from "./catalogue.ts";
-export { type Endpoint, messagesEndpoint } from "./endpoint.ts";
-export { beyond, hasRoute, unfitFor } from "./model-fit.ts";
-export { isModelName, modelNameRequired, type NamedModel, unknownModel } from "./model-names.ts";
 export {
   isOverflow,
   type OverflowSizes,
   overflowForMessages,
   overflowSizes,
-} from "./overflow.ts";
-export type { OverheadTokens } from "./overhead.ts";
+} from "../wire/overflow.ts";
+export { documentUrlOf, isImage } from "../wire/vision.ts";
+export { Delivered, kindOf, type Stage, type Wire } from "../wire/wire.ts";
+export { beyond, hasRoute, unfitFor } from "./model-fit.ts";
+export { isModelName, modelNameRequired, type NamedModel, unknownModel } from "./model-names.ts";
 export {
   bodyToRead,
   headToRead,
@@ -168,23 +195,10 @@ export {
   type WrittenBody,
 } from "./passed-request.ts";
 export {
-  type ChatProfile,
-  chatProfile,
-  clampEffort,
-  EFFORT_LEVELS,
-  type EffortLevel,
-  type MessagesProfile,
-  mergeProfiles,
-  messagesProfile,
-  type Profile,
-} from "./profile.ts";
-export { Delivered, kindOf, type Protocol, type Stage, type Wire } from "./protocol.ts";
-export {
   FORWARDED_HEADERS,
   formFields,
   unchangedRequest,
 } from "./upstream-request.ts";
-export { documentUrlOf, isImage } from "./vision.ts";
 
 // A plugin's options: `v` is the schema library, the rest are its building blocks.
 
@@ -199,7 +213,7 @@ export {
   url,
   v,
   whole,
-} from "./options.ts";
+} from "../process/options.ts";
 export { allowPublic, hostsOverlap, isLoopback, publicHost } from "./public-host.ts";
 
 // A plugin's own routes.

@@ -1,11 +1,11 @@
+import type { Model } from "../catalogue/catalogue.ts";
+import type { Protocol } from "../catalogue/endpoint.ts";
+import { type Endpoint, endpoints } from "../catalogue/endpoint.ts";
+import { type Refusal, refuse } from "../wire/refusal.ts";
+import { endsWithImage, imagesIn } from "../wire/vision.ts";
 import type { Call } from "./call.ts";
-import type { Model } from "./catalogue.ts";
-import { type Endpoint, endpoints } from "./endpoint.ts";
 import { headToRead } from "./passed-request.ts";
-import type { Protocol } from "./protocol.ts";
-import { type Refusal, refuse } from "./refusal.ts";
 import type { Upstreams } from "./upstreams.ts";
-import { endsWithImage, imagesIn } from "./vision.ts";
 
 /** Returns true if an upstream of the model takes calls of the protocol. */
 export function hasRoute(model: Model, protocol: Protocol, upstreams: Upstreams): boolean {

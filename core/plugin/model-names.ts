@@ -1,7 +1,7 @@
-import type { Catalogue, Model } from "./catalogue.ts";
-import type { Endpoint } from "./endpoint.ts";
+import type { Catalogue, Model } from "../catalogue/catalogue.ts";
+import type { Endpoint } from "../catalogue/endpoint.ts";
+import { type Refusal, refuse } from "../wire/refusal.ts";
 import { unfitFor } from "./model-fit.ts";
-import { type Refusal, refuse } from "./refusal.ts";
 
 export interface NamedModel {
   readonly model: Model;

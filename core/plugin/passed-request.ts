@@ -1,3 +1,5 @@
+import type { Route } from "../catalogue/catalogue.ts";
+import type { Protocol } from "../catalogue/endpoint.ts";
 import type { JsonObject } from "../process/json.ts";
 import { scanJson } from "../process/json-scan.ts";
 import type { LeftOut } from "../process/left-out.ts";
@@ -5,8 +7,6 @@ import { Outline } from "../process/outline.ts";
 import { TEXT_FIELDS } from "../process/text-fields.ts";
 import type { WrittenJson } from "../process/written-json.ts";
 import type { Call, UpstreamRequest } from "./call.ts";
-import type { Route } from "./catalogue.ts";
-import type { Protocol } from "./protocol.ts";
 
 /** A body that goes upstream as the bytes that came, with the changed fields spliced in. */
 export interface PassedBody {

@@ -1,9 +1,9 @@
 import type { GenericSchema } from "valibot";
 import type { ServerEvent } from "../sse/reader.ts";
+import type { Refusal } from "../wire/refusal.ts";
 import type { Call, EndedCall, Outcome } from "./call.ts";
 import type { Command } from "./command.ts";
 import type { Config } from "./config.ts";
-import type { Refusal } from "./refusal.ts";
 import type { Router } from "./routes/router.ts";
 import type { Services } from "./services.ts";
 import type { SlotName } from "./slot.ts";

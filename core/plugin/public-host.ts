@@ -1,6 +1,6 @@
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 import * as v from "valibot";
-import { described } from "./options.ts";
+import { described } from "../process/options.ts";
 import type { Fault } from "./plugin.ts";
 
 const LOOPBACK = new BlockList();

@@ -1,23 +1,26 @@
+import type { Accounts, Keys, OperatorActions } from "../accounts/index.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { Protocol } from "../catalogue/endpoint.ts";
+import type { Database } from "../database/database.ts";
+import type { RateLimiter } from "../limits/rate-limiter.ts";
+import type { CommitterStatus } from "../money/committer.ts";
+import type { HoldStore } from "../money/hold-store.ts";
+import type { Ledger } from "../money/ledger.ts";
+import type { LedgerArchive } from "../money/ledger-archive.ts";
+import type { PaceStatus } from "../money/pace.ts";
+import type { Wallets } from "../money/wallet.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
+import type { StoreFault } from "../process/store-fault.ts";
 import type { Workers } from "../process/workers.ts";
-import type { Accounts, Keys } from "./accounts.ts";
+import type { UsageBooks } from "../usage/books.ts";
+import type { Wire } from "../wire/wire.ts";
 import type { BodyThreads } from "./body-threads.ts";
-import type { Catalogue } from "./catalogue.ts";
 import type { Command } from "./command.ts";
 import type { Config } from "./config.ts";
-import type { Database } from "./database.ts";
-import type { HoldStore } from "./hold-store.ts";
 import type { ImageFetcher } from "./images.ts";
-import type { Ledger } from "./ledger.ts";
-import type { LedgerArchive } from "./ledger-archive.ts";
-import type { OperatorActions } from "./operator-actions.ts";
-import type { Protocol, Wire } from "./protocol.ts";
-import type { RateLimiter } from "./rate-limiter.ts";
 import type { Slots } from "./slot.ts";
 import type { Upstreams } from "./upstreams.ts";
-import type { UsageBooks } from "./usage-books.ts";
-import type { Wallets } from "./wallets.ts";
 
 /**
  * The services that core offers to plugins. Each plugin gets its own object, so that core knows
@@ -82,16 +85,6 @@ export interface Services extends Slots {
   readonly imageFetcher: ImageFetcher;
 }
 
-/** A setting of Redis or Postgres that breaks a guarantee, or makes failures worse. */
-export interface StoreFault {
-  readonly store: "postgres" | "redis";
-  /** By the store's own name of it. */
-  readonly setting: string;
-  /** True: no gateway starts with it. */
-  readonly breaks: boolean;
-  readonly advice: string;
-}
-
 /** The difference of a store's clock from this gateway's. */
 export interface ClockDifference {
   /** `Redis` or `Postgres`. */
@@ -100,30 +93,11 @@ export interface ClockDifference {
   readonly aheadMs: number;
 }
 
-/** Counts of posted calls since the start of this process. */
-export interface CommitterStatus {
-  readonly committedCalls: number;
-  /** Refused by the ledger, and in quarantine. */
-  readonly quarantinedCalls: number;
-  /** Entries that this version cannot read, which are in quarantine as text. */
-  readonly unreadableEntries: number;
-  /** True while the ledger or the hold store is unavailable. */
-  readonly failing: boolean;
-}
-
 /** The memory of replies that wait for their clients, and of whole replies that arrive. */
 export interface UnreadReplyStatus {
   readonly bytes: number;
   /** Number of replies that were cut because all of them took too much, since the start of this process. */
   readonly cut: number;
-}
-
-/** How new calls are slowed down to the rate at which the ledger commits. */
-export interface PaceStatus {
-  /** Calls that wait now, before their hold. */
-  readonly waitingCalls: number;
-  /** Milliseconds that all calls together have waited, since the start of this process. */
-  readonly waitedMs: number;
 }
 
 /** The calls of this process that have not ended. */

@@ -1,8 +1,8 @@
-import type { KeySealer } from "./accounts.ts";
+import type { KeySealer } from "../accounts/index.ts";
+import type { DiscountSource } from "../catalogue/discount.ts";
 import type { BodyMeasure } from "./body-threads.ts";
 import type { PluginCounter, PluginGauge } from "./counter.ts";
 import type { Customers } from "./customers.ts";
-import type { DiscountSource } from "./discount.ts";
 import type { Guards } from "./guards.ts";
 import type { ModelNames } from "./model-names.ts";
 

@@ -1,9 +1,9 @@
+import type { Model } from "../catalogue/catalogue.ts";
+import type { Protocol } from "../catalogue/endpoint.ts";
 import type { JsonObject } from "../process/json.ts";
+import { type Refusal, refuse } from "../wire/refusal.ts";
 import type { Call, FormPart, UpstreamRequest } from "./call.ts";
-import type { Model } from "./catalogue.ts";
 import { PassedRequest } from "./passed-request.ts";
-import type { Protocol } from "./protocol.ts";
-import { type Refusal, refuse } from "./refusal.ts";
 
 /** Client headers that are sent on, as parts of the request itself, by protocol. The value of each is a list of betas. */
 export const FORWARDED_HEADERS: Readonly<Partial<Record<Protocol, readonly string[]>>> = {

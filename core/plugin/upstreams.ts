@@ -1,6 +1,6 @@
+import type { Protocol } from "../catalogue/endpoint.ts";
 import type { JsonObject } from "../process/json.ts";
 import type { UpstreamConfig } from "./config.ts";
-import type { Protocol } from "./protocol.ts";
 
 /** The upstreams of the config, by name. */
 export interface Upstreams {

@@ -1,4 +1,4 @@
-import type { StoreFault } from "../plugin/services.ts";
+import type { StoreFault } from "../process/store-fault.ts";
 import { BUCKETS, bucketName } from "./buckets.ts";
 import type { RedisCommands } from "./client.ts";
 import { script } from "./script.ts";

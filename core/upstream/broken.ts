@@ -1,5 +1,5 @@
 import type { Call, Outcome } from "../plugin/call.ts";
-import { type RefusalType, refuse } from "../plugin/refusal.ts";
+import { type RefusalType, refuse } from "../wire/refusal.ts";
 
 const REFUSED_AS: Readonly<Record<number, RefusalType>> = {
   404: "not_found_error",

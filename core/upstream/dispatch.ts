@@ -1,11 +1,11 @@
+import { outputTokensMax, type Route } from "../catalogue/catalogue.ts";
+import { maxTokensField } from "../catalogue/profile.ts";
 import { GONE, type Outcome, type UpstreamRequest } from "../plugin/call.ts";
-import { outputTokensMax, type Route } from "../plugin/catalogue.ts";
-import { maxTokensField } from "../plugin/profile.ts";
-import type { Wire } from "../plugin/protocol.ts";
 import type { Clock } from "../process/clock.ts";
 import { type JsonObject, objectOf } from "../process/json.ts";
 import type { Log } from "../process/log.ts";
 import { type TIMED_OUT, withTimeout } from "../process/timeout.ts";
+import type { Wire } from "../wire/wire.ts";
 import { Attempt, type AttemptListener } from "./attempt.ts";
 import { broken } from "./broken.ts";
 import { type FailureCause, isOwnFailure, NotAuthorised } from "./failure-cause.ts";

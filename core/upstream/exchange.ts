@@ -1,11 +1,11 @@
 import { COMPLETE, type Flow, GONE, type Outcome, REFUSED } from "../plugin/call.ts";
 import type { Sink } from "../plugin/plugin.ts";
-import { kindOf, type Wire } from "../plugin/protocol.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import { type ServerEvent, SseReader } from "../sse/reader.ts";
-import { wires } from "../wire/index.ts";
 import { readableError } from "../wire/provider-error.ts";
+import { kindOf, type Wire } from "../wire/wire.ts";
+import { wires } from "../wire/wires.ts";
 import type { Attempt, AttemptListener, Headers } from "./attempt.ts";
 import { broken, overloaded, refusedUnreadably, tooSlow } from "./broken.ts";
 import { Dispatch } from "./dispatch.ts";

@@ -1,4 +1,4 @@
-import type { Protocol } from "../plugin/protocol.ts";
+import type { Protocol } from "../catalogue/endpoint.ts";
 import type { Decoder } from "./kinds/kind.ts";
 
 const JSON_TYPE = "application/json";

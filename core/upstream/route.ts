@@ -1,5 +1,5 @@
-import type { Model, Route } from "../plugin/catalogue.ts";
-import type { Protocol } from "../plugin/protocol.ts";
+import type { Model, Route } from "../catalogue/catalogue.ts";
+import type { Protocol } from "../catalogue/endpoint.ts";
 import type { ConnectedUpstreams } from "./upstreams.ts";
 
 /**

@@ -1,5 +1,5 @@
+import type { Route } from "../catalogue/catalogue.ts";
 import type { Call, FailedAttempt } from "../plugin/call.ts";
-import type { Route } from "../plugin/catalogue.ts";
 
 /** The fields of a call that its exchange sets. */
 export interface ServedCall extends Call {

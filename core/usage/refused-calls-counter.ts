@@ -1,13 +1,13 @@
+import type { Database } from "../database/database.ts";
 import { LIFETIMES } from "../money/lifetimes.ts";
-import type { EndedCall } from "../plugin/call.ts";
-import type { Database } from "../plugin/database.ts";
-import { causeOf, type RefusedCall, type RefusedCount } from "../plugin/refused-calls.ts";
-import { dayOf } from "../plugin/vietnam-day.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import { PeriodicTask } from "../process/periodic.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
 import { withTimeout } from "../process/timeout.ts";
+import { dayOf } from "../process/vietnam-day.ts";
+import type { Refusal } from "../wire/refusal.ts";
+import type { RefusedCall, RefusedCount } from "./books.ts";
 import {
   addRefusedCalls,
   dropRefusedCalls,
@@ -31,6 +31,25 @@ interface Waiting {
   readonly counts: Map<string, { -readonly [Name in keyof RefusedCount]: RefusedCount[Name] }>;
   /** The last refused calls, oldest first. */
   readonly last: RefusedCall[];
+}
+
+/** The fields of an ended call that say if, why and for whom it was refused. */
+interface EndedCall {
+  readonly id: string;
+  readonly at: number;
+  readonly attempts: number;
+  readonly status: number;
+  readonly refusal: Refusal | undefined;
+  readonly key: CallersKey | undefined;
+  /** A key that is revoked, or of a suspended account. */
+  readonly refusedKey: CallersKey | undefined;
+  readonly endpoint: { readonly path: string };
+  readonly model: { readonly id: string } | undefined;
+}
+
+interface CallersKey {
+  readonly id: string;
+  readonly accountId: string;
 }
 
 interface RefusedCallsOptions {
@@ -165,4 +184,29 @@ export class RefusedCallsCounter {
 
 function batchOf([accountId, { counts, last }]: readonly [string, Waiting]): RefusedBatch {
   return { accountId, counts: [...counts.values()], last: last.toReversed() };
+}
+
+/** Fields of requests that a cause may name. A list, so that no client can make up causes. */
+const FIELDS: ReadonlySet<string> = new Set([
+  ...["model", "stream", "stream_options", "metadata", "user", "seed", "store", "background"],
+  ...["messages", "system", "input", "instructions", "prompt", "conversation", "container"],
+  ...["previous_response_id", "context_management", "include", "truncation", "anthropic-beta"],
+  ...["max_tokens", "max_completion_tokens", "max_output_tokens", "n", "best_of", "stop"],
+  ...["stop_sequences", "temperature", "top_p", "top_k", "logprobs", "logit_bias"],
+  ...["tools", "tool_choice", "functions", "function_call", "mcp_servers", "web_search_options"],
+  ...["thinking", "reasoning", "reasoning_effort", "response_format", "text", "output_config"],
+  ...["modalities", "audio", "service_tier", "speed", "plugins", "models", "fallbacks"],
+  ...["image", "images", "image_url", "reference_image", "ref_image", "mask", "size", "quality"],
+  ...["style", "output_format", "input_fidelity", "voice"],
+]);
+const CAUSE_CHARACTERS_MAX = 40;
+
+/**
+ * Returns why a call was refused: the code of its error, else the field at fault without what is
+ * inside of it, else the type. Never the message, which may quote the request.
+ */
+function causeOf({ code, param, type }: Refusal): string {
+  if (code !== null && code !== "") return code.slice(0, CAUSE_CHARACTERS_MAX);
+  const field = param?.match(/^[^.[]+/)?.[0];
+  return field !== undefined && FIELDS.has(field) ? field : type;
 }

@@ -1,7 +1,6 @@
-import type { Database, Parameter } from "../plugin/database.ts";
-import type { RefusedCall, RefusedCalls, RefusedCount } from "../plugin/refused-calls.ts";
-import type { UsageFilter } from "../plugin/usage-books.ts";
-import { dayOf } from "../plugin/vietnam-day.ts";
+import type { Database, Parameter } from "../database/database.ts";
+import { dayOf } from "../process/vietnam-day.ts";
+import type { RefusedCall, RefusedCalls, RefusedCount, UsageFilter } from "./books.ts";
 
 /** Number of refused calls that are kept for an account. */
 export const LAST_REFUSED_CALLS = 20;

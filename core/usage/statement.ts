@@ -1,6 +1,6 @@
-import type { Database, Parameter } from "../plugin/database.ts";
-import { type Statement, type StatementRow, TRANSFER_REFERENCE } from "../plugin/statement.ts";
-import { dayOf, startOfDay } from "../plugin/vietnam-day.ts";
+import type { Database, Parameter } from "../database/database.ts";
+import { dayOf, startOfDay } from "../process/vietnam-day.ts";
+import { type Statement, type StatementRow, TRANSFER_REFERENCE } from "./books.ts";
 import { summedBeforeOf, usageSource } from "./usage-sources.ts";
 
 const MOVEMENTS_MAX = 5_000;

@@ -1,7 +1,7 @@
-import type { Database } from "../plugin/database.ts";
-import type { UsageFilter } from "../plugin/usage-books.ts";
-import { dayOf } from "../plugin/vietnam-day.ts";
+import type { Database } from "../database/database.ts";
 import { idTime, isId } from "../process/id.ts";
+import { dayOf } from "../process/vietnam-day.ts";
+import type { UsageFilter } from "./books.ts";
 
 /**
  * Returns the end of the last archived month that has calls of an account in a period; undefined if there is none. Reads

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { PluginDatabase } from "../database/plugin-database.ts";
-import type { UsageBooks } from "../plugin/usage-books.ts";
 import { packageRoot } from "../process/root.ts";
+import type { UsageBooks } from "./books.ts";
 import { refusedCalls } from "./refused-calls.ts";
 import { statementOf } from "./statement.ts";
 import { archivedBefore, archivedCall } from "./usage-archived.ts";

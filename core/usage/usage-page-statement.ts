@@ -1,6 +1,6 @@
-import type { Parameter } from "../plugin/database.ts";
-import type { UsageCursor, UsageFilter } from "../plugin/usage-books.ts";
-import { fieldsIn, usageColumns } from "../plugin/usage-fields.ts";
+import type { Parameter } from "../database/database.ts";
+import { fieldsIn, usageColumns } from "../money/usage-fields.ts";
+import type { UsageCursor, UsageFilter } from "./books.ts";
 
 /** The columns that customers may see. */
 const RECORD_COLUMNS = usageColumns(fieldsIn("api"), "record");

@@ -1,8 +1,8 @@
+import type { Database } from "../database/database.ts";
 import { callById } from "../money/ledger/usage.ts";
-import type { Database } from "../plugin/database.ts";
-import { filledIn } from "../plugin/tariff.ts";
-import type { UsageFilter, UsagePage } from "../plugin/usage-books.ts";
-import { type CustomerRecord, fieldsIn, type UsageRecord } from "../plugin/usage-fields.ts";
+import { filledIn } from "../money/tariff.ts";
+import { type CustomerRecord, fieldsIn, type UsageRecord } from "../money/usage-fields.ts";
+import type { UsageFilter, UsagePage } from "./books.ts";
 import { pageStatement } from "./usage-page-statement.ts";
 
 type Queries = Pick<Database, "query">;

@@ -1,6 +1,6 @@
-import type { Database, Parameter } from "../plugin/database.ts";
-import type { UsageDimension, UsageFilter } from "../plugin/usage-books.ts";
-import { dayOf, endOfDay, startOfDay } from "../plugin/vietnam-day.ts";
+import type { Database, Parameter } from "../database/database.ts";
+import { dayOf, endOfDay, startOfDay } from "../process/vietnam-day.ts";
+import type { UsageDimension, UsageFilter } from "./books.ts";
 import { SOUND } from "./usage-page-statement.ts";
 
 const NO_DAY = "-infinity";

@@ -1,11 +1,5 @@
-import type { Database, Parameter } from "../plugin/database.ts";
-import type {
-  KeyUsage,
-  UsageDimension,
-  UsageFilter,
-  UsageSum,
-  UsageSums,
-} from "../plugin/usage-books.ts";
+import type { Database, Parameter } from "../database/database.ts";
+import type { KeyUsage, UsageDimension, UsageFilter, UsageSum, UsageSums } from "./books.ts";
 import { SOUND } from "./usage-page-statement.ts";
 import { failedStatuses } from "./usage-records.ts";
 import {

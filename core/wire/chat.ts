@@ -1,6 +1,3 @@
-import type { Stage, Wire } from "../plugin/protocol.ts";
-import { refuse } from "../plugin/refusal.ts";
-import { readChatUsage } from "../plugin/usage/chat.ts";
 import {
   arrayOf,
   countOf,
@@ -15,7 +12,10 @@ import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
 import { CHAT_DELTA, countObjects, countWhole } from "./deltas.ts";
 import { openAiErrorBody } from "./openai-error.ts";
+import { refuse } from "./refusal.ts";
 import { hasObject } from "./scan.ts";
+import { readChatUsage } from "./usage/chat.ts";
+import type { Stage, Wire } from "./wire.ts";
 
 const DELTA = Buffer.from('"delta"');
 /** The beginning of `usage`, and of Google's `usageMetadata`. */

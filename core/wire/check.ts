@@ -1,5 +1,5 @@
-import { type Refusal, refuse } from "../plugin/refusal.ts";
 import { countOf, type JsonObject } from "../process/json.ts";
+import { type Refusal, refuse } from "./refusal.ts";
 
 /**
  * The rule for a field. `text` and `list` must be present and not empty; the others may be absent.

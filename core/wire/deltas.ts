@@ -1,5 +1,5 @@
-import type { Delivered } from "../plugin/protocol.ts";
 import { countString, endOfString, valueAfter } from "./scan.ts";
+import type { Delivered } from "./wire.ts";
 
 const QUOTE = 34;
 const COMMA = 44;

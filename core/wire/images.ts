@@ -1,10 +1,10 @@
-import type { Wire } from "../plugin/protocol.ts";
-import { refuse } from "../plugin/refusal.ts";
-import { tokensOf } from "../plugin/usage/numbers.ts";
 import { arrayOf, countOf, objectOf } from "../process/json.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
 import { openAiErrorBody } from "./openai-error.ts";
+import { refuse } from "./refusal.ts";
+import { tokensOf } from "./usage/numbers.ts";
+import type { Wire } from "./wire.ts";
 
 /** The maximum number of images that providers make per call. */
 const IMAGES_PER_CALL_MAX = 10;

@@ -1,13 +1,13 @@
-import type { Delivered, Stage, Wire } from "../plugin/protocol.ts";
-import { type Refusal, refuse } from "../plugin/refusal.ts";
-import { readMessagesUsage } from "../plugin/usage/messages.ts";
 import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../process/json.ts";
 import { asBuffer } from "../sse/bytes.ts";
 import type { EventKind, ServerEvent } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
 import { countObjects, countWhole, MESSAGES_BLOCK, MESSAGES_DELTA } from "./deltas.ts";
+import { type Refusal, refuse } from "./refusal.ts";
 import { hasObject, startsWith } from "./scan.ts";
+import { readMessagesUsage } from "./usage/messages.ts";
+import type { Delivered, Stage, Wire } from "./wire.ts";
 
 const BLOCK_EVENT = Buffer.from("event: content_block_");
 const BLOCK_DELTA = Buffer.from("event: content_block_delta");

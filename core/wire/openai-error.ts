@@ -1,4 +1,4 @@
-import type { Refusal } from "../plugin/refusal.ts";
+import type { Refusal } from "./refusal.ts";
 
 /** Returns the error object that clients of Chat, Responses, images and speech expect. */
 function openAiError(refusal: Refusal): { error: object } {

@@ -1,6 +1,6 @@
-import { isOverflow, overflowForMessages, overflowSizes } from "../plugin/overflow.ts";
-import type { Protocol } from "../plugin/protocol.ts";
+import type { Protocol } from "../catalogue/endpoint.ts";
 import { isObject, type JsonObject, parseJson } from "../process/json.ts";
+import { isOverflow, overflowForMessages, overflowSizes } from "./overflow.ts";
 
 /**
  * Gives the error of a provider the shape and the code that clients of its protocol look for. Google

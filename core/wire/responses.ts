@@ -1,6 +1,3 @@
-import type { Stage, Wire } from "../plugin/protocol.ts";
-import { refuse } from "../plugin/refusal.ts";
-import { readResponsesUsage } from "../plugin/usage/responses.ts";
 import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../process/json.ts";
 import { asBuffer } from "../sse/bytes.ts";
 import type { EventKind, ServerEvent } from "../sse/reader.ts";
@@ -8,7 +5,10 @@ import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
 import { countObjects, countWhole, ITEM_BEGINNING, WHOLE_ITEM } from "./deltas.ts";
 import { openAiErrorBody } from "./openai-error.ts";
+import { refuse } from "./refusal.ts";
 import { countText, hasObject } from "./scan.ts";
+import { readResponsesUsage } from "./usage/responses.ts";
+import type { Stage, Wire } from "./wire.ts";
 
 const RESPONSE = Buffer.from('"response"');
 const DELTA = Buffer.from('"delta"');

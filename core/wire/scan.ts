@@ -1,6 +1,6 @@
-import type { Delivered } from "../plugin/protocol.ts";
 import { endOfLong } from "../process/json-scan.ts";
 import { asBuffer } from "../sse/bytes.ts";
+import type { Delivered } from "./wire.ts";
 
 const QUOTE = 34;
 const BACKSLASH = 92;

@@ -1,5 +1,3 @@
-import { kindOf, type Wire } from "../plugin/protocol.ts";
-import { tokensOf } from "../plugin/usage/numbers.ts";
 import { objectOf, parseJson } from "../process/json.ts";
 import { asBuffer } from "../sse/bytes.ts";
 import type { EventKind } from "../sse/reader.ts";
@@ -7,6 +5,8 @@ import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
 import { openAiErrorBody } from "./openai-error.ts";
 import { hasObject } from "./scan.ts";
+import { tokensOf } from "./usage/numbers.ts";
+import { kindOf, type Wire } from "./wire.ts";
 
 const DONE = Buffer.from('"speech.audio.done"');
 const ERROR = Buffer.from('"error"');

@@ -1,4 +1,4 @@
-import type { Protocol } from "../plugin/protocol.ts";
+import type { Protocol } from "../catalogue/endpoint.ts";
 import { isObject, type JsonObject } from "../process/json.ts";
 import type { Turns } from "../process/turns.ts";
 import { usesIn } from "./features/find.ts";

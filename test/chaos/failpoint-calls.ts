@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
-import { formatVnd } from "../../core/plugin/amount.ts";
+import { formatVnd } from "../../core/catalogue/amount.ts";
 import type { Failpoint } from "../../core/process/failpoint.ts";
 import { admin, type Customer, wallet } from "../support/admin.ts";
 import { ArmedGateway } from "../support/armed.ts";

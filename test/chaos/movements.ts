@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { formatVnd } from "../../core/plugin/amount.ts";
+import { formatVnd } from "../../core/catalogue/amount.ts";
 import { admin } from "../support/admin.ts";
 import type { TestGateway } from "../support/gateway.ts";
 import { Random } from "../support/random.ts";

@@ -1,4 +1,4 @@
-import { formatVnd } from "../../core/plugin/amount.ts";
+import { formatVnd } from "../../core/catalogue/amount.ts";
 import type { ChaosOptions, ChaosResult } from "./run.ts";
 
 /** The report of a run, as a table in Markdown. */

@@ -1,5 +1,5 @@
 import t from "tap";
-import { formatVnd } from "../../core/plugin/amount.ts";
+import { formatVnd } from "../../core/catalogue/amount.ts";
 import { admin, createCustomer } from "../support/admin.ts";
 import { ask, bodyOf, MESSAGES_MODEL } from "../support/ask.ts";
 import { callOnce, knownCustomer } from "../support/outage.ts";

@@ -27,22 +27,29 @@ function importsOf(folder: string): Import[] {
     });
 }
 
+/** The rooms whose types and functions the contract of plugins shows. */
+const BELOW_PLUGINS = [
+  ...["accounts", "catalogue", "database", "limits", "listener", "money", "process", "sse"],
+  ...["usage", "wire"],
+];
+
 /** The rooms of core that each room may import; all may import node's own modules. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   process: [],
   sse: [],
   listener: ["process"],
-  plugin: ["listener", "process", "sse"],
-  wire: ["plugin", "process", "sse"],
-  database: ["plugin", "process", "sse"],
-  redis: ["plugin", "process", "sse"],
-  accounts: ["plugin", "database", "process"],
-  limits: ["plugin", "redis", "process"],
-  money: ["plugin", "process", "database", "redis"],
-  usage: ["plugin", "process", "database", "money"],
-  upstream: ["plugin", "wire", "sse", "process"],
-  config: ["plugin", "upstream", "process"],
-  http: ["plugin", "listener", "wire", "upstream", "sse", "process"],
+  database: ["process"],
+  redis: ["process"],
+  catalogue: ["process"],
+  wire: ["catalogue", "process", "sse"],
+  limits: ["redis", "process"],
+  money: ["catalogue", "database", "process", "redis", "wire"],
+  accounts: ["catalogue", "database", "money", "process"],
+  usage: ["database", "money", "process", "wire"],
+  plugin: [...BELOW_PLUGINS],
+  upstream: ["plugin", "catalogue", "wire", "sse", "process"],
+  config: ["plugin", "catalogue", "upstream", "process"],
+  http: [...BELOW_PLUGINS.filter((room) => room !== "database"), "plugin", "upstream"],
 };
 
 /** The only files that may import all rooms, because they wire them together. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { formatVnd } from "../../core/plugin/amount.ts";
+import { formatVnd } from "../../core/catalogue/amount.ts";
 import { type Customer, createCustomer, wallet } from "../support/admin.ts";
 import {
   ask,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { formatVnd } from "../../core/plugin/amount.ts";
+import { formatVnd } from "../../core/catalogue/amount.ts";
 import { createCustomer, usage } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
 import { type Download, download } from "../support/download.ts";

@@ -1,5 +1,5 @@
+import { type Endpoint, endpoints } from "../../core/catalogue/endpoint.ts";
 import { HttpCall } from "../../core/http/http-call.ts";
-import { type Endpoint, endpoints } from "../../core/plugin/endpoint.ts";
 
 /** A new call to `endpoint`, by default the first one. */
 export function newCall(endpoint: Endpoint | undefined = endpoints[0]): HttpCall {

@@ -9,7 +9,7 @@ import {
   type LedgerProgress,
   type LedgerState,
   LedgerWentBack,
-} from "../../core/plugin/ledger-history.ts";
+} from "../../core/money/ledger-history.ts";
 
 /** The counts that a ledger keeps of its commits, as `count_commit` and its tables do. */
 export class CommitCounts {

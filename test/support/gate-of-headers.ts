@@ -1,6 +1,6 @@
 import type { Plugin } from "../../core/plugin/plugin.ts";
-import { refuse } from "../../core/plugin/refusal.ts";
 import type { Services } from "../../core/plugin/services.ts";
+import { refuse } from "../../core/wire/refusal.ts";
 
 export const provides = ["guards.customer"];
 

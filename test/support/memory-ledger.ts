@@ -1,5 +1,4 @@
-import { callOf } from "../../core/money/unreadable.ts";
-import type { LimitSnapshot, LoadedVersion, WalletSnapshot } from "../../core/plugin/hold-store.ts";
+import type { LimitSnapshot, LoadedVersion, WalletSnapshot } from "../../core/money/hold-store.ts";
 import {
   type Credit,
   type CreditResult,
@@ -9,8 +8,9 @@ import {
   type LimitChange,
   type LimitChangeResult,
   type ProofProgress,
-} from "../../core/plugin/ledger.ts";
-import type { OutboxEntry, StoredEntry } from "../../core/plugin/outbox-entry.ts";
+} from "../../core/money/ledger.ts";
+import type { OutboxEntry, StoredEntry } from "../../core/money/outbox-entry.ts";
+import { callOf } from "../../core/money/unreadable.ts";
 import { MemoryHistory } from "./commit-counts.ts";
 
 interface MemoryLimit {

@@ -1,18 +1,18 @@
+import type { CallerKey } from "../../core/accounts/account.ts";
+import { Catalogue, MEDIA_DEFAULTS, type Model } from "../../core/catalogue/catalogue.ts";
+import { endpoints } from "../../core/catalogue/endpoint.ts";
 import type { HttpCall } from "../../core/http/http-call.ts";
-import type { CallerKey } from "../../core/plugin/accounts.ts";
-import { Catalogue, MEDIA_DEFAULTS, type Model } from "../../core/plugin/catalogue.ts";
-import { noCustomers } from "../../core/plugin/customers.ts";
-import { endpoints } from "../../core/plugin/endpoint.ts";
 import type {
   ExtendRequest,
   ExtendResult,
   HoldRequest,
   Posted,
   Posting,
-} from "../../core/plugin/hold-store.ts";
+} from "../../core/money/hold-store.ts";
+import type { WalletHold, Wallets } from "../../core/money/wallet.ts";
+import { noCustomers } from "../../core/plugin/customers.ts";
 import type { Services } from "../../core/plugin/services.ts";
-import type { WalletHold, Wallets } from "../../core/plugin/wallets.ts";
-import { wires } from "../../core/wire/index.ts";
+import { wires } from "../../core/wire/wires.ts";
 import { newCall } from "./call.ts";
 import { recordedLog } from "./log.ts";
 

@@ -1,6 +1,6 @@
-import type { Posting } from "../../core/plugin/hold-store.ts";
-import type { OutboxEntry, StoredEntry } from "../../core/plugin/outbox-entry.ts";
-import { usageFieldList } from "../../core/plugin/usage-fields.ts";
+import type { Posting } from "../../core/money/hold-store.ts";
+import type { OutboxEntry, StoredEntry } from "../../core/money/outbox-entry.ts";
+import { usageFieldList } from "../../core/money/usage-fields.ts";
 
 type NullableName = {
   [Name in keyof Posting]: null extends Posting[Name] ? Name : never;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parseVnd } from "../../core/plugin/amount.ts";
+import { parseVnd } from "../../core/catalogue/amount.ts";
 import { arrayOf, isObject } from "../../core/process/json.ts";
 import { packageRoot } from "../../core/process/root.ts";
 import { type AdminTarget, admin, committedWallet } from "./admin.ts";

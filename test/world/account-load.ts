@@ -1,4 +1,4 @@
-import type { LimitChange } from "../../core/plugin/ledger.ts";
+import type { LimitChange } from "../../core/money/ledger.ts";
 import type { Random } from "../support/random.ts";
 import { TOKEN_MICRO_VND } from "./model.ts";
 import { operate, TRIES_MAX } from "./operation.ts";

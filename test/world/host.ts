@@ -1,4 +1,4 @@
-import type { HoldStore } from "../../core/plugin/hold-store.ts";
+import type { HoldStore } from "../../core/money/hold-store.ts";
 import type { Log } from "../../core/process/log.ts";
 import type { Random } from "../support/random.ts";
 import { SimulatedDisk } from "./disk.ts";

@@ -1,4 +1,4 @@
-import type { OutboxEntry, StoredEntry } from "../../core/plugin/outbox-entry.ts";
+import type { OutboxEntry, StoredEntry } from "../../core/money/outbox-entry.ts";
 import type { SimulatedClient } from "./client.ts";
 import type { SimulatedGateway } from "./gateway.ts";
 import type { Host } from "./host.ts";

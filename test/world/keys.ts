@@ -1,8 +1,8 @@
-import type { CallerKey } from "../../core/plugin/accounts.ts";
-import type { HoldStore } from "../../core/plugin/hold-store.ts";
+import type { CallerKey } from "../../core/accounts/account.ts";
+import type { HoldStore } from "../../core/money/hold-store.ts";
 import type { AwaitableVerdict, Plugin } from "../../core/plugin/plugin.ts";
-import { refuse } from "../../core/plugin/refusal.ts";
 import { unchangedRequest } from "../../core/plugin/upstream-request.ts";
+import { refuse } from "../../core/wire/refusal.ts";
 import type { LedgerServer } from "./ledger-server.ts";
 import { MODEL } from "./model.ts";
 import type { SimulatedProcess } from "./process.ts";

@@ -1,5 +1,5 @@
+import type { LoadedVersion, WalletSnapshot } from "../../core/money/hold-store.ts";
 import { LedgerWriter } from "../../core/money/ledger/writer.ts";
-import type { LoadedVersion, WalletSnapshot } from "../../core/plugin/hold-store.ts";
 import type {
   Credit,
   CreditResult,
@@ -7,13 +7,13 @@ import type {
   LedgerSum,
   LimitChange,
   LimitChangeResult,
-} from "../../core/plugin/ledger.ts";
+} from "../../core/money/ledger.ts";
 import type {
   LedgerHistory,
   LedgerProgress,
   LedgerState,
-} from "../../core/plugin/ledger-history.ts";
-import type { OutboxEntry, StoredEntry } from "../../core/plugin/outbox-entry.ts";
+} from "../../core/money/ledger-history.ts";
+import type { OutboxEntry, StoredEntry } from "../../core/money/outbox-entry.ts";
 import type { Random } from "../support/random.ts";
 import { LedgerBooks } from "./ledger.ts";
 import type { SimulatedProcess } from "./process.ts";

@@ -1,5 +1,4 @@
-import { callOf } from "../../core/money/unreadable.ts";
-import type { LoadedVersion, WalletSnapshot } from "../../core/plugin/hold-store.ts";
+import type { LoadedVersion, WalletSnapshot } from "../../core/money/hold-store.ts";
 import {
   type Credit,
   type CreditResult,
@@ -8,8 +7,9 @@ import {
   type LedgerSum,
   type LimitChange,
   type LimitChangeResult,
-} from "../../core/plugin/ledger.ts";
-import type { OutboxEntry, StoredEntry } from "../../core/plugin/outbox-entry.ts";
+} from "../../core/money/ledger.ts";
+import type { OutboxEntry, StoredEntry } from "../../core/money/outbox-entry.ts";
+import { callOf } from "../../core/money/unreadable.ts";
 import { CommitCounts } from "../support/commit-counts.ts";
 import { LimitBooks } from "./limit-books.ts";
 

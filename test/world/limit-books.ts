@@ -1,7 +1,7 @@
+import type { LimitSnapshot } from "../../core/money/hold-store.ts";
+import type { LimitChange, LimitChangeResult } from "../../core/money/ledger.ts";
+import type { OutboxEntry, StoredEntry } from "../../core/money/outbox-entry.ts";
 import { callOf } from "../../core/money/unreadable.ts";
-import type { LimitSnapshot } from "../../core/plugin/hold-store.ts";
-import type { LimitChange, LimitChangeResult } from "../../core/plugin/ledger.ts";
-import type { OutboxEntry, StoredEntry } from "../../core/plugin/outbox-entry.ts";
 
 interface Limit {
   readonly accountId: string;

@@ -1,4 +1,4 @@
-import type { Credit } from "../../core/plugin/ledger.ts";
+import type { Credit } from "../../core/money/ledger.ts";
 import type { Random } from "../support/random.ts";
 import { type CallPlan, planCall } from "./call-plan.ts";
 import { SimulatedClient } from "./client.ts";

@@ -1,4 +1,4 @@
-import type { Model } from "../../core/plugin/catalogue.ts";
+import type { Model } from "../../core/catalogue/catalogue.ts";
 
 /** Price of a token, µđ. */
 export const TOKEN_MICRO_VND = 50_000;

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import { decodeEntry } from "../../core/money/entry.ts";
-import type { StoredEntry } from "../../core/plugin/outbox-entry.ts";
+import type { StoredEntry } from "../../core/money/outbox-entry.ts";
 import type { RedisCommands } from "../../core/redis/client.ts";
 import type { Script } from "../../core/redis/script.ts";
 import { ProcessDisk } from "./disk.ts";

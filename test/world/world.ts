@@ -1,6 +1,6 @@
 import { EmbeddedHoldStore } from "../../core/money/embedded/store.ts";
+import type { Balances, HoldStore, LimitBalances } from "../../core/money/hold-store.ts";
 import { RedisHoldStore } from "../../core/money/redis/store.ts";
-import type { Balances, HoldStore, LimitBalances } from "../../core/plugin/hold-store.ts";
 import type { Log } from "../../core/process/log.ts";
 import { Random } from "../support/random.ts";
 import { AccountLoad } from "./account-load.ts";

@@ -1,4 +1,7 @@
-import { requireMicroVnd } from "../../plugin/amount.ts";
+import { requireMicroVnd } from "../../catalogue/amount.ts";
+import type { Clock } from "../../process/clock.ts";
+import { errorOf } from "../../process/thrown.ts";
+import { encodeEntry } from "../entry.ts";
 import type {
   ExtendRequest,
   ExtendResult,
@@ -6,14 +9,11 @@ import type {
   HoldResult,
   Posted,
   Posting,
-} from "../../plugin/hold-store.ts";
-import type { OutboxEntry } from "../../plugin/outbox-entry.ts";
-import type { StandingCall } from "../../plugin/standing-call.ts";
-import type { Clock } from "../../process/clock.ts";
-import { errorOf } from "../../process/thrown.ts";
-import { encodeEntry } from "../entry.ts";
+} from "../hold-store.ts";
 import { isMovementHold } from "../movement-hold.ts";
+import type { OutboxEntry } from "../outbox-entry.ts";
 import { standingHold } from "../standing.ts";
+import type { StandingCall } from "../standing-call.ts";
 import type { Limit } from "./limit.ts";
 import type { PostedCalls } from "./posted-calls.ts";
 import {

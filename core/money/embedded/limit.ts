@@ -1,5 +1,5 @@
-import type { MicroVnd } from "../../plugin/amount.ts";
-import type { LimitBalances, LimitSnapshot } from "../../plugin/hold-store.ts";
+import type { MicroVnd } from "../../catalogue/amount.ts";
+import type { LimitBalances, LimitSnapshot } from "../hold-store.ts";
 import { requireLimit } from "../limit.ts";
 
 /** A limit beside a wallet, for example the budget of an API key: available, held and uncommitted. */

@@ -1,14 +1,14 @@
-import type { Posted } from "../../plugin/hold-store.ts";
-import type { OutboxEntry, StoredEntry } from "../../plugin/outbox-entry.ts";
-import type { StandingCall } from "../../plugin/standing-call.ts";
 import { systemMachine } from "../../process/machine.ts";
 import { WakeableSleep } from "../../process/wakeable-sleep.ts";
 import { decodeEntry } from "../entry.ts";
+import type { Posted } from "../hold-store.ts";
 import { EndingJournal } from "../journal/ending.ts";
 import { Journal, type JournalOptions } from "../journal/journal.ts";
 import { Outbox } from "../outbox.ts";
+import type { OutboxEntry, StoredEntry } from "../outbox-entry.ts";
 import { RecentCalls } from "../recent.ts";
 import { standingPost } from "../standing.ts";
+import type { StandingCall } from "../standing-call.ts";
 import { Replay } from "./replay.ts";
 
 /** Journal space reserved per hold, so that its post fits; a record is about 300 bytes. */

@@ -1,4 +1,4 @@
-import type { StoredEntry } from "../../plugin/outbox-entry.ts";
+import type { StoredEntry } from "../outbox-entry.ts";
 import { callOf } from "../unreadable.ts";
 
 interface UncommittedCalls {

@@ -1,3 +1,4 @@
+import { type Machine, sleep, systemMachine } from "../../process/machine.ts";
 import type {
   Balances,
   CreditTotal,
@@ -13,16 +14,15 @@ import type {
   Posted,
   Posting,
   WalletSnapshot,
-} from "../../plugin/hold-store.ts";
-import type { LedgerHistory } from "../../plugin/ledger-history.ts";
-import type { OutboxEntry, StoredEntry } from "../../plugin/outbox-entry.ts";
-import type { RestoreResult } from "../../plugin/restorable.ts";
-import type { StandingCall } from "../../plugin/standing-call.ts";
-import { type Machine, sleep, systemMachine } from "../../process/machine.ts";
+} from "../hold-store.ts";
 import type { JournalOptions } from "../journal/journal.ts";
+import type { LedgerHistory } from "../ledger-history.ts";
 import { LedgerWatch } from "../ledger-watch.ts";
 import { LIFETIMES } from "../lifetimes.ts";
+import type { OutboxEntry, StoredEntry } from "../outbox-entry.ts";
+import type { RestoreResult } from "../restorable.ts";
 import { RevokedKeys } from "../revoked-keys.ts";
+import type { StandingCall } from "../standing-call.ts";
 import { EmbeddedCalls } from "./calls.ts";
 import { type IdleTimes, IdleWallets } from "./idle-wallets.ts";
 import { FileKeptProgress } from "./kept-progress.ts";

@@ -1,11 +1,11 @@
-import { type MicroVnd, requireMicroVnd } from "../../plugin/amount.ts";
+import { type MicroVnd, requireMicroVnd } from "../../catalogue/amount.ts";
 import {
   type Balances,
   type LimitSnapshot,
   type Short,
   WALLET_LIMIT,
   type WalletSnapshot,
-} from "../../plugin/hold-store.ts";
+} from "../hold-store.ts";
 import { Limit, limitsOf } from "./limit.ts";
 
 /** A wallet that is loaded into the embedded hold store. Each function below moves money in it by one step. */

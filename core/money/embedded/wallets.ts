@@ -1,4 +1,5 @@
-import { requireMicroVnd } from "../../plugin/amount.ts";
+import { requireMicroVnd } from "../../catalogue/amount.ts";
+import { failpoint } from "../../process/failpoint.ts";
 import type {
   Balances,
   CreditTotal,
@@ -6,8 +7,7 @@ import type {
   LimitSnapshot,
   LoadedVersion,
   WalletSnapshot,
-} from "../../plugin/hold-store.ts";
-import { failpoint } from "../../process/failpoint.ts";
+} from "../hold-store.ts";
 import { balancesOf, type Hold, setLimit, type Wallet, walletOf } from "./wallet.ts";
 
 /** Maximum number of versions in a page. */

@@ -1,12 +1,7 @@
 import { sqlState } from "../../database/client.ts";
-import type { Database, Parameter } from "../../plugin/database.ts";
-import type {
-  ArchivedTable,
-  Detached,
-  LedgerArchive,
-  LedgerMonth,
-} from "../../plugin/ledger-archive.ts";
+import type { Database, Parameter } from "../../database/database.ts";
 import { type Machine, sleep, systemMachine } from "../../process/machine.ts";
+import type { ArchivedTable, Detached, LedgerArchive, LedgerMonth } from "../ledger-archive.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 
 /** Rows that one statement adds up: some 0.5 s. */

@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import type { Database } from "../../plugin/database.ts";
+import type { Database } from "../../database/database.ts";
 import type { Log } from "../../process/log.ts";
 import { type Machine, sleep, systemMachine } from "../../process/machine.ts";
 import { PeriodicTask } from "../../process/periodic.ts";

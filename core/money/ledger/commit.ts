@@ -1,8 +1,8 @@
 import { type Sql, sqlState } from "../../database/client.ts";
-import type { Posting } from "../../plugin/hold-store.ts";
-import { EntryRefused } from "../../plugin/ledger.ts";
-import type { OutboxEntry } from "../../plugin/outbox-entry.ts";
 import { idTime } from "../../process/id.ts";
+import type { Posting } from "../hold-store.ts";
+import { EntryRefused } from "../ledger.ts";
+import type { OutboxEntry } from "../outbox-entry.ts";
 import type { PostgresHistory } from "./history.ts";
 import { makeUsagePartition } from "./usage.ts";
 

@@ -1,8 +1,8 @@
+import { MICRO_VND_MAX } from "../../catalogue/amount.ts";
 import type { Sql } from "../../database/client.ts";
-import { MICRO_VND_MAX } from "../../plugin/amount.ts";
-import type { LimitSnapshot, LoadedVersion, WalletSnapshot } from "../../plugin/hold-store.ts";
-import type { Credit, CreditResult } from "../../plugin/ledger.ts";
 import { isId } from "../../process/id.ts";
+import type { LimitSnapshot, LoadedVersion, WalletSnapshot } from "../hold-store.ts";
+import type { Credit, CreditResult } from "../ledger.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { PostgresHistory } from "./history.ts";
 import { limitsColumn } from "./limits.ts";

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { type Sql, sqlState } from "../../database/client.ts";
-import type { Parameter } from "../../plugin/database.ts";
+import type { Parameter } from "../../database/database.ts";
 import {
   type LedgerHistory,
   type LedgerProgress,
   type LedgerState,
   LedgerWentBack,
-} from "../../plugin/ledger-history.ts";
+} from "../ledger-history.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import { type CommitCount, LedgerWriter } from "./writer.ts";
 

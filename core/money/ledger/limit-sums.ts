@@ -1,6 +1,6 @@
 import type { Sql } from "../../database/client.ts";
-import type { LedgerSum } from "../../plugin/ledger.ts";
 import { FIRST_ID } from "../../process/id.ts";
+import type { LedgerSum } from "../ledger.ts";
 import { quarantinedWithin } from "./limits.ts";
 
 const PAGE = 1_000;

@@ -1,7 +1,7 @@
+import { MICRO_VND_MAX } from "../../catalogue/amount.ts";
 import type { Sql } from "../../database/client.ts";
-import { MICRO_VND_MAX } from "../../plugin/amount.ts";
-import type { LimitSnapshot } from "../../plugin/hold-store.ts";
-import type { LimitChange, LimitChangeResult } from "../../plugin/ledger.ts";
+import type { LimitSnapshot } from "../hold-store.ts";
+import type { LimitChange, LimitChangeResult } from "../ledger.ts";
 import type { PostgresHistory } from "./history.ts";
 
 const AMOUNT_MAX = BigInt(MICRO_VND_MAX);

@@ -2,7 +2,11 @@ import { type Sql, sqlState } from "../../database/client.ts";
 import { migrate } from "../../database/migrate.ts";
 import { databaseOf, type PluginDatabase } from "../../database/plugin-database.ts";
 import type { DatabaseServer } from "../../database/server.ts";
-import type { LoadedVersion, WalletSnapshot } from "../../plugin/hold-store.ts";
+import type { Clock } from "../../process/clock.ts";
+import { isId } from "../../process/id.ts";
+import type { Log } from "../../process/log.ts";
+import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
+import type { LoadedVersion, WalletSnapshot } from "../hold-store.ts";
 import {
   type Credit,
   type CreditResult,
@@ -16,13 +20,9 @@ import {
   type TopUpQuery,
   type TopUpSums,
   type UsageQuery,
-} from "../../plugin/ledger.ts";
-import type { OutboxEntry, StoredEntry } from "../../plugin/outbox-entry.ts";
-import type { UsageRecord } from "../../plugin/usage-fields.ts";
-import type { Clock } from "../../process/clock.ts";
-import { isId } from "../../process/id.ts";
-import type { Log } from "../../process/log.ts";
-import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
+} from "../ledger.ts";
+import type { OutboxEntry, StoredEntry } from "../outbox-entry.ts";
+import type { UsageRecord } from "../usage-fields.ts";
 import { type Commit, createCommit } from "./commit.ts";
 import {
   completeThrough,

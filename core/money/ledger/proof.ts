@@ -1,6 +1,6 @@
 import type { Sql } from "../../database/client.ts";
-import type { ChangedRows, OpenTransaction, ProofProgress } from "../../plugin/ledger.ts";
 import { type Machine, sleep, systemMachine } from "../../process/machine.ts";
+import type { ChangedRows, OpenTransaction, ProofProgress } from "../ledger.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 
 /** Rows that one statement adds up: some 0.2 s. */

@@ -1,8 +1,8 @@
 import type { Sql } from "../../database/client.ts";
-import type { QuarantinedCall } from "../../plugin/ledger.ts";
-import type { StoredEntry } from "../../plugin/outbox-entry.ts";
 import { isId } from "../../process/id.ts";
 import { decodeEntry, entryOf } from "../entry.ts";
+import type { QuarantinedCall } from "../ledger.ts";
+import type { StoredEntry } from "../outbox-entry.ts";
 import { callOf } from "../unreadable.ts";
 import type { PostgresHistory } from "./history.ts";
 

@@ -1,5 +1,5 @@
-import type { Database } from "../../plugin/database.ts";
-import type { StoreFault } from "../../plugin/services.ts";
+import type { Database } from "../../database/database.ts";
+import type { StoreFault } from "../../process/store-fault.ts";
 
 /**
  * The settings that make a commit durable, and what they do when they are `off`. Other values of `synchronous_commit`

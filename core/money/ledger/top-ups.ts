@@ -1,5 +1,5 @@
-import type { Database } from "../../plugin/database.ts";
-import type { TopUpQuery, TopUpSums } from "../../plugin/ledger.ts";
+import type { Database } from "../../database/database.ts";
+import type { TopUpQuery, TopUpSums } from "../ledger.ts";
 
 const NONE: TopUpSums = { totalMicroVnd: 0n, periodMicroVnd: 0n };
 

@@ -1,5 +1,5 @@
 import type { Sql } from "../../database/client.ts";
-import { dayOf } from "../../plugin/vietnam-day.ts";
+import { dayOf } from "../../process/vietnam-day.ts";
 
 /** Calls of the last minutes of a day are committed in this time, unless Postgres was unreachable. */
 const GRACE_MS = 86_400_000;

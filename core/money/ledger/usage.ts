@@ -1,9 +1,9 @@
 import type { Sql } from "../../database/client.ts";
-import type { Parameter } from "../../plugin/database.ts";
-import type { UsageQuery } from "../../plugin/ledger.ts";
-import { filledIn } from "../../plugin/tariff.ts";
-import { type UsageRecord, usageColumns, usageFieldList } from "../../plugin/usage-fields.ts";
+import type { Parameter } from "../../database/database.ts";
 import { idTime } from "../../process/id.ts";
+import type { UsageQuery } from "../ledger.ts";
+import { filledIn } from "../tariff.ts";
+import { type UsageRecord, usageColumns, usageFieldList } from "../usage-fields.ts";
 
 const SELECT = `select ${usageColumns(usageFieldList, "record")} from usage_records record`;
 const ORDER = "order by at desc, call_id desc limit $2";

@@ -1,4 +1,4 @@
-import { type LedgerProgress, LedgerWentBack } from "../../plugin/ledger-history.ts";
+import { type LedgerProgress, LedgerWentBack } from "../ledger-history.ts";
 
 /** The data that counts a commit: the writer, and the count last confirmed to it. */
 export interface CommitStamp {

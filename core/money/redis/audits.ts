@@ -1,6 +1,6 @@
-import type { CreditTotal } from "../../plugin/hold-store.ts";
 import type { Log } from "../../process/log.ts";
 import type { Machine } from "../../process/machine.ts";
+import type { CreditTotal } from "../hold-store.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import { type MovementHold, movementOf } from "../movement-hold.ts";
 import type { Bucket } from "./bucket.ts";

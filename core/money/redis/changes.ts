@@ -1,6 +1,6 @@
-import { MICRO_VND_MAX } from "../../plugin/amount.ts";
-import type { CreditTotal, LimitSnapshot, WalletSnapshot } from "../../plugin/hold-store.ts";
+import { MICRO_VND_MAX } from "../../catalogue/amount.ts";
 import { textOf } from "../../redis/reply.ts";
+import type { CreditTotal, LimitSnapshot, WalletSnapshot } from "../hold-store.ts";
 import { requireLimit } from "../limit.ts";
 import { type MovementHold, movementOf } from "../movement-hold.ts";
 import type { Bucket } from "./bucket.ts";

@@ -1,10 +1,10 @@
-import type { OutboxEntry, StoredEntry, UnreadableEntry } from "../../plugin/outbox-entry.ts";
 import type { Log } from "../../process/log.ts";
 import { type Machine, sleep } from "../../process/machine.ts";
 import { WakeableSleep } from "../../process/wakeable-sleep.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import type { LedgerWatch } from "../ledger-watch.ts";
 import { LIFETIMES } from "../lifetimes.ts";
+import type { OutboxEntry, StoredEntry, UnreadableEntry } from "../outbox-entry.ts";
 import { callOf } from "../unreadable.ts";
 import type { Bucket } from "./bucket.ts";
 import { limitsText } from "./holds.ts";

@@ -1,4 +1,4 @@
-import type { HoldStoreHealth } from "../../plugin/hold-store.ts";
+import type { HoldStoreHealth } from "../hold-store.ts";
 import type { LedgerWatch } from "../ledger-watch.ts";
 import type { Bucket } from "./bucket.ts";
 

@@ -1,13 +1,8 @@
-import { requireMicroVnd } from "../../plugin/amount.ts";
-import type {
-  ExtendRequest,
-  ExtendResult,
-  HoldRequest,
-  HoldResult,
-} from "../../plugin/hold-store.ts";
+import { requireMicroVnd } from "../../catalogue/amount.ts";
 import type { Machine } from "../../process/machine.ts";
 import { messageOf } from "../../process/thrown.ts";
 import { textOf } from "../../redis/reply.ts";
+import type { ExtendRequest, ExtendResult, HoldRequest, HoldResult } from "../hold-store.ts";
 import { isMovementHold } from "../movement-hold.ts";
 import type { Bucket } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";

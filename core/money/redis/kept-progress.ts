@@ -1,8 +1,8 @@
-import type { LedgerProgress } from "../../plugin/ledger-history.ts";
 import { bucketName } from "../../redis/buckets.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import { listOf, mapOf, numberOf, textOf } from "../../redis/reply.ts";
 import { readLua, script } from "../../redis/script.ts";
+import type { LedgerProgress } from "../ledger-history.ts";
 import { isBehind, merged, NO_PROGRESS, without } from "../ledger-progress.ts";
 import type { KeptProgress } from "../ledger-watch.ts";
 import type { Bucket } from "./bucket.ts";

@@ -1,4 +1,4 @@
-import type { Ledger } from "../../plugin/ledger.ts";
+import type { Ledger } from "../ledger.ts";
 
 /**
  * The reads of the Redis store from the ledger: wallets, whether the ledger has a post or a movement whose outcome

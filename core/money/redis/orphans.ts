@@ -1,8 +1,8 @@
-import type { StoredEntry } from "../../plugin/outbox-entry.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import { countOf } from "../../process/json.ts";
 import { listOf, textOf } from "../../redis/reply.ts";
 import { decodeEntry, entryOf } from "../entry.ts";
+import type { StoredEntry } from "../outbox-entry.ts";
 import type { BucketView } from "./view.ts";
 
 /** Parses the entries of an outbox from the reply to `XRANGE`. `post.lua` writes the fields. */

@@ -1,4 +1,4 @@
-import type { StoredEntry } from "../../plugin/outbox-entry.ts";
+import type { StoredEntry } from "../outbox-entry.ts";
 
 /**
  * Returns the outbox of an entry: its id without the last part. An id is `bucket|epoch|process|id in the outbox`, for

@@ -1,14 +1,14 @@
-import { requireMicroVnd } from "../../plugin/amount.ts";
-import type { Posted, Posting } from "../../plugin/hold-store.ts";
-import type { StoredEntry } from "../../plugin/outbox-entry.ts";
-import type { StandingCall } from "../../plugin/standing-call.ts";
+import { requireMicroVnd } from "../../catalogue/amount.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import type { Log } from "../../process/log.ts";
 import type { Machine } from "../../process/machine.ts";
 import { errorOf } from "../../process/thrown.ts";
 import { textOf } from "../../redis/reply.ts";
 import { encodeEntry, entryOf } from "../entry.ts";
+import type { Posted, Posting } from "../hold-store.ts";
+import type { StoredEntry } from "../outbox-entry.ts";
 import { RecentCalls } from "../recent.ts";
+import type { StandingCall } from "../standing-call.ts";
 import { callOf, costOf } from "../unreadable.ts";
 import type { Bucket } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";

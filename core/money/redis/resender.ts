@@ -1,13 +1,13 @@
-import type { MicroVnd } from "../../plugin/amount.ts";
-import type { Posted } from "../../plugin/hold-store.ts";
-import type { StoredEntry } from "../../plugin/outbox-entry.ts";
-import type { StandingCall } from "../../plugin/standing-call.ts";
+import type { MicroVnd } from "../../catalogue/amount.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import { isOutOfMemory } from "../../redis/client.ts";
 import { textOf } from "../../redis/reply.ts";
 import { entryOf } from "../entry.ts";
+import type { Posted } from "../hold-store.ts";
 import { LIFETIMES } from "../lifetimes.ts";
+import type { StoredEntry } from "../outbox-entry.ts";
 import { unsentPost } from "../standing.ts";
+import type { StandingCall } from "../standing-call.ts";
 import { callOf, costOf } from "../unreadable.ts";
 import type { Bucket } from "./bucket.ts";
 import type { LedgerLookup } from "./ledger-lookup.ts";

@@ -1,4 +1,3 @@
-import type { RestoreResult } from "../../plugin/restorable.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import type { Machine } from "../../process/machine.ts";
 import { withTimeout } from "../../process/timeout.ts";
@@ -6,6 +5,7 @@ import type { RedisCommands } from "../../redis/client.ts";
 import { textOf } from "../../redis/reply.ts";
 import type { LedgerWatch } from "../ledger-watch.ts";
 import { LIFETIMES } from "../lifetimes.ts";
+import type { RestoreResult } from "../restorable.ts";
 import type { Bucket } from "./bucket.ts";
 import { membersScript } from "./scripts.ts";
 import { readView } from "./view.ts";

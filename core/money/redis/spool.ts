@@ -1,13 +1,13 @@
 import { join } from "node:path";
-import type { Posting } from "../../plugin/hold-store.ts";
-import type { StoredEntry } from "../../plugin/outbox-entry.ts";
 import { FolderInUse } from "../../process/lock.ts";
 import type { Log } from "../../process/log.ts";
 import { type Machine, systemMachine } from "../../process/machine.ts";
 import { decodeEntry, entryOf } from "../entry.ts";
+import type { Posting } from "../hold-store.ts";
 import { EndingJournal } from "../journal/ending.ts";
 import { Journal } from "../journal/journal.ts";
 import { Outbox } from "../outbox.ts";
+import type { StoredEntry } from "../outbox-entry.ts";
 
 /** Maximum number of processes that share a spool folder. */
 const FOLDERS_MAX = 256;

@@ -1,8 +1,8 @@
-import type { StandingCall } from "../../plugin/standing-call.ts";
 import { idTime } from "../../process/id.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import { listOf, textOf } from "../../redis/reply.ts";
 import { standingHold, standingPost } from "../standing.ts";
+import type { StandingCall } from "../standing-call.ts";
 import type { Bucket } from "./bucket.ts";
 import { readOutbox } from "./orphans.ts";
 

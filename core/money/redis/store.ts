@@ -1,3 +1,6 @@
+import { type Machine, systemMachine } from "../../process/machine.ts";
+import { withTimeout } from "../../process/timeout.ts";
+import { BUCKETS } from "../../redis/buckets.ts";
 import type {
   CreditTotal,
   ExtendRequest,
@@ -7,14 +10,11 @@ import type {
   LimitSnapshot,
   Posting,
   WalletSnapshot,
-} from "../../plugin/hold-store.ts";
-import type { StoredEntry } from "../../plugin/outbox-entry.ts";
-import type { RestoreResult } from "../../plugin/restorable.ts";
-import { type Machine, systemMachine } from "../../process/machine.ts";
-import { withTimeout } from "../../process/timeout.ts";
-import { BUCKETS } from "../../redis/buckets.ts";
+} from "../hold-store.ts";
 import { LedgerWatch } from "../ledger-watch.ts";
 import { LIFETIMES } from "../lifetimes.ts";
+import type { StoredEntry } from "../outbox-entry.ts";
+import type { RestoreResult } from "../restorable.ts";
 import { Audits } from "./audits.ts";
 import type { Bucket } from "./bucket.ts";
 import { BucketMap } from "./bucket-map.ts";

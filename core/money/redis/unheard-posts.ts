@@ -1,4 +1,4 @@
-import type { Posted, Posting } from "../../plugin/hold-store.ts";
+import type { Posted, Posting } from "../hold-store.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { Bucket } from "./bucket.ts";
 import { limitsText } from "./holds.ts";

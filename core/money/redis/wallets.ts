@@ -1,13 +1,8 @@
-import { requireMicroVnd } from "../../plugin/amount.ts";
-import type {
-  Balances,
-  LimitBalances,
-  LoadedVersion,
-  WalletSnapshot,
-} from "../../plugin/hold-store.ts";
+import { requireMicroVnd } from "../../catalogue/amount.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import { listOf, textOf } from "../../redis/reply.ts";
+import type { Balances, LimitBalances, LoadedVersion, WalletSnapshot } from "../hold-store.ts";
 import { requireLimit } from "../limit.ts";
 import type { Bucket } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";

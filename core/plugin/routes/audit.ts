@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { isId } from "../../process/id.ts";
 import { objectOf, parseJson } from "../../process/json.ts";
-import type { Refusal } from "../refusal.ts";
+import type { Refusal } from "../../wire/refusal.ts";
 import type { Services } from "../services.ts";
 import type { OperatorRoute } from "./json-route.ts";
 import type { PlainRequest, PlainResponse } from "./router.ts";

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { type Refusal, refuse } from "../refusal.ts";
+import { type Refusal, refuse } from "../../wire/refusal.ts";
 
 const EMAIL = "an e-mail address of at most 254 characters";
 

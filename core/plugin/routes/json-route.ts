@@ -1,8 +1,8 @@
+import { MovementPending } from "../../money/ledger.ts";
 import { codeOf } from "../../process/thrown.ts";
+import { completeRefusal, isRefusal, type Refusal, refuse } from "../../wire/refusal.ts";
 import type { Customer } from "../guards.ts";
-import { completeRefusal, isRefusal, type Refusal, refuse } from "../refusal.ts";
 import type { Services } from "../services.ts";
-import { MovementPending } from "../wallets.ts";
 import { audit } from "./audit.ts";
 import type { PlainRequest, PlainResponse, Router } from "./router.ts";
 

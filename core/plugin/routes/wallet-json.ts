@@ -1,4 +1,4 @@
-import { formatVnd } from "../amount.ts";
+import { formatVnd } from "../../catalogue/amount.ts";
 
 /** The parts of a wallet in µđ: `balance` is the sum of the three others. */
 interface WalletParts {

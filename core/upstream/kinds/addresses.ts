@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { described, mapping, url } from "../../plugin/options.ts";
-import type { Protocol } from "../../plugin/protocol.ts";
+import type { Protocol } from "../../catalogue/endpoint.ts";
+import { described, mapping, url } from "../../process/options.ts";
 
 /** The end of a call's whole path by protocol. An address that ends so was copied from a provider's example of a call. */
 const CALL_PATHS: Readonly<Partial<Record<Protocol, RegExp>>> = {

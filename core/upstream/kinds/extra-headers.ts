@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { matching, named } from "../../plugin/options.ts";
+import { matching, named } from "../../process/options.ts";
 
 /** Headers that carry the key. Sent twice, most providers refuse the call. */
 const CREDENTIALS = new Set(["authorization", "x-api-key"]);

@@ -1,9 +1,9 @@
 import * as v from "valibot";
-import type { Route } from "../../plugin/catalogue.ts";
-import { MESSAGES_VERSION } from "../../plugin/endpoint.ts";
-import { described, matching, some } from "../../plugin/options.ts";
-import type { Protocol } from "../../plugin/protocol.ts";
+import type { Route } from "../../catalogue/catalogue.ts";
+import type { Protocol } from "../../catalogue/endpoint.ts";
+import { MESSAGES_VERSION } from "../../catalogue/endpoint.ts";
 import type { JsonObject } from "../../process/json.ts";
+import { described, matching, some } from "../../process/options.ts";
 import { type BaseAddress, baseAddresses, basesOf, protocolsOf } from "./addresses.ts";
 import { encodeBody } from "./body.ts";
 import { extraHeaders } from "./extra-headers.ts";

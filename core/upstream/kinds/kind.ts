@@ -17,10 +17,10 @@
  */
 
 import type * as v from "valibot";
+import type { Route } from "../../catalogue/catalogue.ts";
+import type { Protocol } from "../../catalogue/endpoint.ts";
 import type { FormPart } from "../../plugin/call.ts";
-import type { Route } from "../../plugin/catalogue.ts";
 import type { UpstreamConfig } from "../../plugin/config.ts";
-import type { Protocol } from "../../plugin/protocol.ts";
 import type { JsonObject } from "../../process/json.ts";
 import type { ServerEvent } from "../../sse/reader.ts";
 

@@ -1,4 +1,4 @@
-import type { FeatureName } from "../../plugin/features.ts";
+import type { FeatureName } from "../../catalogue/features.ts";
 import { arrayOf, type JsonObject, objectOf } from "../../process/json.ts";
 import type { Use } from "./find.ts";
 import type { Row } from "./table.ts";

@@ -1,4 +1,4 @@
-import type { Protocol } from "../../plugin/protocol.ts";
+import type { Protocol } from "../../catalogue/endpoint.ts";
 import { arrayOf, type JsonObject, objectOf } from "../../process/json.ts";
 import { isPublicHost } from "../../process/public-address.ts";
 import { misspelledIn, misspelledInTool } from "./names.ts";

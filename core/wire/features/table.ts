@@ -1,5 +1,5 @@
-import type { FeatureName } from "../../plugin/features.ts";
-import type { Protocol } from "../../plugin/protocol.ts";
+import type { Protocol } from "../../catalogue/endpoint.ts";
+import type { FeatureName } from "../../catalogue/features.ts";
 import { objectOf } from "../../process/json.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { Protocol } from "../../plugin/protocol.ts";
+import type { Protocol } from "../../catalogue/endpoint.ts";
 import { type JsonObject, objectOf } from "../../process/json.ts";
 import { type Row, WORDS } from "./table.ts";
 

@@ -1,8 +1,8 @@
 import type { Test } from "tap";
+import type { Accounts, Keys } from "../../../core/accounts/account.ts";
 import { openAccounts } from "../../../core/accounts/index.ts";
 import { type KeyRows, keyRowsOf } from "../../../core/accounts/key-rows.ts";
 import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
-import type { Accounts, Keys } from "../../../core/plugin/accounts.ts";
 import { systemClock } from "../../../core/process/clock.ts";
 import { MemoryHistory } from "../../support/commit-counts.ts";
 import { recordedLog } from "../../support/log.ts";

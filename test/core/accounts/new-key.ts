@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { NewKey } from "../../../core/plugin/accounts.ts";
+import type { NewKey } from "../../../core/accounts/account.ts";
 import { newId } from "../../../core/process/id.ts";
 import { AT } from "../money/ledger/fixtures.ts";
 

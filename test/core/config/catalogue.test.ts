@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import t from "tap";
+import { Catalogue, type Model } from "../../../core/catalogue/catalogue.ts";
 import { catalogueOf, checkCatalogue } from "../../../core/config/catalogue-review.ts";
 import { formatProblems, Problems } from "../../../core/config/problem.ts";
 import { readSource } from "../../../core/config/read-source.ts";
-import { Catalogue, type Model } from "../../../core/plugin/catalogue.ts";
 import { packageRoot } from "../../../core/process/root.ts";
 
 const PROTOCOLS = new Set(["messages", "chat", "responses", "images", "speech"]);

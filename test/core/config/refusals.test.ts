@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import t from "tap";
+import { FEATURES } from "../../../core/catalogue/features.ts";
 import { formatProblems, loadConfig } from "../../../core/config/load.ts";
-import { FEATURES } from "../../../core/plugin/features.ts";
 import { CATALOGUE, folderOf, GATEWAY, refused, swap } from "./files.ts";
 
 /** A text of the config, the wrong text that replaces it, and the expected line. */

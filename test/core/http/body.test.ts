@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { readJsonBody } from "../../../core/http/json-body.ts";
-import { isRefusal } from "../../../core/plugin/refusal.ts";
 import { JSON_LEVELS_MAX } from "../../../core/process/json.ts";
+import { isRefusal } from "../../../core/wire/refusal.ts";
 
 t.test("the depth of a request body", async (t) => {
   for (const [open, close] of [

@@ -5,7 +5,7 @@ import t from "tap";
 import { HttpCall } from "../../../core/http/http-call.ts";
 import type { Call } from "../../../core/plugin/call.ts";
 import type { AwaitableVerdict, Plugin } from "../../../core/plugin/plugin.ts";
-import { refuse } from "../../../core/plugin/refusal.ts";
+import { refuse } from "../../../core/wire/refusal.ts";
 import { RawClient, rawPost } from "../../support/raw-client.ts";
 import { type BareServer, RUN, runOf, startServer } from "../../support/server.ts";
 import { until } from "../../support/until.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { parseFormBody } from "../../../core/http/body.ts";
-import { isRefusal } from "../../../core/plugin/refusal.ts";
+import { isRefusal } from "../../../core/wire/refusal.ts";
 
 const BOUNDARY = "----a-boundary-of-this-test";
 const TYPE = `multipart/form-data; boundary=${BOUNDARY}`;

@@ -1,5 +1,5 @@
 import t from "tap";
-import { refuse } from "../../../core/plugin/refusal.ts";
+import { refuse } from "../../../core/wire/refusal.ts";
 import { startServer } from "../../support/server.ts";
 
 const BEHIND = refuse.unavailable("The gateway has too many calls to charge; try again later.", {

@@ -2,7 +2,7 @@ import { createRequire, syncBuiltinESMExports } from "node:module";
 import type { Worker } from "node:worker_threads";
 import t, { type Test } from "tap";
 import { OwnBodyThreads, type ThreadLimits } from "../../../core/http/body-threads.ts";
-import { isRefusal } from "../../../core/plugin/refusal.ts";
+import { isRefusal } from "../../../core/wire/refusal.ts";
 import { recordedLog } from "../../support/log.ts";
 import { keyOf } from "../../support/plugin-desk.ts";
 import { until } from "../../support/until.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
 import t from "tap";
+import { Catalogue, type Model } from "../../../core/catalogue/catalogue.ts";
 import { addModelRoutes } from "../../../core/http/models.ts";
-import { Catalogue, type Model } from "../../../core/plugin/catalogue.ts";
-import { isRefusal } from "../../../core/plugin/refusal.ts";
 import { type PlainRequest, Router } from "../../../core/plugin/routes/router.ts";
+import { isRefusal } from "../../../core/wire/refusal.ts";
 
 /** A catalogue whose models count how often they are written. */
 function catalogueOf(models: number) {

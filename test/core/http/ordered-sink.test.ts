@@ -3,8 +3,8 @@ import t from "tap";
 import { OrderedSink, SinkMisuse } from "../../../core/http/ordered-sink.ts";
 import { COMPLETE, GONE, type Outcome, REFUSED } from "../../../core/plugin/call.ts";
 import type { Sink } from "../../../core/plugin/plugin.ts";
-import { refuse } from "../../../core/plugin/refusal.ts";
 import { ServerEvent } from "../../../core/sse/reader.ts";
+import { refuse } from "../../../core/wire/refusal.ts";
 import { newCall } from "../../support/call.ts";
 
 const BROKEN: Outcome = {

@@ -2,8 +2,8 @@ import t from "tap";
 import { Pipeline } from "../../../core/http/pipeline.ts";
 import { COMPLETE } from "../../../core/plugin/call.ts";
 import type { Plugin, Sink } from "../../../core/plugin/plugin.ts";
-import { refuse } from "../../../core/plugin/refusal.ts";
 import { ServerEvent } from "../../../core/sse/reader.ts";
+import { refuse } from "../../../core/wire/refusal.ts";
 import { newCall } from "../../support/call.ts";
 
 /** A plugin that records its calls; `changes` replaces parts of it. */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import t, { type Test } from "tap";
-import type { CallerKey } from "../../../core/plugin/accounts.ts";
+import type { CallerKey } from "../../../core/accounts/account.ts";
 import type { Plugin } from "../../../core/plugin/plugin.ts";
 import { startServer } from "../../support/server.ts";
 import { until } from "../../support/until.ts";

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from "node:events";
 import t from "tap";
 import { Committer } from "../../../core/money/committer.ts";
-import { EntryRefused } from "../../../core/plugin/ledger.ts";
+import { EntryRefused } from "../../../core/money/ledger.ts";
 import { recordedLog } from "../../support/log.ts";
 import { callIdOf, posting } from "../../support/posting.ts";
 import { until } from "../../support/until.ts";

@@ -1,6 +1,6 @@
 import t from "tap";
 import { decodeEntry, encodeEntry, entryOf } from "../../../core/money/entry.ts";
-import { usageFieldList } from "../../../core/plugin/usage-fields.ts";
+import { usageFieldList } from "../../../core/money/usage-fields.ts";
 import { posting } from "../../support/posting.ts";
 
 const call = posting({ callId: "c1", accountId: "a1", costMicroVnd: 70, mappedFrom: "opus" });

@@ -1,8 +1,8 @@
 import t from "tap";
 import { decodeEntry, encodeEntry, entryOf } from "../../../core/money/entry.ts";
 import { findCall } from "../../../core/money/find-call.ts";
-import type { HoldStore } from "../../../core/plugin/hold-store.ts";
-import type { Ledger } from "../../../core/plugin/ledger.ts";
+import type { HoldStore } from "../../../core/money/hold-store.ts";
+import type { Ledger } from "../../../core/money/ledger.ts";
 import { posting } from "../../support/posting.ts";
 
 const CALL = posting({ callId: "c1", accountId: "A", costMicroVnd: 7 });

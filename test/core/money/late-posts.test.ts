@@ -1,7 +1,7 @@
 import t from "tap";
+import type { HoldStore, Posted } from "../../../core/money/hold-store.ts";
 import { LatePosts } from "../../../core/money/late-posts.ts";
 import { LIFETIMES } from "../../../core/money/lifetimes.ts";
-import type { HoldStore, Posted } from "../../../core/plugin/hold-store.ts";
 import { posting } from "../../support/posting.ts";
 import { ManualMachine } from "./manual-machine.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import type { LimitChange } from "../../../core/plugin/ledger.ts";
-import type { Wallets } from "../../../core/plugin/wallets.ts";
+import type { LimitChange } from "../../../core/money/ledger.ts";
+import type { Wallets } from "../../../core/money/wallet.ts";
 import { posting, readable } from "../../support/posting.ts";
 import { until } from "../../support/until.ts";
 import { holdRequest, movement, withStores } from "./wallet-fixtures.ts";

@@ -1,13 +1,13 @@
 import t from "tap";
-import { LIFETIMES } from "../../../core/money/lifetimes.ts";
-import { StoredWallets } from "../../../core/money/wallets.ts";
 import type {
   CreditTotal,
   HoldRequest,
   HoldStore,
   HoldStoreHealth,
   LimitSnapshot,
-} from "../../../core/plugin/hold-store.ts";
+} from "../../../core/money/hold-store.ts";
+import { LIFETIMES } from "../../../core/money/lifetimes.ts";
+import { StoredWallets } from "../../../core/money/wallets.ts";
 import { ManualMachine } from "./manual-machine.ts";
 import { StubLedger } from "./stub-ledger.ts";
 import { movement } from "./wallet-fixtures.ts";

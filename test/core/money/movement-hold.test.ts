@@ -1,6 +1,6 @@
 import t from "tap";
+import type { Credit } from "../../../core/money/ledger.ts";
 import { isMovementHold, movementHoldId, movementOf } from "../../../core/money/movement-hold.ts";
-import type { Credit } from "../../../core/plugin/ledger.ts";
 
 const held = (callId: string) => ({ callId, accountId: "B", amountMicroVnd: 9 });
 

@@ -1,9 +1,9 @@
 import t from "tap";
+import type { CreditTotal, HoldStore } from "../../../core/money/hold-store.ts";
 import { LateMovements } from "../../../core/money/late-movements.ts";
 import { LIFETIMES } from "../../../core/money/lifetimes.ts";
 import { Movements } from "../../../core/money/movements.ts";
-import type { CreditTotal, HoldStore } from "../../../core/plugin/hold-store.ts";
-import type { WalletHold } from "../../../core/plugin/wallets.ts";
+import type { WalletHold } from "../../../core/money/wallet.ts";
 import { ManualMachine } from "./manual-machine.ts";
 import { StubLedger } from "./stub-ledger.ts";
 import { movement } from "./wallet-fixtures.ts";

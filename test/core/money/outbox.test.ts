@@ -1,6 +1,6 @@
 import t from "tap";
 import { Outbox } from "../../../core/money/outbox.ts";
-import type { OutboxEntry, StoredEntry } from "../../../core/plugin/outbox-entry.ts";
+import type { OutboxEntry, StoredEntry } from "../../../core/money/outbox-entry.ts";
 
 /** Enough entries that the outbox drops its gaps twice. */
 const MANY = 20_000;

@@ -1,10 +1,10 @@
 import t from "tap";
+import { KEYED_SERVES_NOTHING, messagesEndpoint } from "../../../core/catalogue/endpoint.ts";
 import { Backlog } from "../../../core/money/backlog.ts";
 import { LIFETIMES } from "../../../core/money/lifetimes.ts";
 import { Pace } from "../../../core/money/pace.ts";
 import type { Call } from "../../../core/plugin/call.ts";
-import { KEYED_SERVES_NOTHING, messagesEndpoint } from "../../../core/plugin/endpoint.ts";
-import type { Refusal } from "../../../core/plugin/refusal.ts";
+import type { Refusal } from "../../../core/wire/refusal.ts";
 import { recordedLog } from "../../support/log.ts";
 import { ManualMachine } from "./manual-machine.ts";
 

@@ -1,6 +1,6 @@
 import t from "tap";
+import type { HoldStore, Posted, Posting } from "../../../core/money/hold-store.ts";
 import { PostGroup } from "../../../core/money/post-group.ts";
-import type { HoldStore, Posted, Posting } from "../../../core/plugin/hold-store.ts";
 import { posting } from "../../support/posting.ts";
 
 const POSTED: Posted = { chargedMicroVnd: 1, writtenOffMicroVnd: 0, duplicate: false };

@@ -1,9 +1,9 @@
 import t from "tap";
+import type { HoldStore, LoadedVersion } from "../../../core/money/hold-store.ts";
+import type { Ledger, LedgerSum } from "../../../core/money/ledger.ts";
 import { LIFETIMES } from "../../../core/money/lifetimes.ts";
 import { reconcile } from "../../../core/money/reconcile.ts";
-import type { HoldStore, LoadedVersion } from "../../../core/plugin/hold-store.ts";
-import type { Ledger, LedgerSum } from "../../../core/plugin/ledger.ts";
-import type { ReconcileRow } from "../../../core/plugin/wallets.ts";
+import type { ReconcileRow } from "../../../core/money/wallet.ts";
 import { ManualMachine } from "./manual-machine.ts";
 
 type Parts = [available: number, held: number, uncommitted: number];

@@ -1,7 +1,7 @@
 import type { Test } from "tap";
+import type { HoldStore } from "../../../core/money/hold-store.ts";
 import { movementHoldId } from "../../../core/money/movement-hold.ts";
-import type { HoldStore } from "../../../core/plugin/hold-store.ts";
-import type { StandingCall } from "../../../core/plugin/standing-call.ts";
+import type { StandingCall } from "../../../core/money/standing-call.ts";
 import { newId } from "../../../core/process/id.ts";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
 import { posting } from "../../support/posting.ts";

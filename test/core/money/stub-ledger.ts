@@ -1,13 +1,13 @@
-import type { WalletSnapshot } from "../../../core/plugin/hold-store.ts";
+import type { WalletSnapshot } from "../../../core/money/hold-store.ts";
 import type {
   Credit,
   CreditResult,
   Ledger,
   QuarantinedCall,
   TopUpSums,
-} from "../../../core/plugin/ledger.ts";
-import type { OutboxEntry } from "../../../core/plugin/outbox-entry.ts";
-import type { UsageRecord } from "../../../core/plugin/usage-fields.ts";
+} from "../../../core/money/ledger.ts";
+import type { OutboxEntry } from "../../../core/money/outbox-entry.ts";
+import type { UsageRecord } from "../../../core/money/usage-fields.ts";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
 
 type Operation = "commit" | "credit" | "wallet";

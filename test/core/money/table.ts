@@ -1,6 +1,6 @@
 import { entryOf } from "../../../core/money/entry.ts";
-import { type HoldStore, type Short, WALLET_LIMIT } from "../../../core/plugin/hold-store.ts";
-import type { OutboxEntry } from "../../../core/plugin/outbox-entry.ts";
+import { type HoldStore, type Short, WALLET_LIMIT } from "../../../core/money/hold-store.ts";
+import type { OutboxEntry } from "../../../core/money/outbox-entry.ts";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
 import { posting, readable } from "../../support/posting.ts";
 import type { Create, HoldStoreUnderTest } from "./under-test.ts";

@@ -1,4 +1,4 @@
-import type { HoldStore } from "../../../core/plugin/hold-store.ts";
+import type { HoldStore } from "../../../core/money/hold-store.ts";
 import type { MemoryLedger } from "../../support/memory-ledger.ts";
 
 /** A hold store under test: started and empty. It can crash and restart. */

@@ -1,13 +1,13 @@
 import t from "tap";
-import { LIFETIMES } from "../../../core/money/lifetimes.ts";
-import { StoredWallets } from "../../../core/money/wallets.ts";
 import type {
   HoldResult,
   HoldStore,
   LimitSnapshot,
   WalletSnapshot,
-} from "../../../core/plugin/hold-store.ts";
-import type { Ledger } from "../../../core/plugin/ledger.ts";
+} from "../../../core/money/hold-store.ts";
+import type { Ledger } from "../../../core/money/ledger.ts";
+import { LIFETIMES } from "../../../core/money/lifetimes.ts";
+import { StoredWallets } from "../../../core/money/wallets.ts";
 import { ManualMachine } from "./manual-machine.ts";
 import { holdRequest } from "./wallet-fixtures.ts";
 

@@ -5,7 +5,7 @@ import t, { type Test } from "tap";
 import type { AttemptListener } from "../../../core/upstream/attempt.ts";
 import { Dispatch } from "../../../core/upstream/dispatch.ts";
 import { ConnectedUpstreams } from "../../../core/upstream/upstreams.ts";
-import { wires } from "../../../core/wire/index.ts";
+import { wires } from "../../../core/wire/wires.ts";
 import { newCall } from "../../support/call.ts";
 import { recordedLog } from "../../support/log.ts";
 import { accepted } from "../config/files.ts";

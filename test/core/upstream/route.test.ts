@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import t, { type Test } from "tap";
-import type { Model, Route } from "../../../core/plugin/catalogue.ts";
+import type { Model, Route } from "../../../core/catalogue/catalogue.ts";
 import { chooseRoute } from "../../../core/upstream/route.ts";
 import { ConnectedUpstreams } from "../../../core/upstream/upstreams.ts";
 import { recordedLog } from "../../support/log.ts";

@@ -13,9 +13,9 @@ import {
   SOUND,
 } from "../../../bench/usage-rows.ts";
 import type { Sql } from "../../../core/database/client.ts";
+import type { Parameter } from "../../../core/database/database.ts";
 import type { PostgresLedger } from "../../../core/money/ledger/postgres.ts";
 import { sumPastDays } from "../../../core/money/ledger/usage-past-days.ts";
-import type { Parameter } from "../../../core/plugin/database.ts";
 import { packageRoot } from "../../../core/process/root.ts";
 import { usageBooksOf } from "../../../core/usage/usage-books.ts";
 import { startTestLedger, type TestLedger } from "../money/ledger/test-ledger.ts";

@@ -1,6 +1,6 @@
 import type { Test } from "tap";
-import type { RefusedCall, RefusedCount } from "../../../core/plugin/refused-calls.ts";
 import { newId } from "../../../core/process/id.ts";
+import type { RefusedCall, RefusedCount } from "../../../core/usage/books.ts";
 import { addRefusedCalls, dropRefusedCalls } from "../../../core/usage/refused-calls.ts";
 import { usageBooksOf } from "../../../core/usage/usage-books.ts";
 import type { LedgerUnderTest } from "../money/ledger/conformance.ts";

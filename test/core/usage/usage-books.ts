@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import type { Test } from "tap";
 import { sumPastDays } from "../../../core/money/ledger/usage-past-days.ts";
+import { newId } from "../../../core/process/id.ts";
 import type {
   UsageBooks,
   UsageDimension,
   UsageFilter,
   UsageSums,
-} from "../../../core/plugin/usage-books.ts";
-import { newId } from "../../../core/process/id.ts";
+} from "../../../core/usage/books.ts";
 import { usageBooksOf } from "../../../core/usage/usage-books.ts";
 import { until } from "../../support/until.ts";
 import type { LedgerUnderTest } from "../money/ledger/conformance.ts";

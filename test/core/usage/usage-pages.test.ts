@@ -1,7 +1,7 @@
 import t from "tap";
-import type { Database } from "../../../core/plugin/database.ts";
-import type { UsageFilter } from "../../../core/plugin/usage-books.ts";
+import type { Database } from "../../../core/database/database.ts";
 import { newId } from "../../../core/process/id.ts";
+import type { UsageFilter } from "../../../core/usage/books.ts";
 import { refusedCalls } from "../../../core/usage/refused-calls.ts";
 import { archivedBefore, archivedCall } from "../../../core/usage/usage-archived.ts";
 import { callOf, callPage } from "../../../core/usage/usage-records.ts";

@@ -1,6 +1,6 @@
 import t from "tap";
-import type { Database } from "../../../core/plugin/database.ts";
-import type { UsageDimension, UsageFilter } from "../../../core/plugin/usage-books.ts";
+import type { Database } from "../../../core/database/database.ts";
+import type { UsageDimension, UsageFilter } from "../../../core/usage/books.ts";
 import { usageSums } from "../../../core/usage/usage-sums.ts";
 
 /** The most rows that a reply has. */

@@ -1,7 +1,7 @@
 import t from "tap";
-import { Delivered } from "../../../core/plugin/protocol.ts";
 import { ServerEvent } from "../../../core/sse/reader.ts";
-import { wires } from "../../../core/wire/index.ts";
+import { Delivered } from "../../../core/wire/wire.ts";
+import { wires } from "../../../core/wire/wires.ts";
 import { Random } from "../../support/random.ts";
 
 const EVENTS = [

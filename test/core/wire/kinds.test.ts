@@ -1,8 +1,9 @@
 import t from "tap";
-import { kindOf, type Protocol, type Wire } from "../../../core/plugin/protocol.ts";
-import { refuse } from "../../../core/plugin/refusal.ts";
+import type { Protocol } from "../../../core/catalogue/endpoint.ts";
 import { type EventKind, ServerEvent, SseReader } from "../../../core/sse/reader.ts";
-import { wires } from "../../../core/wire/index.ts";
+import { refuse } from "../../../core/wire/refusal.ts";
+import { kindOf, type Wire } from "../../../core/wire/wire.ts";
+import { wires } from "../../../core/wire/wires.ts";
 
 const event = (text: string) => new ServerEvent(Buffer.from(text));
 const IMITATIONS = [

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { Delivered } from "../../../core/plugin/protocol.ts";
 import { CHAT_DELTA, countObjects } from "../../../core/wire/deltas.ts";
 import { hasObject, startsWith } from "../../../core/wire/scan.ts";
+import { Delivered } from "../../../core/wire/wire.ts";
 
 const NAME = Buffer.from('"delta"');
 

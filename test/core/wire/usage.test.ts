@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { Delivered, type Protocol } from "../../../core/plugin/protocol.ts";
-import { Usage } from "../../../core/plugin/usage.ts";
+import type { Protocol } from "../../../core/catalogue/endpoint.ts";
 import { SseReader } from "../../../core/sse/reader.ts";
-import { wires } from "../../../core/wire/index.ts";
+import { Usage } from "../../../core/wire/usage/usage.ts";
+import { Delivered } from "../../../core/wire/wire.ts";
+import { wires } from "../../../core/wire/wires.ts";
 
 function fromReply(protocol: Protocol, reply: Record<string, unknown>): Usage {
   const usage = new Usage();

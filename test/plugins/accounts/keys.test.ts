@@ -3,7 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
-import { formatVnd, MICRO_VND_PER_VND, parseVnd } from "../../../core/plugin/amount.ts";
+import { formatVnd, MICRO_VND_PER_VND, parseVnd } from "../../../core/catalogue/amount.ts";
 import { codeAt } from "../../../plugins/accounts/second-factor/totp.ts";
 import { type AccountsGateway, startAccountsGateway } from "../../support/accounts.ts";
 import { admin, committedWallet, credit } from "../../support/admin.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { isRefusal } from "../../../core/plugin/refusal.ts";
 import { readBody, readQuery } from "../../../core/plugin/routes/json-input.ts";
 import { isId } from "../../../core/process/id.ts";
+import { isRefusal } from "../../../core/wire/refusal.ts";
 import { movement, newAccount, newKey, usagePage } from "../../../plugins/admin/input.ts";
 
 const body = (value: unknown) => Buffer.from(JSON.stringify(value));

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import t from "tap";
+import { Catalogue } from "../../../core/catalogue/catalogue.ts";
 import { formatProblems, loadConfig } from "../../../core/config/load.ts";
-import { Catalogue } from "../../../core/plugin/catalogue.ts";
 import { isObject } from "../../../core/process/json.ts";
 import { packageRoot } from "../../../core/process/root.ts";
 import { familiesOf } from "../../../plugins/alias/families.ts";

@@ -1,6 +1,6 @@
 import t from "tap";
-import { Catalogue } from "../../../core/plugin/catalogue.ts";
-import { endpoints } from "../../../core/plugin/endpoint.ts";
+import { Catalogue } from "../../../core/catalogue/catalogue.ts";
+import { endpoints } from "../../../core/catalogue/endpoint.ts";
 import { isRefusal, type Model } from "../../../core/plugin/index.ts";
 import type { ModelNames } from "../../../core/plugin/model-names.ts";
 import alias from "../../../plugins/alias/index.ts";

@@ -1,5 +1,5 @@
 import t from "tap";
-import type { CallerKey } from "../../../core/plugin/accounts.ts";
+import type { CallerKey } from "../../../core/accounts/account.ts";
 import { isRefusal } from "../../../core/plugin/index.ts";
 import auth from "../../../plugins/auth/index.ts";
 import { newCall } from "../../support/call.ts";

@@ -1,5 +1,5 @@
 import t from "tap";
-import type { Profile } from "../../../core/plugin/profile.ts";
+import type { Profile } from "../../../core/catalogue/profile.ts";
 import { familyOverhead, Overheads } from "../../../plugins/meter/families.ts";
 import { modelOf } from "../../support/plugin-desk.ts";
 

@@ -1,5 +1,5 @@
 import t from "tap";
-import type { Profile } from "../../../core/plugin/profile.ts";
+import type { Profile } from "../../../core/catalogue/profile.ts";
 import { PublishedCounts } from "../../../plugins/meter/published.ts";
 import { type CountedInput, countedInput } from "../../../plugins/meter/tokenize.ts";
 import { makePng } from "../../../plugins/simulator/png.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { countTokens as cl100k } from "gpt-tokenizer/encoding/cl100k_base";
 import { countTokens as o200k } from "gpt-tokenizer/encoding/o200k_base";
 import t from "tap";
-import { chatProfile } from "../../../core/plugin/profile.ts";
+import { chatProfile } from "../../../core/catalogue/profile.ts";
 import { arrayOf, type JsonObject, objectOf } from "../../../core/process/json.ts";
 import { contentsOf, type Factors, tokensOf } from "../../../plugins/meter/bound.ts";
 import { familyOverhead } from "../../../plugins/meter/families.ts";

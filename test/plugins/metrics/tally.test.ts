@@ -1,10 +1,10 @@
 import t from "tap";
+import type { Model } from "../../../core/catalogue/catalogue.ts";
+import { endpoints } from "../../../core/catalogue/endpoint.ts";
 import { HttpCall } from "../../../core/http/http-call.ts";
+import type { CallOutcome } from "../../../core/money/hold-store.ts";
 import type { EndedCall } from "../../../core/plugin/call.ts";
-import type { Model } from "../../../core/plugin/catalogue.ts";
-import { endpoints } from "../../../core/plugin/endpoint.ts";
-import type { CallOutcome } from "../../../core/plugin/hold-store.ts";
-import { Usage } from "../../../core/plugin/usage.ts";
+import { Usage } from "../../../core/wire/usage/usage.ts";
 import { Distribution } from "../../../plugins/metrics/distribution.ts";
 import { calls, Tally } from "../../../plugins/metrics/tally.ts";
 

@@ -1,5 +1,5 @@
 import t from "tap";
-import { recordOf } from "../../../core/plugin/found-call.ts";
+import { recordOf } from "../../../core/money/found-call.ts";
 import { newId } from "../../../core/plugin/index.ts";
 import type { PlainRequest, Route } from "../../../core/plugin/routes/router.ts";
 import { addCallRoute } from "../../../plugins/settle/call-route.ts";

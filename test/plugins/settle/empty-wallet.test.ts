@@ -1,6 +1,6 @@
 import t from "tap";
+import { KEYED_SERVES_NOTHING } from "../../../core/catalogue/endpoint.ts";
 import type { HttpCall } from "../../../core/http/http-call.ts";
-import { KEYED_SERVES_NOTHING } from "../../../core/plugin/endpoint.ts";
 import { isRefusal } from "../../../core/plugin/index.ts";
 import settle from "../../../plugins/settle/index.ts";
 import { deskOf, keyOf, preparedCall } from "../../support/plugin-desk.ts";

@@ -1,5 +1,5 @@
 import t from "tap";
-import type { ExtendRequest, ExtendResult } from "../../../core/plugin/hold-store.ts";
+import type { ExtendRequest, ExtendResult } from "../../../core/money/hold-store.ts";
 import {
   type Call,
   COMPLETE,

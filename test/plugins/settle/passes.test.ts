@@ -1,5 +1,5 @@
 import t from "tap";
-import { Catalogue } from "../../../core/plugin/catalogue.ts";
+import { Catalogue } from "../../../core/catalogue/catalogue.ts";
 import type { Call, Held, Model } from "../../../core/plugin/index.ts";
 import { otherPasses } from "../../../plugins/settle/passes.ts";
 

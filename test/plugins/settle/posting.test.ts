@@ -1,5 +1,5 @@
 import t from "tap";
-import { Catalogue } from "../../../core/plugin/catalogue.ts";
+import { Catalogue } from "../../../core/catalogue/catalogue.ts";
 import { type Call, type Held, Usage } from "../../../core/plugin/index.ts";
 import { certainCharge } from "../../../plugins/settle/posting.ts";
 

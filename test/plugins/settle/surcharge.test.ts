@@ -1,6 +1,6 @@
 import t from "tap";
+import type { Surcharge } from "../../../core/catalogue/features.ts";
 import type { HttpCall } from "../../../core/http/http-call.ts";
-import type { Surcharge } from "../../../core/plugin/features.ts";
 import { Usage } from "../../../core/plugin/index.ts";
 import settle from "../../../plugins/settle/index.ts";
 import { deskOf, keyOf, modelOf, preparedCall, replyHeaders } from "../../support/plugin-desk.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { discountBpsAt } from "../../../core/plugin/discount.ts";
-import { dayOf, endOfDay } from "../../../core/plugin/vietnam-day.ts";
+import { discountBpsAt } from "../../../core/catalogue/discount.ts";
+import { dayOf, endOfDay } from "../../../core/process/vietnam-day.ts";
 import { admin, createCustomer, credit } from "../../support/admin.ts";
 import { bodies, paths, post } from "../../support/requests.ts";
 import { startTestSimulator, type TestSimulator } from "../../support/simulator.ts";

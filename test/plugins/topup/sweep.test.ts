@@ -1,5 +1,5 @@
 import t from "tap";
-import type { Credit } from "../../../core/plugin/ledger.ts";
+import type { Credit } from "../../../core/money/ledger.ts";
 import { Crediting } from "../../../plugins/topup/crediting.ts";
 import { deskOf } from "../../support/plugin-desk.ts";
 import { until } from "../../support/until.ts";

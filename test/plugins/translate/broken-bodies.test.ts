@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import t from "tap";
+import { endpoints } from "../../../core/catalogue/endpoint.ts";
 import { OwnBodyThreads } from "../../../core/http/body-threads.ts";
 import type { HttpCall } from "../../../core/http/http-call.ts";
 import { readJsonBody } from "../../../core/http/json-body.ts";
-import { endpoints } from "../../../core/plugin/endpoint.ts";
-import { isRefusal } from "../../../core/plugin/refusal.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
+import { isRefusal } from "../../../core/wire/refusal.ts";
 import translate from "../../../plugins/translate/index.ts";
 import { newCall } from "../../support/call.ts";
 import { recordedLog } from "../../support/log.ts";

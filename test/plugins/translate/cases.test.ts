@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import t from "tap";
-import { chatProfile, messagesProfile, type Profile } from "../../../core/plugin/profile.ts";
-import { refuse } from "../../../core/plugin/refusal.ts";
+import { chatProfile, messagesProfile, type Profile } from "../../../core/catalogue/profile.ts";
 import { isObject, type JsonObject } from "../../../core/process/json.ts";
-import { wires } from "../../../core/wire/index.ts";
+import { refuse } from "../../../core/wire/refusal.ts";
+import { wires } from "../../../core/wire/wires.ts";
 import { chatContext } from "../../../plugins/translate/chat/read/request.ts";
 import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/response.ts";
 import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";

@@ -1,5 +1,5 @@
 import t from "tap";
-import type { Profile } from "../../../core/plugin/profile.ts";
+import type { Profile } from "../../../core/catalogue/profile.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import type { End } from "../../../plugins/translate/stream.ts";
 import { assembleChat } from "./assemble.ts";

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import t from "tap";
+import { endpoints } from "../../../core/catalogue/endpoint.ts";
+import { chatProfile } from "../../../core/catalogue/profile.ts";
 import { COMPLETE, type Outcome } from "../../../core/plugin/call.ts";
-import { endpoints } from "../../../core/plugin/endpoint.ts";
-import { chatProfile } from "../../../core/plugin/profile.ts";
-import { kindOf } from "../../../core/plugin/protocol.ts";
-import { refuse } from "../../../core/plugin/refusal.ts";
 import { ServerEvent } from "../../../core/sse/reader.ts";
-import { wires } from "../../../core/wire/index.ts";
+import { refuse } from "../../../core/wire/refusal.ts";
+import { kindOf } from "../../../core/wire/wire.ts";
+import { wires } from "../../../core/wire/wires.ts";
 import { ChatToMessagesStream } from "../../../plugins/translate/chat/read/stream.ts";
 import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
 import { TranslatingSink } from "../../../plugins/translate/translating-sink.ts";

@@ -1,4 +1,4 @@
-import { chatProfile, messagesProfile, type Profile } from "../../../core/plugin/profile.ts";
+import { chatProfile, messagesProfile, type Profile } from "../../../core/catalogue/profile.ts";
 import { isObject } from "../../../core/process/json.ts";
 import { type ServerEvent, SseReader } from "../../../core/sse/reader.ts";
 import { chatContext } from "../../../plugins/translate/chat/read/request.ts";

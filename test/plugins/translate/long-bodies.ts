@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Profile } from "../../../core/plugin/profile.ts";
+import type { Profile } from "../../../core/catalogue/profile.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import { TEXT_FIELDS } from "../../../core/process/text-fields.ts";
 import { chatRequest, messagesRequest } from "./conversations.ts";

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
+import { endpoints } from "../../../core/catalogue/endpoint.ts";
+import type { Profile } from "../../../core/catalogue/profile.ts";
 import { readJsonBody } from "../../../core/http/json-body.ts";
-import { endpoints } from "../../../core/plugin/endpoint.ts";
-import type { Profile } from "../../../core/plugin/profile.ts";
-import { isRefusal } from "../../../core/plugin/refusal.ts";
 import type { Services } from "../../../core/plugin/services.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import { SHORT_BYTES_MAX } from "../../../core/process/outline.ts";
 import { TEXT_FIELDS } from "../../../core/process/text-fields.ts";
+import { isRefusal } from "../../../core/wire/refusal.ts";
 import { contentsOf } from "../../../plugins/meter/bound.ts";
 import { nativeRequest } from "../../../plugins/translate/native.ts";
 import { newCall } from "../../support/call.ts";

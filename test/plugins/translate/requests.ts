@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Test } from "tap";
-import { chatProfile, messagesProfile, type Profile } from "../../../core/plugin/profile.ts";
+import { chatProfile, messagesProfile, type Profile } from "../../../core/catalogue/profile.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import { chatToMessagesRequest } from "../../../plugins/translate/chat/read/request.ts";
 import { messagesToChatRequest } from "../../../plugins/translate/chat/write/request.ts";

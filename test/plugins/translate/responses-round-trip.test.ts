@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { chatProfile, messagesProfile } from "../../../core/plugin/profile.ts";
+import { chatProfile, messagesProfile } from "../../../core/catalogue/profile.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import { SseReader } from "../../../core/sse/reader.ts";
 import { chatToMessagesRequest } from "../../../plugins/translate/chat/read/request.ts";

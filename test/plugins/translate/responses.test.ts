@@ -1,5 +1,5 @@
 import t from "tap";
-import { chatProfile, messagesProfile, type Profile } from "../../../core/plugin/profile.ts";
+import { chatProfile, messagesProfile, type Profile } from "../../../core/catalogue/profile.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import { chatContext } from "../../../plugins/translate/chat/read/request.ts";
 import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/response.ts";

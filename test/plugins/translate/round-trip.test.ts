@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { chatProfile, messagesProfile, type Profile } from "../../../core/plugin/profile.ts";
+import { chatProfile, messagesProfile, type Profile } from "../../../core/catalogue/profile.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import {
   chatContext,

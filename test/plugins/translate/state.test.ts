@@ -1,5 +1,5 @@
 import t from "tap";
-import { chatProfile } from "../../../core/plugin/profile.ts";
+import { chatProfile } from "../../../core/catalogue/profile.ts";
 import { ChatToMessagesStream } from "../../../plugins/translate/chat/read/stream.ts";
 import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
 import { StateSeal, stateOf } from "../../../plugins/translate/state/seal.ts";

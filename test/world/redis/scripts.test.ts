@@ -1,6 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { MICRO_VND_MAX } from "../../../core/catalogue/amount.ts";
 import {
   BucketKeys,
   beatKey,
@@ -16,7 +17,6 @@ import {
   moneyScript,
   settledScript,
 } from "../../../core/money/redis/scripts.ts";
-import { MICRO_VND_MAX } from "../../../core/plugin/amount.ts";
 import { packageRoot } from "../../../core/process/root.ts";
 import { RedisClient } from "../../../core/redis/client.ts";
 import { readLua, type Script, script } from "../../../core/redis/script.ts";

@@ -1,4 +1,4 @@
-import type { Balances, LimitBalances } from "../../../core/plugin/hold-store.ts";
+import type { Balances, LimitBalances } from "../../../core/money/hold-store.ts";
 import { bucketIndexOf, bucketName } from "../../../core/redis/buckets.ts";
 import type { RedisCommands } from "../../../core/redis/client.ts";
 import { Random } from "../../support/random.ts";

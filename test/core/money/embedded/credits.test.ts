@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
-import type { CreditTotal, WalletSnapshot } from "../../../../core/plugin/hold-store.ts";
+import type { CreditTotal, WalletSnapshot } from "../../../../core/money/hold-store.ts";
 import { MemoryHistory } from "../../../support/commit-counts.ts";
 import { recordedLog } from "../../../support/log.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
-import type { LedgerHistory } from "../../../../core/plugin/ledger-history.ts";
+import type { LedgerHistory } from "../../../../core/money/ledger-history.ts";
 import { MemoryHistory } from "../../../support/commit-counts.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { callIdOf, posting } from "../../../support/posting.ts";

@@ -1,7 +1,7 @@
 import t from "tap";
 import type { Hold } from "../../../../core/money/embedded/wallet.ts";
 import { EmbeddedWallets } from "../../../../core/money/embedded/wallets.ts";
-import type { CreditTotal, WalletSnapshot } from "../../../../core/plugin/hold-store.ts";
+import type { CreditTotal, WalletSnapshot } from "../../../../core/money/hold-store.ts";
 
 /** Wallets and limits of a page. */
 const PAGE = 1_000;

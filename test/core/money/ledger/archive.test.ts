@@ -1,8 +1,8 @@
 import postgres from "postgres";
 import t from "tap";
+import type { Database } from "../../../../core/database/database.ts";
 import { archiveOf } from "../../../../core/money/ledger/archive.ts";
 import { LIFETIMES } from "../../../../core/money/lifetimes.ts";
-import type { Database } from "../../../../core/plugin/database.ts";
 import { ManualMachine } from "../manual-machine.ts";
 
 type Reply = object[] | Error;

@@ -1,7 +1,7 @@
 import t from "tap";
+import type { Database } from "../../../../core/database/database.ts";
 import { BalancesLock } from "../../../../core/money/ledger/balances-lock.ts";
 import { LIFETIMES } from "../../../../core/money/lifetimes.ts";
-import type { Database } from "../../../../core/plugin/database.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { ManualMachine } from "../manual-machine.ts";
 

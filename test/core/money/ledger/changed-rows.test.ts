@@ -4,7 +4,7 @@ import { archiveOf } from "../../../../core/money/ledger/archive.ts";
 import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { LedgerProof } from "../../../../core/money/ledger/proof.ts";
 import { sums } from "../../../../core/money/ledger/sums.ts";
-import type { ProofProgress } from "../../../../core/plugin/ledger.ts";
+import type { ProofProgress } from "../../../../core/money/ledger.ts";
 import { newId } from "../../../../core/process/id.ts";
 import { systemMachine } from "../../../../core/process/machine.ts";
 import { archive, detach } from "./archive-steps.ts";

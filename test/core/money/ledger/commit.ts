@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Test } from "tap";
 import { entryOf } from "../../../../core/money/entry.ts";
-import { EntryRefused } from "../../../../core/plugin/ledger.ts";
+import { EntryRefused } from "../../../../core/money/ledger.ts";
 import { newId } from "../../../../core/process/id.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { AT, agreedBalance, balance, charge, fundedAccount, holdUp } from "./fixtures.ts";

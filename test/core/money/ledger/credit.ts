@@ -1,5 +1,5 @@
 import type { Test } from "tap";
-import type { Credit } from "../../../../core/plugin/ledger.ts";
+import type { Credit } from "../../../../core/money/ledger.ts";
 import { newId } from "../../../../core/process/id.ts";
 import { until } from "../../../support/until.ts";
 import type { LedgerUnderTest } from "./conformance.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { Test } from "tap";
-import { LedgerWentBack } from "../../../../core/plugin/ledger-history.ts";
+import { LedgerWentBack } from "../../../../core/money/ledger-history.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { agreedBalance, charge, fundedAccount, topUp } from "./fixtures.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Test } from "tap";
 import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
-import type { LimitChange, LimitChangeResult } from "../../../../core/plugin/ledger.ts";
+import type { LimitChange, LimitChangeResult } from "../../../../core/money/ledger.ts";
 import { newId } from "../../../../core/process/id.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { AT, agreedBalance, charge, fundedAccount, holdUp } from "./fixtures.ts";

@@ -3,7 +3,7 @@ import { type Sql, sqlState } from "../../../../core/database/client.ts";
 import { migrate } from "../../../../core/database/migrate.ts";
 import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { sums } from "../../../../core/money/ledger/sums.ts";
-import { EntryRefused } from "../../../../core/plugin/ledger.ts";
+import { EntryRefused } from "../../../../core/money/ledger.ts";
 import { newId } from "../../../../core/process/id.ts";
 import { archive } from "./archive-steps.ts";
 import { agreedBalance, balance, charge, fundedAccount, proveFromStart } from "./fixtures.ts";

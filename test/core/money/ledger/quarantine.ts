@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Test } from "tap";
 import { decodeEntry } from "../../../../core/money/entry.ts";
-import { EntryRefused, EntryUnreadable } from "../../../../core/plugin/ledger.ts";
+import { EntryRefused, EntryUnreadable } from "../../../../core/money/ledger.ts";
 import { until } from "../../../support/until.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { agreedBalance, balance, charge, fundedAccount, topUp } from "./fixtures.ts";

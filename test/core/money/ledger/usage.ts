@@ -1,6 +1,6 @@
 import type { Test } from "tap";
 import { BY_ID } from "../../../../core/money/ledger/usage.ts";
-import { type FieldKind, usageFieldList } from "../../../../core/plugin/usage-fields.ts";
+import { type FieldKind, usageFieldList } from "../../../../core/money/usage-fields.ts";
 import { newId } from "../../../../core/process/id.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { AT, charge, fundedAccount } from "./fixtures.ts";

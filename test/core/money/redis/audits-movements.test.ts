@@ -1,12 +1,12 @@
 import t from "tap";
+import type { CreditTotal } from "../../../../core/money/hold-store.ts";
+import type { Credit } from "../../../../core/money/ledger.ts";
 import { LIFETIMES } from "../../../../core/money/lifetimes.ts";
 import { type MovementHold, movementHoldId } from "../../../../core/money/movement-hold.ts";
 import { Audits } from "../../../../core/money/redis/audits.ts";
 import { Bucket } from "../../../../core/money/redis/bucket.ts";
 import { BucketKeys } from "../../../../core/money/redis/keys.ts";
 import { Readiness } from "../../../../core/money/redis/readiness.ts";
-import type { CreditTotal } from "../../../../core/plugin/hold-store.ts";
-import type { Credit } from "../../../../core/plugin/ledger.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { ManualMachine } from "../manual-machine.ts";
 

@@ -1,5 +1,5 @@
 import t from "tap";
-import type { LimitChange } from "../../../../core/plugin/ledger.ts";
+import type { LimitChange } from "../../../../core/money/ledger.ts";
 import { posting } from "../../../support/posting.ts";
 import { startRedis, type TestRedis } from "../../../support/redis.ts";
 import { until } from "../../../support/until.ts";

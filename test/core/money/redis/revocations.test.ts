@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Redis } from "ioredis";
 import t from "tap";
-import { KEY_KEPT_MS } from "../../../../core/plugin/accounts.ts";
+import { KEY_KEPT_MS } from "../../../../core/money/lifetimes.ts";
 import { startRedis } from "../../../support/redis.ts";
 import { startStore } from "./store.ts";
 

@@ -1,5 +1,5 @@
 import t from "tap";
-import type { Protocol } from "../../../../core/plugin/protocol.ts";
+import type { Protocol } from "../../../../core/catalogue/endpoint.ts";
 import { httpJson } from "../../../../core/upstream/kinds/http-json.ts";
 import type { OutgoingCall } from "../../../../core/upstream/kinds/kind.ts";
 

@@ -1,9 +1,9 @@
 import { createHash, createHmac } from "node:crypto";
 import * as v from "valibot";
-import type { Route } from "../../../../core/plugin/catalogue.ts";
-import { text, url } from "../../../../core/plugin/options.ts";
-import type { Protocol } from "../../../../core/plugin/protocol.ts";
+import type { Route } from "../../../../core/catalogue/catalogue.ts";
+import type { Protocol } from "../../../../core/catalogue/endpoint.ts";
 import type { JsonObject } from "../../../../core/process/json.ts";
+import { text, url } from "../../../../core/process/options.ts";
 import { encodeBody } from "../../../../core/upstream/kinds/body.ts";
 import type {
   Decoder,

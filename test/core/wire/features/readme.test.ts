@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { FEATURES } from "../../../../core/plugin/features.ts";
+import { FEATURES } from "../../../../core/catalogue/features.ts";
 import { packageRoot } from "../../../../core/process/root.ts";
 import { FIELDS } from "../../../../core/wire/features/table.ts";
 

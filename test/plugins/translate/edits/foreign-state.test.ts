@@ -1,5 +1,5 @@
 import t from "tap";
-import type { Profile } from "../../../../core/plugin/profile.ts";
+import type { Profile } from "../../../../core/catalogue/profile.ts";
 import { edited } from "../../../../plugins/translate/edits/index.ts";
 
 const called = { id: "c", type: "function", function: { name: "f", arguments: "{}" } };

@@ -1,5 +1,5 @@
 import t from "tap";
-import { endsWithImage, imagesIn } from "../../../../core/plugin/vision.ts";
+import { endsWithImage, imagesIn } from "../../../../core/wire/vision.ts";
 import { edited } from "../../../../plugins/translate/edits/index.ts";
 import { withoutImages } from "../../../../plugins/translate/edits/media.ts";
 

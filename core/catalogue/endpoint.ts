@@ -1,0 +1,59 @@
+import type { Standard } from "./catalogue.ts";
+
+/** The protocols that clients and upstreams speak. Image generation and image edits share one. */
+export type Protocol = "messages" | "chat" | "responses" | "images" | "speech";
+
+/** A path that takes calls: the protocol of its clients, and the models that can serve it. */
+export interface Endpoint {
+  readonly path: string;
+  readonly protocol: Protocol;
+  /**
+   * The standards that a model of this endpoint may have. A call still needs a route that speaks this protocol, or a
+   * translation.
+   */
+  readonly serves: readonly Standard[];
+  /**
+   * Path of the same operation at an upstream, relative to the upstream's base address for the
+   * protocol.
+   */
+  readonly upstreamPath: string;
+  /** True if the body may be multipart/form-data instead of JSON. */
+  readonly multipart: boolean;
+}
+
+function endpoint(
+  path: string,
+  protocol: Protocol,
+  serves: readonly Standard[],
+  upstreamPath: string,
+  multipart = false,
+): Endpoint {
+  return { path, protocol, serves, upstreamPath, multipart };
+}
+
+/** The endpoint of Messages clients. */
+export const messagesEndpoint: Endpoint = endpoint(
+  "/v1/messages",
+  "messages",
+  ["messages", "chat"],
+  "/v1/messages",
+);
+
+/**
+ * All billable endpoints. Base addresses of upstreams follow the clients of each protocol: without
+ * `/v1` for Messages, with `/v1` for the others.
+ */
+export const endpoints: readonly Endpoint[] = [
+  messagesEndpoint,
+  endpoint("/v1/chat/completions", "chat", ["messages", "chat"], "/chat/completions"),
+  endpoint("/v1/responses", "responses", ["messages", "chat"], "/responses"),
+  endpoint("/v1/images/generations", "images", ["images"], "/images/generations"),
+  endpoint("/v1/images/edits", "images", ["images"], "/images/edits", true),
+  endpoint("/v1/audio/speech", "speech", ["speech"], "/audio/speech"),
+];
+
+/** The version of the Messages protocol that the gateway speaks and sends to upstreams. */
+export const MESSAGES_VERSION = "2023-06-01";
+
+/** The endpoint of routes that need a key but serve no model. */
+export const KEYED_SERVES_NOTHING: Endpoint = endpoint("", "chat", [], "");

@@ -1,0 +1,118 @@
+import { formatVnd } from "../catalogue/amount.ts";
+import type { Price } from "../catalogue/catalogue.ts";
+import type { OutboxEntry } from "./outbox-entry.ts";
+import { filledIn, type Recomputed, recomputed } from "./tariff.ts";
+import { type CustomerRecord, type UsageRecord, usageFieldList } from "./usage-fields.ts";
+import { type Api, usageJson } from "./usage-json.ts";
+
+/** A posted call, before or after it reaches the ledger. */
+export interface FoundCall {
+  /**
+   * `recorded`: in the ledger. `pending`: posted, not in the ledger yet. `quarantined`: refused by
+   * the ledger; an operator must look at it.
+   */
+  readonly state: "recorded" | "pending" | "quarantined";
+  readonly record: UsageRecord;
+  /** Why the ledger refused it; only with `quarantined`. */
+  readonly reason?: string;
+}
+
+/** Returns the usage record that an outbox entry becomes. */
+export function recordOf({ posting, chargedMicroVnd, writtenOffMicroVnd }: OutboxEntry) {
+  const values = { ...posting, chargedMicroVnd, writtenOffMicroVnd };
+  const record = usageFieldList.map(({ name, kind }) => {
+    const value = values[name];
+    if (value === null) return [name, null];
+    if (kind === "money") return [name, BigInt(Number(value))];
+    return [name, kind === "time" ? new Date(Number(value)) : value];
+  });
+  return filledIn(Object.fromEntries(record) as UsageRecord);
+}
+
+/**
+ * Explains the cost of a call: its record, and the charge computed again from the record alone.
+ * `is_equal` says if `recomputed_vnd` equals `cost_vnd`.
+ *
+ * This checks the arithmetic of one record. `reconcile` checks that records and ledger rows agree.
+ */
+export function explainedCall(
+  { state, record, reason }: Omit<FoundCall, "record"> & { readonly record: CustomerRecord },
+  api: Api,
+): object {
+  const again = recomputed(record);
+  return {
+    ...usageJson(record, api),
+    state,
+    ...(reason !== undefined && api === "admin" && { reason }),
+    recomputed_vnd: formatVnd(again.chargedMicroVnd),
+    is_equal: BigInt(again.chargedMicroVnd) === record.chargedMicroVnd,
+    calculation: calculation(record, again),
+  };
+}
+
+function calculation(record: CustomerRecord, again: Recomputed): object {
+  return {
+    formula: formulaOf(record, again),
+    quantity: again.quantity,
+    unit: record.unit,
+    unit_price_vnd: formatVnd(record.unitPriceMicroVnd),
+    list_vnd: formatVnd(again.listMicroVnd),
+    discounts: record.discounts ?? {},
+    discount_bps: again.discountBps,
+    discount_vnd: formatVnd(again.discountMicroVnd),
+    fees_vnd: formatVnd(again.feesMicroVnd),
+    cost_before_write_off_vnd: formatVnd(again.costMicroVnd),
+    written_off_vnd: formatVnd(record.writtenOffMicroVnd),
+    charged_vnd: formatVnd(record.chargedMicroVnd),
+  };
+}
+
+const UNITS = { mtok: "tokens", call: "calls", image: "images" } as const;
+
+/**
+ * Returns `1500 tokens (1000 in, 500 out) × 36000 đ / 1000000 = 54 đ; less 2% (account 1%, daily
+ * 1%) = 52.92 đ`. Also says if tokens are an estimate, and why a call costs nothing.
+ */
+function formulaOf(record: CustomerRecord, again: Recomputed): string {
+  const { unit, unitPriceMicroVnd } = record;
+  const price = `${formatVnd(unitPriceMicroVnd)} đ${unit === "mtok" ? " / 1000000" : ""}`;
+  const quantity = `${again.quantity} ${UNITS[unit]}${noteOf(record, unit, again)}`;
+  const steps = [`${quantity} × ${price} = ${formatVnd(again.listMicroVnd)} đ`];
+  if (again.discountBps > 0) {
+    const parts = Object.entries(record.discounts ?? {}).map(
+      ([name, bps]) => `${name} ${bps / 100}%`,
+    );
+    const priced = formatVnd(again.listMicroVnd - again.discountMicroVnd);
+    steps.push(`less ${again.discountBps / 100}% (${parts.join(", ")}) = ${priced} đ`);
+  }
+  if (again.feesMicroVnd > 0) {
+    steps.push(
+      `plus fees of ${formatVnd(again.feesMicroVnd)} đ = ${formatVnd(again.costMicroVnd)} đ`,
+    );
+  }
+  if (record.writtenOffMicroVnd > 0n) {
+    const writtenOff = formatVnd(record.writtenOffMicroVnd);
+    steps.push(`less ${writtenOff} đ written off = ${formatVnd(again.chargedMicroVnd)} đ`);
+  }
+  return steps.join("; ");
+}
+
+/** Returns the parts of the quantity, or the reason if it is 0. */
+function noteOf(
+  { inputTokens, outputTokens, estimated, outcome, status }: CustomerRecord,
+  unit: Price["unit"],
+  again: Recomputed,
+): string {
+  if (again.quantity === 0) return ` (nothing to charge: ${outcome}, status ${status})`;
+  const notes = unit === "mtok" ? [`${inputTokens} in`, `${outputTokens} out`] : [];
+  if (estimated && unit !== "call") notes.push("estimated");
+  const left = LEFT.get(outcome);
+  if (left) notes.push(left);
+  return notes.length > 0 ? ` (${notes.join(", ")})` : "";
+}
+
+/** The part of the reply that a call is charged for, if its client left. */
+const LEFT: ReadonlyMap<string, string> = new Map([
+  ["left", "all of the reply: the client left, and the provider finished it"],
+  ["gone", "until the client left and the call was stopped"],
+]);

@@ -1,0 +1,288 @@
+import type { LimitSnapshot, LoadedVersion, WalletSnapshot } from "./hold-store.ts";
+import type { LedgerHistory } from "./ledger-history.ts";
+import type { OutboxEntry, StoredEntry } from "./outbox-entry.ts";
+import type { UsageRecord } from "./usage-fields.ts";
+
+/**
+ * The ledger: the durable record of money, in Postgres: a server, or one of the gateway's own.
+ *
+ * Append-only: every movement of money is a row with the balance after it. The database itself
+ * refuses a negative wallet, a second charge of one call, and an update or delete of a row.
+ */
+export interface Ledger {
+  /** Shows if the ledger lost commits, for example because it was restored from a backup. */
+  readonly history: LedgerHistory;
+
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Resolves if the ledger replies within `timeoutMs`, else rejects. For readiness. */
+  ping(timeoutMs: number): Promise<void>;
+
+  /**
+   * Commits charges and usage records of ended calls, in one transaction, idempotent by call id.
+   * Rejects with EntryRefused if the database will never take one of them. After any other error,
+   * try again later.
+   */
+  commit(entries: readonly OutboxEntry[]): Promise<void>;
+
+  /**
+   * Puts an entry that can never be committed into quarantine, for an operator to look at.
+   * Idempotent by call id.
+   */
+  quarantine(entry: StoredEntry, reason: string): Promise<void>;
+
+  /** Returns how many entries are in quarantine. */
+  quarantined(): Promise<number>;
+
+  /** Returns entries in quarantine, oldest first. */
+  quarantineList(limit: number): Promise<QuarantinedCall[]>;
+
+  /** Returns a call in quarantine; undefined if it is not there. */
+  quarantinedCall(callId: string): Promise<QuarantinedCall | undefined>;
+
+  /**
+   * Commits an entry from quarantine, once its cause is fixed, and removes it from quarantine, in
+   * one transaction. Returns false if it is not in quarantine. Rejects, and changes nothing, with
+   * EntryRefused if the ledger still refuses it, with EntryUnreadable if this version cannot read
+   * it.
+   */
+  commitQuarantined(callId: string): Promise<boolean>;
+
+  /** Returns true if this call is committed or in quarantine. */
+  hasCall(call: { readonly callId: string; readonly at: number }): Promise<boolean>;
+
+  /**
+   * Records a movement other than a call: a top-up, an adjustment. Idempotent by `reference`: a
+   * repetition changes nothing and returns `applied: false` with the wallet as it is. The same
+   * reference with another account or amount is a conflict. Rejects, and changes nothing, if the
+   * ledger's clock has reached `beforeMs`.
+   */
+  credit(movement: Credit, beforeMs?: number): Promise<CreditResult>;
+
+  /** Returns the time by the ledger's clock, in milliseconds since the Unix epoch. */
+  now(): Promise<number>;
+
+  /**
+   * Returns the time before which every movement and change of a limit has ended: can be seen, or never will. Later than
+   * that, some may still be under way. Those of the last `statementTimeoutMs` may be under way too.
+   */
+  completeThrough(): Promise<number>;
+
+  /**
+   * Returns what `credit` returns for a repetition of this movement; undefined if its reference is
+   * new. Waits for a transaction that is changing the wallet: it may be this movement's.
+   */
+  credited(movement: Credit): Promise<CreditResult | undefined>;
+
+  /**
+   * Sets a limit beside a wallet, or adds to it; creates it if it is new. Idempotent by
+   * `reference`, like `credit`. `commit` charges it with the calls that name it.
+   */
+  changeLimit(change: LimitChange): Promise<LimitChangeResult>;
+
+  /** Removes a limit. Its name cannot be used again. Returns false if the limit does not exist. */
+  removeLimit(accountId: string, name: string): Promise<boolean>;
+
+  /** Returns the sums of a wallet's top-ups: zeros if the account does not exist. */
+  topUps(query: TopUpQuery): Promise<TopUpSums>;
+
+  /**
+   * Returns a wallet with its limits, for the hold store, less the charges in quarantine; undefined
+   * if the account does not exist.
+   */
+  wallet(accountId: string): Promise<WalletSnapshot | undefined>;
+
+  /**
+   * Returns the wallets of `loaded` that have a newer version in the ledger, or a limit with a
+   * newer version there, with all their limits.
+   */
+  newerWallets(loaded: readonly LoadedVersion[]): Promise<WalletSnapshot[]>;
+
+  /**
+   * Returns the wallets with movements, or changes of limits, from `sinceMs` on by the ledger's clock,
+   * with all their limits.
+   */
+  movedWallets(sinceMs: number): Promise<WalletSnapshot[]>;
+
+  /** Returns records of calls, newest first. */
+  usage(query: UsageQuery): Promise<UsageRecord[]>;
+
+  /** Returns the record of one call; undefined if it is not committed. */
+  call(callId: string): Promise<UsageRecord | undefined>;
+
+  /**
+   * Returns, for each wallet, the sum of its ledger rows and its balance, in µđ. Then the same for
+   * each limit: the amount that its total and the charges of its calls leave, and the amount
+   * stored.
+   *
+   * Rows that `prove` has added up are not read again. `isQuick` reads the balance after the last
+   * row instead of summing up. All are equal unless an amount was changed by hand.
+   */
+  sums(isQuick?: boolean): AsyncIterable<LedgerSum>;
+
+  /**
+   * Adds up the next ledger rows, some 100,000, for all later `sums`; with `isRestart`, from the
+   * first row on, and compares with the rows that were proven before. `sums` does it too, without
+   * progress, unless `isQuick`.
+   */
+  prove(options?: { readonly isRestart?: boolean }): Promise<ProofProgress>;
+
+  /**
+   * Lets the rows that a proof found changed count as they are. Returns false if it found none, or if
+   * they are being compared again.
+   */
+  acceptChangedRows(): Promise<boolean>;
+
+  /** Returns the sums of one wallet, or of one limit of it, as of one instant. */
+  sum(accountId: string, limit?: string | null): Promise<LedgerSum | undefined>;
+
+  /** Returns which of these accounts have no wallet. */
+  unknownAccounts(accountIds: readonly string[]): Promise<string[]>;
+}
+
+/**
+ * A batch has an entry that breaks a rule of the ledger: no such account, a balance below zero, a
+ * value that no column takes. Do not retry the batch as it is. The other entries of the batch are
+ * sound.
+ */
+export class EntryRefused extends Error {
+  constructor(reason: string, options?: ErrorOptions) {
+    super(`the ledger refuses a call: ${reason}`, options);
+    this.name = "EntryRefused";
+  }
+}
+
+/** This version of the gateway cannot read an entry, so it cannot commit it. */
+export class EntryUnreadable extends Error {
+  constructor(reason: string) {
+    super(reason);
+    this.name = "EntryUnreadable";
+  }
+}
+
+/**
+ * The ledger has a movement, and the hold store could not apply it yet. It is applied in the
+ * background. Sent again, it counts once.
+ */
+export class MovementPending extends Error {
+  constructor(options?: ErrorOptions) {
+    super("the ledger has the movement; the hold store applies it later", options);
+    this.name = "MovementPending";
+  }
+}
+
+export interface Credit {
+  readonly accountId: string;
+  /**
+   * Negative for an adjustment that takes money away. Refused if the wallet would go below zero.
+   */
+  readonly amountMicroVnd: bigint;
+  readonly reference: string;
+  readonly kind: "topup" | "adjustment";
+  readonly reason: string | null;
+}
+
+export type CreditResult =
+  | { readonly kind: "credited"; readonly applied: boolean; readonly wallet: WalletSnapshot }
+  | { readonly kind: "no_account" }
+  | { readonly kind: "reference_conflict" }
+  | { readonly kind: "below_zero" }
+  | { readonly kind: "out_of_range" };
+
+/** A change of the total of a limit beside a wallet. */
+export interface LimitChange {
+  readonly accountId: string;
+  /** The name, as in `LimitSnapshot`. */
+  readonly name: string;
+  /**
+   * `create`: the total of a new limit; changes nothing if it exists. `set`: the new total. `add`:
+   * a difference, from 0 if the limit is new.
+   */
+  readonly kind: "create" | "set" | "add";
+  /** Negative for an `add` that lowers the total. The total must stay between 0 and 2^53 − 1 µđ. */
+  readonly amountMicroVnd: bigint;
+  /** Unique among the changes of all limits. */
+  readonly reference: string;
+  readonly reason: string | null;
+}
+
+export type LimitChangeResult =
+  | { readonly kind: "changed"; readonly applied: boolean; readonly limit: LimitSnapshot }
+  | { readonly kind: "no_account" }
+  | { readonly kind: "reference_conflict" }
+  | { readonly kind: "below_zero" }
+  | { readonly kind: "out_of_range" }
+  /** The limit was removed; its name cannot be used again. */
+  | { readonly kind: "removed" }
+  /** The account has 1,000 limits already. */
+  | { readonly kind: "too_many" };
+
+export interface TopUpQuery {
+  readonly accountId: string;
+  /** Start of the period, included. `to` is excluded. */
+  readonly from: Date;
+  readonly to: Date;
+  /** Counts only top-ups whose reference begins with this text; empty counts all. */
+  readonly referencePrefix: string;
+}
+
+export interface TopUpSums {
+  readonly totalMicroVnd: bigint;
+  readonly periodMicroVnd: bigint;
+}
+
+export interface UsageQuery {
+  readonly accountId: string;
+  readonly limit: number;
+  /** Only calls before this one, in the order of (at, call id), for paging. */
+  readonly before?: { readonly at: Date; readonly callId: string };
+}
+
+/** A posted call that the ledger refused, or an entry that could not be read. */
+export interface QuarantinedCall {
+  readonly entry: StoredEntry;
+  /** Why it is in quarantine. */
+  readonly reason: string;
+  readonly since: Date;
+}
+
+/** How far the rows of the ledger are added up, by their ids. */
+export interface ProofProgress {
+  readonly provenThrough: bigint;
+  /** The id of the newest row when this proof began. */
+  readonly last: bigint;
+  /** Only at the end: what kept the newest rows out of this proof. They are added up by each sum until it ends. */
+  readonly heldUpBy?: OpenTransaction;
+  /** Only at the end: rows that the last proof from the beginning found changed. */
+  readonly changed?: ChangedRows;
+  readonly isDone: boolean;
+}
+
+/** Rows of the ledger that are not those that were proven before. Someone changed, added or removed one. */
+export interface ChangedRows {
+  /** The id of the last row that was compared. */
+  readonly through: bigint;
+  /** How many accounts have such rows. */
+  readonly accounts: number;
+  /** The first hundred of them. */
+  readonly accountIds: readonly string[];
+}
+
+/** A transaction that runs for long and may still write rows. Null: hidden from the role of the gateway. */
+export interface OpenTransaction {
+  /** The process of Postgres that runs it; null also if it is a prepared one. */
+  readonly pid: number | null;
+  /** The application that runs it, or the name of the prepared transaction. */
+  readonly name: string | null;
+  readonly since: Date | null;
+}
+
+export interface LedgerSum {
+  readonly accountId: string;
+  /** The name of a limit beside the wallet; null for the wallet. */
+  readonly limit: string | null;
+  /** Charges that the hold store has taken and the ledger has refused. */
+  readonly quarantinedMicroVnd: bigint;
+  readonly entriesMicroVnd: bigint;
+  readonly balanceMicroVnd: bigint;
+}

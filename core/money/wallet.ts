@@ -1,0 +1,115 @@
+import type { FoundCall } from "./found-call.ts";
+import type {
+  Awaitable,
+  Balances,
+  ExtendRequest,
+  ExtendResult,
+  HoldRequest,
+  HoldResult,
+  LimitBalances,
+  Posted,
+  Posting,
+} from "./hold-store.ts";
+import type {
+  Credit,
+  CreditResult,
+  LimitChange,
+  LimitChangeResult,
+  ProofProgress,
+} from "./ledger.ts";
+import type { StandingCall } from "./standing-call.ts";
+
+/** Wallets in both stores: the hold store for calls, the ledger as the durable record. */
+export interface Wallets {
+  /**
+   * Like the hold store's `hold`, but loads the wallet from the ledger first if it is not loaded.
+   */
+  hold(request: HoldRequest): Awaitable<WalletHold>;
+  extend(request: ExtendRequest): Awaitable<ExtendResult>;
+  post(posting: Posting): Awaitable<Posted>;
+  /**
+   * Posts a call whose `post` was rejected after its reply had reached the client. Keeps it in
+   * memory and retries until a store has it. Its hold stays until then.
+   */
+  postLater(posting: Posting): void;
+  /** Returns charges that only this process has: see `HoldStore.unsent`, and those of `postLater`. */
+  unsent(): StandingCall[];
+  void(callId: string, accountId: string): Awaitable<void>;
+  /**
+   * Commits a movement to the ledger, then makes it spendable. Rejects if a store is unreachable;
+   * whatever was done by then, sending the same movement again completes it.
+   */
+  credit(movement: Credit): Promise<CreditResult>;
+  /**
+   * Creates a limit beside a wallet, sets its total, or adds to it. Committed to the ledger, then
+   * applied to the hold store, like `credit`: idempotent by `reference`. Rejects if a store is
+   * unreachable; sending the same change again completes it. Rejects with a RangeError for a name
+   * that no limit can have.
+   */
+  changeLimit(change: LimitChange): Promise<LimitChangeResult>;
+  /**
+   * Removes a limit. Its name cannot be used again, and calls that name it get 503: stop naming it
+   * first. Returns false if the limit does not exist. Running calls keep what they hold of it until
+   * they end.
+   */
+  removeLimit(accountId: string, name: string): Promise<boolean>;
+  /**
+   * Returns what is left of a limit: from the hold store if it is loaded there, else from the
+   * ledger; undefined if it does not exist.
+   */
+  limit(accountId: string, name: string): Promise<LimitBalances | undefined>;
+  /**
+   * Returns the parts of a wallet: from the hold store if it is loaded there, else from the ledger;
+   * undefined if the account does not exist.
+   */
+  balances(accountId: string): Promise<WalletBalances | undefined>;
+  /**
+   * Returns the record of a posted call, or what will be its record. Undefined if there is none, or
+   * if another process posted it and it is not committed yet.
+   */
+  call(callId: string): Promise<FoundCall | undefined>;
+  /**
+   * Returns a row for every wallet, then for every limit: its parts, and by how much they differ from
+   * the ledger. That drift must be 0, even under load.
+   */
+  reconcile(options?: { readonly isQuick?: boolean }): AsyncIterable<ReconcileRow>;
+  /** Adds up ledger rows in advance, so that `reconcile` need not read them: see `Ledger.prove`. */
+  prove(options?: { readonly isRestart?: boolean }): Promise<ProofProgress>;
+  /** Lets the rows that a proof found changed count as they are: see `Ledger.acceptChangedRows`. */
+  acceptChangedRows(): Promise<boolean>;
+}
+
+export type WalletHold =
+  | Exclude<HoldResult, { kind: "unknown" | "no_limit" }>
+  /** The ledger has no such account. */
+  | { readonly kind: "no_account" };
+
+export interface WalletBalances extends Balances {
+  /**
+   * The balance that the ledger will have once all calls are committed and all holds are void: the
+   * sum of the three parts.
+   */
+  readonly balanceMicroVnd: number;
+}
+
+/**
+ * One wallet, or one limit beside it: ledger sum = ledger balance = available + held + uncommitted.
+ * The drift is how much these differ.
+ */
+export interface ReconcileRow {
+  readonly accountId: string;
+  /** The name of a limit beside the wallet; null for the wallet itself. */
+  readonly limit: string | null;
+  /** Sum of all ledger rows, µđ. */
+  readonly ledgerSumMicroVnd: bigint;
+  /** The balance that the ledger stores beside these rows, µđ. */
+  readonly balanceMicroVnd: bigint;
+  readonly availableMicroVnd: bigint;
+  readonly heldMicroVnd: bigint;
+  readonly uncommittedMicroVnd: bigint;
+  /**
+   * How much the hold store has more than the ledger, else how much the balance exceeds the sum; 0
+   * if all agree.
+   */
+  readonly driftMicroVnd: bigint;
+}

@@ -1,0 +1,210 @@
+import type { CustomerRecord } from "../money/usage-fields.ts";
+
+/** Recorded calls and money, for plugins that show them. A call appears seconds after it ends. */
+export interface UsageBooks {
+  /**
+   * Creates the indexes that `page` filters by, if they are missing. Call it in the `start` of a
+   * plugin that calls `page`. They add to the cost of recording a call, so a gateway without such a
+   * plugin does not have them.
+   */
+  prepare(): Promise<void>;
+
+  /**
+   * Returns the newest calls of an account that pass the filter and are older than the cursor,
+   * newest first.
+   */
+  page(query: UsagePage): Promise<CustomerRecord[]>;
+
+  /**
+   * Returns the instant before which `page` lacks calls of the account in this period, because the
+   * operator has archived their months (UTC); undefined if none are archived. Sums have these calls.
+   */
+  archivedBefore(
+    accountId: string,
+    period: Pick<UsageFilter, "from" | "to">,
+  ): Promise<Date | undefined>;
+
+  /**
+   * Returns the end of the archived months, if they have calls of the account on the day of this
+   * call's id; else undefined. The ledger cannot say if the call was one of them.
+   */
+  archivedCall(accountId: string, callId: string): Promise<Date | undefined>;
+
+  /**
+   * Returns one call of an account; undefined if the account has no such call, or it is not
+   * recorded yet.
+   */
+  call(accountId: string, callId: string): Promise<CustomerRecord | undefined>;
+
+  /**
+   * Returns sums by day (in Vietnam), model, key, or several of them, and the sum of all. The filter
+   * applies to whole days. The time grows with the days: a page asks for at most `daysSummedMax` of
+   * them. With a status it grows with the failed calls, and lacks those of archived months.
+   */
+  sums(accountId: string, by: readonly UsageDimension[], filter: UsageFilter): Promise<UsageSums>;
+
+  /**
+   * Returns the calls of an account that the gateway refused itself. They appear within seconds,
+   * and the counts are kept for 400 days. The filter applies to whole days.
+   */
+  refused(accountId: string, filter: UsageFilter): Promise<RefusedCalls>;
+
+  /** Returns all money of an account from the day (in Vietnam) of `from` to the one before `to`. */
+  statement(accountId: string, from: Date, to: Date): Promise<Statement>;
+
+  /**
+   * Returns the use of each of these keys of the account. Keys that were never used are missing.
+   */
+  byKey(accountId: string, keyIds: readonly string[]): Promise<KeyUsage[]>;
+}
+
+/**
+ * Selects calls of an account: those from `from`, included, to `to`, excluded, that match every
+ * other field.
+ */
+export interface UsageFilter {
+  readonly from?: Date | undefined;
+  readonly to?: Date | undefined;
+  readonly model?: string | undefined;
+  readonly key?: string | undefined;
+  /** `ok`: 200; `failed`: anything else; or one status. */
+  readonly status?: "ok" | "failed" | number | undefined;
+}
+
+/** Selects calls older than this one, in the order of (at, call id). */
+export interface UsageCursor {
+  readonly at: Date;
+  readonly callId: string;
+}
+
+export interface UsagePage {
+  readonly accountId: string;
+  readonly filter: UsageFilter;
+  readonly limit: number;
+  readonly before?: UsageCursor | undefined;
+}
+
+export type UsageDimension = "day" | "model" | "key";
+
+/** A year, with a leap day. */
+const DAYS_MAX = 366;
+/** Of 100 keys and 40 models, each day has 4,000 sums by both. */
+const DAYS_OF_BOTH_MAX = 14;
+/** Of each day: half as many sums are read, and a row returned for each. */
+const DAYS_OF_BOTH_BY_DAY_MAX = 7;
+
+/**
+ * Returns the number of days whose sums are quick enough for a page, 0.1 s for an account with 100
+ * keys and 40 models: a year, two weeks of sums by model and key together, or a week of them by day.
+ * Those of one model or one key are of a year too.
+ */
+export function daysSummedMax(
+  by: readonly UsageDimension[],
+  { model, key }: Pick<UsageFilter, "model" | "key">,
+): number {
+  const isOfOne = model !== undefined || key !== undefined;
+  if (isOfOne || !by.includes("model") || !by.includes("key")) return DAYS_MAX;
+  return by.includes("day") ? DAYS_OF_BOTH_BY_DAY_MAX : DAYS_OF_BOTH_MAX;
+}
+
+interface UsageTotal {
+  readonly calls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly chargedMicroVnd: bigint;
+}
+
+/** One sum. `day`, `model` and `key` are set if the sum is by them. */
+export interface UsageSum extends UsageTotal {
+  readonly day?: string;
+  readonly model?: string;
+  readonly key?: string;
+}
+
+export interface UsageSums {
+  /** Sums by day are in the order of the days; others begin with the largest charge. */
+  readonly sums: readonly UsageSum[];
+  /** The sum of everything that the filter selects, including what `sums` lacks. */
+  readonly total: UsageTotal;
+  /** True if there are more than 12,000 sums: `sums` lacks the oldest days, or the smallest charges. */
+  readonly isCut: boolean;
+  /** True if the sums are wrong, as a filter of statuses had to read more than 50,000 failed calls. */
+  readonly lacksFailed: boolean;
+}
+
+export interface KeyUsage {
+  readonly keyId: string;
+  readonly chargedMicroVnd: bigint;
+  /** Start of its latest call. */
+  readonly lastUsedAt: Date;
+}
+
+/**
+ * Calls that the gateway refused before an upstream was tried. They cost nothing and have no usage
+ * record, so these counts show a customer why calls failed. Calls with a revoked key, or with one of
+ * a suspended account, count for that account. Calls without a known key belong to none.
+ */
+export interface RefusedCalls {
+  /** Counts by day (in Vietnam), key, status and cause; newest day first. None with a filter of models. */
+  readonly counts: readonly RefusedCount[];
+  /** Of the last 20 refused calls of the account those that pass the filter, newest first. */
+  readonly last: readonly RefusedCall[];
+}
+
+export interface RefusedCount {
+  readonly day: string;
+  readonly keyId: string;
+  readonly status: number;
+  /** The code of the error, else the field at fault, else the type of the error. */
+  readonly cause: string;
+  readonly calls: number;
+  readonly lastAt: Date;
+}
+
+export interface RefusedCall {
+  /** The `x-request-id` of the reply. */
+  readonly callId: string;
+  readonly at: Date;
+  readonly keyId: string;
+  readonly endpoint: string;
+  /** The model; null if the call was refused before its model was known. */
+  readonly model: string | null;
+  readonly status: number;
+  readonly cause: string;
+}
+
+/** Prefix of the references of bank transfers in the ledger; the transfer's id follows. */
+export const TRANSFER_REFERENCE = "transfer:";
+
+/**
+ * All money of an account in a period, read from the ledger in one statement: opening + rows = closing, to the µđ.
+ *
+ * A movement counts at the time of its commit, a charge on the day (in Vietnam) on which its call began.
+ */
+export interface Statement {
+  readonly openingMicroVnd: bigint;
+  readonly closingMicroVnd: bigint;
+  /** Oldest first; the charges of a day are its last row. */
+  readonly rows: readonly StatementRow[];
+  /** True if there are more than 5,000 movements; then `rows` lacks the oldest. Each balance is right. */
+  readonly isCut: boolean;
+}
+
+export interface StatementRow {
+  /** Of a movement: when it was committed; null for the charges of a day. */
+  readonly at: Date | null;
+  /** In Vietnam. */
+  readonly day: string;
+  /**
+   * `transfer`: a bank transfer. `credit`: money that the operator added. `adjustment`: a correction or a refund, of
+   * either sign. `charges`: all calls of the day.
+   */
+  readonly kind: "transfer" | "credit" | "adjustment" | "charges";
+  readonly amountMicroVnd: bigint;
+  /** After this row. */
+  readonly balanceMicroVnd: bigint;
+  /** Of a transfer the code of its order, else why the operator moved money; null if unknown. */
+  readonly reason: string | null;
+  /** Number of calls; 0 for a movement. */
+  readonly calls: number;
+}

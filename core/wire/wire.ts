@@ -1,0 +1,146 @@
+import type { Protocol } from "../catalogue/endpoint.ts";
+import type { ChatProfile } from "../catalogue/profile.ts";
+import type { JsonObject } from "../process/json.ts";
+import type { EventKind, ServerEvent } from "../sse/reader.ts";
+import type { Refusal } from "./refusal.ts";
+import type { Usage } from "./usage/usage.ts";
+
+/**
+ * Returns what an event means to its stream. Classifies it once, and stores the result on the event
+ * for later readers.
+ */
+export function kindOf(event: ServerEvent, wire: Wire): EventKind {
+  event.kind ??= wire.classify(event);
+  return event.kind;
+}
+
+/**
+ * How far an event brings a stream. `begun`: its head, or an end without output. `refused`: it ends
+ * in a refusal or a failure. `delivered`: it carries an item, a block, a name, a part, text, an image or audio.
+ */
+export type Stage = "none" | "begun" | "refused" | "delivered";
+
+/**
+ * How the whole body of a successful reply is charged.
+ *
+ * - `charged`: a reply, which costs what it used.
+ * - `free`: a reply that says that it failed, or refuses before any output. The client gets it.
+ * - `pending`: the provider goes on after this reply, and bills the rest.
+ * - `none`: no reply of the protocol.
+ */
+type ReplyWorth = "charged" | "free" | "pending" | "none";
+
+/**
+ * How to read and write the bodies and events of one protocol. Stateless: what a call accumulates
+ * is in its `Usage`.
+ */
+export interface Wire {
+  readonly protocol: Protocol;
+
+  /** Refuses a body that lacks what the protocol requires. The refusal names the field. */
+  check(body: JsonObject): Refusal | undefined;
+
+  /**
+   * Returns the maximum output tokens that the body allows per choice, the larger of two limits; undefined if it sets
+   * none.
+   */
+  outputLimit(body: JsonObject): number | undefined;
+
+  /** Returns how many choices the body asks for. Each may use the whole output limit. */
+  choices(body: JsonObject): number;
+
+  /**
+   * Sets the output limit per choice in a body that goes upstream, once. `chatField` is its name at
+   * a Chat upstream.
+   */
+  limitOutput(body: JsonObject, tokens: number, chatField: ChatProfile["max_tokens_field"]): void;
+
+  /** Returns true if a streamed request must ask for its usage, and does not. */
+  lacksUsage(body: JsonObject): boolean;
+
+  /** Makes a streamed request ask for its usage. */
+  askForUsage(body: JsonObject): void;
+
+  /** Returns an error body in the protocol, as JSON text. */
+  errorBody(refusal: Refusal, requestId: string): string;
+
+  /**
+   * Returns the event that ends a broken stream in the protocol, as text of the stream.
+   * `eventsBefore`: the events with a type that the client has got.
+   */
+  errorEvent(refusal: Refusal, eventsBefore: number): string;
+
+  /**
+   * Returns what an event means to its stream. Call `kindOf` instead: it does this once for each event.
+   */
+  classify(event: ServerEvent): EventKind;
+
+  /**
+   * Returns true if a stream is complete when its body ends cleanly after this event, without a
+   * terminal event.
+   */
+  mayEndAt(event: ServerEvent): boolean;
+
+  /** Returns the stage to which one event brings a stream. */
+  stage(event: ServerEvent): Stage;
+
+  /** Returns how the whole body of a successful reply is charged. */
+  judge(body: JsonObject): ReplyWorth;
+
+  /** Reads the usage in a whole reply. */
+  readReply(reply: JsonObject, usage: Usage): void;
+
+  /**
+   * Reads the usage in one event that is not `data`. Returns true if the event exists only to
+   * report usage.
+   */
+  readEvent(event: ServerEvent, usage: Usage): boolean;
+
+  /**
+   * Adds the output that one event delivers, for streams whose usage never comes. Repetitions of earlier output, and
+   * the input of a tool's result, do not count.
+   */
+  countDelta(event: ServerEvent, delivered: Delivered): void;
+
+  /** Adds the text that a whole reply delivers. */
+  countReply(reply: JsonObject, delivered: Delivered): void;
+}
+
+/** Maximum length of a text for which a loop costs less than a native call. */
+const LOOPED_CHARACTERS = 40;
+
+function isShortAscii(text: string, length: number): boolean {
+  if (length > LOOPED_CHARACTERS) return false;
+  for (let at = 0; at < length; at++) if (charCodeAt.call(text, at) >= 0x80) return false;
+  return true;
+}
+
+/** Taken from the prototype once: V8 looks the method of many kinds of strings up at each call. */
+const { charCodeAt } = String.prototype;
+
+/**
+ * Output delivered so far. Bytes of ASCII and of other scripts are counted apart, because they
+ * tokenise differently.
+ */
+export class Delivered {
+  asciiBytes = 0;
+  otherBytes = 0;
+  images = 0;
+  /** Bytes of audio and the like, in base64. */
+  mediaBytes = 0;
+
+  addText(text: string): void {
+    const { length } = text;
+    if (isShortAscii(text, length)) this.asciiBytes += length;
+    else this.addLength(Buffer.byteLength(text), length);
+  }
+
+  /** Adds a text by its bytes in UTF-8 and its UTF-16 units. */
+  addLength(bytes: number, units: number): void {
+    // `bytes - units` is what UTF-8 takes beyond one byte per UTF-16 unit. Other scripts take
+    // at least two bytes per unit, so twice that never counts them too low.
+    const other = Math.min(bytes, 2 * (bytes - units));
+    this.otherBytes += other;
+    this.asciiBytes += bytes - other;
+  }
+}

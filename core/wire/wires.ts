@@ -1,0 +1,16 @@
+import type { Protocol } from "../catalogue/endpoint.ts";
+import { chat } from "./chat.ts";
+import { images } from "./images.ts";
+import { messages } from "./messages.ts";
+import { responses } from "./responses.ts";
+import { speech } from "./speech.ts";
+import type { Wire } from "./wire.ts";
+
+/** Every protocol that the gateway speaks, by name. */
+export const wires: Readonly<Record<Protocol, Wire>> = {
+  messages,
+  chat,
+  responses,
+  images,
+  speech,
+};
