@@ -100,9 +100,12 @@ export function notServed(
     });
   }
   const shown = path.length > 100 ? `${path.slice(0, 100)}…` : path;
-  return refuse.notFound(`There is no ${shown} here. ${hint(path)}`, {
-    code: "not_found",
-  });
+  const message = `There is no ${shown} here. ${hint(path)}`;
+  // Claude Code shows none of the text of a 404, and advises another model.
+  const hidesText = headers["user-agent"]?.startsWith("claude-cli/") && isDoubled(path);
+  return hidesText
+    ? refuse.badRequest(message, { code: "not_found" })
+    : refuse.notFound(message, { code: "not_found" });
 }
 
 /**
@@ -135,11 +138,14 @@ function hint(path: string): string {
   const asked = path.replace(/\/+$/, "");
   const meant = KNOWN.find((known) => asked.endsWith(known.slice("/v1".length)));
   if (meant === undefined) return `The endpoints of this gateway are ${KNOWN.join(", ")}.`;
-  const isDoubled = asked.includes("/v1/v1");
-  const trouble = isDoubled
+  const trouble = isDoubled(asked)
     ? "/v1 is doubled: use"
     : asked.includes("/v1/")
       ? "Use"
       : "/v1 is missing: use";
   return `${trouble} ${meant}. ${ADDRESS}`;
+}
+
+function isDoubled(path: string): boolean {
+  return path.includes("/v1/v1");
 }

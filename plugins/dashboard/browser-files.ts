@@ -101,11 +101,15 @@ function libraryFiles(): BrowserFile[] {
 /** Names a library by its file, as browsers look for no packages. */
 function withPaths(name: string, script: string): string {
   const up = "../".repeat(name.split("/").length - 1) || "./";
-  return script.replace(/(?<=^import [^;"]*|\bimport\()"([^".][^"]*)"/gm, (quoted, specifier) => {
+  const renamed = (quoted: string, specifier: string) => {
     const library = LIBRARIES.find((one) => one.specifier === specifier);
     if (!library) throw new Error(`${name} imports ${quoted}, which no browser can load`);
     return `"${up}${library.name}"`;
-  });
+  };
+  // Imports come first. Further down the same words are code that a page shows.
+  const code = /^(?:export|const|let|class|function|async) /m.exec(script)?.index ?? script.length;
+  const head = script.slice(0, code).replace(/(?<=^import [^;"]*)"([^".][^"]*)"/gm, renamed);
+  return head + script.slice(code).replace(/(?<=\bimport\()"([^".][^"]*)"/g, renamed);
 }
 
 function withoutSourceMap(script: string): string {

@@ -363,6 +363,21 @@ t.test("the specification's tables", async (t) => {
       },
     );
 
+    t.test("400 for Claude Code with /v1 doubled, as it hides the text of a 404", async () => {
+      const agent = { "anthropic-version": "2023-06-01", "user-agent": "claude-cli/2.1.197" };
+      const doubled = await post(gateway, "/v1/v1/messages?beta=true", undefined, "{}", agent);
+      assertError(
+        doubled,
+        400,
+        "invalid_request_error",
+        /\/v1 is doubled: use \/v1\/messages/,
+        {},
+        true,
+      );
+      const other = await post(gateway, "/v1/nothing", undefined, "{}", agent);
+      assertError(other, 404, "not_found_error", /The endpoints of this gateway/, {}, true);
+    });
+
     t.test("405 with the methods that a path accepts", async (t) => {
       const answer = await get(gateway, paths.chat, customer);
       assertError(answer, 405, "invalid_request_error", /takes POST/);

@@ -75,6 +75,37 @@ t.test("a customer in a browser", async (t) => {
     },
   );
 
+  t.test("copies the setup of a client with the key in it, and sees the first call", async (t) => {
+    const { page, complaints, session } = await stage.customer();
+    await page.goto(`${stage.url}/dashboard/how-to?client=codex&system=cmd`);
+    await page.getByText("Thay <API_KEY> bằng khóa của bạn").waitFor();
+    await page.getByRole("main").getByRole("link", { name: "Đăng nhập" }).click();
+    await page.getByLabel("Email").fill(session.email);
+    await page.getByLabel("Mật khẩu").fill(PASSWORD);
+    await page.keyboard.press("Enter");
+    // The page that they came from, with its client.
+    await page.getByRole("button", { name: "Tạo khóa" }).click();
+    const lines = page.locator(".snippet pre");
+    await lines.getByText(/^set "TOLLGATE_API_KEY=tg-/).waitFor();
+    t.match(await lines.first().textContent(), `base_url = "${stage.url}/v1"`);
+    await page.getByRole("radio", { name: "Claude Code" }).check({ force: true });
+    await page.getByRole("radio", { name: "macOS, Linux" }).check({ force: true });
+    t.ok(page.url().endsWith("?client=claude-code&system=bash"));
+    await page.getByRole("button", { name: "Sao chép: Claude Code, Chạy trong terminal" }).click();
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    const key = /ANTHROPIC_AUTH_TOKEN="(tg-[^"]+)"/.exec(copied)?.[1] ?? "";
+    await page.getByText("Đang chờ lượt gọi đầu tiên của khóa này").waitFor();
+
+    const call = () => ask(stage.url, key, "/v1/messages", bodyOf("/v1/messages"));
+    t.equal((await call()).status, 402);
+    await page.getByText("bị từ chối: 402, Không đủ số dư").waitFor();
+    await page.getByRole("main").getByRole("link", { name: "Nạp tiền" }).waitFor();
+    await credit(stage.gateway, session.accountId, 50_000);
+    t.equal((await call()).status, 200);
+    await page.locator(".notice.good", { hasText: "Đã kết nối: claude-opus-5-5" }).waitFor();
+    t.strictSame(complaints, []);
+  });
+
   t.test("signs in with the keyboard alone, and skips to the content", async (t) => {
     const { page, complaints, session } = await stage.customer();
     await page.goto(`${stage.url}/dashboard/usage`);

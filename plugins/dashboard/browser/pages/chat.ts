@@ -1,12 +1,12 @@
 import { announce } from "../announce.ts";
 import { get } from "../api.ts";
-import { keyText, makeOwnKey, usableKeys } from "../chat/chat-key.ts";
 import { composer } from "../chat/composer.ts";
 import { AnswerView, questionView } from "../chat/message-view.ts";
 import { askModel, isAbort, type Turn } from "../chat/stream.ts";
 import type { Catalogue, Key, Model } from "../contract.ts";
 import { el, fill } from "../dom.ts";
 import { choice, form } from "../form.ts";
+import { keyText, makeOwnKey, usableKeys } from "../own-keys.ts";
 import { card, pageHead, waiting } from "../page-head.ts";
 import type { PageContext } from "../routes.ts";
 import { t } from "../text.ts";

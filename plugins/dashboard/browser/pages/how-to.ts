@@ -1,77 +1,222 @@
-import { get } from "../api.ts";
-import type { Catalogue } from "../contract.ts";
+import { get, post } from "../api.ts";
+import type { Catalogue, Model } from "../contract.ts";
 import { copyButton } from "../copy.ts";
 import { el, fill } from "../dom.ts";
-import { choice, notice } from "../form.ts";
+import { choice, form, notice } from "../form.ts";
+import { arrival } from "../how-to/arrival.ts";
+import {
+  addressFor,
+  type Client,
+  clients,
+  GROUPS,
+  type Part,
+  type Place,
+  SYSTEMS,
+  type System,
+} from "../how-to/clients.ts";
+import { keyText, usableKeys } from "../own-keys.ts";
 import { card, pageHead, waiting } from "../page-head.ts";
 import { BASE, type PageContext } from "../routes.ts";
-import { snippets } from "../snippets.ts";
-import { t } from "../text.ts";
+import { segments } from "../segments.ts";
+import { currentAccount } from "../session.ts";
+import { t, textIfAny } from "../text.ts";
 
 /** Models for the background work of an agent. */
 const SMALL = /^claude-haiku-/;
+const NO_KEY = "<API_KEY>";
 
-export async function render({ root, signal }: PageContext): Promise<void> {
+/** Choose a key, a model and a client; then copy its setup, and see the first call arrive. */
+export async function render(context: PageContext): Promise<void> {
+  const { root, signal } = context;
   fill(root, pageHead(t("nav.howto"), t("howto.lead")), waiting(t("loading")));
-  const { models, popular } = await get<Catalogue>("/catalogue");
+  const isCustomer = currentAccount() !== undefined;
+  const [{ models, popular }, keys] = await Promise.all([
+    get<Catalogue>("/catalogue"),
+    isCustomer ? usableKeys() : [],
+  ]);
   if (signal.aborted) return;
-  const chat = models.filter(({ standard }) => standard === "messages" || standard === "chat");
-  const first = [...popular, ...chat.map(({ id }) => id)];
-  const ids = [...new Set(first)].filter((id) => chat.some((model) => model.id === id));
+  const ids = chatModels(models, popular);
   const model = choice(
     t("howto.model"),
     ids.map((id) => [id, id] as const),
   );
-  const base = location.origin;
-  const list = el("div", { class: "stack" });
-  const refresh = () => {
-    const background = ids.find((id) => SMALL.test(id)) ?? model.select.value;
-    fill(list, snippets(base, model.select.value, background).map(snippetCard));
+  const key = choice(
+    t("howto.key"),
+    keys.map(({ id, name, prefix }) => [id, `${name} (${prefix}…)`] as const),
+  );
+  const images = models.find(({ standard }) => standard === "images")?.id;
+  const speech = models.find(({ standard }) => standard === "speech")?.id;
+  const asked = new URLSearchParams(location.search);
+  let chosen = clients.find(({ id }) => id === asked.get("client")) ?? clients[0];
+  const systems = segments(
+    t("howto.system"),
+    SYSTEMS,
+    (one) => t(`howto.system.${one}`),
+    () => remember(),
+    { chosen: SYSTEMS.find((one) => one === asked.get("system")) ?? ownSystem() },
+  );
+  const setup = el("div", { class: "stack" });
+  const call = arrival(signal);
+
+  const show = async () => {
+    const client = chosen;
+    // The lines keep the place of a key that cannot be read now.
+    const { value } = key.select;
+    const text = value === "" ? NO_KEY : await keyText(value).catch(() => NO_KEY);
+    if (signal.aborted || client !== chosen || !client) return;
+    const place: Place = {
+      name: document.documentElement.dataset["service"] ?? "",
+      base: location.origin,
+      key: text,
+      model: model.select.value,
+      background: ids.find((id) => SMALL.test(id)) ?? model.select.value,
+      images,
+      speech,
+    };
+    const parts = client.parts(place, systems.value());
+    systems.element.hidden = parts.every(({ kind }) => kind === "form");
+    fill(setup, setupOf(client, place, parts));
   };
-  model.select.addEventListener("change", refresh);
-  refresh();
+  const remember = () => {
+    const kept = new URLSearchParams({ client: chosen?.id ?? "", system: systems.value() });
+    history.replaceState(null, "", `?${kept}`);
+    void show();
+  };
+  const choose = (id: string) => {
+    chosen = clients.find((one) => one.id === id);
+    remember();
+  };
+  model.select.addEventListener("change", () => void show());
+  key.select.addEventListener("change", () => {
+    call.watch(key.select.value);
+    void show();
+  });
+  const sold = clients
+    .filter(({ id }) => id !== "images" || images)
+    .filter(({ id }) => id !== "speech" || speech);
   fill(
     root,
     pageHead(t("nav.howto"), t("howto.lead")),
     card(
-      t("howto.address"),
-      el(
-        "dl",
-        { class: "transfer" },
-        address(t("howto.messages"), base),
-        address(t("howto.chat"), `${base}/v1`),
-      ),
-      notice("info", t("howto.wrong")),
-      el("p", {}, t("howto.key"), " ", el("a", { href: `${BASE}/keys` }, t("nav.keys"))),
-      model.element,
+      t("howto.step.key"),
+      el("div", { class: "grid two" }, keys.length > 0 && key.element, model.element),
+      keys.length === 0 && (isCustomer ? makeKey(context) : signInHint()),
     ),
-    list,
+    card(
+      t("howto.step.client"),
+      GROUPS.map((group) => clientChips(group, sold, chosen, choose)),
+      systems.element,
+      setup,
+    ),
+    keys.length > 0 && card(t("howto.step.call"), call.element),
+    addresses(),
   );
+  if (keys.length > 0) call.watch(key.select.value);
+  await show();
 }
 
-function address(name: string, value: string): HTMLElement {
-  const copy = copyButton(t("howto.copy", { name }), () => value);
-  return el("div", {}, el("dt", {}, name), el("dd", {}, el("code", {}, value), copy));
+function clientChips(
+  group: Client["group"],
+  sold: readonly Client[],
+  chosen: Client | undefined,
+  choose: (id: string) => void,
+): HTMLElement | null {
+  const [first, ...others] = sold.filter((one) => one.group === group);
+  if (!first) return null;
+  const nameOf = (id: string) =>
+    textIfAny(`howto.client.${id}`) ?? sold.find((one) => one.id === id)?.name ?? id;
+  return segments<string>(
+    t(`howto.group.${group}`),
+    [first.id, ...others.map(({ id }) => id)],
+    nameOf,
+    choose,
+    { chosen: chosen?.id ?? "", name: "client", isChips: true },
+  ).element;
 }
 
-function snippetCard({
-  id,
-  name,
-  address,
-  code,
-  note,
-}: ReturnType<typeof snippets>[number]): HTMLElement {
+function setupOf(client: Client, { base, key }: Place, parts: readonly Part[]): HTMLElement[] {
+  const note = textIfAny(`howto.note.${client.id}`);
+  const lacksKey = key === NO_KEY && parts.some(({ code }) => code.includes(NO_KEY));
+  return [
+    ...parts.map((part) => partView(client, part)),
+    el(
+      "p",
+      { class: "hint" },
+      note !== undefined && `${note} `,
+      t("howto.uses", { address: addressFor(client, base) }),
+      lacksKey && ` ${t("howto.replace")}`,
+    ),
+  ];
+}
+
+function partView({ name }: Client, { kind, file = "", code, isAlternative }: Part): HTMLElement {
+  const title = isAlternative ? t("howto.part.keep", { file }) : t(`howto.part.${kind}`, { file });
   return el(
     "section",
-    { class: "card snippet", id },
+    { class: "snippet", "data-kind": kind },
     el(
       "div",
       { class: "row spread" },
-      el("h2", {}, name),
-      copyButton(t("howto.copy", { name }), () => code),
+      el("h3", {}, title),
+      copyButton(t("howto.copy", { name: `${name}, ${title}` }), () => code),
     ),
-    el("p", { class: "hint" }, t("howto.uses", { address })),
-    note !== undefined && el("p", {}, note),
-    el("pre", { tabindex: 0 }, el("code", {}, code)),
+    el("pre", { tabindex: 0, role: "region", "aria-label": title }, el("code", {}, code)),
   );
+}
+
+function makeKey(context: PageContext): HTMLElement {
+  const make = async () => {
+    await post("/keys", { name: t("howto.keyname") });
+    await render(context);
+  };
+  return form(t("keys.create"), make, el("p", {}, t("howto.nokey")));
+}
+
+function signInHint(): HTMLElement {
+  const next = encodeURIComponent(location.pathname + location.search);
+  return notice(
+    "info",
+    t("howto.visitor"),
+    " ",
+    el("a", { href: `${BASE}/sign-in?next=${next}` }, t("signin.title")),
+  );
+}
+
+function addresses(): HTMLElement {
+  const address = (name: string, value: string) =>
+    el(
+      "div",
+      {},
+      el("dt", {}, name),
+      el(
+        "dd",
+        {},
+        el("code", {}, value),
+        copyButton(t("howto.copy", { name }), () => value),
+      ),
+    );
+  return el(
+    "details",
+    { class: "card" },
+    el("summary", {}, t("howto.address")),
+    el(
+      "dl",
+      { class: "transfer" },
+      address(t("howto.messages"), location.origin),
+      address(t("howto.chat"), `${location.origin}/v1`),
+    ),
+    el("p", {}, t("howto.wrong")),
+  );
+}
+
+/** Ids of the models that chat, the popular ones first. */
+function chatModels(models: readonly Model[], popular: readonly string[]): string[] {
+  const isChat = ({ standard }: Model) => standard === "messages" || standard === "chat";
+  const ids = models.filter(isChat).map(({ id }) => id);
+  return [...new Set([...popular, ...ids])].filter((id) => ids.includes(id));
+}
+
+/** Most developers on Windows use PowerShell. */
+function ownSystem(): System {
+  return navigator.userAgent.includes("Windows") ? "powershell" : "bash";
 }

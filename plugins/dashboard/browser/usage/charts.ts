@@ -1,9 +1,10 @@
 import { get } from "../api.ts";
 import type { Key, Sum, Sums, Total } from "../contract.ts";
-import { el, fill, newId } from "../dom.ts";
+import { el, fill } from "../dom.ts";
 import { failureText } from "../failure.ts";
 import { notice } from "../form.ts";
 import { compact, number, vnd } from "../format.ts";
+import { segments } from "../segments.ts";
 import { t } from "../text.ts";
 import { drawStack } from "./draw-stack.ts";
 import type { Filter } from "./filters.ts";
@@ -177,38 +178,4 @@ function dataTable(
       ),
     ),
   );
-}
-
-/** A radio group shown as a segmented control. The first option is chosen. */
-function segments<const Option extends string>(
-  label: string,
-  options: readonly [Option, ...Option[]],
-  text: (option: Option) => string,
-  changed: () => void,
-): { element: HTMLElement; value: () => Option } {
-  const name = newId("segments");
-  let chosen: Option = options[0];
-  const element = el(
-    "fieldset",
-    { class: "segments" },
-    el("legend", { class: "hidden" }, label),
-    options.map((option) =>
-      el(
-        "label",
-        {},
-        el("input", {
-          type: "radio",
-          name,
-          value: option,
-          checked: option === chosen,
-          onchange: () => {
-            chosen = option;
-            changed();
-          },
-        }),
-        el("span", {}, text(option)),
-      ),
-    ),
-  );
-  return { element, value: () => chosen };
 }

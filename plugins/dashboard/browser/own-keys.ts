@@ -1,10 +1,10 @@
-import { get, post } from "../api.ts";
-import type { Key, NewKey } from "../contract.ts";
+import { get, post } from "./api.ts";
+import type { Key, NewKey } from "./contract.ts";
 
 /** Name of the key that the chat creates if the customer has no key that it can show again. */
 const OWN_NAME = "Dashboard chat";
 
-/** Returns the active keys whose text the gateway can still show. */
+/** Returns the active keys whose text the gateway can still show, the chat's own first. */
 export async function usableKeys(): Promise<Key[]> {
   const { data } = await get<{ data: Key[] }>("/keys");
   const usable = data.filter((key) => key.status === "active" && key.recoverable);
