@@ -24,10 +24,6 @@ const FILES_IN_CIRCLES_OF_TYPES_MAX = 22;
 const PAST_DOORS_MAX: Readonly<Record<string, number>> = {
   // Core is behind the door of the contract too: it is for plugins.
   "core/plugin": Number.POSITIVE_INFINITY,
-  // The features of requests and the turns of a conversation are read outside of the protocols too.
-  "core/wire": 8,
-  // Calls and config name the interface that each kind implements.
-  "core/upstream/kinds": 7,
   // The table of protocols names the edits of each, and the door reads that table.
   "plugins/translate/edits": 5,
 };

@@ -2,6 +2,7 @@ import { readdir } from "node:fs/promises";
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type * as v from "valibot";
 import { features } from "../catalogue/features.ts";
+import type { PluginModule } from "../plugin/plugin.ts";
 import { isObject, type JsonObject, objectOf } from "../process/json.ts";
 import { upstreamKinds } from "../upstream/kinds/index.ts";
 import { catalogueFile } from "./catalogue-file.ts";
@@ -15,10 +16,13 @@ import { upstreamsForEditors } from "./upstream-schema.ts";
  * gateway itself uses. One schema serves both files: a file with `models` is a catalogue.
  */
 export async function configJsonSchema(): Promise<JsonObject> {
-  const gateway = convert(gatewayFile(upstreamsForEditors(upstreamKinds)), "throw");
+  const plugins = await builtInPlugins();
+  const brought = [...plugins.values()].flatMap(({ upstreamKind }) => upstreamKind ?? []);
+  const upstreams = upstreamsForEditors([...upstreamKinds, ...brought]);
+  const gateway = convert(gatewayFile(upstreams), "throw");
   const properties = gateway["properties"];
   if (isObject(properties) && isObject(properties["plugins"])) {
-    properties["plugins"]["items"] = await pluginItems();
+    properties["plugins"]["items"] = pluginItems(plugins);
   }
   return {
     $schema: "http://json-schema.org/draft-07/schema#",
@@ -38,20 +42,25 @@ export async function configJsonSchema(): Promise<JsonObject> {
   };
 }
 
-/** Schema of an entry of `plugins`: a built-in plugin with its options, or any other name. */
-async function pluginItems(): Promise<JsonObject> {
-  const names: string[] = [];
-  const options: JsonObject = {};
+async function builtInPlugins(): Promise<ReadonlyMap<string, PluginModule>> {
+  const plugins = new Map<string, PluginModule>();
   for (const entry of (await readdir(BUILT_IN, { withFileTypes: true })).sort(byName)) {
     const module = entry.isDirectory() ? await importBuiltIn(entry.name) : undefined;
-    if (!module) continue;
-    names.push(entry.name);
+    if (module) plugins.set(entry.name, module);
+  }
+  return plugins;
+}
+
+/** Schema of an entry of `plugins`: a built-in plugin with its options, or any other name. */
+function pluginItems(plugins: ReadonlyMap<string, PluginModule>): JsonObject {
+  const options: JsonObject = {};
+  for (const [name, module] of plugins) {
     // JSON schema cannot express every check of a plugin's options; the gateway runs the rest.
-    options[entry.name] = module.options ? convert(module.options, "ignore") : { type: "null" };
+    options[name] = module.options ? convert(module.options, "ignore") : { type: "null" };
   }
   return {
     anyOf: [
-      { enum: names },
+      { enum: [...plugins.keys()] },
       { type: "string" },
       { type: "object", properties: options, minProperties: 1, maxProperties: 1 },
     ],

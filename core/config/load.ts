@@ -2,13 +2,13 @@ import { dirname, isAbsolute, join } from "node:path";
 import type * as v from "valibot";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Config, LoadedPlugin } from "../plugin/config.ts";
+import type { LoadedUpstream } from "../plugin/upstream-kind.ts";
 import { arrayOf, objectOf } from "../process/json.ts";
-import { type UpstreamKinds, upstreamKinds } from "../upstream/kinds/index.ts";
-import type { LoadedUpstream } from "../upstream/kinds/kind.ts";
+import type { UpstreamKinds } from "../upstream/kinds/index.ts";
 import { catalogueOf, type UpstreamProtocols } from "./catalogue-review.ts";
 import type { Environment } from "./environment.ts";
 import { reviewPlugins } from "./plugin-review.ts";
-import { type ImportPlugin, loadPlugins, reviewOptions } from "./plugins.ts";
+import { type ImportPlugin, loadPlugins, reviewOptions, withKindsOf } from "./plugins.ts";
 import { type Problem, Problems } from "./problem.ts";
 import { readCatalogue } from "./read-catalogue.ts";
 import { readSource } from "./read-source.ts";
@@ -37,15 +37,16 @@ type LoadedConfig =
 export async function loadConfig(
   file: string,
   environment: Environment,
-  {
-    importPlugin,
-    kinds = upstreamKinds,
-  }: { importPlugin?: ImportPlugin; kinds?: UpstreamKinds } = {},
+  { importPlugin }: { importPlugin?: ImportPlugin } = {},
 ): Promise<LoadedConfig> {
   const problems = new Problems();
   const source = await readSource(file, environment, problems);
   if (!source) return { ok: false, problems: problems.list() };
 
+  const written = objectOf(source.value) ?? {};
+  const entries = arrayOf(written["plugins"]);
+  const placed = await loadPlugins(entries, source, problems, importPlugin);
+  const kinds = withKindsOf(placed, source, problems);
   const settings = validate(
     gatewayFile(upstreamsSchema(kinds)),
     source.value,
@@ -53,10 +54,7 @@ export async function loadConfig(
     [],
     problems,
   );
-  const written = objectOf(source.value) ?? {};
   reviewSettings(written, source, problems);
-  const entries = arrayOf(written["plugins"]);
-  const placed = await loadPlugins(entries, source, problems, importPlugin);
   reviewPlugins(placed, placed.length === entries.length, written, source, problems);
   const catalogue = await loadCatalogue(written, kinds, source, environment, problems);
 

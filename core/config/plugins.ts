@@ -1,17 +1,18 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import type * as v from "valibot";
 import type { Config, LoadedPlugin } from "../plugin/config.ts";
 import { CONFIG_KEYS, FIELDS, type PluginModule } from "../plugin/plugin.ts";
 import { SLOT_NAMES } from "../plugin/slot.ts";
-import { isObject } from "../process/json.ts";
+import type { UpstreamKind } from "../plugin/upstream-kind.ts";
 import { messageOf } from "../process/thrown.ts";
+import { type UpstreamKinds, upstreamKinds } from "../upstream/kinds/index.ts";
 import { offerContract } from "./offer-contract.ts";
 import { BUILT_IN, builtInName, fingerprint, locate } from "./plugin-files.ts";
 import type { Path, Problems } from "./problem.ts";
 import { pluginEntry } from "./schema.ts";
 import type { Source } from "./source.ts";
-import { attempt, validate } from "./validate.ts";
+import { faultOfKind } from "./upstream-schema.ts";
+import { attempt, isSchema, validate } from "./validate.ts";
 
 export type ImportPlugin = (url: string) => Promise<unknown>;
 
@@ -65,6 +66,24 @@ export async function loadPlugins(
     placed.push({ loaded, at: ["plugins", index, name] });
   }
   return placed;
+}
+
+/** Returns the gateway's own kinds of upstream, and those that plugins of the config bring. */
+export function withKindsOf(
+  placed: readonly PlacedPlugin[],
+  source: Source,
+  problems: Problems,
+): UpstreamKinds {
+  const kinds: [UpstreamKind, ...UpstreamKind[]] = [...upstreamKinds];
+  for (const { loaded, at } of placed) {
+    const { upstreamKind: kind } = loaded.module;
+    if (kind === undefined) continue;
+    if (kinds.some(({ name }) => name === kind.name)) {
+      const names = kinds.map(({ name }) => name).join(", ");
+      problems.add(source, at, `expected an upstreamKind whose name is none of ${names}`);
+    } else kinds.push(kind);
+  }
+  return kinds;
 }
 
 /** Runs each plugin's `review` of its options against the whole config. */
@@ -152,7 +171,8 @@ function faultOf(module: PluginModule): string | undefined {
     if (Array.isArray(stated) && stated.every(isKnown)) continue;
     return `expected a module whose export ${key} is a list of ${words?.join(", ") ?? "plugins"}`;
   }
-  return undefined;
+  const { upstreamKind } = module;
+  return upstreamKind === undefined ? undefined : faultOfKind(upstreamKind);
 }
 
 function readOptions(
@@ -179,8 +199,4 @@ function isPluginModule(module: unknown): module is PluginModule {
   if (typeof module !== "object" || module === null) return false;
   if (!("default" in module) || typeof module.default !== "function") return false;
   return !("options" in module) || module.options === undefined || isSchema(module.options);
-}
-
-function isSchema(value: unknown): value is v.GenericSchema {
-  return isObject(value) && value["kind"] === "schema" && value["async"] === false;
 }

@@ -2,11 +2,11 @@ import * as v from "valibot";
 import type { Protocol } from "../catalogue/endpoint.ts";
 import { features } from "../catalogue/features.ts";
 import { profile } from "../catalogue/profile.ts";
-import { isObject, type JsonObject } from "../process/json.ts";
+import type { LoadedUpstream, UpstreamKind } from "../plugin/upstream-kind.ts";
+import { isObject, type JsonObject, objectOf } from "../process/json.ts";
 import { described, mapping, named, oneOf, refusingLists, whole } from "../process/options.ts";
 import type { UpstreamKinds } from "../upstream/kinds/index.ts";
-import type { LoadedUpstream, UpstreamKind } from "../upstream/kinds/kind.ts";
-import { attempt } from "./validate.ts";
+import { attempt, isSchema } from "./validate.ts";
 
 /** A checked upstream. Without `connections`, `limits.calls_max` applies. */
 type Checked = Omit<LoadedUpstream, "connections"> & {
@@ -42,10 +42,36 @@ export function upstreamsSchema(kinds: UpstreamKinds) {
   return byUpstreamName(v.lazy((given) => byName.get(kindNameOf(given, kinds)) ?? none));
 }
 
-/** The same schema for editors, as a union of all kinds. */
+/** The same schema for editors, as a union of these kinds and of any that a plugin elsewhere may bring. */
 export function upstreamsForEditors(kinds: UpstreamKinds) {
-  return byUpstreamName(v.union(kinds.map((kind) => upstreamOf(kind, kinds))));
+  const names = kinds.map(({ name }) => name).join("|");
+  const brought = v.looseObject({ kind: v.pipe(v.string(), v.regex(otherThan(names))) });
+  return byUpstreamName(v.union([...kinds.map((kind) => upstreamOf(kind, kinds)), brought]));
 }
+
+const otherThan = (names: string) => new RegExp(`^(?!(?:${names})$)${KIND_NAME.source.slice(1)}`);
+
+/** Returns what is wrong with the export `upstreamKind` of a plugin's module; undefined if nothing is. */
+export function faultOfKind(kind: unknown): string | undefined {
+  const given = objectOf(kind) ?? {};
+  const { name, protocols, create } = given;
+  const settings = Object.entries(objectOf(given["settings"]) ?? { "": undefined });
+  const reserved = settings.map(([key]) => key).find((key) => key === "kind" || key in common);
+  if (reserved !== undefined) {
+    return `expected an upstreamKind without the setting ${reserved}, which every upstream has`;
+  }
+  const isComplete =
+    typeof name === "string" &&
+    KIND_NAME.test(name) &&
+    settings.every(([, schema]) => isSchema(schema)) &&
+    typeof protocols === "function" &&
+    typeof create === "function";
+  return isComplete
+    ? undefined
+    : "expected an upstreamKind with a name, settings (a schema for each), protocols() and create()";
+}
+
+const KIND_NAME = /^[a-z][a-z0-9-]*$/;
 
 /** Returns the protocols of an unchecked upstream, ignoring invalid settings; undefined if they cannot be known. */
 export function protocolsWritten(

@@ -38,6 +38,11 @@ export function attempt<const T extends v.GenericSchema>(
   return result.success ? result.output : undefined;
 }
 
+/** Returns true for a schema of any copy of the library. Async ones cannot check a config. */
+export function isSchema(value: unknown): value is v.GenericSchema {
+  return isObject(value) && value["kind"] === "schema" && value["async"] === false;
+}
+
 function report(issue: Issue, value: unknown, source: Source, path: Path, problems: Problems) {
   const at = pathOf(issue);
   // A list is an object too in JavaScript, so Valibot looks for the keys of a mapping in it.

@@ -40,6 +40,7 @@ export type {
   Sink,
   Verdict,
 } from "./plugin.ts";
+export type { UpstreamKind } from "./upstream-kind.ts";
 
 // The parts of core that plugins use.
 

@@ -7,6 +7,7 @@ import type { Config } from "./config.ts";
 import type { Router } from "./routes/router.ts";
 import type { Services } from "./services.ts";
 import type { SlotName } from "./slot.ts";
+import type { UpstreamKind } from "./upstream-kind.ts";
 
 /**
  * The decision of a plugin about a call. Undefined lets the call go on. A refusal is a value: a
@@ -160,6 +161,8 @@ export interface PluginModule {
    * plugin again.
    */
   readonly reads?: readonly ConfigKey[];
+  /** A kind of upstream that the config can then name: `upstreams.X.kind`. */
+  readonly upstreamKind?: UpstreamKind;
   /**
    * Finds faults that a schema cannot express. Runs only if all other parts of the config are
    * valid.

@@ -1,9 +1,9 @@
 import type { Dispatcher } from "undici";
+import type { OutgoingRequest } from "../plugin/upstream-kind.ts";
 import { errorOf } from "../process/thrown.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 import { Decompressor } from "./decompressor.ts";
 import { freeOnceSent } from "./freed-bodies.ts";
-import type { OutgoingRequest } from "./kinds/kind.ts";
 import { countRead, isTurnFull, REPLY_BYTES_A_TURN, rest } from "./resting-replies.ts";
 import type { HttpUpstream } from "./upstreams.ts";
 

@@ -1,6 +1,7 @@
 import { outputTokensMax, type Route } from "../catalogue/catalogue.ts";
 import { maxTokensField } from "../catalogue/profile.ts";
 import { GONE, type Outcome, type UpstreamRequest } from "../plugin/call.ts";
+import type { OutgoingRequest } from "../plugin/upstream-kind.ts";
 import type { Clock } from "../process/clock.ts";
 import { type JsonObject, objectOf } from "../process/json.ts";
 import type { Log } from "../process/log.ts";
@@ -9,7 +10,7 @@ import type { Wire } from "../wire/wire.ts";
 import { Attempt, type AttemptListener } from "./attempt.ts";
 import { broken } from "./broken.ts";
 import { type FailureCause, isOwnFailure, NotAuthorised } from "./failure-cause.ts";
-import type { OutgoingRequest } from "./kinds/kind.ts";
+import { encodeForm } from "./form.ts";
 import { chooseRoute } from "./route.ts";
 import type { ServedCall } from "./served-call.ts";
 import type { ConnectedUpstreams, HttpUpstream } from "./upstreams.ts";
@@ -201,7 +202,11 @@ export class Dispatch {
     const { stream, upstreamHeaders } = this.call;
     const isAdded = upstreamHeaders.length > 0;
     const headers = isAdded ? request.headers.concat(upstreamHeaders) : request.headers;
-    const made = upstream.adapter.request({ protocol, path, stream, json, form, headers }, route);
+    const { contentType, body } = form
+      ? encodeForm(form, { model: route.model })
+      : { contentType: "application/json", body: json ?? "" };
+    const call = { protocol, path, stream, contentType, body, headers };
+    const made = upstream.adapter.request(call, route);
     return made && { route, upstream, request: made };
   }
 

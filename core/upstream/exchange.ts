@@ -1,5 +1,6 @@
 import { COMPLETE, type Flow, GONE, type Outcome, REFUSED } from "../plugin/call.ts";
 import type { Sink } from "../plugin/plugin.ts";
+import type { ReplyDecoder } from "../plugin/upstream-kind.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import { type ServerEvent, SseReader } from "../sse/reader.ts";
@@ -11,9 +12,9 @@ import { broken, overloaded, refusedUnreadably, tooSlow } from "./broken.ts";
 import { Dispatch } from "./dispatch.ts";
 import { EmptyEvents } from "./empty-events.ts";
 import { failures } from "./failure-cause.ts";
-import type { ReplyDecoder } from "./kinds/kind.ts";
 import { masked, maskedEvent } from "./mask.ts";
 import { RefusedReply } from "./refused-reply.ts";
+import { decoderByType, refusalByStatus } from "./replies.ts";
 import { replyForm } from "./reply-form.ts";
 import { passedHeaders, single } from "./reply-headers.ts";
 import type { ServedCall } from "./served-call.ts";
@@ -100,7 +101,8 @@ export class Exchange implements AttemptListener, Flow {
     const { attempt } = this;
     if (!attempt) return;
     const { adapter, breaker } = attempt.upstream;
-    const refusal = status < 300 ? "caller" : adapter.refusal(status);
+    const refusal =
+      status < 300 ? "caller" : (adapter.refusal?.(status) ?? refusalByStatus(status));
     if (refusal === "failed") this.dispatch.failed(failures.byStatus(status));
     else if (refusal !== "caller") this.dispatch.refused(failures.byStatus(status));
     else if (status >= 300) breaker.succeed();
@@ -117,7 +119,7 @@ export class Exchange implements AttemptListener, Flow {
       if (refusal !== "elsewhere") return this.cut(this.dispatch.providerFailed(status, refusal));
     }
     const statedType = single(headers["content-type"]);
-    const read = adapter.decoder(status, statedType);
+    const read = adapter.decoder?.(status, statedType) ?? decoderByType(status, statedType);
     if (status >= 400 && read === "bytes") {
       return this.cut(refusedUnreadably(status, single(headers["retry-after"])));
     }

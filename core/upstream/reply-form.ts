@@ -1,5 +1,5 @@
 import type { Protocol } from "../catalogue/endpoint.ts";
-import type { Decoder } from "./kinds/kind.ts";
+import type { Decoder } from "../plugin/upstream-kind.ts";
 
 const JSON_TYPE = "application/json";
 const EVENT_STREAM_TYPE = "text/event-stream";

@@ -3,13 +3,13 @@ import type { Dispatcher } from "undici";
 import Agent from "undici/lib/dispatcher/agent.js";
 import type { Protocol } from "../catalogue/endpoint.ts";
 import type { Limits, UpstreamConfig } from "../plugin/config.ts";
+import type { LoadedUpstream, UpstreamAdapter } from "../plugin/upstream-kind.ts";
 import type { Upstream, Upstreams } from "../plugin/upstreams.ts";
 import type { Clock } from "../process/clock.ts";
 import type { JsonObject } from "../process/json.ts";
 import type { Log } from "../process/log.ts";
 import { Breaker } from "./breaker.ts";
 import { upstreamConnector } from "./connect.ts";
-import type { LoadedUpstream, UpstreamAdapter } from "./kinds/kind.ts";
 import { KnownAddresses } from "./known-addresses.ts";
 
 /**

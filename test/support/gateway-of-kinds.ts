@@ -7,9 +7,8 @@ import { formatProblems, loadConfig } from "../../core/config/load.ts";
 import type { ImportPlugin } from "../../core/config/plugins.ts";
 import type { Call } from "../../core/plugin/call.ts";
 import type { Plugin } from "../../core/plugin/plugin.ts";
+import type { UpstreamKind } from "../../core/plugin/upstream-kind.ts";
 import type { JsonObject } from "../../core/process/json.ts";
-import { type UpstreamKinds, upstreamKinds } from "../../core/upstream/kinds/index.ts";
-import type { UpstreamKind } from "../../core/upstream/kinds/kind.ts";
 import type { AdminTarget } from "./admin.ts";
 import { type ConfigChanges, testConfig, writeConfig } from "./gateway-config.ts";
 import { copyEmptyLedger } from "./ledger-template.ts";
@@ -49,12 +48,11 @@ export async function startGatewayOfKinds(
   writeConfig(file, testConfig({ config, plugins }, around));
   writeFileSync(join(folder, CALLS), "");
   if (!database) await copyEmptyLedger(folder);
-  const kinds: UpstreamKinds = [...upstreamKinds, kind];
   const calls: Call[] = [];
-  const recorder = { default: () => recording(calls) };
+  const recorder = { default: () => recording(calls), upstreamKind: kind };
   const importPlugin: ImportPlugin = (url) =>
     url.endsWith(CALLS.slice(1)) ? Promise.resolve(recorder) : import(url);
-  const loaded = await loadConfig(file, process.env, { kinds, importPlugin });
+  const loaded = await loadConfig(file, process.env, { importPlugin });
   if (!loaded.ok) throw new Error(formatProblems(loaded.problems));
   const { log, lines } = recordedLog();
   const gateway = await boot(
@@ -75,7 +73,7 @@ export async function startGatewayOfKinds(
   };
 }
 
-/** The config needs a file for the plugin that records the calls; it is empty and never loaded. */
+/** The config needs a file for the plugin that brings the kind and records the calls; it is empty and never loaded. */
 const CALLS = "./calls.js";
 
 function recording(calls: Call[]): Plugin {

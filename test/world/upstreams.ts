@@ -1,9 +1,9 @@
 import type { Dispatcher } from "undici";
 import type { Limits } from "../../core/plugin/config.ts";
+import type { LoadedUpstream } from "../../core/plugin/upstream-kind.ts";
 import type { Clock } from "../../core/process/clock.ts";
 import type { Log } from "../../core/process/log.ts";
 import { httpJson } from "../../core/upstream/kinds/http-json.ts";
-import type { LoadedUpstream } from "../../core/upstream/kinds/kind.ts";
 import { ConnectedUpstreams, HttpUpstream } from "../../core/upstream/upstreams.ts";
 import type { SimulatedProvider } from "./provider.ts";
 

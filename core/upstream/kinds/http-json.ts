@@ -1,20 +1,17 @@
 import * as v from "valibot";
-import type { Route } from "../../catalogue/catalogue.ts";
 import type { Protocol } from "../../catalogue/endpoint.ts";
 import { MESSAGES_VERSION } from "../../catalogue/endpoint.ts";
-import type { JsonObject } from "../../process/json.ts";
-import { described, matching, some } from "../../process/options.ts";
-import { type BaseAddress, baseAddresses, basesOf, protocolsOf } from "./addresses.ts";
-import { encodeBody } from "./body.ts";
-import { extraHeaders } from "./extra-headers.ts";
 import type {
   OutgoingCall,
   OutgoingRequest,
   SettingsOf,
   UpstreamAdapter,
   UpstreamKind,
-} from "./kind.ts";
-import { decoderByType, refusalByStatus } from "./replies.ts";
+} from "../../plugin/upstream-kind.ts";
+import type { JsonObject } from "../../process/json.ts";
+import { described, matching, some } from "../../process/options.ts";
+import { type BaseAddress, baseAddresses, basesOf, protocolsOf } from "./addresses.ts";
+import { extraHeaders } from "./extra-headers.ts";
 
 const key = v.pipe(
   matching(/^[\x21-\x7e]*$/, "a key without spaces"),
@@ -53,22 +50,18 @@ class HttpJson implements UpstreamAdapter {
   private readonly bases: ReadonlyMap<Protocol, BaseAddress>;
   private nextKey = 0;
 
-  readonly refusal = refusalByStatus;
-  readonly decoder = decoderByType;
-
   constructor(given: Settings) {
     this.settings = given;
     this.bases = basesOf(given.protocols);
   }
 
-  request(call: OutgoingCall, route: Route): OutgoingRequest | undefined {
-    const { protocol } = call;
+  request(call: OutgoingCall): OutgoingRequest | undefined {
+    const { protocol, contentType, body } = call;
     const base = this.bases.get(protocol);
     if (!base) return undefined;
     const headers = protocol === "messages" ? ["anthropic-version", MESSAGES_VERSION] : [];
     for (const [name, value] of Object.entries(this.settings.headers)) headers.push(name, value);
     for (const part of call.headers) headers.push(part);
-    const { contentType, body } = encodeBody(call, route.model);
     headers.push("content-type", contentType);
     return { protocol, origin: base.origin, path: base.prefix + call.path, headers, body };
   }

@@ -1,7 +1,7 @@
+import type { UpstreamKind } from "../../plugin/upstream-kind.ts";
 import { httpJson } from "./http-json.ts";
-import type { UpstreamKind } from "./kind.ts";
 
-/** Every kind of upstream that a config can name. The first one is the default. */
+/** The kinds of upstream that come with the gateway; plugins bring others. The first one is the default. */
 export const upstreamKinds: UpstreamKinds = [httpJson];
 
 export type UpstreamKinds = readonly [UpstreamKind, ...UpstreamKind[]];

@@ -9,7 +9,7 @@ import {
   type GatewayConfig,
   loadConfig,
 } from "../../../core/config/load.ts";
-import type { LoadedUpstream } from "../../../core/upstream/kinds/kind.ts";
+import type { LoadedUpstream } from "../../../core/plugin/upstream-kind.ts";
 
 /** A valid config, in which tests break one thing. */
 export const GATEWAY = `listen: { host: 127.0.0.1, port: 8080, workers: 1 }

@@ -1,9 +1,16 @@
 import t from "tap";
-import { upstreamKinds } from "../../../core/upstream/kinds/index.ts";
+import type { ImportPlugin } from "../../../core/config/plugins.ts";
 import { signing } from "../upstream/kinds/signing.ts";
 import { accepted, GATEWAY, refused, swap } from "./files.ts";
 
-const kinds = { kinds: [...upstreamKinds, signing] as const };
+/** The plugin of the valid config, which here brings a kind too. */
+const OF_PLUGIN = {
+  provides: ["guards.operator"],
+  upstreamKind: signing,
+  default: () => ({ name: "test" }),
+};
+const importPlugin: ImportPlugin = async () => OF_PLUGIN;
+const kinds = { importPlugin };
 
 /** The valid config with another upstream instead of its own. */
 function withUpstream(written: string): { "gateway.yaml": string } {
@@ -53,6 +60,48 @@ t.test("the kind of an upstream", async (t) => {
   ] as const) {
     t.test(`is refused: one ${what}`, async (t) => {
       t.strictSame(await refused(t, withUpstream(written), {}, kinds), expected);
+    });
+  }
+
+  for (const [what, brought, expected] of [
+    [
+      "without a name",
+      { ...signing, name: "Signing!" },
+      "expected an upstreamKind with a name, settings (a schema for each), protocols() and create()",
+    ],
+    [
+      "with a setting that is no schema",
+      { ...signing, settings: { address: "text" } },
+      "expected an upstreamKind with a name, settings (a schema for each), protocols() and create()",
+    ],
+    [
+      "without settings",
+      { name: "bare", protocols: signing.protocols, create: signing.create },
+      "expected an upstreamKind with a name, settings (a schema for each), protocols() and create()",
+    ],
+    [
+      "that cannot create an upstream",
+      { ...signing, create: undefined },
+      "expected an upstreamKind with a name, settings (a schema for each), protocols() and create()",
+    ],
+    [
+      "with a setting that every upstream has",
+      { ...signing, settings: { profile: signing.settings.secret } },
+      "expected an upstreamKind without the setting profile, which every upstream has",
+    ],
+    [
+      "with the name of another",
+      { ...signing, name: "http-json" },
+      "expected an upstreamKind whose name is none of http-json",
+    ],
+  ] as const) {
+    t.test(`cannot be brought by a plugin ${what}`, async (t) => {
+      const module = { ...OF_PLUGIN, upstreamKind: brought };
+      const importBroken: ImportPlugin = async () => module;
+      const problems = await refused(t, {}, {}, { importPlugin: importBroken });
+      const [, at, message] =
+        /^(gateway\.yaml:\d+ plugins\[0\])\S*: (.*)$/.exec(problems[0] ?? "") ?? [];
+      t.strictSame([at, message], ["gateway.yaml:13 plugins[0]", expected]);
     });
   }
 

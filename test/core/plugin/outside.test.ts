@@ -1,15 +1,21 @@
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { once } from "node:events";
 import { mkdirSync, symlinkSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import t from "tap";
 import { packageRoot } from "../../../core/process/root.ts";
 import { type Customer, createCustomer } from "../../support/admin.ts";
+import { billedCalls } from "../../support/billed.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { compile, OutsideFolder, readmeBlock } from "../../support/outside.ts";
 import { type Answer, bodies, paths, post } from "../../support/requests.ts";
 import { startTestSimulator, type TestSimulator } from "../../support/simulator.ts";
 
 const TEAM = readmeBlock("js", "// team.js");
+const VENDOR = readmeBlock("js", "// vendor.js");
 const TSCONFIG = readmeBlock("json", "tollgate/plugin").replace(
   "/opt/tollgate/",
   () => packageRoot,
@@ -87,6 +93,61 @@ t.test("the README's plugin, outside of the repository", async (t) => {
     else await t.rejects(start, /this Node does not run TypeScript; compile/);
   });
 
+  t.test("brings a kind of upstream, which the config names", async (t) => {
+    const provider = await startSigningProvider("the-secret");
+    const plugin = folder.write("kind/vendor.js", VENDOR);
+    const entry = {
+      id: "vendor-model",
+      standard: "messages",
+      price_vnd_per_mtok: 10_000,
+      context_window: 100_000,
+      max_output_tokens: 1000,
+      labels: ["streaming"],
+      routes: [{ upstream: "far", model: "far-1" }],
+    };
+    const catalogue = folder.write("kind/catalogue.yaml", JSON.stringify({ models: [entry] }));
+    const alias = { default_family: "all", families: { all: "vendor-model" } };
+    const far = { kind: "vendor", address: provider.url, secret: "the-secret" };
+    const gateway = await startGateway({
+      simulator,
+      config: { catalogue, upstreams: { far } },
+      plugins: { [plugin]: true, alias },
+    });
+    try {
+      const customer = await createCustomer(gateway, { creditVnd: 1000 });
+      for (const stream of [false, true]) {
+        const body = bodies.messages({}, { model: "vendor-model", stream });
+        const served = await post(gateway, paths.messages, customer, body);
+        t.equal(served.status, 200, served.text);
+        t.match(served.text, /signed and served/);
+      }
+      t.strictSame(provider.models, ["far-1", "far-1"]);
+      const calls = await billedCalls(gateway, customer, 2);
+      t.strictSame(
+        calls.map((call) => call["cost_vnd"]),
+        ["0.4", "0.4"],
+      );
+    } finally {
+      await gateway.close();
+      await provider.stop();
+    }
+  });
+
+  t.test("compiles with the type of a kind of upstream", async (t) => {
+    folder.write("typed-kind/package.json", MODULE);
+    folder.write("typed-kind/tsconfig.json", TSCONFIG);
+    const kind = VENDOR.replace("import { v }", "import { type UpstreamKind, v }")
+      .replace("settings: {", "settings,\n  // {")
+      .replace(
+        "export const upstreamKind = {",
+        "const settings = { address: v.string(), secret: v.string() };\n\nexport const upstreamKind: UpstreamKind<typeof settings> = {",
+      );
+    folder.write("typed-kind/vendor.ts", kind);
+    t.equal(await compile(join(folder.path, "typed-kind")), "");
+    folder.write("typed-kind/vendor.ts", kind.replace("describe:", "described:"));
+    t.match(await compile(join(folder.path, "typed-kind")), /'describe' is missing in type/);
+  });
+
   t.test("compiles against an installed or linked package, with library checks on", async (t) => {
     mkdirSync(join(folder.path, "linked", "node_modules"), { recursive: true });
     symlinkSync(packageRoot, join(folder.path, "linked", "node_modules", "tollgate"));
@@ -120,3 +181,50 @@ function call(
 ): Promise<Answer> {
   return post(gateway, paths.messages, customer, bodies.messages({ output_tokens: 1 }), headers);
 }
+
+/** Starts a provider as the README's kind speaks to it. Each reply costs 40 tokens. */
+async function startSigningProvider(secret: string) {
+  const models: string[] = [];
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray());
+    const { "x-date": date, "x-signature": given, "content-type": type } = request.headers;
+    const { url = "" } = request;
+    const wanted = createHmac("sha256", secret)
+      .update(`${date} ${url} `)
+      .update(body)
+      .digest("hex");
+    if (given !== wanted || type !== "application/json") return response.writeHead(403).end("{}");
+    models.push(/^\/models\/([^/]+)\/invoke$/.exec(url)?.[1] ?? url);
+    const isStream = JSON.parse(String(body)).stream === true;
+    response.setHeader("content-type", isStream ? "text/event-stream" : "application/json");
+    return response.end(isStream ? REPLY_EVENTS : JSON.stringify(REPLY));
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    models,
+    stop: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+const TEXT = { type: "text", text: "signed and served" };
+const REPLY = {
+  ...{ id: "msg_1", type: "message", role: "assistant", model: "far-1", content: [TEXT] },
+  ...{ stop_reason: "end_turn", stop_sequence: null },
+  usage: { input_tokens: 30, output_tokens: 10 },
+};
+const REPLY_EVENTS = [
+  { type: "message_start", message: { ...REPLY, content: [], stop_reason: null } },
+  { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+  { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: TEXT.text } },
+  { type: "content_block_stop", index: 0 },
+  { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 10 } },
+  { type: "message_stop" },
+]
+  .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+  .join("");

@@ -1,5 +1,5 @@
+import type { ReplyDecoder } from "../../../../core/plugin/upstream-kind.ts";
 import { ServerEvent } from "../../../../core/sse/reader.ts";
-import type { ReplyDecoder } from "../../../../core/upstream/kinds/kind.ts";
 
 export const FRAMED_TYPE = "application/x-framed";
 

@@ -2,9 +2,6 @@ import { createHash, createHmac } from "node:crypto";
 import * as v from "valibot";
 import type { Route } from "../../../../core/catalogue/catalogue.ts";
 import type { Protocol } from "../../../../core/catalogue/endpoint.ts";
-import type { JsonObject } from "../../../../core/process/json.ts";
-import { text, url } from "../../../../core/process/options.ts";
-import { encodeBody } from "../../../../core/upstream/kinds/body.ts";
 import type {
   Decoder,
   OutgoingCall,
@@ -12,8 +9,9 @@ import type {
   SettingsOf,
   UpstreamAdapter,
   UpstreamKind,
-} from "../../../../core/upstream/kinds/kind.ts";
-import { decoderByType, refusalByStatus } from "../../../../core/upstream/kinds/replies.ts";
+} from "../../../../core/plugin/upstream-kind.ts";
+import type { JsonObject } from "../../../../core/process/json.ts";
+import { text, url } from "../../../../core/process/options.ts";
 import { FRAMED_TYPE, FrameDecoder } from "./frame-decoder.ts";
 
 /**
@@ -39,7 +37,6 @@ export const signing: UpstreamKind<typeof settings> = {
 };
 
 class Signing implements UpstreamAdapter {
-  readonly refusal = refusalByStatus;
   private readonly settings: SettingsOf<typeof settings>;
   private token: string | undefined = undefined;
 
@@ -48,17 +45,16 @@ class Signing implements UpstreamAdapter {
   }
 
   request(call: OutgoingCall, route: Route): OutgoingRequest | undefined {
-    if (this.settings.forms_only && !call.form) return undefined;
-    const { contentType, body } = call.form
-      ? encodeBody(call, route.model)
-      : { contentType: "application/json", body: withoutModel(call.json) };
+    const { contentType } = call;
+    const isJson = contentType === "application/json";
+    if (this.settings.forms_only && isJson) return undefined;
     const operation = call.stream ? "invoke-stream" : "invoke";
     return {
       protocol: call.protocol,
       origin: new URL(this.settings.address).origin,
       path: `/model/${encodeURIComponent(route.model)}/${operation}`,
       headers: [...call.headers, "content-type", contentType],
-      body,
+      body: isJson ? withoutModel(call.body) : call.body,
     };
   }
 
@@ -73,8 +69,8 @@ class Signing implements UpstreamAdapter {
     ]);
   }
 
-  decoder(status: number, contentType: string | undefined): Decoder {
-    return contentType === FRAMED_TYPE ? new FrameDecoder() : decoderByType(status, contentType);
+  decoder(_status: number, contentType: string | undefined): Decoder | undefined {
+    return contentType === FRAMED_TYPE ? new FrameDecoder() : undefined;
   }
 
   describe(): JsonObject {
@@ -110,7 +106,7 @@ export function signature(
   return createHmac("sha256", secret).update(signed).digest("hex");
 }
 
-function withoutModel(json: string | Buffer | undefined): string {
+function withoutModel(json: string | Buffer): string {
   const { model, ...rest } = JSON.parse(String(json));
   return JSON.stringify(rest);
 }

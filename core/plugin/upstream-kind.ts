@@ -1,28 +1,20 @@
 /**
- * How to add a kind of upstream, for a provider with other addresses, signatures or stream formats:
+ * How to add a kind of upstream, for a provider with other addresses, signatures or stream formats: export
+ * `upstreamKind` beside `default` from a plugin's module, or write `core/upstream/kinds/<name>.ts`, add it to
+ * `kinds/index.ts`, and run `npm run schema`. `kinds/http-json.ts` is the model; `plugins/README.md` has a small one.
  *
- * 1. Write `kinds/<name>.ts`: a `settings` mapping, `protocols`, and `create`, which returns the
- *    adapter. `http-json.ts` is the model. `test/core/upstream/kinds/signing.ts` signs requests and
- *    reads its own stream format. Reuse `body.ts`, `addresses.ts`, and the usual statuses and
- *    content types of `replies.ts`.
- * 2. Add it to the list in `kinds/index.ts`. The config then takes and checks `kind: <name>` with
- *    these settings.
- * 3. Run `npm run schema`, which writes the settings into `config/schema.json` for editors.
- * 4. Write its test beside `test/core/upstream/signing-kind.test.ts`, against a server that checks
- *    what it gets.
- *
- * Core does the rest: it chooses the route, fills in the body, sends, retries, reads the reply and
- * charges it. For each attempt it calls `request`, then `authorise`. For each reply it calls
- * `refusal` if the status is not 2xx, then `decoder`.
+ * A kind has its settings, its protocols, and `create`, which returns the adapter of one upstream. The config then
+ * takes and checks `kind: <name>` with these settings. Core does the rest: it chooses the route, fills in the body,
+ * sends, retries, reads the reply and charges it. For each attempt it calls `request`, then `authorise`. For each
+ * reply it calls `refusal` if the status is not 2xx, then `decoder`.
  */
 
 import type * as v from "valibot";
-import type { Route } from "../../catalogue/catalogue.ts";
-import type { Protocol } from "../../catalogue/endpoint.ts";
-import type { FormPart } from "../../plugin/call.ts";
-import type { UpstreamConfig } from "../../plugin/config.ts";
-import type { JsonObject } from "../../process/json.ts";
-import type { ServerEvent } from "../../sse/reader.ts";
+import type { Route } from "../catalogue/catalogue.ts";
+import type { Protocol } from "../catalogue/endpoint.ts";
+import type { JsonObject } from "../process/json.ts";
+import type { ServerEvent } from "../sse/reader.ts";
+import type { UpstreamConfig } from "./config.ts";
 
 /**
  * A way to speak to providers. Stateless: what an upstream keeps (the next key, tokens) is in its
@@ -69,12 +61,15 @@ export interface UpstreamAdapter {
    */
   authorise(request: OutgoingRequest, nowMs: number): string[] | Promise<string[]>;
   /**
-   * Returns what a status other than 2xx means. Called once per reply, so a refused token can be
-   * dropped here.
+   * Returns what a status other than 2xx means; undefined for its usual meaning. Called once per reply, so a refused
+   * token can be dropped here.
    */
-  refusal(status: number): RefusalKind;
-  /** Returns how to read a body. `contentType` is undefined if the upstream sent none. */
-  decoder(status: number, contentType: string | undefined): Decoder;
+  refusal?(status: number): RefusalKind | undefined;
+  /**
+   * Returns how to read a body; undefined for the way that its content type says. `contentType` is undefined if the
+   * upstream sent none.
+   */
+  decoder?(status: number, contentType: string | undefined): Decoder | undefined;
   /**
    * Returns texts that no customer may see in an error of this upstream: its keys, and the hosts of its addresses.
    * Without this method, only ids of accounts and private hosts are masked.
@@ -96,13 +91,10 @@ export interface OutgoingCall {
    */
   readonly path: string;
   readonly stream: boolean;
-  /**
-   * The complete body as JSON, with the route's model, the output limit and the request for usage;
-   * undefined for a form.
-   */
-  readonly json: string | Buffer | undefined;
-  /** The parts of a multipart body, to be copied. The adapter adds the route's model. */
-  readonly form: readonly FormPart[] | undefined;
+  /** `application/json`, or multipart/form-data with its boundary. */
+  readonly contentType: string;
+  /** The complete body, with the route's model, the output limit and the request for usage. */
+  readonly body: string | Buffer;
   /** Client headers that matter upstream: name, value, name, value. */
   readonly headers: readonly string[];
 }

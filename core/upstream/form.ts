@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { FormPart } from "../../plugin/call.ts";
+import type { FormPart } from "../plugin/call.ts";
 
 /** Encodes multipart/form-data; fields in `set` replace parts of the same name. */
 export function encodeForm(

@@ -1,4 +1,4 @@
-import type { Decoder, RefusalKind } from "./kind.ts";
+import type { Decoder, RefusalKind } from "../plugin/upstream-kind.ts";
 
 /** Returns what the status of an HTTP API means, for any status but 2xx. */
 export function refusalByStatus(status: number): RefusalKind {

@@ -1,0 +1,16 @@
+import t from "tap";
+import { encodeForm } from "../../../core/upstream/form.ts";
+
+t.test("a form is sent with the route's model instead of the client's", async (t) => {
+  const part = (name: string, data: string) => ({ name, data: Buffer.from(data) });
+  const parts = [part("model", "client-model"), part("prompt", "in blue")];
+  const { contentType, body } = encodeForm(parts, { model: "provider-model" });
+  const boundary = /^multipart\/form-data; boundary=(tollgate-[0-9a-f]{32})$/.exec(
+    contentType,
+  )?.[1];
+  t.ok(boundary);
+  const field = (name: string, value: string) =>
+    `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+  const fields = field("model", "provider-model") + field("prompt", "in blue");
+  t.equal(String(body), `${fields}--${boundary}--\r\n`);
+});
