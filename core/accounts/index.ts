@@ -14,7 +14,6 @@ import { AuditTrail } from "./operator-actions.ts";
 export type {
   Account,
   AccountKey,
-  AccountSearch,
   Accounts,
   CallerKey,
   KeySealer,

@@ -9,19 +9,11 @@
 
 // A plugin and the life of a call.
 
-export {
-  accountSuspended,
-  isRefusal,
-  type Refusal,
-  type RefusalType,
-  refuse,
-} from "../wire/refusal.ts";
+export { accountSuspended, isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
 export {
   type Call,
-  type CallLimit,
   COMPLETE,
   type EndedCall,
-  type Flow,
   type FormPart,
   GONE,
   type Held,
@@ -30,16 +22,7 @@ export {
   type UpstreamRequest,
 } from "./call.ts";
 export type { Command, CommandOption } from "./command.ts";
-export type {
-  AwaitableVerdict,
-  ConfigKey,
-  Fault,
-  Field,
-  Plugin,
-  PluginModule,
-  Sink,
-  Verdict,
-} from "./plugin.ts";
+export type { AwaitableVerdict, ConfigKey, Fault, Field, Plugin, Sink, Verdict } from "./plugin.ts";
 export type { UpstreamKind } from "./upstream-kind.ts";
 
 // The parts of core that plugins use.
@@ -47,7 +30,6 @@ export type { UpstreamKind } from "./upstream-kind.ts";
 export type {
   Account,
   AccountKey,
-  AccountSearch,
   Accounts,
   CallerKey,
   KeySealer,
@@ -55,53 +37,32 @@ export type {
   SealedKey,
   SealedKeyRecord,
 } from "../accounts/index.ts";
-export type { Database, Parameter } from "../database/database.ts";
+export type { Database } from "../database/database.ts";
 export type { Rate } from "../limits/rate-limiter.ts";
-export {
-  formParts,
-  type HttpRequest,
-  type HttpResponse,
-  type Listener,
-  openListener,
-} from "../listener/index.ts";
-export {
-  type CallOutcome,
-  type ExtendResult,
-  type LimitBalances,
-  type LimitSnapshot,
-  type Posted,
-  type Posting,
-  type Short,
-  WALLET_LIMIT,
-} from "../money/hold-store.ts";
+export { formParts, type HttpRequest, type HttpResponse, openListener } from "../listener/index.ts";
+export type { CallOutcome, ExtendResult, Posted, Posting, Short } from "../money/hold-store.ts";
 export {
   type ChangedRows,
   type CreditResult,
   EntryRefused,
   EntryUnreadable,
   type Ledger,
-  type LimitChange,
-  type LimitChangeResult,
-  type ProofProgress,
 } from "../money/ledger.ts";
 export type { ArchiveManifest } from "../money/ledger-archive.ts";
 export type { StandingCall } from "../money/standing-call.ts";
-export type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "../money/wallet.ts";
+export type { ReconcileRow, WalletHold, Wallets } from "../money/wallet.ts";
 export type { Clock } from "../process/clock.ts";
 export { argumentProblem } from "../process/command-line.ts";
 export type { Log } from "../process/log.ts";
-export type { WorkerReport, WorkerReports, Workers } from "../process/workers.ts";
+export type { WorkerReports } from "../process/workers.ts";
 export type {
   KeyUsage,
   RefusedCall,
-  RefusedCalls,
   RefusedCount,
-  UsageBooks,
   UsageCursor,
   UsageDimension,
   UsageFilter,
   UsageSum,
-  UsageSums,
 } from "../usage/books.ts";
 export { TRANSFER_REFERENCE } from "../usage/books.ts";
 export {
@@ -112,17 +73,16 @@ export {
 } from "./body-threads.ts";
 export type { Config } from "./config.ts";
 export { contentTypeOf } from "./content-type.ts";
-export type { PluginCounter, PluginGauge } from "./counter.ts";
+
 export type { Customers } from "./customers.ts";
-export type { Customer, CustomerGuard, OperatorGuard } from "./guards.ts";
+export type { Customer } from "./guards.ts";
 export { type FetchedImage, type ImageFetcher, imageType } from "./images.ts";
-export type { CallsInFlight, Services } from "./services.ts";
-export type { SharedSlot, Slot, SlotName, Slots } from "./slot.ts";
+export type { Services } from "./services.ts";
+export type { SlotName } from "./slot.ts";
 
 // Money and usage as values.
 
 export {
-  cost,
   formatVnd,
   MICRO_VND_MAX,
   MICRO_VND_PER_VND,
@@ -130,7 +90,7 @@ export {
   parseVnd,
 } from "../catalogue/amount.ts";
 export { type Discount, discountBpsAt } from "../catalogue/discount.ts";
-export { explainedCall, type FoundCall } from "../money/found-call.ts";
+export { explainedCall } from "../money/found-call.ts";
 export {
   affordable,
   type Charge,
@@ -142,12 +102,7 @@ export {
   tariffOf,
   unitPriceOf,
 } from "../money/tariff.ts";
-export {
-  type CustomerRecord,
-  fieldsIn,
-  type UsageJson,
-  type UsageRecord,
-} from "../money/usage-fields.ts";
+export { type CustomerRecord, fieldsIn, type UsageJson } from "../money/usage-fields.ts";
 export { usageJson } from "../money/usage-json.ts";
 export { dayOf, endOfDay, startOfDay } from "../process/vietnam-day.ts";
 export { daysSummedMax } from "../usage/books.ts";
@@ -195,11 +150,7 @@ export {
   textsToRead,
   type WrittenBody,
 } from "./passed-request.ts";
-export {
-  FORWARDED_HEADERS,
-  formFields,
-  unchangedRequest,
-} from "./upstream-request.ts";
+export { FORWARDED_HEADERS, formFields, unchangedRequest } from "./upstream-request.ts";
 
 // A plugin's options: `v` is the schema library, the rest are its building blocks.
 

@@ -1,8 +1,8 @@
 import { setImmediate as turnOver } from "node:timers/promises";
 import t from "tap";
 import type { HttpCall } from "../../../core/http/http-call.ts";
+import type { CallLimit } from "../../../core/plugin/call.ts";
 import {
-  type CallLimit,
   type ExtendResult,
   type Outcome,
   refuse,

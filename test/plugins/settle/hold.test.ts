@@ -1,6 +1,7 @@
 import t from "tap";
 import type { HttpCall } from "../../../core/http/http-call.ts";
-import { type CallLimit, isRefusal, type Profile, refuse, v } from "../../../core/plugin/index.ts";
+import type { CallLimit } from "../../../core/plugin/call.ts";
+import { isRefusal, type Profile, refuse, v } from "../../../core/plugin/index.ts";
 import settle, { options } from "../../../plugins/settle/index.ts";
 import {
   type Desk,

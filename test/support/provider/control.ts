@@ -1,4 +1,4 @@
-import type { Listener } from "../../../core/plugin/index.ts";
+import type { Listener } from "../../../core/listener/index.ts";
 import { createdAt } from "./answer.ts";
 import { isProblem, readJson } from "./ask.ts";
 import { LiveCall } from "./live-call.ts";
