@@ -53,6 +53,10 @@ function mismatchSpecial(
         return mismatch(actual, wanted, path) !== undefined;
       case "$contains":
         return typeof actual === "string" && actual.includes(String(wanted));
+      case "$shows":
+        return new RegExp(String(wanted), "s").test(JSON.stringify(actual) ?? "");
+      case "$hides":
+        return !new RegExp(String(wanted), "s").test(JSON.stringify(actual) ?? "");
       case "$gte":
         return typeof actual === "number" && actual >= Number(wanted);
       default:
