@@ -1,16 +1,16 @@
 import type { KeySealer } from "../accounts/index.ts";
 import type { DiscountSource } from "../catalogue/discount.ts";
 import type { BodyMeasure } from "../plugin/body-threads.ts";
-import type { PluginCounter, PluginGauge } from "../plugin/counter.ts";
-import { type Customers, noCustomers } from "../plugin/customers.ts";
+import type { ModelNames } from "../plugin/model-names.ts";
+import type { PluginCounter, PluginGauge, SharedSlot, Slot, Slots } from "../plugin/slot.ts";
 import {
   type CustomerGuard,
+  type Customers,
+  noCustomers,
   type OperatorGuard,
   refuseCustomers,
   refuseOperators,
-} from "../plugin/guards.ts";
-import type { ModelNames } from "../plugin/model-names.ts";
-import type { SharedSlot, Slot, Slots } from "../plugin/slot.ts";
+} from "../plugin/slot.ts";
 
 /**
  * One run of a plugin. Compared by identity: during a reload, a plugin may run beside its older

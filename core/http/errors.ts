@@ -1,6 +1,6 @@
 import { endpoints } from "../catalogue/endpoint.ts";
 import type { HttpRequest, HttpResponse } from "../listener/index.ts";
-import type { Match } from "../plugin/routes/router.ts";
+import type { Match } from "../plugin/router.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
 import type { Wire } from "../wire/wire.ts";
 import { wires } from "../wire/wires.ts";

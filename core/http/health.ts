@@ -1,4 +1,4 @@
-import { type PlainResponse, type Router, UNREAD_BODY_BYTES_MAX } from "../plugin/routes/router.ts";
+import { type PlainResponse, type Router, UNREAD_BODY_BYTES_MAX } from "../plugin/router.ts";
 import type { Services } from "../plugin/services.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
 

@@ -2,7 +2,7 @@ import type { Endpoint } from "../catalogue/endpoint.ts";
 import type { HttpResponse } from "../listener/index.ts";
 import { type Flow, GONE } from "../plugin/call.ts";
 import type { Field, Verdict } from "../plugin/plugin.ts";
-import type { PlainHandler, PlainRequest } from "../plugin/routes/router.ts";
+import type { PlainHandler, PlainRequest } from "../plugin/router.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 import { Exchange } from "../upstream/exchange.ts";
 import { completeRefusal, isRefusal, type Refusal, refuse } from "../wire/refusal.ts";

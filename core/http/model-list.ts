@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { Model } from "../catalogue/catalogue.ts";
-import type { PlainRequest, PlainResponse } from "../plugin/routes/router.ts";
+import type { PlainRequest, PlainResponse } from "../plugin/router.ts";
 
 const compress = promisify(gzip);
 /** A smaller body does not shrink on the wire when compressed. */

@@ -4,7 +4,7 @@ import {
   type PlainResponse,
   type Router,
   UNREAD_BODY_BYTES_MAX,
-} from "../plugin/routes/router.ts";
+} from "../plugin/router.ts";
 import { refuse } from "../wire/refusal.ts";
 import { wires } from "../wire/wires.ts";
 import { ModelList } from "./model-list.ts";

@@ -1,5 +1,5 @@
 import type { HttpRequest, HttpResponse } from "../listener/index.ts";
-import type { PlainHandler, PlainRequest, PlainResponse } from "../plugin/routes/router.ts";
+import type { PlainHandler, PlainRequest, PlainResponse } from "../plugin/router.ts";
 import { addressBlock, type TrustedProxies } from "../process/client-address.ts";
 import type { Log } from "../process/log.ts";
 import { completeRefusal, isRefusal, type Refusal, refuse } from "../wire/refusal.ts";

@@ -1,9 +1,9 @@
 import type { HttpResponse } from "../listener/index.ts";
 import type { CallOutcome } from "../money/hold-store.ts";
 import { COMPLETE, GONE, type Outcome } from "../plugin/call.ts";
-import { contentTypeOf } from "../plugin/content-type.ts";
 import type { Sink } from "../plugin/plugin.ts";
-import type { PlainResponse } from "../plugin/routes/router.ts";
+import { contentTypeOf } from "../plugin/plugin.ts";
+import type { PlainResponse } from "../plugin/router.ts";
 import type { Log } from "../process/log.ts";
 import type { ServerEvent } from "../sse/reader.ts";
 import { broken } from "../upstream/broken.ts";

@@ -1,6 +1,6 @@
 import type { Limits } from "../plugin/config.ts";
 import type { Field } from "../plugin/plugin.ts";
-import type { Router } from "../plugin/routes/router.ts";
+import type { Router } from "../plugin/router.ts";
 import type { TrustedProxies } from "../process/client-address.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";

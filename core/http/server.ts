@@ -3,7 +3,7 @@ import { type Endpoint, KEYED_SERVES_NOTHING } from "../catalogue/endpoint.ts";
 import type { HttpRequest, HttpResponse, Listener } from "../listener/index.ts";
 import type { EndedCall } from "../plugin/call.ts";
 import type { Limits } from "../plugin/config.ts";
-import type { Router } from "../plugin/routes/router.ts";
+import type { Router } from "../plugin/router.ts";
 import { newId } from "../process/id.ts";
 import { withTimeout } from "../process/timeout.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";

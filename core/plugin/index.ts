@@ -21,8 +21,17 @@ export {
   REFUSED,
   type UpstreamRequest,
 } from "./call.ts";
-export type { Command, CommandOption } from "./command.ts";
-export type { AwaitableVerdict, ConfigKey, Fault, Field, Plugin, Sink, Verdict } from "./plugin.ts";
+export type {
+  AwaitableVerdict,
+  Command,
+  CommandOption,
+  ConfigKey,
+  Fault,
+  Field,
+  Plugin,
+  Sink,
+  Verdict,
+} from "./plugin.ts";
 export type { UpstreamKind } from "./upstream-kind.ts";
 
 // The parts of core that plugins use.
@@ -65,6 +74,7 @@ export type {
   UsageSum,
 } from "../usage/books.ts";
 export { TRANSFER_REFERENCE } from "../usage/books.ts";
+export { imageType } from "../wire/vision.ts";
 export {
   type BodyMeasure,
   LONG_BODY_BYTES_MIN,
@@ -72,13 +82,9 @@ export {
   type ThreadWork,
 } from "./body-threads.ts";
 export type { Config } from "./config.ts";
-export { contentTypeOf } from "./content-type.ts";
-
-export type { Customers } from "./customers.ts";
-export type { Customer } from "./guards.ts";
-export { type FetchedImage, type ImageFetcher, imageType } from "./images.ts";
-export type { Services } from "./services.ts";
-export type { SlotName } from "./slot.ts";
+export { contentTypeOf } from "./plugin.ts";
+export type { FetchedImage, ImageFetcher, Services } from "./services.ts";
+export type { Customer, Customers, SlotName } from "./slot.ts";
 
 // Money and usage as values.
 
@@ -116,7 +122,7 @@ export { type Pass, Usage } from "../wire/usage/usage.ts";
 export { type Catalogue, type Model, outputTokensMax, type Route } from "../catalogue/catalogue.ts";
 export type { Protocol } from "../catalogue/endpoint.ts";
 export { type Endpoint, messagesEndpoint } from "../catalogue/endpoint.ts";
-export type { OverheadTokens } from "../catalogue/overhead.ts";
+export type { OverheadTokens } from "../catalogue/profile.ts";
 export {
   type ChatProfile,
   chatProfile,
@@ -138,8 +144,15 @@ export {
 } from "../wire/overflow.ts";
 export { documentUrlOf, isImage } from "../wire/vision.ts";
 export { Delivered, kindOf, type Stage, type Wire } from "../wire/wire.ts";
-export { beyond, hasRoute, unfitFor } from "./model-fit.ts";
-export { isModelName, modelNameRequired, type NamedModel, unknownModel } from "./model-names.ts";
+export {
+  beyond,
+  hasRoute,
+  isModelName,
+  modelNameRequired,
+  type NamedModel,
+  unfitFor,
+  unknownModel,
+} from "./model-names.ts";
 export {
   bodyToRead,
   headToRead,
@@ -170,24 +183,27 @@ export { allowPublic, hostsOverlap, isLoopback, publicHost } from "./public-host
 
 // A plugin's own routes.
 
-export { httpAddress, reachableAddress } from "./routes/address.ts";
-export { email, line, readBody, readQuery } from "./routes/json-input.ts";
 export {
   addCustomerRoutes,
   addOperatorRoutes,
   addPublicRoutes,
   type CustomerRoute,
   done,
+  email,
+  line,
   type OperatorRoute,
   type PublicRoute,
-} from "./routes/json-route.ts";
+  readBody,
+  readQuery,
+  walletJson,
+} from "./json-route.ts";
+export { httpAddress, reachableAddress } from "./public-host.ts";
 export {
   type PlainRequest,
   type PlainResponse,
   type Router,
   UNREAD_BODY_BYTES_MAX,
-} from "./routes/router.ts";
-export { walletJson } from "./routes/wallet-json.ts";
+} from "./router.ts";
 
 // Tools for any process.
 

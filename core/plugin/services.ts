@@ -10,17 +10,16 @@ import type { LedgerArchive } from "../money/ledger-archive.ts";
 import type { PaceStatus } from "../money/pace.ts";
 import type { Wallets } from "../money/wallet.ts";
 import type { Clock } from "../process/clock.ts";
+import type { JsonObject } from "../process/json.ts";
 import type { Log } from "../process/log.ts";
 import type { StoreFault } from "../process/store-fault.ts";
 import type { Workers } from "../process/workers.ts";
 import type { UsageBooks } from "../usage/books.ts";
 import type { Wire } from "../wire/wire.ts";
 import type { BodyThreads } from "./body-threads.ts";
-import type { Command } from "./command.ts";
-import type { Config } from "./config.ts";
-import type { ImageFetcher } from "./images.ts";
+import type { Config, UpstreamConfig } from "./config.ts";
+import type { Command } from "./plugin.ts";
 import type { Slots } from "./slot.ts";
-import type { Upstreams } from "./upstreams.ts";
 
 /**
  * The services that core offers to plugins. Each plugin gets its own object, so that core knows
@@ -116,4 +115,63 @@ export interface CallsInFlight {
 interface PluginCommand {
   readonly plugin: string;
   readonly command: Command;
+}
+
+/** The upstreams of the config, by name. */
+export interface Upstreams {
+  get(name: string): Upstream | undefined;
+  all(): Iterable<Upstream>;
+}
+
+/** An upstream, as plugins see it. */
+export interface Upstream {
+  readonly name: string;
+  readonly config: UpstreamConfig;
+  readonly breaker: BreakerState;
+  /** Returns true if the upstream takes calls of the protocol. */
+  speaks(protocol: Protocol): boolean;
+  /** Returns what operators may see: addresses, the number of keys. No secrets. */
+  describe(): JsonObject;
+}
+
+/** The state of an upstream's circuit breaker in this process. */
+export interface BreakerState {
+  readonly state: "closed" | "open" | "probing";
+  /** Failures since the start of the process. */
+  readonly failures: number;
+  /** The same by their causes, as metrics name them. */
+  readonly failuresByCause: Readonly<Record<string, number>>;
+  readonly failuresInRow: number;
+  readonly lastFailure: Failure | undefined;
+  /**
+   * Milliseconds until an open breaker lets a call through as a probe; 0 if it lets calls through
+   * now.
+   */
+  readonly retryInMs: number;
+}
+
+export interface Failure {
+  /** The time of the failure, on the monotonic clock. */
+  readonly atMs: number;
+  readonly reason: string;
+}
+
+export interface FetchedImage {
+  readonly data: Buffer;
+  /** Media type: `image/png`. */
+  readonly type: string;
+}
+
+/** Fetches images that customers name by address, from public addresses unless the config allows others. */
+export interface ImageFetcher {
+  /** Returns the image, or a sentence that says why there is none. Never rejects. */
+  fetch(address: string, of: ImageFetch): Promise<FetchedImage | string>;
+}
+
+/** The call that an image is fetched for. */
+export interface ImageFetch {
+  /** Ends the fetch. A server that sends slowly ends it by nothing else. */
+  readonly signal: AbortSignal;
+  /** Counts bytes of the image that have arrived. */
+  received(bytes: number): void;
 }

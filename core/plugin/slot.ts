@@ -1,10 +1,9 @@
 import type { KeySealer } from "../accounts/index.ts";
 import type { DiscountSource } from "../catalogue/discount.ts";
+import { type Refusal, refuse } from "../wire/refusal.ts";
 import type { BodyMeasure } from "./body-threads.ts";
-import type { PluginCounter, PluginGauge } from "./counter.ts";
-import type { Customers } from "./customers.ts";
-import type { Guards } from "./guards.ts";
 import type { ModelNames } from "./model-names.ts";
+import type { PlainRequest } from "./router.ts";
 
 /** A place that one plugin fills for core and for other plugins. */
 export interface Slot<T> {
@@ -62,3 +61,73 @@ export const SLOT_NAMES = [
   "bodyMeasures",
 ] as const;
 export type SlotName = (typeof SLOT_NAMES)[number];
+
+/** A number that a plugin adds to `/metrics`, the same in all processes: one that it reads from a store. */
+export interface PluginGauge {
+  /** No other gauge has it. */
+  readonly name: string;
+  readonly help: string;
+  /** Returns the last reading; undefined before the first. */
+  value(): number | undefined;
+}
+
+/** A counter that a plugin adds to `/metrics`, by one label. */
+export interface PluginCounter {
+  /** Ends with `_total`, and no other counter has it. */
+  readonly name: string;
+  readonly help: string;
+  readonly label: string;
+  /** Returns the counts since the start of the plugin, by the value of the label. */
+  counts(): Readonly<Record<string, number>>;
+}
+
+/** The requests that other plugins may make to the plugin that signs customers in. */
+export interface Customers {
+  /** The address that customers open, without a trailing slash; undefined if no plugin signs customers in. */
+  readonly publicUrl: string | undefined;
+
+  /**
+   * Sets the password of an account's owner and marks their address as verified. Returns false if
+   * no plugin signs customers in.
+   */
+  setPassword(accountId: string, password: string): Promise<boolean>;
+}
+
+export function noCustomers(): Customers {
+  return { publicUrl: undefined, setPassword: async () => false };
+}
+
+/** A signed-in customer. */
+export interface Customer {
+  readonly accountId: string;
+  readonly email: string;
+  readonly isEmailVerified: boolean;
+  readonly sessionId: string;
+}
+
+/** Returns undefined if the request comes from an operator, else the refusal. */
+export type OperatorGuard = (request: PlainRequest) => Promise<Refusal | undefined>;
+
+/**
+ * Returns the signed-in customer, or a refusal. A request that changes something must also come
+ * from the gateway's own pages, not from another site.
+ */
+export type CustomerGuard = (request: PlainRequest) => Promise<Customer | Refusal>;
+
+/**
+ * Access checks of the routes that plugins own. Until a plugin provides a guard, every request is
+ * refused.
+ */
+interface Guards {
+  readonly operator: Slot<OperatorGuard>;
+  readonly customer: Slot<CustomerGuard>;
+}
+
+export const refuseOperators: OperatorGuard = async () => switchedOff("admin");
+export const refuseCustomers: CustomerGuard = async () => switchedOff("accounts");
+
+function switchedOff(plugin: string): Refusal {
+  return refuse.unavailable(
+    `This needs the plugin ${plugin}, which is switched off: add it to the config's list of plugins.`,
+  );
+}

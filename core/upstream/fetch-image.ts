@@ -2,13 +2,9 @@ import type { LookupAddress } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import type { Dispatcher } from "undici";
 import type { ImageSettings } from "../plugin/config.ts";
-import {
-  type FetchedImage,
-  type ImageFetch,
-  type ImageFetcher,
-  imageType,
-} from "../plugin/images.ts";
+import type { FetchedImage, ImageFetch, ImageFetcher } from "../plugin/services.ts";
 import { isPublic, isPublicHost } from "../process/public-address.ts";
+import { imageType } from "../wire/vision.ts";
 import { upstreamConnector } from "./connect.ts";
 import { resolveName } from "./resolve-name.ts";
 

@@ -6,7 +6,7 @@ import t from "tap";
 import { boot, type Gateway } from "../../core/boot/boot.ts";
 import { endpoints } from "../../core/catalogue/endpoint.ts";
 import { loadConfig } from "../../core/config/load.ts";
-import type { Route } from "../../core/plugin/routes/router.ts";
+import type { Route } from "../../core/plugin/router.ts";
 import { createLog } from "../../core/process/log.ts";
 import { customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";

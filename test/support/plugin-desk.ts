@@ -10,8 +10,8 @@ import type {
   Posting,
 } from "../../core/money/hold-store.ts";
 import type { WalletHold, Wallets } from "../../core/money/wallet.ts";
-import { noCustomers } from "../../core/plugin/customers.ts";
 import type { Services } from "../../core/plugin/services.ts";
+import { noCustomers } from "../../core/plugin/slot.ts";
 import { wires } from "../../core/wire/wires.ts";
 import { newCall } from "./call.ts";
 import { recordedLog } from "./log.ts";

@@ -15,7 +15,7 @@ import { openListener } from "../../core/listener/index.ts";
 import type { Call, EndedCall } from "../../core/plugin/call.ts";
 import type { Config } from "../../core/plugin/config.ts";
 import type { Plugin } from "../../core/plugin/plugin.ts";
-import { Router } from "../../core/plugin/routes/router.ts";
+import { Router } from "../../core/plugin/router.ts";
 import { TrustedProxies } from "../../core/process/client-address.ts";
 import { systemClock } from "../../core/process/clock.ts";
 import type { JsonObject } from "../../core/process/json.ts";

@@ -14,7 +14,7 @@ import { Pace } from "../../core/money/pace.ts";
 import { stopMoney } from "../../core/money/stop.ts";
 import { StoredWallets } from "../../core/money/wallets.ts";
 import type { Limits } from "../../core/plugin/config.ts";
-import { Router } from "../../core/plugin/routes/router.ts";
+import { Router } from "../../core/plugin/router.ts";
 import type { Services } from "../../core/plugin/services.ts";
 import { TrustedProxies } from "../../core/process/client-address.ts";
 import type { Log } from "../../core/process/log.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import t from "tap";
 import { type Owner, SlotBoard } from "../../../core/boot/slots.ts";
 import type { ModelNames } from "../../../core/plugin/model-names.ts";
-import type { PlainRequest } from "../../../core/plugin/routes/router.ts";
+import type { PlainRequest } from "../../../core/plugin/router.ts";
 import { isRefusal, refuse } from "../../../core/wire/refusal.ts";
 
 const EXACT: ModelNames = { resolve: () => refuse.notFound("exact names only") };

@@ -3,7 +3,7 @@ import { gunzipSync } from "node:zlib";
 import t from "tap";
 import { Catalogue, type Model } from "../../../core/catalogue/catalogue.ts";
 import { addModelRoutes } from "../../../core/http/models.ts";
-import { type PlainRequest, Router } from "../../../core/plugin/routes/router.ts";
+import { type PlainRequest, Router } from "../../../core/plugin/router.ts";
 import { isRefusal } from "../../../core/wire/refusal.ts";
 
 /** A catalogue whose models count how often they are written. */

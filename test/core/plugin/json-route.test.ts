@@ -2,8 +2,8 @@ import t from "tap";
 import { connect } from "../../../core/database/client.ts";
 import { MovementPending } from "../../../core/money/ledger.ts";
 import type { Services } from "../../../core/plugin/index.ts";
-import { addOperatorRoutes, type OperatorRoute } from "../../../core/plugin/routes/json-route.ts";
-import { type PlainRequest, Router } from "../../../core/plugin/routes/router.ts";
+import { addOperatorRoutes, type OperatorRoute } from "../../../core/plugin/json-route.ts";
+import { type PlainRequest, Router } from "../../../core/plugin/router.ts";
 import { recordedLog } from "../../support/log.ts";
 import { startPostgres } from "../../support/postgres.ts";
 

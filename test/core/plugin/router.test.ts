@@ -1,5 +1,5 @@
 import t from "tap";
-import { type Match, Router } from "../../../core/plugin/routes/router.ts";
+import { type Match, Router } from "../../../core/plugin/router.ts";
 
 function routerOf(...routes: readonly string[]): Router {
   const router = new Router();

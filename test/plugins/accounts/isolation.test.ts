@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import type { Route } from "../../../core/plugin/routes/router.ts";
+import type { Route } from "../../../core/plugin/router.ts";
 import { BrowserSession, signedUp } from "../../support/browser-session.ts";
 import { bootInProcess, type GatewayInProcess } from "./in-process.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { readBody, readQuery } from "../../../core/plugin/routes/json-input.ts";
+import { readBody, readQuery } from "../../../core/plugin/json-route.ts";
 import { isId } from "../../../core/process/id.ts";
 import { isRefusal } from "../../../core/wire/refusal.ts";
 import { movement, newAccount, newKey, usagePage } from "../../../plugins/admin/input.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import type { Command } from "../../../core/plugin/command.ts";
+import type { Command } from "../../../core/plugin/plugin.ts";
 import type { Services } from "../../../core/plugin/services.ts";
 import { commandRoutes } from "../../../plugins/admin/plugin-commands.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";

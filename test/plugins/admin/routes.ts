@@ -1,4 +1,4 @@
-import type { Route, Router } from "../../../core/plugin/routes/router.ts";
+import type { Route, Router } from "../../../core/plugin/router.ts";
 import type { Services } from "../../../core/plugin/services.ts";
 import admin from "../../../plugins/admin/index.ts";
 

@@ -1,6 +1,6 @@
 import t from "tap";
 import { refuse } from "../../../core/plugin/index.ts";
-import type { PlainRequest, Route } from "../../../core/plugin/routes/router.ts";
+import type { PlainRequest, Route } from "../../../core/plugin/router.ts";
 import { addCountTokensRoute } from "../../../plugins/meter/count-tokens.ts";
 import type { Count, TokenCounter } from "../../../plugins/meter/token-counter.ts";
 import type { CountedInput } from "../../../plugins/meter/tokenize.ts";

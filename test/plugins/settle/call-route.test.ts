@@ -1,7 +1,7 @@
 import t from "tap";
 import { recordOf } from "../../../core/money/found-call.ts";
 import { newId } from "../../../core/plugin/index.ts";
-import type { PlainRequest, Route } from "../../../core/plugin/routes/router.ts";
+import type { PlainRequest, Route } from "../../../core/plugin/router.ts";
 import { addCallRoute } from "../../../plugins/settle/call-route.ts";
 import settle from "../../../plugins/settle/index.ts";
 import { type Desk, deskOf } from "../../support/plugin-desk.ts";

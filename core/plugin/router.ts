@@ -1,5 +1,5 @@
-import type { Endpoint } from "../../catalogue/endpoint.ts";
-import type { Refusal } from "../../wire/refusal.ts";
+import type { Endpoint } from "../catalogue/endpoint.ts";
+import type { Refusal } from "../wire/refusal.ts";
 
 /** A request to a plugin's own route, with its whole body. */
 export interface PlainRequest {

@@ -1,10 +1,14 @@
-import { MovementPending } from "../../money/ledger.ts";
-import { codeOf } from "../../process/thrown.ts";
-import { completeRefusal, isRefusal, type Refusal, refuse } from "../../wire/refusal.ts";
-import type { Customer } from "../guards.ts";
-import type { Services } from "../services.ts";
-import { audit } from "./audit.ts";
+import { createHash } from "node:crypto";
+import * as v from "valibot";
+import { formatVnd } from "../catalogue/amount.ts";
+import { MovementPending } from "../money/ledger.ts";
+import { isId } from "../process/id.ts";
+import { objectOf, parseJson } from "../process/json.ts";
+import { codeOf } from "../process/thrown.ts";
+import { completeRefusal, isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
 import type { PlainRequest, PlainResponse, Router } from "./router.ts";
+import type { Services } from "./services.ts";
+import type { Customer } from "./slot.ts";
 
 /** A JSON route of a plugin, for operators, for signed-in customers, or public. */
 interface JsonRoute<Visitor> {
@@ -149,4 +153,146 @@ export function done(
 function refused({ status, type, message, param, code, headers }: Refusal): PlainResponse {
   const body = JSON.stringify({ error: { type, message, param, code } });
   return { status, headers: [...JSON_HEADERS, ...headers], body };
+}
+
+const FINGERPRINT_CHARACTERS = 12;
+const FIELDS_MAX = 20;
+const FIELD_CHARACTERS_MAX = 500;
+
+/**
+ * Runs an operator's action. Writes its row in the audit trail before it, and adds the status of
+ * the reply after it.
+ */
+async function audit(
+  { operatorActions, log }: Services,
+  action: string,
+  route: OperatorRoute,
+  request: PlainRequest,
+): Promise<PlainResponse | Refusal> {
+  const { params, body, headers, remoteAddress } = request;
+  const { account = "" } = params;
+  const id = await operatorActions.begin({
+    operator: fingerprint(headers["authorization"]),
+    remoteAddress,
+    action,
+    accountId: isId(account) ? account : null,
+    details: { ...shortened(params), ...shortened(objectOf(parseJson(body.toString())) ?? {}) },
+  });
+  const reply = await route.handle(request, "operator");
+  await operatorActions.end(id, reply.status).catch((error: unknown) => {
+    log.error(
+      { err: error, action_id: Number(id) },
+      "cannot record the result of an operator action",
+    );
+  });
+  return reply;
+}
+
+/** A fingerprint that does not reveal the token. */
+function fingerprint(authorization: string | undefined): string {
+  const token = authorization?.replace(/^bearer +/i, "").trim() ?? "";
+  return createHash("sha256").update(token).digest("hex").slice(0, FINGERPRINT_CHARACTERS);
+}
+
+/**
+ * Returns the plain fields of a request, at most 20 of at most 500 characters each: the trail is
+ * for reading.
+ */
+function shortened(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const short: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(fields).slice(0, FIELDS_MAX)) {
+    const isPlain = value === null || typeof value === "number" || typeof value === "boolean";
+    if (isPlain) short[cut(name)] = value;
+    else if (typeof value === "string") short[cut(name)] = cut(value);
+  }
+  return short;
+}
+
+function cut(text: string): string {
+  return text.slice(0, FIELD_CHARACTERS_MAX);
+}
+
+const EMAIL = "an e-mail address of at most 254 characters";
+
+/** An e-mail address in lower case, as accounts have it. */
+export const email = v.pipe(
+  v.string(EMAIL),
+  v.trim(),
+  v.toLowerCase(),
+  v.maxLength(254, EMAIL),
+  v.email(EMAIL),
+);
+
+/**
+ * Returns the JSON body of a request as the schema transforms it, or a 400 that names the field.
+ */
+export function readBody<const T extends v.GenericSchema>(
+  schema: T,
+  body: Buffer,
+): v.InferOutput<T> | Refusal {
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+  } catch {
+    return refuse.badRequest(
+      "The body is not JSON: send an object, with content-type application/json.",
+    );
+  }
+  return read(schema, value, "The body");
+}
+
+/**
+ * Returns the query of a request as the schema transforms it, or a 400. Of a repeated name, the
+ * last value counts.
+ */
+export function readQuery<const T extends v.GenericSchema>(
+  schema: T,
+  query: URLSearchParams,
+): v.InferOutput<T> | Refusal {
+  return read(schema, Object.fromEntries(query), "The query");
+}
+
+function read<const T extends v.GenericSchema>(
+  schema: T,
+  value: unknown,
+  whole: string,
+): v.InferOutput<T> | Refusal {
+  const result = v.safeParse(schema, value, { abortEarly: true });
+  if (result.success) return result.output;
+  const [issue] = result.issues;
+  const key = issue.path?.[0]?.key;
+  if (key === undefined) return refuse.badRequest(`${whole} must be ${issue.message}.`);
+  const param = String(key).slice(0, 64);
+  if (issue.expected === "never") {
+    return refuse.badRequest(`${param}: unknown field; use ${issue.message}.`, param);
+  }
+  return refuse.badRequest(`${param}: expected ${issue.message}.`, param);
+}
+
+/** Text on one line: no control characters, and nothing that UTF-8 cannot encode. */
+export function line(charactersMax: number, expected: string) {
+  return v.pipe(
+    v.string(expected),
+    v.trim(),
+    v.maxLength(charactersMax, expected),
+    v.regex(/^\P{C}+$/u, expected),
+  );
+}
+
+/** The parts of a wallet in µđ: `balance` is the sum of the three others. */
+interface WalletParts {
+  readonly balanceMicroVnd: number | bigint;
+  readonly heldMicroVnd: number | bigint;
+  readonly availableMicroVnd: number | bigint;
+  readonly uncommittedMicroVnd: number | bigint;
+}
+
+/** Returns a wallet as every API shows it: decimal strings in đồng. */
+export function walletJson(wallet: WalletParts) {
+  return {
+    balance_vnd: formatVnd(wallet.balanceMicroVnd),
+    held_vnd: formatVnd(wallet.heldMicroVnd),
+    available_vnd: formatVnd(wallet.availableMicroVnd),
+    pending_vnd: formatVnd(wallet.uncommittedMicroVnd),
+  };
 }

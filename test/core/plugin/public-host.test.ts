@@ -1,5 +1,5 @@
 import t from "tap";
-import { httpAddress, reachableAddress } from "../../../core/plugin/routes/address.ts";
+import { httpAddress, reachableAddress } from "../../../core/plugin/public-host.ts";
 
 t.test("a listening address is shown as one that clients can connect to", async (t) => {
   for (const [host, expected] of [
