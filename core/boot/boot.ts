@@ -19,6 +19,7 @@ import { Backlog } from "../money/backlog.ts";
 import { Committer } from "../money/committer.ts";
 import type { HoldStoreHealth } from "../money/hold-store.ts";
 import { archiveOf } from "../money/ledger/archive.ts";
+import { operationsOf } from "../money/operations.ts";
 import { Pace } from "../money/pace.ts";
 import { stopMoney } from "../money/stop.ts";
 import { StoredWallets } from "../money/wallets.ts";
@@ -114,7 +115,13 @@ export async function boot(
     throw error;
   }
   await announced(log, "movements that the hold store has not applied", wallets.start());
-  const board = new SlotBoard(exactNames(() => config.catalogue));
+  const board = new SlotBoard(
+    exactNames(() => config.catalogue),
+    {
+      wallets,
+      operations: operationsOf({ wallets, holdStore, ledger, archive: archiveOf(database) }),
+    },
+  );
   const coreSlots = board.slotsOf(undefined);
   const { keyCacheBytesMax } = config.limits;
   const shared = { database, loads, holdStore, clock, log };
@@ -161,15 +168,18 @@ export async function boot(
     },
     clock,
     log,
-    ledger,
+    balances: (accountId) => wallets.balances(accountId),
+    stores: {
+      holdStoreHealth: () => holdStore.health(),
+      uncommittedCalls: () => holdStore.uncommittedCalls(),
+      ledgerWentBack: () => holdStore.ledgerWentBack(),
+      pingLedger: (timeoutMs) => ledger.ping(timeoutMs),
+    },
     usage: usageBooksOf(database),
-    archive: archiveOf(database),
     database,
     accounts,
     operatorActions,
     pace,
-    holdStore,
-    wallets,
     keys,
     rateLimiter,
     unreadReplies: unread,

@@ -43,7 +43,7 @@ export class PluginRunner {
   async start(config: Config, before: readonly Running[]): Promise<Running[]> {
     const plan = config.plugins.map((loaded) => {
       const kept = before.find((running) => isUnchanged(running, loaded, config));
-      return { loaded, kept, owner: kept?.owner ?? { name: loaded.name } };
+      return { loaded, kept, owner: kept?.owner ?? ownerOf(loaded) };
     });
     this.board.start(new Set(plan.map(({ owner }) => owner)));
     const running: Running[] = [];
@@ -108,6 +108,10 @@ export class PluginRunner {
       this.board.withdraw(owner);
     }
   }
+}
+
+function ownerOf({ name, module }: LoadedPlugin): Owner {
+  return { name, uses: module.uses ?? [] };
 }
 
 /**

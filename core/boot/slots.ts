@@ -1,8 +1,19 @@
 import type { KeySealer } from "../accounts/index.ts";
 import type { DiscountSource } from "../catalogue/discount.ts";
+import type { Operations } from "../money/operations.ts";
+import type { Wallets } from "../money/wallet.ts";
 import type { BodyMeasure } from "../plugin/body-threads.ts";
 import type { ModelNames } from "../plugin/model-names.ts";
-import type { PluginCounter, PluginGauge, SharedSlot, Slot, Slots } from "../plugin/slot.ts";
+import type {
+  CoreSlot,
+  CoreSlotName,
+  PluginCounter,
+  PluginGauge,
+  SharedSlot,
+  Slot,
+  SlotName,
+  Slots,
+} from "../plugin/slot.ts";
 import {
   type CustomerGuard,
   type Customers,
@@ -18,6 +29,14 @@ import {
  */
 export interface Owner {
   readonly name: string;
+  /** The slots that the plugin's module names. */
+  readonly uses: readonly SlotName[];
+}
+
+/** The values of the slots that core fills. */
+interface CoreValues {
+  readonly wallets: Wallets;
+  readonly operations: Operations;
 }
 
 /**
@@ -38,8 +57,10 @@ export class SlotBoard {
   private readonly gauges: Place<PluginGauge>;
   private readonly bodyMeasures: Place<BodyMeasure>;
   private readonly exactNames: ModelNames;
+  private readonly core: CoreValues;
 
-  constructor(exactNames: ModelNames) {
+  constructor(exactNames: ModelNames, core: CoreValues) {
+    this.core = core;
     const counts = (viewer: Owner | undefined, owner: Owner) => this.counts(viewer, owner);
     this.operator = new Place(counts);
     this.customer = new Place(counts);
@@ -59,6 +80,8 @@ export class SlotBoard {
    */
   slotsOf(viewer: Owner | undefined): Slots {
     return {
+      wallets: offered("wallets", this.core.wallets, viewer),
+      operations: offered("operations", this.core.operations, viewer),
       guards: {
         operator: this.operator.slot(viewer, refuseOperators),
         customer: this.customer.slot(viewer, refuseCustomers),
@@ -106,6 +129,17 @@ export class SlotBoard {
     const generation = isStarting ? starting : (serving ?? starting);
     return generation?.has(owner) ?? false;
   }
+}
+
+/** Returns a slot that core fills, as `viewer` sees it. */
+function offered<T>(name: CoreSlotName, value: T, viewer: Owner | undefined): CoreSlot<T> {
+  if (viewer === undefined || viewer.uses.includes(name)) return { current: value };
+  const message = `the plugin ${viewer.name} reads the slot ${name}: name it in the module's export \`uses\``;
+  return {
+    get current(): T {
+      throw new Error(message);
+    },
+  };
 }
 
 type Counts = (viewer: Owner | undefined, owner: Owner) => boolean;

@@ -1,6 +1,6 @@
 import type { Field } from "../plugin/plugin.ts";
 import { isLoopback } from "../plugin/public-host.ts";
-import type { SlotName } from "../plugin/slot.ts";
+import { isCoreSlot, type PluginSlotName } from "../plugin/slot.ts";
 import { objectOf } from "../process/json.ts";
 import { misplaced, orderOf } from "./plugin-order.ts";
 import type { PlacedPlugin } from "./plugins.ts";
@@ -10,7 +10,7 @@ import type { Source } from "./source.ts";
 import { attempt } from "./validate.ts";
 
 /** The built-in plugin that sets a field or provides a slot. Error messages propose to add it. */
-const USUAL: Readonly<Record<Field | SlotName, string>> = {
+const USUAL: Readonly<Record<Field | PluginSlotName, string>> = {
   key: "auth",
   model: "alias",
   upstream: "translate",
@@ -47,7 +47,7 @@ export function reviewPlugins(
   if (!isWhole || placed.length === 0) return;
   const unbilled = attempt(unbilledKey, written["unbilled"]) ?? false;
   const sets = (field: Field) => placed.some(({ loaded }) => loaded.module.sets?.includes(field));
-  const provides = (slot: SlotName) =>
+  const provides = (slot: PluginSlotName) =>
     placed.some(({ loaded }) => loaded.module.provides?.includes(slot));
 
   if (unbilled) {
@@ -63,7 +63,9 @@ export function reviewPlugins(
     const { requires = [], uses = [] } = loaded.module;
     const fields = unbilled ? requires.filter((field) => BILLING.includes(field)) : [];
     const lacking = fields.filter((field) => !sets(field)).map((field) => USUAL[field]);
-    for (const slot of uses) if (!provides(slot)) lacking.push(USUAL[slot]);
+    for (const slot of uses) {
+      if (!isCoreSlot(slot) && !provides(slot)) lacking.push(USUAL[slot]);
+    }
     if (lacking.length === 0) continue;
     const names = [...new Set(lacking)].join(", ");
     problems.add(source, at, `expected ${names} in the list of plugins too; this plugin needs it`);

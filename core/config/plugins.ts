@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Config, LoadedPlugin } from "../plugin/config.ts";
 import { CONFIG_KEYS, FIELDS, type PluginModule } from "../plugin/plugin.ts";
-import { SLOT_NAMES } from "../plugin/slot.ts";
+import { CORE_SLOT_NAMES, PLUGIN_SLOT_NAMES } from "../plugin/slot.ts";
 import type { UpstreamKind } from "../plugin/upstream-kind.ts";
 import { messageOf } from "../process/thrown.ts";
 import { type UpstreamKinds, upstreamKinds } from "../upstream/kinds/index.ts";
@@ -157,8 +157,8 @@ const STATEMENTS = {
   requires: FIELDS,
   takes: FIELDS,
   sets: FIELDS,
-  uses: SLOT_NAMES,
-  provides: SLOT_NAMES,
+  uses: [...CORE_SLOT_NAMES, ...PLUGIN_SLOT_NAMES],
+  provides: PLUGIN_SLOT_NAMES,
   reads: CONFIG_KEYS,
 } as const;
 

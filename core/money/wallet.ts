@@ -15,11 +15,14 @@ import type {
   CreditResult,
   LimitChange,
   LimitChangeResult,
-  ProofProgress,
+  TopUpQuery,
+  TopUpSums,
 } from "./ledger.ts";
-import type { StandingCall } from "./standing-call.ts";
 
-/** Wallets in both stores: the hold store for calls, the ledger as the durable record. */
+/**
+ * Wallets in both stores: the hold store for calls, the ledger as the durable record. The only way to move money; every
+ * step is idempotent.
+ */
 export interface Wallets {
   /**
    * Like the hold store's `hold`, but loads the wallet from the ledger first if it is not loaded.
@@ -32,8 +35,6 @@ export interface Wallets {
    * memory and retries until a store has it. Its hold stays until then.
    */
   postLater(posting: Posting): void;
-  /** Returns charges that only this process has: see `HoldStore.unsent`, and those of `postLater`. */
-  unsent(): StandingCall[];
   void(callId: string, accountId: string): Awaitable<void>;
   /**
    * Commits a movement to the ledger, then makes it spendable. Rejects if a store is unreachable;
@@ -68,15 +69,8 @@ export interface Wallets {
    * if another process posted it and it is not committed yet.
    */
   call(callId: string): Promise<FoundCall | undefined>;
-  /**
-   * Returns a row for every wallet, then for every limit: its parts, and by how much they differ from
-   * the ledger. That drift must be 0, even under load.
-   */
-  reconcile(options?: { readonly isQuick?: boolean }): AsyncIterable<ReconcileRow>;
-  /** Adds up ledger rows in advance, so that `reconcile` need not read them: see `Ledger.prove`. */
-  prove(options?: { readonly isRestart?: boolean }): Promise<ProofProgress>;
-  /** Lets the rows that a proof found changed count as they are: see `Ledger.acceptChangedRows`. */
-  acceptChangedRows(): Promise<boolean>;
+  /** Returns the sums of a wallet's top-ups: zeros if the account does not exist. */
+  topUps(query: TopUpQuery): Promise<TopUpSums>;
 }
 
 export type WalletHold =

@@ -23,6 +23,8 @@ import type {
   LimitChange,
   LimitChangeResult,
   ProofProgress,
+  TopUpQuery,
+  TopUpSums,
 } from "./ledger.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import { LimitChanges } from "./limit-changes.ts";
@@ -184,6 +186,10 @@ export class StoredWallets implements Wallets {
   /** Yields every wallet and limit with its drift, which must be 0, even under load. */
   reconcile(options: { readonly isQuick?: boolean } = {}): AsyncIterable<ReconcileRow> {
     return reconcile(this.holdStore, this.ledger, this.machine, options);
+  }
+
+  topUps(query: TopUpQuery): Promise<TopUpSums> {
+    return this.ledger.topUps(query);
   }
 
   prove(options: { readonly isRestart?: boolean } = {}): Promise<ProofProgress> {

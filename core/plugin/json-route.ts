@@ -129,12 +129,11 @@ async function serve<Visitor>(
 }
 
 async function unreachableStore({
-  holdStore,
-  ledger,
+  stores,
 }: Services): Promise<"hold store" | "ledger" | undefined> {
-  if (holdStore.health().kind !== "ok") return "hold store";
+  if (stores.holdStoreHealth().kind !== "ok") return "hold store";
   try {
-    await ledger.ping(PING_TIMEOUT_MS);
+    await stores.pingLedger(PING_TIMEOUT_MS);
     return undefined;
   } catch {
     return "ledger";

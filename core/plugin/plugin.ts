@@ -5,7 +5,7 @@ import type { Call, EndedCall, Outcome } from "./call.ts";
 import type { Config } from "./config.ts";
 import type { Router } from "./router.ts";
 import type { Services } from "./services.ts";
-import type { SlotName } from "./slot.ts";
+import type { PluginSlotName, SlotName } from "./slot.ts";
 import type { UpstreamKind } from "./upstream-kind.ts";
 
 /**
@@ -151,10 +151,10 @@ export interface PluginModule {
   readonly takes?: readonly Field[];
   /** Fields of `Call` that this plugin sets. Core sets `model` and `upstream` if no plugin does. */
   readonly sets?: readonly Field[];
-  /** Slots that this plugin needs. A config in which no plugin provides them is refused. */
+  /** Slots that this plugin needs: core's own, and others, which a plugin of the config must then provide. */
   readonly uses?: readonly SlotName[];
   /** Slots that this plugin fills. */
-  readonly provides?: readonly SlotName[];
+  readonly provides?: readonly PluginSlotName[];
   /**
    * Parts of the config that this plugin copies. A reload that changes one of them creates the
    * plugin again.

@@ -4,9 +4,7 @@ import type { Protocol } from "../catalogue/endpoint.ts";
 import type { Database } from "../database/database.ts";
 import type { RateLimiter } from "../limits/rate-limiter.ts";
 import type { CommitterStatus } from "../money/committer.ts";
-import type { HoldStore } from "../money/hold-store.ts";
-import type { Ledger } from "../money/ledger.ts";
-import type { LedgerArchive } from "../money/ledger-archive.ts";
+import type { HoldStoreHealth } from "../money/hold-store.ts";
 import type { PaceStatus } from "../money/pace.ts";
 import type { Wallets } from "../money/wallet.ts";
 import type { Clock } from "../process/clock.ts";
@@ -39,21 +37,17 @@ export interface Services extends Slots {
   readonly clock: Clock;
   /** Writes JSON lines to stdout. Never put a prompt, a reply or a key into a field. */
   readonly log: Log;
-  /** The durable record of every movement of money. Calls reach it through `wallets`. */
-  readonly ledger: Ledger;
   /** Records of calls and their charges. */
   readonly usage: UsageBooks;
-  /** Old months of the ledger, which operators export and take out of it. */
-  readonly archive: LedgerArchive;
-  /** The ledger's database, for tables that plugins own. Money moves only through `wallets`. */
+  /** The ledger's database, for tables that plugins own. Money moves only by the slot `wallets`. */
   readonly database: Database;
   readonly accounts: Accounts;
   /** The audit trail. `addOperatorRoutes` writes to it. */
   readonly operatorActions: OperatorActions;
-  /** Available balances and holds, fast to read and change. Plugins use it through `wallets`. */
-  readonly holdStore: HoldStore;
-  /** Holds, extends, posts, voids and credits. The only way to move money. */
-  readonly wallets: Wallets;
+  /** Reads wallets, at the hold store or else in the ledger. The slot `wallets` moves money. */
+  readonly balances: Wallets["balances"];
+  /** The state of the stores of money. */
+  readonly stores: StoreStatus;
   /** Finds API keys by their text. Cached. */
   readonly keys: Keys;
   /** Limits calls per minute and calls at the same time, counted over all processes. */
@@ -82,6 +76,18 @@ export interface Services extends Slots {
   readonly wires: Readonly<Record<Protocol, Wire>>;
   /** Fetches images that a request names by address. */
   readonly imageFetcher: ImageFetcher;
+}
+
+/** The stores of money, as this process sees them now. */
+interface StoreStatus {
+  /** Says if a call could be charged now. */
+  holdStoreHealth(): HoldStoreHealth;
+  /** Returns how many posted calls are not in the ledger yet, as far as this process knows. */
+  uncommittedCalls(): number;
+  /** True if the ledger lacks commits that it had confirmed. No call is served until an operator restores. */
+  ledgerWentBack(): boolean;
+  /** Resolves if the ledger replies in time, else rejects. */
+  pingLedger(timeoutMs: number): Promise<void>;
 }
 
 /** The difference of a store's clock from this gateway's. */

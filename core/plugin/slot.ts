@@ -1,5 +1,7 @@
 import type { KeySealer } from "../accounts/index.ts";
 import type { DiscountSource } from "../catalogue/discount.ts";
+import type { Operations } from "../money/operations.ts";
+import type { Wallets } from "../money/wallet.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
 import type { BodyMeasure } from "./body-threads.ts";
 import type { ModelNames } from "./model-names.ts";
@@ -28,8 +30,15 @@ export interface SharedSlot<T> {
   provide(value: T): () => void;
 }
 
+/** A slot that core fills, for the plugins whose module names it in `uses`. Reading it throws for others. */
+export type CoreSlot<T> = Pick<Slot<T>, "current">;
+
 /** All slots, as part of `services`. */
 export interface Slots {
+  /** Moves money: holds, posts, credits. For plugins that charge calls, or credit accounts. */
+  readonly wallets: CoreSlot<Wallets>;
+  /** The books of money, as operators prove and repair them. */
+  readonly operations: CoreSlot<Operations>;
   readonly guards: Guards;
   readonly customers: Slot<Customers>;
   readonly modelNames: Slot<ModelNames>;
@@ -49,7 +58,8 @@ export interface Slots {
 }
 
 /** Names of the slots for `provides` and `uses` of a plugin's module. */
-export const SLOT_NAMES = [
+export const CORE_SLOT_NAMES = ["wallets", "operations"] as const;
+export const PLUGIN_SLOT_NAMES = [
   "guards.operator",
   "guards.customer",
   "customers",
@@ -60,7 +70,14 @@ export const SLOT_NAMES = [
   "gauges",
   "bodyMeasures",
 ] as const;
-export type SlotName = (typeof SLOT_NAMES)[number];
+export type CoreSlotName = (typeof CORE_SLOT_NAMES)[number];
+export type PluginSlotName = (typeof PLUGIN_SLOT_NAMES)[number];
+export type SlotName = CoreSlotName | PluginSlotName;
+
+/** Returns true for a slot that core fills itself. */
+export function isCoreSlot(name: SlotName): name is CoreSlotName {
+  return CORE_SLOT_NAMES.some((core) => core === name);
+}
 
 /** A number that a plugin adds to `/metrics`, the same in all processes: one that it reads from a store. */
 export interface PluginGauge {

@@ -20,7 +20,7 @@ const CALLS_SHOWN = 10;
 
 /** Routes to create, list and search accounts, and to show one with its wallet, keys, last calls and last refused calls. */
 export function accountRoutes(services: Services): OperatorRoute[] {
-  const { accounts, ledger, wallets, clock, usage } = services;
+  const { accounts, balances, operations, clock, usage } = services;
   return [
     {
       method: "POST",
@@ -54,8 +54,8 @@ export function accountRoutes(services: Services): OperatorRoute[] {
         const id = params["account"] ?? "";
         const account = isId(id) ? await accounts.find(id) : undefined;
         if (!account) return unknownAccount(id);
-        const wallet = await wallets.balances(id);
-        const calls = await ledger.usage({ accountId: id, limit: CALLS_SHOWN });
+        const wallet = await balances(id);
+        const calls = await operations.current.usage({ accountId: id, limit: CALLS_SHOWN });
         const refused = await usage.refused(id, {});
         return done({
           ...accountBody(account),

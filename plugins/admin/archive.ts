@@ -38,7 +38,7 @@ const manifestBody = v.looseObject({
 
 /** Routes that take old months out of the ledger. The client writes the files: see cli/archive-file.ts. */
 export function archiveRoutes(services: Services): OperatorRoute[] {
-  const { archive, clock } = services;
+  const { operations, clock } = services;
 
   /** Returns why a month cannot be archived now; undefined if it can. */
   function refusalOf(month: string): Refusal | undefined {
@@ -73,7 +73,7 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
       method: "GET",
       path: "/archive",
       async handle() {
-        const months = await archive.months();
+        const months = await operations.current.archive.months();
         return done(
           months.map(({ month, state, rows, bytes }) => ({
             ...{ month, state, rows: Number(rows), bytes: Number(bytes) },
@@ -87,9 +87,11 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
       path: "/archive/:month",
       async handle({ params }) {
         const month = monthIn(params);
-        const known = (await archive.months()).find((each) => each.month === month);
+        const known = (await operations.current.archive.months()).find(
+          (each) => each.month === month,
+        );
         if (known === undefined) return noMonth(month);
-        const tables = await archive.tables(month);
+        const tables = await operations.current.archive.tables(month);
         const listed = tables.map(({ name, isUsage, rows, digest }) => {
           return { name, is_usage: isUsage, rows: Number(rows), digest };
         });
@@ -103,7 +105,7 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
         const month = monthIn(params);
         const refusal = refusalOf(month);
         if (refusal) return refusal;
-        const result = await archive.close(month);
+        const result = await operations.current.archive.close(month);
         if (result === "no_month") return noMonth(month);
         return result === "unproven" ? unproven : done({ month, state: "closed" });
       },
@@ -113,7 +115,7 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
       path: "/archive/:month/reopen",
       async handle({ params }) {
         const month = monthIn(params);
-        if (await archive.reopen(month)) return done({ month, state: "open" });
+        if (await operations.current.archive.reopen(month)) return done({ month, state: "open" });
         return refuse.conflict(`${month} is not closed. Nothing has changed.`, {
           code: "month_not_closed",
         });
@@ -125,14 +127,17 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
       async handle({ query }) {
         const wanted = readQuery(pageQuery, query);
         if (isRefusal(wanted)) return wanted;
-        return done({ lines: await archive.lines(wanted.table, wanted.after ?? null, LINES) });
+        return done({
+          lines: await operations.current.archive.lines(wanted.table, wanted.after ?? null, LINES),
+        });
       },
     },
     {
       // A GET, because it changes no book: it only remembers which rows it has added up.
       method: "GET",
       path: "/archive/:month/sums",
-      handle: async ({ params }) => done({ rows: await archive.addUp(monthIn(params)) }),
+      handle: async ({ params }) =>
+        done({ rows: await operations.current.archive.addUp(monthIn(params)) }),
     },
     {
       method: "POST",
@@ -143,7 +148,10 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
         if (isRefusal(manifest)) return manifest;
         const refusal = refusalOf(month);
         if (refusal) return refusal;
-        const result = await archive.detach(month, manifest satisfies ArchiveManifest);
+        const result = await operations.current.archive.detach(
+          month,
+          manifest satisfies ArchiveManifest,
+        );
         if (result === "detached") return done({ month, state: "detached" });
         if (result === "no_month") return noMonth(month);
         if (result === "unproven") return unproven;
@@ -158,7 +166,7 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
       path: "/archive/:month/drop",
       async handle({ params }) {
         const month = monthIn(params);
-        const state = await archive.drop(month);
+        const state = await operations.current.archive.drop(month);
         if (state === "dropped") return done({ month, state });
         return refuse.conflict(`${month} is ${state}: export it first. Nothing has changed.`, {
           code: "month_not_detached",

@@ -9,12 +9,12 @@ import {
 } from "../../core/plugin/index.ts";
 
 /** Route that shows one call by its id: its record, the parts of its cost, and the cost computed again. */
-export function callRoutes({ wallets, archive }: Services): OperatorRoute[] {
+export function callRoutes({ operations }: Services): OperatorRoute[] {
   /** Returns the archived month that a call with this id is of; undefined if there is none. */
   async function archivedMonthOf(id: string): Promise<string | undefined> {
     if (!isId(id)) return undefined;
     const wanted = new Date(idTime(id)).toISOString().slice(0, 7);
-    const found = (await archive.months()).find(({ month }) => month === wanted);
+    const found = (await operations.current.archive.months()).find(({ month }) => month === wanted);
     return found?.state === "detached" || found?.state === "dropped" ? wanted : undefined;
   }
 
@@ -24,7 +24,7 @@ export function callRoutes({ wallets, archive }: Services): OperatorRoute[] {
       path: "/calls/:call",
       async handle({ params }) {
         const id = params["call"] ?? "";
-        const found = await wallets.call(id);
+        const found = await operations.current.call(id);
         if (found) return done(explainedCall(found, "admin"));
         const archived = await archivedMonthOf(id);
         if (archived) {

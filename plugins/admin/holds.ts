@@ -24,7 +24,7 @@ interface Standing extends Omit<StandingCall, "kind" | "process"> {
 }
 
 /** Route to list the money that is held, oldest first. */
-export function holdRoutes({ holdStore, clock }: Services): OperatorRoute[] {
+export function holdRoutes({ operations, clock }: Services): OperatorRoute[] {
   return [
     {
       method: "GET",
@@ -33,7 +33,7 @@ export function holdRoutes({ holdStore, clock }: Services): OperatorRoute[] {
         const page = readQuery(holdPage, query);
         if (isRefusal(page)) return page;
         const oldest = new Oldest(page.limit);
-        for await (const calls of holdStore.standing()) {
+        for await (const calls of operations.current.standing()) {
           oldest.add(calls.filter(({ kind }) => kind === "hold").map(standing));
         }
         return done(oldest.rows.map((call) => rowOf(call, clock.now())));
@@ -47,16 +47,16 @@ export function holdRoutes({ holdStore, clock }: Services): OperatorRoute[] {
  * oldest rows. `olderThanMs`: default the longest call of the config, and 3 minutes.
  */
 export async function overdueCalls(
-  { holdStore, wallets, ledger, clock, config }: Services,
+  { operations, clock, config }: Services,
   olderThanMs = config.limits.callMs + GRACE_MS,
 ): Promise<{ overdue: number; overdue_rows: object[] }> {
   const nowMs = clock.now();
   const oldest = new Oldest(ROWS_MAX);
   const add = (calls: Standing[]) =>
     oldest.add(calls.filter(({ sinceMs }) => sinceMs < nowMs - olderThanMs));
-  for await (const calls of holdStore.standing()) add(calls.map(standing));
-  add(wallets.unsent().map(standing));
-  const quarantined = await ledger.quarantineList(ROWS_MAX);
+  for await (const calls of operations.current.standing()) add(calls.map(standing));
+  add(operations.current.unsent().map(standing));
+  const quarantined = await operations.current.quarantineList(ROWS_MAX);
   add(
     quarantined.map(({ entry, since }) => {
       const { callId, accountId } = entry.posting ?? entry.call;

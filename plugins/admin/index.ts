@@ -25,6 +25,7 @@ import { upstreamRoutes } from "./upstreams.ts";
 import { usageRoutes } from "./usage.ts";
 
 export const provides: readonly SlotName[] = ["guards.operator"];
+export const uses: readonly SlotName[] = ["wallets", "operations"];
 
 export const options = v.strictObject({
   /** Maximum active keys of one account. */

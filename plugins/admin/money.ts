@@ -24,7 +24,7 @@ const ROWS_MAX = 1000;
 
 /** Routes for credits, adjustments, wallets and reconciliation. Amounts are decimal strings in đ. */
 export function moneyRoutes(services: Services): OperatorRoute[] {
-  const { wallets } = services;
+  const { wallets, balances, operations } = services;
   return [
     {
       method: "POST",
@@ -40,7 +40,7 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
         }
         const kind = amountMicroVnd < 0n ? "adjustment" : "topup";
         const credit = { accountId, amountMicroVnd, reference, kind, reason } as const;
-        return answerOf(await wallets.credit(credit), accountId);
+        return answerOf(await wallets.current.credit(credit), accountId);
       },
     },
     {
@@ -54,7 +54,7 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
         const { amount_vnd: amountMicroVnd, reference, reason } = wanted;
         const kind = "adjustment";
         const credit = { accountId, amountMicroVnd, reference, kind, reason } as const;
-        return answerOf(await wallets.credit(credit), accountId);
+        return answerOf(await wallets.current.credit(credit), accountId);
       },
     },
     {
@@ -62,7 +62,7 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
       path: "/accounts/:account/wallet",
       async handle({ params }) {
         const account = params["account"] ?? "";
-        const wallet = isId(account) ? await wallets.balances(account) : undefined;
+        const wallet = isId(account) ? await balances(account) : undefined;
         if (wallet === undefined) return unknownAccount(account);
         return done(walletJson(wallet));
       },
@@ -76,7 +76,7 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
         const { older_than_seconds: seconds } = wanted;
         const counts = { wallets: 0, drifting_wallets: 0, limits: 0, drifting_limits: 0 };
         const rows: object[] = [];
-        for await (const row of wallets.reconcile()) {
+        for await (const row of operations.current.reconcile()) {
           const what = row.limit === null ? "wallets" : "limits";
           counts[what]++;
           if (row.driftMicroVnd === 0n) continue;
@@ -95,7 +95,7 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
       async handle({ query }) {
         const wanted = readQuery(proofQuery, query);
         if (isRefusal(wanted)) return wanted;
-        const progress = await wallets.prove({ isRestart: wanted.restart === "true" });
+        const progress = await operations.current.prove({ isRestart: wanted.restart === "true" });
         const { provenThrough, last, heldUpBy, changed, isDone } = progress;
         return done({
           proven_rows: String(provenThrough),
@@ -110,7 +110,7 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
       method: "POST",
       path: "/reconcile/accept-changes",
       async handle() {
-        if (await wallets.acceptChangedRows()) return done({ accepted: true });
+        if (await operations.current.acceptChangedRows()) return done({ accepted: true });
         return refuse.conflict(
           "There is nothing to accept: no proof has found changed rows, or one is comparing them again.",
           { code: "no_changed_rows" },

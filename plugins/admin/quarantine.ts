@@ -1,7 +1,5 @@
 import {
   done,
-  EntryRefused,
-  EntryUnreadable,
   formatVnd,
   isRefusal,
   type OperatorRoute,
@@ -12,7 +10,7 @@ import {
 import { quarantinePage } from "./input.ts";
 
 /** Routes to list calls that the ledger refused to commit, and to commit one after its cause is fixed. */
-export function quarantineRoutes({ ledger }: Services): OperatorRoute[] {
+export function quarantineRoutes({ operations }: Services): OperatorRoute[] {
   return [
     {
       method: "GET",
@@ -20,7 +18,7 @@ export function quarantineRoutes({ ledger }: Services): OperatorRoute[] {
       async handle({ query }) {
         const page = readQuery(quarantinePage, query);
         if (isRefusal(page)) return page;
-        const calls = await ledger.quarantineList(page.limit);
+        const calls = await operations.current.quarantineList(page.limit);
         return done(
           calls.map(({ entry, reason, since }) => {
             const { posting } = entry;
@@ -43,23 +41,22 @@ export function quarantineRoutes({ ledger }: Services): OperatorRoute[] {
       path: "/quarantine/:call/retry",
       async handle({ params }) {
         const callId = params["call"] ?? "";
-        try {
-          if (await ledger.commitQuarantined(callId)) {
+        const result = await operations.current.commitQuarantined(callId);
+        switch (result.kind) {
+          case "committed":
             return done({ call_id: callId, status: "settled" });
-          }
-          return refuse.notFound("There is no such call in quarantine.", "call");
-        } catch (error) {
-          if (error instanceof EntryUnreadable) {
-            return refuse.conflict(`The entry is still unreadable: ${error.message}.`, {
+          case "no_call":
+            return refuse.notFound("There is no such call in quarantine.", "call");
+          case "unreadable":
+            return refuse.conflict(`The entry is still unreadable: ${result.reason}.`, {
               code: "unreadable",
               param: "call",
             });
-          }
-          if (!(error instanceof EntryRefused)) throw error;
-          return refuse.conflict(`The ledger still refuses this call: ${error.message}`, {
-            code: "still_refused",
-            param: "call",
-          });
+          case "refused":
+            return refuse.conflict(`The ledger still refuses this call: ${result.reason}`, {
+              code: "still_refused",
+              param: "call",
+            });
         }
       },
     },

@@ -11,7 +11,7 @@ import {
 const confirmation = v.strictObject({ confirmed: v.literal(true, "expected true") });
 
 /** The route that loads every wallet from the ledger again, after the ledger was restored from a backup. */
-export function restoreRoutes({ holdStore }: Services): OperatorRoute[] {
+export function restoreRoutes({ operations }: Services): OperatorRoute[] {
   return [
     {
       method: "POST",
@@ -19,7 +19,7 @@ export function restoreRoutes({ holdStore }: Services): OperatorRoute[] {
       async handle({ body }) {
         const confirmed = readBody(confirmation, body);
         if (isRefusal(confirmed)) return confirmed;
-        const result = await holdStore.restoreFromLedger();
+        const result = await operations.current.restoreFromLedger();
         if (result.kind === "restored") return done({ status: "restored" });
         return refuse.conflict(
           `${result.reason}. Nothing has changed; try again when they are over.`,

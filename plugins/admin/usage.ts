@@ -14,7 +14,7 @@ import { unknownAccount } from "./unknown.ts";
  * Route that lists the calls of an account, newest first. A page has `limit` records; the next one is `before` the `at`
  * and `call_id` of the last record, joined by a comma.
  */
-export function usageRoutes({ accounts, ledger }: Services): OperatorRoute[] {
+export function usageRoutes({ accounts, operations }: Services): OperatorRoute[] {
   return [
     {
       method: "GET",
@@ -25,7 +25,11 @@ export function usageRoutes({ accounts, ledger }: Services): OperatorRoute[] {
         if (isRefusal(page)) return page;
         if (!isId(accountId)) return unknownAccount(accountId);
         const { limit, before } = page;
-        const records = await ledger.usage({ accountId, limit, ...(before && { before }) });
+        const records = await operations.current.usage({
+          accountId,
+          limit,
+          ...(before && { before }),
+        });
         if (records.length === 0 && !(await accounts.find(accountId))) {
           return unknownAccount(accountId);
         }

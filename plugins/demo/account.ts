@@ -12,7 +12,7 @@ export async function demoAccount(
   const id = newId(clock.now());
   const created = await accounts.create({ id, email: DEMO_EMAIL });
   const accountId = created === "created" ? id : (await accountOf(accounts)).id;
-  const result = await wallets.credit({
+  const result = await wallets.current.credit({
     accountId,
     amountMicroVnd,
     reference: REFERENCE,

@@ -7,6 +7,7 @@ import {
   type Plugin,
   publicHost,
   type Services,
+  type SlotName,
   v,
 } from "../../core/plugin/index.ts";
 import { demoAccount } from "./account.ts";
@@ -14,6 +15,7 @@ import { greeting } from "./greeting.ts";
 import { type DemoKey, demoKey } from "./key.ts";
 import { demoPassword } from "./password.ts";
 
+export const uses: readonly SlotName[] = ["wallets"];
 /** Comes after `accounts`, which sets the password of the demo account. */
 export const after: readonly string[] = ["accounts"];
 
@@ -49,7 +51,7 @@ export default function demo(services: Services): Plugin {
     },
 
     async listening(address) {
-      const wallet = await services.wallets.balances(accountId);
+      const wallet = await services.balances(accountId);
       const balance = wallet?.availableMicroVnd ?? 0;
       process.stdout.write(greeting(services, { address, accountId, key, password, balance }));
     },

@@ -29,21 +29,21 @@ export function agesOf(services: Services, everySeconds: number): ClaimedRun<Sta
   });
 }
 
-async function read({ holdStore, ledger }: Services): Promise<Standing> {
+async function read({ operations }: Services): Promise<Standing> {
   const oldest = { hold: Number.POSITIVE_INFINITY, post: Number.POSITIVE_INFINITY };
   let holds = 0;
-  for await (const calls of holdStore.standing()) {
+  for await (const calls of operations.current.standing()) {
     for (const { kind, sinceMs } of calls) {
       if (kind === "hold") holds += 1;
       oldest[kind] = Math.min(oldest[kind], sinceMs);
     }
   }
-  const [first] = await ledger.quarantineList(1);
+  const [first] = await operations.current.quarantineList(1);
   return {
     holds,
     ...(Number.isFinite(oldest.hold) && { oldestHoldMs: oldest.hold }),
     ...(Number.isFinite(oldest.post) && { oldestPostMs: oldest.post }),
-    quarantined: await ledger.quarantined(),
+    quarantined: await operations.current.quarantined(),
     ...(first && { oldestQuarantinedMs: first.since.getTime() }),
   };
 }

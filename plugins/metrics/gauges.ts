@@ -52,7 +52,7 @@ export function addGauges(registry: Registry, services: Services): void {
     help: "Charged calls that the ledger has not committed yet.",
     registers: [registry],
     collect() {
-      this.set(services.holdStore.uncommittedCalls());
+      this.set(services.stores.uncommittedCalls());
     },
   });
   new Gauge({
@@ -61,8 +61,8 @@ export function addGauges(registry: Registry, services: Services): void {
     registers: [registry],
     aggregator: "max",
     collect() {
-      const { wallets, clock } = services;
-      const sinceMs = wallets.unsent().map((post) => post.sinceMs);
+      const { operations, clock } = services;
+      const sinceMs = operations.current.unsent().map((post) => post.sinceMs);
       this.set(Math.max(0, ...sinceMs.map((ms) => clock.now() - ms)) / 1_000);
     },
   });
@@ -99,7 +99,7 @@ export function addGauges(registry: Registry, services: Services): void {
     aggregator: "max",
     collect() {
       this.reset();
-      const health = services.holdStore.health();
+      const health = services.stores.holdStoreHealth();
       if (health.kind === "ok") return;
       this.set({ cause: health.cause, calls: health.kind === "away" ? "all" : "some" }, 1);
     },
@@ -145,7 +145,7 @@ export function addGauges(registry: Registry, services: Services): void {
     registers: [registry],
     aggregator: "max",
     collect() {
-      this.set(services.holdStore.ledgerWentBack() ? 1 : 0);
+      this.set(services.stores.ledgerWentBack() ? 1 : 0);
     },
   });
   new Gauge({

@@ -1,6 +1,7 @@
 import {
   type Plugin,
   type Services,
+  type SlotName,
   UNREAD_BODY_BYTES_MAX,
   v,
   whole,
@@ -15,6 +16,8 @@ import { Tally } from "./tally.ts";
 const SCRAPE_PAUSE_MS = 50;
 /** The topic by which workers ask each other for their metrics. */
 const TOPIC = "metrics";
+
+export const uses: readonly SlotName[] = ["operations"];
 
 export const options = v.strictObject({
   /** Seconds between reconciliations, by one process at a time; 0 = never. */

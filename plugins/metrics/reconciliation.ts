@@ -31,13 +31,13 @@ export function reconciliationOf(
 }
 
 async function reconcile(
-  { wallets, log }: Services,
+  { operations, log }: Services,
   isStopping: () => boolean,
 ): Promise<Reconciled | undefined> {
   const drifting: ReconcileRow[] = [];
   let count = 0;
   let drift = 0n;
-  for await (const row of wallets.reconcile({ isQuick: true })) {
+  for await (const row of operations.current.reconcile({ isQuick: true })) {
     if (isStopping()) return undefined;
     if (row.limit === null) count += 1;
     if (row.driftMicroVnd === 0n) continue;

@@ -26,7 +26,7 @@ const PING_TIMEOUT_MS = 1_000;
  *   `call_archived`, the account had calls on the day of this id, and the operator has archived them.
  */
 export function addCallRoute(router: Router, services: Services): void {
-  const { wallets, clock, ledger, usage } = services;
+  const { wallets, clock, stores, usage } = services;
 
   router.add({
     method: "GET",
@@ -45,7 +45,7 @@ export function addCallRoute(router: Router, services: Services): void {
 
   async function answer({ params, accountId }: PlainRequest): Promise<PlainResponse | Refusal> {
     const callId = params["call"] ?? "";
-    const found = await wallets.call(callId);
+    const found = await wallets.current.call(callId);
     if (found && found.record.accountId === accountId) {
       if (found.state === "recorded") return done(explainedCall(found, "api"));
       // A quarantined call waits for an operator, so the customer sees it as pending.
@@ -70,7 +70,7 @@ export function addCallRoute(router: Router, services: Services): void {
   }
 
   function isLedgerThere(): Promise<boolean> {
-    return ledger.ping(PING_TIMEOUT_MS).then(
+    return stores.pingLedger(PING_TIMEOUT_MS).then(
       () => true,
       () => false,
     );

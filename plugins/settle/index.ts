@@ -21,6 +21,7 @@ import {
   type Services,
   type Short,
   type Sink,
+  type SlotName,
   ThrottledLog,
   tariffOf,
   type UpstreamRequest,
@@ -43,6 +44,7 @@ import { PricedHead, pushCost, pushPrice } from "./price-headers.ts";
 export const requires: readonly Field[] = ["key", "model", "upstream", "usage"];
 export const takes: readonly Field[] = ["limits"];
 export const sets: readonly Field[] = ["hold"];
+export const uses: readonly SlotName[] = ["wallets"];
 export const reads: readonly ConfigKey[] = ["headers", "listen"];
 
 export const options = v.strictObject({
@@ -80,7 +82,8 @@ export default function settle(
   services: Services,
   settings: v.InferOutput<typeof options>,
 ): Plugin {
-  const { wallets, keys, clock, config, log, wires } = services;
+  const { keys, clock, config, log, wires } = services;
+  const wallets = services.wallets.current;
   const { prefix } = config.headers;
   const { host, port } = config.listen;
   const throttledLog = new ThrottledLog(log);

@@ -51,7 +51,7 @@ export class Crediting {
   async credit({ id, accountId, amountMicroVnd, orderCode }: Transfer): Promise<void> {
     const { database, log, wallets } = this.services;
     if (accountId === null || amountMicroVnd === null) return;
-    const result = await wallets.credit({
+    const result = await wallets.current.credit({
       accountId,
       amountMicroVnd,
       reference: `${TRANSFER_REFERENCE}${id}`,

@@ -18,7 +18,7 @@ import { transferRoutes } from "./transfer-routes.ts";
 import { webhookRoute } from "./webhook.ts";
 
 export { options } from "./options.ts";
-export const uses: readonly SlotName[] = ["guards.customer"];
+export const uses: readonly SlotName[] = ["guards.customer", "wallets"];
 export const provides: readonly SlotName[] = ["discounts", "counters", "gauges"];
 
 /**
@@ -28,12 +28,15 @@ export const provides: readonly SlotName[] = ["discounts", "counters", "gauges"]
 export default function topup(services: Services, settings: Settings): Plugin {
   const guard = new WebhookGuard(services, settings);
   const crediting = new Crediting(services);
-  const { clock, ledger } = services;
+  const { clock, wallets } = services;
   const transfers = { unmatched: 0, refused: 0 };
 
   async function earned(accountId: string): Promise<Discount[]> {
     const { promotions } = settings;
-    return discountsOf(await standingOf(ledger, accountId, promotions, clock.now()), promotions);
+    return discountsOf(
+      await standingOf(wallets.current, accountId, promotions, clock.now()),
+      promotions,
+    );
   }
 
   return {

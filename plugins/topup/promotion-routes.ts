@@ -11,7 +11,7 @@ import { discountsOf, standingOf } from "./promotions.ts";
 
 /** Route that shows both promotions and the customer's progress. */
 export function promotionRoutes(services: Services, { promotions }: Settings): CustomerRoute[] {
-  const { accounts, clock, ledger } = services;
+  const { accounts, clock, wallets } = services;
   const { lifetime, daily } = promotions;
   return [
     {
@@ -21,7 +21,7 @@ export function promotionRoutes(services: Services, { promotions }: Settings): C
         const nowMs = clock.now();
         const account = await accounts.find(accountId);
         if (!account) return refuse.notFound("This account does not exist.");
-        const standing = await standingOf(ledger, accountId, promotions, nowMs);
+        const standing = await standingOf(wallets.current, accountId, promotions, nowMs);
         const earned = discountsOf(standing, promotions);
         return done({
           discount_bps: discountBpsAt(account.discountBps, earned, nowMs),

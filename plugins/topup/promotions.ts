@@ -2,10 +2,10 @@ import {
   type Discount,
   dayOf,
   endOfDay,
-  type Ledger,
   MICRO_VND_PER_VND,
   startOfDay,
   TRANSFER_REFERENCE,
+  type Wallets,
 } from "../../core/plugin/index.ts";
 import type { Settings } from "./options.ts";
 
@@ -24,14 +24,14 @@ interface Standing {
  * changed settings need no migration. A top-up counts on the day of its credit.
  */
 export async function standingOf(
-  ledger: Ledger,
+  wallets: Wallets,
   accountId: string,
   promotions: Settings["promotions"],
   nowMs: number,
 ): Promise<Standing> {
   const day = dayOf(new Date(nowMs));
   const dayEnds = endOfDay(day);
-  const { totalMicroVnd, periodMicroVnd: todayMicroVnd } = await ledger.topUps({
+  const { totalMicroVnd, periodMicroVnd: todayMicroVnd } = await wallets.topUps({
     accountId,
     from: startOfDay(day),
     to: dayEnds,

@@ -18,6 +18,7 @@ import {
 
 export const requires = ["key"];
 export const sets = ["limits"];
+export const uses = ["wallets"];
 
 export const options = v.strictObject({
   /** The first budget of a key that has none yet. */
@@ -34,7 +35,7 @@ export default function keyBudget(
   services: Services,
   { budget_vnd }: v.InferOutput<typeof options>,
 ): Plugin {
-  const { wallets } = services;
+  const wallets = services.wallets.current;
   const amountMicroVnd = BigInt(budget_vnd) * BigInt(MICRO_VND_PER_VND);
   /** Keys whose budget is known to exist. */
   const known = new Set<string>();

@@ -38,23 +38,23 @@ t.test("auth, rate-limit, alias, translate, meter and settle are a gateway", asy
   t.teardown(() => gateway.stop());
 
   t.test("that charges a call and proves its books", async (t) => {
-    const { accounts, keys, wallets } = gateway.services;
+    const { accounts, keys, wallets, balances, operations } = gateway.services;
     const accountId = randomUUID();
     await accounts.create({ id: accountId, email: "someone@example.com" });
     const key = await keys.create(accountId, "laptop", 1);
     assert.equal(key.kind, "created");
     const credit = { accountId, amountMicroVnd: 1000n * BigInt(MICRO_VND_PER_VND) };
-    await wallets.credit({ ...credit, kind: "topup", reference: "first", reason: null });
+    await wallets.current.credit({ ...credit, kind: "topup", reference: "first", reason: null });
     const reply = await post({ url: gateway.address }, paths.chat, key, bodies.chat());
     assert.equal(reply.status, 200, reply.text);
     const cost = parseVnd(reply.headers.get("x-svc-cost-vnd") ?? "");
     assert.ok(cost && cost > 0n);
     await until("the call is committed", async () => {
-      const balances = await wallets.balances(accountId);
-      return balances?.uncommittedMicroVnd === 0 && balances.heldMicroVnd === 0;
+      const parts = await balances(accountId);
+      return parts?.uncommittedMicroVnd === 0 && parts.heldMicroVnd === 0;
     });
     const rows: ReconcileRow[] = [];
-    for await (const row of wallets.reconcile()) rows.push(row);
+    for await (const row of operations.current.reconcile()) rows.push(row);
     t.strictSame(
       rows.map((row) => [row.accountId, row.ledgerSumMicroVnd, row.driftMicroVnd]),
       [[accountId, credit.amountMicroVnd - cost, 0n]],

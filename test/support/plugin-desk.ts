@@ -123,7 +123,7 @@ export function deskOf(parts: Partial<Record<keyof Services, unknown>> = {}): De
     catalogue: new Catalogue([modelOf()]),
     clock: { now: () => desk.nowMs, monotonic: () => desk.nowMs },
     log,
-    wallets,
+    wallets: { current: wallets },
     wires,
     customers: { current: noCustomers() },
     ...parts,

@@ -114,7 +114,7 @@ export class SimulatedGateway {
       ? new SimulatedKeys({ process, ledger: options.ledger, holdStore })
       : undefined;
     const services = {
-      wallets: this.wallets,
+      wallets: { current: this.wallets },
       keys: {
         refused: async (key: CallerKey) => this.keys?.refused(key),
         renew: async (key: CallerKey) => key,

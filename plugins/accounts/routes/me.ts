@@ -50,7 +50,7 @@ export function meRoutes(context: AccountContext): CustomerRoute[] {
       method: "GET",
       path: "/wallet",
       async handle(_, { accountId }) {
-        const wallet = await services.wallets.balances(accountId);
+        const wallet = await services.balances(accountId);
         if (wallet === undefined) return refuse.notFound("This account has no wallet.");
         return done(walletJson(wallet));
       },

@@ -8,6 +8,12 @@ import { isRefusal, refuse } from "../../../core/wire/refusal.ts";
 const EXACT: ModelNames = { resolve: () => refuse.notFound("exact names only") };
 const names = (word: string): ModelNames => ({ resolve: () => refuse.notFound(word) });
 
+/** The values of core's own slots. */
+const CORE = {
+  wallets: "the wallets",
+  operations: "the operations",
+} as unknown as ConstructorParameters<typeof SlotBoard>[1];
+
 const REQUEST: PlainRequest = {
   method: "GET",
   path: "/",
@@ -22,9 +28,9 @@ const REQUEST: PlainRequest = {
 
 /** A board whose generations are sets of named owners. */
 function setUp() {
-  const board = new SlotBoard(EXACT);
+  const board = new SlotBoard(EXACT, CORE);
   const core = board.slotsOf(undefined);
-  const owner = (name: string): Owner => ({ name });
+  const owner = (name: string, uses: Owner["uses"] = []): Owner => ({ name, uses });
   const serve = (...owners: Owner[]) => {
     board.start(new Set(owners));
     board.serve();
@@ -46,6 +52,18 @@ t.test("a slot", async (t) => {
     t.equal(core.modelNames.current, EXACT);
     t.equal(core.keySealer.current, undefined);
     t.strictSame(core.discounts.all, []);
+  });
+
+  t.test("of core has its value for core, and for plugins that name it only", async (t) => {
+    const { board, core, owner, serve } = setUp();
+    const [settle, team] = [owner("settle", ["wallets"]), owner("team", ["customers"])];
+    serve(settle, team);
+    t.equal(core.wallets.current, CORE.wallets);
+    t.equal(board.slotsOf(settle).wallets.current, CORE.wallets);
+    t.throws(() => board.slotsOf(settle).operations.current, {
+      message: "the plugin settle reads the slot operations: name it in the module's export `uses`",
+    });
+    t.throws(() => board.slotsOf(team).wallets.current, /the plugin team reads the slot wallets/);
   });
 
   t.test("returns the value of the newest provider, until it withdraws", async (t) => {

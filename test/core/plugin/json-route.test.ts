@@ -11,8 +11,7 @@ import { startPostgres } from "../../support/postgres.ts";
 const SERVICES = {
   log: recordedLog().log,
   guards: { operator: { current: async () => undefined } },
-  holdStore: { health: () => ({ kind: "ok" }) },
-  ledger: { ping: async () => {} },
+  stores: { holdStoreHealth: () => ({ kind: "ok" }), pingLedger: async () => {} },
 } as unknown as Services;
 
 async function replyOf(handle: OperatorRoute["handle"]) {

@@ -165,7 +165,7 @@ t.test("the README's plugin, outside of the repository", async (t) => {
     const head = 'import { type Plugin, type PlainRequest, type Services } from "tollgate/plugin";';
     for (const [line, expected] of [
       ["export const p: Plugin = { nam: 'team' };", /'nam' does not exist in type 'Plugin'/],
-      ["export const f = (s: Services) => s.wallets.steal();", /'steal' does not exist/],
+      ["export const f = (s: Services) => s.wallets.current.steal();", /'steal' does not exist/],
       ["export const f = (r: PlainRequest) => r.body.nothing;", /'nothing' does not exist/],
     ] as const) {
       folder.write("wrong/team.ts", `${head}\n${line}\n`);

@@ -23,15 +23,17 @@ async function shown(
   let route: Route | undefined;
   const desk: Desk = deskOf({
     wallets: {
-      call: async () => {
-        if (parts.found instanceof Error) throw parts.found;
-        return parts.found;
+      current: {
+        call: async () => {
+          if (parts.found instanceof Error) throw parts.found;
+          return parts.found;
+        },
       },
     },
     usage: { archivedCall: async () => parts.archivedBefore },
     callsInFlight: { accountOf: () => parts.inFlightOf },
-    ledger: {
-      ping: async () => {
+    stores: {
+      pingLedger: async () => {
         if (parts.isLedgerThere === false) throw new Error("connection refused");
       },
     },

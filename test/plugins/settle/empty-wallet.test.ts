@@ -30,7 +30,7 @@ async function admitted({ available, length = "70000", changes = {}, path }: Cas
     if (available instanceof Error) throw available;
     return available === undefined ? undefined : { availableMicroVnd: available };
   };
-  const { services } = deskOf({ wallets: { balances } });
+  const { services } = deskOf({ wallets: { current: { balances } } });
   const call = preparedCall(changes, path);
   Object.assign(call.headers, { "content-length": length });
   const verdict = await settle(services, SETTINGS).admit?.(call);

@@ -1,0 +1,89 @@
+import type { FoundCall } from "./found-call.ts";
+import type { HoldStore } from "./hold-store.ts";
+import {
+  EntryRefused,
+  EntryUnreadable,
+  type Ledger,
+  type ProofProgress,
+  type QuarantinedCall,
+  type UsageQuery,
+} from "./ledger.ts";
+import type { LedgerArchive } from "./ledger-archive.ts";
+import type { RestoreResult } from "./restorable.ts";
+import type { StandingCall } from "./standing-call.ts";
+import type { UsageRecord } from "./usage-fields.ts";
+import type { ReconcileRow } from "./wallet.ts";
+import type { StoredWallets } from "./wallets.ts";
+
+/** The books of money, as operators prove and repair them. None of this moves money. */
+export interface Operations {
+  /**
+   * Returns a row for every wallet, then for every limit: its parts, and by how much they differ from
+   * the ledger. That drift must be 0, even under load.
+   */
+  reconcile(options?: { readonly isQuick?: boolean }): AsyncIterable<ReconcileRow>;
+  /** Adds up ledger rows in advance, so that `reconcile` need not read them: see `Ledger.prove`. */
+  prove(options?: { readonly isRestart?: boolean }): Promise<ProofProgress>;
+  /** Lets the rows that a proof found changed count as they are: see `Ledger.acceptChangedRows`. */
+  acceptChangedRows(): Promise<boolean>;
+  /** Returns the record of a posted call, as `Wallets.call` does. */
+  call(callId: string): Promise<FoundCall | undefined>;
+  /** Returns records of calls of an account, newest first. */
+  usage(query: UsageQuery): Promise<UsageRecord[]>;
+  /** Yields all holds, in pages, and the oldest post of each outbox: see `HoldStore.standing`. */
+  standing(): AsyncIterable<readonly StandingCall[]>;
+  /** Returns charges that only this process has, in its memory or in its spool. */
+  unsent(): StandingCall[];
+  /** Returns how many calls are in quarantine, because the ledger refused them. */
+  quarantined(): Promise<number>;
+  /** Returns calls in quarantine, oldest first. */
+  quarantineList(limit: number): Promise<QuarantinedCall[]>;
+  /** Commits a call from quarantine once the cause is fixed. If it is not, nothing changes. */
+  commitQuarantined(callId: string): Promise<QuarantineResult>;
+  /** Loads every wallet from the ledger again, after the ledger was restored from a backup. */
+  restoreFromLedger(): Promise<RestoreResult>;
+  /** Old months of the ledger, which operators export and take out of it. */
+  readonly archive: LedgerArchive;
+}
+
+type QuarantineResult =
+  | { readonly kind: "committed" }
+  /** No such call is in quarantine. */
+  | { readonly kind: "no_call" }
+  /** `refused`: the ledger still refuses it. `unreadable`: this version cannot read it. */
+  | { readonly kind: "refused" | "unreadable"; readonly reason: string };
+
+interface Stores {
+  readonly wallets: StoredWallets;
+  readonly holdStore: HoldStore;
+  readonly ledger: Ledger;
+  readonly archive: LedgerArchive;
+}
+
+export function operationsOf({ wallets, holdStore, ledger, archive }: Stores): Operations {
+  return {
+    reconcile: (options) => wallets.reconcile(options),
+    prove: (options) => wallets.prove(options),
+    acceptChangedRows: () => wallets.acceptChangedRows(),
+    call: (callId) => wallets.call(callId),
+    usage: (query) => ledger.usage(query),
+    standing: () => holdStore.standing(),
+    unsent: () => wallets.unsent(),
+    quarantined: () => ledger.quarantined(),
+    quarantineList: (limit) => ledger.quarantineList(limit),
+    commitQuarantined: (callId) => commitQuarantined(ledger, callId),
+    restoreFromLedger: () => holdStore.restoreFromLedger(),
+    archive,
+  };
+}
+
+async function commitQuarantined(ledger: Ledger, callId: string): Promise<QuarantineResult> {
+  try {
+    const isThere = await ledger.commitQuarantined(callId);
+    return { kind: isThere ? "committed" : "no_call" };
+  } catch (error) {
+    if (error instanceof EntryUnreadable) return { kind: "unreadable", reason: error.message };
+    if (error instanceof EntryRefused) return { kind: "refused", reason: error.message };
+    throw error;
+  }
+}
