@@ -1,8 +1,15 @@
 import { isObject, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
-import { CLAUDE_FORMAT, OPENAI } from "../schema/dialect.ts";
-import { asMoonshotSchema } from "../schema/moonshot/rewrite.ts";
-import { rewriteSchema } from "../schema/rewrite.ts";
-import { isStrictReady } from "../schema/strict.ts";
+import {
+  CLAUDE,
+  CLAUDE_GRAMMAR,
+  CLAUDE_GRAMMARS_MAX,
+  OPENAI,
+  OPENAI_GRAMMAR,
+} from "../schema/dialect.ts";
+import { inGrammar } from "../schema/grammar.ts";
+import { asMoonshotSchema } from "../schema/moonshot.ts";
+import { rewriteParameters, rewriteSchema } from "../schema/rewrite.ts";
+import { isObjectSchema, isStrictReady } from "../schema/strict.ts";
 import type { Draft } from "./draft.ts";
 
 type Use = "parameters" | "format";
@@ -44,28 +51,83 @@ export function editResponsesSchemas(draft: Draft): void {
   if (made !== format) draft.set("text", { ...text, format: made });
 }
 
-/** Closes the objects of a reply's format, which Claude demands. It does not demand that all fields are required. */
+/** Fits the schemas of tools and of the reply's format to what Claude takes. */
 export function editMessagesSchemas(draft: Draft): void {
   if (!draft.isTranslated) return;
+  const room = { ...CLAUDE_GRAMMARS_MAX };
+  fitFormatToClaude(draft, room);
+  draft.editEntries("tools", (tool) => fitToolToClaude(draft, tool, room));
+}
+
+/** What the grammars of a request may still ask for. */
+type Room = Record<keyof typeof CLAUDE_GRAMMARS_MAX, number>;
+
+function fitFormatToClaude(draft: Draft, room: Room): void {
   const config = draft.object("output_config");
   const format = objectOf(config?.["format"]);
   const given = format?.["schema"];
   if (!isObject(given)) return;
-  const { schema } = rewriteSchema(given, CLAUDE_FORMAT);
+  const base = rewriteSchema(given, CLAUDE);
+  const { schema, lost, unsaid, ...size } = inGrammar(base.schema, CLAUDE_GRAMMAR, false);
+  if (unsaid !== undefined) {
+    draft.refuse("response_format", `in its schema, ${unsaid}. Or ask for "json_object"`);
+  }
+  nameLost(draft, "format", [...base.lost, ...lost]);
+  room.optionalProperties -= size.optionalProperties;
+  room.unions -= size.unions;
   if (schema !== given) draft.set("output_config", { ...config, format: { ...format, schema } });
+}
+
+/** A strict tool stays strict if its schema has a grammar, and the request has room for one more. */
+function fitToolToClaude(draft: Draft, tool: JsonObject, room: Room): JsonObject {
+  const { input_schema: given, strict, ...rest } = tool;
+  if (!isObject(given)) return tool;
+  const base = rewriteParameters(given, CLAUDE);
+  nameLost(draft, "parameters", base.lost);
+  const made = strict === true ? inGrammar(base.schema, CLAUDE_GRAMMAR, true) : undefined;
+  if (made && made.unsaid === undefined && takes(room, made)) {
+    nameLost(draft, "parameters", made.lost);
+    return { ...rest, strict, input_schema: made.schema };
+  }
+  if (strict === true) draft.nameDropped("strict");
+  else if (base.schema === given) return tool;
+  return { ...rest, input_schema: base.schema };
+}
+
+function takes(room: Room, size: Omit<Room, "strictTools">): boolean {
+  const left = {
+    strictTools: room.strictTools - 1,
+    optionalProperties: room.optionalProperties - size.optionalProperties,
+    unions: room.unions - size.unions,
+  };
+  if (Object.values(left).some((count) => count < 0)) return false;
+  Object.assign(room, left);
+  return true;
 }
 
 function fitToOpenai(draft: Draft, holder: JsonObject, use: Use): JsonObject {
   const keyword = use === "format" ? "schema" : use;
   const given = holder[keyword];
   if (!isObject(given)) return holder;
-  const { schema, lost } = rewriteSchema(given, OPENAI);
-  for (const name of lost) draft.nameDropped(use === "format" ? "response_format" : "tools", name);
-  const isRefused = holder["strict"] === true && !isStrictReady(schema);
+  // Only OpenAI wants an object at the root of a format.
+  const isOpenai = draft.profile.dialect !== "compatible";
+  const rewrite = use === "parameters" || isOpenai ? rewriteParameters : rewriteSchema;
+  const isList = use === "format" && isOpenai && !isObjectSchema({ type: "object", ...given });
+  if (isList) {
+    draft.refuse("response_format", "its schema must be an object: make this a property of one");
+  }
+  const { schema, lost } = rewrite(given, OPENAI);
+  nameLost(draft, use, lost);
+  const isRefused = holder["strict"] === true && !isStrictReady(schema, OPENAI_GRAMMAR);
   if (isRefused && use === "parameters") draft.nameDropped("strict");
+  else if (isRefused) draft.nameDropped("response_format", "strict");
   if (!isRefused && schema === given) return holder;
   const made = { ...holder, [keyword]: schema };
   return isRefused ? notStrict(made, use) : made;
+}
+
+function nameLost(draft: Draft, use: Use, lost: readonly string[]): void {
+  for (const name of lost) draft.nameDropped(use === "format" ? "response_format" : "tools", name);
 }
 
 function notStrict({ strict: _, ...holder }: JsonObject, use: Use): JsonObject {

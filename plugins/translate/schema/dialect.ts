@@ -8,8 +8,6 @@ export interface SchemaDialect {
   readonly checksKeywords?: true;
   /** True if an array must say what its items are. */
   readonly needsItems?: true;
-  /** True if every object must say that it has no other properties. */
-  readonly closesObjects?: true;
 }
 
 /**
@@ -23,5 +21,41 @@ export const OPENAI: SchemaDialect = {
   needsItems: true,
 };
 
-/** Formats of replies of Claude. Claude docs: structured outputs. */
-export const CLAUDE_FORMAT: SchemaDialect = { closesObjects: true };
+/** Claude wants valid schemas of draft 2020-12. Claude docs: define tools. */
+export const CLAUDE: SchemaDialect = { checksKeywords: true };
+
+/**
+ * The schemas that a provider compiles to a grammar, which then holds the reply to them: those of strict tools and of
+ * reply formats. Every object in them is closed.
+ */
+export interface Grammar {
+  readonly keywords: ReadonlySet<string>;
+  readonly formats: ReadonlySet<string>;
+}
+
+/** Keywords and formats of both. `$id` and `$schema` say nothing about values. */
+const SHARED_KEYWORDS = [
+  ...["type", "enum", "const", "anyOf", "$ref", "$defs", "definitions", "description", "title"],
+  ...["default", "properties", "required", "additionalProperties", "items", "format", "minItems"],
+];
+const SHARED_FORMATS = [
+  ...["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"],
+];
+
+/** OpenAI docs: structured outputs, supported schemas. `uri`: cyanheads/git-mcp-server#47; `allOf`: can1357/oh-my-pi#206. */
+export const OPENAI_GRAMMAR: Grammar = {
+  keywords: new Set([
+    ...[...SHARED_KEYWORDS, "$schema", "$id", "pattern", "minLength", "maxLength", "maxItems"],
+    ...["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
+  ]),
+  formats: new Set(SHARED_FORMATS),
+};
+
+/** Claude docs: structured outputs, JSON Schema limitations. The official SDK describes patterns too, instead of sending them. */
+export const CLAUDE_GRAMMAR: Grammar = {
+  keywords: new Set(SHARED_KEYWORDS),
+  formats: new Set([...SHARED_FORMATS, "uri"]),
+};
+
+/** The most that one request may ask of Claude's grammars. Claude docs: structured outputs, schema complexity. */
+export const CLAUDE_GRAMMARS_MAX = { strictTools: 20, optionalProperties: 24, unions: 16 } as const;

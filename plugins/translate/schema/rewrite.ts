@@ -1,7 +1,9 @@
 import { arrayOf, isObject, type JsonObject } from "../../../core/plugin/index.ts";
 import type { SchemaDialect } from "./dialect.ts";
+import { SchemaDraft } from "./draft.ts";
 import { mapSchemasIn } from "./positions.ts";
-import { isObjectSchema } from "./strict.ts";
+import { SchemaReferences } from "./references.ts";
+import { oneObject } from "./union.ts";
 
 /** A schema that its provider compiles. */
 interface RewrittenSchema {
@@ -10,9 +12,6 @@ interface RewrittenSchema {
   /** The keywords that had to go. Descriptions beside them have their values. */
   readonly lost: readonly string[];
 }
-
-/** Longer values of lost keywords are cut in a description. */
-const LOST_CHARS_MAX = 1_000;
 
 /** Keywords for which null is a value. For all others, some clients write it instead of leaving them out. */
 const MAY_BE_NULL = new Set(["const", "default", "example"]);
@@ -36,15 +35,31 @@ const BOUNDS = [
 const REFERENCES = ["$id", "$ref"] as const;
 const NO_URI_CHARACTER = /[^\x21-\x7e]|["<>\\^`{|}]/gu;
 
+/** Keywords that no provider takes at the root of a tool's schema. */
+const CHOICES = ["anyOf", "oneOf", "allOf", "not", "if", "then", "else", "enum", "const"];
+
 /**
- * Rewrites a schema to one that a provider compiles. It takes at least the values that the given one takes, unless the
- * provider wants closed objects. Follows no references, so that the result is not much larger; the nesting of a request
- * is bounded, so that recursion has an end. A rewritten schema stays as it is if it is rewritten again.
+ * Rewrites a schema to one that a provider compiles. It takes at least the values that the given one takes. Follows no
+ * references but one at the root, so that the result is not much larger; the nesting of a request is bounded, so that
+ * recursion has an end. A rewritten schema stays as it is if it is rewritten again.
  */
 export function rewriteSchema(given: JsonObject, dialect: SchemaDialect): RewrittenSchema {
   const rewriting = new Rewriting(dialect);
   const schema = rewriting.rewritten(given);
   return { schema, lost: [...rewriting.lost] };
+}
+
+/** Does the same for the schema of a tool, whose root must be one object. Unions there are joined, and described. */
+export function rewriteParameters(given: JsonObject, dialect: SchemaDialect): RewrittenSchema {
+  const { schema, lost } = rewriteSchema(given, dialect);
+  const choices = CHOICES.filter((keyword) => schema[keyword] !== undefined);
+  if (choices.length === 0 && schema["$ref"] === undefined) return { schema, lost };
+  const draft = new SchemaDraft(oneObject(schema, new SchemaReferences(schema)));
+  for (const keyword of choices) {
+    draft.remove(keyword);
+    draft.describe(keyword, schema[keyword]);
+  }
+  return { schema: draft.finished(), lost: [...new Set([...lost, ...choices])] };
 }
 
 class Rewriting {
@@ -58,7 +73,7 @@ class Rewriting {
 
   /** A property, as a closure for each schema inside of another would cost more than the rest. */
   readonly rewritten = (given: JsonObject): JsonObject => {
-    const { compiles, checksKeywords, needsItems, closesObjects } = this.dialect;
+    const { compiles, checksKeywords, needsItems } = this.dialect;
     const draft = new SchemaDraft(given);
     if (checksKeywords) this.correctKeywords(draft);
     this.rewriteInside(draft);
@@ -67,10 +82,6 @@ class Rewriting {
       this.checkPatternProperties(draft, compiles);
     }
     if (needsItems) addItems(draft);
-    const isOpen = draft.value("additionalProperties") === undefined;
-    if (closesObjects && isOpen && isObjectSchema(draft.schema)) {
-      draft.set("additionalProperties", false);
-    }
     return draft.finished();
   };
 
@@ -108,9 +119,7 @@ class Rewriting {
   private describe(draft: SchemaDraft, keyword: string, value: unknown): void {
     this.losses++;
     this.lost.add(keyword);
-    const text = typeof value === "string" ? value : JSON.stringify(value);
-    const shown = text.length > LOST_CHARS_MAX ? `${text.slice(0, LOST_CHARS_MAX)}…` : text;
-    draft.note(`${keyword}: ${shown}`);
+    draft.describe(keyword, value);
   }
 
   /** Corrects values that no keyword has, and forms of earlier drafts. */
@@ -190,48 +199,4 @@ function addItems(draft: SchemaDraft): void {
 function percentEncoded(character: string): string {
   const bytes = [...Buffer.from(character)];
   return bytes.map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`).join("");
-}
-
-/** A schema under edit. Copies it before the first change. */
-class SchemaDraft {
-  private made: Record<string, unknown> | undefined = undefined;
-  private notes: string[] | undefined = undefined;
-  private readonly given: JsonObject;
-
-  constructor(given: JsonObject) {
-    this.given = given;
-  }
-
-  get schema(): JsonObject {
-    return this.made ?? this.given;
-  }
-
-  value(keyword: string): unknown {
-    return this.schema[keyword];
-  }
-
-  set(keyword: string, value: unknown): void {
-    this.made ??= { ...this.given };
-    this.made[keyword] = value;
-  }
-
-  remove(keyword: string): void {
-    if (this.value(keyword) === undefined) return;
-    this.made ??= { ...this.given };
-    delete this.made[keyword];
-  }
-
-  note(text: string): void {
-    this.notes ??= [];
-    this.notes.push(text);
-  }
-
-  finished(): JsonObject {
-    if (this.notes) {
-      const { description } = this.schema;
-      const own = typeof description === "string" && description !== "" ? [description] : [];
-      this.set("description", [...own, ...this.notes].join("\n"));
-    }
-    return this.schema;
-  }
 }

@@ -1,23 +1,32 @@
 import { isObject, type JsonObject } from "../../../core/plugin/index.ts";
+import type { Grammar } from "./dialect.ts";
 import { schemasIn } from "./positions.ts";
 
 /** One of them says what values a schema takes. */
 const TYPED = ["type", "$ref", "anyOf", "enum", "const"];
 
 /**
- * Returns true if a server accepts the schema in strict mode: every schema has a type, and every object is closed and
- * requires all its properties. Never rewrite a schema to fit, because that makes optional fields required.
+ * Returns true if a server accepts the schema in strict mode: it has only keywords of the grammar, every schema has a
+ * type, and every object is closed and requires all its properties. Never rewrite a schema to fit, because that makes
+ * optional fields required.
  */
-export function isStrictReady(schema: unknown): boolean {
+export function isStrictReady(schema: JsonObject, grammar: Grammar): boolean {
+  return schema["anyOf"] === undefined && isReady(schema, grammar);
+}
+
+function isReady(schema: unknown, grammar: Grammar): boolean {
   if (!isObject(schema)) return true;
   if (!TYPED.some((keyword) => schema[keyword] !== undefined)) return false;
+  for (const keyword in schema) if (!grammar.keywords.has(keyword)) return false;
+  const { format } = schema;
+  if (format !== undefined && !grammar.formats.has(String(format))) return false;
   if (isObjectSchema(schema)) {
     if (schema["additionalProperties"] !== false) return false;
     const required = new Set(Array.isArray(schema["required"]) ? schema["required"] : []);
     const properties = isObject(schema["properties"]) ? Object.keys(schema["properties"]) : [];
     if (!properties.every((name) => required.has(name))) return false;
   }
-  return schemasIn(schema).every(isStrictReady);
+  return schemasIn(schema).every((inner) => isReady(inner, grammar));
 }
 
 /** Returns true for a schema of objects, or one that only says which properties they have. */

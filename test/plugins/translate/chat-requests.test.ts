@@ -26,6 +26,8 @@ function user(...content: object[]): object {
   return { role: "user", content };
 }
 
+const text = { type: "string" };
+
 t.test("Chat requests: top level", async (t) => {
   chatRules(t, [
     {
@@ -721,7 +723,7 @@ t.test("Chat requests: formats", async (t) => {
       rejected: "response_format:",
     },
     {
-      rule: "only schemas are closed, and only if they leave it open",
+      rule: "objects are closed, data is not",
       given: {
         response_format: {
           type: "json_schema",
@@ -729,11 +731,9 @@ t.test("Chat requests: formats", async (t) => {
             schema: {
               type: "object",
               properties: {
-                __proto__x: { enum: [{ type: "object" }] },
-                open: { type: "object", additionalProperties: true },
+                __proto__x: { type: "string", default: { type: "object" } },
+                choice: { anyOf: [{ type: ["object", "null"], properties: { a: text } }] },
               },
-              anyOf: [{ type: ["object", "null"] }],
-              prefixItems: [{ type: "object" }],
               $defs: { d: { properties: { default: { type: "string" } } } },
             },
           },
@@ -746,13 +746,21 @@ t.test("Chat requests: formats", async (t) => {
               $exact: {
                 type: "object",
                 properties: {
-                  __proto__x: { enum: [{ type: "object" }] },
-                  open: { type: "object", additionalProperties: true },
+                  __proto__x: { type: "string", default: { type: "object" } },
+                  choice: {
+                    anyOf: [
+                      {
+                        ...{ type: ["object", "null"], properties: { a: text } },
+                        additionalProperties: false,
+                      },
+                    ],
+                  },
                 },
-                anyOf: [{ type: ["object", "null"], additionalProperties: false }],
-                prefixItems: [{ type: "object", additionalProperties: false }],
                 $defs: {
-                  d: { properties: { default: { type: "string" } }, additionalProperties: false },
+                  d: {
+                    ...{ type: "object", properties: { default: { type: "string" } } },
+                    additionalProperties: false,
+                  },
                 },
                 additionalProperties: false,
               },
@@ -760,6 +768,21 @@ t.test("Chat requests: formats", async (t) => {
           },
         },
       },
+    },
+    {
+      rule: "an open map in a format is refused by its place",
+      given: {
+        response_format: {
+          type: "json_schema",
+          json_schema: {
+            schema: {
+              type: "object",
+              properties: { m: { type: "object", additionalProperties: text } },
+            },
+          },
+        },
+      },
+      rejected: "response_format: in its schema, properties.m takes properties of any name",
     },
   ]);
 });

@@ -5,6 +5,7 @@ import { claudeSampling, claudeThinking } from "./anthropic-thinking.ts";
 import { anthropicTurns } from "./anthropic-turns.ts";
 import { blocksOf, isThinkingBlock, prefixOf } from "./message-turns.ts";
 import { type Facts, given, objectIn, objects, type Rule, text, unknownField } from "./rule.ts";
+import { claudeSchemaRefusal } from "./schema.ts";
 import { checkState } from "./state.ts";
 
 const FIELDS = new Set([
@@ -94,19 +95,9 @@ const tools: readonly Rule[] = [
       "tool_choice: may only be specified while providing `tools`",
   },
   {
-    id: "a-format-schema-closed",
-    source: "Claude docs: structured outputs",
-    refuses: ({ body }) => {
-      const schema = objectIn(
-        objectIn(objectIn(body, "output_config") ?? {}, "format") ?? {},
-        "schema",
-      );
-      return (
-        schema?.["type"] === "object" &&
-        schema["additionalProperties"] !== false &&
-        "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false"
-      );
-    },
+    id: "a-schema",
+    source: "Claude docs: structured outputs, JSON Schema limitations; define tools",
+    refuses: claudeSchemaRefusal,
   },
 ];
 

@@ -1,6 +1,6 @@
 import { callsOf, capOf, partsOf, unpaired } from "./chat-turns.ts";
 import { type Facts, given, objectIn, objects, type Rule, text, unknownField } from "./rule.ts";
-import { openaiSchemaRefusal } from "./schema.ts";
+import { openaiSchemaRefusal, openaiStrictRefusal } from "./schema.ts";
 
 const FIELDS = new Set([
   ...["model", "messages", "audio", "frequency_penalty", "function_call", "functions"],
@@ -146,6 +146,12 @@ const tools: readonly Rule[] = [
     code: "invalid_function_parameters",
     source: "raine/claude-code-proxy#141; griptape-ai/griptape#2150; vercel/ai#2271",
     refuses: openaiSchemaRefusal,
+  },
+  {
+    id: "o-strict-subset",
+    code: "invalid_function_parameters",
+    source: "cyanheads/git-mcp-server#47; can1357/oh-my-pi#206; lvndry/jazz#510",
+    refuses: openaiStrictRefusal,
   },
   {
     id: "o-strict-schema",

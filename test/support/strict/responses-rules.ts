@@ -1,7 +1,7 @@
 import type { JsonObject } from "../provider/ask.ts";
 import { REASONING } from "./openai.ts";
 import { type Facts, given, type Rule, text } from "./rule.ts";
-import { openaiSchemaRefusal } from "./schema.ts";
+import { openaiSchemaRefusal, openaiStrictRefusal } from "./schema.ts";
 import { checkState } from "./state.ts";
 
 function ids(facts: Facts, ending: "call" | "call_output"): string[] {
@@ -61,6 +61,12 @@ export const responsesRules: readonly Rule[] = [
     code: "invalid_function_parameters",
     source: "raine/claude-code-proxy#141; lidge-jun/opencodex#4072",
     refuses: openaiSchemaRefusal,
+  },
+  {
+    id: "r-strict-subset",
+    code: "invalid_function_parameters",
+    source: "cyanheads/git-mcp-server#47; can1357/oh-my-pi#206",
+    refuses: openaiStrictRefusal,
   },
   {
     id: "r-call-id-64",

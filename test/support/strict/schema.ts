@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../../../plugins/simulator/ask.ts";
+import { isObject, type JsonObject } from "../provider/ask.ts";
 import { type Facts, objectIn, objects, text } from "./rule.ts";
 
 const INSIDE = ["items", "additionalProperties", "not", "if", "then", "else", "contains"];
@@ -81,6 +81,126 @@ export function openaiSchemaRefusal({ tools, body }: Facts): string | undefined 
     objectIn(objectIn(body, "text") ?? {}, "format");
   const fault = faultIn(format?.["schema"], openaiFault);
   return fault && `Invalid schema for response_format '${text(format?.["name"])}': ${fault}.`;
+}
+
+/** Keywords and formats that a schema may have in strict mode. */
+const STRICT_KEYWORDS = new Set([
+  ...["type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf"],
+  ...["$ref", "$defs", "definitions", "description", "title", "default", "pattern", "format"],
+  ...["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems"],
+  ...["maxItems", "minLength", "maxLength", "$schema", "$id"],
+]);
+const STRICT_FORMATS = new Set([
+  ...["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"],
+]);
+
+const strictFault: Visit = (schema, context) => {
+  const place = `In context=(${context.map((step) => `'${step}'`).join(", ")})`;
+  const odd = Object.keys(schema).find((name) => !STRICT_KEYWORDS.has(name));
+  if (odd) return `${place}, '${odd}' is not permitted`;
+  const format = schema["format"];
+  if (format !== undefined && !STRICT_FORMATS.has(text(format))) {
+    return `${place}, '${text(format)}' is not a valid format`;
+  }
+  return undefined;
+};
+
+/** Returns OpenAI's words about strict schemas that it cannot compile, and about the roots of all. */
+export function openaiStrictRefusal({ tools, body, model }: Facts): string | undefined {
+  for (const tool of tools) {
+    const called = objectIn(tool, "function") ?? tool;
+    const schema = objectIn(called, "parameters") ?? {};
+    const name = `Invalid schema for function '${text(called["name"])}'`;
+    const atRoot = ["oneOf", "anyOf", "allOf", "enum", "not"].find((one) => one in schema);
+    if (atRoot && /^gpt-4/.test(model)) {
+      return `${name}: schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.`;
+    }
+    const fault = called["strict"] === true && faultIn(schema, strictFault);
+    if (fault) return `${name}: ${fault}.`;
+  }
+  const format =
+    objectIn(objectIn(body, "response_format") ?? {}, "json_schema") ??
+    objectIn(objectIn(body, "text") ?? {}, "format");
+  const schema = format && objectIn(format, "schema");
+  if (!schema) return undefined;
+  const name = `Invalid schema for response_format '${text(format["name"])}'`;
+  if (schema["type"] !== "object") {
+    return `${name}: schema must be a JSON Schema of 'type: "object"', got 'type: "${text(schema["type"])}"'.`;
+  }
+  const fault = format["strict"] === true && faultIn(schema, strictFault);
+  return fault ? `${name}: ${fault}.` : undefined;
+}
+
+/** Keywords that Claude's grammars refuse. `minItems` may be 0 or 1. */
+const NOT_IN_GRAMMAR = [
+  ...["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength"],
+  ...["maxLength", "maxItems", "uniqueItems", "minProperties", "maxProperties", "propertyNames"],
+  ...["patternProperties", "not", "if", "then", "else", "oneOf", "prefixItems", "contains"],
+  ...["dependentSchemas", "dependentRequired"],
+];
+const GRAMMAR_FORMATS = new Set([...STRICT_FORMATS, "uri"]);
+
+const grammarFault: Visit = (schema) => {
+  const type = text(schema["type"]);
+  const odd = NOT_IN_GRAMMAR.filter((name) => name in schema);
+  if (Number(schema["minItems"] ?? 0) > 1) odd.push("minItems");
+  if (odd.length > 0) return `For '${type}' type, properties ${odd.join(", ")} are not supported`;
+  const format = schema["format"];
+  if (format !== undefined && !GRAMMAR_FORMATS.has(text(format))) {
+    return `For 'string' type, format '${text(format)}' is not supported`;
+  }
+  const isObjects = type === "object" || (Array.isArray(schema["type"]) && "properties" in schema);
+  return isObjects && schema["additionalProperties"] !== false
+    ? "For 'object' type, 'additionalProperties' must be explicitly set to false"
+    : undefined;
+};
+
+/** Returns Claude's words about schemas that no draft of 2020 has, or that its grammars refuse. */
+export function claudeSchemaRefusal({ tools, body }: Facts): string | undefined {
+  const format = objectIn(objectIn(body, "output_config") ?? {}, "format")?.["schema"];
+  const strict = tools.filter((tool) => tool["strict"] === true);
+  for (const [at, { input_schema: schema }] of tools.entries()) {
+    if (faultIn(schema, notOfDraft)) {
+      return `tools.${at}.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12`;
+    }
+  }
+  for (const [at, { input_schema: schema }] of strict.entries()) {
+    const fault = faultIn(schema, grammarFault);
+    if (fault) return `tools.${at}.custom: ${fault}`;
+  }
+  const fault = faultIn(format, grammarFault);
+  if (fault) return `output_config.format.schema: ${fault}`;
+  if (strict.length > 20)
+    return `Too many strict tools (${strict.length}). At most 20 are allowed.`;
+  const schemas = [...strict.map((tool) => tool["input_schema"]), format];
+  const optional = sum(schemas, ({ properties, required }) => {
+    const names = isObject(properties) ? Object.keys(properties) : [];
+    return names.filter((name) => !(Array.isArray(required) && required.includes(name))).length;
+  });
+  if (optional > 24) return `Schemas contains too many optional parameters (${optional})`;
+  const unions = sum(schemas, ({ type, anyOf }) => (Array.isArray(type) || anyOf ? 1 : 0));
+  if (unions > 16) return `Schemas contains too many parameters with union types (${unions})`;
+  return undefined;
+}
+
+const notOfDraft: Visit = (schema) =>
+  Object.entries(TYPES).some(([name, type]) => {
+    const value = schema[name];
+    if (value === undefined) return false;
+    return (Array.isArray(value) ? "array" : value === null ? "null" : typeof value) !== type;
+  }) || Array.isArray(schema["items"])
+    ? "is no schema"
+    : undefined;
+
+function sum(schemas: readonly unknown[], count: (schema: JsonObject) => number): number {
+  let total = 0;
+  for (const schema of schemas) {
+    faultIn(schema, (inner) => {
+      total += count(inner);
+      return undefined;
+    });
+  }
+  return total;
 }
 
 /** Returns Gemini's words about an array of a tool that does not say what its items are. */

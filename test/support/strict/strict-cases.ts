@@ -25,6 +25,15 @@ const result = (id: string) => ({ type: "tool_result", tool_use_id: id, content:
 
 const claudeTool = { name: "look", input_schema: { type: "object" } };
 const schema = (more: object) => ({ type: "object", properties: {}, ...more });
+const strictTool = (input_schema: object) => ({ name: "look", strict: true, input_schema });
+const claudeFormat = (schema: object) => ({
+  output_config: { format: { type: "json_schema", schema } },
+});
+const manyProperties = (count: number, property: object) =>
+  schema({
+    properties: Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, property])),
+    additionalProperties: false,
+  });
 const tool = (name: string, parameters: unknown, more: object = {}) => ({
   type: "function",
   function: { name, parameters, ...more },
@@ -117,11 +126,33 @@ export const messagesCases: readonly StrictCase[] = [
     { tools: [{ name: "look", input_schema: { anyOf: [] } }] },
   ],
   ["a-choice-needs-tools", "claude-opus-5", { tool_choice: { type: "auto" } }],
+  ...[
+    { properties: { a: { type: "integer", minimum: 1 } } },
+    { properties: { a: { oneOf: [] } } },
+    { properties: { a: { type: "array", minItems: 2 } } },
+    { properties: { a: { format: "ulid" } } },
+    { additionalProperties: { type: "string" } },
+  ].flatMap((more) => {
+    const closed = schema({ additionalProperties: false, ...more });
+    return [
+      ["a-schema", "claude-opus-5", claudeFormat(closed)] as const,
+      ["a-schema", "claude-opus-5", { tools: [strictTool(closed)] }] as const,
+    ];
+  }),
   [
-    "a-format-schema-closed",
+    "a-schema",
     "claude-opus-5",
-    { output_config: { format: { type: "json_schema", schema: { type: "object" } } } },
+    { tools: [{ ...claudeTool, input_schema: schema({ required: null }) }] },
   ],
+  [
+    "a-schema",
+    "claude-opus-5",
+    {
+      tools: Array.from({ length: 21 }, () => strictTool(schema({ additionalProperties: false }))),
+    },
+  ],
+  ["a-schema", "claude-opus-5", claudeFormat(manyProperties(25, { type: "string" }))],
+  ["a-schema", "claude-opus-5", claudeFormat(manyProperties(17, { type: ["string", "null"] }))],
   ["a-prefill", "claude-opus-5", turns(user("a"), said("b"))],
   ["a-prefill-trailing-space", "claude-haiku-4-5", turns(user("a"), said("b "))],
   ["a-system-role", "claude-sonnet-5", turns(user("a"), { role: "system", content: "b" })],
@@ -201,6 +232,22 @@ export const chatCases: readonly StrictCase[] = [
       response_format: {
         type: "json_schema",
         json_schema: { name: "a", schema: schema({ anyOf: [{ pattern: "[^]" }] }) },
+      },
+    },
+  ],
+  ["o-strict-subset", "gpt-4.1", { tools: [tool("a", schema({ anyOf: [] }))] }],
+  [
+    "o-strict-subset",
+    "gpt-4.1",
+    { tools: [tool("a", schema({ format: "uri" }), { strict: true })] },
+  ],
+  [
+    "o-strict-subset",
+    "gpt-4.1",
+    {
+      response_format: {
+        type: "json_schema",
+        json_schema: { name: "a", schema: { type: "array" } },
       },
     },
   ],
@@ -340,6 +387,11 @@ export const responsesCases: readonly StrictCase[] = [
     "r-schema",
     "gpt-5.6-sol",
     { tools: [{ type: "function", name: "a", parameters: schema({ items: { pattern: "\\e" } }) }] },
+  ],
+  [
+    "r-strict-subset",
+    "gpt-5.6-sol",
+    { tools: [{ type: "function", name: "a", strict: true, parameters: schema({ allOf: [] }) }] },
   ],
   ["r-cap-min", "gpt-5.6-sol", { max_output_tokens: 8 }],
   ["r-call-id-64", "gpt-5.6-sol", input({ ...fn, call_id: "c".repeat(65) })],

@@ -1,5 +1,5 @@
 import t from "tap";
-import { asMoonshotSchema } from "../../../../plugins/translate/schema/moonshot/rewrite.ts";
+import { asMoonshotSchema } from "../../../../plugins/translate/schema/moonshot.ts";
 import { schemaFault } from "../../../support/strict/moonshot-schema.ts";
 
 const text = { type: "string" };

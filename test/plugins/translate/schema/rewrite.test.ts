@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
 import { isObject, type JsonObject } from "../../../../core/process/json.ts";
-import { CLAUDE_FORMAT, OPENAI } from "../../../../plugins/translate/schema/dialect.ts";
+import { OPENAI } from "../../../../plugins/translate/schema/dialect.ts";
 import { schemasIn } from "../../../../plugins/translate/schema/positions.ts";
 import { isPythonPattern } from "../../../../plugins/translate/schema/python-pattern.ts";
-import { rewriteSchema } from "../../../../plugins/translate/schema/rewrite.ts";
+import { rewriteParameters, rewriteSchema } from "../../../../plugins/translate/schema/rewrite.ts";
 
 const BAD = "^\\p{L}$";
 const text = { type: "string" };
@@ -186,24 +186,48 @@ t.test("a schema that fits is passed on as it is", async (t) => {
   t.equal(rewriteSchema(fits, {}).schema, fits);
 });
 
-t.test("the objects of a format for Claude are closed", async (t) => {
-  const { schema, lost } = rewriteSchema(
-    {
-      properties: {
-        a: { type: ["object", "null"] },
-        b: { type: "object", additionalProperties: true },
+t.test("the root of a tool's schema becomes one object", async (t) => {
+  const rows: readonly (readonly [given: JsonObject, sent: JsonObject, ...lost: string[]])[] = [
+    [
+      { type: "object", properties: { a: text, b: text }, anyOf: [{ required: ["a"] }] },
+      {
+        ...{ type: "object", properties: { a: text, b: text }, required: ["a"] },
+        description: 'anyOf: [{"required":["a"]}]',
       },
-    },
-    CLAUDE_FORMAT,
-  );
-  t.strictSame(schema, {
-    properties: {
-      a: { type: ["object", "null"], additionalProperties: false },
-      b: { type: "object", additionalProperties: true },
-    },
-    additionalProperties: false,
-  });
-  t.strictSame(lost, []);
+      "anyOf",
+    ],
+    [
+      {
+        oneOf: [
+          { type: "object", properties: { k: { const: 1 }, n: text }, required: ["k", "n"] },
+          { type: "object", properties: { k: { const: 2 } }, required: ["k"] },
+        ],
+      },
+      {
+        ...{ type: "object", required: ["k"] },
+        properties: { k: { anyOf: [{ const: 1 }, { const: 2 }] }, n: text },
+      },
+      "oneOf",
+    ],
+    [
+      { $ref: "#/$defs/A", $defs: { A: { type: "object", properties: { a: text } } } },
+      {
+        ...{ type: "object", properties: { a: text } },
+        $defs: { A: { type: "object", properties: { a: text } } },
+      },
+    ],
+    [
+      { allOf: [{ properties: { a: text } }, { properties: { b: bad } }] },
+      { type: "object", properties: { b: good, a: text } },
+      ...["pattern", "allOf"],
+    ],
+  ];
+  for (const [given, sent, ...lost] of rows) {
+    const made = rewriteParameters(given, OPENAI);
+    t.match(made.schema, sent);
+    t.strictSame(made.lost, lost);
+    t.equal(rewriteParameters(made.schema, OPENAI).schema, made.schema, "twice is once");
+  }
 });
 
 const HOLDS_ONE = ["items", "not", "if", "else", "contains", "additionalProperties"];

@@ -1,7 +1,6 @@
-import { arrayOf, isObject, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
 import { SchemaReferences } from "./references.ts";
-import { typedEnum } from "./typed-enum.ts";
-import { conjunction, disjunction, resolved, unionOf } from "./union.ts";
+import { conjunction, disjunction, oneObject, unionOf } from "./union.ts";
 
 const TYPES = ["string", "number", "boolean", "object", "array", "null"];
 const KNOWN_TYPES = new Set([...TYPES, "integer"]);
@@ -48,21 +47,13 @@ class Rewriting {
 
   root(use: "parameters" | "format"): JsonObject {
     const { references } = this;
-    const given = use === "parameters" ? this.asObject(this.given) : this.given;
+    const given = use === "parameters" ? oneObject(this.given, references) : this.given;
     const made = this.rewritten(given, 0);
     const definitions: Record<string, unknown> = {};
     // Definitions may name further ones, which are then added to the end.
     for (const [name, definition] of references.used())
       definitions[name] = this.rewritten(definition, 0);
     return Object.keys(definitions).length > 0 ? { ...made, $defs: definitions } : made;
-  }
-
-  /** Joins a union of objects to one object: the root of a schema must have a type, and no `anyOf`. */
-  private asObject(given: JsonObject): JsonObject {
-    const schema = resolved(given, this.references);
-    const union = unionOf(schema);
-    const object = union ? disjunction(schema, union, this.references) : schema;
-    return typeof object["type"] === "string" ? object : { ...object, type: "object" };
   }
 
   private rewritten(given: unknown, level: number): JsonObject {
@@ -147,4 +138,56 @@ function isType(value: unknown): boolean {
 
 function only(schema: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(schema).filter(([name]) => names.includes(name)));
+}
+
+/**
+ * Gives an enum the type of its values: Kimi wants one, or one and null. Values of several types
+ * become a union. Lists and objects, which it refuses, are left out.
+ */
+function typedEnum(schema: JsonObject): JsonObject {
+  const { enum: given, type, ...rest } = schema;
+  if (given === undefined) return schema;
+  const values = arrayOf(given).filter((value) => typeOf(value) !== undefined);
+  const types = typesOf(values);
+  const named = types.filter((one) => one !== "null");
+  const [only] = named;
+  if (types.length === 0) return type === undefined ? rest : { type, ...rest };
+  if (only === undefined) return { ...rest, type: "null" };
+  if (fits(types, type)) return { ...rest, type, enum: values };
+  if (named.length === 1) {
+    return { ...rest, type: types.includes("null") ? [only, "null"] : only, enum: values };
+  }
+  const anyOf = types.map((one) =>
+    one === "null"
+      ? { type: one }
+      : { type: one, enum: values.filter((value) => isOf(value, one)) },
+  );
+  return { ...rest, anyOf };
+}
+
+/** Returns true if all values have the stated type, in a form that may stand beside an enum. */
+function fits(types: readonly string[], stated: unknown): boolean {
+  const list: readonly unknown[] = Array.isArray(stated) ? stated : [stated];
+  const isForm = list.length === 1 || (list.length === 2 && list.includes("null"));
+  return (
+    isForm &&
+    types.every((type) => list.includes(type) || (type === "integer" && list.includes("number")))
+  );
+}
+
+function typesOf(values: readonly unknown[]): string[] {
+  const types = new Set(values.flatMap((value) => typeOf(value) ?? []));
+  if (types.has("number")) types.delete("integer");
+  return [...types];
+}
+
+function isOf(value: unknown, type: string): boolean {
+  const own = typeOf(value);
+  return own === type || (type === "number" && own === "integer");
+}
+
+function typeOf(value: unknown): string | undefined {
+  if (value === null) return "null";
+  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
+  return typeof value === "string" || typeof value === "boolean" ? typeof value : undefined;
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
+import { isObject, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
 
 /** Maximum properties of all targets that replace a reference: hostile references multiply. */
 const INLINED_MAX = 5_000;
@@ -40,7 +40,7 @@ export class SchemaReferences {
   }
 
   /** Returns the schema that a reference points to. */
-  private target($ref: string): JsonObject | undefined {
+  target($ref: string): JsonObject | undefined {
     let found: unknown = this.root;
     const steps = stepsOf($ref);
     if (steps === undefined) return undefined;

@@ -1,4 +1,4 @@
-import { arrayOf, isObject, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
 import type { SchemaReferences } from "./references.ts";
 
 /** A reference more than this many steps deep is left out: a chain may lead back to itself. */
@@ -68,6 +68,14 @@ export function disjunction(
     ...(all.length > 0 && { required: all }),
     ...(isClosed && { additionalProperties: false }),
   };
+}
+
+/** Returns a schema of one object, without a union or a reference at its root. */
+export function oneObject(given: JsonObject, references: SchemaReferences): JsonObject {
+  const schema = resolved(given, references);
+  const union = unionOf(schema);
+  const object = union ? disjunction(schema, union, references) : schema;
+  return typeof object["type"] === "string" ? object : { ...object, type: "object" };
 }
 
 /** Replaces a reference by its target, and joins the keywords beside it. */
