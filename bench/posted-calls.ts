@@ -139,6 +139,7 @@ export function postingsOf(accountIds: readonly string[], keyId: string, count: 
     costMicroVnd: COST_MICRO_VND,
     unit: "mtok",
     unitPriceMicroVnd: Math.round((COST_MICRO_VND / 360) * 1_000_000),
+    factors: null,
     quantity: null,
     discountBps: 0,
     discounts: null,

@@ -23,27 +23,6 @@ export function requireMicroVnd(amount: MicroVnd): void {
   }
 }
 
-/** Returns units × price in µđ. Throws a RangeError if the product is not an exact integer. */
-export function cost(units: number, microVndPerUnit: MicroVnd): MicroVnd {
-  const product = units * microVndPerUnit;
-  if (!Number.isSafeInteger(product) || product < 0) {
-    throw new RangeError(`cost out of range: ${units} × ${microVndPerUnit} µđ`);
-  }
-  return product;
-}
-
-/**
- * Returns an amount less a discount in basis points (100 = 1%), rounded half up to a whole µđ,
- * once. Splits the amount so that no intermediate product exceeds 2^53.
- */
-export function discounted(amount: MicroVnd, discountBps: number): MicroVnd {
-  if (discountBps === 0) return amount;
-  const keepBps = BASIS_POINTS - discountBps;
-  const rest = amount % BASIS_POINTS;
-  const whole = (amount - rest) / BASIS_POINTS;
-  return whole * keepBps + Math.floor((rest * keepBps + BASIS_POINTS / 2) / BASIS_POINTS);
-}
-
 /**
  * Formats µđ as a decimal string of đ, `1500000` as `"1.5"`: at most six decimals, no trailing
  * zero.

@@ -1,5 +1,6 @@
 import type { MicroVnd } from "./amount.ts";
 import type { AllowedFeatures } from "./features.ts";
+import type { PriceFactors } from "./price-factors.ts";
 import type { Profile } from "./profile.ts";
 
 /**
@@ -16,8 +17,9 @@ export interface Price {
   readonly unit: "mtok" | "call" | "image";
   /** The price in đ per `unit`, as the catalogue states it. */
   readonly vnd: number;
-  /** µđ for one token, one call or one image. */
+  /** µđ for one token, one call or one image at a factor of 1. */
   readonly microVnd: MicroVnd;
+  readonly factors: PriceFactors;
 }
 
 /** One way to serve a model. */

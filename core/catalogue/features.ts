@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { described, mapping, whole } from "../process/options.ts";
+import { priceFactor } from "./price-factors.ts";
 
 /**
  * Features that a provider bills beyond plain tokens, or that keep or read state at the provider.
@@ -44,15 +45,6 @@ interface FeatureFacts {
    */
   readonly sharesIds?: boolean;
 }
-
-const FACTOR = "a number from 0.01 to 100";
-
-/** A factor on a price. */
-export const priceFactor = v.pipe(
-  v.number(FACTOR),
-  v.minValue(0.01, FACTOR),
-  v.maxValue(100, FACTOR),
-);
 
 const ACCEPTED = "i_accept_shared_ids: true";
 

@@ -9,7 +9,8 @@ import {
   type Route,
   type Standard,
 } from "../catalogue/catalogue.ts";
-import { features, priceFactor } from "../catalogue/features.ts";
+import { features } from "../catalogue/features.ts";
+import { factorsOf, priceFactor } from "../catalogue/price-factors.ts";
 import { profile } from "../catalogue/profile.ts";
 import {
   described,
@@ -26,7 +27,7 @@ import {
 /**
  * The maximum price: above any real price, and low enough that every cost is a safe integer of µđ.
  */
-const PRICE_VND_MAX = 10_000_000;
+export const PRICE_VND_MAX = 10_000_000;
 
 const STANDARDS = ["messages", "chat", "images", "speech"] as const satisfies readonly Standard[];
 const CHANNELS = ["standard", "aws"] as const satisfies readonly Channel[];
@@ -68,6 +69,19 @@ const sizeFactors = v.pipe(
   ),
 );
 
+const priceFactors = mapping({
+  input: factorOf("Input tokens that are neither read from a cache nor written to one."),
+  cached_input: factorOf("Input tokens that the provider read from its cache."),
+  cache_write: factorOf("Input tokens that the provider wrote to its cache."),
+  output: factorOf("Output tokens, reasoning included."),
+  per_call: factorOf("Calls of a model priced per call."),
+  per_image: factorOf("Images of a model priced per image."),
+});
+
+function factorOf(description: string) {
+  return v.exactOptional(described(priceFactor, description));
+}
+
 export const entry = {
   id: described(
     matching(/^[A-Za-z0-9][\w.:@-]*(?:\/[A-Za-z0-9][\w.:@-]*)*$/, "a model id without spaces"),
@@ -75,6 +89,10 @@ export const entry = {
   ),
   price_vnd_per_mtok: v.optional(described(price, "đ per 1,000,000 input and output tokens.")),
   price_vnd_per_call: v.optional(described(price, "đ per call; for image models, per image.")),
+  price: v.optional(
+    described(priceFactors, "Factors on this price by what is counted; 1 by default."),
+    {},
+  ),
   channel: v.optional(described(oneOf(CHANNELS), "Channel that serves the model."), "standard"),
   context_window: v.optional(described(tokens, "Maximum input and output tokens together.")),
   max_output_tokens: v.optional(described(tokens, "Maximum output tokens of one reply.")),
@@ -171,9 +189,10 @@ export function toModel(entry: CatalogueEntry, catalogueVersion: string): Model 
 
 function toPrice(entry: CatalogueEntry): Price {
   const perMtok = entry.price_vnd_per_mtok;
+  const factors = factorsOf(entry.price);
   if (perMtok !== undefined)
-    return Object.freeze({ unit: "mtok", vnd: perMtok, microVnd: perMtok });
+    return Object.freeze({ unit: "mtok", vnd: perMtok, microVnd: perMtok, factors });
   const vnd = entry.price_vnd_per_call ?? PRICE_VND_MAX;
   const unit = entry.standard === "images" ? "image" : "call";
-  return Object.freeze({ unit, vnd, microVnd: vnd * MICRO_VND_PER_VND });
+  return Object.freeze({ unit, vnd, microVnd: vnd * MICRO_VND_PER_VND, factors });
 }

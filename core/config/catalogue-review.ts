@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import * as v from "valibot";
 import { Catalogue } from "../catalogue/catalogue.ts";
+import { PRICE_KINDS } from "../catalogue/price-factors.ts";
 import { isModelName } from "../plugin/model-names.ts";
 import { arrayOf, objectOf } from "../process/json.ts";
 import {
@@ -8,6 +9,7 @@ import {
   catalogueFile,
   entry,
   idPrefix,
+  PRICE_VND_MAX,
   priceRange,
   toModel,
 } from "./catalogue-file.ts";
@@ -91,6 +93,7 @@ class Review {
       const at = ["models", index];
       this.id(parts, at, index);
       this.price(parts, at);
+      this.factors(parts, at);
       this.tokens(parts, at);
       this.routes(parts, at);
     }
@@ -155,6 +158,26 @@ class Review {
     }
     if (perCall !== undefined) {
       this.inRange([...at, "price_vnd_per_call"], perCall, this.range.vnd_per_call, "vnd_per_call");
+    }
+  }
+
+  /** A factor of what the price does not count would look as if it applied. */
+  private factors({ perMtok, perCall, standard, factors }: Parts, at: Path): void {
+    const unit = perMtok !== undefined ? "mtok" : standard === "images" ? "image" : "call";
+    const vnd = perMtok ?? perCall;
+    if (vnd === undefined) return;
+    const kinds: readonly string[] = PRICE_KINDS[unit];
+    for (const [kind, factor] of Object.entries(factors ?? {})) {
+      const place = [...at, "price", kind];
+      if (!kinds.includes(kind)) {
+        const by = { mtok: "token", call: "call", image: "image" }[unit];
+        this.report(
+          place,
+          `expected only ${kinds.join(", ")}, since the model is priced per ${by}`,
+        );
+      } else if (vnd * factor > PRICE_VND_MAX) {
+        this.report(place, `expected a factor that makes at most ${PRICE_VND_MAX} đ of the price`);
+      }
     }
   }
 
@@ -224,6 +247,7 @@ function partsOf(given: Readonly<Record<string, unknown>>) {
     id: attempt(entry.id, given["id"]),
     perMtok: attempt(entry.price_vnd_per_mtok, given["price_vnd_per_mtok"]),
     perCall: attempt(entry.price_vnd_per_call, given["price_vnd_per_call"]),
+    factors: attempt(entry.price, given["price"]),
     channel: attempt(entry.channel, given["channel"]),
     contextWindow: attempt(entry.context_window, given["context_window"]),
     maxOutput: attempt(entry.max_output_tokens, given["max_output_tokens"]),

@@ -1,4 +1,5 @@
 import { formatVnd } from "../catalogue/amount.ts";
+import { statedOf } from "../catalogue/price-factors.ts";
 import { unitPriceOf } from "../money/tariff.ts";
 import type { EndedCall, Held } from "../plugin/call.ts";
 import type { Clock } from "../process/clock.ts";
@@ -36,11 +37,18 @@ export function logCall(call: EndedCall, clock: Clock, log: LineLog): void {
 }
 
 /** Returns the parts of the cost, under the names of the usage record. */
-function priceOf({ writtenOffMicroVnd }: EndedCall, { tariff }: Readonly<Held>): string {
+function priceOf({ writtenOffMicroVnd, usage }: EndedCall, { tariff }: Readonly<Held>): string {
   const { discounts } = tariff;
+  const factors = statedOf(tariff.factors);
+  const cached = factors && {
+    cache_read_tokens: usage?.cacheReadTokens ?? 0,
+    cache_write_tokens: usage?.cacheWriteTokens ?? 0,
+    factors,
+  };
   return (
     `,"written_off_vnd":"${formatVnd(writtenOffMicroVnd)}"` +
     `,"unit":"${tariff.unit}","unit_price_vnd":"${formatVnd(unitPriceOf(tariff))}"` +
+    (cached ? `,${JSON.stringify(cached).slice(1, -1)}` : "") +
     `,"discount_bps":${tariff.discountBps}` +
     (discounts ? `,"discounts":${JSON.stringify(discounts)}` : "") +
     `,"catalogue_version":"${tariff.catalogueVersion}"`

@@ -1,5 +1,6 @@
 import type { Model } from "../catalogue/catalogue.ts";
 import type { Surcharge } from "../catalogue/features.ts";
+import { productOf } from "../catalogue/price-factors.ts";
 import type { Call } from "../plugin/call.ts";
 import { headToRead } from "../plugin/passed-request.ts";
 import type { Verdict } from "../plugin/plugin.ts";
@@ -64,7 +65,7 @@ function priceOptions(call: Call, { media }: Model, sizeFactor: number): string[
       return refuse.badRequest(`${name}: one of ${known} is required`, name);
     }
     if (isOpen && value !== "auto") body[name] = value;
-    factor *= factors[value] ?? 1;
+    factor = productOf(factor, factors[value] ?? 1);
   }
   if (factor !== 1) call.surcharge = { ...NOTHING_ELSE, factor };
   const left = Object.keys(DEARER).filter(

@@ -1,4 +1,5 @@
 import type { Catalogue, Model } from "../catalogue/catalogue.ts";
+import { statedOf } from "../catalogue/price-factors.ts";
 import {
   type PlainRequest,
   type PlainResponse,
@@ -106,6 +107,7 @@ function messagesEntry(model: Model, pathsOf: PathsOf): object {
 
 function extras(model: Model, pathsOf: PathsOf): object {
   const { price } = model;
+  const factors = statedOf(price.factors);
   return {
     context_window: model.contextWindow ?? null,
     max_output_tokens: model.maxOutputTokens ?? null,
@@ -120,6 +122,8 @@ function extras(model: Model, pathsOf: PathsOf): object {
       // An image is a call too, with one image.
       vnd_per_call: price.unit === "mtok" ? null : price.vnd,
       vnd_per_image: price.unit === "image" ? price.vnd : null,
+      // Factors on this price by what is counted, if it is not one price for all.
+      ...(factors && { factors }),
     },
   };
 }

@@ -5,6 +5,7 @@ import {
   type FeatureTerms,
   type Surcharge,
 } from "../catalogue/features.ts";
+import { productOf } from "../catalogue/price-factors.ts";
 
 /**
  * Returns what the features of a call add to its price. Routes may sell a feature on different
@@ -22,7 +23,10 @@ export function surchargeOf(
   for (const name of used) {
     const terms = routes.flatMap((allowed) => allowed[name] ?? []);
     const most = (value: (one: FeatureTerms) => number) => Math.max(...terms.map(value));
-    factor *= most((one) => one.factor);
+    factor = productOf(
+      factor,
+      most((one) => one.factor),
+    );
     holdTokens += most((one) => one.hold_tokens);
     holdFeesVnd += most((one) => one.fees * one.hold_uses);
     const fee = most((one) => one.fees);

@@ -46,7 +46,9 @@ const writers: Readonly<Record<FieldKind, (value: Posted) => string>> = {
   ms: plain,
   status: plain,
   flag: plain,
+  quantity: plain,
   money: plain,
+  factors: JSON.stringify,
   discounts: JSON.stringify,
   names: JSON.stringify,
 };
@@ -73,7 +75,9 @@ const schemas: Readonly<Record<FieldKind, v.GenericSchema>> = {
   ms: v.number(),
   status: count,
   flag: v.boolean(),
+  quantity: count,
   money: count,
+  factors: v.record(v.string(), v.number()),
   discounts: v.record(v.string(), count),
   names: v.array(v.string()),
 };

@@ -1,5 +1,11 @@
 import { formatVnd } from "../catalogue/amount.ts";
-import type { Price } from "../catalogue/catalogue.ts";
+import {
+  countsOf,
+  factorsOf,
+  ONE,
+  PRICE_KINDS,
+  type PriceKind,
+} from "../catalogue/price-factors.ts";
 import type { OutboxEntry } from "./outbox-entry.ts";
 import { filledIn, type Recomputed, recomputed } from "./tariff.ts";
 import { type CustomerRecord, type UsageRecord, usageFieldList } from "./usage-fields.ts";
@@ -53,9 +59,10 @@ export function explainedCall(
 function calculation(record: CustomerRecord, again: Recomputed): object {
   return {
     formula: formulaOf(record, again),
-    quantity: again.quantity,
+    quantity: again.quantity / ONE,
     unit: record.unit,
     unit_price_vnd: formatVnd(record.unitPriceMicroVnd),
+    parts: partsOf(record, again),
     list_vnd: formatVnd(again.listMicroVnd),
     discounts: record.discounts ?? {},
     discount_bps: again.discountBps,
@@ -67,16 +74,41 @@ function calculation(record: CustomerRecord, again: Recomputed): object {
   };
 }
 
+/** A part of the quantity: how many of a kind, and its factor on the unit price. */
+interface Part {
+  readonly kind: PriceKind;
+  readonly count: number;
+  readonly factor: number;
+}
+
+/** Returns the parts of the quantity; none if there is nothing to charge. */
+function partsOf(record: CustomerRecord, { quantity }: Recomputed): Part[] {
+  if (quantity === 0) return [];
+  const { unit } = record;
+  const factors = factorsOf(record.factors);
+  const { input, cached_input, cache_write } = factors;
+  // If all input has one factor, the caches say nothing about the cost.
+  const isSplit = cached_input !== input || cache_write !== input;
+  const caches = isSplit ? record : { cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const counts = countsOf(unit, { ...record, ...caches });
+  return PRICE_KINDS[unit]
+    .filter((kind) => counts[kind] > 0 || !CACHES.has(kind))
+    .map((kind) => ({ kind, count: counts[kind], factor: factors[kind] / ONE }));
+}
+
+const CACHES = new Set<PriceKind>(["cached_input", "cache_write"]);
+
 const UNITS = { mtok: "tokens", call: "calls", image: "images" } as const;
 
 /**
  * Returns `1500 tokens (1000 in, 500 out) × 36000 đ / 1000000 = 54 đ; less 2% (account 1%, daily
- * 1%) = 52.92 đ`. Also says if tokens are an estimate, and why a call costs nothing.
+ * 1%) = 52.92 đ`. With factors, the tokens are `1140 tokens (600 in, 400 cached × 0.1, 500 out)`. Also says if tokens
+ * are an estimate, and why a call costs nothing.
  */
 function formulaOf(record: CustomerRecord, again: Recomputed): string {
   const { unit, unitPriceMicroVnd } = record;
   const price = `${formatVnd(unitPriceMicroVnd)} đ${unit === "mtok" ? " / 1000000" : ""}`;
-  const quantity = `${again.quantity} ${UNITS[unit]}${noteOf(record, unit, again)}`;
+  const quantity = `${again.quantity / ONE} ${UNITS[unit]}${noteOf(record, again)}`;
   const steps = [`${quantity} × ${price} = ${formatVnd(again.listMicroVnd)} đ`];
   if (again.discountBps > 0) {
     const parts = Object.entries(record.discounts ?? {}).map(
@@ -97,14 +129,22 @@ function formulaOf(record: CustomerRecord, again: Recomputed): string {
   return steps.join("; ");
 }
 
+const KINDS: Readonly<Record<PriceKind, string>> = {
+  input: " in",
+  cached_input: " cached",
+  cache_write: " written to the cache",
+  output: " out",
+  per_call: "",
+  per_image: "",
+};
+
 /** Returns the parts of the quantity, or the reason if it is 0. */
-function noteOf(
-  { inputTokens, outputTokens, estimated, outcome, status }: CustomerRecord,
-  unit: Price["unit"],
-  again: Recomputed,
-): string {
+function noteOf(record: CustomerRecord, again: Recomputed): string {
+  const { unit, estimated, outcome, status } = record;
   if (again.quantity === 0) return ` (nothing to charge: ${outcome}, status ${status})`;
-  const notes = unit === "mtok" ? [`${inputTokens} in`, `${outputTokens} out`] : [];
+  const notes = partsOf(record, again)
+    .filter(({ factor }) => unit === "mtok" || factor !== 1)
+    .map(({ kind, count, factor }) => count + KINDS[kind] + (factor === 1 ? "" : ` × ${factor}`));
   if (estimated && unit !== "call") notes.push("estimated");
   const left = LEFT.get(outcome);
   if (left) notes.push(left);

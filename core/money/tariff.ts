@@ -1,4 +1,4 @@
-import { BASIS_POINTS, cost, discounted, type MicroVnd } from "../catalogue/amount.ts";
+import { BASIS_POINTS, MICRO_VND_MAX, type MicroVnd } from "../catalogue/amount.ts";
 import type { Model, Price } from "../catalogue/catalogue.ts";
 import {
   type Discount,
@@ -6,15 +6,29 @@ import {
   discountBpsAt,
   discountsAt,
 } from "../catalogue/discount.ts";
+import {
+  type CountedUsage,
+  countsOf,
+  factorsOf,
+  ONE,
+  type PriceFactors,
+  type Quantity,
+  quantityOf,
+  statedOf,
+  times,
+} from "../catalogue/price-factors.ts";
 import { Usage } from "../wire/usage/usage.ts";
 import type { CallOutcome, Posting } from "./hold-store.ts";
 import type { CustomerRecord, UsageRecord } from "./usage-fields.ts";
 
 /**
- * The cost of a call, as pure functions: the price of units under a tariff, the charge of a call
+ * The cost of a call, as pure functions: the price of a quantity under a tariff, the charge of a call
  * that has ended, and the same again from a usage record.
  *
- *   cost = quantity × unit price, less the discounts (added up, rounded once, half up), plus fees
+ *   quantity = the sum of what is counted × its factor: input, cached input, cache writes, output, calls, images
+ *   cost = quantity × unit price, less the discounts (added up), rounded half up to a whole µđ, plus fees
+ *
+ * Only `priceOf` rounds, once, at the end.
  *
  * Discounts by name: `account` is the account's own, `lifetime` and `daily` are promotions of the plugin `topup`. Fees are
  * those of priced features, by use, and are not discounted. `catalogueVersion` is a short hash of all entries of the catalogue, logged at each start and reload.
@@ -26,8 +40,9 @@ const TOKENS_PER_MTOK = 1_000_000;
 /** The price at which a call is held and charged, fixed when the call begins. */
 export interface Tariff {
   readonly unit: Price["unit"];
-  /** µđ for one token, one call or one image. */
+  /** µđ for one token, one call or one image at a factor of 1. */
   readonly microVnd: MicroVnd;
+  readonly factors: PriceFactors;
   /** The sum of all discounts; 100 = 1%. */
   readonly discountBps: number;
   readonly discounts: Discounts | null;
@@ -47,7 +62,8 @@ export function tariffOf(
 ): Tariff {
   return {
     unit: model.price.unit,
-    microVnd: Math.ceil(model.price.microVnd * factor),
+    microVnd: times(model.price.microVnd, factor),
+    factors: model.price.factors,
     discountBps: discountBpsAt(ownDiscountBps, earned, nowMs),
     discounts: discountsAt(ownDiscountBps, earned, nowMs),
     catalogueVersion: model.catalogueVersion,
@@ -59,22 +75,34 @@ export function unitPriceOf({ unit, microVnd }: Pick<Tariff, "unit" | "microVnd"
   return unit === "mtok" ? microVnd * TOKENS_PER_MTOK : microVnd;
 }
 
-/** Returns the price of some tokens, calls or images, less the discount. */
+/** A price of `microVnd` for `ONE`, less a discount: millionths of a unit times basis points. */
+const DIVISOR = BigInt(ONE) * BigInt(BASIS_POINTS);
+
+/**
+ * Returns the price of a quantity, less the discount, rounded half up to a whole µđ. Throws a RangeError if no amount
+ * can express it.
+ */
 export function priceOf(
-  quantity: number,
-  tariff: Pick<Tariff, "microVnd" | "discountBps">,
+  quantity: Quantity,
+  { microVnd, discountBps }: Pick<Tariff, "microVnd" | "discountBps">,
 ): MicroVnd {
-  return discounted(cost(quantity, tariff.microVnd), tariff.discountBps);
+  // NaN and fractions, which BigInt refuses with other words.
+  if (!Number.isSafeInteger(quantity)) throw outOfRange(quantity, microVnd);
+  const exact = BigInt(quantity) * BigInt(microVnd) * BigInt(BASIS_POINTS - discountBps);
+  const price = Number((exact + DIVISOR / 2n) / DIVISOR);
+  if (price < 0 || price > MICRO_VND_MAX) throw outOfRange(quantity, microVnd);
+  return price;
 }
 
-/** Returns the maximum number of tokens, calls or images whose price the amount covers. */
-export function affordable(amount: MicroVnd, tariff: Tariff): number {
-  const perUnit = BigInt(tariff.microVnd) * BigInt(BASIS_POINTS - tariff.discountBps);
-  if (perUnit === 0n) return Number.MAX_SAFE_INTEGER;
-  const units = (BigInt(amount) * BigInt(BASIS_POINTS)) / perUnit;
-  // Rounding half up can make the last unit cost one µđ more than the amount.
-  const fits = Number(units);
-  return priceOf(fits, tariff) <= amount ? fits : fits - 1;
+function outOfRange(quantity: Quantity, microVnd: MicroVnd): RangeError {
+  return new RangeError(`cost out of range: ${quantity / ONE} × ${microVnd} µđ`);
+}
+
+/** Returns the largest quantity whose price the amount covers. */
+export function affordable(amount: MicroVnd, { microVnd, discountBps }: Tariff): Quantity {
+  const price = BigInt(microVnd) * BigInt(BASIS_POINTS - discountBps);
+  if (price === 0n) return Number.MAX_SAFE_INTEGER;
+  return Math.min(Number((BigInt(amount) * DIVISOR) / price), Number.MAX_SAFE_INTEGER);
 }
 
 /** The fields of a posted call that say what it costs and why. */
@@ -82,6 +110,7 @@ export type Charge = Pick<
   Posting,
   | "unit"
   | "unitPriceMicroVnd"
+  | "factors"
   | "quantity"
   | "discountBps"
   | "discounts"
@@ -105,22 +134,26 @@ interface ChargedCall {
  * A whole reply costs its usage, whether its client stayed or not. If the wallet ran out or the upstream
  * broke, the call costs what was delivered. If the client left and the upstream was cancelled, it costs its
  * input too, or its fixed price. Refusals and calls that delivered nothing cost nothing. A fixed price is
- * not charged for a reply that the provider failed to finish. `unpricedTokens` of the usage are paid by
- * the fees.
+ * not charged for a reply that the provider failed to finish. `elsewhere`: the part of the usage that the
+ * fees pay.
  */
 export function chargeOf(
   call: ChargedCall,
   tariff: Tariff,
   feesMicroVnd: MicroVnd = 0,
-  unpricedTokens = 0,
+  elsewhere?: CountedUsage,
 ): Charge {
-  const counted = countedQuantity(tariff.unit, countedUsage(call));
+  const { unit, factors } = tariff;
+  const usage = countedUsage(call);
+  const counted = quantityOf(countsOf(unit, usage), factors);
   const isCharged = !isFree(call, tariff);
-  const quantity = isCharged ? Math.max(0, counted - unpricedTokens) : 0;
+  const own = elsewhere ? quantityOf(countsOf(unit, rest(usage, elsewhere)), factors) : counted;
+  const quantity = isCharged ? own : 0;
   const fees = isCharged ? feesMicroVnd : 0;
   return {
-    unit: tariff.unit,
+    unit,
     unitPriceMicroVnd: unitPriceOf(tariff),
+    factors: statedOf(factors),
     quantity: quantity === counted ? null : quantity,
     discountBps: tariff.discountBps,
     discounts: tariff.discounts,
@@ -137,7 +170,7 @@ export function countedUsage(call: ChargedCall): Usage {
 
 /** The charge of a recorded call, computed again from the record alone. */
 export interface Recomputed {
-  readonly quantity: number;
+  readonly quantity: Quantity;
   /** Before discounts and fees. */
   readonly listMicroVnd: MicroVnd;
   readonly discountBps: number;
@@ -151,10 +184,10 @@ export interface Recomputed {
 /** Returns the charge computed again. */
 export function recomputed(record: CustomerRecord): Recomputed {
   const { unit, unitPriceMicroVnd, discounts } = record;
-  const quantity = record.quantity ?? countedQuantity(unit, record);
+  const quantity = record.quantity ?? countedQuantity(record);
   const microVnd = Number(unitPriceMicroVnd) / (unit === "mtok" ? TOKENS_PER_MTOK : 1);
   const discountBps = discounts === null ? 0 : totalBps(discounts);
-  const listMicroVnd = cost(quantity, microVnd);
+  const listMicroVnd = priceOf(quantity, { microVnd, discountBps: 0 });
   const pricedMicroVnd = priceOf(quantity, { microVnd, discountBps });
   const feesMicroVnd = Number(record.feesMicroVnd ?? 0n);
   const costMicroVnd = pricedMicroVnd + feesMicroVnd;
@@ -171,24 +204,29 @@ export function recomputed(record: CustomerRecord): Recomputed {
 
 /** Fills in what the ledger leaves out to save space: the usual quantity, and fees of 0. */
 export function filledIn<Record extends PricedRecord>(record: Record): Record {
-  const quantity = record.quantity ?? countedQuantity(record.unit, record);
+  const quantity = record.quantity ?? countedQuantity(record);
   return { ...record, quantity, feesMicroVnd: record.feesMicroVnd ?? 0n };
 }
 
-type PricedRecord = Pick<
-  UsageRecord,
-  "unit" | "quantity" | "feesMicroVnd" | "inputTokens" | "outputTokens" | "images"
->;
+type PricedRecord = CountedUsage &
+  Pick<UsageRecord, "unit" | "factors" | "quantity" | "feesMicroVnd">;
 
 const NO_USAGE: Usage = Object.freeze(new Usage());
 
-/** Returns the tokens, calls or images of a call that is billed whole. */
-function countedQuantity(
-  unit: Price["unit"],
-  usage: Pick<Usage, "inputTokens" | "outputTokens" | "images">,
-): number {
-  if (unit === "mtok") return usage.inputTokens + usage.outputTokens;
-  return unit === "image" ? usage.images : 1;
+/** Returns the quantity of a call that is billed whole. */
+function countedQuantity(record: Omit<PricedRecord, "quantity" | "feesMicroVnd">): Quantity {
+  return quantityOf(countsOf(record.unit, record), factorsOf(record.factors));
+}
+
+/** Returns the usage without a part of it. */
+function rest(usage: CountedUsage, part: CountedUsage): CountedUsage {
+  return {
+    inputTokens: Math.max(0, usage.inputTokens - part.inputTokens),
+    cacheReadTokens: Math.max(0, usage.cacheReadTokens - part.cacheReadTokens),
+    cacheWriteTokens: Math.max(0, usage.cacheWriteTokens - part.cacheWriteTokens),
+    outputTokens: Math.max(0, usage.outputTokens - part.outputTokens),
+    images: Math.max(0, usage.images - part.images),
+  };
 }
 
 /**

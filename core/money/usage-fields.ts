@@ -1,6 +1,7 @@
 import type { MicroVnd } from "../catalogue/amount.ts";
 import type { Price } from "../catalogue/catalogue.ts";
 import type { Discounts } from "../catalogue/discount.ts";
+import type { Quantity, StatedFactors } from "../catalogue/price-factors.ts";
 import type { CallOutcome } from "./hold-store.ts";
 
 /**
@@ -34,6 +35,9 @@ interface Values {
   ms: { posted: number; read: number; json: number };
   status: { posted: number; read: number; json: number };
   flag: { posted: boolean; read: boolean; json: boolean };
+  /** Millionths; in JSON a decimal number. */
+  quantity: { posted: Quantity; read: Quantity; json: number };
+  factors: { posted: StatedFactors; read: StatedFactors; json: StatedFactors };
   /** µđ; in JSON a decimal string. */
   money: { posted: MicroVnd; read: bigint; json: string };
   discounts: { posted: Discounts; read: Discounts; json: Discounts };
@@ -129,11 +133,19 @@ const usageFields = {
     json: "unit_price_vnd",
     places: PAGE,
   },
+  /** The factors on the unit price that are not 1; null if there are none. */
+  factors: { column: "factors", kind: "factors", places: CUSTOMER, nullable: true },
   /**
-   * Tokens, calls or images that were billed; null if these are all that the record counts (see
+   * Tokens, calls or images that were billed, each times its factor; null if these are all that the record counts (see
    * `tariff.ts`).
    */
-  quantity: { column: "quantity", kind: "tokens", places: CUSTOMER, nullable: true },
+  quantity: {
+    column: "quantity_millionths",
+    kind: "quantity",
+    json: "quantity",
+    places: CUSTOMER,
+    nullable: true,
+  },
   /** Each discount by its name; null if there was none. */
   discounts: { column: "discounts", kind: "discounts", places: CUSTOMER, nullable: true },
   /** Added to the discounted price; null if there are none. */
@@ -212,7 +224,7 @@ export function usageColumns(fields: readonly NamedField[], table: string): stri
   return fields
     .map(({ column, kind, name }) => {
       // Without the cast, the client returns a BigInt, as it does for money.
-      const cast = kind === "tokens" ? "::float8" : "";
+      const cast = kind === "tokens" || kind === "quantity" ? "::float8" : "";
       return `${table}.${column}${cast} as "${name}"`;
     })
     .join(", ");

@@ -1,4 +1,5 @@
 import { formatVnd } from "../catalogue/amount.ts";
+import { ONE } from "../catalogue/price-factors.ts";
 import { fieldsIn, type NamedField, type UsageRecord } from "./usage-fields.ts";
 
 /** The API that shows a record: the operator's or the customer's. */
@@ -12,12 +13,16 @@ const fields: Readonly<Record<Api, readonly NamedField[]>> = {
 /** Returns the fields of a record that one API shows. Amounts are decimal strings. */
 export function usageJson(record: Partial<UsageRecord>, api: Api): Record<string, unknown> {
   const json: Record<string, unknown> = {};
-  for (const field of fields[api]) json[field.json] = jsonValue(record[field.name]);
+  for (const { json: name, ...field } of fields[api]) json[name] = jsonValue(field, record);
   return json;
 }
 
-function jsonValue(value: UsageRecord[keyof UsageRecord] | undefined): unknown {
+function jsonValue(
+  { name, kind }: Omit<NamedField, "json">,
+  record: Partial<UsageRecord>,
+): unknown {
+  const value = record[name];
   if (typeof value === "bigint") return formatVnd(value);
   if (value instanceof Date) return value.toISOString();
-  return value;
+  return kind === "quantity" && typeof value === "number" ? value / ONE : value;
 }

@@ -3,6 +3,7 @@ import type { MicroVnd } from "../catalogue/amount.ts";
 import type { Model, Route } from "../catalogue/catalogue.ts";
 import type { Endpoint, Protocol } from "../catalogue/endpoint.ts";
 import type { Surcharge } from "../catalogue/features.ts";
+import type { Quantity } from "../catalogue/price-factors.ts";
 import type { CallOutcome } from "../money/hold-store.ts";
 import type { Tariff } from "../money/tariff.ts";
 import type { JsonObject } from "../process/json.ts";
@@ -76,10 +77,12 @@ export interface CallLimit {
 export interface Held {
   readonly tariff: Tariff;
   /**
-   * Units held for the input, or the fixed units of a price per call or image. Grows only if the upstream reports more
-   * input than was expected.
+   * Held for the input, or for a price per call or image. Grows only if the upstream reports more input than was
+   * expected.
    */
-  baseUnits: number;
+  baseQuantity: Quantity;
+  /** Held for the fees of features. */
+  readonly feesMicroVnd: MicroVnd;
   outputTokens: number;
   readonly outputTokensMax: number;
 }

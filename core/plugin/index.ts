@@ -96,6 +96,18 @@ export {
   parseVnd,
 } from "../catalogue/amount.ts";
 export { type Discount, discountBpsAt } from "../catalogue/discount.ts";
+export {
+  type CountedUsage,
+  countsOf,
+  dearestInput,
+  ONE,
+  type PriceKind,
+  type Quantity,
+  quantityOf,
+  type StatedFactors,
+  statedOf,
+  times,
+} from "../catalogue/price-factors.ts";
 export { explainedCall } from "../money/found-call.ts";
 export {
   affordable,

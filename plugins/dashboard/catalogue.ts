@@ -1,9 +1,10 @@
-import type {
-  Catalogue,
-  Model,
-  PlainRequest,
-  PlainResponse,
-  Services,
+import {
+  type Catalogue,
+  type Model,
+  type PlainRequest,
+  type PlainResponse,
+  type Services,
+  statedOf,
 } from "../../core/plugin/index.ts";
 import { type Asset, respond, textAsset } from "./asset.ts";
 
@@ -40,5 +41,6 @@ function entry({ id, price, channel, labels, standard, ...limits }: Model): obje
     max_output_tokens: limits.maxOutputTokens ?? null,
     price_unit: price.unit,
     price_vnd: price.vnd,
+    price_factors: statedOf(price.factors) ?? {},
   };
 }

@@ -1,4 +1,4 @@
-import { fieldsIn, formatVnd, type Services } from "../../core/plugin/index.ts";
+import { fieldsIn, formatVnd, ONE, type Services } from "../../core/plugin/index.ts";
 import type { CallRecord } from "./call-record.ts";
 
 /** The decimal mark of a file. With `comma`, semicolons separate the fields. */
@@ -32,6 +32,23 @@ const ownColumns: Partial<Record<keyof CallRecord, readonly Column[]>> = {
     {
       name: "discount_percent",
       text: ({ discountBps }, { number }) => number(String(discountBps / 100)),
+    },
+  ],
+  factors: [
+    {
+      name: "factors",
+      text: ({ factors }, { number }) =>
+        csvText(
+          Object.entries(factors ?? {})
+            .map(([kind, factor]) => `${kind} × ${number(String(factor))}`)
+            .join(" + "),
+        ),
+    },
+  ],
+  quantity: [
+    {
+      name: "quantity",
+      text: ({ quantity }, { number }) => number(String((quantity ?? 0) / ONE)),
     },
   ],
   discounts: [

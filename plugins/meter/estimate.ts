@@ -1,4 +1,4 @@
-import type { Call, Delivered, Pass, Usage } from "../../core/plugin/index.ts";
+import type { Call, Delivered, Model, Pass, Usage } from "../../core/plugin/index.ts";
 import { type Factors, textTokens } from "./bound.ts";
 
 /**
@@ -25,7 +25,8 @@ export function outputTokensOf(delivered: Delivered, factors: Factors): number {
 export function fillIn(call: Call, usage: Usage): boolean {
   const { inputTokensLikely: input, deliveredTokens } = call;
   // Images and speech are not priced per token.
-  if (input === undefined || usage.totalOnly) return false;
+  if (input === undefined) return false;
+  if (usage.totalOnly) return splitTotal(usage, deliveredTokens, call.model);
   let estimated = false;
   if (!usage.inputReported) {
     usage.inputTokens = input + sum(usage.passes, "inputTokens");
@@ -41,6 +42,19 @@ export function fillIn(call: Call, usage: Usage): boolean {
   const believed = call.outcome === "complete" || call.outcome === "left" ? TOKENS_BELIEVED : 0;
   if (missed <= believed) return estimated;
   usage.outputTokens += missed;
+  return true;
+}
+
+/**
+ * Counts the delivered part of a total as output, if that has another price than input. Returns true if it did: how much
+ * of the total is output is an estimate.
+ */
+function splitTotal(usage: Usage, deliveredTokens: number, model: Model | undefined): boolean {
+  const { input, output } = model?.price.factors ?? {};
+  if (input === output) return false;
+  const total = usage.inputTokens + usage.outputTokens;
+  usage.outputTokens = Math.min(deliveredTokens, total);
+  usage.inputTokens = total - usage.outputTokens;
   return true;
 }
 

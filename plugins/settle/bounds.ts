@@ -1,43 +1,68 @@
 import {
+  affordable,
   type Call,
   countOf,
+  countsOf,
+  dearestInput,
+  type Held,
   headToRead,
   MICRO_VND_PER_VND,
+  type MicroVnd,
   type Model,
   priceOf,
+  type Quantity,
+  quantityOf,
   type Tariff,
 } from "../../core/plugin/index.ts";
 
-/** Returns the units to hold for a call that is not priced per token. */
-export function fixedUnits(call: Call, tariff: Tariff): number {
-  return tariff.unit === "image" ? (countOf(headToRead(call)["n"]) ?? 1) : 1;
+/** Returns how many images a call asks for. */
+export function imagesOf(call: Call): number {
+  return countOf(headToRead(call)["n"]) ?? 1;
 }
 
-/** Units to hold for a call, before its output. */
+/** The parts of a hold before its output. */
 interface Base {
-  readonly units: number;
-  /** The minimum that the wallet must cover; the same as `units` if the input is known. */
-  readonly least: number;
+  readonly quantity: Quantity;
+  /** The minimum that the wallet must cover; the same as `quantity` if the input is known. */
+  readonly least: Quantity;
+  readonly feesMicroVnd: MicroVnd;
 }
 
 /**
- * Returns the units to hold for the input of a call and for the fees of its features. If the input
- * cannot be computed from the request, that is the whole context window, or as much as the wallet
- * has.
+ * Returns what to hold for the input of a call, each token at its dearest factor, and for the fees of its features. If
+ * the input cannot be computed from the request, that is the whole context window, or as much as the wallet has.
  */
-export function baseOf(call: Call, units: number, model: Model, tariff: Tariff): Base {
+export function baseOf(call: Call, model: Model, { unit, factors }: Tariff): Base {
   const { surcharge } = call;
-  if (!surcharge) return { units, least: units };
-  const fees = feeUnits(surcharge.holdFeesVnd, tariff);
-  const tokens = tariff.unit === "mtok" ? units + surcharge.holdTokens : units;
-  const window = tariff.unit === "mtok" && surcharge.unbounded ? (model.contextWindow ?? 0) : 0;
-  return { units: Math.max(tokens, window) + fees, least: tokens + fees };
+  const feesMicroVnd = (surcharge?.holdFeesVnd ?? 0) * MICRO_VND_PER_VND;
+  if (unit !== "mtok") {
+    const quantity = quantityOf(countsOf(unit, { ...NO_TOKENS, images: imagesOf(call) }), factors);
+    return { quantity, least: quantity, feesMicroVnd };
+  }
+  const factor = dearestInput(factors);
+  const tokens = call.inputTokensBound + (surcharge?.holdTokens ?? 0);
+  const window = surcharge?.unbounded ? (model.contextWindow ?? 0) : 0;
+  return {
+    quantity: Math.max(tokens, window) * factor,
+    least: tokens * factor,
+    feesMicroVnd,
+  };
 }
 
-/** Converts fees to a number of units whose price covers them, so that a hold is one number of units. */
-function feeUnits(feesVnd: number, tariff: Tariff): number {
-  if (feesVnd === 0) return 0;
-  const MANY = 1_000_000;
-  const microVnd = priceOf(MANY, tariff) / MANY;
-  return microVnd === 0 ? 0 : Math.ceil((feesVnd * MICRO_VND_PER_VND) / microVnd);
+const NO_TOKENS = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
+
+/** The part of a hold that its price depends on. */
+type Priced = Pick<Held, "tariff" | "baseQuantity" | "feesMicroVnd">;
+
+/** Returns the amount that covers a call with this much output. */
+export function amountFor(held: Priced, outputTokens: number): MicroVnd {
+  const { tariff, baseQuantity, feesMicroVnd } = held;
+  return priceOf(baseQuantity + outputTokens * tariff.factors.output, tariff) + feesMicroVnd;
+}
+
+/** Returns the output tokens that an amount covers beside the fees and the input; below 0 if it does not cover these. */
+export function outputFor(held: Priced, amount: MicroVnd): number {
+  const { tariff, baseQuantity, feesMicroVnd } = held;
+  const quantity = affordable(amount - feesMicroVnd, tariff);
+  return Math.floor((quantity - baseQuantity) / tariff.factors.output);
 }

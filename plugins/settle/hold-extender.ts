@@ -1,17 +1,18 @@
 import {
-  affordable,
   type Call,
+  countsOf,
   type ExtendResult,
   failpoint,
   type Held,
   type Outcome,
-  priceOf,
+  quantityOf,
   type Refusal,
   type ServerEvent,
   type Short,
   type Sink,
   type Wallets,
 } from "../../core/plugin/index.ts";
+import { amountFor, outputFor } from "./bounds.ts";
 
 interface ExtenderSettings {
   readonly sliceTokens: number;
@@ -74,9 +75,11 @@ export class HoldExtender implements Sink {
   /** The first event may report more input than is held, because tools of the provider add input. */
   private checkInput(): void {
     const { held, call } = this;
-    const input = call.usage?.inputTokens ?? 0;
-    if (input <= held.baseUnits || this.overInput || this.over) return;
-    held.baseUnits = input;
+    if (!call.usage || this.overInput || this.over) return;
+    const { unit, factors } = held.tariff;
+    const input = quantityOf({ ...countsOf(unit, call.usage), output: 0 }, factors);
+    if (input <= held.baseQuantity) return;
+    held.baseQuantity = input;
     this.overInput = true;
     this.extend(held.outputTokens, 1);
     if (this.exhausted) this.cut();
@@ -120,19 +123,15 @@ export class HoldExtender implements Sink {
     const result = this.wallets.extend({
       callId: call.id,
       accountId: call.key?.accountId ?? "",
-      totalMicroVnd: priceOf(held.baseUnits + total, held.tariff),
-      floorMicroVnd: priceOf(held.baseUnits + floor, held.tariff),
+      totalMicroVnd: amountFor(held, total),
+      floorMicroVnd: amountFor(held, floor),
     });
     if (!(result instanceof Promise)) return this.decide(result);
     this.pending = true;
     result.then(
       (late) => this.decideLate(late),
       // The hold store is down: let the stream go on. Its post is spooled.
-      () =>
-        this.decideLate({
-          kind: "held",
-          amountMicroVnd: priceOf(held.baseUnits + total, held.tariff),
-        }),
+      () => this.decideLate({ kind: "held", amountMicroVnd: amountFor(held, total) }),
     );
   }
 
@@ -145,10 +144,7 @@ export class HoldExtender implements Sink {
     }
     const { held } = this;
     this.call.heldMicroVnd = result.amountMicroVnd;
-    held.outputTokens = Math.min(
-      affordable(result.amountMicroVnd, held.tariff) - held.baseUnits,
-      this.limit,
-    );
+    held.outputTokens = Math.min(outputFor(held, result.amountMicroVnd), this.limit);
   }
 
   private decideLate(result: ExtendResult): void {

@@ -1,7 +1,6 @@
 import {
   type AwaitableVerdict,
   accountSuspended,
-  affordable,
   type Call,
   type CallerKey,
   type ConfigKey,
@@ -14,7 +13,7 @@ import {
   outputTokensMax,
   type Plugin,
   type Posted,
-  priceOf,
+  type Quantity,
   type Refusal,
   refuse,
   requestToRead,
@@ -31,7 +30,7 @@ import {
   type WalletHold,
   whole,
 } from "../../core/plugin/index.ts";
-import { baseOf, fixedUnits } from "./bounds.ts";
+import { amountFor, baseOf, outputFor } from "./bounds.ts";
 import { addCallRoute } from "./call-route.ts";
 import { emptyWallet } from "./empty-wallet.ts";
 import { hidesReasoning } from "./hidden-reasoning.ts";
@@ -124,11 +123,11 @@ export default function settle(
     return refuse.unavailable("The account was just resumed; try again.");
   }
 
-  /** `least` is the minimum of base units to hold if the wallet does not cover all units. */
+  /** `least`: what the input must be held for if the wallet does not cover all that is wanted. */
   function decide(
     call: Call,
     wantedHold: Held,
-    least: number,
+    least: Quantity,
     wanted: MicroVnd,
     result: WalletHold,
   ): AwaitableVerdict {
@@ -153,12 +152,11 @@ export default function settle(
     failpoint("hold.after");
     call.heldMicroVnd = result.amountMicroVnd;
     const isLess = result.amountMicroVnd < wanted && wantedHold.tariff.unit === "mtok";
-    const held = isLess ? { ...wantedHold, baseUnits: least } : wantedHold;
+    const held = isLess ? { ...wantedHold, baseQuantity: least } : wantedHold;
     call.held = held;
     pushPrice(call, held.tariff, prefix);
     if (isLess) {
-      const covered = affordable(result.amountMicroVnd, held.tariff) - held.baseUnits;
-      held.outputTokens = Math.min(covered, held.outputTokensMax);
+      held.outputTokens = Math.min(outputFor(held, result.amountMicroVnd), held.outputTokensMax);
       const { upstream } = call;
       if (upstream) upstream.outputLimit = Math.floor(held.outputTokens / choicesOf(upstream));
     }
@@ -175,9 +173,12 @@ export default function settle(
   ): AwaitableVerdict {
     const factor = call.surcharge?.factor;
     const tariff = tariffOf(model, key.discountBps, key.discounts, clock.now(), factor);
-    let held: Held;
-    let least: number;
-    let floor: MicroVnd;
+    const { quantity, least, feesMicroVnd } = baseOf(call, model, tariff);
+    let held: Held = {
+      ...{ tariff, baseQuantity: quantity, feesMicroVnd },
+      ...{ outputTokens: 0, outputTokensMax: 0 },
+    };
+    let floorTokens = 0;
     if (tariff.unit === "mtok") {
       const { protocol } = upstream;
       const body = requestToRead(upstream);
@@ -188,16 +189,11 @@ export default function settle(
       // Tokens that the stream does not carry cannot be held step by step, so the whole limit is held.
       const isCounted = call.stream && !hidesReasoning(model, upstream, services.upstreams);
       const output = isCounted ? Math.min(slice, most) : most;
-      const base = baseOf(call, call.inputTokensBound, model, tariff);
-      held = { tariff, baseUnits: base.units, outputTokens: output, outputTokensMax: most };
-      least = base.least;
-      floor = priceOf(least + choices, tariff);
-    } else {
-      least = baseOf(call, fixedUnits(call, tariff), model, tariff).least;
-      held = { tariff, baseUnits: least, outputTokens: 0, outputTokensMax: 0 };
-      floor = priceOf(least, tariff);
+      held = { ...held, outputTokens: output, outputTokensMax: most };
+      floorTokens = choices;
     }
-    const wanted = priceOf(held.baseUnits + held.outputTokens, tariff);
+    const wanted = amountFor(held, held.outputTokens);
+    const floor = amountFor({ ...held, baseQuantity: least }, floorTokens);
     failpoint("hold.before");
     const result = wallets.hold({
       callId: call.id,

@@ -1,17 +1,20 @@
 import {
   type Call,
   type Catalogue,
+  type CountedUsage,
+  countsOf,
   type Held,
   type MicroVnd,
   type Model,
   priceOf,
+  quantityOf,
+  times,
+  Usage,
 } from "../../core/plugin/index.ts";
 
-/**
- * The cost of passes of other models. They are part of the usage, and not of the priced quantity.
- */
+/** The passes of other models: their part of the usage, and its cost. */
 interface OtherPasses {
-  readonly tokens: number;
+  readonly usage: CountedUsage;
   readonly microVnd: MicroVnd;
 }
 
@@ -20,18 +23,22 @@ interface OtherPasses {
  * price with the discount of the call. Other passes cost what the model of the call costs.
  */
 export function otherPasses(call: Call, { tariff }: Held, catalogue: Catalogue): OtherPasses {
-  let tokens = 0;
+  const usage = new Usage();
   let microVnd = 0;
-  if (tariff.unit !== "mtok") return { tokens, microVnd };
-  for (const { model: name, inputTokens, outputTokens } of call.usage?.passes ?? []) {
+  if (tariff.unit !== "mtok") return { usage, microVnd };
+  for (const pass of call.usage?.passes ?? []) {
+    const { model: name } = pass;
     const model = name === null ? undefined : otherModel(name, call, catalogue);
     if (!model) continue;
-    const price = Math.ceil(model.price.microVnd * (call.surcharge?.factor ?? 1));
-    const { discountBps } = tariff;
-    tokens += inputTokens + outputTokens;
-    microVnd += priceOf(inputTokens + outputTokens, { microVnd: price, discountBps });
+    usage.inputTokens += pass.inputTokens;
+    usage.cacheReadTokens += pass.cacheReadTokens;
+    usage.cacheWriteTokens += pass.cacheWriteTokens;
+    usage.outputTokens += pass.outputTokens;
+    const quantity = quantityOf(countsOf("mtok", { ...pass, images: 0 }), model.price.factors);
+    const price = times(model.price.microVnd, call.surcharge?.factor ?? 1);
+    microVnd += priceOf(quantity, { microVnd: price, discountBps: tariff.discountBps });
   }
-  return { tokens, microVnd };
+  return { usage, microVnd };
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   type Posting,
   Usage,
 } from "../../core/plugin/index.ts";
-import { fixedUnits } from "./bounds.ts";
+import { imagesOf } from "./bounds.ts";
 import { otherPasses } from "./passes.ts";
 
 /**
@@ -26,23 +26,24 @@ export function certainCharge(
   try {
     fillInImages(call, held);
     const others = otherPasses(call, held, catalogue);
-    return chargeOf(call, held.tariff, feesOf(call) + others.microVnd, others.tokens);
+    return chargeOf(call, held.tariff, feesOf(call) + others.microVnd, others.usage);
   } catch (error) {
     onFault(error);
+    const { unit, factors } = held.tariff;
     const usage = new Usage();
-    if (held.tariff.unit === "image") usage.images = held.baseUnits;
-    else usage.inputTokens = held.baseUnits;
+    if (unit === "image") usage.images = held.baseQuantity / factors.per_image;
+    else usage.inputTokens = Math.floor(held.baseQuantity / factors.input);
     usage.outputTokens = held.outputTokens;
     call.usage = usage;
     call.estimated = true;
-    return chargeOf(call, held.tariff);
+    return chargeOf(call, held.tariff, held.feesMicroVnd);
   }
 }
 
 /** A call that was cancelled after its client had left costs the images that it asked for. */
 function fillInImages(call: Call, { tariff }: Held): void {
   if (call.outcome !== "gone" || tariff.unit !== "image" || !call.taken || !call.usage) return;
-  call.usage.images = fixedUnits(call, tariff);
+  call.usage.images = imagesOf(call);
   call.estimated = true;
 }
 
@@ -81,6 +82,7 @@ export function postingOf(call: Call, charge: Charge, monotonicMs: number): Post
     estimated: call.estimated,
     unit: charge.unit,
     unitPriceMicroVnd: charge.unitPriceMicroVnd,
+    factors: charge.factors,
     quantity: charge.quantity,
     discountBps: charge.discountBps,
     discounts: charge.discounts,

@@ -2,11 +2,15 @@ import {
   type Call,
   type Charge,
   contentTypeOf,
+  countedUsage,
   formatVnd,
   type Held,
+  ONE,
   type Posted,
   priceOf,
   type Sink,
+  type StatedFactors,
+  statedOf,
   type Tariff,
   unitPriceOf,
 } from "../../core/plugin/index.ts";
@@ -19,20 +23,34 @@ const PRICE_NAMES = {
 
 /**
  * Shows the price that applies to a call, so that its headers add up: units × price + fees - the written-off part =
- * cost. It includes the factor of the features that the call uses and the discount, which has a header of its own.
+ * cost. The units are tokens, calls or images, each times its factor. It includes the factor of the features that the call uses and the discount, which has a header of its own.
  */
 export function pushPrice(call: Call, tariff: Tariff, prefix: string): void {
   const { unit, discountBps } = tariff;
-  const shown = formatVnd(priceOf(1, { microVnd: unitPriceOf(tariff), discountBps }));
+  const shown = formatVnd(priceOf(ONE, { microVnd: unitPriceOf(tariff), discountBps }));
   call.replyHeaders.push(prefix + PRICE_NAMES[unit], shown);
   // The documented interface has one header for every fixed price.
   if (unit === "image") call.replyHeaders.push(prefix + PRICE_NAMES.call, shown);
+  const stated = statedOf(tariff.factors);
+  if (stated) call.replyHeaders.push(`${prefix}price-factors`, factorsText(stated));
   if (discountBps > 0) call.replyHeaders.push(`${prefix}discount-bps`, String(discountBps));
 }
 
-/** Shows the cost of a call, and the parts of it that are not units × price. */
+/** Returns `cached_input=0.1, output=4`. */
+function factorsText(stated: StatedFactors): string {
+  return Object.entries(stated)
+    .map(([kind, factor]) => `${kind}=${factor}`)
+    .join(", ");
+}
+
+/** Shows the cost of a call, and the parts of it that are not input and output × price. */
 export function pushCost(call: Call, charge: Charge, posted: Posted, prefix: string): void {
   const { replyHeaders } = call;
+  if (charge.factors && charge.unit === "mtok") {
+    const { cacheReadTokens: read, cacheWriteTokens: written } = countedUsage(call);
+    replyHeaders.push(`${prefix}cached-input-tokens`, String(read));
+    replyHeaders.push(`${prefix}cache-write-tokens`, String(written));
+  }
   const fees = charge.feesMicroVnd ?? 0;
   const writtenOff = posted.writtenOffMicroVnd;
   if (fees > 0) replyHeaders.push(`${prefix}fees-vnd`, formatVnd(fees));
@@ -57,7 +75,7 @@ export class PricedHead implements Sink {
   head(status: number, headers: readonly string[]): void {
     // A JSON body is an error, which costs nothing.
     if (status === 200 && this.held && !contentTypeOf(headers).includes("json")) {
-      const cost = priceOf(this.held.baseUnits, this.held.tariff);
+      const cost = priceOf(this.held.baseQuantity, this.held.tariff);
       this.call.replyHeaders.push(`${this.prefix}cost-vnd`, formatVnd(cost));
     }
     this.client.head(status, headers);

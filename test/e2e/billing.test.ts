@@ -385,6 +385,7 @@ t.test("billing", async (t) => {
           account_id: customer.accountId,
           unit: "mtok",
           unit_price_vnd: "36000",
+          factors: null,
           quantity: 1500,
           discounts: null,
           fees_vnd: "0",

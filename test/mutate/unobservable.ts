@@ -315,8 +315,8 @@ const UNOBSERVABLE: readonly Unobservable[] = [
   },
   {
     source: "plugins/settle/index.ts",
-    before: "held = { tariff, baseUnits: units, outputTokens: 0, outputTokensMax: 0 };",
-    after: "held = { tariff, baseUnits: units, outputTokens: 0, outputTokensMax: 1 };",
+    before: "...{ outputTokens: 0, outputTokensMax: 0 },",
+    after: "...{ outputTokens: 0, outputTokensMax: 1 },",
     why: "only a stream at a price per token reads it",
   },
   {

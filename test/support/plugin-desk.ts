@@ -1,6 +1,12 @@
 import type { CallerKey } from "../../core/accounts/account.ts";
-import { Catalogue, MEDIA_DEFAULTS, type Model } from "../../core/catalogue/catalogue.ts";
+import {
+  Catalogue,
+  MEDIA_DEFAULTS,
+  type Model,
+  type Price,
+} from "../../core/catalogue/catalogue.ts";
 import { endpoints } from "../../core/catalogue/endpoint.ts";
+import { factorsOf, type StatedFactors } from "../../core/catalogue/price-factors.ts";
 import type { HttpCall } from "../../core/http/http-call.ts";
 import type {
   ExtendRequest,
@@ -18,11 +24,20 @@ import { recordedLog } from "./log.ts";
 
 /** Parts for unit tests of plugins: what core offers them, without stores, sockets or processes. */
 
+/** A price of `microVnd` for a token, a call or an image, with these factors. */
+export function priced(
+  unit: Price["unit"],
+  microVnd: number,
+  stated: StatedFactors | null = null,
+): Price {
+  return { unit, vnd: microVnd, microVnd, factors: factorsOf(stated) };
+}
+
 /** A chat model at 2 µđ a token, and the changes. */
 export function modelOf(changes: Partial<Model> = {}): Model {
   return {
     id: "sim-large",
-    price: { unit: "mtok", vnd: 2, microVnd: 2 },
+    price: priced("mtok", 2),
     channel: "standard",
     contextWindow: 200_000,
     maxOutputTokens: 8_000,

@@ -37,6 +37,7 @@ export function posting(call: Partial<Posting> & Pick<Posting, "callId" | "accou
     estimated: false,
     unit: "mtok",
     unitPriceMicroVnd: 36_000_000_000,
+    factors: null,
     catalogueVersion: "0123abcd",
     ...call,
   };

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CallerKey } from "../../core/accounts/account.ts";
 import { endpoints } from "../../core/catalogue/endpoint.ts";
+import { NO_FACTORS } from "../../core/catalogue/price-factors.ts";
 import { type GatewayConfig, loadConfig } from "../../core/config/load.ts";
 import { BodyBudget } from "../../core/http/body-budget.ts";
 import { requiredFields } from "../../core/http/default-steps.ts";
@@ -144,11 +145,15 @@ function serving({ catalogue }: GatewayConfig): Plugin {
       const tariff = {
         unit: "mtok",
         microVnd: 1,
+        factors: NO_FACTORS,
         discountBps: 0,
         discounts: {},
         catalogueVersion: "",
       } as const;
-      call.held = { tariff, baseUnits: 0, outputTokens: 0, outputTokensMax: 0 };
+      call.held = {
+        ...{ tariff, baseQuantity: 0, feesMicroVnd: 0 },
+        ...{ outputTokens: 0, outputTokensMax: 0 },
+      };
       return undefined;
     },
   };

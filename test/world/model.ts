@@ -1,4 +1,5 @@
 import type { Model } from "../../core/catalogue/catalogue.ts";
+import { priced } from "../support/plugin-desk.ts";
 
 /** Price of a token, µđ. */
 export const TOKEN_MICRO_VND = 50_000;
@@ -6,7 +7,7 @@ export const TOKEN_MICRO_VND = 50_000;
 /** The one model of the world. */
 export const MODEL: Model = Object.freeze({
   id: "sim",
-  price: { unit: "mtok", vnd: TOKEN_MICRO_VND, microVnd: TOKEN_MICRO_VND },
+  price: priced("mtok", TOKEN_MICRO_VND),
   channel: "standard",
   contextWindow: 4_096,
   maxOutputTokens: 2_000,

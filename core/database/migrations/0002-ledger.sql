@@ -119,7 +119,7 @@ create trigger ledger_entries_append_only
 -- Usage records -------------------------------------------------------------------------------------------------------
 
 -- One row for each call, metadata only, in a partition for each month (UTC) of its start. To keep rows small, a column is
--- null if it says nothing: no discounts, no fees, a quantity that follows from the other columns.
+-- null if it says nothing: no factors, no discounts, no fees, a quantity that follows from the other columns.
 create table usage_records (
   call_id uuid not null,
   at timestamptz not null,
@@ -147,7 +147,9 @@ create table usage_records (
   unit text not null,
   catalogue_version text not null,
   unit_price bigint not null,
-  quantity bigint,
+  -- The factors on the unit price that are not 1, by what they count.
+  factors json,
+  quantity_millionths bigint,
   discounts json,
   fees bigint,
   -- The names of the limits that the call counts against; null if there are none.

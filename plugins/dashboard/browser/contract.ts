@@ -1,4 +1,4 @@
-import type { UsageJson } from "../../../core/plugin/index.ts";
+import type { PriceKind, UsageJson } from "../../../core/plugin/index.ts";
 
 /** Fields of the customer API's replies that these pages read. Amounts are decimal strings of đ. */
 
@@ -136,6 +136,12 @@ export interface CallDetail extends UsageJson<"api"> {
 
 interface Calculation {
   readonly quantity: number;
+  /** The parts of the quantity. */
+  readonly parts: readonly {
+    readonly kind: PriceKind;
+    readonly count: number;
+    readonly factor: number;
+  }[];
   readonly unit: "mtok" | "call" | "image";
   readonly unit_price_vnd: string;
   readonly list_vnd: string;
@@ -202,6 +208,8 @@ export interface Model {
   readonly max_output_tokens: number | null;
   readonly price_unit: "mtok" | "call" | "image";
   readonly price_vnd: number;
+  /** The factors on the price that are not 1. */
+  readonly price_factors: Readonly<Partial<Record<PriceKind, number>>>;
 }
 
 export interface Catalogue {

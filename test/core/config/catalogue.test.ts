@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import t from "tap";
 import { Catalogue, type Model } from "../../../core/catalogue/catalogue.ts";
+import { NO_FACTORS } from "../../../core/catalogue/price-factors.ts";
 import { catalogueOf, checkCatalogue } from "../../../core/config/catalogue-review.ts";
 import { formatProblems, Problems } from "../../../core/config/problem.ts";
 import { readSource } from "../../../core/config/read-source.ts";
@@ -78,8 +79,16 @@ t.test("the shipped catalogue", async (t) => {
       t.strictSame(
         other.map(({ id, standard, price }) => [id, standard, price]),
         [
-          ["req/gpt-image-2", "images", { unit: "image", vnd: 1000, microVnd: 1_000_000_000 }],
-          ["req/gpt-4o-mini-tts", "speech", { unit: "call", vnd: 1350, microVnd: 1_350_000_000 }],
+          [
+            "req/gpt-image-2",
+            "images",
+            { unit: "image", vnd: 1000, microVnd: 1_000_000_000, factors: NO_FACTORS },
+          ],
+          [
+            "req/gpt-4o-mini-tts",
+            "speech",
+            { unit: "call", vnd: 1350, microVnd: 1_350_000_000, factors: NO_FACTORS },
+          ],
         ],
       );
     },

@@ -386,7 +386,7 @@ const models: readonly Row[] = [
   [
     `    labels:`,
     `    lables: []\n    labels:`,
-    `catalogue.yaml:7 models[0].lables: unknown key; expected id, price_vnd_per_mtok, price_vnd_per_call, channel, context_window, max_output_tokens, labels, standard, routes, features, image_pixels_max, size_factors, input_characters_max, option_factors`,
+    `catalogue.yaml:7 models[0].lables: unknown key; expected id, price_vnd_per_mtok, price_vnd_per_call, price, channel, context_window, max_output_tokens, labels, standard, routes, features, image_pixels_max, size_factors, input_characters_max, option_factors`,
   ],
   [
     `    labels:`,
@@ -480,6 +480,46 @@ const models: readonly Row[] = [
     `catalogue.yaml:3 models[0].price_vnd_per_mtok: expected a number without separators: YAML reads 36.000 as 36; write 36000, or 36`,
   ],
   [
+    `price_vnd_per_mtok: 2000`,
+    `price_vnd_per_mtok: 2000\n    price: { cached: 0.1 }`,
+    `catalogue.yaml:4 models[0].price.cached: unknown key; expected input, cached_input, cache_write, output, per_call, per_image`,
+  ],
+  [
+    `price_vnd_per_mtok: 2000`,
+    `price_vnd_per_mtok: 2000\n    price: { cached_input: 0.1234567 }`,
+    `catalogue.yaml:4 models[0].price.cached_input: expected a number from 0.001 to 100 with at most six decimals, got a number`,
+  ],
+  [
+    `price_vnd_per_mtok: 2000`,
+    `price_vnd_per_mtok: 2000\n    price: { cached_input: 0 }`,
+    `catalogue.yaml:4 models[0].price.cached_input: expected a number from 0.001 to 100 with at most six decimals, got a smaller number`,
+  ],
+  [
+    `price_vnd_per_mtok: 2000`,
+    `price_vnd_per_mtok: 2000\n    price: { output: 101 }`,
+    `catalogue.yaml:4 models[0].price.output: expected a number from 0.001 to 100 with at most six decimals, got a larger number`,
+  ],
+  [
+    `price_vnd_per_mtok: 2000`,
+    `price_vnd_per_mtok: 2000\n    price: 0.1`,
+    `catalogue.yaml:4 models[0].price: expected a mapping of input, cached_input, cache_write, output, per_call, per_image, got a number`,
+  ],
+  [
+    `price_vnd_per_mtok: 2000`,
+    `price_vnd_per_mtok: 2000\n    price: { per_call: 2 }`,
+    `catalogue.yaml:4 models[0].price.per_call: expected only input, cached_input, cache_write, output, since the model is priced per token`,
+  ],
+  [
+    `price_vnd_per_call: 500`,
+    `price_vnd_per_call: 500\n    price: { cached_input: 0.1 }`,
+    `catalogue.yaml:12 models[1].price.cached_input: expected only per_call, since the model is priced per call`,
+  ],
+  [
+    `models:\n  - id: plain\n    price_vnd_per_mtok: 2000`,
+    `price_range: { vnd_per_mtok: [1, 1000000] }\nmodels:\n  - id: plain\n    price_vnd_per_mtok: 1000000\n    price: { output: 11 }`,
+    `catalogue.yaml:5 models[0].price.output: expected a factor that makes at most 10000000 đ of the price`,
+  ],
+  [
     `models:`,
     `price_range: { vnd_per_call: [500, 400] }\nmodels:`,
     `catalogue.yaml:1 price_range.vnd_per_call: expected a list of the lowest and the highest price, got a list`,
@@ -545,7 +585,7 @@ const models: readonly Row[] = [
   [
     `model: plain-1 }`,
     `model: plain-1, features: { web_search: { factor: 0 } } }`,
-    `catalogue.yaml:9 models[0].routes[0].features.web_search.factor: expected a number from 0.01 to 100, got a smaller number`,
+    `catalogue.yaml:9 models[0].routes[0].features.web_search.factor: expected a number from 0.001 to 100 with at most six decimals, got a smaller number`,
   ],
   [
     `model: plain-1 }`,
@@ -664,6 +704,17 @@ t.test("a model is refused", async (t) => {
     t.strictSame(await refused(t, { "catalogue.yaml": text }), [
       "catalogue.yaml:3 models[0].price_vnd_per_mtok: expected price_vnd_per_call, since speech models are not billed by the token",
       "catalogue.yaml:9 models[0].routes[0].upstream: expected an upstream with the protocol speech, which main lacks",
+    ]);
+  });
+
+  t.test("if it makes images and has a factor of calls", async (t) => {
+    const entry = "    price: { per_call: 0.5 }\n    standard: images\n    routes: [";
+    const last = "    standard: messages\n    routes: [";
+    const at = CATALOGUE.lastIndexOf(last);
+    const text = CATALOGUE.slice(0, at) + entry + CATALOGUE.slice(at + last.length);
+    t.strictSame(await refused(t, { "catalogue.yaml": text }), [
+      "catalogue.yaml:14 models[1].price.per_call: expected only per_image, since the model is priced per image",
+      "catalogue.yaml:16 models[1].routes[0].upstream: expected an upstream with the protocol images, which main lacks",
     ]);
   });
 });

@@ -6,13 +6,15 @@ import { addModelRoutes } from "../../../core/http/models.ts";
 import { type PlainRequest, Router } from "../../../core/plugin/router.ts";
 import { isRefusal } from "../../../core/wire/refusal.ts";
 
+import { priced } from "../../support/plugin-desk.ts";
+
 /** A catalogue whose models count how often they are written. */
 function catalogueOf(models: number) {
   const counts = { written: 0 };
   const all = Array.from({ length: models }, (_, n) => {
     const model = {
       id: `model-${n}`,
-      price: { unit: "mtok", vnd: 26_000 },
+      price: priced("mtok", 26_000),
       channel: "standard",
       labels: new Set(["popular"]),
       standard: "chat",

@@ -45,7 +45,8 @@ t.test("an entry keeps every field of the table, and leaves out nulls", async (t
     ...{ callId: "c1", accountId: "a1", costMicroVnd: 70, unit: "image" },
     ...{
       unitPriceMicroVnd: 1_000_000_000,
-      quantity: 2,
+      factors: { per_image: 0.5 },
+      quantity: 2_000_000,
       discounts: { account: 50, 'x","charged":': 1 },
     },
     ...{

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { endpoints } from "../../../core/catalogue/endpoint.ts";
+import { factorsOf } from "../../../core/catalogue/price-factors.ts";
 import { logCall } from "../../../core/http/call-log.ts";
 import { HttpCall } from "../../../core/http/http-call.ts";
 import { entryOf } from "../../../core/money/entry.ts";
@@ -64,10 +65,17 @@ t.test("the table of usage fields", async (t) => {
     assert.ok(endpoint);
     const call = new HttpCall("id", 0, 0, endpoint, {});
     const discounts = { account: 100 };
-    const tariff = { unit: "mtok", microVnd: 36_000, discountBps: 100, discounts } as const;
+    const factors = factorsOf({ cached_input: 0.1, output: 4 });
+    const tariff = {
+      unit: "mtok",
+      microVnd: 36_000,
+      factors,
+      discountBps: 100,
+      discounts,
+    } as const;
     const held = {
       tariff: { ...tariff, catalogueVersion: "0123abcd" },
-      ...{ baseUnits: 0, outputTokens: 0, outputTokensMax: 0 },
+      ...{ baseQuantity: 0, feesMicroVnd: 0, outputTokens: 0, outputTokensMax: 0 },
     };
     const reason = 'no credentials: "why"';
     const failedAttempts = [{ upstream: "main", cause: "credentials", reason }];
@@ -95,6 +103,7 @@ t.test("the table of usage fields", async (t) => {
     t.equal(written.pid, process.pid);
     t.equal(written.unit_price_vnd, "36000");
     t.strictSame(written.failed_attempts, failedAttempts);
+    t.strictSame(written.factors, { cached_input: 0.1, output: 4 });
     t.strictSame(written.discounts, discounts);
   });
 });

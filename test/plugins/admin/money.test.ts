@@ -123,6 +123,7 @@ t.test("admin API: money", async (t) => {
       account_id: accountId,
       unit: "mtok",
       unit_price_vnd: "36000",
+      factors: null,
       quantity: 10,
       discounts: null,
       fees_vnd: "0",

@@ -189,6 +189,7 @@ t.test("the files of the dashboard", async (t) => {
         max_output_tokens: 128_000,
         price_unit: "mtok",
         price_vnd: 36_000,
+        price_factors: {},
       },
     );
     for (const id of popular)

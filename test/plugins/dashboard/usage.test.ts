@@ -69,6 +69,7 @@ t.test("usage of a customer", async (t) => {
       estimated: false,
       unit: "mtok",
       unit_price_vnd: "36000",
+      factors: null,
       quantity: 1_000,
       discounts: null,
       fees_vnd: "0",
@@ -216,6 +217,10 @@ t.test("usage of a customer", async (t) => {
       quantity: 1000,
       unit: "mtok",
       unit_price_vnd: "36000",
+      parts: [
+        { kind: "input", count: 900, factor: 1 },
+        { kind: "output", count: 100, factor: 1 },
+      ],
       list_vnd: "36",
       discounts: { account: 200, daily: 100 },
       discount_bps: 300,

@@ -2,6 +2,7 @@ import t from "tap";
 import type { HttpCall } from "../../../core/http/http-call.ts";
 import {
   COMPLETE,
+  type Model,
   type Outcome,
   ServerEvent,
   type Sink,
@@ -9,7 +10,7 @@ import {
 } from "../../../core/plugin/index.ts";
 import meter from "../../../plugins/meter/index.ts";
 import { newCall } from "../../support/call.ts";
-import { deskOf, modelOf, preparedCall } from "../../support/plugin-desk.ts";
+import { deskOf, modelOf, preparedCall, priced } from "../../support/plugin-desk.ts";
 
 /** Factors that a reader can follow: one token for 4 bytes in a hold, for 2 in an estimate. */
 const FACTORS = {
@@ -264,7 +265,7 @@ t.test("an unstreamed reply", async (t) => {
 });
 
 t.test("images for a client that has left are counted, and not kept", async (t) => {
-  const model = modelOf({ standard: "images", price: { unit: "image", vnd: 1, microVnd: 1 } });
+  const model = modelOf({ standard: "images", price: priced("image", 1) });
   const { call, sink, seen } = metered({ model }, "/v1/images/generations");
   const image = { b64_json: "x".repeat(100_000) };
   const whole = Buffer.from(JSON.stringify({ data: [image, image], usage: { input_tokens: 4 } }));
@@ -323,6 +324,20 @@ t.test("a report that comes early", async (t) => {
     t.strictSame(closed("complete", hundred, early(0)), [50, 101, true]);
     t.strictSame(closed("complete", delta("x".repeat(20)), early(0)), [50, 0, false]);
   });
+});
+
+t.test("a report of one number for input and output", async (t) => {
+  const closed = (model: Model) => {
+    const { call, reply, plugin } = metered({ model, stream: false }, CHAT);
+    const message = { role: "assistant", content: "x".repeat(200) };
+    reply(JSON.stringify({ choices: [{ message }], usage: { total_tokens: 150 } }));
+    Object.assign(call, { status: 200, outcome: "complete", inputTokensLikely: 30 });
+    plugin.close?.(call);
+    return [call.usage?.inputTokens, call.usage?.outputTokens, call.estimated];
+  };
+  t.strictSame(closed(modelOf()), [150, 0, false], "one price: all of it is input");
+  const dearOutput = modelOf({ price: priced("mtok", 2, { output: 4 }) });
+  t.strictSame(closed(dearOutput), [50, 100, true], "the delivered part is output");
 });
 
 t.test("a report beyond belief", async (t) => {

@@ -7,6 +7,7 @@ import {
   deskOf,
   modelOf,
   preparedCall,
+  priced,
   replyHeaders,
 } from "../../support/plugin-desk.ts";
 
@@ -18,9 +19,9 @@ const SETTINGS = {
   linger_reasoning_seconds: 60,
 } as const;
 
-const perCall = modelOf({ price: { unit: "call", vnd: 5, microVnd: 5_000 } });
+const perCall = modelOf({ price: priced("call", 5_000) });
 
-const perImage = modelOf({ price: { unit: "image", vnd: 5, microVnd: 5_000 } });
+const perImage = modelOf({ price: priced("image", 5_000) });
 const IMAGES = "/v1/images/generations";
 const left = { outcome: "gone", status: 499, delivered: false } as const;
 

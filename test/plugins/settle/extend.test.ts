@@ -10,7 +10,7 @@ import {
   type Sink,
 } from "../../../core/plugin/index.ts";
 import settle from "../../../plugins/settle/index.ts";
-import { type Desk, deskOf, modelOf, preparedCall } from "../../support/plugin-desk.ts";
+import { type Desk, deskOf, modelOf, preparedCall, priced } from "../../support/plugin-desk.ts";
 
 type Settings = Parameters<typeof settle>[1];
 
@@ -252,7 +252,7 @@ t.test("a stream's parts pass through as they are", async (t) => {
 });
 
 t.test("only streams at a price per token are extended", async (t) => {
-  const perCall = modelOf({ price: { unit: "call", vnd: 5, microVnd: 5_000 } });
+  const perCall = modelOf({ price: priced("call", 5_000) });
   t.ok((await new Stream().begin()).isWrapped);
   t.notOk((await new Stream({ stream: false }).begin()).isWrapped);
   t.notOk((await new Stream({ model: perCall }).begin()).isWrapped);

@@ -1,22 +1,42 @@
 import t from "tap";
+import {
+  factorsOf,
+  NO_FACTORS,
+  type StatedFactors,
+} from "../../../core/catalogue/price-factors.ts";
 import type { ExtendRequest, ExtendResult } from "../../../core/money/hold-store.ts";
 import {
   type Call,
   COMPLETE,
   type Held,
+  ONE,
   refuse,
   ServerEvent,
   type Sink,
+  Usage,
   type Wallets,
 } from "../../../core/plugin/index.ts";
 import { HoldExtender } from "../../../plugins/settle/hold-extender.ts";
 
-const TARIFF = { unit: "mtok", microVnd: 1, discountBps: 0, discounts: null, catalogueVersion: "" };
+const TARIFF = {
+  unit: "mtok",
+  microVnd: 1,
+  factors: NO_FACTORS,
+  discountBps: 0,
+  discounts: null,
+  catalogueVersion: "",
+} as const;
 const CHUNK_TOKENS = 30;
+
+/** A hold of an input and 16 tokens of output. */
+function heldOf(inputTokens: number, outputTokensMax: number): Held {
+  const base = { baseQuantity: inputTokens * ONE, feesMicroVnd: 0 };
+  return { tariff: TARIFF, ...base, outputTokens: 16, outputTokensMax };
+}
 
 /** A stream with chunks of 30 tokens that holds 16 ahead, on a wallet with `available` left. */
 class Stream {
-  readonly held = { tariff: TARIFF, baseUnits: 0, outputTokens: 16, outputTokensMax: 500 } as Held;
+  readonly held = heldOf(0, 500);
   readonly flow = { pauses: 0, resumes: 0, cuts: 0 };
   private readonly call: Call;
   private readonly extender: HoldExtender;
@@ -96,18 +116,20 @@ t.test("a stream that outruns its hold", async (t) => {
 
 /** A stream whose first event reports its input. */
 function reporting(
-  inputTokens: number,
+  report: number | Partial<Usage>,
   extend: (request: ExtendRequest) => ExtendResult | Promise<ExtendResult>,
   settings: { onShort?: () => ReturnType<typeof refuse.insufficientBalance> } = {},
+  factors: StatedFactors | null = null,
 ) {
-  const held = { tariff: TARIFF, baseUnits: 100, outputTokens: 16, outputTokensMax: 20 } as Held;
+  const tariff = { ...TARIFF, factors: factorsOf(factors) };
+  const held = { ...heldOf(100, 20), tariff };
   const asked: string[] = [];
   const flow = { pauses: 0, resumes: 0, cuts: 0 };
   const call = {
     id: "c",
     held,
     deliveredTokens: 0,
-    usage: { inputTokens: 0 },
+    usage: new Usage(),
     flow: {
       pause: () => flow.pauses++,
       resume: () => flow.resumes++,
@@ -130,7 +152,7 @@ function reporting(
     { sliceTokens: 16, onShort, ...settings },
   );
   const event = (deliveredTokens = 0) => {
-    call.usage.inputTokens = inputTokens;
+    Object.assign(call.usage, typeof report === "number" ? { inputTokens: report } : report);
     call.deliveredTokens = deliveredTokens;
     extender.event(new ServerEvent(Buffer.from("data: x\n\n")));
   };
@@ -149,10 +171,24 @@ t.test("a stream whose first event reports more input than is held", async (t) =
     const { held, asked, flow, event } = reporting(5_000, granted);
     event();
     t.strictSame(asked, ["5016 5001"]);
-    t.match(held, { baseUnits: 5_000, outputTokens: 16 });
+    t.match(held, { baseQuantity: 5_000 * ONE, outputTokens: 16 });
     event();
     t.equal(asked.length, 1, "once");
     t.equal(flow.cuts, 0);
+  });
+
+  t.test("extends it to what the reported parts cost", async (t) => {
+    const factors = { cached_input: 0.1, cache_write: 1.25, output: 4 };
+    const table: [Partial<Usage>, string[]][] = [
+      [{ inputTokens: 500, cacheReadTokens: 460 }, []], // 86 of 100
+      [{ inputTokens: 100, cacheWriteTokens: 80 }, ["184 124"]], // 120 and 16 x 4
+      [{ inputTokens: 90, outputTokens: 50 }, []],
+    ];
+    for (const [report, expected] of table) {
+      const { asked, event } = reporting(report, granted, {}, factors);
+      event();
+      t.strictSame(asked, expected, JSON.stringify(report));
+    }
   });
 
   t.test("is cut at once if the wallet does not cover it", async (t) => {

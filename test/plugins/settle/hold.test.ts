@@ -1,7 +1,7 @@
 import t from "tap";
 import type { HttpCall } from "../../../core/http/http-call.ts";
 import type { CallLimit } from "../../../core/plugin/call.ts";
-import { isRefusal, type Profile, refuse, v } from "../../../core/plugin/index.ts";
+import { isRefusal, ONE, type Profile, refuse, v } from "../../../core/plugin/index.ts";
 import settle, { options } from "../../../plugins/settle/index.ts";
 import {
   type Desk,
@@ -9,6 +9,7 @@ import {
   keyOf,
   modelOf,
   preparedCall,
+  priced,
   replyHeaders,
 } from "../../support/plugin-desk.ts";
 
@@ -35,11 +36,14 @@ async function heldFor(changes: Partial<HttpCall>, path?: string): Promise<strin
 }
 
 const body = (fields: object) => ({ model: "sim-large", messages: [], ...fields });
-const perCall = modelOf({ price: { unit: "call", vnd: 5, microVnd: 5_000 } });
+const perCall = modelOf({ price: priced("call", 5_000) });
 const perImage = modelOf({
   standard: "images",
-  price: { unit: "image", vnd: 5, microVnd: 5_000 },
+  price: priced("image", 5_000),
 });
+
+const withCaches = modelOf({ price: priced("mtok", 2, { cached_input: 0.1, cache_write: 1.25 }) });
+const cheapCaches = priced("mtok", 2, { cached_input: 0.1, cache_write: 0.5 });
 
 t.test("the hold of a call, at 2 µđ a token with 100 tokens of input", async (t) => {
   // A call | its amount and floor in µđ
@@ -54,6 +58,14 @@ t.test("the hold of a call, at 2 µđ a token with 100 tokens of input", async (
     ["a price per call", { model: perCall }, "5000 5000"],
     ["images", { model: perImage, body: { n: 3 } }, "15000 15000", "/v1/images/generations"],
     ["one image", { model: perImage, body: {} }, "5000 5000", "/v1/images/generations"],
+    ["dearer output", { model: modelOf({ price: priced("mtok", 2, { output: 4 }) }) }, "64200 208"],
+    ["input that may be cached or not", { model: withCaches, stream: true }, "2298 252"],
+    ["cheap caches", { model: modelOf({ price: cheapCaches }), stream: true }, "2248 202"],
+    [
+      "a factor of a call",
+      { model: modelOf({ price: priced("call", 5_000, { per_call: 0.5 }) }) },
+      "2500 2500",
+    ],
     ["the key's discount", { key: keyOf({ discountBps: 5_000 }) }, "8100 101"],
   ];
   for (const [what, changes, expected, path] of table) {
@@ -113,7 +125,7 @@ t.test("a call that is held", async (t) => {
     t.equal(await request(deskOf(), call), undefined);
     t.equal(call.heldMicroVnd, 16_200);
     t.equal(call.upstream.outputLimit, undefined);
-    t.match(call.held, { baseUnits: 100, outputTokens: 8_000, outputTokensMax: 8_000 });
+    t.match(call.held, { baseQuantity: 100 * ONE, outputTokens: 8_000, outputTokensMax: 8_000 });
   });
 
   t.test("is limited to the output that a short wallet affords, for each choice", async (t) => {
@@ -127,6 +139,16 @@ t.test("a call that is held", async (t) => {
     t.equal(call.held?.outputTokens, 51);
     t.equal(call.upstream.outputLimit, 25);
     t.equal(call.heldMicroVnd, 303);
+  });
+
+  t.test("is limited by the price of output, and its input is held at its dearest", async (t) => {
+    const desk = deskOf();
+    desk.wallets.onHold = async () => ({ kind: "held", amountMicroVnd: 658 });
+    const price = priced("mtok", 2, { cached_input: 0.1, cache_write: 1.25, output: 4 });
+    const call = preparedCall({ inputTokensBound: 100, model: modelOf({ price }) });
+    await request(desk, call);
+    // 250 µđ for 100 tokens of input; 408 µđ are left for tokens at 8 µđ.
+    t.strictSame([call.held?.outputTokens, call.upstream.outputLimit], [51, 51]);
   });
 
   t.test("is not limited if it has a fixed price", async (t) => {

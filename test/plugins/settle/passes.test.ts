@@ -2,9 +2,10 @@ import t from "tap";
 import { Catalogue } from "../../../core/catalogue/catalogue.ts";
 import type { Call, Held, Model } from "../../../core/plugin/index.ts";
 import { otherPasses } from "../../../plugins/settle/passes.ts";
+import { priced } from "../../support/plugin-desk.ts";
 
 function entry(id: string, microVnd: number, name: string, upstream = "anthropic"): Model {
-  const price = { unit: "mtok", vnd: microVnd, microVnd };
+  const price = priced("mtok", microVnd);
   return { id, price, routes: [{ upstream, model: name }] } as unknown as Model;
 }
 
@@ -23,15 +24,16 @@ const catalogue = new Catalogue(entries);
 
 /** Returns what one pass of 100 tokens costs beside the main one, if `model` serves the call. */
 function costOf(model: Model, pass: string | null, upstream = "anthropic", more = {}): number {
-  const passes = [{ model: pass, inputTokens: 60, outputTokens: 40 }];
+  const cache = { cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const passes = [{ model: pass, inputTokens: 60, outputTokens: 40, ...cache }];
   const call = { model, route: { upstream }, usage: { passes }, surcharge: undefined, ...more };
   const held = { tariff: { unit: "mtok", discountBps: 0 } };
-  const { tokens, microVnd } = otherPasses(
+  const { usage, microVnd } = otherPasses(
     call as unknown as Call,
     held as unknown as Held,
     catalogue,
   );
-  return tokens === 0 ? 0 : microVnd / tokens;
+  return microVnd / (usage.inputTokens + usage.outputTokens || 1);
 }
 
 t.test(
@@ -62,6 +64,18 @@ t.test("a pass of another model costs the price of the entry of that name", asyn
 t.test("a pass of another model costs as many times its price as the call does", async (t) => {
   t.equal(costOf(fable, "opus", "anthropic", { surcharge: { factor: 1.5 } }), 54);
   t.equal(costOf(fable, "opus", "anthropic", { surcharge: { factor: 1.01 } }), 37, "rounded up");
+});
+
+t.test("a pass of another model costs that model's price for each kind of token", async (t) => {
+  const price = priced("mtok", 40, { cached_input: 0.1, output: 2 });
+  const advisor = { ...entry("advisor", 40, "advisor"), price };
+  const pass = { model: "advisor", inputTokens: 60, outputTokens: 40, cacheWriteTokens: 0 };
+  const usage = { passes: [{ ...pass, cacheReadTokens: 50 }] };
+  const call = { model: opus, route: { upstream: "anthropic" }, usage, surcharge: undefined };
+  const held = { tariff: { unit: "mtok", discountBps: 0 } } as unknown as Held;
+  const others = otherPasses(call as unknown as Call, held, new Catalogue([opus, advisor]));
+  t.match(others.usage, { inputTokens: 60, cacheReadTokens: 50, outputTokens: 40 });
+  t.equal(others.microVnd, (10 + 50 * 0.1 + 40 * 2) * 40);
 });
 
 t.test("a call without a report of its usage has no other passes", async (t) => {

@@ -1,9 +1,16 @@
 import t from "tap";
 import { Catalogue } from "../../../core/catalogue/catalogue.ts";
-import { type Call, type Held, Usage } from "../../../core/plugin/index.ts";
+import { NO_FACTORS } from "../../../core/catalogue/price-factors.ts";
+import { type Call, type Held, ONE, Usage } from "../../../core/plugin/index.ts";
 import { certainCharge } from "../../../plugins/settle/posting.ts";
 
-const PRICE = { microVnd: 36_000, discountBps: 0, discounts: null, catalogueVersion: "" };
+const PRICE = {
+  microVnd: 36_000,
+  factors: NO_FACTORS,
+  discountBps: 0,
+  discounts: null,
+  catalogueVersion: "",
+};
 
 function served(report: Partial<Usage>): Call {
   const usage = Object.assign(new Usage(), report);
@@ -13,14 +20,20 @@ function served(report: Partial<Usage>): Call {
 
 t.test("a call whose cost no amount can express", async (t) => {
   for (const [unit, report, held, costMicroVnd] of [
-    ["mtok", { outputTokens: Number.MAX_SAFE_INTEGER }, { baseUnits: 10, outputTokens: 20 }, 30],
-    ["mtok", { inputTokens: Number.NaN }, { baseUnits: 10, outputTokens: 20 }, 30],
-    ["image", { images: Number.MAX_SAFE_INTEGER }, { baseUnits: 2, outputTokens: 0 }, 2],
+    [
+      "mtok",
+      { outputTokens: Number.MAX_SAFE_INTEGER },
+      { baseQuantity: 10 * ONE, outputTokens: 20 },
+      30,
+    ],
+    ["mtok", { inputTokens: Number.NaN }, { baseQuantity: 10 * ONE, outputTokens: 20 }, 30],
+    ["image", { images: Number.MAX_SAFE_INTEGER }, { baseQuantity: 2 * ONE, outputTokens: 0 }, 2],
   ] as const) {
     t.test(`is charged what was held for it: ${unit} ${JSON.stringify(report)}`, async (t) => {
       const call = served(report);
       const faults: unknown[] = [];
-      const hold = { ...held, tariff: { ...PRICE, unit }, outputTokensMax: 20 } as Held;
+      const tariff = { ...PRICE, unit };
+      const hold: Held = { ...held, tariff, feesMicroVnd: 0, outputTokensMax: 20 };
       const charge = certainCharge(call, hold, new Catalogue([]), (error) => faults.push(error));
       t.equal(charge.costMicroVnd, costMicroVnd * PRICE.microVnd);
       t.equal(call.estimated, true);
@@ -31,8 +44,9 @@ t.test("a call whose cost no amount can express", async (t) => {
 
 t.test("a call with a usual cost is charged that cost", async (t) => {
   const call = served({ inputTokens: 3, outputTokens: 4 });
-  const tariff = { ...PRICE, unit: "mtok" };
-  const held = { tariff, baseUnits: 100, outputTokens: 100, outputTokensMax: 100 } as Held;
+  const tariff = { ...PRICE, unit: "mtok" } as const;
+  const base = { baseQuantity: 100 * ONE, feesMicroVnd: 0 };
+  const held: Held = { tariff, ...base, outputTokens: 100, outputTokensMax: 100 };
   const charge = certainCharge(call, held, new Catalogue([]), (error) => t.fail(String(error)));
   t.equal(charge.costMicroVnd, 7 * PRICE.microVnd);
   t.equal(call.estimated, false);

@@ -3,7 +3,14 @@ import type { Surcharge } from "../../../core/catalogue/features.ts";
 import type { HttpCall } from "../../../core/http/http-call.ts";
 import { Usage } from "../../../core/plugin/index.ts";
 import settle from "../../../plugins/settle/index.ts";
-import { deskOf, keyOf, modelOf, preparedCall, replyHeaders } from "../../support/plugin-desk.ts";
+import {
+  deskOf,
+  keyOf,
+  modelOf,
+  preparedCall,
+  priced,
+  replyHeaders,
+} from "../../support/plugin-desk.ts";
 
 const SETTINGS = {
   slice_tokens: 1_024,
@@ -13,7 +20,7 @@ const SETTINGS = {
   linger_reasoning_seconds: 60,
 } as const;
 
-const perCall = modelOf({ price: { unit: "call", vnd: 5, microVnd: 5_000 } });
+const perCall = modelOf({ price: priced("call", 5_000) });
 
 function surchargeOf(changes: Partial<Surcharge> = {}): Surcharge {
   const none = { factor: 1, fees: new Map(), holdTokens: 0, holdFeesVnd: 0, unbounded: false };
@@ -26,7 +33,7 @@ t.test(
     const unbounded = { holdTokens: 30, unbounded: true };
     const fee = { holdTokens: 30, holdFeesVnd: 3 };
     const half = { key: keyOf({ discountBps: 5_000 }) };
-    const free = { model: modelOf({ price: { unit: "mtok", vnd: 0, microVnd: 0 } }) };
+    const free = { model: modelOf({ price: priced("mtok", 0) }) };
     const endless = { model: modelOf({ contextWindow: undefined }) };
     // The case | its surcharge | the call | amount and floor in µđ
     const table: [string, Partial<Surcharge>, Partial<HttpCall>, string][] = [
@@ -35,7 +42,7 @@ t.test(
       ["and a fee", fee, {}, "3000360 3000262"],
       ["a fee has no discount", fee, half, "3000180 3000131"],
       ["a fee has no factor", { ...fee, factor: 1.5 }, {}, "3000540 3000393"],
-      ["a fee is held in whole units", { ...fee, factor: 3.5 }, {}, "3001264 3000921"],
+      ["at any price of a token", { ...fee, factor: 3.5 }, {}, "3001260 3000917"],
       ["an input without a bound: the context window", unbounded, {}, "400100 262"],
       ["which the model does not state", unbounded, endless, "360 262"],
       ["nor any input", { unbounded: true }, { ...endless, inputTokensBound: 0 }, "100 2"],
@@ -43,7 +50,7 @@ t.test(
       ["a fee beside the context window", { ...fee, unbounded: true }, {}, "3400100 3000262"],
       ["a price per call", fee, { model: perCall }, "3005000 3005000"],
       ["has no window", unbounded, { model: perCall }, "5000 5000"],
-      ["a free model", fee, free, "0 0"],
+      ["a fee of a free model", fee, free, "3000000 3000000"],
     ];
     for (const [what, surcharge, changes, expected] of table) {
       const desk = deskOf();

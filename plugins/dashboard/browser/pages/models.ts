@@ -140,7 +140,15 @@ function priceCell(model: Model): HTMLElement {
     { class: "price" },
     el("strong", {}, amount),
     el("span", { class: "hint" }, ` / ${unit}`),
+    el("small", { class: "mapped" }, factorsText(model)),
   );
+}
+
+/** Formats what costs more or less than the price: "đầu ra × 4 · đọc từ bộ nhớ đệm × 0,1". */
+function factorsText({ price_factors }: Model): string {
+  return Object.entries(price_factors)
+    .map(([kind, factor]) => `${t(`price.kind.${kind}` as Text)} × ${number(factor, 6)}`)
+    .join(" · ");
 }
 
 /** Formats a price with its unit: "36.000 đ / 1 triệu token". */

@@ -64,22 +64,24 @@ function tokens(count: number, part: "call.cached" | "call.reasoning", of: numbe
 
 /** The steps of the charge, as a column of amounts that adds up. */
 function calculation({ calculation: steps, estimated }: CallDetail): HTMLElement {
-  const { unit, quantity, discounts } = steps;
+  const { unit, discounts } = steps;
+  const quantity = number(steps.quantity, 6);
   const price = t(`price.${unit}`, { price: number(Number(steps.unit_price_vnd), 6) });
   const counted = {
-    mtok: t("balance.tokens", { count: number(quantity) }),
-    call: t("calls.count", { count: number(quantity) }),
-    image: t("call.images", { count: number(quantity) }),
+    mtok: t("balance.tokens", { count: quantity }),
+    call: t("calls.count", { count: quantity }),
+    image: t("call.images", { count: quantity }),
   }[unit];
   const names = Object.entries(discounts).map(
     ([name, bps]) => `${discountName(name)} ${percent(bps)}`,
   );
-  const rows = [
-    [`${counted} × ${price}`, exactVnd(steps.list_vnd)],
+  const rows: readonly (readonly [Child, string])[] = [
+    [[`${counted} × ${price}`, weights(steps)], exactVnd(steps.list_vnd)],
     [t("call.discount", { parts: names.join(", ") }), less(steps.discount_vnd)],
     [t("call.fees"), exactVnd(steps.fees_vnd)],
     [t("call.writtenoff"), less(steps.written_off_vnd)],
-  ].filter(([, amount], at) => at === 0 || !/^−?0 đ$/.test(amount ?? ""));
+  ];
+  const shown = rows.filter(([, amount], at) => at === 0 || !/^−?0 đ$/.test(amount));
   return el(
     "table",
     { class: "data sum" },
@@ -87,7 +89,7 @@ function calculation({ calculation: steps, estimated }: CallDetail): HTMLElement
     el(
       "tbody",
       {},
-      rows.map(([name, amount]) =>
+      shown.map(([name, amount]) =>
         el("tr", {}, el("th", { scope: "row" }, name), el("td", { class: "number" }, amount)),
       ),
     ),
@@ -102,6 +104,16 @@ function calculation({ calculation: steps, estimated }: CallDetail): HTMLElement
       ),
     ),
   );
+}
+
+/** Shows how a quantity adds up if not everything in it has the same price. */
+function weights({ parts }: CallDetail["calculation"]): Child {
+  if (parts.every(({ factor }) => factor === 1)) return false;
+  const texts = parts.map(({ kind, count, factor }) => {
+    const counted = `${number(count)} ${t(`price.kind.${kind}`)}`;
+    return factor === 1 ? counted : `${counted} × ${number(factor, 6)}`;
+  });
+  return el("small", { class: "mapped" }, texts.join(" + "));
 }
 
 function less(amount: string): string {

@@ -21,7 +21,9 @@ const sqlTypes: Readonly<Record<FieldKind, string>> = {
   ms: "double precision",
   status: "smallint",
   flag: "boolean",
+  quantity: "bigint",
   money: "bigint",
+  factors: "json",
   discounts: "json",
   names: "json",
 };
@@ -102,12 +104,15 @@ export function usageTests(t: Test, get: () => LedgerUnderTest): void {
     await ledger.commit([entry]);
     const { callId } = entry.posting;
     const [stored] = await sql.query<object>(
-      "select quantity, fees, discounts from usage_records where call_id = $1",
+      "select factors, quantity_millionths, fees, discounts from usage_records where call_id = $1",
       [callId],
     );
-    t.strictSame({ ...stored }, { quantity: null, fees: null, discounts: null });
+    t.strictSame(
+      { ...stored },
+      { factors: null, quantity_millionths: null, fees: null, discounts: null },
+    );
     const record = await ledger.call(callId);
-    t.strictSame([record?.quantity, record?.feesMicroVnd], [10, 0n]);
+    t.strictSame([record?.quantity, record?.feesMicroVnd], [10_000_000, 0n]);
   });
 
   t.test(
