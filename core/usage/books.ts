@@ -56,6 +56,20 @@ export interface UsageBooks {
    * Returns the use of each of these keys of the account. Keys that were never used are missing.
    */
   byKey(accountId: string, keyIds: readonly string[]): Promise<KeyUsage[]>;
+
+  /**
+   * Returns how the calls of all accounts since a time ended, by model: of the newest 10,000 if there are more. Models
+   * without calls are missing. Takes 20 ms: keep the result for a while.
+   */
+  health(since: Date): Promise<ModelHealth[]>;
+}
+
+/** How the calls of a model ended. */
+export interface ModelHealth {
+  readonly model: string;
+  readonly calls: number;
+  /** Of these, those that the provider or the gateway failed, and interrupted replies. */
+  readonly failed: number;
 }
 
 /**

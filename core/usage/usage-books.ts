@@ -3,6 +3,7 @@ import { pathToFileURL } from "node:url";
 import type { PluginDatabase } from "../database/plugin-database.ts";
 import { packageRoot } from "../process/root.ts";
 import type { UsageBooks } from "./books.ts";
+import { modelHealth } from "./model-health.ts";
 import { refusedCalls } from "./refused-calls.ts";
 import { statementOf } from "./statement.ts";
 import { archivedBefore, archivedCall } from "./usage-archived.ts";
@@ -23,5 +24,6 @@ export function usageBooksOf(database: PluginDatabase): UsageBooks {
     sums: (accountId, by, filter) => usageSums(database, accountId, by, filter),
     statement: (accountId, from, to) => statementOf(database, accountId, from, to),
     byKey: (accountId, keyIds) => usageByKey(database, accountId, keyIds),
+    health: (since) => modelHealth(database, since),
   };
 }

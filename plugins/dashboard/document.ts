@@ -1,9 +1,10 @@
 import { text as english } from "./browser/text-en.ts";
 import { text as vietnamese } from "./browser/text-vi.ts";
 import type { BrowserFile } from "./browser-files.ts";
+import { escaped } from "./escaped.ts";
+import type { Language } from "./language.ts";
 
-/** The first language and the first theme are the defaults. */
-export const languages = ["vi", "en"] as const;
+/** The first theme is the default. */
 export const themes = ["auto", "light", "dark"] as const;
 
 export interface DocumentParts {
@@ -12,7 +13,7 @@ export interface DocumentParts {
   /** URL path of the files: `/dashboard/assets/HASH`. */
   readonly folder: string;
   readonly files: readonly BrowserFile[];
-  readonly language: (typeof languages)[number];
+  readonly language: Language;
   readonly theme: (typeof themes)[number];
 }
 
@@ -56,14 +57,4 @@ function importedBy(names: readonly string[], files: readonly BrowserFile[]): st
     }
   }
   return [...found].sort();
-}
-
-function escaped(text: string): string {
-  const entities: Record<string, string> = {
-    "&": "&amp;",
-    "<": "&lt;",
-    ">": "&gt;",
-    '"': "&quot;",
-  };
-  return text.replace(/[&<>"]/g, (character) => entities[character] ?? "");
 }

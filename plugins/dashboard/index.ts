@@ -8,8 +8,9 @@ import {
   whole,
 } from "../../core/plugin/index.ts";
 import { catalogueHandler } from "./catalogue.ts";
+import { frontHandler } from "./front.ts";
 import { moneyRoutes } from "./money.ts";
-import { entries, pagesHandler } from "./pages.ts";
+import { pageFiles, pagesHandler } from "./pages.ts";
 import { usageRoutes } from "./usage.ts";
 import { exportRoute } from "./usage-export.ts";
 
@@ -18,7 +19,7 @@ export const uses: readonly SlotName[] = ["guards.customer"];
 export const options = v.strictObject({
   /** Name of the service on the pages. */
   service_name: v.optional(text("a name"), "Tollgate"),
-  /** An e-mail or web address for questions, shown to customers who are suspended. */
+  /** An e-mail or web address for questions, on the front page and for customers who are suspended. */
   support: v.optional(text("an e-mail or web address")),
   /** Ids of models that the pages list first. Ids that the catalogue lacks are skipped. */
   popular_models: v.optional(v.array(text("the id of a model"), "a list of model ids"), [
@@ -34,7 +35,7 @@ export const options = v.strictObject({
 });
 
 /**
- * Serves the customer pages under `/dashboard` and their API for usage, money and models. Takes no part in
+ * Serves a front page at `/`, the customer pages under `/dashboard`, and their API for usage, money and models. Takes no part in
  * model calls.
  */
 export default function dashboard(
@@ -47,10 +48,19 @@ export default function dashboard(
     start: () => services.usage.prepare(),
 
     routes(router) {
-      const pages = pagesHandler(settings.service_name, settings.support);
+      const files = pageFiles();
+      const names = { serviceName: settings.service_name, support: settings.support };
       const open = { method: "GET", access: "public", bodyBytesMax: 0 } as const;
-      router.add({ ...open, path: "/dashboard/*", handler: pages });
-      for (const entry of entries) router.add({ ...open, ...entry });
+      router.add({ ...open, path: "/dashboard/*", handler: pagesHandler(files, names) });
+      const front = frontHandler(services, { ...names, folder: files.folder });
+      router.add({ ...open, path: "/", handler: front });
+      // Browsers look for an icon here.
+      const location = ["location", `${files.folder}/icon.svg`, "cache-control", "no-store"];
+      router.add({
+        ...open,
+        path: "/favicon.ico",
+        handler: () => ({ status: 302, headers: location }),
+      });
       router.add({
         ...open,
         path: "/account/v1/catalogue",

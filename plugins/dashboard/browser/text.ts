@@ -19,7 +19,7 @@ export async function setLanguage(wanted: Language): Promise<void> {
 /** Stores the choice in a cookie, so that the server sends the next document in this language. */
 export function rememberLanguage(chosen: Language): void {
   // biome-ignore lint/suspicious/noDocumentCookie: the cookie store is not there without https
-  document.cookie = `${COOKIE}=${chosen}; path=/dashboard; max-age=${YEAR_S}; samesite=lax`;
+  document.cookie = `${COOKIE}=${chosen}; path=/; max-age=${YEAR_S}; samesite=lax`;
 }
 
 export function currentLanguage(): Language {

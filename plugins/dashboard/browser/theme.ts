@@ -17,7 +17,7 @@ export function currentTheme(): Theme {
 export function setTheme(theme: Theme): void {
   document.documentElement.dataset["theme"] = theme;
   // biome-ignore lint/suspicious/noDocumentCookie: the cookie store is not there without https
-  document.cookie = `${COOKIE}=${theme}; path=/dashboard; max-age=${YEAR_S}; samesite=lax`;
+  document.cookie = `${COOKIE}=${theme}; path=/; max-age=${YEAR_S}; samesite=lax`;
   for (const listener of listeners) listener();
 }
 

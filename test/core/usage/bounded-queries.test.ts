@@ -35,6 +35,7 @@ const OTHERS: Readonly<Record<string, string>> = {
     "looks for one reference by its unique index, and reads the newest movements by their ids",
   "core/money/ledger/proof.ts": "reads the next 100,000 rows by their ids",
   "core/money/ledger/quarantine.ts": "looks for one call by its unique index",
+  "core/usage/model-health.ts": "reads the newest 10,000 calls by their time, once a minute",
   "core/usage/usage-page-statement.ts": "is sent by usage-records.ts",
 };
 

@@ -4,7 +4,7 @@ export type System = (typeof SYSTEMS)[number];
 
 export const GROUPS = ["agents", "apps", "code", "plain"] as const;
 
-/** What a setup is filled in with. */
+/** The values that fill a setup in. */
 export interface Place {
   /** Name of the service. */
   readonly name: string;
