@@ -1,5 +1,4 @@
 import * as v from "valibot";
-import type { Usage } from "../wire/usage/usage.ts";
 import type { Price } from "./catalogue.ts";
 
 /**
@@ -86,13 +85,16 @@ export function statedOf(factors: PriceFactors): StatedFactors | null {
   return Object.keys(stated).length === 0 ? null : stated;
 }
 
-/** The fields of a usage that are counted. */
-export type CountedUsage = Pick<
-  Usage,
-  "inputTokens" | "cacheReadTokens" | "cacheWriteTokens" | "outputTokens" | "images"
->;
+/** The fields of a usage that are counted. The input includes the caches. */
+export interface CountedUsage {
+  readonly inputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly outputTokens: number;
+  readonly images: number;
+}
 
-export const NOTHING: Counts = Object.freeze({
+const NOTHING: Counts = Object.freeze({
   input: 0,
   cached_input: 0,
   cache_write: 0,
@@ -120,8 +122,13 @@ export function countsOf(unit: Price["unit"], usage: CountedUsage): Counts {
   };
 }
 
-/** Returns the weighted sum of the counts. */
-export function quantityOf(counts: Counts, factors: PriceFactors): Quantity {
+/** Returns the quantity of a call that is billed whole: the sum of its counts, each times its factor. */
+export function quantityOf(
+  unit: Price["unit"],
+  usage: CountedUsage,
+  factors: PriceFactors,
+): Quantity {
+  const counts = countsOf(unit, usage);
   return (
     counts.input * factors.input +
     counts.cached_input * factors.cached_input +
@@ -130,12 +137,4 @@ export function quantityOf(counts: Counts, factors: PriceFactors): Quantity {
     counts.per_call * factors.per_call +
     counts.per_image * factors.per_image
   );
-}
-
-/**
- * Returns the highest factor of an input token. A hold uses it, because only the provider knows which tokens it reads
- * from its cache or writes to it.
- */
-export function dearestInput({ input, cached_input, cache_write }: PriceFactors): number {
-  return Math.max(input, cached_input, cache_write);
 }

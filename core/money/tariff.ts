@@ -8,7 +8,6 @@ import {
 } from "../catalogue/discount.ts";
 import {
   type CountedUsage,
-  countsOf,
   factorsOf,
   ONE,
   type PriceFactors,
@@ -145,9 +144,9 @@ export function chargeOf(
 ): Charge {
   const { unit, factors } = tariff;
   const usage = countedUsage(call);
-  const counted = quantityOf(countsOf(unit, usage), factors);
+  const counted = quantityOf(unit, usage, factors);
   const isCharged = !isFree(call, tariff);
-  const own = elsewhere ? quantityOf(countsOf(unit, rest(usage, elsewhere)), factors) : counted;
+  const own = elsewhere ? quantityOf(unit, rest(usage, elsewhere), factors) : counted;
   const quantity = isCharged ? own : 0;
   const fees = isCharged ? feesMicroVnd : 0;
   return {
@@ -215,7 +214,7 @@ const NO_USAGE: Usage = Object.freeze(new Usage());
 
 /** Returns the quantity of a call that is billed whole. */
 function countedQuantity(record: Omit<PricedRecord, "quantity" | "feesMicroVnd">): Quantity {
-  return quantityOf(countsOf(record.unit, record), factorsOf(record.factors));
+  return quantityOf(record.unit, record, factorsOf(record.factors));
 }
 
 /** Returns the usage without a part of it. */

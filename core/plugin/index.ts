@@ -50,12 +50,9 @@ export type { Database } from "../database/database.ts";
 export type { Rate } from "../limits/rate-limiter.ts";
 export { formParts, type HttpRequest, type HttpResponse, openListener } from "../listener/index.ts";
 export type { CallOutcome, ExtendResult, Posted, Posting, Short } from "../money/hold-store.ts";
-export {
-  type ChangedRows,
-  type CreditResult,
-  EntryRefused,
-  EntryUnreadable,
-  type Ledger,
+export type {
+  ChangedRows,
+  CreditResult,
 } from "../money/ledger.ts";
 export type { ArchiveManifest } from "../money/ledger-archive.ts";
 export type { StandingCall } from "../money/standing-call.ts";
@@ -96,18 +93,7 @@ export {
   parseVnd,
 } from "../catalogue/amount.ts";
 export { type Discount, discountBpsAt } from "../catalogue/discount.ts";
-export {
-  type CountedUsage,
-  countsOf,
-  dearestInput,
-  ONE,
-  type PriceKind,
-  type Quantity,
-  quantityOf,
-  type StatedFactors,
-  statedOf,
-  times,
-} from "../catalogue/price-factors.ts";
+export { ONE, quantityOf, statedOf } from "../catalogue/price-factors.ts";
 export { explainedCall } from "../money/found-call.ts";
 export {
   affordable,

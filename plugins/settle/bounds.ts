@@ -2,15 +2,12 @@ import {
   affordable,
   type Call,
   countOf,
-  countsOf,
-  dearestInput,
   type Held,
   headToRead,
   MICRO_VND_PER_VND,
   type MicroVnd,
   type Model,
   priceOf,
-  type Quantity,
   quantityOf,
   type Tariff,
 } from "../../core/plugin/index.ts";
@@ -22,9 +19,9 @@ export function imagesOf(call: Call): number {
 
 /** The parts of a hold before its output. */
 interface Base {
-  readonly quantity: Quantity;
+  readonly quantity: Held["baseQuantity"];
   /** The minimum that the wallet must cover; the same as `quantity` if the input is known. */
-  readonly least: Quantity;
+  readonly least: Held["baseQuantity"];
   readonly feesMicroVnd: MicroVnd;
 }
 
@@ -36,10 +33,11 @@ export function baseOf(call: Call, model: Model, { unit, factors }: Tariff): Bas
   const { surcharge } = call;
   const feesMicroVnd = (surcharge?.holdFeesVnd ?? 0) * MICRO_VND_PER_VND;
   if (unit !== "mtok") {
-    const quantity = quantityOf(countsOf(unit, { ...NO_TOKENS, images: imagesOf(call) }), factors);
+    const quantity = quantityOf(unit, { ...NO_TOKENS, images: imagesOf(call) }, factors);
     return { quantity, least: quantity, feesMicroVnd };
   }
-  const factor = dearestInput(factors);
+  // Only the provider knows which tokens it reads from its cache or writes to it.
+  const factor = Math.max(factors.input, factors.cached_input, factors.cache_write);
   const tokens = call.inputTokensBound + (surcharge?.holdTokens ?? 0);
   const window = surcharge?.unbounded ? (model.contextWindow ?? 0) : 0;
   return {

@@ -1,6 +1,5 @@
 import {
   type Call,
-  countsOf,
   type ExtendResult,
   failpoint,
   type Held,
@@ -77,7 +76,9 @@ export class HoldExtender implements Sink {
     const { held, call } = this;
     if (!call.usage || this.overInput || this.over) return;
     const { unit, factors } = held.tariff;
-    const input = quantityOf({ ...countsOf(unit, call.usage), output: 0 }, factors);
+    const { inputTokens, cacheReadTokens, cacheWriteTokens } = call.usage;
+    const reported = { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens: 0, images: 0 };
+    const input = quantityOf(unit, reported, factors);
     if (input <= held.baseQuantity) return;
     held.baseQuantity = input;
     this.overInput = true;

@@ -13,7 +13,6 @@ import {
   outputTokensMax,
   type Plugin,
   type Posted,
-  type Quantity,
   type Refusal,
   refuse,
   requestToRead,
@@ -127,7 +126,7 @@ export default function settle(
   function decide(
     call: Call,
     wantedHold: Held,
-    least: Quantity,
+    least: Held["baseQuantity"],
     wanted: MicroVnd,
     result: WalletHold,
   ): AwaitableVerdict {

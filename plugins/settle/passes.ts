@@ -1,20 +1,18 @@
 import {
   type Call,
   type Catalogue,
-  type CountedUsage,
-  countsOf,
   type Held,
   type MicroVnd,
   type Model,
   priceOf,
   quantityOf,
-  times,
+  tariffOf,
   Usage,
 } from "../../core/plugin/index.ts";
 
 /** The passes of other models: their part of the usage, and its cost. */
 interface OtherPasses {
-  readonly usage: CountedUsage;
+  readonly usage: Usage;
   readonly microVnd: MicroVnd;
 }
 
@@ -34,9 +32,9 @@ export function otherPasses(call: Call, { tariff }: Held, catalogue: Catalogue):
     usage.cacheReadTokens += pass.cacheReadTokens;
     usage.cacheWriteTokens += pass.cacheWriteTokens;
     usage.outputTokens += pass.outputTokens;
-    const quantity = quantityOf(countsOf("mtok", { ...pass, images: 0 }), model.price.factors);
-    const price = times(model.price.microVnd, call.surcharge?.factor ?? 1);
-    microVnd += priceOf(quantity, { microVnd: price, discountBps: tariff.discountBps });
+    const own = tariffOf(model, 0, [], 0, call.surcharge?.factor);
+    const quantity = quantityOf("mtok", { ...pass, images: 0 }, own.factors);
+    microVnd += priceOf(quantity, { ...own, discountBps: tariff.discountBps });
   }
   return { usage, microVnd };
 }

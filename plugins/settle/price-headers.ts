@@ -9,7 +9,6 @@ import {
   type Posted,
   priceOf,
   type Sink,
-  type StatedFactors,
   statedOf,
   type Tariff,
   unitPriceOf,
@@ -37,7 +36,7 @@ export function pushPrice(call: Call, tariff: Tariff, prefix: string): void {
 }
 
 /** Returns `cached_input=0.1, output=4`. */
-function factorsText(stated: StatedFactors): string {
+function factorsText(stated: NonNullable<Charge["factors"]>): string {
   return Object.entries(stated)
     .map(([kind, factor]) => `${kind}=${factor}`)
     .join(", ");

@@ -1,4 +1,4 @@
-import type { PriceKind, UsageJson } from "../../../core/plugin/index.ts";
+import type { UsageJson } from "../../../core/plugin/index.ts";
 
 /** Fields of the customer API's replies that these pages read. Amounts are decimal strings of đ. */
 
@@ -134,11 +134,14 @@ export interface CallDetail extends UsageJson<"api"> {
   readonly calculation: Calculation;
 }
 
+/** Factors on a price by what is counted. */
+type Factors = NonNullable<UsageJson<"api">["factors"]>;
+
 interface Calculation {
   readonly quantity: number;
   /** The parts of the quantity. */
   readonly parts: readonly {
-    readonly kind: PriceKind;
+    readonly kind: keyof Factors;
     readonly count: number;
     readonly factor: number;
   }[];
@@ -209,7 +212,7 @@ export interface Model {
   readonly price_unit: "mtok" | "call" | "image";
   readonly price_vnd: number;
   /** The factors on the price that are not 1. */
-  readonly price_factors: Readonly<Partial<Record<PriceKind, number>>>;
+  readonly price_factors: Factors;
 }
 
 export interface Catalogue {

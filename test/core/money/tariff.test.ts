@@ -3,7 +3,6 @@ import fc from "fast-check";
 import t from "tap";
 import { MICRO_VND_MAX } from "../../../core/catalogue/amount.ts";
 import {
-  countsOf,
   factorsOf,
   NO_FACTORS,
   ONE,
@@ -182,8 +181,8 @@ t.test("each token has one factor, whatever the parts of the input are", async (
 t.test("a price per call or per image has a factor of its own, and none of tokens", async (t) => {
   const factors = factorsOf({ per_call: 0.5, per_image: 2 });
   const usage = usageOf({ inputTokens: 100, outputTokens: 100, images: 3 });
-  t.equal(quantityOf(countsOf("call", usage), factors), 0.5 * ONE);
-  t.equal(quantityOf(countsOf("image", usage), factors), 6 * ONE);
+  t.equal(quantityOf("call", usage, factors), 0.5 * ONE);
+  t.equal(quantityOf("image", usage, factors), 6 * ONE);
 });
 
 t.test(
