@@ -118,12 +118,6 @@ export interface HoldStore extends Restorable {
   unsent(): StandingCall[];
 
   /**
-   * For a process that ends: from now on posts of these calls are kept in memory if the disk refuses
-   * them, until the ledger or Redis has them. Returns all that only memory has.
-   */
-  lastPosts(callIds: Iterable<string>): StoredEntry[];
-
-  /**
    * Yields all holds, in pages, and the oldest post of each outbox. With Redis: those of all
    * processes.
    */

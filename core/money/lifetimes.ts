@@ -150,9 +150,8 @@ export const LIFETIMES = {
 
   /** The journal syncs its writes to the disk within this time. After a failed write, it tries the disk this often. */
   journalSyncMs: 1_000,
-  /** A stop waits this long for the ledger or Redis to get posts that the disk refused, and looks this often. */
+  /** A stop waits this long for a last attempt to post the calls that the disk refused. */
   lastPostsMs: 5_000,
-  lastPostsPollMs: 20,
   /** A stop then waits this long for the ledger to get the rest. */
   stopCommittingMs: 10_000,
   /** A start waits this long for another process to release the journal. */

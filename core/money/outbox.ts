@@ -47,12 +47,6 @@ export class Outbox {
     return found;
   }
 
-  /** Returns the entries at this position and after it. */
-  from(position: number): StoredEntry[] {
-    const start = this.head + Math.max(0, position - this.headPosition);
-    return this.entries.slice(start).filter((entry) => entry !== undefined);
-  }
-
   /** Returns the entry of a call; undefined if there is none, or it cannot be read. */
   find(callId: string): OutboxEntry | undefined {
     for (const entry of this.entries) {

@@ -13,21 +13,21 @@ interface MoneyParts {
 }
 
 /**
- * Commits posted calls, those first that the disk refused, and stops the hold store, in bounded time. Logs and returns
- * calls that no store could keep: they are free.
+ * Commits posted calls and stops the hold store, in bounded time. Logs and returns calls that the disk refused to the
+ * end: they are free.
  */
 export async function stopMoney(parts: MoneyParts): Promise<readonly StandingCall[]> {
   const { wallets, committer, holdStore, log } = parts;
-  await wallets.end(LIFETIMES.lastPostsMs);
+  await wallets.end();
   await committer.stop(LIFETIMES.stopCommittingMs);
-  await wallets.end(0);
+  await wallets.end();
   await holdStore.stop();
   // Last: a call that outlived the drain may end while the stores stop.
-  const lost = wallets.lostPosts();
+  const lost = wallets.latePostsLeft();
   for (const { callId, accountId, microVnd } of lost) {
     log.error(
       { callId, accountId, costMicroVnd: microVnd },
-      "lost the charge of a call: the disk refused it, and no store could be reached before the process ended",
+      "lost the charge of a call: the disk refused it until the process ended",
     );
   }
   return lost;

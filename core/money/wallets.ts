@@ -119,18 +119,15 @@ export class StoredWallets implements Wallets {
     this.latePosts.add(posting);
   }
 
-  /**
-   * Gives the ledger or Redis the posts that the disk refused, for up to `limitMs`: call it when no call runs and the
-   * process stops. Never rejects.
-   */
-  end(limitMs: number): Promise<void> {
+  /** Tries once more to post the calls that the disk refused. For a process that stops. Never rejects. */
+  async end(): Promise<void> {
     this.missed.stop();
-    return this.latePosts.end(limitMs);
+    await withTimeout(this.latePosts.tryAll(), LIFETIMES.lastPostsMs, this.machine);
   }
 
-  /** After `end`: returns the posts that are lost with this process. */
-  lostPosts(): StandingCall[] {
-    return this.latePosts.left();
+  /** Returns the posts that only this memory has: they are lost with this process. */
+  latePostsLeft(): StandingCall[] {
+    return this.latePosts.unsent();
   }
 
   unsent(): StandingCall[] {

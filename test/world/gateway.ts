@@ -79,10 +79,8 @@ export class SimulatedGateway {
   private readonly log: Log;
   /** When the hold store took a call that it could not keep at first. */
   readonly keptLateMs = new Map<string, number>();
-  /** Calls that only its memory had when it was killed, because its disk refused them. */
-  readonly lostAtDeath = new Set<string>();
-  /** The same, at the end of a stop that logged them. */
-  readonly lostAtStop = new Set<string>();
+  /** Calls that only its memory had when it was killed or had stopped, because its disk refused them. */
+  readonly refusedByDisk = new Set<string>();
   private hasStopped = false;
   private isListening = false;
   /** When `saysLedgerWentBack` became true. */
@@ -216,13 +214,13 @@ export class SimulatedGateway {
     const { wallets, committer, holdStore, log } = this;
     const lost = await stopMoney({ wallets, committer, holdStore, log });
     this.hasStopped = true;
-    if (this.isDiskRefusing()) for (const { callId } of lost) this.lostAtStop.add(callId);
+    if (this.isDiskRefusing()) for (const { callId } of lost) this.refusedByDisk.add(callId);
   }
 
   /** Kills the process, as kill -9 does. */
   kill(): void {
     if (this.process.alive && !this.hasStopped && this.isDiskRefusing()) {
-      for (const { callId } of this.wallets.lostPosts()) this.lostAtDeath.add(callId);
+      for (const { callId } of this.wallets.latePostsLeft()) this.refusedByDisk.add(callId);
     }
     this.process.kill();
   }

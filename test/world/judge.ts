@@ -216,7 +216,7 @@ export class Judge {
     // A gateway died during the reply: what its client received by then is free.
     const endsMs = gateway.process.runsFrom(client.endedMs) + CLOSED_MS;
     if (!isWhole && gateway.process.diedAtMs < endsMs) return undefined;
-    if (!isWhole && this.refusedByDisk(client, gateway)) return undefined;
+    if (!isWhole && gateway.refusedByDisk.has(client.callId)) return undefined;
     if (this.lostPowerAfter(client, gateway)) return undefined;
     if (this.wasLost(client.callId, gateway)) return undefined;
     // The operator's loss: the ledger had the call, and was restored from a backup without it.
@@ -228,17 +228,6 @@ export class Judge {
   /** README, limits of the guarantees: Redis loses its data, and a gateway dies before it commits its posts. */
   private wasLost(callId: string, gateway: SimulatedGateway): boolean {
     return this.forgotten.has(callId) && !gateway.process.alive;
-  }
-
-  /**
-   * Returns true for a call that only the memory of its gateway had, since the disk refused it, and that was lost with it.
-   * A stop loses it only if the store that could have taken it was down.
-   */
-  private refusedByDisk({ callId }: SimulatedClient, gateway: SimulatedGateway): boolean {
-    const { store, faults } = this.world.plan;
-    const away = store === "embedded" ? "ledger" : "redis";
-    const isAway = [...faults.keys()].some((name) => name.startsWith(away));
-    return gateway.lostAtDeath.has(callId) || (isAway && gateway.lostAtStop.has(callId));
   }
 
   /**

@@ -192,11 +192,7 @@ export class EmbeddedCalls {
     if (charges.length === 0) return [];
     let position: number;
     try {
-      const callIds = charges.map(({ posting }) => posting.callId);
-      position = this.posted.append(
-        charges.map(({ text }) => text),
-        callIds,
-      );
+      position = this.posted.append(charges.map(({ text }) => text));
     } catch (error) {
       for (const each of charges.toReversed()) this.takeBack(each);
       if (charges.length === 1) return [errorOf(error)];

@@ -2,7 +2,6 @@ import { systemMachine } from "../../process/machine.ts";
 import { WakeableSleep } from "../../process/wakeable-sleep.ts";
 import { decodeEntry } from "../entry.ts";
 import type { Posted } from "../hold-store.ts";
-import { EndingJournal } from "../journal/ending.ts";
 import { Journal, type JournalOptions } from "../journal/journal.ts";
 import { Outbox } from "../outbox.ts";
 import type { OutboxEntry, StoredEntry } from "../outbox-entry.ts";
@@ -20,7 +19,6 @@ export class PostedCalls {
   private readonly entriesMax: number;
   private readonly recent = new RecentCalls();
   private journal: Journal | undefined;
-  private ending: EndingJournal | undefined;
   private outbox = new Outbox(1);
   private replay = new Replay([]);
   /** The pause of the committer. The next post ends it, and so does a stop. */
@@ -45,7 +43,6 @@ export class PostedCalls {
     }
     this.replay = new Replay(entries);
     this.journal = journal;
-    this.ending = new EndingJournal(journal);
     const { log } = this.options;
     if (entries.length > 0) log.info({ calls: entries.length }, "replaying posted calls");
   }
@@ -54,12 +51,6 @@ export class PostedCalls {
     this.pause.wake();
     this.replay.abandon();
     await this.journal?.close();
-  }
-
-  /** See `HoldStore.lastPosts`. */
-  lastPosts(callIds: Iterable<string>): StoredEntry[] {
-    this.ending?.end(callIds);
-    return this.ending ? this.outbox.from(this.ending.endOfDisk) : [];
   }
 
   get size(): number {
@@ -92,10 +83,10 @@ export class PostedCalls {
   }
 
   /** Appends entries to the journal with one write. Returns the position of the first. Throws if the write fails. */
-  append(texts: readonly string[], callIds: readonly string[]): number {
-    if (this.ending === undefined)
+  append(texts: readonly string[]): number {
+    if (this.journal === undefined)
       throw new Error("the hold store is not started; call start first");
-    return this.ending.appendAll(texts, callIds);
+    return this.journal.appendAll(texts);
   }
 
   /** Adds an entry to the outbox; `position` is its position in the journal. */

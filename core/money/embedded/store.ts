@@ -182,10 +182,6 @@ export class EmbeddedHoldStore implements HoldStore {
     return [];
   }
 
-  lastPosts(callIds: Iterable<string>): StoredEntry[] {
-    return this.posted.lastPosts(callIds);
-  }
-
   async *standing(): AsyncGenerator<StandingCall[]> {
     yield this.calls.standing();
     yield this.posted.standing();

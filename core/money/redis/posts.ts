@@ -90,11 +90,6 @@ export class Posts {
     failpoint("spool.replaying");
   }
 
-  /** See `HoldStore.lastPosts`. */
-  lastPosts(callIds: Iterable<string>): StoredEntry[] {
-    return this.spool?.lastPosts(callIds) ?? [];
-  }
-
   async stop(): Promise<void> {
     await this.spool?.close();
   }

@@ -4,7 +4,6 @@ import type { Log } from "../../process/log.ts";
 import { type Machine, systemMachine } from "../../process/machine.ts";
 import { decodeEntry, entryOf } from "../entry.ts";
 import type { Posting } from "../hold-store.ts";
-import { EndingJournal } from "../journal/ending.ts";
 import { Journal } from "../journal/journal.ts";
 import { Outbox } from "../outbox.ts";
 import type { StoredEntry } from "../outbox-entry.ts";
@@ -72,11 +71,6 @@ export class Spool {
     return this.own.journal.refusal(bytes);
   }
 
-  /** See `HoldStore.lastPosts`. */
-  lastPosts(callIds: Iterable<string>): StoredEntry[] {
-    return this.own.lastPosts(callIds);
-  }
-
   async close(): Promise<void> {
     await Promise.all([this.own, ...this.others].map(({ journal }) => journal.close()));
   }
@@ -84,13 +78,11 @@ export class Spool {
 
 class JournalOfPosts {
   readonly journal: Journal;
-  private readonly ending: EndingJournal;
   readonly recovered: Spooled[] = [];
   private readonly entries: Outbox;
 
   constructor(journal: Journal) {
     this.journal = journal;
-    this.ending = new EndingJournal(journal);
     this.entries = new Outbox(journal.recovered[0]?.position ?? journal.position);
     for (const { position, payload } of journal.recovered) {
       const entry = decodeEntry(String(position), payload);
@@ -100,13 +92,8 @@ class JournalOfPosts {
 
   add(posting: Posting): Spooled {
     const entry = entryOf("", posting, posting.costMicroVnd, 0);
-    const position = this.ending.appendAll([entry.text], [posting.callId]);
+    const position = this.journal.append(entry.text);
     return { entry, done: this.track(entry, position) };
-  }
-
-  lastPosts(callIds: Iterable<string>): StoredEntry[] {
-    this.ending.end(callIds);
-    return this.entries.from(this.ending.endOfDisk);
   }
 
   /** Returns the function that drops the entry. */

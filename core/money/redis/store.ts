@@ -202,10 +202,6 @@ export class RedisHoldStore implements HoldStore {
     return this.posts.unsent();
   }
 
-  lastPosts(callIds: Iterable<string>) {
-    return this.posts.lastPosts(callIds);
-  }
-
   findUncommitted(callId: string) {
     return this.commits.find(callId);
   }

@@ -44,7 +44,6 @@ class Stage {
     };
     const holdStore: Partial<HoldStore> = {
       async *loadedVersions() {},
-      lastPosts: () => [],
       health: () => this.health,
       hold: async ({ amountMicroVnd }: HoldRequest) => ({ kind: "held", amountMicroVnd }),
       credit: async (total: CreditTotal) => {
@@ -218,7 +217,7 @@ t.test("a start goes on without a look if the hold store goes on without its nod
       t.equal(ended, "not yet", `${health.kind}: it waits for a short outage`);
     await stage.machine.advance(LIFETIMES.catchUpMs);
     t.equal(ended, startedAfterMs === undefined ? "failed" : "started", health.kind);
-    await stage.wallets.end(0);
+    await stage.wallets.end();
   }
 });
 
@@ -226,6 +225,6 @@ t.test("a process that stops looks no more", async (t) => {
   const stage = new Stage();
   await stage.wallets.start();
   await stage.ledger.credit(movement(70n));
-  await stage.wallets.end(0);
+  await stage.wallets.end();
   t.strictSame(await stage.after(2 * missedLookMs), []);
 });

@@ -130,13 +130,6 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     store: "embedded",
     faults: { diskFull: 2_500 },
   },
-  "posts that the disk refused are forgotten at a stop": {
-    file: "core/money/stop.ts",
-    find: "await wallets.end(LIFETIMES.lastPostsMs);",
-    replace: "",
-    store: "embedded",
-    faults: { diskFull: 2_500, sigterm: 2_500 },
-  },
   "a lost post is not noticed": {
     file: "core/money/redis/judgement.ts",
     find: 'view.operations >= operationsSeen ? "member" : "lost"',

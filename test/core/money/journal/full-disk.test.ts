@@ -2,7 +2,7 @@ import t from "tap";
 import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
 import { Spool } from "../../../../core/money/redis/spool.ts";
 import { MemoryHistory } from "../../../support/commit-counts.ts";
-import { callIdOf, posting } from "../../../support/posting.ts";
+import { posting } from "../../../support/posting.ts";
 import { simulatedMachine } from "../simulated-machine.ts";
 
 const MINUTE_MS = 60_000;
@@ -78,23 +78,3 @@ t.test("the spool of a gateway with Redis probes its disk too", async (t) => {
   await pass(1_500);
   t.equal(spool.refusal(1), undefined);
 });
-
-t.test(
-  "the last posts that a full disk refuses are in memory, after those on the disk",
-  async (t) => {
-    const { disk, machine, log } = simulatedMachine();
-    const spool = await Spool.open({ folder: "/data/spool", bytesMax: 1e6, log, machine });
-    spool.add(post("c1"));
-    t.strictSame(spool.lastPosts(["c2", "c3"]), []);
-    disk.freeBytes = 100;
-    const { done } = spool.add(post("c2"));
-    spool.add(post("c3"));
-    t.throws(() => spool.add(post("c4")), /cannot write|refused/);
-    t.strictSame(spool.lastPosts([]).map(callIdOf), ["c2", "c3"]);
-    done();
-    t.strictSame(spool.lastPosts([]).map(callIdOf), ["c3"]);
-    disk.empty();
-    t.strictSame(spool.lastPosts([]), [], "there is room by now");
-    await spool.close();
-  },
-);
