@@ -118,6 +118,12 @@ export interface HoldStore extends Restorable {
   unsent(): StandingCall[];
 
   /**
+   * Returns how long the oldest posted call has waited for this process's disk, in ms. If it is too
+   * long, holds are refused.
+   */
+  unsyncedMs(): number;
+
+  /**
    * Yields all holds, in pages, and the oldest post of each outbox. With Redis: those of all
    * processes.
    */

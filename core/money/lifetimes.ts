@@ -150,6 +150,8 @@ export const LIFETIMES = {
 
   /** The journal syncs its writes to the disk within this time. After a failed write, it tries the disk this often. */
   journalSyncMs: 1_000,
+  /** New calls are refused while a record of the journal or spool has waited this long for the disk. */
+  unsyncedMsMax: 3_000,
   /** A stop waits this long for a last attempt to post the calls that the disk refused. */
   lastPostsMs: 5_000,
   /** A stop then waits this long for the ledger to get the rest. */
@@ -275,6 +277,10 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
   [
     "hiddenTransactionMs > 2 * statementTimeoutMs; otherwise a look passes over a movement of a gateway with another role",
     (of) => of.hiddenTransactionMs > 2 * of.statementTimeoutMs,
+  ],
+  [
+    "unsyncedMsMax > 2 * journalSyncMs; otherwise calls are refused though the disk is not slow",
+    (of) => of.unsyncedMsMax > 2 * of.journalSyncMs,
   ],
   [
     "journalLockWaitMs > leaveTimeoutMs; otherwise a restart fails while the earlier process stops",

@@ -1,7 +1,6 @@
 import {
   closeSync,
   existsSync,
-  fdatasync,
   fdatasyncSync,
   fsyncSync,
   ftruncateSync,
@@ -12,6 +11,7 @@ import {
   writeSync,
 } from "node:fs";
 import { type FolderLock, lockFolder } from "./lock.ts";
+import { syncInThread } from "./sync-thread.ts";
 
 /** File access of the journals. Each method throws what its counterpart in `node:fs` throws. */
 export interface Disk {
@@ -32,8 +32,11 @@ export interface Disk {
   write(fd: number, bytes: Uint8Array, offset: number, length: number): number;
   truncate(fd: number, length: number): void;
   sync(fd: number): void;
-  /** Syncs in the background, then calls `done`. */
-  syncSoon(fd: number, done: (error: Error | null) => void): void;
+  /**
+   * Syncs `folder`, if it is given, and then a file, in the background, one after the other in the order of the calls.
+   * Calls `done` in a later turn. Close the file after that.
+   */
+  syncSoon(fd: number, done: (error: Error | null) => void, folder?: string): void;
   close(fd: number): void;
 }
 
@@ -56,6 +59,6 @@ export const systemDisk: Disk = {
   write: writeSync,
   truncate: ftruncateSync,
   sync: fdatasyncSync,
-  syncSoon: fdatasync,
+  syncSoon: syncInThread,
   close: closeSync,
 };

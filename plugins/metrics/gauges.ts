@@ -67,6 +67,15 @@ export function addGauges(registry: Registry, services: Services): void {
     },
   });
   new Gauge({
+    name: "tollgate_oldest_unsynced_seconds",
+    help: "How long the oldest charged call has waited for the disk; 0 if none waits. From 3 s on, new calls get 503.",
+    registers: [registry],
+    aggregator: "max",
+    collect() {
+      this.set(services.holdStore.unsyncedMs() / 1_000);
+    },
+  });
+  new Gauge({
     name: "tollgate_paced_calls",
     help: "Calls that wait before their hold, because the ledger is slower than the calls.",
     registers: [registry],

@@ -13,7 +13,7 @@ const CALLS = 5;
 const disk = mountSmallDisk();
 
 t.test(
-  "a stop on a full disk charges the streams that it delivered, and until then nothing is sold",
+  "streams that a full disk refused are charged by a stop that finds room, and until then nothing is sold",
   { skip: typeof disk === "string" ? disk : false },
   async (t) => {
     if (typeof disk === "string") return;
@@ -44,8 +44,8 @@ t.test(
     t.equal((await fetch(`${gateway.url}/readyz`)).status, 503);
     const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
     t.match(metrics, /tollgate_hold_store_refuses\{.*calls="all".*\} 1\n/);
-    t.equal(await gateway.stop(), 0);
     disk.empty();
+    t.equal(await gateway.stop(), 0);
     await gateway.start();
     const records = await usage(gateway, accountId);
     t.equal(records.length, 1 + delivered);

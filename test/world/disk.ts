@@ -31,6 +31,8 @@ export class SimulatedDisk {
   private readonly holders = new Map<string, SimulatedProcess>();
   /** Free bytes; writes beyond them fail with ENOSPC. */
   freeBytes = Number.POSITIVE_INFINITY;
+  /** How much longer each sync in the background takes, ms. */
+  slowMs = 0;
   private failsSyncs = false;
   /** Times in which syncs failed; the last of them may still be going on. */
   private readonly failures: { readonly fromMs: number; toMs: number }[] = [];
@@ -247,10 +249,12 @@ export class ProcessDisk implements Disk {
     if (!this.disk.sync(file)) throw this.refused("EIO", path);
   }
 
-  syncSoon(fd: number, done: (error: Error | null) => void): void {
+  syncSoon(fd: number, done: (error: Error | null) => void, folder?: string): void {
     const { path, file } = this.at(fd);
-    this.process.receive(1 + (fd % SYNC_MS_MAX), "synced", () => {
-      done(this.disk.sync(file) ? null : this.refused("EIO", path));
+    const ms = 1 + (fd % SYNC_MS_MAX) + this.disk.slowMs;
+    this.process.receive(ms, "synced", () => {
+      const hasName = folder === undefined || this.disk.syncNames(folder);
+      done(hasName && this.disk.sync(file) ? null : this.refused("EIO", path));
     });
   }
 

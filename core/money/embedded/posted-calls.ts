@@ -57,6 +57,11 @@ export class PostedCalls {
     return this.outbox.size;
   }
 
+  /** See `HoldStore.unsyncedMs`. */
+  get unsyncedMs(): number {
+    return this.journal?.unsyncedMs ?? 0;
+  }
+
   /** Calls that the journal had at the start, and that are not acknowledged yet. */
   get leftToReplay(): number {
     return this.replay.left;

@@ -182,6 +182,10 @@ export class EmbeddedHoldStore implements HoldStore {
     return [];
   }
 
+  unsyncedMs(): number {
+    return this.posted.unsyncedMs;
+  }
+
   async *standing(): AsyncGenerator<StandingCall[]> {
     yield this.calls.standing();
     yield this.posted.standing();

@@ -20,7 +20,10 @@ export interface JournalOptions {
   readonly bytesMax: number;
   /** A new segment begins once the current one has this size. */
   readonly segmentBytes?: number;
-  /** True: a record is on the disk when `append` returns. False: in the page cache, on the disk within a second. */
+  /**
+   * False: records are synced each second, and written again if that fails. True: as soon as `whenSynced` asks for it, and
+   * dropped if that fails.
+   */
   readonly sync: boolean;
   /** How long to wait for another process to release the folder. */
   readonly lockWaitMs?: number;
@@ -28,13 +31,22 @@ export interface JournalOptions {
   readonly machine?: Machine;
 }
 
+interface Waiter {
+  /** Position of the last record to wait for. */
+  readonly through: number;
+  resolve(): void;
+  reject(error: Error): void;
+}
+
 /**
  * An append-only log in segment files. Records that are appended together take one synchronous write. Once `append`
- * returns, they survive a kill -9 of this process, and with `sync` a loss of power. A segment is deleted once all its
- * records are acknowledged. Acknowledging writes nothing, so some come back after a start: readers must be idempotent.
+ * returns, they survive a kill -9 of this process, and once `whenSynced` resolves, a loss of power. A segment is deleted
+ * once all its records are acknowledged. Acknowledging writes nothing, so some come back after a start: readers must be
+ * idempotent.
  *
- * After a failed sync the kernel may have dropped what was written, and a later sync of that file proves nothing. So
- * records are refused until a new segment, which begins with those not known to be on the disk, is written and synced.
+ * One sync runs at a time, in the background, for all records that are written by then. After a failed one the kernel may
+ * have dropped what was written, and a later sync of that file proves nothing. So records are refused until a new segment,
+ * which begins with those not known to be on the disk, is written and synced.
  */
 export class Journal {
   private readonly options: Required<JournalOptions>;
@@ -45,12 +57,17 @@ export class Journal {
   private readonly closed: ClosedSegments;
   /** The segment that is being written. Undefined after a failed sync, and if the next segment cannot be created. */
   private segment: SegmentWriter | undefined;
+  /** How much of that segment is known to be on the disk, in bytes. */
+  private syncedBytes = 0;
   private nextPosition: number;
   private acknowledged = 0;
-  /** The last records, which are not known to be on the disk. */
+  /** The last records, which are not known to be on the disk, and since when there are any. */
   private unsynced: string[] = [];
-  /** True while a sync runs in the background. */
-  private syncing = false;
+  private unsyncedSinceMs = 0;
+  /** In the order of their positions. */
+  private waiters: Waiter[] = [];
+  /** Resolves when the running sync is over. */
+  private syncing: Promise<void> | undefined;
   /** Set from a failed sync until a new segment is on the disk. */
   private distrusted: Error | undefined;
   private isClosed = false;
@@ -92,8 +109,9 @@ export class Journal {
     this.nextPosition = (found.segments.at(-1)?.lastPosition ?? 0) + 1;
     // Their writer may have been killed after a failed sync, or before any: a sync of its file now would prove nothing.
     this.unsynced = found.newest.map(({ payload }) => payload);
+    this.unsyncedSinceMs = nowMs();
     try {
-      this.begin();
+      this.beginNow();
       // The current segment repeats its records, so that starts do not add up copies.
       if (found.newest.length > 0) this.closed.deleteNewest();
     } catch (error) {
@@ -111,10 +129,17 @@ export class Journal {
     return this.closed.bytes + (this.segment?.bytes ?? 0);
   }
 
-  /** Returns why a record of this size cannot be appended; undefined if it can. */
+  /** How long the oldest record has waited for the disk, in ms; 0 if none waits. */
+  get unsyncedMs(): number {
+    if (this.unsynced.length === 0) return 0;
+    return this.options.machine.monotonic() - this.unsyncedSinceMs;
+  }
+
+  /** Returns why a record of this size cannot be appended, or should not be; undefined if it can. */
   refusal(bytes: number): string | undefined {
     const failure = this.distrusted ?? this.probe.failure;
     if (failure) return failure.message;
+    if (this.unsyncedMs > LIFETIMES.unsyncedMsMax) return this.slowMessage();
     return this.bytes + bytes > this.options.bytesMax ? this.fullMessage() : undefined;
   }
 
@@ -141,6 +166,18 @@ export class Journal {
     }
   }
 
+  /**
+   * Resolves once the records up to and including `through` are on the disk, by a sync that began after they were written.
+   * Rejects if it failed: then none of them is kept.
+   */
+  whenSynced(through: number): Promise<void> {
+    if (through < this.nextPosition - this.unsynced.length) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      this.waiters.push({ through, resolve, reject });
+      this.sync();
+    });
+  }
+
   /** Marks all records up to and including `through` as safe elsewhere, and deletes segments that have no others. */
   acknowledge(through: number): void {
     this.acknowledged = through;
@@ -150,25 +187,29 @@ export class Journal {
   /** Syncs the disk, deletes acknowledged segments, and releases the folder. Rejects if the sync failed. */
   async close(): Promise<void> {
     this.timer.close();
+    this.isClosed = true;
     let failure: Error | undefined;
+    while (this.syncing) await this.syncing;
     try {
-      this.repair();
-      this.finishSegment();
+      if (this.distrusted) this.beginNow();
+      const { segment } = this;
+      segment?.sync();
+      this.synced(this.nextPosition - 1);
+      if (segment) this.leaveSegment(segment);
     } catch (error) {
+      this.distrust(errorOf(error));
       const text = "cannot sync the journal; a loss of power now may lose its last calls";
       failure = new Error(text, { cause: error });
     }
-    this.isClosed = true;
     this.acknowledge(this.acknowledged);
     await this.lock.release();
     if (failure) throw failure;
   }
 
   private keepAll(payloads: readonly string[]): number {
-    const { sync, segmentBytes, bytesMax } = this.options;
-    if (this.segment && this.segment.bytes >= segmentBytes) this.finishSegment();
-    this.segment ??= this.newSegment();
-    const { segment, nextPosition: first } = this;
+    const { bytesMax } = this.options;
+    const segment = this.segmentToWrite();
+    const first = this.nextPosition;
     const before = segment.bytes;
     try {
       segment.append(payloads, first, bytesMax - this.bytes, () => this.fullMessage());
@@ -176,8 +217,8 @@ export class Journal {
       this.cut(segment, before);
       throw error;
     }
-    if (sync) this.syncOr(segment, () => this.cut(segment, before));
-    else for (const payload of payloads) this.unsynced.push(payload);
+    if (this.unsynced.length === 0) this.unsyncedSinceMs = this.options.machine.monotonic();
+    for (const payload of payloads) this.unsynced.push(payload);
     this.nextPosition = first + payloads.length;
     return first;
   }
@@ -186,6 +227,11 @@ export class Journal {
     const { folder, bytesMax } = this.options;
     const advice = "it empties once the ledger or Redis is reachable again";
     return `the journal in ${folder} is full (${bytesMax} bytes): ${advice}`;
+  }
+
+  private slowMessage(): string {
+    const seconds = Math.floor(this.unsyncedMs / 1_000);
+    return `the disk of ${this.options.folder} is slow: it has not synced the journal for ${seconds} s`;
   }
 
   /** Truncates a partial write. If that fails, the segment is not used any more. */
@@ -197,28 +243,55 @@ export class Journal {
     }
   }
 
-  private newSegment(): SegmentWriter {
-    return new SegmentWriter(this.disk, this.options.folder, this.nextPosition, this.gathered);
+  /**
+   * Returns the segment, or a new one if it has its size. The new one repeats the records that are not known to be on the
+   * disk, so that nothing waits for a sync of the one before.
+   */
+  private segmentToWrite(): SegmentWriter {
+    const { segment, options } = this;
+    if (segment) {
+      if (segment.bytes < options.segmentBytes) return segment;
+      const unsyncedBytes = segment.bytes - this.syncedBytes;
+      // A record that may have to be dropped is in one segment only. And a slow disk is not given everything twice.
+      if (unsyncedBytes > (options.sync ? 0 : options.segmentBytes / 2)) return segment;
+    }
+    const next = this.repeated();
+    if (segment) this.leaveSegment(segment);
+    this.segment = next;
+    this.syncedBytes = 0;
+    return next;
   }
 
-  /** Syncs a segment before it is closed, so that only the newest can have a torn end. */
-  private finishSegment(): void {
-    const { segment } = this;
-    if (segment === undefined) return;
-    this.syncOr(segment, () => {});
-    // If a sync in the background fails, this one has proved nothing.
-    if (!this.syncing) this.unsynced = [];
-    this.leaveSegment(segment);
+  /** Returns a new segment with the records that are not known to be on the disk. */
+  private repeated(): SegmentWriter {
+    const { disk, options, nextPosition, gathered, unsynced } = this;
+    const segment = new SegmentWriter(disk, options.folder, nextPosition, gathered);
+    try {
+      segment.append(unsynced, nextPosition - unsynced.length);
+    } catch (error) {
+      segment.discard();
+      throw error;
+    }
+    return segment;
   }
 
-  private syncOr(segment: SegmentWriter, onFailure: () => void): void {
+  /** Begins a segment that is on the disk when this returns: for a start and a stop. */
+  private beginNow(): void {
+    const segment = this.repeated();
     try {
       segment.sync();
     } catch (error) {
-      onFailure();
-      this.distrust(errorOf(error));
+      segment.discard();
       throw error;
     }
+    this.adopt(segment);
+  }
+
+  private adopt(segment: SegmentWriter): void {
+    this.segment = segment;
+    this.syncedBytes = segment.bytes;
+    this.distrusted = undefined;
+    this.synced(this.nextPosition - 1);
   }
 
   private leaveSegment(segment: SegmentWriter): void {
@@ -229,9 +302,42 @@ export class Journal {
     this.closed.add({ path, bytes, lastPosition: this.nextPosition - 1 });
   }
 
+  /** Syncs what is written by now, unless a sync runs. */
+  private sync(): void {
+    const { segment } = this;
+    if (segment === undefined || this.syncing || this.unsynced.length === 0) return;
+    this.syncing = this.syncOnce(segment).finally(() => {
+      this.syncing = undefined;
+      if (this.waiters.length > 0) this.sync();
+    });
+  }
+
+  private async syncOnce(segment: SegmentWriter): Promise<void> {
+    const through = this.nextPosition - 1;
+    const { bytes } = segment;
+    const beganMs = this.options.machine.monotonic();
+    try {
+      await segment.syncSoon();
+    } catch (error) {
+      return this.distrust(errorOf(error));
+    }
+    if (segment === this.segment) this.syncedBytes = bytes;
+    this.synced(through, beganMs);
+  }
+
+  /** The records up to `through` are on the disk. Those after it were written since `beganMs`. */
+  private synced(through: number, beganMs = 0): void {
+    const left = Math.max(0, this.nextPosition - 1 - through);
+    this.unsynced = this.unsynced.slice(this.unsynced.length - left);
+    this.unsyncedSinceMs = beganMs;
+    while (this.waiters[0] && this.waiters[0].through <= through) this.waiters.shift()?.resolve();
+  }
+
   /** Refuses records until `repair` succeeds. The segment stays as it is: it may have records that are nowhere else. */
   private distrust(error: Error): void {
-    if (this.segment) this.leaveSegment(this.segment);
+    const { segment } = this;
+    if (segment && this.options.sync) this.drop(segment, error);
+    if (segment) this.leaveSegment(segment);
     if (this.distrusted) return;
     this.distrusted = error;
     this.probe.failure ??= error;
@@ -241,46 +347,48 @@ export class Journal {
     );
   }
 
-  /** Begins a new segment with the records that are not known to be on the disk, and syncs it. */
-  private begin(): void {
-    const segment = this.newSegment();
-    try {
-      segment.append(this.unsynced, this.nextPosition - this.unsynced.length);
-      segment.sync();
-    } catch (error) {
-      segment.discard();
-      throw error;
-    }
-    this.segment = segment;
+  /** Drops the records that are not known to be on the disk. Their callers learn that none was kept. */
+  private drop(segment: SegmentWriter, error: Error): void {
+    this.nextPosition -= this.unsynced.length;
     this.unsynced = [];
-  }
-
-  private repair(): void {
-    if (this.distrusted === undefined) return;
-    const calls = this.unsynced.length;
-    this.begin();
-    this.distrusted = undefined;
-    this.options.log.info({ calls }, "the journal goes on in a new file");
+    try {
+      segment.truncate(this.syncedBytes);
+    } catch {} // A start may find them again, as after any kill.
+    const { waiters } = this;
+    this.waiters = [];
+    for (const { reject } of waiters) reject(error);
   }
 
   /** Runs each second: syncs in the background, or retries after a failure. */
   private round(): void {
-    if (this.distrusted) this.tryRepair();
-    if (this.probe.failure && !this.distrusted) this.probe.try();
-    const { segment } = this;
-    if (segment === undefined || this.syncing || this.unsynced.length === 0) return;
-    const after = this.nextPosition;
-    this.syncing = true;
-    segment.syncSoon((error) => {
-      this.syncing = false;
-      if (error) this.distrust(error);
-      else this.unsynced = this.unsynced.slice(after - this.nextPosition || this.unsynced.length);
+    if (this.distrusted) this.repair();
+    else if (this.probe.failure) this.probe.try();
+    this.sync();
+  }
+
+  /** Goes on in a new segment once that is on the disk. A later round tries again if it fails. */
+  private repair(): void {
+    if (this.syncing) return;
+    let segment: SegmentWriter;
+    try {
+      segment = this.repeated();
+    } catch {
+      return;
+    }
+    this.syncing = this.repairWith(segment).finally(() => {
+      this.syncing = undefined;
     });
   }
 
-  private tryRepair(): void {
+  private async repairWith(segment: SegmentWriter): Promise<void> {
+    const calls = this.unsynced.length;
     try {
-      this.repair();
-    } catch {} // The next round tries again.
+      await segment.syncSoon();
+    } catch {
+      return segment.discard();
+    }
+    this.adopt(segment);
+    this.options.log.info({ calls }, "the journal goes on in a new file");
+    this.probe.try();
   }
 }

@@ -23,6 +23,9 @@ export class DiskProbe {
   private readonly options: ProbeOptions;
   /** The first failed write; undefined after a successful probe. */
   failure: Error | undefined;
+  private isTrying = false;
+  /** The failure when the running probe began. */
+  private tried: Error | undefined;
 
   constructor(options: ProbeOptions) {
     this.options = options;
@@ -35,32 +38,49 @@ export class DiskProbe {
     this.options.log.error({ err: error }, text);
   }
 
-  /** Writes, syncs and removes a file. Never throws. */
+  /** Writes, syncs and removes a file; syncs it in the background. Never throws. */
   try(): void {
+    if (this.isTrying) return;
+    const { disk, folder } = this.options;
+    const path = join(folder, NAME);
+    this.tried = this.failure;
     try {
-      this.write();
+      if (disk.exists(path)) disk.remove(path);
+      const fd = disk.create(path);
+      this.isTrying = true;
+      try {
+        this.write(fd);
+      } catch (error) {
+        return this.end(fd, path, error);
+      }
+      disk.syncSoon(fd, (error) => this.end(fd, path, error));
     } catch (error) {
-      return this.failed(errorOf(error));
+      this.failed(errorOf(error));
     }
-    if (this.failure) this.options.log.info("the journal can be written again");
+  }
+
+  private end(fd: number, path: string, error: unknown): void {
+    const { disk, log } = this.options;
+    this.isTrying = false;
+    try {
+      disk.close(fd);
+      disk.remove(path);
+      if (error) throw error;
+    } catch (thrown) {
+      return this.failed(errorOf(thrown));
+    }
+    // A write may have failed since the probe began.
+    if (this.failure !== this.tried) return;
+    if (this.failure) log.info("the journal can be written again");
     this.failure = undefined;
   }
 
-  private write(): void {
-    const { disk, folder, scratch } = this.options;
-    const path = join(folder, NAME);
-    if (disk.exists(path)) disk.remove(path);
-    const fd = disk.create(path);
-    try {
-      // A file system that compresses needs no room for zeros.
-      randomFillSync(scratch);
-      for (let written = 0; written < scratch.length; ) {
-        written += disk.write(fd, scratch, written, scratch.length - written);
-      }
-      disk.sync(fd);
-    } finally {
-      disk.close(fd);
-      disk.remove(path);
+  private write(fd: number): void {
+    const { disk, scratch } = this.options;
+    // A file system that compresses needs no room for zeros.
+    randomFillSync(scratch);
+    for (let written = 0; written < scratch.length; ) {
+      written += disk.write(fd, scratch, written, scratch.length - written);
     }
   }
 }

@@ -77,7 +77,7 @@ export function recoverJournal(disk: Disk, folder: string, log: Log): RecoveredJ
       else {
         // The next segment has all that this one may have lost, or a record is missing.
         const end = (contents.records.at(-1)?.position ?? began - 1) + 1;
-        const next = found[at + 1]?.contents?.records[0];
+        const next = found.slice(at + 1).flatMap((later) => later.contents?.records[0] ?? [])[0];
         if (next === undefined || next.position > end) throw new DamagedSegment(path, contents);
       }
     }

@@ -19,27 +19,24 @@ export class JournalFull extends Error {
 export class SegmentWriter {
   readonly path: string;
   private readonly disk: Disk;
+  private readonly folder: string;
   private readonly fd: number;
   private readonly gathered: Buffer;
   private size = 0;
+  private isNameSynced = false;
   private syncing = false;
   private closed = false;
 
   /**
-   * Creates the file. Throws if it cannot be created, or if its name would not survive a loss of power. `gathered`: a
-   * buffer of GATHERED_BYTES for the lines of one write.
+   * Creates the file. Throws if it cannot be created. Its first sync also syncs its name. `gathered`: a buffer of
+   * GATHERED_BYTES for the lines of one write.
    */
   constructor(disk: Disk, folder: string, position: number, gathered: Buffer) {
     this.disk = disk;
+    this.folder = folder;
     this.gathered = gathered;
     this.path = freePath(disk, folder, position);
     this.fd = disk.create(this.path);
-    try {
-      disk.syncFolder(folder);
-    } catch (error) {
-      this.discard();
-      throw error;
-    }
   }
 
   get bytes(): number {
@@ -82,24 +79,34 @@ export class SegmentWriter {
     }
   }
 
+  /** Syncs before it returns: for a start and a stop, which serve no call. */
   sync(): void {
     try {
+      if (!this.isNameSynced) this.disk.syncFolder(this.folder);
+      this.isNameSynced = true;
       this.disk.sync(this.fd);
     } catch (cause) {
       throw new Error(`cannot sync ${this.path}`, { cause });
     }
   }
 
-  syncSoon(done: (error: Error | undefined) => void): void {
+  /** Syncs what is written by now, in the background. One at a time. */
+  syncSoon(): Promise<void> {
     this.syncing = true;
-    this.disk.syncSoon(this.fd, (cause) => {
-      this.syncing = false;
-      if (this.closed) this.disk.close(this.fd);
-      done(cause ? new Error(`cannot sync ${this.path}`, { cause }) : undefined);
+    const folder = this.isNameSynced ? undefined : this.folder;
+    return new Promise((resolve, reject) => {
+      const onSynced = (cause: Error | null) => {
+        this.syncing = false;
+        if (this.closed) this.disk.close(this.fd);
+        if (cause) return reject(new Error(`cannot sync ${this.path}`, { cause }));
+        this.isNameSynced = true;
+        resolve();
+      };
+      this.disk.syncSoon(this.fd, onSynced, folder);
     });
   }
 
-  /** Closes the file, unless a sync in the thread pool still uses it: that closes it. */
+  /** Closes the file, unless a sync in the background still uses it: that closes it. */
   close(): void {
     this.closed = true;
     if (!this.syncing) this.disk.close(this.fd);

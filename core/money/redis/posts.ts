@@ -54,6 +54,8 @@ export class Posts {
   private readonly resender: Resender;
   private readonly unheard = new UnheardPosts();
   private spool: Spool | undefined;
+  /** Posts that are being written to the spool. A second post of such a call gets the same result. */
+  private readonly spooling = new Map<string, Promise<Posted>>();
 
   constructor(options: PostsOptions) {
     this.options = options;
@@ -100,6 +102,8 @@ export class Posts {
     const before =
       this.recent.get(callId) ?? this.resender.find(callId) ?? this.unheard.findVoided(callId);
     if (before !== undefined) return { ...before, duplicate: true };
+    const spooling = this.spooling.get(callId);
+    if (spooling) return spooling.then((posted) => ({ ...posted, duplicate: true }));
     const bucket = this.options.buckets.of(posting.accountId);
     const { epoch, process } = bucket;
     const nowMs = this.options.machine.monotonic();
@@ -108,9 +112,10 @@ export class Posts {
       return this.spoolPost(bucket, posting, sent);
     }
     const text = encodeEntry(posting, 0, 0);
-    const read = (reply: Reply) => this.posted(bucket, posting, text, reply, sent);
-    return this.send(bucket, posting, text, read).catch(() =>
-      this.spoolUnheard(bucket, posting, sent),
+    const read = (reply: Reply) => this.posted(bucket, posting, text, reply);
+    return this.send(bucket, posting, text, read).then(
+      (posted) => posted ?? this.spoolPost(bucket, posting, sent),
+      () => this.spoolUnheard(bucket, posting, sent),
     );
   }
 
@@ -129,6 +134,11 @@ export class Posts {
     const voided = this.unheard.void(callId);
     if (voided !== undefined) this.options.holds.forget(callId);
     return voided;
+  }
+
+  /** See `HoldStore.unsyncedMs`. */
+  get unsyncedMs(): number {
+    return this.spool?.unsyncedMs ?? 0;
   }
 
   /** Returns why the spool has no room for the posts of `calls` calls; undefined if it has. */
@@ -163,10 +173,11 @@ export class Posts {
     return bucket.run("post", keys, args, read);
   }
 
-  private posted(bucket: Bucket, posting: Posting, text: string, reply: Reply, sent: Sent): Posted {
+  /** Returns undefined if the wallet is not loaded. */
+  private posted(bucket: Bucket, posting: Posting, text: string, reply: Reply): Posted | undefined {
     const [kind, charged, writtenOff, place] = reply;
     const { callId } = posting;
-    if (kind === "unknown") return this.spoolPost(bucket, posting, sent);
+    if (kind === "unknown") return undefined;
     this.options.holds.forget(callId);
     this.unheard.forget(callId);
     const chargedMicroVnd = amountOf(charged);
@@ -184,24 +195,28 @@ export class Posts {
     return posted;
   }
 
-  /** Keeps a post without a reply. Throws if the spool cannot: then the caller posts the call again, or voids it. */
-  private spoolUnheard(bucket: Bucket, posting: Posting, sent: Sent): Posted {
+  /** Keeps a post without a reply. Rejects if the spool cannot: then the caller posts the call again, or voids it. */
+  private async spoolUnheard(bucket: Bucket, posting: Posting, sent: Sent): Promise<Posted> {
     try {
-      return this.spoolPost(bucket, posting, sent);
+      return await this.spoolPost(bucket, posting, sent);
     } catch (error) {
       this.unheard.add(bucket, posting, sent);
       throw error;
     }
   }
 
-  /** Writes a post to the disk, whether or not Redis has it. It is durable when this returns. */
-  private spoolPost(bucket: Bucket, posting: Posting, sent: Sent): Posted {
+  /** Writes a post to the disk, whether or not Redis has it. Resolves once it is durable. */
+  private spoolPost(bucket: Bucket, posting: Posting, sent: Sent): Promise<Posted> {
     if (this.spool === undefined)
       throw new Error("the hold store is not started; call start first");
-    const { entry, done } = this.spool.add(posting);
-    failpoint("spool.kept");
-    this.unheard.forget(posting.callId);
-    this.resender.add(bucket, { entry, sent, done });
-    return { chargedMicroVnd: posting.costMicroVnd, writtenOffMicroVnd: 0, duplicate: false };
+    const { callId, costMicroVnd } = posting;
+    const kept = this.spool.add(posting).then(({ entry, done }) => {
+      failpoint("spool.kept");
+      this.unheard.forget(callId);
+      this.resender.add(bucket, { entry, sent, done });
+      return { chargedMicroVnd: costMicroVnd, writtenOffMicroVnd: 0, duplicate: false };
+    });
+    this.spooling.set(callId, kept);
+    return kept.finally(() => this.spooling.delete(callId));
   }
 }

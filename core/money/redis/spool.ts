@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { FolderInUse } from "../../process/lock.ts";
 import type { Log } from "../../process/log.ts";
 import { type Machine, systemMachine } from "../../process/machine.ts";
+import { atEndOfTurn } from "../../process/turn.ts";
 import { decodeEntry, entryOf } from "../entry.ts";
 import type { Posting } from "../hold-store.ts";
 import { Journal } from "../journal/journal.ts";
@@ -26,6 +27,12 @@ export interface SpoolOptions {
 interface Spooled {
   readonly entry: StoredEntry;
   done(): void;
+}
+
+interface QueuedPost {
+  readonly entry: StoredEntry;
+  resolve(spooled: Spooled): void;
+  reject(error: unknown): void;
 }
 
 /**
@@ -61,9 +68,14 @@ export class Spool {
     this.recovered = [own, ...others].flatMap((journal) => journal.recovered);
   }
 
-  /** Writes a post; it is durable when this returns. Throws if the disk or the spool is full. */
-  add(posting: Posting): Spooled {
+  /** Writes a post, with the others of this turn; resolves once it is on the disk. Rejects if it is not. */
+  add(posting: Posting): Promise<Spooled> {
     return this.own.add(posting);
+  }
+
+  /** See `HoldStore.unsyncedMs`. */
+  get unsyncedMs(): number {
+    return this.own.journal.unsyncedMs;
   }
 
   /** Returns why a post of `bytes` bytes cannot be written now; undefined if it can. */
@@ -80,6 +92,7 @@ class JournalOfPosts {
   readonly journal: Journal;
   readonly recovered: Spooled[] = [];
   private readonly entries: Outbox;
+  private queue: QueuedPost[] = [];
 
   constructor(journal: Journal) {
     this.journal = journal;
@@ -90,10 +103,30 @@ class JournalOfPosts {
     }
   }
 
-  add(posting: Posting): Spooled {
+  add(posting: Posting): Promise<Spooled> {
     const entry = entryOf("", posting, posting.costMicroVnd, 0);
-    const position = this.journal.append(entry.text);
-    return { entry, done: this.track(entry, position) };
+    if (this.queue.length === 0) atEndOfTurn("post", () => this.write(this.queue.splice(0)));
+    return new Promise((resolve, reject) => this.queue.push({ entry, resolve, reject }));
+  }
+
+  /** Writes posts with one append and one sync. If they do not all fit, tries each by itself. */
+  private write(posts: readonly QueuedPost[]): void {
+    let first: number;
+    try {
+      first = this.journal.appendAll(posts.map(({ entry }) => entry.text));
+    } catch (error) {
+      if (posts.length > 1) for (const post of posts) this.write([post]);
+      else posts[0]?.reject(error);
+      return;
+    }
+    const keep = () => {
+      for (const [at, { entry, resolve }] of posts.entries())
+        resolve({ entry, done: this.track(entry, first + at) });
+    };
+    const refuse = (error: unknown) => {
+      for (const { reject } of posts) reject(error);
+    };
+    this.journal.whenSynced(first + posts.length - 1).then(keep, refuse);
   }
 
   /** Returns the function that drops the entry. */

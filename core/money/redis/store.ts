@@ -202,6 +202,10 @@ export class RedisHoldStore implements HoldStore {
     return this.posts.unsent();
   }
 
+  unsyncedMs(): number {
+    return this.posts.unsyncedMs;
+  }
+
   findUncommitted(callId: string) {
     return this.commits.find(callId);
   }

@@ -37,6 +37,7 @@ const BROKEN: Record<string, Partial<Lifetimes>> = {
   "ledgerCheckMs < leaseMs": { ledgerCheckMs: 10_000 },
   "writerKeptMs > 2 * writersForgottenMs": { writerKeptMs: 7_200_000 },
   "hiddenTransactionMs > 2 * statementTimeoutMs": { hiddenTransactionMs: 60_000 },
+  "unsyncedMsMax > 2 * journalSyncMs": { unsyncedMsMax: 2_000 },
   "journalLockWaitMs > leaveTimeoutMs": { journalLockWaitMs: 1_000 },
 };
 

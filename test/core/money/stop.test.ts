@@ -34,6 +34,8 @@ async function stage() {
   const { holdStore, committer, wallets } = await start(machine);
   await wallets.credit(movement(1_000n));
   for (const callId of ["c1", "c2"]) await wallets.hold(holdRequest(callId, 400));
+  // The probe of the start ends.
+  await pass(100);
   disk.freeBytes = 10;
   for (const callId of ["c1", "c2"]) wallets.postLater(late(callId));
   const killAndStart = () => {

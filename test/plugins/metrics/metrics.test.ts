@@ -103,6 +103,7 @@ t.test("GET /metrics", async (t) => {
       t.ok(samples.has("tollgate_outbox_backlog"));
       for (const name of [
         "oldest_unsent_seconds",
+        "oldest_unsynced_seconds",
         "waiting_bodies",
         "paced_calls",
         "paced_seconds_total",

@@ -100,6 +100,13 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     faults: { powerLoss: 2_500, ledgerAway: 2_500 },
     from: 10,
   },
+  "a reply does not wait until its spooled post is on the disk": {
+    file: "core/money/redis/spool.ts",
+    find: "this.journal.whenSynced(first + posts.length - 1)",
+    replace: "Promise.resolve()",
+    store: "redis",
+    faults: { powerLoss: 1_500, redisFreeze: 1_500 },
+  },
   "a ledger that went back is believed": {
     file: "core/money/ledger-watch.ts",
     find: "return this.found(WENT_BACK);",

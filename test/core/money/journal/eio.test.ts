@@ -22,6 +22,8 @@ interface Parts {
   /** From now on syncs fail, and the kernel drops the data that they should have written. */
   fail(): void;
   recover(): void;
+  /** Appends a record, and returns "kept" once it is on the disk, or why it is not. */
+  synced(text: string): Promise<string>;
   /** Runs the simulated time until the journal has had `rounds` rounds. */
   pass(rounds: number): Promise<void>;
   /** Returns what the journal has after a kill -9, and then after a loss of power. */
@@ -55,10 +57,25 @@ async function inWorld(
     last = start();
     return (await open(last)).recovered.map(({ payload }) => payload);
   };
+  const journal = await open(last);
   await body({
-    journal: await open(last),
+    journal,
     fail: () => site.failSyncs(scheduler.nowMs),
     recover: () => site.endFailedSyncs(scheduler.nowMs),
+    synced: async (text) => {
+      let result: string | undefined;
+      journal.whenSynced(journal.append(text)).then(
+        () => {
+          result = "kept";
+        },
+        (error: Error) => {
+          result = error.message;
+        },
+      );
+      scheduler.after(0, "the test", () => {});
+      await scheduler.run(() => result !== undefined);
+      return result ?? "";
+    },
     pass: (rounds) => {
       const endMs = scheduler.nowMs + rounds * ROUND_MS + ROUND_MS / 2;
       scheduler.after(endMs - scheduler.nowMs, "the test", () => {});
@@ -94,17 +111,19 @@ t.test("calls go on after a failed sync in the background, and its records are n
   }),
 );
 
-t.test("a segment that could not be synced at its end is not trusted", (t) =>
-  inWorld({ segmentBytes: 10 }, async ({ fail, recover, journal, pass, afterPowerLoss }) => {
-    journal.append("1");
-    fail();
-    t.throws(() => journal.append("refused"), CANNOT_SYNC);
-    recover();
-    refuses(t, journal);
-    await pass(1);
-    journal.append("2");
-    await pass(1);
-    t.strictSame(await afterPowerLoss(), ["1", "2"]);
+t.test("a segment that ends while a record of it is not synced loses none", (t) =>
+  inWorld({ segmentBytes: 60 }, async ({ synced, journal, afterPowerLoss }) => {
+    for (const text of ["1", "2", "3", "4"]) t.equal(await synced(text), "kept");
+    journal.append("5");
+    const { bytes } = journal;
+    journal.append("6");
+    t.equal(
+      journal.bytes,
+      bytes + 2 * "12345678 6 6\n".length,
+      "the next segment repeats 5, and has 6",
+    );
+    t.equal(await synced("7"), "kept");
+    t.strictSame(await afterPowerLoss(), ["1", "2", "3", "4", "5", "6", "7"]);
   }),
 );
 
@@ -138,27 +157,51 @@ t.test("a kill after a failed sync loses nothing", (t) =>
 );
 
 t.test("a record that was refused because its sync failed does not come back", (t) =>
-  inWorld({ sync: true }, async ({ fail, recover, journal, pass, afterPowerLoss }) => {
-    journal.append("1");
+  inWorld({ sync: true }, async ({ fail, recover, journal, synced, pass, afterPowerLoss }) => {
+    t.equal(await synced("1"), "kept");
     fail();
-    t.throws(() => journal.append("refused"), CANNOT_SYNC);
+    t.match(await synced("refused"), CANNOT_SYNC);
     recover();
     refuses(t, journal);
     await pass(1);
-    t.equal(journal.append("2"), 2);
+    t.equal(journal.position, 2);
+    t.equal(await synced("2"), "kept");
     t.strictSame(await afterPowerLoss(), ["1", "2"]);
   }),
 );
 
 t.test("nor after a kill before the disk recovers", (t) =>
-  inWorld({ sync: true }, async ({ fail, recover, journal, afterKill }) => {
-    journal.append("1");
+  inWorld({ sync: true }, async ({ fail, recover, synced, afterKill }) => {
+    t.equal(await synced("1"), "kept");
     fail();
-    t.throws(() => journal.append("refused"), CANNOT_SYNC);
+    t.match(await synced("refused"), CANNOT_SYNC);
     recover();
     t.strictSame(await afterKill(), ["1"]);
   }),
 );
+
+t.test("a record that is written while a sync runs waits for the next one", async (t) => {
+  const { journal, syncs, close } = await slowlySynced({ sync: true });
+  const order: string[] = [];
+  const wait = (text: string) =>
+    journal.whenSynced(journal.append(text)).then(
+      () => order.push(`${text} kept`),
+      () => order.push(`${text} refused`),
+    );
+  const [one, two, three] = [wait("1"), wait("2"), wait("3")];
+  t.equal(syncs.length, 1, "one sync at a time");
+  syncs[0]?.(null);
+  await one;
+  t.strictSame(order, ["1 kept"], "2 was written after it had begun");
+  t.equal(syncs.length, 2, "and one sync for both");
+  const four = wait("4");
+  syncs[1]?.(new Error("EIO"));
+  await Promise.all([two, three, four]);
+  t.strictSame(order, ["1 kept", "2 refused", "3 refused", "4 refused"]);
+  t.equal(journal.position, 2, "none of them is left");
+  t.throws(() => journal.append("5"), CANNOT_SYNC);
+  await close();
+});
 
 t.test("a journal that is closed on a disk that fails releases its folder", (t) =>
   inWorld({}, async ({ fail, recover, journal, afterKill }) => {
@@ -192,60 +235,79 @@ t.test("a journal opens on a disk that fails, and its records are synced later",
   }),
 );
 
-t.test("a new file that cannot be synced is not used", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-eio-"));
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const machine = new ManualMachine();
-  let isFailing = false;
-  const fail = () => {
-    if (isFailing) throw new Error("EIO");
-  };
-  const disk: Disk = {
-    ...systemMachine.disk,
-    sync: (fd) => {
-      fail();
-      systemMachine.disk.sync(fd);
-    },
-    syncSoon: (_, done) => setImmediate(done, isFailing ? new Error("EIO") : null),
-  };
-  const journal = await Journal.open({
-    ...{ folder: join(folder, "journal"), bytesMax: 100_000, sync: true },
-    ...{ log: recordedLog().log, machine: Object.assign(machine, { disk }) },
-  });
-  journal.append("1");
-  isFailing = true;
-  t.throws(() => journal.append("2"), CANNOT_SYNC);
-  await machine.advance(10_000);
-  t.match(journal.refusal(1), CANNOT_SYNC);
-  isFailing = false;
-  await machine.advance(1_000);
-  t.equal(journal.refusal(1), undefined);
-  await journal.close();
-});
+t.test("a new file that cannot be synced is not used", (t) =>
+  inWorld({ sync: true }, async ({ fail, recover, journal, synced, pass, afterPowerLoss }) => {
+    t.equal(await synced("1"), "kept");
+    fail();
+    t.match(await synced("2"), CANNOT_SYNC);
+    await pass(10);
+    refuses(t, journal);
+    recover();
+    await pass(1);
+    t.equal(journal.refusal(1), undefined);
+    t.strictSame(await afterPowerLoss(), ["1"]);
+  }),
+);
 
-t.test("a slow disk gets one sync at a time", async (t) => {
+/** A journal whose syncs end when the test says so. */
+async function slowlySynced(options: Partial<JournalOptions>) {
   const syncs: ((error: Error | null) => void)[] = [];
   const syncSoon: Disk["syncSoon"] = (_, done) => syncs.push(done);
   const machine = Object.assign(new ManualMachine(), { disk: { ...systemMachine.disk, syncSoon } });
   const folder = mkdtempSync(join(tmpdir(), "tollgate-syncs-"));
   const { log } = recordedLog();
-  const journal = await Journal.open({ folder, bytesMax: 100_000, sync: false, log, machine });
+  const wanted = { folder, bytesMax: 100_000, sync: false, log, machine, ...options };
+  const journal = await Journal.open(wanted);
+  // The probe of the start.
+  syncs.shift()?.(null);
+  const close = async () => {
+    await journal.close();
+    rmSync(folder, { recursive: true });
+  };
+  return { journal, machine, syncs, close };
+}
+
+t.test("a slow disk gets one sync at a time", async (t) => {
+  const { journal, machine, syncs, close } = await slowlySynced({});
   for (const record of ["1", "2", "3"]) {
     journal.append(record);
     await machine.advance(ROUND_MS);
   }
   t.equal(syncs.length, 1);
   syncs[0]?.(null);
+  await machine.advance(0);
   await machine.advance(ROUND_MS);
   t.equal(syncs.length, 2, "the records since then get the next");
   syncs[1]?.(null);
+  await machine.advance(0);
   await machine.advance(3 * ROUND_MS);
   t.equal(syncs.length, 2, "nothing is left to sync");
-  await journal.close();
-  rmSync(folder, { recursive: true });
+  await close();
 });
 
-t.test("a file that is being synced is closed after that, any other at once", async (t) => {
+t.test("a record that waits for a slow disk for more than 3 s refuses more", async (t) => {
+  const { journal, machine, syncs, close } = await slowlySynced({});
+  journal.append("1");
+  await machine.advance(ROUND_MS);
+  journal.append("2");
+  await machine.advance(2 * ROUND_MS);
+  t.equal(journal.refusal(1), undefined, "at 3 s");
+  await machine.advance(1);
+  t.match(journal.refusal(1), /is slow/);
+  t.equal(journal.unsyncedMs, 3_001);
+  syncs[0]?.(null);
+  await machine.advance(0);
+  t.equal(journal.refusal(1), undefined, "2 waits since the sync began");
+  t.equal(journal.unsyncedMs, 2_001);
+  await machine.advance(ROUND_MS);
+  t.match(journal.refusal(1), /is slow/);
+  syncs[1]?.(null);
+  await machine.advance(0);
+  t.equal(journal.unsyncedMs, 0);
+  await close();
+});
+
+t.test("a journal that closes waits for a sync that runs, and leaves no file open", async (t) => {
   for (const state of ["unsynced", "syncing", "synced"] as const) {
     const syncs: ((error: Error | null) => void)[] = [];
     const [opened, closed]: [number[], number[]] = [[], []];
@@ -271,16 +333,22 @@ t.test("a file that is being synced is closed after that, any other at once", as
     const before = await Journal.open(options);
     before.append("0");
     await before.close();
+    for (const done of syncs.splice(0)) done(null);
     for (const name of readdirSync(folder))
       if (name.endsWith(".journal")) appendFileSync(join(folder, name), "half a li");
     const journal = await Journal.open(options);
+    for (const done of syncs.splice(0)) done(null);
     journal.append("1");
     if (state !== "unsynced") await machine.advance(ROUND_MS);
     t.equal(syncs.length, state === "unsynced" ? 0 : 1);
     if (state === "synced") syncs[0]?.(null);
-    await journal.close();
-    t.equal(closed.length, opened.length - (state === "syncing" ? 1 : 0), state);
-    if (state === "syncing") syncs[0]?.(null);
+    const closing = journal.close();
+    if (state === "syncing") {
+      await machine.advance(ROUND_MS);
+      t.not(closed.length, opened.length);
+      syncs[0]?.(null);
+    }
+    await closing;
     t.equal(closed.length, opened.length, state);
     rmSync(folder, { recursive: true });
   }

@@ -12,6 +12,7 @@ const post = (callId: string) => posting({ callId, accountId: "A", costMicroVnd:
 async function embedded({
   machine,
   log,
+  pass,
 }: ReturnType<typeof simulatedMachine>): Promise<EmbeddedHoldStore> {
   const store = new EmbeddedHoldStore({
     journal: { folder: "/data/journal", bytesMax: 1e6, sync: false, log, machine },
@@ -19,6 +20,8 @@ async function embedded({
     history: new MemoryHistory(),
   });
   await store.start();
+  // The probe of the start ends.
+  await pass(100);
   return store;
 }
 
@@ -67,8 +70,9 @@ t.test("a gateway that starts on a full disk serves nothing until there is room"
 t.test("the spool of a gateway with Redis probes its disk too", async (t) => {
   const { disk, machine, log, pass } = simulatedMachine();
   const spool = await Spool.open({ folder: "/data/spool", bytesMax: 1e6, log, machine });
+  await pass(100);
   disk.freeBytes = 100;
-  t.throws(() => spool.add(post("c1")), /cannot write/);
+  await t.rejects(spool.add(post("c1")), /cannot write/);
   let accepted = 0;
   await pass(MINUTE_MS, () => {
     if (spool.refusal(1) === undefined) accepted += 1;
@@ -77,4 +81,27 @@ t.test("the spool of a gateway with Redis probes its disk too", async (t) => {
   disk.empty();
   await pass(1_500);
   t.equal(spool.refusal(1), undefined);
+});
+
+t.test("a gateway whose disk takes 12 s for a sync sells no call meanwhile", async (t) => {
+  const world = simulatedMachine();
+  const store = await embedded(world);
+  const { disk, pass } = world;
+  disk.slowMs = 12_000;
+  let served = 0;
+  await pass(20_000, () => {
+    if (store.health().kind === "away") return;
+    served += 1;
+    store.post(post(`c${served}`));
+  });
+  t.match(store.health(), { kind: "away", cause: "journal_or_lock", reason: /is slow/ });
+  t.ok(store.unsyncedMs() > 3_000);
+  t.ok(
+    served <= 90,
+    `${served} calls of ten a second in 20 s: 3 s, and 6 s until a sync that ends at 13 s`,
+  );
+  disk.slowMs = 0;
+  await pass(15_000);
+  t.equal(store.health().kind, "ok", "no restart is needed");
+  t.equal(store.unsyncedMs(), 0);
 });

@@ -36,6 +36,11 @@ function open(options: Partial<JournalOptions> = {}): Promise<Journal> {
   return Journal.open({ folder, bytesMax: 100_000, sync: false, log: logged.log, ...options });
 }
 
+/** Appends six records, each once the one before is on the disk. Two make a segment of 40 bytes. */
+async function appendSix(journal: Journal): Promise<void> {
+  for (let n = 1; n <= 6; n += 1) await journal.whenSynced(journal.append(`{"record":${n}}`));
+}
+
 function segments(): string[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith(".journal"))
@@ -49,7 +54,7 @@ function payloads(journal: Journal): string[] {
 /** Segments of about two records each, so that a few appends make several. */
 async function severalSegments(): Promise<string[]> {
   const journal = await open({ segmentBytes: 40 });
-  for (let n = 1; n <= 6; n += 1) journal.append(`{"record":${n}}`);
+  await appendSix(journal);
   await journal.close();
   const names = segments();
   assert.ok(names.length >= 3);
@@ -72,7 +77,7 @@ t.test("appended records are recovered in order", async (t) => {
 
 t.test("acknowledged segments are deleted, others stay", async (t) => {
   const journal = await open({ segmentBytes: 40 });
-  for (let n = 1; n <= 6; n += 1) journal.append(`{"record":${n}}`);
+  await appendSix(journal);
   const before = segments().length;
   const bytes = journal.bytes;
   journal.acknowledge(3);
@@ -258,7 +263,7 @@ t.test(
   "a segment that cannot be deleted stops no acknowledgement, and is deleted later",
   async (t) => {
     const journal = await open({ segmentBytes: 40 });
-    for (let n = 1; n <= 6; n += 1) journal.append(`{"record":${n}}`);
+    await appendSix(journal);
     const [first = ""] = segments();
     const [path, aside] = [join(folder, first), join(folder, "aside")];
     renameSync(path, aside);
@@ -277,7 +282,7 @@ t.test(
 
 t.test("a segment that is already gone stops no acknowledgement", async (t) => {
   const journal = await open({ segmentBytes: 40 });
-  for (let n = 1; n <= 6; n += 1) journal.append(`{"record":${n}}`);
+  await appendSix(journal);
   const [first = ""] = segments();
   rmSync(join(folder, first));
   journal.acknowledge(6);

@@ -25,8 +25,17 @@ async function opened(options: Partial<JournalOptions> = {}) {
   return {
     journal,
     open,
-    append: (count: number) => {
-      for (let at = 0; at < count; at += 1) journal.append(RECORD);
+    /** Appends records, each once the one before is on the disk. */
+    append: async (count: number) => {
+      for (let at = 0; at < count; at += 1) {
+        const position = journal.append(RECORD);
+        scheduler.after(0, "the test", () => {});
+        let isSynced = false;
+        void journal.whenSynced(position).then(() => {
+          isSynced = true;
+        });
+        await scheduler.run(() => isSynced);
+      }
     },
     segments: () => disk.names(FOLDER).filter((name) => name.endsWith(".journal")).length,
   };
@@ -34,9 +43,9 @@ async function opened(options: Partial<JournalOptions> = {}) {
 
 t.test("a segment is deleted once its last record is acknowledged, and not before", async (t) => {
   const { journal, append, segments } = await opened();
-  append(1);
+  await append(1);
   const one = journal.bytes;
-  append(6);
+  await append(6);
   const all = journal.bytes;
   t.equal(segments(), 4, "three of two records, and the open one");
   journal.acknowledge(1);
@@ -53,23 +62,23 @@ t.test("a full journal refuses records until some are acknowledged", async (t) =
   const { journal, append } = await opened({ bytesMax: 200 });
   let taken = 0;
   while (journal.refusal(20) === undefined) {
-    append(1);
+    await append(1);
     taken += 1;
     if (taken > 100) throw new Error("never full");
   }
   t.match(journal.refusal(20), /full/);
-  t.throws(() => append(10), /full/);
+  await t.rejects(append(10), /full/);
   const left = 200 - journal.bytes;
   t.equal(journal.refusal(left), undefined, "to the byte");
   t.ok(journal.refusal(left + 1));
   journal.acknowledge(journal.position - 1);
   t.equal(journal.refusal(20), undefined);
-  append(1);
+  await append(1);
 });
 
 t.test("positions go on after a restart, and acknowledged records do not come back", async (t) => {
   const { journal, append, open } = await opened();
-  append(5);
+  await append(5);
   journal.acknowledge(2);
   await journal.close();
   const again = await open("second");

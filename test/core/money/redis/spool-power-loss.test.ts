@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import t from "tap";
 import { Spool } from "../../../../core/money/redis/spool.ts";
 import { callOf } from "../../../../core/money/unreadable.ts";
@@ -29,8 +30,17 @@ t.test(
       );
     };
     const first = await open("first");
-    first.spool.add(posting({ callId: "c1", accountId: "A", costMicroVnd: 7 }));
-    first.spool.add(posting({ callId: "c2", accountId: "A", costMicroVnd: 8 }));
+    let kept = 0;
+    for (const [callId, costMicroVnd] of [
+      ["c1", 7],
+      ["c2", 8],
+    ] as const) {
+      void first.spool.add(posting({ callId, accountId: "A", costMicroVnd })).then(() => {
+        kept += 1;
+      });
+    }
+    await nextTurn();
+    await scheduler.run(() => kept === 2);
     first.losePower();
     const second = await open("second");
     const found = second.spool.recovered;
@@ -58,7 +68,9 @@ t.test("each process takes the first free folder, and those of the dead", async 
     const { log } = recordedLog();
     return Spool.open({ folder: "/data/spool", bytesMax: 100_000, log, machine });
   };
-  for (const callId of ["c0", "c1", "c2"]) (await open()).add(posting({ callId, accountId: "A" }));
+  for (const callId of ["c0", "c1", "c2"])
+    void (await open()).add(posting({ callId, accountId: "A" }));
+  await nextTurn();
   t.strictSame(
     [0, 1, 2, 3].map((at) => disk.hasFolder(`/data/spool/${at}`)),
     [true, true, true, false],

@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import type { RedisHoldStore } from "../../../../core/money/redis/store.ts";
+import type { Disk } from "../../../../core/process/disk.ts";
+import { systemMachine } from "../../../../core/process/machine.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { posting } from "../../../support/posting.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
@@ -76,6 +78,47 @@ t.test(
       t.strictSame(store.unsent(), []);
     }),
 );
+
+t.test("streams that end while redis is down share the syncs of a slow disk", async (t) => {
+  const streams = 600;
+  let blocking = 0;
+  let syncs = 0;
+  const { disk } = systemMachine;
+  const slow: Disk = {
+    ...disk,
+    sync(fd) {
+      blocking += 1;
+      disk.sync(fd);
+    },
+    syncSoon(fd, done, folder) {
+      syncs += 1;
+      disk.syncSoon(fd, (error) => setTimeout(done, 40, error), folder);
+    },
+  };
+  await inWorld(async (world, server) => {
+    const { store } = await world.addGateway({ machine: { ...systemMachine, disk: slow } });
+    await world.addAccount("B", 1_000_000n);
+    await store.load("B", () => world.ledger.wallet("B"));
+    const calls = Array.from({ length: streams }, (_, n) => {
+      const amounts = { amountMicroVnd: 100, floorMicroVnd: 100 };
+      const call = { callId: `c${n}`, accountId: "B" };
+      return { call, held: store.hold({ ...call, keyId: "K", ...amounts }) };
+    });
+    for (const { held } of calls) assert.equal((await held).kind, "held");
+    await server.kill();
+    await until("the gateway notices", () => store.health().kind === "away");
+    [blocking, syncs] = [0, 0];
+    const posts = calls.map(({ call }) => {
+      world.posted.set(call.callId, 70);
+      return store.post(posting({ ...call, costMicroVnd: 70 }));
+    });
+    t.equal((await Promise.all(posts)).length, streams);
+    t.equal(blocking, 0, "no sync blocks the event loop");
+    t.ok(syncs <= 4, `${syncs} syncs for ${streams} posts`);
+    await server.start();
+    await world.check();
+  });
+});
 
 t.test("a hold is refused if the spool may have no room for its post", async (t) =>
   inWorld(async (world) => {

@@ -8,6 +8,7 @@ import { membersScript } from "../../../../core/money/redis/scripts.ts";
 import { RedisHoldStore } from "../../../../core/money/redis/store.ts";
 import { readView } from "../../../../core/money/redis/view.ts";
 import type { Log } from "../../../../core/process/log.ts";
+import { type Machine, systemMachine } from "../../../../core/process/machine.ts";
 import { bucketName } from "../../../../core/redis/buckets.ts";
 import { RedisClient, type RedisCommands } from "../../../../core/redis/client.ts";
 import { MemoryHistory } from "../../../support/commit-counts.ts";
@@ -26,6 +27,7 @@ export interface StoreOptions {
   /** Its own temporary folder by default. */
   readonly spoolFolder?: string;
   readonly spoolBytesMax?: number;
+  readonly machine?: Machine;
   readonly ledger?: LedgerLookup;
   readonly times?: Partial<MembershipTimes>;
   readonly outboxEntriesMax?: number;
@@ -58,12 +60,13 @@ export async function startStore(options: StoreOptions): Promise<TestStore> {
   const spoolFolder = options.spoolFolder ?? newFolder();
   const client = options.client ?? clientOf(options.servers);
   const log = options.log ?? recordedLog().log;
+  const { machine = systemMachine } = options;
   const store = new RedisHoldStore({
     client,
     prefix,
     buckets: BUCKETS,
     times: { ...TIMING, ...options.times },
-    spool: { folder: spoolFolder, bytesMax: options.spoolBytesMax ?? 10_000_000, log },
+    spool: { folder: spoolFolder, bytesMax: options.spoolBytesMax ?? 10_000_000, log, machine },
     outboxEntriesMax: options.outboxEntriesMax ?? 100_000,
     ledger: options.ledger ?? EMPTY_LEDGER,
     log,

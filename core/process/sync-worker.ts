@@ -1,0 +1,29 @@
+/** The thread of `syncInThread`: syncs what it is sent, and replies with the error, or null. */
+import { closeSync, fdatasyncSync, fsyncSync, openSync } from "node:fs";
+import { parentPort } from "node:worker_threads";
+import { errorOf } from "./thrown.ts";
+
+interface Wanted {
+  readonly fd: number;
+  readonly folder: string | undefined;
+}
+
+parentPort?.on("message", ({ fd, folder }: Wanted) => {
+  let failure: Error | null = null;
+  try {
+    if (folder !== undefined) syncFolder(folder);
+    fdatasyncSync(fd);
+  } catch (error) {
+    failure = errorOf(error);
+  }
+  parentPort?.postMessage(failure);
+});
+
+function syncFolder(folder: string): void {
+  const fd = openSync(folder, "r");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
