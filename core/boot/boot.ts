@@ -172,6 +172,7 @@ export async function boot(
     stores: {
       holdStoreHealth: () => holdStore.health(),
       uncommittedCalls: () => holdStore.uncommittedCalls(),
+      unsyncedMs: () => holdStore.unsyncedMs(),
       ledgerWentBack: () => holdStore.ledgerWentBack(),
       pingLedger: (timeoutMs) => ledger.ping(timeoutMs),
     },

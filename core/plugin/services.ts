@@ -84,6 +84,8 @@ interface StoreStatus {
   holdStoreHealth(): HoldStoreHealth;
   /** Returns how many posted calls are not in the ledger yet, as far as this process knows. */
   uncommittedCalls(): number;
+  /** Returns how long the oldest posted call has waited for the disk, in ms. */
+  unsyncedMs(): number;
   /** True if the ledger lacks commits that it had confirmed. No call is served until an operator restores. */
   ledgerWentBack(): boolean;
   /** Resolves if the ledger replies in time, else rejects. */

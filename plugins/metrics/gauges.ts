@@ -72,7 +72,7 @@ export function addGauges(registry: Registry, services: Services): void {
     registers: [registry],
     aggregator: "max",
     collect() {
-      this.set(services.holdStore.unsyncedMs() / 1_000);
+      this.set(services.stores.unsyncedMs() / 1_000);
     },
   });
   new Gauge({
