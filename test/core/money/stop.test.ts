@@ -81,18 +81,3 @@ t.test("a stop after the disk has room again keeps the posts there", async (t) =
   t.strictSame(await stop(), [], "the next start commits them");
   t.strictSame(errors(), []);
 });
-
-t.test(
-  "a stop that waits for the ledger writes what only memory has before it is killed",
-  async (t) => {
-    const { ledger, disk, pass, beginStop, killAndStart } = await stage();
-    ledger.before = () => new Promise(() => {});
-    void beginStop();
-    // The stop has tried the disk in vain, and waits for the ledger.
-    for (let seconds = 0; seconds < 7; seconds += 1) await pass(1_000);
-    disk.empty();
-    for (let seconds = 0; seconds < 2; seconds += 1) await pass(1_000);
-    const { holdStore } = await killAndStart();
-    t.equal(holdStore.uncommittedCalls(), 2);
-  },
-);

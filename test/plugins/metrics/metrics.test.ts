@@ -101,9 +101,9 @@ t.test("GET /metrics", async (t) => {
       t.equal(samples.get(`tollgate_build_info${build}`), 1);
       t.equal(samples.get("tollgate_open_calls"), 0);
       t.ok(samples.has("tollgate_outbox_backlog"));
+      t.ok(samples.has("tollgate_oldest_unsynced_seconds"));
       for (const name of [
         "oldest_unsent_seconds",
-        "oldest_unsynced_seconds",
         "waiting_bodies",
         "paced_calls",
         "paced_seconds_total",
