@@ -5,7 +5,8 @@ import { limitSums } from "../core/money/ledger/limit-sums.ts";
 import { sum, sums } from "../core/money/ledger/sums.ts";
 import { topUps } from "../core/money/ledger/top-ups.ts";
 import { callById, usage } from "../core/money/ledger/usage.ts";
-import { daysSummedMax, type UsageBooks, type UsageFilter } from "../core/usage/books.ts";
+import type { UsageBooks, UsageFilter } from "../core/usage/books.ts";
+import { daysSummedMax } from "../plugins/dashboard/usage-input.ts";
 
 /** An account with calls, and what its queries ask for. */
 export interface Asked {

@@ -14,9 +14,7 @@ export {
   type Call,
   COMPLETE,
   type EndedCall,
-  type FormPart,
   GONE,
-  type Held,
   type Outcome,
   REFUSED,
   type UpstreamRequest,
@@ -24,7 +22,6 @@ export {
 export type {
   AwaitableVerdict,
   Command,
-  CommandOption,
   ConfigKey,
   Fault,
   Field,
@@ -39,37 +36,19 @@ export type { UpstreamKind } from "./upstream-kind.ts";
 export type {
   Account,
   AccountKey,
-  Accounts,
-  CallerKey,
   KeySealer,
-  Keys,
   SealedKey,
   SealedKeyRecord,
 } from "../accounts/index.ts";
-export type { Database } from "../database/database.ts";
-export type { Rate } from "../limits/rate-limiter.ts";
 export { formParts, type HttpRequest, type HttpResponse, openListener } from "../listener/index.ts";
-export type { CallOutcome, ExtendResult, Posted, Posting, Short } from "../money/hold-store.ts";
-export type {
-  ChangedRows,
-  CreditResult,
-} from "../money/ledger.ts";
+export type { ExtendResult, Posted, Posting, Short } from "../money/hold-store.ts";
+export type { ChangedRows, CreditResult } from "../money/ledger.ts";
 export type { ArchiveManifest } from "../money/ledger-archive.ts";
 export type { StandingCall } from "../money/standing-call.ts";
 export type { ReconcileRow, WalletHold, Wallets } from "../money/wallet.ts";
-export type { Clock } from "../process/clock.ts";
 export { argumentProblem } from "../process/command-line.ts";
-export type { Log } from "../process/log.ts";
 export type { WorkerReports } from "../process/workers.ts";
-export type {
-  KeyUsage,
-  RefusedCall,
-  RefusedCount,
-  UsageCursor,
-  UsageDimension,
-  UsageFilter,
-  UsageSum,
-} from "../usage/books.ts";
+export type { RefusedCall, RefusedCount } from "../usage/books.ts";
 export { TRANSFER_REFERENCE } from "../usage/books.ts";
 export { imageType } from "../wire/vision.ts";
 export {
@@ -80,8 +59,8 @@ export {
 } from "./body-threads.ts";
 export type { Config } from "./config.ts";
 export { contentTypeOf } from "./plugin.ts";
-export type { FetchedImage, ImageFetcher, Services } from "./services.ts";
-export type { Customer, Customers, SlotName } from "./slot.ts";
+export type { FetchedImage, Services } from "./services.ts";
+export type { Customer, SlotName } from "./slot.ts";
 
 // Money and usage as values.
 
@@ -109,7 +88,7 @@ export {
 export { type CustomerRecord, fieldsIn, type UsageJson } from "../money/usage-fields.ts";
 export { usageJson } from "../money/usage-json.ts";
 export { dayOf, endOfDay, startOfDay } from "../process/vietnam-day.ts";
-export { daysSummedMax } from "../usage/books.ts";
+
 export { readChatUsage } from "../wire/usage/chat.ts";
 export { readMessagesUsage } from "../wire/usage/messages.ts";
 export { readResponsesUsage } from "../wire/usage/responses.ts";
@@ -117,9 +96,9 @@ export { type Pass, Usage } from "../wire/usage/usage.ts";
 
 // Models, and the protocols that clients and upstreams speak.
 
-export { type Catalogue, type Model, outputTokensMax, type Route } from "../catalogue/catalogue.ts";
+export { type Model, outputTokensMax } from "../catalogue/catalogue.ts";
 export type { Protocol } from "../catalogue/endpoint.ts";
-export { type Endpoint, messagesEndpoint } from "../catalogue/endpoint.ts";
+export { messagesEndpoint } from "../catalogue/endpoint.ts";
 export type { OverheadTokens } from "../catalogue/profile.ts";
 export {
   type ChatProfile,

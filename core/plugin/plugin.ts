@@ -209,7 +209,7 @@ export interface Command {
 /**
  * `--name VALUE` on the command line. In the request, underscores replace the hyphens of `name`.
  */
-export interface CommandOption {
+interface CommandOption {
   readonly name: string;
   /** The placeholder in `help`: `ID`. */
   readonly value: string;

@@ -38,8 +38,8 @@ export interface UsageBooks {
 
   /**
    * Returns sums by day (in Vietnam), model, key, or several of them, and the sum of all. The filter
-   * applies to whole days. The time grows with the days: a page asks for at most `daysSummedMax` of
-   * them. With a status it grows with the failed calls, and lacks those of archived months.
+   * applies to whole days. The time grows with the days: bound them. With a status it grows with the
+   * failed calls, and lacks those of archived months.
    */
   sums(accountId: string, by: readonly UsageDimension[], filter: UsageFilter): Promise<UsageSums>;
 
@@ -99,27 +99,6 @@ export interface UsagePage {
 }
 
 export type UsageDimension = "day" | "model" | "key";
-
-/** A year, with a leap day. */
-const DAYS_MAX = 366;
-/** Of 100 keys and 40 models, each day has 4,000 sums by both. */
-const DAYS_OF_BOTH_MAX = 14;
-/** Of each day: half as many sums are read, and a row returned for each. */
-const DAYS_OF_BOTH_BY_DAY_MAX = 7;
-
-/**
- * Returns the number of days whose sums are quick enough for a page, 0.1 s for an account with 100
- * keys and 40 models: a year, two weeks of sums by model and key together, or a week of them by day.
- * Those of one model or one key are of a year too.
- */
-export function daysSummedMax(
-  by: readonly UsageDimension[],
-  { model, key }: Pick<UsageFilter, "model" | "key">,
-): number {
-  const isOfOne = model !== undefined || key !== undefined;
-  if (isOfOne || !by.includes("model") || !by.includes("key")) return DAYS_MAX;
-  return by.includes("day") ? DAYS_OF_BOTH_BY_DAY_MAX : DAYS_OF_BOTH_MAX;
-}
 
 interface UsageTotal {
   readonly calls: number;

@@ -1,4 +1,4 @@
-import type { Account, Accounts, Clock, Database } from "../../core/plugin/index.ts";
+import type { Account, Services } from "../../core/plugin/index.ts";
 import type { Language } from "./options.ts";
 import { hashOf, newToken } from "./secret.ts";
 
@@ -28,11 +28,15 @@ export const NO_ACCOUNT = "00000000-0000-0000-0000-000000000000";
 
 /** Stores password hashes, and the hashes of the tokens in mails. */
 export class CredentialStore {
-  private readonly accounts: Accounts;
-  private readonly database: Database;
-  private readonly clock: Clock;
+  private readonly accounts: Services["accounts"];
+  private readonly database: Services["database"];
+  private readonly clock: Services["clock"];
 
-  constructor(accounts: Accounts, database: Database, clock: Clock) {
+  constructor(
+    accounts: Services["accounts"],
+    database: Services["database"],
+    clock: Services["clock"],
+  ) {
     this.accounts = accounts;
     this.database = database;
     this.clock = clock;

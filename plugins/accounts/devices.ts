@@ -1,4 +1,4 @@
-import type { Clock, Database, PlainRequest } from "../../core/plugin/index.ts";
+import type { PlainRequest, Services } from "../../core/plugin/index.ts";
 import { cookieOf, tokenIn } from "./cookie.ts";
 import { NO_ACCOUNT } from "./credentials.ts";
 import { hashOf, newToken } from "./secret.ts";
@@ -10,10 +10,10 @@ const DEVICES_MAX = 20;
 
 /** Remembers the browsers in which an account has signed in. Each has a random cookie; the database has its hash. */
 export class Devices {
-  private readonly database: Database;
-  private readonly clock: Clock;
+  private readonly database: Services["database"];
+  private readonly clock: Services["clock"];
 
-  constructor(database: Database, clock: Clock) {
+  constructor(database: Services["database"], clock: Services["clock"]) {
     this.database = database;
     this.clock = clock;
   }

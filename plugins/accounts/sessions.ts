@@ -1,13 +1,11 @@
 import {
-  type Accounts,
   accountSuspended,
-  type Clock,
   type Customer,
-  type Database,
   newId,
   type PlainRequest,
   type Refusal,
   refuse,
+  type Services,
 } from "../../core/plugin/index.ts";
 import { tokenIn } from "./cookie.ts";
 import type { Options } from "./options.ts";
@@ -39,12 +37,17 @@ interface Found {
 
 /** Customer sessions. The cookie has a random token; the database has only its hash. */
 export class Sessions {
-  private readonly accounts: Accounts;
-  private readonly database: Database;
-  private readonly clock: Clock;
+  private readonly accounts: Services["accounts"];
+  private readonly database: Services["database"];
+  private readonly clock: Services["clock"];
   private readonly options: Options;
 
-  constructor(accounts: Accounts, database: Database, clock: Clock, options: Options) {
+  constructor(
+    accounts: Services["accounts"],
+    database: Services["database"],
+    clock: Services["clock"],
+    options: Options,
+  ) {
     this.accounts = accounts;
     this.database = database;
     this.clock = clock;

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Clock, type Database, type Refusal, refuse } from "../../core/plugin/index.ts";
+import { type Refusal, refuse, type Services } from "../../core/plugin/index.ts";
 
 /** Allows `burst` attempts at once, and one more every `periodS` seconds. */
 interface Rate {
@@ -42,15 +42,15 @@ export type Attempt = readonly [what: keyof typeof RATES, subject: string];
  * The rate limiter of calls is unsuitable: it allows everything while Redis is down.
  */
 export class Throttle {
-  private readonly database: Database;
-  private readonly clock: Clock;
+  private readonly database: Services["database"];
+  private readonly clock: Services["clock"];
   /** Recent refusals, repeated for up to 1 s without a query: a flood costs the database one query a second. */
   private readonly refused = new Map<
     string,
     { readonly untilMs: number; readonly waitS: number }
   >();
 
-  constructor(database: Database, clock: Clock) {
+  constructor(database: Services["database"], clock: Services["clock"]) {
     this.database = database;
     this.clock = clock;
   }

@@ -1,4 +1,4 @@
-import type { Catalogue } from "../../core/plugin/index.ts";
+import type { Services } from "../../core/plugin/index.ts";
 import type { Settings } from "./index.ts";
 
 interface Families {
@@ -11,7 +11,7 @@ interface Families {
 /** Returns the families of the options; without any, those of the catalogue. */
 export function familiesOf(
   { families, default_family }: Pick<Settings, "families" | "default_family">,
-  catalogue: Catalogue,
+  catalogue: Services["catalogue"],
 ): Families {
   const ids = families ? new Map(Object.entries(families)) : newestOf(catalogue);
   const [first] = ids.keys();
@@ -23,7 +23,7 @@ const USUAL = "opus";
 const VERSIONED = /^claude-([a-z]+)-(\d+(?:-\d+)*)$/;
 
 /** Returns the newest model of each family by the version in its id, in catalogue order. */
-function newestOf({ models }: Catalogue): Map<string, string> {
+function newestOf({ models }: Services["catalogue"]): Map<string, string> {
   const newest = new Map<string, { readonly id: string; readonly version: readonly number[] }>();
   for (const { id } of models) {
     const [, family, digits] = VERSIONED.exec(id) ?? [];

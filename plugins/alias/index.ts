@@ -1,7 +1,7 @@
 import {
   beyond,
+  type Call,
   type ConfigKey,
-  type Endpoint,
   type Field,
   hasRoute,
   headToRead,
@@ -23,6 +23,8 @@ import {
 import { familiesOf } from "./families.ts";
 import { nearest } from "./nearest.ts";
 import { spellings } from "./spellings.ts";
+
+type Endpoint = Call["endpoint"];
 
 export { review } from "./review.ts";
 export const sets: readonly Field[] = ["model"];

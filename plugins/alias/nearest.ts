@@ -1,5 +1,5 @@
 import leven from "leven";
-import type { Endpoint, Model } from "../../core/plugin/index.ts";
+import type { Call, Model } from "../../core/plugin/index.ts";
 
 const SHOWN_MAX = 3;
 /** A longer name is compared by its start: the time grows with the product of the lengths. */
@@ -14,7 +14,11 @@ type Pairs = ReadonlyMap<string, readonly number[]>;
 const pairsOfModels = new WeakMap<readonly Model[], Pairs>();
 
 /** Returns the ids that an endpoint serves and that are spelled most like a name, the nearest first. */
-export function nearest(name: string, endpoint: Endpoint, models: readonly Model[]): string[] {
+export function nearest(
+  name: string,
+  endpoint: Call["endpoint"],
+  models: readonly Model[],
+): string[] {
   const asked = name.slice(0, COMPARED_CHARACTERS_MAX).toLowerCase();
   const shared = sharedPairs(asked, models);
   return models

@@ -1,6 +1,6 @@
 import {
   accountSuspended,
-  type CallerKey,
+  type Call,
   type Field,
   type Plugin,
   type Refusal,
@@ -9,6 +9,8 @@ import {
   ThrottledLog,
   type Verdict,
 } from "../../core/plugin/index.ts";
+
+type CallerKey = NonNullable<Call["key"]>;
 
 export const sets: readonly Field[] = ["key"];
 

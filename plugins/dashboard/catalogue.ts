@@ -1,5 +1,4 @@
 import {
-  type Catalogue,
   type Model,
   type PlainRequest,
   type PlainResponse,
@@ -17,7 +16,7 @@ export function catalogueHandler(
   popular: readonly string[],
 ): (request: PlainRequest) => PlainResponse {
   // A config reload replaces the catalogue, so the reply is cached per catalogue.
-  const made = new WeakMap<Catalogue, Asset>();
+  const made = new WeakMap<Services["catalogue"], Asset>();
   return (request) => {
     const { catalogue } = services;
     let asset = made.get(catalogue);

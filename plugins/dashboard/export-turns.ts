@@ -1,5 +1,5 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
-import type { Clock } from "../../core/plugin/index.ts";
+import type { Services } from "../../core/plugin/index.ts";
 
 /**
  * The export pauses for this many times the delay of the thread: if turns take 1 ms longer than usual, the next page
@@ -15,11 +15,11 @@ type Sleep = (ms: number) => Promise<unknown>;
  * calls. The busier it is, the longer the pause after a page: an idle gateway exports at full speed.
  */
 export class ExportTurns {
-  private readonly clock: Pick<Clock, "monotonic">;
+  private readonly clock: Pick<Services["clock"], "monotonic">;
   private readonly sleep: Sleep;
   private last: Promise<unknown> = Promise.resolve();
 
-  constructor(clock: Pick<Clock, "monotonic">, sleep: Sleep = (ms) => setTimeout(ms)) {
+  constructor(clock: Pick<Services["clock"], "monotonic">, sleep: Sleep = (ms) => setTimeout(ms)) {
     this.clock = clock;
     this.sleep = sleep;
   }

@@ -1,4 +1,4 @@
-import type { Catalogue, Model, Services } from "../../core/plugin/index.ts";
+import type { Model, Services } from "../../core/plugin/index.ts";
 import { byMaker, plainName } from "./browser/makers.ts";
 import { escaped } from "./escaped.ts";
 import { type FrontText, frontTexts } from "./front-text.ts";
@@ -15,7 +15,7 @@ export interface FrontParts {
   /** The address at which the gateway takes calls, without a path. */
   readonly address: string;
   readonly language: Language;
-  readonly catalogue: Catalogue;
+  readonly catalogue: Services["catalogue"];
   /** How the calls of the last day ended; undefined if it is not known now. */
   readonly health: readonly ModelHealth[] | undefined;
 }

@@ -1,5 +1,4 @@
 import {
-  type Catalogue,
   httpAddress,
   type PlainRequest,
   type PlainResponse,
@@ -17,7 +16,7 @@ const YEAR_S = 31_536_000;
 
 /** A page for each language, of one catalogue and one count. */
 interface Made {
-  readonly catalogue: Catalogue;
+  readonly catalogue: Services["catalogue"];
   readonly atMs: number;
   readonly pages: ReadonlyMap<Language, Asset>;
 }

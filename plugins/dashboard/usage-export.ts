@@ -7,13 +7,11 @@ import {
   readQuery,
   refuse,
   type Services,
-  type UsageCursor,
-  type UsageFilter,
 } from "../../core/plugin/index.ts";
 import { type CallRecord, withKeyNames } from "./call-record.ts";
 import { csvHead, csvRow, type Decimal } from "./csv.ts";
 import { ExportTurns } from "./export-turns.ts";
-import { exportInput } from "./usage-input.ts";
+import { exportInput, type UsageCursor, type UsageFilter } from "./usage-input.ts";
 
 /**
  * Records per SQL statement, about 75 KB of CSV. More would block other users of the embedded database, and takes a

@@ -1,16 +1,17 @@
 import {
   dayOf,
-  daysSummedMax,
   endOfDay,
   isId,
   type Refusal,
   refuse,
+  type Services,
   startOfDay,
-  type UsageCursor,
-  type UsageDimension,
-  type UsageFilter,
   v,
 } from "../../core/plugin/index.ts";
+
+type UsageBooks = Services["usage"];
+export type UsageFilter = Parameters<UsageBooks["refused"]>[1];
+export type UsageCursor = NonNullable<Parameters<UsageBooks["page"]>[0]["before"]>;
 
 const DAY_MS = 86_400_000;
 const PAGE_MAX = 200;
@@ -83,7 +84,8 @@ export const usagePage = v.strictObject({
   ),
 });
 
-const DIMENSIONS = ["day", "model", "key"] as const satisfies readonly UsageDimension[];
+const DIMENSIONS = ["day", "model", "key"] as const;
+type Dimension = (typeof DIMENSIONS)[number];
 const BY = `one or more of ${DIMENSIONS.join(", ")}, separated by commas`;
 
 export const summaryInput = v.strictObject({
@@ -95,12 +97,33 @@ export const summaryInput = v.strictObject({
   ),
 });
 
+/** A year, with a leap day. */
+const DAYS_MAX = 366;
+/** Of 100 keys and 40 models, each day has 4,000 sums by both. */
+const DAYS_OF_BOTH_MAX = 14;
+/** Of each day: half as many sums are read, and a row returned for each. */
+const DAYS_OF_BOTH_BY_DAY_MAX = 7;
+
+/**
+ * Returns the number of days whose sums are quick enough for a page, 0.1 s for an account with 100
+ * keys and 40 models: a year, two weeks of sums by model and key together, or a week of them by day.
+ * Those of one model or one key are of a year too.
+ */
+export function daysSummedMax(
+  by: readonly Dimension[],
+  { model, key }: Pick<UsageFilter, "model" | "key">,
+): number {
+  const isOfOne = model !== undefined || key !== undefined;
+  if (isOfOne || !by.includes("model") || !by.includes("key")) return DAYS_MAX;
+  return by.includes("day") ? DAYS_OF_BOTH_BY_DAY_MAX : DAYS_OF_BOTH_MAX;
+}
+
 /**
  * Returns the first instant of the days that are summed: without `from`, as many as one reply sums. Returns a refusal
  * for more days than that.
  */
 export function summedFrom(
-  by: readonly UsageDimension[],
+  by: readonly Dimension[],
   filter: UsageFilter,
   nowMs: number,
 ): Date | Refusal {

@@ -8,7 +8,6 @@ import {
   readQuery,
   refuse,
   type Services,
-  type UsageSum,
 } from "../../core/plugin/index.ts";
 import { recordJson, withKeyNames } from "./call-record.ts";
 import { refusedInput, summaryInput, summedFrom, usagePage } from "./usage-input.ts";
@@ -105,6 +104,7 @@ export function usageRoutes({ accounts, usage, clock }: Services): CustomerRoute
   ];
 }
 
+type UsageSum = Awaited<ReturnType<Services["usage"]["sums"]>>["sums"][number];
 type Total = Omit<UsageSum, "day" | "model" | "key">;
 
 /** Returns a sum with only the dimensions that the query asked for. */

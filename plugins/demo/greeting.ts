@@ -1,5 +1,4 @@
 import {
-  type Catalogue,
   httpAddress,
   MICRO_VND_PER_VND,
   type MicroVnd,
@@ -50,7 +49,7 @@ export function greeting({ config, catalogue }: Services, demo: Demo): string {
   return `\n${lines.join("\n")}\n\n`;
 }
 
-function example(address: string, key: string, catalogue: Catalogue): string[] {
+function example(address: string, key: string, catalogue: Services["catalogue"]): string[] {
   const model = catalogue.models.find(
     ({ standard, price }) => standard === "messages" && price.unit === "mtok",
   );

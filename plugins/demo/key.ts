@@ -1,4 +1,4 @@
-import { type Keys, readSecret, replaceSecret } from "../../core/plugin/index.ts";
+import { readSecret, replaceSecret, type Services } from "../../core/plugin/index.ts";
 
 const ACTIVE_KEYS_MAX = 10;
 
@@ -12,7 +12,11 @@ export type DemoKey =
  * Returns a valid key of the demo account. The ledger has only its hash, so the key itself is in a file with mode 600.
  * Creates a new key if the file is missing or its key was revoked.
  */
-export async function demoKey(keys: Keys, accountId: string, file: string): Promise<DemoKey> {
+export async function demoKey(
+  keys: Services["keys"],
+  accountId: string,
+  file: string,
+): Promise<DemoKey> {
   const kept = await readSecret(file);
   if (kept !== undefined) {
     const found = await keys.find(kept);

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type Customers, readSecret, replaceSecret } from "../../core/plugin/index.ts";
+import { readSecret, replaceSecret, type Services } from "../../core/plugin/index.ts";
 
 const RANDOM_BYTES = 12;
 
@@ -7,7 +7,7 @@ const RANDOM_BYTES = 12;
  * Sets the password of the demo account, the same at every start. Returns undefined if customers cannot sign in.
  */
 export async function demoPassword(
-  customers: Customers,
+  customers: Services["customers"]["current"],
   accountId: string,
   file: string,
 ): Promise<string | undefined> {

@@ -1,7 +1,7 @@
-import type { Command, CommandOption } from "../../core/plugin/index.ts";
+import type { Command } from "../../core/plugin/index.ts";
 
 const route = { path: "/admin/v1/maintenance" };
-const reason: CommandOption = { name: "reason", value: "TEXT" };
+const reason: NonNullable<Command["options"]>[number] = { name: "reason", value: "TEXT" };
 
 /** Commands that plugins/admin shows to operators. */
 export const commands: readonly Command[] = [

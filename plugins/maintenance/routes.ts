@@ -1,11 +1,11 @@
 import {
-  type Database,
   done,
   isRefusal,
   line,
   mapping,
   type OperatorRoute,
   readBody,
+  type Services,
   v,
 } from "../../core/plugin/index.ts";
 import { type Maintenance, readMaintenance, writeMaintenance } from "./state.ts";
@@ -21,7 +21,7 @@ const wanted = mapping({
 
 /** Routes that show and switch maintenance. Calls `changed` after each switch by this process. */
 export function maintenanceRoutes(
-  database: Database,
+  database: Services["database"],
   changed: (now: Maintenance) => void,
 ): OperatorRoute[] {
   return [

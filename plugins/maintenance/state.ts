@@ -1,4 +1,6 @@
-import type { Database } from "../../core/plugin/index.ts";
+import type { Services } from "../../core/plugin/index.ts";
+
+type Database = Services["database"];
 
 /** The maintenance state, and the message for clients. */
 export interface Maintenance {

@@ -1,7 +1,7 @@
-import type { CallOutcome, EndedCall } from "../../core/plugin/index.ts";
+import type { EndedCall } from "../../core/plugin/index.ts";
 import { Distribution } from "./distribution.ts";
 
-const OUTCOMES: readonly CallOutcome[] = [
+const OUTCOMES: readonly EndedCall["outcome"][] = [
   "complete",
   "left",
   "exhausted",
@@ -174,7 +174,7 @@ function compare(reported: number, call: EndedCall, series: Series): void {
 /** Yields the calls of a series by status and outcome. */
 export function* calls(
   series: Series,
-): Iterable<{ status: number; outcome: CallOutcome; count: number }> {
+): Iterable<{ status: number; outcome: EndedCall["outcome"]; count: number }> {
   for (const [how, count] of series.ended) {
     const outcome = OUTCOMES[how % 8] ?? "refused";
     yield { status: Math.floor(how / 8), outcome, count };

@@ -3,7 +3,6 @@ import {
   type Call,
   type Field,
   type Plugin,
-  type Rate,
   type Refusal,
   refuse,
   type Services,
@@ -60,7 +59,9 @@ export default function rateLimit(
       const rate = rateLimiter.take(key.id, perMinute, burst);
       return rate instanceof Promise ? rate.then(decide) : decide(rate);
 
-      function decide(taken: Rate): AwaitableVerdict {
+      function decide(
+        taken: Awaited<ReturnType<Services["rateLimiter"]["take"]>>,
+      ): AwaitableVerdict {
         const headers = rateHeaders(taken, perMinute);
         if (taken.allowed) {
           call.replyHeaders.push(...headers);
@@ -81,7 +82,10 @@ export default function rateLimit(
   };
 }
 
-function rateHeaders(rate: Rate, perMinute: number): string[] {
+function rateHeaders(
+  rate: Awaited<ReturnType<Services["rateLimiter"]["take"]>>,
+  perMinute: number,
+): string[] {
   return [
     "x-ratelimit-limit-requests",
     String(perMinute),

@@ -2,7 +2,6 @@ import {
   affordable,
   type Call,
   countOf,
-  type Held,
   headToRead,
   MICRO_VND_PER_VND,
   type MicroVnd,
@@ -11,6 +10,8 @@ import {
   quantityOf,
   type Tariff,
 } from "../../core/plugin/index.ts";
+
+type Held = NonNullable<Call["held"]>;
 
 /** Returns how many images a call asks for. */
 export function imagesOf(call: Call): number {

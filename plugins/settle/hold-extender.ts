@@ -2,7 +2,6 @@ import {
   type Call,
   type ExtendResult,
   failpoint,
-  type Held,
   type Outcome,
   quantityOf,
   type Refusal,
@@ -30,7 +29,7 @@ const SLACK_SHARE = 0.25;
 export class HoldExtender implements Sink {
   private readonly call: Call;
   private readonly client: Sink;
-  private readonly held: Held;
+  private readonly held: NonNullable<Call["held"]>;
   private readonly wallets: Wallets;
   private readonly settings: ExtenderSettings;
   private pending = false;
@@ -41,7 +40,13 @@ export class HoldExtender implements Sink {
   private waiting = false;
   private over = false;
 
-  constructor(call: Call, client: Sink, held: Held, wallets: Wallets, settings: ExtenderSettings) {
+  constructor(
+    call: Call,
+    client: Sink,
+    held: NonNullable<Call["held"]>,
+    wallets: Wallets,
+    settings: ExtenderSettings,
+  ) {
     this.call = call;
     this.client = client;
     this.held = held;

@@ -2,11 +2,9 @@ import {
   type AwaitableVerdict,
   accountSuspended,
   type Call,
-  type CallerKey,
   type ConfigKey,
   type Field,
   failpoint,
-  type Held,
   httpAddress,
   type MicroVnd,
   type Model,
@@ -38,6 +36,8 @@ import { lingerMsOf } from "./linger.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
 import { certainCharge, limitNames, postingOf } from "./posting.ts";
 import { PricedHead, pushCost, pushPrice } from "./price-headers.ts";
+
+type Held = NonNullable<Call["held"]>;
 
 export const requires: readonly Field[] = ["key", "model", "upstream", "usage"];
 export const takes: readonly Field[] = ["limits"];
@@ -165,7 +165,7 @@ export default function settle(
   /** Holds money at the current price. If the wallet was credited after `creditVersion`, reads the key again first. */
   function hold(
     call: Call,
-    key: CallerKey,
+    key: NonNullable<Call["key"]>,
     model: Model,
     upstream: UpstreamRequest,
     creditVersion: number,

@@ -1,11 +1,10 @@
 import {
   type Call,
-  type Catalogue,
-  type Held,
   type MicroVnd,
   type Model,
   priceOf,
   quantityOf,
+  type Services,
   tariffOf,
   Usage,
 } from "../../core/plugin/index.ts";
@@ -20,7 +19,11 @@ interface OtherPasses {
  * Returns the passes of other models that the catalogue prices, such as an advisor's, at their own
  * price with the discount of the call. Other passes cost what the model of the call costs.
  */
-export function otherPasses(call: Call, { tariff }: Held, catalogue: Catalogue): OtherPasses {
+export function otherPasses(
+  call: Call,
+  { tariff }: NonNullable<Call["held"]>,
+  catalogue: Services["catalogue"],
+): OtherPasses {
   const usage = new Usage();
   let microVnd = 0;
   if (tariff.unit !== "mtok") return { usage, microVnd };
@@ -43,7 +46,11 @@ export function otherPasses(call: Call, { tariff }: Held, catalogue: Catalogue):
  * Finds a model by its name at the provider that reports it, else by its own. Several entries may
  * share a name there, at several prices. Returns undefined if the model of the call is one of them.
  */
-function otherModel(name: string, { model, route }: Call, catalogue: Catalogue): Model | undefined {
+function otherModel(
+  name: string,
+  { model, route }: Call,
+  catalogue: Services["catalogue"],
+): Model | undefined {
   const isThere = ({ routes }: Model) =>
     routes.some((one) => one.upstream === route?.upstream && one.model === name);
   // Compared by routes and id: a reload replaces the entries of running calls.

@@ -1,13 +1,12 @@
 import {
   type Call,
-  type Catalogue,
   type Charge,
   chargeOf,
   countedUsage,
-  type Held,
   MICRO_VND_PER_VND,
   type MicroVnd,
   type Posting,
+  type Services,
   Usage,
 } from "../../core/plugin/index.ts";
 import { imagesOf } from "./bounds.ts";
@@ -19,8 +18,8 @@ import { otherPasses } from "./passes.ts";
  */
 export function certainCharge(
   call: Call,
-  held: Held,
-  catalogue: Catalogue,
+  held: NonNullable<Call["held"]>,
+  catalogue: Services["catalogue"],
   onFault: (error: unknown) => void,
 ): Charge {
   try {
@@ -41,7 +40,7 @@ export function certainCharge(
 }
 
 /** A call that was cancelled after its client had left costs the images that it asked for. */
-function fillInImages(call: Call, { tariff }: Held): void {
+function fillInImages(call: Call, { tariff }: NonNullable<Call["held"]>): void {
   if (call.outcome !== "gone" || tariff.unit !== "image" || !call.taken || !call.usage) return;
   call.usage.images = imagesOf(call);
   call.estimated = true;

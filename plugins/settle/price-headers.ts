@@ -4,7 +4,6 @@ import {
   contentTypeOf,
   countedUsage,
   formatVnd,
-  type Held,
   ONE,
   type Posted,
   priceOf,
@@ -61,10 +60,15 @@ export function pushCost(call: Call, charge: Charge, posted: Posted, prefix: str
 export class PricedHead implements Sink {
   private readonly call: Call;
   private readonly client: Sink;
-  private readonly held: Held | undefined;
+  private readonly held: NonNullable<Call["held"]> | undefined;
   private readonly prefix: string;
 
-  constructor(call: Call, client: Sink, held: Held | undefined, prefix: string) {
+  constructor(
+    call: Call,
+    client: Sink,
+    held: NonNullable<Call["held"]> | undefined,
+    prefix: string,
+  ) {
     this.call = call;
     this.client = client;
     this.held = held;

@@ -1,7 +1,15 @@
-import type { Command, CommandOption } from "../../core/plugin/index.ts";
+import type { Command } from "../../core/plugin/index.ts";
 
-const transfer: CommandOption = { name: "transfer", value: "ID", required: true };
-const reason: CommandOption = { name: "reason", value: "TEXT", required: true };
+const transfer: NonNullable<Command["options"]>[number] = {
+  name: "transfer",
+  value: "ID",
+  required: true,
+};
+const reason: NonNullable<Command["options"]>[number] = {
+  name: "reason",
+  value: "TEXT",
+  required: true,
+};
 
 /** Commands that plugins/admin shows to operators. */
 export const commands: readonly Command[] = [

@@ -1,5 +1,7 @@
-import type { Database } from "../../core/plugin/index.ts";
+import type { Services } from "../../core/plugin/index.ts";
 import { newCode } from "./code.ts";
+
+type Database = Services["database"];
 
 /** A top-up order. Amounts are in µđ. */
 export interface Order {

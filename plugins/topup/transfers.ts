@@ -1,4 +1,6 @@
-import type { Database } from "../../core/plugin/index.ts";
+import type { Services } from "../../core/plugin/index.ts";
+
+type Database = Services["database"];
 
 export const TRANSFER_STATES = ["matched", "credited", "unmatched", "ignored"] as const;
 type TransferState = (typeof TRANSFER_STATES)[number];

@@ -1,4 +1,4 @@
-import { type Log, ThrottledLog, TIMED_OUT, withTimeout } from "../../core/plugin/index.ts";
+import { type Services, ThrottledLog, TIMED_OUT, withTimeout } from "../../core/plugin/index.ts";
 import { exportRequest, type OtlpSpan } from "./otlp.ts";
 
 /** Spans in one batch: encoding them takes the main thread about 1 ms. */
@@ -27,7 +27,7 @@ export class Exporter {
   sentSpans = 0;
   droppedSpans = 0;
   private readonly receiver: Receiver;
-  private readonly log: Log;
+  private readonly log: Services["log"];
   private readonly throttledLog: ThrottledLog;
   private waiting: OtlpSpan[] = [];
   private sending: Promise<void> | undefined;
@@ -35,7 +35,7 @@ export class Exporter {
   private isAway = false;
   private readonly timer: NodeJS.Timeout;
 
-  constructor(receiver: Receiver, log: Log) {
+  constructor(receiver: Receiver, log: Services["log"]) {
     this.receiver = receiver;
     this.log = log;
     this.throttledLog = new ThrottledLog(log);

@@ -1,15 +1,16 @@
 import {
   type Call,
   type FetchedImage,
-  type FormPart,
   formFields,
-  type ImageFetcher,
   imageType,
   type Refusal,
   refuse,
+  type Services,
 } from "../../core/plugin/index.ts";
 import { base64Bytes } from "./base64.ts";
 import type { Place } from "./fetch-places.ts";
+
+type FormPart = NonNullable<Call["form"]>[number];
 
 /** Fields that clients use for the reference image. */
 const IMAGE_FIELDS = ["image", "image_url", "reference_image", "ref_image"] as const;
@@ -75,7 +76,7 @@ export function isAddress(part: FormPart | ImageAddress): part is ImageAddress {
 /** Returns the form with the images of its addresses. */
 export async function fetchImages(
   form: readonly (FormPart | ImageAddress)[],
-  fetcher: ImageFetcher,
+  fetcher: Services["imageFetcher"],
   place: Place,
 ): Promise<FormPart[] | Refusal> {
   const parts: FormPart[] = [];

@@ -4,7 +4,6 @@ import {
   type ConfigKey,
   type Field,
   FORWARDED_HEADERS,
-  type FormPart,
   hasRoute,
   headToRead,
   isRefusal,
@@ -156,7 +155,9 @@ export default function translate(services: Services): Plugin {
       call.upstream = { ...request, form: parts };
       return undefined;
     };
-    const parts = form.filter((part): part is FormPart => !isAddress(part));
+    const parts = form.filter(
+      (part): part is NonNullable<Call["form"]>[number] => !isAddress(part),
+    );
     call.upstream = {
       ...request,
       form: parts,

@@ -1,6 +1,6 @@
 import type {
   JsonObject,
-  Route,
+  Model,
   Skeleton,
   UpstreamRequest,
   WrittenBody,
@@ -10,6 +10,8 @@ import type { LongTranslation } from "./long-translation.ts";
 import { RequestTo } from "./request-to.ts";
 import { RefusableState } from "./state/refused.ts";
 import type { TranslatedRequest } from "./translated-request.ts";
+
+type Route = Model["routes"][number];
 
 /**
  * A request with refused state goes out again only up to this size: this thread translates it then, and all other calls

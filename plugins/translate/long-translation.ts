@@ -5,7 +5,6 @@ import {
   type Model,
   type Protocol,
   type Refusal,
-  type Route,
   type Services,
   WrittenJson,
 } from "../../core/plugin/index.ts";
@@ -16,6 +15,8 @@ import type { BackFacts } from "./sides.ts";
 import type { StateSeal } from "./state/seal.ts";
 import { routesTo, targetOf } from "./targets.ts";
 import type { ThreadInput, ThreadResult } from "./thread.ts";
+
+type Route = Model["routes"][number];
 
 const THREAD = new URL("./thread.js", import.meta.url);
 

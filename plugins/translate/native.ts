@@ -8,7 +8,6 @@ import {
   PassedRequest,
   type Protocol,
   type Refusal,
-  type Route,
   refuse,
   type Services,
   type UpstreamRequest,
@@ -51,7 +50,7 @@ export function nativeRequest(call: Call, model: Model, services: Services): Fit
   const given = headToRead(call);
   const request = unchangedRequest(call);
   let body = readableBody(given, protocol, reader);
-  const fit = (route: Route): Translated<JsonObject, undefined> => {
+  const fit = (route: Model["routes"][number]): Translated<JsonObject, undefined> => {
     const upstream = services.upstreams.get(route.upstream);
     const profile = mergeProfiles(upstream?.config.profile, route.profile);
     const made = edited(body, protocol, profile, protocol, call.outline);
@@ -76,7 +75,7 @@ export function nativeRequest(call: Call, model: Model, services: Services): Fit
     return { request, dropped: [] };
   }
   const state = new RefusableState();
-  const treeFor = (route: Route) => {
+  const treeFor = (route: Model["routes"][number]) => {
     if (state.isRefused && call.outline) {
       call.outline.fill();
       body = readableBody(given, protocol, reader);

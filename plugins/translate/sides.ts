@@ -1,9 +1,9 @@
 import type {
-  Clock,
   JsonObject,
   OverflowSizes,
   Profile,
   Protocol,
+  Services,
 } from "../../core/plugin/index.ts";
 import type { ChatContext } from "./chat/read/request.ts";
 import type { MessagesFacts } from "./chat/write/request.ts";
@@ -37,7 +37,7 @@ export interface ClientSide {
    */
   read(body: JsonObject, profile: Profile, isLast: boolean): Translated<object, ClientFacts>;
   /** Writes the reply to a request with these facts, which `read` returned. */
-  way(facts: ClientFacts, clock: Clock): ClientWay;
+  way(facts: ClientFacts, clock: Services["clock"]): ClientWay;
 }
 
 /** Facts that a request for an upstream needs beside the conversation. */

@@ -3,7 +3,6 @@ import {
   mergeProfiles,
   type Profile,
   type Protocol,
-  type Route,
   type Services,
 } from "../../core/plugin/index.ts";
 import type { Target } from "./translate-request.ts";
@@ -11,13 +10,17 @@ import type { Target } from "./translate-request.ts";
 type Known = Pick<Services, "upstreams">;
 
 /** Returns the routes of a model whose upstreams speak the protocol, the best first. */
-export function routesTo(to: Protocol, model: Model, { upstreams }: Known): Route[] {
+export function routesTo(
+  to: Protocol,
+  model: Model,
+  { upstreams }: Known,
+): Model["routes"][number][] {
   const routes = model.routes.filter((route) => upstreams.get(route.upstream)?.speaks(to));
   return routes.sort((a, b) => a.priority - b.priority);
 }
 
 export function targetOf(
-  route: Route,
+  route: Model["routes"][number],
   model: Model,
   { upstreams }: Known,
   client: Protocol,

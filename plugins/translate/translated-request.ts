@@ -1,4 +1,4 @@
-import type { JsonObject, Route, Skeleton, UpstreamRequest } from "../../core/plugin/index.ts";
+import type { JsonObject, Model, Skeleton, UpstreamRequest } from "../../core/plugin/index.ts";
 import { RequestTo } from "./request-to.ts";
 import type { Translation } from "./translation.ts";
 
@@ -16,7 +16,7 @@ export class TranslatedRequest extends RequestTo implements UpstreamRequest {
   get skeleton(): Skeleton | undefined {
     const { translation } = this;
     const texts = translation.leftOut;
-    const treeFor = (route: Route) => translation.bodyFor(route);
+    const treeFor = (route: Model["routes"][number]) => translation.bodyFor(route);
     return texts && { texts, tree: this.made, treeFor };
   }
 
@@ -26,7 +26,7 @@ export class TranslatedRequest extends RequestTo implements UpstreamRequest {
     return this.made;
   }
 
-  get bodyFor(): (route: Route) => JsonObject | undefined {
+  get bodyFor(): (route: Model["routes"][number]) => JsonObject | undefined {
     this.translation.putTextsBack();
     return (route) => this.translation.bodyFor(route);
   }

@@ -1,11 +1,11 @@
 import {
   type Call,
-  type Clock,
   COMPLETE,
   type Outcome,
   REFUSED,
   refuse,
   ServerEvent,
+  type Services,
   type Sink,
 } from "../../core/plugin/index.ts";
 import type { Reply } from "./errors.ts";
@@ -29,7 +29,7 @@ export class TranslatingSink implements Sink, ClientStream {
   private readonly call: Call;
   private readonly client: Sink;
   private readonly translation: Pick<Translation, "reply" | "error" | "stream">;
-  private readonly clock: Clock;
+  private readonly clock: Services["clock"];
   private readonly onReply: () => void;
   private status = 0;
   private headers: readonly string[] = [];
@@ -46,7 +46,7 @@ export class TranslatingSink implements Sink, ClientStream {
     call: Call,
     client: Sink,
     translation: Pick<Translation, "reply" | "error" | "stream">,
-    clock: Clock,
+    clock: Services["clock"],
     onReply: () => void,
   ) {
     this.onReply = onReply;

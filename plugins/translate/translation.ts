@@ -5,7 +5,6 @@ import {
   type LeftOut,
   type Model,
   type Protocol,
-  type Route,
   type Services,
 } from "../../core/plugin/index.ts";
 import { readableBody, readerOf } from "./native.ts";
@@ -17,6 +16,8 @@ import type { StateSeal } from "./state/seal.ts";
 import { routesTo, targetOf } from "./targets.ts";
 import { textCharacters } from "./text-characters.ts";
 import { translateRequest } from "./translate-request.ts";
+
+type Route = Model["routes"][number];
 
 type Result = Translated<JsonObject, unknown>;
 

@@ -1,4 +1,4 @@
-import { isObject, type Log, TIMED_OUT, withTimeout } from "../../../core/plugin/index.ts";
+import { isObject, type Services, TIMED_OUT, withTimeout } from "../../../core/plugin/index.ts";
 import type { Language } from "../options.ts";
 import { type MailTemplate, mailText } from "./texts.ts";
 import type { Transport } from "./transport.ts";
@@ -24,7 +24,7 @@ const STOP_MS = 5_000;
  */
 export class Mailer {
   private readonly transport: Transport;
-  private readonly log: Log;
+  private readonly log: Services["log"];
   private readonly waiting: (() => Promise<void>)[] = [];
   private readonly running = new Set<Promise<void>>();
   /** Since the start. `failed`: given up. */
@@ -32,7 +32,7 @@ export class Mailer {
   /** Mails that wait for a retry. */
   private readonly timers = new Set<NodeJS.Timeout>();
 
-  constructor(transport: Transport, log: Log) {
+  constructor(transport: Transport, log: Services["log"]) {
     this.transport = transport;
     this.log = log;
   }

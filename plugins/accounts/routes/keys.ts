@@ -5,10 +5,10 @@ import {
   formatVnd,
   isId,
   isRefusal,
-  type KeyUsage,
   type Refusal,
   readBody,
   refuse,
+  type Services,
 } from "../../../core/plugin/index.ts";
 import type { AccountContext } from "../account-context.ts";
 import { newKey } from "../input.ts";
@@ -79,6 +79,8 @@ export function keyRoutes(context: AccountContext): CustomerRoute[] {
     },
   ];
 }
+
+type KeyUsage = Awaited<ReturnType<Services["usage"]["byKey"]>>[number];
 
 function bodyOf(key: AccountKey, used: KeyUsage | undefined): object {
   return {

@@ -1,4 +1,4 @@
-import type { Log, SealedKey, SealedKeyRecord } from "../../../core/plugin/index.ts";
+import type { SealedKey, SealedKeyRecord, Services } from "../../../core/plugin/index.ts";
 import type { AccountContext } from "../account-context.ts";
 import type { Sealer } from "./sealer.ts";
 
@@ -33,7 +33,7 @@ export function sealedSecrets({ services, secondFactors }: AccountContext): Seal
 export async function rotate(
   tables: readonly SealedSecrets[],
   sealer: Sealer,
-  log: Log,
+  log: Services["log"],
   stop: AbortSignal,
 ): Promise<void> {
   const newest = sealer.newest;
@@ -52,7 +52,7 @@ async function sealAll(
   secrets: SealedSecrets,
   sealer: Sealer,
   newest: string,
-  log: Log,
+  log: Services["log"],
   stop: AbortSignal,
 ): Promise<void> {
   let sealed = 0;

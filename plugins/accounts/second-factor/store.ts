@@ -1,9 +1,8 @@
 import {
-  type Clock,
-  type Database,
   newId,
   type SealedKey,
   type SealedKeyRecord,
+  type Services,
 } from "../../../core/plugin/index.ts";
 import { recoveryHashOf } from "./recovery-codes.ts";
 
@@ -24,10 +23,10 @@ const RECORD = `id as "keyId", account_id as "accountId", sealed, sealed_by as "
 
 /** Stores second factors, and the hashes of recovery codes. */
 export class SecondFactors {
-  private readonly database: Database;
-  private readonly clock: Clock;
+  private readonly database: Services["database"];
+  private readonly clock: Services["clock"];
 
-  constructor(database: Database, clock: Clock) {
+  constructor(database: Services["database"], clock: Services["clock"]) {
     this.database = database;
     this.clock = clock;
   }

@@ -1,5 +1,6 @@
 import t from "tap";
-import { type CallerKey, type Plugin, refuse } from "../../../core/plugin/index.ts";
+import type { CallerKey } from "../../../core/accounts/index.ts";
+import { type Plugin, refuse } from "../../../core/plugin/index.ts";
 import { hasNativeEngine } from "../../support/native-engine.ts";
 import { RawClient, rawPost } from "../../support/raw-client.ts";
 import { startServer } from "../../support/server.ts";

@@ -1,6 +1,7 @@
 import t from "tap";
 import type { HttpCall } from "../../../core/http/http-call.ts";
-import { isRefusal, type Rate } from "../../../core/plugin/index.ts";
+import type { Rate } from "../../../core/limits/rate-limiter.ts";
+import { isRefusal } from "../../../core/plugin/index.ts";
 import rateLimit from "../../../plugins/rate-limit/index.ts";
 import { newCall } from "../../support/call.ts";
 import { deskOf, keyOf, replyHeaders } from "../../support/plugin-desk.ts";

@@ -1,6 +1,7 @@
 import t from "tap";
 import { Catalogue } from "../../../core/catalogue/catalogue.ts";
-import type { Call, Held, Model } from "../../../core/plugin/index.ts";
+import type { Held } from "../../../core/plugin/call.ts";
+import type { Call, Model } from "../../../core/plugin/index.ts";
 import { otherPasses } from "../../../plugins/settle/passes.ts";
 import { priced } from "../../support/plugin-desk.ts";
 

@@ -1,7 +1,8 @@
 import t from "tap";
 import { Catalogue } from "../../../core/catalogue/catalogue.ts";
 import { NO_FACTORS } from "../../../core/catalogue/price-factors.ts";
-import { type Call, type Held, ONE, Usage } from "../../../core/plugin/index.ts";
+import type { Held } from "../../../core/plugin/call.ts";
+import { type Call, ONE, Usage } from "../../../core/plugin/index.ts";
 import { certainCharge } from "../../../plugins/settle/posting.ts";
 
 const PRICE = {
