@@ -23,6 +23,11 @@ function inputOf(args: unknown): JsonObject {
   return isObject(parsed) && isShallow(parsed) ? parsed : { [RAW]: text };
 }
 
+/** Returns true for an input that stands for arguments that are no object. */
+export function isWrapped(input: JsonObject): boolean {
+  return Object.hasOwn(input, RAW);
+}
+
 /**
  * Like `inputOf`, for one of many calls of a request. Counts the values that were inside of a string: the limit for
  * bodies does not see them. Once there are too many, the request is rejected and no more are parsed.

@@ -137,6 +137,11 @@ export function brokenForMessages(message: string): Reply<MessagesError> {
   return messagesError(502, "api_error", message);
 }
 
+/** Reports a reply that the upstream could not finish. */
+export function endedBy(finishReason: string): Reply<MessagesError> {
+  return brokenForMessages(`Upstream ended with finish reason "${finishReason.slice(0, 64)}"`);
+}
+
 export function brokenForChat(message: string, code: string | null): Reply<ChatError> {
   return chatError(502, "server_error", message, code);
 }

@@ -36,6 +36,8 @@ const THOUGHT_CHARS_MAX = 1024 * 1024;
 export class BlockWriter {
   /** True if at least one tool call was written. */
   called = false;
+  /** True if the arguments of a call ended in the middle. */
+  isCallCut = false;
   /** True if the queue grew beyond `WAITING_CHARS_MAX`. */
   overfull = false;
   private readonly write: (event: MessagesEvent) => void;
@@ -60,6 +62,11 @@ export class BlockWriter {
     this.write = write;
     this.context = context;
     this.random = random;
+  }
+
+  /** True if a block was written. */
+  get hasContent(): boolean {
+    return this.index >= 0;
   }
 
   text(piece: string): void {
@@ -279,6 +286,7 @@ export class BlockWriter {
     if (typeof this.open === "object") {
       // The real service sends one empty delta for a call without arguments.
       if (!this.argumentsWritten) this.writeArguments("");
+      else if (!this.open.scanner.complete) this.isCallCut = true;
       this.open.state = "closed";
     }
     if (this.open === "thinking" && this.signature === "" && this.unsigned.length > 0) {

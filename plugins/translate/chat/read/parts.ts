@@ -53,15 +53,6 @@ export function functionOf(call: JsonObject): { name: string; args: unknown } {
   return { name: stringOf(called["name"]), args: called["arguments"] };
 }
 
-/** Returns true if the finish reason means that the upstream failed. */
-export function isFailure(finishReason: unknown): boolean {
-  return (
-    finishReason === "error" ||
-    finishReason === "abort" ||
-    finishReason === "insufficient_system_resource"
-  );
-}
-
 export function matchedStop(choice: JsonObject): string {
   return stringOf(choice["stop_reason"]) || stringOf(choice["matched_stop"]);
 }

@@ -6,11 +6,17 @@ import {
   readChatUsage,
   Usage,
 } from "../../../../core/plugin/index.ts";
-import { answeredInputOf } from "../../arguments.ts";
-import { brokenForMessages, chatErrorIn200, type Reply, UNREADABLE } from "../../errors.ts";
+import { answeredInputOf, isWrapped } from "../../arguments.ts";
+import {
+  brokenForMessages,
+  chatErrorIn200,
+  endedBy,
+  type Reply,
+  UNREADABLE,
+} from "../../errors.ts";
 import { type RandomText, randomText, toMessageId, toMessagesToolId } from "../../ids.ts";
 import type { Thought } from "../../messages/blocks.ts";
-import { stopOf } from "../../messages/ending.ts";
+import { isFailure, isLost, stopOf } from "../../messages/ending.ts";
 import { refusalBlock } from "../../messages/refusal.ts";
 import { originalName } from "../../names.ts";
 import type { AnswerBlock, MessagesAnswer, MessagesError, MessagesToolUse } from "../../types.ts";
@@ -19,7 +25,6 @@ import type { MessagesContext } from "../write/request.ts";
 import {
   firstChoice,
   functionOf,
-  isFailure,
   matchedStop,
   stringOf,
   textOf,
@@ -41,9 +46,7 @@ export function chatToMessagesResponse(
   const finishReason = stringOf(choice["finish_reason"]);
   if (isFailure(finishReason)) {
     const failed = isObject(choice["error"]) ? choice : body;
-    return failed["error"]
-      ? chatErrorIn200(failed)
-      : brokenForMessages(`Upstream ended with finish reason "${finishReason}"`);
+    return failed["error"] ? chatErrorIn200(failed) : endedBy(finishReason);
   }
   const message = objectOf(choice["message"]) ?? {};
   const text = textOf(message["content"]);
@@ -53,6 +56,7 @@ export function chatToMessagesResponse(
   if (text !== "") content.push({ type: "text", text });
   else if (refusal !== "") content.push(refusalBlock(refusal, context));
   for (const call of calls) content.push(call);
+  if (isLost(finishReason, content.length > 0)) return endedBy(finishReason);
   const usage = new Usage();
   usage.cachedBeside = context.cachedBeside;
   readChatUsage(body, usage);
@@ -65,7 +69,9 @@ export function chatToMessagesResponse(
     ...stopOf({
       finishReason,
       called: calls.some(({ type }) => type === "tool_use"),
+      isCallCut: calls.some((call) => call.type === "tool_use" && isWrapped(call.input)),
       refusal,
+      marksRefusals: context.marksRefusals === true,
       matched: matchedStop(choice),
     }),
     usage: toMessagesUsage(usage),

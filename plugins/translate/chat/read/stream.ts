@@ -12,6 +12,7 @@ import { argumentsText } from "../../arguments.ts";
 import {
   brokenForMessages,
   chatErrorIn200,
+  endedBy,
   type Failure,
   MALFORMED,
   messagesFailure,
@@ -22,7 +23,7 @@ import {
 import { type RandomText, randomText, toMessageId } from "../../ids.ts";
 import { BlockWriter } from "../../messages/blocks.ts";
 import { type StreamedCall, StreamedCalls } from "../../messages/calls.ts";
-import { REFUSAL_CHARS_MAX, stopOf } from "../../messages/ending.ts";
+import { isFailure, isLost, REFUSAL_CHARS_MAX, stopOf } from "../../messages/ending.ts";
 import { eventText } from "../../messages/events.ts";
 import type { ClientStream, End, Mark, StreamTranslator, UpstreamEvent } from "../../stream.ts";
 import type { MessagesAnswer, MessagesError, MessagesEvent } from "../../types.ts";
@@ -31,7 +32,6 @@ import type { MessagesContext } from "../write/request.ts";
 import {
   firstChoice,
   functionOf,
-  isFailure,
   matchedStop,
   stringOf,
   textOf,
@@ -100,9 +100,8 @@ export class ChatToMessagesStream implements StreamTranslator {
     if (!choice) return;
     const reason = stringOf(choice["finish_reason"]);
     if (this.finishReason === "" && isFailure(reason)) {
-      const message = `Upstream ended with finish reason "${reason}"`;
       // Ignores the content of the failing chunk. Earlier chunks have already been sent.
-      this.fail(choice["error"] ? chatErrorIn200(choice) : brokenForMessages(message));
+      this.fail(choice["error"] ? chatErrorIn200(choice) : endedBy(reason));
       return;
     }
     if (!this.started) this.start(chunk["id"]);
@@ -165,10 +164,16 @@ export class ChatToMessagesStream implements StreamTranslator {
       return;
     }
     this.blocks.finish(this.calls.waiting());
+    if (isLost(this.finishReason, this.blocks.hasContent)) {
+      this.fail(endedBy(this.finishReason));
+      return;
+    }
     const stop = stopOf({
       finishReason: this.finishReason,
       called: this.blocks.called,
+      isCallCut: this.blocks.isCallCut,
       refusal: this.refusal,
+      marksRefusals: this.context.marksRefusals === true,
       matched: this.matched,
     });
     const usage = toMessagesUsage(this.usage);

@@ -35,7 +35,7 @@ export function messagesToChatResponse(
   const message = messageOf(body["content"].filter(isObject), context);
   message.refusal ??= explanationOf(stopReason, body["stop_details"]);
   const called = message.tool_calls !== undefined;
-  if (message.content === "" && (called || stopReason === "refusal")) message.content = null;
+  if (message.content === "" && (called || message.refusal !== null)) message.content = null;
   const usage = new Usage();
   readMessagesUsage(body, usage);
   const answer: ChatAnswer = {

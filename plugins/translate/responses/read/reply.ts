@@ -6,7 +6,7 @@ import {
   readResponsesUsage,
   Usage,
 } from "../../../../core/plugin/index.ts";
-import { answeredInputOf } from "../../arguments.ts";
+import { answeredInputOf, isWrapped } from "../../arguments.ts";
 import type { MessagesContext } from "../../chat/write/request.ts";
 import { brokenForMessages, type Reply, responsesErrorIn200, UNREADABLE } from "../../errors.ts";
 import { type RandomText, randomText, toMessageId, toMessagesToolId } from "../../ids.ts";
@@ -39,7 +39,9 @@ export function responsesToMessages(
     ...stopOf({
       finishReason: finishReasonOf(body),
       called: content.some(({ type }) => type === "tool_use"),
+      isCallCut: content.some((block) => block.type === "tool_use" && isWrapped(block.input)),
       refusal: items.flatMap(refusalsOf).join(""),
+      marksRefusals: context.marksRefusals === true,
       matched: "",
     }),
     usage: toMessagesUsage(usage),

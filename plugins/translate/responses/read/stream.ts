@@ -1,4 +1,5 @@
 import {
+  arrayOf,
   encodeEvent,
   isObject,
   type JsonObject,
@@ -41,8 +42,11 @@ export class ResponsesToMessagesStream implements StreamTranslator {
   private refusal = "";
   /** The reasoning of the item that is being written. */
   private thinking: string[] = [];
-  /** True if the open message has got text: some servers send only the whole. */
-  private hasText = false;
+  /** The parts of messages whose text was written, as `ITEM/PART`, and the items that are whole. */
+  private readonly parts = new Set<string>();
+  private readonly items = new Set<unknown>();
+  /** Place of the item that is open, for servers that do not repeat it. */
+  private place: unknown = undefined;
 
   constructor(context: MessagesContext, client: ClientStream, random: RandomText = randomText) {
     this.context = context;
@@ -77,8 +81,15 @@ export class ResponsesToMessagesStream implements StreamTranslator {
     const { delta } = event;
     switch (event["type"] ?? name) {
       case "response.output_text.delta":
-        this.hasText = true;
+        this.parts.add(this.partOf(event));
         if (typeof delta === "string") this.blocks.text(delta);
+        return;
+      case "response.output_text.done":
+      case "response.refusal.done":
+        this.writePart(this.partOf(event), event);
+        return;
+      case "response.content_part.done":
+        this.writePart(this.partOf(event), objectOf(event["part"]) ?? {});
         return;
       case "response.function_call_arguments.delta":
         if (typeof delta === "string") this.callDelta(event, delta);
@@ -91,7 +102,7 @@ export class ResponsesToMessagesStream implements StreamTranslator {
         if (this.thinking.length > 0) this.think("\n\n");
         return;
       case "response.refusal.delta":
-        this.hasText = true;
+        this.parts.add(this.partOf(event));
         if (typeof delta === "string") this.refuse(delta);
         return;
       case "response.output_item.added":
@@ -130,12 +141,14 @@ export class ResponsesToMessagesStream implements StreamTranslator {
 
   private openItem(event: JsonObject, item: JsonObject): void {
     this.start({});
-    this.hasText = false;
+    this.place = event["output_index"];
     if (item["type"] === "function_call") this.callDelta(event, "", item);
   }
 
   /** The last form of an item has its state, and all parts that no delta brought. */
   private closeItem(event: JsonObject, item: JsonObject): void {
+    const place = event["output_index"] ?? this.place;
+    this.items.add(place);
     switch (item["type"]) {
       case "reasoning":
         this.closeReasoning(item);
@@ -147,7 +160,33 @@ export class ResponsesToMessagesStream implements StreamTranslator {
         return;
       }
       case "message":
-        if (!this.hasText) this.writeParts(item);
+        for (const [at, part] of arrayOf(item["content"]).entries()) {
+          if (isObject(part)) this.writePart(`${String(place)}/${at}`, part);
+        }
+    }
+  }
+
+  private partOf(event: JsonObject): string {
+    return `${String(event["output_index"] ?? this.place)}/${String(event["content_index"] ?? 0)}`;
+  }
+
+  /** Writes a part that no delta brought: some servers send only the whole. */
+  private writePart(place: string, { text, refusal }: JsonObject): void {
+    if (this.parts.has(place)) return;
+    this.parts.add(place);
+    if (typeof text === "string") this.blocks.text(text);
+    if (typeof refusal === "string") this.refuse(refusal);
+  }
+
+  /** Writes the items that only the whole response has. Without places of its own, what came before is all. */
+  private closeItems(output: readonly unknown[]): void {
+    const places = [...this.items, ...Array.from(this.parts, (part) => part.split("/")[0])];
+    if (places.includes(undefined) || places.includes("undefined")) return;
+    for (const [at, item] of output.entries()) {
+      if (!isObject(item) || this.items.has(at)) continue;
+      // State that comes behind other blocks has no place any more.
+      const isLate = item["type"] === "reasoning" && this.blocks.hasContent;
+      if (!isLate) this.closeItem({ output_index: at }, item);
     }
   }
 
@@ -162,14 +201,6 @@ export class ResponsesToMessagesStream implements StreamTranslator {
     if (typeof state !== "string" || state === "" || !this.context.state) return;
     const signature = this.context.state.pack(state, text);
     this.blocks.thought({ type: "thinking", thinking: "", signature });
-  }
-
-  private writeParts(item: JsonObject): void {
-    const parts = Array.isArray(item["content"]) ? item["content"].filter(isObject) : [];
-    for (const { text, refusal } of parts) {
-      if (typeof text === "string") this.blocks.text(text);
-      if (typeof refusal === "string") this.refuse(refusal);
-    }
   }
 
   private think(thinking: string): void {
@@ -198,11 +229,14 @@ export class ResponsesToMessagesStream implements StreamTranslator {
 
   private complete(response: JsonObject): void {
     this.start(response);
+    this.closeItems(arrayOf(response["output"]));
     this.blocks.finish(this.calls.waiting());
     const stop = stopOf({
       finishReason: finishReasonOf(response),
       called: this.blocks.called,
+      isCallCut: this.blocks.isCallCut,
       refusal: this.refusal,
+      marksRefusals: this.context.marksRefusals === true,
       matched: "",
     });
     const usage = toMessagesUsage(this.usage);
