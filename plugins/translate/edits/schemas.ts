@@ -59,7 +59,7 @@ export function editMessagesSchemas(draft: Draft): void {
   draft.editEntries("tools", (tool) => fitToolToClaude(draft, tool, room));
 }
 
-/** What the grammars of a request may still ask for. */
+/** The room that is left for the grammars of a request. */
 type Room = Record<keyof typeof CLAUDE_GRAMMARS_MAX, number>;
 
 function fitFormatToClaude(draft: Draft, room: Room): void {

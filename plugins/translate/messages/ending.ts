@@ -80,7 +80,7 @@ function reasonOf(ending: Ending): MessagesStop {
     case "filter":
       return { stop_reason: "refusal", stop_sequence: null };
   }
-  // Nobody can run a call whose arguments end in the middle, and no known reason says that they are whole.
+  // No client can run a call whose arguments end in the middle, unless a known reason says that they are whole.
   if (isCallCut && meaning !== "end") return { stop_reason: "max_tokens", stop_sequence: null };
   // The client must run a call, whatever finish reason the server gives.
   if (called) return { stop_reason: "tool_use", stop_sequence: null };

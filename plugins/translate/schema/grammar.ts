@@ -11,7 +11,7 @@ interface GrammarSchema {
   readonly schema: JsonObject;
   /** The keywords that had to go. Descriptions beside them have their values. */
   readonly lost: readonly string[];
-  /** Where, and what, the grammar cannot say; undefined if it can say all. */
+  /** The place that the grammar cannot say, and why; undefined if it can say all. */
   readonly unsaid: string | undefined;
   readonly optionalProperties: number;
   readonly unions: number;

@@ -10,7 +10,7 @@ const context = messagesContext({ model: "m" }, chatProfile());
 const whole = [{ function: { name: "f", arguments: '{"c":1}' } }];
 const cut = [{ function: { name: "f", arguments: '{"c":"half' } }];
 
-/** What the model wrote, its finish reason, and how the reply ends: an error is 502. */
+/** The model's reply, its finish reason, and how the reply ends: an error is 502. */
 const ROWS: readonly (readonly [said: JsonObject, reason: string, ends: string])[] = [
   [{ content: "a" }, "stop", "end_turn"],
   [{ content: "a" }, "STOP", "end_turn"],
