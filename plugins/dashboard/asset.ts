@@ -66,12 +66,13 @@ export function respond(
 }
 
 function choose(asset: Asset, accepted: string) {
-  const { plain } = asset;
+  const { plain, type } = asset;
   const takes = (name: string) => {
     const offer = accepted.split(",").find((one) => one.trim().split(";")[0] === name);
     return offer !== undefined && !/;\s*q=0(?:\.0*)?\s*$/.test(offer);
   };
-  if (plain.length >= COMPRESSED_BYTES_MIN) {
+  // Fonts are compressed already.
+  if (plain.length >= COMPRESSED_BYTES_MIN && !type.startsWith("font/")) {
     if (takes("br")) return { encoding: "br", bytes: brotliOf(asset) };
     if (takes("gzip")) {
       asset.gzip ??= gzipSync(plain);

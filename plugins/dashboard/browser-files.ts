@@ -9,13 +9,14 @@ export interface BrowserFile {
   /** Path below the assets folder: `pages/keys.js`. */
   readonly name: string;
   readonly type: string;
-  readonly content: string;
+  readonly content: string | Buffer;
 }
 
 const TYPES: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",
   js: "text/javascript; charset=utf-8",
   svg: "image/svg+xml",
+  woff2: "font/woff2",
 };
 
 /** Library files that browsers load as they are. `specifier`: how scripts import it. */
@@ -54,16 +55,22 @@ const LIBRARIES: readonly {
   },
 ];
 
-/** Returns the compiled scripts, the styles and pictures, and the libraries, sorted by name. */
+/** tsc copies no styles, fonts or pictures to dist, so they are read from the sources. */
+const PUBLIC = fileURLToPath(new URL("../../../plugins/dashboard/public/", import.meta.url));
+
+/** Returns the compiled scripts, the fonts and pictures, and the libraries, sorted by name. */
 export function browserFiles(): BrowserFile[] {
   const scripts = fileURLToPath(new URL("./browser/", import.meta.url));
-  // tsc copies no styles or pictures to dist, so they are read from the sources.
-  const others = fileURLToPath(new URL("../../../plugins/dashboard/public/", import.meta.url));
   return [
     ...filesBelow(scripts, /\.js$/),
-    ...filesBelow(others, /\.(?:css|svg)$/),
+    ...filesBelow(PUBLIC, /\.(?:svg|woff2)$/),
     ...libraryFiles(),
   ].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Returns the text of a style sheet without its comments. Documents have it inside: see `pageStyle`. */
+export function styleSheet(name: "style.css" | "front.css"): string {
+  return readFileSync(join(PUBLIC, name), "utf8").replace(/\/\*.*?\*\/\n*/gs, "");
 }
 
 /**
@@ -79,11 +86,9 @@ function filesBelow(folder: string, wanted: RegExp): BrowserFile[] {
     .filter((name) => wanted.test(name))
     .map((path) => {
       const name = path.split(sep).join("/");
-      const content = readFileSync(join(folder, path), "utf8");
-      return file(
-        name,
-        name.endsWith(".js") ? withPaths(name, withoutSourceMap(content)) : content,
-      );
+      const content = readFileSync(join(folder, path));
+      if (!name.endsWith(".js")) return file(name, content);
+      return file(name, withPaths(name, withoutSourceMap(content.toString())));
     });
 }
 
@@ -116,7 +121,7 @@ function withoutSourceMap(script: string): string {
   return script.replace(/^\/\/# sourceMappingURL=.*\n?/m, "");
 }
 
-function file(name: string, content: string): BrowserFile {
+function file(name: string, content: string | Buffer): BrowserFile {
   const type = TYPES[name.slice(name.lastIndexOf(".") + 1)];
   if (type === undefined) throw new Error(`${name} has no content type`);
   return { name, type, content };

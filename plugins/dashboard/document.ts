@@ -13,6 +13,7 @@ export interface DocumentParts {
   /** URL path of the files: `/dashboard/assets/HASH`. */
   readonly folder: string;
   readonly files: readonly BrowserFile[];
+  readonly style: string;
   readonly language: Language;
   readonly theme: (typeof themes)[number];
 }
@@ -21,7 +22,7 @@ const TEXTS = { vi: vietnamese, en: english };
 
 /** Returns the HTML document, the same for every page. It holds no customer data. */
 export function documentFor(parts: DocumentParts): string {
-  const { folder, files, language, theme } = parts;
+  const { folder, files, style, language, theme } = parts;
   const name = escaped(parts.serviceName);
   // The browser preloads these scripts in parallel instead of finding each one through an import.
   const preloads = importedBy(["main.js", `text-${language}.js`], files).map(
@@ -34,14 +35,15 @@ export function documentFor(parts: DocumentParts): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${name}</title>
-<link rel="stylesheet" href="${folder}/style.css">
+<style>${style}</style>
 <link rel="icon" type="image/svg+xml" href="${folder}/icon.svg">
 ${preloads.join("\n")}
 <script type="module" src="${folder}/main.js"></script>
 </head>
 <body>
-<div id="app"></div>
-<noscript><p class="notice">${escaped(TEXTS[language].noscript)}</p></noscript>
+<div id="app" class="starting"><span class="brand"><img class="mark" src="${folder}/icon.svg" alt="" width="32" height="32">${name}</span>
+<p class="waiting" role="status">${escaped(TEXTS[language].loading)}</p></div>
+<noscript><p class="notice"><a href="/">${name}</a> ${escaped(TEXTS[language].noscript)}</p></noscript>
 </body>
 </html>
 `;
@@ -51,7 +53,7 @@ ${preloads.join("\n")}
 function importedBy(names: readonly string[], files: readonly BrowserFile[]): string[] {
   const found = new Set(names);
   for (const name of found) {
-    const content = files.find((file) => file.name === name)?.content ?? "";
+    const content = String(files.find((file) => file.name === name)?.content ?? "");
     for (const [, path = ""] of content.matchAll(/^(?:import|export)\b[^;"]*"(\.[^"]+)"/gm)) {
       found.add(new URL(path, `file:///${name}`).pathname.slice(1));
     }

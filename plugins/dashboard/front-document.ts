@@ -12,6 +12,7 @@ export interface FrontParts {
   readonly support: string | undefined;
   /** URL path of the files: `/dashboard/assets/HASH`. */
   readonly folder: string;
+  readonly style: string;
   /** The address at which the gateway takes calls, without a path. */
   readonly address: string;
   readonly language: Language;
@@ -26,7 +27,7 @@ const [GOOD_MIN, PARTLY_MIN] = [0.97, 0.7];
 
 /** Returns the page for visitors as HTML, which needs no scripts. */
 export function frontDocument(parts: FrontParts): string {
-  const { language, folder, address, catalogue } = parts;
+  const { language, folder, style, address, catalogue } = parts;
   const name = escaped(parts.serviceName);
   const text = frontTexts[language];
   const makers = byMaker(catalogue.models);
@@ -45,8 +46,7 @@ export function frontDocument(parts: FrontParts): string {
 <meta name="description" content="${escaped(lead)}">
 <link rel="canonical" href="/">
 ${languages.map((one) => `<link rel="alternate" hreflang="${one}" href="/?language=${one}">`).join("\n")}
-<link rel="stylesheet" href="${folder}/style.css">
-<link rel="stylesheet" href="${folder}/front.css">
+<style>${style}</style>
 <link rel="icon" type="image/svg+xml" href="${folder}/icon.svg">
 </head>
 <body class="front">

@@ -5,9 +5,10 @@ import {
   type Services,
 } from "../../core/plugin/index.ts";
 import { type Asset, respond, textAsset } from "./asset.ts";
+import { styleSheet } from "./browser-files.ts";
 import { type FrontParts, frontDocument, type ModelHealth } from "./front-document.ts";
 import { LANGUAGE_COOKIE, type Language, languageOf, languages } from "./language.ts";
-import { PAGE_HEADERS } from "./page-headers.ts";
+import { pageHeaders } from "./page-headers.ts";
 
 const DAY_MS = 86_400_000;
 /** How long a page is shown before the calls are counted again. */
@@ -27,8 +28,10 @@ interface Made {
  */
 export function frontHandler(
   services: Services,
-  parts: Pick<FrontParts, "serviceName" | "support" | "folder">,
+  names: Pick<FrontParts, "serviceName" | "support" | "folder" | "style">,
 ): (request: PlainRequest) => Promise<PlainResponse> {
+  const parts = { ...names, style: names.style + styleSheet("front.css") };
+  const headers = pageHeaders(parts.style);
   let made: Made | undefined;
   let making: Promise<Made> | undefined;
 
@@ -61,7 +64,7 @@ export function frontHandler(
     const chosen = languages.find((one) => one === request.query.get("language"));
     const page = known?.pages.get(chosen ?? languageOf(request.headers));
     if (!page) throw new Error("the front page is missing in a language");
-    return respond(page, request, [...PAGE_HEADERS, ...(chosen ? remembered(chosen) : [])]);
+    return respond(page, request, [...headers, ...(chosen ? remembered(chosen) : [])]);
   };
 }
 

@@ -52,7 +52,7 @@ export default function dashboard(
       const names = { serviceName: settings.service_name, support: settings.support };
       const open = { method: "GET", access: "public", bodyBytesMax: 0 } as const;
       router.add({ ...open, path: "/dashboard/*", handler: pagesHandler(files, names) });
-      const front = frontHandler(services, { ...names, folder: files.folder });
+      const front = frontHandler(services, { ...names, ...files });
       router.add({ ...open, path: "/", handler: front });
       // Browsers look for an icon here.
       const location = ["location", `${files.folder}/icon.svg`, "cache-control", "no-store"];

@@ -1,10 +1,10 @@
 import { parseCookie } from "cookie";
 import type { PlainRequest, PlainResponse } from "../../core/plugin/index.ts";
 import { type Asset, respond, textAsset } from "./asset.ts";
-import { type BrowserFile, browserFiles, hashOfFiles } from "./browser-files.ts";
+import { type BrowserFile, browserFiles, hashOfFiles, styleSheet } from "./browser-files.ts";
 import { type DocumentParts, documentFor, themes } from "./document.ts";
 import { choice, languageOf, languages } from "./language.ts";
-import { PAGE_HEADERS } from "./page-headers.ts";
+import { pageHeaders } from "./page-headers.ts";
 
 /** The paths of the pages below `/dashboard/`; `top-up/…` shows one order. */
 const PATHS =
@@ -13,16 +13,20 @@ const PATHS =
 /** The URL of a file contains the hash of all files, so its content never changes. */
 const CACHE_IMMUTABLE = "public, max-age=31536000, immutable";
 
-/** The files of the pages, read once. */
+/** The files of the pages, read once, and the styles that are part of every document. */
 export interface PageFiles {
   /** URL path of their folder, which names their content: `/dashboard/assets/HASH`. */
   readonly folder: string;
   readonly files: readonly BrowserFile[];
+  readonly style: string;
 }
 
 export function pageFiles(): PageFiles {
   const files = browserFiles();
-  return { folder: `/dashboard/assets/${hashOfFiles(files)}`, files };
+  const folder = `/dashboard/assets/${hashOfFiles(files)}`;
+  // In the document, as a request of its own would delay the first sight of a page.
+  const style = styleSheet("style.css").replaceAll('url("', `url("${folder}/`);
+  return { folder, files, style };
 }
 
 /**
@@ -30,14 +34,15 @@ export function pageFiles(): PageFiles {
  * visitor; customer data comes through the API.
  */
 export function pagesHandler(
-  { folder, files }: PageFiles,
+  { folder, files, style }: PageFiles,
   names: Pick<DocumentParts, "serviceName" | "support">,
 ): (request: PlainRequest) => PlainResponse {
   const assets = new Map<string, Asset>();
   for (const { name, type, content } of files) {
     assets.set(`${folder}/${name}`, textAsset(type, content, CACHE_IMMUTABLE));
   }
-  const documents = documentsFor({ ...names, folder, files });
+  const documents = documentsFor({ ...names, folder, files, style });
+  const headers = pageHeaders(style);
 
   return (request) => {
     const path = request.params["*"] ?? "";
@@ -45,7 +50,7 @@ export function pagesHandler(
     if (asset) return respond(asset, request);
     if (path.startsWith("assets/")) return { status: 404, headers: ["cache-control", "no-store"] };
     const document = documents(request.headers);
-    const response = respond(document, request, PAGE_HEADERS);
+    const response = respond(document, request, headers);
     return response.status === 200 && !PATHS.test(path) ? { ...response, status: 404 } : response;
   };
 }

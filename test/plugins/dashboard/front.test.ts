@@ -44,7 +44,7 @@ t.test("the front page", async (t) => {
 
   t.test("has every model with its price, in 30 KB without scripts", async (t) => {
     const { text } = await page("/?language=en");
-    t.notMatch(text, /<script|<style|\sstyle=|\son\w+=/);
+    t.notMatch(text, /<script|\sstyle=|\son\w+=/);
     const rows = [...text.matchAll(/<tr><td><code>([^<]+)<\/code><td>(.*?)(?=<tr>|<\/table>)/gs)];
     const prices = rows.flatMap(([, , cells = ""]) => cells.match(/[\d,.]+ đ \//g) ?? []);
     t.equal(prices.length, 102);
@@ -79,12 +79,11 @@ t.test("the front page", async (t) => {
         return (await usage(gateway, customer.accountId)).length === 1;
       });
       const copies = (model: string, status: number, count: number, days = 0) => `
-      insert into usage_records select gen_random_uuid(), at - interval '${days} days', account_id, key_id, endpoint,
-        '${model}', mapped_from, upstream, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens,
-        reasoning_tokens, images, charged, written_off, discount_bps, latency_ms, first_byte_ms, ${status},
-        streamed, outcome, estimated, unit, catalogue_version, unit_price, quantity, discounts, fees, limits
+      insert into usage_records
+      select (jsonb_populate_record(one, jsonb_build_object('call_id', gen_random_uuid(), 'model', '${model}',
+        'status', ${status}, 'at', one.at - interval '${days} days'))).*
       from (select * from usage_records limit 1) one, generate_series(1, ${count});`;
-      await rows("select make_usage_partition(now() - interval '2 days')");
+    await rows("select make_usage_partition(now() - interval '2 days')");
       await rows(
         [
           copies("gpt-5.6-sol", 200, 30),
