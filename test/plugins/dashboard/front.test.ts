@@ -80,10 +80,10 @@ t.test("the front page", async (t) => {
       });
       const copies = (model: string, status: number, count: number, days = 0) => `
       insert into usage_records
-      select (jsonb_populate_record(one, jsonb_build_object('call_id', gen_random_uuid(), 'model', '${model}',
+      select (jsonb_populate_record(null::usage_records, to_jsonb(one) || jsonb_build_object('call_id', gen_random_uuid(), 'model', '${model}',
         'status', ${status}, 'at', one.at - interval '${days} days'))).*
       from (select * from usage_records limit 1) one, generate_series(1, ${count});`;
-    await rows("select make_usage_partition(now() - interval '2 days')");
+      await rows("select make_usage_partition(now() - interval '2 days')");
       await rows(
         [
           copies("gpt-5.6-sol", 200, 30),
