@@ -18,8 +18,6 @@ export type {
   CallerKey,
   KeySealer,
   Keys,
-  SealedKey,
-  SealedKeyRecord,
 } from "./account.ts";
 export type { OperatorActions } from "./operator-actions.ts";
 

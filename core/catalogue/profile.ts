@@ -45,9 +45,6 @@ const overheadTokens = mapping({
   audio_second: tokens("for each second of audio"),
 });
 
-/** The overhead that a part of the config states. */
-export type OverheadTokens = v.InferOutput<typeof overheadTokens>;
-
 /**
  * The requests that an upstream model accepts, as the config states them for an upstream or a route. All keys are
  * optional. Calls in the model's own protocol are edited only by keys that are stated.

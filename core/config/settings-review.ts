@@ -1,10 +1,12 @@
 import { hostsOverlap, isEverywhere, isLoopback } from "../plugin/public-host.ts";
 import { objectOf } from "../process/json.ts";
-import { PUBLIC_TOKEN_CHARACTERS_MIN } from "../process/secret-file.ts";
+import { TOKEN_RULE } from "../process/secret-file.ts";
 import type { Problems } from "./problem.ts";
 import { admin, limits, listen, stores } from "./schema.ts";
 import type { Source } from "./source.ts";
 import { attempt } from "./validate.ts";
+
+const CHARACTERS_MIN = TOKEN_RULE.charactersMin(true);
 
 /** Checks settings that depend on each other. Skips those that are invalid by themselves. */
 export function reviewSettings(
@@ -80,13 +82,13 @@ function reviewAdmin(
     const message = "expected another port than listen.port";
     problems.add(source, ["admin", "listen", "port"], message);
   }
-  if (token === undefined || token.length >= PUBLIC_TOKEN_CHARACTERS_MIN) return;
+  if (token === undefined || token.length >= CHARACTERS_MIN) return;
   if (isLoopback((own ?? address).host)) return;
   const where = own ? "admin.listen.host" : "listen.host";
   problems.add(
     source,
     ["admin", "token"],
-    `expected at least ${PUBLIC_TOKEN_CHARACTERS_MIN} characters, since other machines can reach ${where}`,
+    `expected at least ${CHARACTERS_MIN} characters, since other machines can reach ${where}`,
   );
 }
 

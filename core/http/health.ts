@@ -1,4 +1,4 @@
-import { type PlainResponse, type Router, UNREAD_BODY_BYTES_MAX } from "../plugin/router.ts";
+import type { PlainResponse, Router } from "../plugin/router.ts";
 import type { Services } from "../plugin/services.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
 
@@ -33,7 +33,7 @@ export function addHealthRoutes(
   services: Services,
   { hasDetails, isStopping }: Readiness,
 ): void {
-  const common = { method: "GET", access: "public", bodyBytesMax: UNREAD_BODY_BYTES_MAX } as const;
+  const common = { method: "GET", access: "public" } as const;
   const log = new ThrottledLog(services.log);
   let pinging: Promise<"ok" | "away"> | undefined;
   /** Asks the ledger once for all who wait for its reply: they need no key. */

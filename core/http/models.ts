@@ -1,11 +1,6 @@
 import type { Catalogue, Model } from "../catalogue/catalogue.ts";
 import { statedOf } from "../catalogue/price-factors.ts";
-import {
-  type PlainRequest,
-  type PlainResponse,
-  type Router,
-  UNREAD_BODY_BYTES_MAX,
-} from "../plugin/router.ts";
+import type { PlainRequest, PlainResponse, Router } from "../plugin/router.ts";
 import { refuse } from "../wire/refusal.ts";
 import { wires } from "../wire/wires.ts";
 import { ModelList } from "./model-list.ts";
@@ -29,7 +24,7 @@ export function addModelRoutes(router: Router, catalogue: () => Catalogue, paths
     made.set(shape, list);
     return list;
   };
-  const common = { method: "GET", access: "key", bodyBytesMax: UNREAD_BODY_BYTES_MAX } as const;
+  const common = { method: "GET", access: "key" } as const;
   router.add({
     ...common,
     path: "/v1/models",

@@ -3,7 +3,7 @@ import { type Endpoint, KEYED_SERVES_NOTHING } from "../catalogue/endpoint.ts";
 import type { HttpRequest, HttpResponse, Listener } from "../listener/index.ts";
 import type { EndedCall } from "../plugin/call.ts";
 import type { Limits } from "../plugin/config.ts";
-import type { Router } from "../plugin/router.ts";
+import { type Router, UNREAD_BODY_BYTES_MAX } from "../plugin/router.ts";
 import { newId } from "../process/id.ts";
 import { withTimeout } from "../process/timeout.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
@@ -178,12 +178,19 @@ export class Server {
         const { protocol } = wireOf(path, headers);
         const endpoint = { ...KEYED_SERVES_NOTHING, path: route.path, protocol };
         const incoming = this.begin(res, endpoint, headers, id, method === "HEAD");
-        return incoming.answer(head, route.bodyBytesMax, route.handler);
+        return incoming.answer(head, route.bodyBytesMax ?? UNREAD_BODY_BYTES_MAX, route.handler);
       }
       default: {
         const head = requestHead(res, req, path, match.params, headers, id, runtime.proxies);
         const share = runtime.bodies.open();
-        return servePlain(res, head, route.bodyBytesMax, share, route.handler, runtime.log);
+        return servePlain(
+          res,
+          head,
+          route.bodyBytesMax ?? UNREAD_BODY_BYTES_MAX,
+          share,
+          route.handler,
+          runtime.log,
+        );
       }
     }
   }

@@ -54,7 +54,7 @@ export interface ArchivedTable {
 }
 
 /** The contents of an export. */
-export interface ArchiveManifest {
+interface ArchiveManifest {
   readonly month: string;
   readonly tables: readonly {
     readonly name: string;

@@ -10,45 +10,17 @@
 // A plugin and the life of a call.
 
 export { accountSuspended, isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
-export {
-  type Call,
-  COMPLETE,
-  type EndedCall,
-  GONE,
-  type Outcome,
-  REFUSED,
-  type UpstreamRequest,
-} from "./call.ts";
-export type {
-  AwaitableVerdict,
-  Command,
-  ConfigKey,
-  Fault,
-  Field,
-  Plugin,
-  Sink,
-  Verdict,
-} from "./plugin.ts";
+export type { Call, EndedCall, Outcome, UpstreamRequest } from "./call.ts";
+export type { AwaitableVerdict, Command, Fault, Plugin, Sink, Verdict } from "./plugin.ts";
 export type { UpstreamKind } from "./upstream-kind.ts";
 
 // The parts of core that plugins use.
 
-export type {
-  Account,
-  AccountKey,
-  KeySealer,
-  SealedKey,
-  SealedKeyRecord,
-} from "../accounts/index.ts";
+export type { Account, AccountKey } from "../accounts/index.ts";
 export { formParts, type HttpRequest, type HttpResponse, openListener } from "../listener/index.ts";
-export type { ExtendResult, Posted, Posting, Short } from "../money/hold-store.ts";
-export type { ChangedRows, CreditResult } from "../money/ledger.ts";
-export type { ArchiveManifest } from "../money/ledger-archive.ts";
-export type { StandingCall } from "../money/standing-call.ts";
-export type { ReconcileRow, WalletHold, Wallets } from "../money/wallet.ts";
-export { argumentProblem } from "../process/command-line.ts";
-export type { WorkerReports } from "../process/workers.ts";
-export type { RefusedCall, RefusedCount } from "../usage/books.ts";
+
+export type { ReconcileRow, Wallets } from "../money/wallet.ts";
+
 export { TRANSFER_REFERENCE } from "../usage/books.ts";
 export { imageType } from "../wire/vision.ts";
 export {
@@ -59,19 +31,13 @@ export {
 } from "./body-threads.ts";
 export type { Config } from "./config.ts";
 export { contentTypeOf } from "./plugin.ts";
-export type { FetchedImage, Services } from "./services.ts";
-export type { Customer, SlotName } from "./slot.ts";
+export type { Services } from "./services.ts";
+export type { Customer } from "./slot.ts";
 
 // Money and usage as values.
 
-export {
-  formatVnd,
-  MICRO_VND_MAX,
-  MICRO_VND_PER_VND,
-  type MicroVnd,
-  parseVnd,
-} from "../catalogue/amount.ts";
-export { type Discount, discountBpsAt } from "../catalogue/discount.ts";
+export { formatVnd, MICRO_VND_PER_VND, type MicroVnd, parseVnd } from "../catalogue/amount.ts";
+export { discountBpsAt } from "../catalogue/discount.ts";
 export { ONE, quantityOf, statedOf } from "../catalogue/price-factors.ts";
 export { explainedCall } from "../money/found-call.ts";
 export {
@@ -85,21 +51,20 @@ export {
   tariffOf,
   unitPriceOf,
 } from "../money/tariff.ts";
-export { type CustomerRecord, fieldsIn, type UsageJson } from "../money/usage-fields.ts";
+export { fieldsIn, type UsageJson } from "../money/usage-fields.ts";
 export { usageJson } from "../money/usage-json.ts";
 export { dayOf, endOfDay, startOfDay } from "../process/vietnam-day.ts";
 
 export { readChatUsage } from "../wire/usage/chat.ts";
 export { readMessagesUsage } from "../wire/usage/messages.ts";
 export { readResponsesUsage } from "../wire/usage/responses.ts";
-export { type Pass, Usage } from "../wire/usage/usage.ts";
+export { Usage } from "../wire/usage/usage.ts";
 
 // Models, and the protocols that clients and upstreams speak.
 
 export { type Model, outputTokensMax } from "../catalogue/catalogue.ts";
 export type { Protocol } from "../catalogue/endpoint.ts";
-export { messagesEndpoint } from "../catalogue/endpoint.ts";
-export type { OverheadTokens } from "../catalogue/profile.ts";
+
 export {
   type ChatProfile,
   chatProfile,
@@ -120,16 +85,8 @@ export {
   overflowSizes,
 } from "../wire/overflow.ts";
 export { documentUrlOf, isImage } from "../wire/vision.ts";
-export { Delivered, kindOf, type Stage, type Wire } from "../wire/wire.ts";
-export {
-  beyond,
-  hasRoute,
-  isModelName,
-  modelNameRequired,
-  type NamedModel,
-  unfitFor,
-  unknownModel,
-} from "./model-names.ts";
+export { Delivered, kindOf } from "../wire/wire.ts";
+export { beyond, hasRoute, modelNamesBy } from "./model-names.ts";
 export {
   bodyToRead,
   headToRead,
@@ -144,19 +101,8 @@ export { FORWARDED_HEADERS, formFields, unchangedRequest } from "./upstream-requ
 
 // A plugin's options: `v` is the schema library, the rest are its building blocks.
 
-export {
-  described,
-  mapping,
-  matching,
-  named,
-  oneOf,
-  some,
-  text,
-  url,
-  v,
-  whole,
-} from "../process/options.ts";
-export { allowPublic, hostsOverlap, isLoopback, publicHost } from "./public-host.ts";
+export { mapping, matching, named, oneOf, text, url, v, whole } from "../process/options.ts";
+export { allowPublic, isLoopback, publicHost } from "./public-host.ts";
 
 // A plugin's own routes.
 
@@ -175,12 +121,7 @@ export {
   walletJson,
 } from "./json-route.ts";
 export { httpAddress, reachableAddress } from "./public-host.ts";
-export {
-  type PlainRequest,
-  type PlainResponse,
-  type Router,
-  UNREAD_BODY_BYTES_MAX,
-} from "./router.ts";
+export type { PlainRequest, PlainResponse, Router } from "./router.ts";
 
 // Tools for any process.
 
@@ -202,15 +143,7 @@ export type { LongText } from "../process/long-text.ts";
 export type { Outline } from "../process/outline.ts";
 export { PeriodicTask } from "../process/periodic.ts";
 export { packageVersion } from "../process/root.ts";
-export {
-  PUBLIC_TOKEN_CHARACTERS_MIN,
-  readSecret,
-  replaceSecret,
-  SECRET_CHARACTERS_MIN,
-  type SecretKind,
-  secretFile,
-  USABLE_SECRET,
-} from "../process/secret-file.ts";
+export { secretFile, TOKEN_RULE } from "../process/secret-file.ts";
 export { yieldToMainThread } from "../process/thread-priority.ts";
 export { ThrottledLog } from "../process/throttled-log.ts";
 export { messageOf } from "../process/thrown.ts";

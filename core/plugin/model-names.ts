@@ -1,12 +1,15 @@
 import type { Catalogue, Model } from "../catalogue/catalogue.ts";
-import { type Endpoint, endpoints, type Protocol } from "../catalogue/endpoint.ts";
+import { type Endpoint as CallEndpoint, endpoints, type Protocol } from "../catalogue/endpoint.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
 import { endsWithImage, imagesIn } from "../wire/vision.ts";
 import type { Call } from "./call.ts";
 import { headToRead } from "./passed-request.ts";
 import type { Upstreams } from "./services.ts";
 
-export interface NamedModel {
+/** The parts of an endpoint that decide which models it serves. */
+type Endpoint = Pick<CallEndpoint, "protocol" | "serves">;
+
+interface NamedModel {
   readonly model: Model;
   /** Response headers that describe the resolved model: name, value, name, value. */
   readonly headers: readonly string[];
@@ -21,16 +24,31 @@ export interface ModelNames {
   resolve(name: unknown, endpoint: Endpoint): NamedModel | Refusal;
 }
 
-/** Returns names that resolve only ids of the catalogue. */
-export function exactNames(catalogue: () => Catalogue): ModelNames {
+/** Finds models by the names that callers send. */
+interface ModelFinder {
+  /** Returns the model that a name means at an endpoint; undefined if it means none. */
+  find(name: string, endpoint: Endpoint): Model | undefined;
+  /** Returns ids that the caller may have meant by an unknown name, the nearest first. */
+  nearest?(name: string, endpoint: Endpoint): readonly string[];
+  /** Returns response headers that describe the model: name, value, name, value. */
+  headers?(model: Model, name: string): readonly string[];
+}
+
+/** Returns names by a finder. Refuses what is no name, an unknown one, and a model that the endpoint does not serve. */
+export function modelNamesBy(finder: ModelFinder): ModelNames {
   return {
     resolve(name, endpoint) {
       if (!isModelName(name)) return modelNameRequired();
-      const model = catalogue().get(name);
-      if (!model) return unknownModel();
-      return unfitFor(endpoint, model) ?? { model, headers: [] };
+      const model = finder.find(name, endpoint);
+      if (!model) return unknownModel(finder.nearest?.(name, endpoint));
+      return unfitFor(endpoint, model) ?? { model, headers: finder.headers?.(model, name) ?? [] };
     },
   };
+}
+
+/** Returns names that resolve only ids of the catalogue. */
+export function exactNames(catalogue: () => Catalogue): ModelNames {
+  return modelNamesBy({ find: (name) => catalogue().get(name) });
 }
 
 const MODEL_CHARACTERS_MAX = 256;
@@ -39,7 +57,7 @@ export function isModelName(name: unknown): name is string {
   return typeof name === "string" && name !== "" && name.length <= MODEL_CHARACTERS_MAX;
 }
 
-export function modelNameRequired(): Refusal {
+function modelNameRequired(): Refusal {
   return refuse.badRequest("model: the name of a model is required", "model");
 }
 
@@ -47,7 +65,7 @@ export function modelNameRequired(): Refusal {
  * Returns the refusal for an unknown model, 404. `nearest` lists ids that the caller may have
  * meant.
  */
-export function unknownModel(nearest: readonly string[] = []): Refusal {
+function unknownModel(nearest: readonly string[] = []): Refusal {
   const advice = nearest.length === 0 ? "" : ` The nearest names are ${nearest.join(", ")}.`;
   const message = `There is no model of this name here: GET /v1/models lists the names.${advice}`;
   return refuse.notFound(message, { param: "model", code: "model_not_found" });
@@ -74,7 +92,7 @@ export function pathsOf(model: Model, upstreams: Upstreams, isTranslated: boolea
 }
 
 /** Refuses a model that this endpoint does not serve, and names the endpoint that does. */
-export function unfitFor(endpoint: Endpoint, model: Model): Refusal | undefined {
+function unfitFor(endpoint: Endpoint, model: Model): Refusal | undefined {
   if (endpoint.serves.includes(model.standard)) return undefined;
   return refuse.badRequest(`model: ${model.id} ${whereToGo(model)}`, "model");
 }

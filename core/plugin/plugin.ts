@@ -113,7 +113,7 @@ export const CONFIG_KEYS = [
   "stores",
   "unbilled",
 ] as const satisfies readonly (keyof Config)[];
-export type ConfigKey = (typeof CONFIG_KEYS)[number];
+type ConfigKey = (typeof CONFIG_KEYS)[number];
 
 /** A fault in a plugin's options. */
 export interface Fault {

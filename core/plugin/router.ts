@@ -59,7 +59,8 @@ export type Route = {
   | {
       readonly access: "key" | "own" | "public";
       readonly handler: PlainHandler;
-      readonly bodyBytesMax: number;
+      /** Longest body; default: 64 KB, for a handler that reads none. */
+      readonly bodyBytesMax?: number;
     }
 );
 

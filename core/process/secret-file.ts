@@ -1,14 +1,17 @@
 import { randomBytes } from "node:crypto";
-import { chmod, link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { codeOf } from "./thrown.ts";
 
 const RANDOM_BYTES = 32;
-export const SECRET_CHARACTERS_MIN = 16;
-/** Minimum length of the admin token if other machines can reach its routes: they could guess a shorter one. */
-export const PUBLIC_TOKEN_CHARACTERS_MIN = 32;
-/** The form of a usable secret: it fits into a header, and is too long to guess. */
-export const USABLE_SECRET = new RegExp(`^[\\x21-\\x7e]{${SECRET_CHARACTERS_MIN},512}$`);
+
+/** The rule for secrets that clients send: they fit into a header, and are too long to guess. */
+export const TOKEN_RULE = {
+  /** Minimum length; more if other machines can reach what the token opens. */
+  charactersMin: (isPublic: boolean) => (isPublic ? 32 : 16),
+  allows: (token: string, isPublic = false) =>
+    /^[\x21-\x7e]{16,512}$/.test(token) && token.length >= TOKEN_RULE.charactersMin(isPublic),
+} as const;
 
 export interface SecretKind {
   create(): string;
@@ -19,7 +22,7 @@ export interface SecretKind {
 
 const TOKEN: SecretKind = {
   create: () => randomBytes(RANDOM_BYTES).toString("base64url"),
-  isUsable: (secret) => USABLE_SECRET.test(secret),
+  isUsable: (secret) => TOKEN_RULE.allows(secret),
   advice: "delete it, and the next start creates a new one",
 };
 
@@ -41,21 +44,6 @@ export async function secretFile(file: string, kind: SecretKind = TOKEN): Promis
   const secret = (await readFile(file, "utf8")).trim();
   if (kind.isUsable(secret)) return secret;
   throw new Error(`${file} has no usable secret; ${kind.advice}`);
-}
-
-/** Returns the secret in a file; undefined if there is no file. */
-export async function readSecret(file: string): Promise<string | undefined> {
-  try {
-    return (await readFile(file, "utf8")).trim();
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
-}
-
-/** Writes a secret to a file that only its owner can read; replaces an old file atomically. */
-export async function replaceSecret(file: string, secret: string): Promise<void> {
-  await rename(await writeOwn(file, secret), file);
 }
 
 /**

@@ -2,10 +2,8 @@ import {
   addCustomerRoutes,
   addOperatorRoutes,
   addPublicRoutes,
-  type ConfigKey,
   type Plugin,
   type Services,
-  type SlotName,
 } from "../../core/plugin/index.ts";
 import { AccountContext } from "./account-context.ts";
 import { Mailer } from "./mail/mailer.ts";
@@ -24,13 +22,8 @@ import { rotate, sealedSecrets } from "./sealing/rotate.ts";
 import { Sealer } from "./sealing/sealer.ts";
 
 export { options };
-export const provides: readonly SlotName[] = [
-  "guards.customer",
-  "customers",
-  "keySealer",
-  "counters",
-];
-export const reads: readonly ConfigKey[] = ["listen", "stores"];
+export const provides = ["guards.customer", "customers", "keySealer", "counters"];
+export const reads = ["listen", "stores"];
 
 const PREFIX = "/account/v1";
 const SWEEP_MS = 600_000;

@@ -1,9 +1,10 @@
-import { mapping, matching, oneOf, some, text, url, v, whole } from "../../core/plugin/index.ts";
+import { mapping, matching, oneOf, text, url, v, whole } from "../../core/plugin/index.ts";
 
 const ADDRESS = "an address such as https://api.example.com, without a path";
 const FROM = 'a sender such as "Tollgate <no-reply@example.com>"';
 const MASTER_KEY = "32 random bytes in base64, as `openssl rand -base64 32` prints them";
 const MASTER_KEY_BYTES = 32;
+const MASTER_KEYS = "a list of master keys, newest first";
 
 const smtp = mapping({
   host: text("the name of a mail server"),
@@ -24,7 +25,8 @@ const masterKey = mapping({
 });
 
 const masterKeys = v.pipe(
-  some(masterKey, "a list of master keys, newest first"),
+  v.array(masterKey, MASTER_KEYS),
+  v.minLength(1, MASTER_KEYS),
   v.check((keys) => new Set(keys.map(({ id }) => id)).size === keys.length, "unique ids"),
 );
 

@@ -1,5 +1,4 @@
 import {
-  type ArchiveManifest,
   done,
   isRefusal,
   mapping,
@@ -148,10 +147,7 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
         if (isRefusal(manifest)) return manifest;
         const refusal = refusalOf(month);
         if (refusal) return refusal;
-        const result = await operations.current.archive.detach(
-          month,
-          manifest satisfies ArchiveManifest,
-        );
+        const result = await operations.current.archive.detach(month, manifest);
         if (result === "detached") return done({ month, state: "detached" });
         if (result === "no_month") return noMonth(month);
         if (result === "unproven") return unproven;

@@ -5,9 +5,10 @@ import {
   type OperatorRoute,
   readQuery,
   type Services,
-  type StandingCall,
 } from "../../core/plugin/index.ts";
 import { holdPage } from "./input.ts";
+
+type StandingCall = ReturnType<Services["operations"]["current"]["unsent"]>[number];
 
 /** Maximum overdue calls in one reply. */
 const ROWS_MAX = 1000;

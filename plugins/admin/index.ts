@@ -4,7 +4,6 @@ import {
   type Fault,
   type Plugin,
   type Services,
-  type SlotName,
   v,
   whole,
 } from "../../core/plugin/index.ts";
@@ -24,8 +23,8 @@ import { AdminToken, reviewToken } from "./token.ts";
 import { upstreamRoutes } from "./upstreams.ts";
 import { usageRoutes } from "./usage.ts";
 
-export const provides: readonly SlotName[] = ["guards.operator"];
-export const uses: readonly SlotName[] = ["wallets", "operations"];
+export const provides = ["guards.operator"];
+export const uses = ["wallets", "operations"];
 
 export const options = v.strictObject({
   /** Maximum active keys of one account. */

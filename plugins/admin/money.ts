@@ -1,6 +1,4 @@
 import {
-  type ChangedRows,
-  type CreditResult,
   done,
   formatVnd,
   isId,
@@ -101,7 +99,13 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
           proven_rows: String(provenThrough),
           rows: String(last),
           ...(heldUpBy !== undefined && { held_up_by: heldUpBy }),
-          ...(changed !== undefined && { changed_rows: changedJson(changed) }),
+          ...(changed !== undefined && {
+            changed_rows: {
+              through_row: String(changed.through),
+              accounts: changed.accounts,
+              account_ids: changed.accountIds,
+            },
+          }),
           done: isDone,
         });
       },
@@ -120,7 +124,10 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
   ];
 }
 
-function answerOf(result: CreditResult, accountId: string): PlainResponse | Refusal {
+function answerOf(
+  result: Awaited<ReturnType<Services["wallets"]["current"]["credit"]>>,
+  accountId: string,
+): PlainResponse | Refusal {
   switch (result.kind) {
     case "credited":
       return done({
@@ -145,10 +152,6 @@ function answerOf(result: CreditResult, accountId: string): PlainResponse | Refu
         "amount_vnd",
       );
   }
-}
-
-function changedJson({ through, accounts, accountIds }: ChangedRows): object {
-  return { through_row: String(through), accounts, account_ids: accountIds };
 }
 
 function rowOf(row: ReconcileRow): object {

@@ -1,11 +1,4 @@
-import {
-  done,
-  isId,
-  type OperatorRoute,
-  type RefusedCall,
-  type RefusedCount,
-  type Services,
-} from "../../core/plugin/index.ts";
+import { done, isId, type OperatorRoute, type Services } from "../../core/plugin/index.ts";
 import { unknownAccount } from "./unknown.ts";
 
 /** Route that shows the calls of an account that the gateway refused: counts by day, and the last ones. */
@@ -24,11 +17,20 @@ export function refusedRoutes({ accounts, usage }: Services): OperatorRoute[] {
   ];
 }
 
-export function refusedBody(call: RefusedCall): object {
+export function refusedBody(
+  call: Awaited<ReturnType<Services["usage"]["refused"]>>["last"][number],
+): object {
   const { callId, at, keyId, endpoint, model, status, cause } = call;
   return { call_id: callId, at, key_id: keyId, endpoint, model, status, cause };
 }
 
-function countBody({ day, keyId, status, cause, calls, lastAt }: RefusedCount): object {
+function countBody({
+  day,
+  keyId,
+  status,
+  cause,
+  calls,
+  lastAt,
+}: Awaited<ReturnType<Services["usage"]["refused"]>>["counts"][number]): object {
   return { day, key_id: keyId, status, cause, calls, last_at: lastAt };
 }

@@ -5,14 +5,12 @@ import {
   type Fault,
   isLoopback,
   type PlainRequest,
-  PUBLIC_TOKEN_CHARACTERS_MIN,
   type Refusal,
   refuse,
-  SECRET_CHARACTERS_MIN,
   type Services,
   secretFile,
   ThrottledLog,
-  USABLE_SECRET,
+  TOKEN_RULE,
 } from "../../core/plugin/index.ts";
 
 const FILE = "admin-token";
@@ -27,8 +25,8 @@ export function reviewToken({ admin, listen }: Config): readonly Fault[] {
   const token = process.env[VARIABLE];
   if (admin.token !== undefined || !token) return [];
   const isPublic = !isLoopback((admin.listen ?? listen).host);
-  const least = isPublic ? PUBLIC_TOKEN_CHARACTERS_MIN : SECRET_CHARACTERS_MIN;
-  if (USABLE_SECRET.test(token) && token.length >= least) return [];
+  if (TOKEN_RULE.allows(token, isPublic)) return [];
+  const least = TOKEN_RULE.charactersMin(isPublic);
   const why = isPublic ? ", since other machines can reach the admin API" : "";
   const message = `expected ${VARIABLE} to have at least ${least} characters, at most 512, without spaces${why}`;
   return [{ path: [], message }];
@@ -96,7 +94,7 @@ export class AdminToken {
     if (admin.token !== undefined) return admin.token;
     // The command line sends this variable if it is set, so it also counts if the config does not name it.
     const shared = process.env[VARIABLE];
-    if (shared !== undefined && USABLE_SECRET.test(shared)) return shared;
+    if (shared !== undefined && TOKEN_RULE.allows(shared)) return shared;
     this.ofFile ??= secretFile(join(stores.data, FILE));
     try {
       return await this.ofFile;

@@ -1,35 +1,27 @@
 import {
   beyond,
   type Call,
-  type ConfigKey,
-  type Field,
   hasRoute,
   headToRead,
-  isModelName,
   isRefusal,
   type Model,
-  modelNameRequired,
-  type NamedModel,
+  modelNamesBy,
   named,
   type Plugin,
-  type Refusal,
   type Services,
-  type SlotName,
   text,
-  unfitFor,
-  unknownModel,
   v,
 } from "../../core/plugin/index.ts";
 import { familiesOf } from "./families.ts";
 import { nearest } from "./nearest.ts";
 import { spellings } from "./spellings.ts";
 
-type Endpoint = Call["endpoint"];
+type Endpoint = Pick<Call["endpoint"], "protocol" | "serves">;
 
 export { review } from "./review.ts";
-export const sets: readonly Field[] = ["model"];
-export const provides: readonly SlotName[] = ["modelNames"];
-export const reads: readonly ConfigKey[] = ["catalogue", "headers"];
+export const sets = ["model"];
+export const provides = ["modelNames"];
+export const reads = ["catalogue", "headers"];
 
 export const options = v.strictObject({
   /** Family whose model serves unknown names. Default: `opus` if there is one, else the first. */
@@ -87,45 +79,39 @@ export default function alias(services: Services, settings: Settings): Plugin {
     return dearest;
   }
 
-  function unknown(name: string, endpoint: Endpoint): Refusal {
-    return unknownModel(nearest(name, endpoint, catalogue.models));
-  }
-
-  function modelOf(name: string, endpoint: Endpoint): Model | Refusal {
+  function find(name: string, endpoint: Endpoint): Model | undefined {
     const known = catalogue.get(name) ?? modelOfFamily(name) ?? onlyModel(name, endpoint);
     if (known) return known;
     // Another model, at another price, must not replace one that the caller has named correctly.
-    if (catalogue.withholds(ids.get(name) ?? name)) return unknown(name, endpoint);
+    if (catalogue.withholds(ids.get(name) ?? name)) return undefined;
     for (const spelling of spellings(name, settings)) {
       const id = idOf(spelling);
       const meant = id === undefined ? onlyModel(spelling, endpoint) : catalogue.get(id);
-      if (meant) return meant;
-      if (id !== undefined) return unknown(name, endpoint);
+      if (meant || id !== undefined) return meant;
     }
-    return topAt(endpoint) ?? unknown(name, endpoint);
+    return topAt(endpoint);
   }
 
-  function resolve(name: unknown, endpoint: Endpoint): NamedModel | Refusal {
-    if (!isModelName(name)) return modelNameRequired();
-    const model = modelOf(name, endpoint);
-    if (isRefusal(model)) return model;
-    const unfit = unfitFor(endpoint, model);
-    if (unfit) return unfit;
-    const headers = [`${prefix}model`, model.id];
-    if (model.id !== name) headers.push(`${prefix}model-mapped-from`, printable(name));
-    return { model, headers };
-  }
+  const names = modelNamesBy({
+    find,
+    nearest: (name, endpoint) => nearest(name, endpoint, catalogue.models),
+    headers(model, name) {
+      const headers = [`${prefix}model`, model.id];
+      if (model.id !== name) headers.push(`${prefix}model-mapped-from`, printable(name));
+      return headers;
+    },
+  });
 
   return {
     name: "alias",
 
     async start() {
-      services.modelNames.provide({ resolve });
+      services.modelNames.provide(names);
     },
 
     request(call) {
       const name = headToRead(call)["model"];
-      const named = resolve(name, call.endpoint);
+      const named = names.resolve(name, call.endpoint);
       if (isRefusal(named)) return named;
       const { model, headers } = named;
       const refusal = beyond(model, call);

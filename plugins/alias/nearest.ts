@@ -16,7 +16,7 @@ const pairsOfModels = new WeakMap<readonly Model[], Pairs>();
 /** Returns the ids that an endpoint serves and that are spelled most like a name, the nearest first. */
 export function nearest(
   name: string,
-  endpoint: Call["endpoint"],
+  endpoint: Pick<Call["endpoint"], "serves">,
   models: readonly Model[],
 ): string[] {
   const asked = name.slice(0, COMPARED_CHARACTERS_MAX).toLowerCase();

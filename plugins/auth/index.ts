@@ -1,7 +1,6 @@
 import {
   accountSuspended,
   type Call,
-  type Field,
   type Plugin,
   type Refusal,
   refuse,
@@ -12,7 +11,7 @@ import {
 
 type CallerKey = NonNullable<Call["key"]>;
 
-export const sets: readonly Field[] = ["key"];
+export const sets = ["key"];
 
 const KEY_CHARACTERS_MAX = 512;
 

@@ -2,7 +2,6 @@ import {
   addCustomerRoutes,
   type Plugin,
   type Services,
-  type SlotName,
   text,
   v,
   whole,
@@ -14,7 +13,7 @@ import { pageFiles, pagesHandler } from "./pages.ts";
 import { usageRoutes } from "./usage.ts";
 import { exportRoute } from "./usage-export.ts";
 
-export const uses: readonly SlotName[] = ["guards.customer"];
+export const uses = ["guards.customer"];
 
 export const options = v.strictObject({
   /** Name of the service on the pages. */

@@ -7,7 +7,6 @@ import {
   type Plugin,
   publicHost,
   type Services,
-  type SlotName,
   v,
 } from "../../core/plugin/index.ts";
 import { demoAccount } from "./account.ts";
@@ -15,9 +14,9 @@ import { greeting } from "./greeting.ts";
 import { type DemoKey, demoKey } from "./key.ts";
 import { demoPassword } from "./password.ts";
 
-export const uses: readonly SlotName[] = ["wallets"];
+export const uses = ["wallets"];
 /** Comes after `accounts`, which sets the password of the demo account. */
-export const after: readonly string[] = ["accounts"];
+export const after = ["accounts"];
 
 export const options = v.strictObject({ allow_public: allowPublic });
 

@@ -1,4 +1,5 @@
-import { readSecret, replaceSecret, type Services } from "../../core/plugin/index.ts";
+import type { Services } from "../../core/plugin/index.ts";
+import { readSecret, replaceSecret } from "./secret.ts";
 
 const ACTIVE_KEYS_MAX = 10;
 

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { readSecret, replaceSecret, type Services } from "../../core/plugin/index.ts";
+import type { Services } from "../../core/plugin/index.ts";
+import { readSecret, replaceSecret } from "./secret.ts";
 
 const RANDOM_BYTES = 12;
 

@@ -1,6 +1,5 @@
 import {
   isRefusal,
-  messagesEndpoint,
   type Refusal,
   type Router,
   refuse,
@@ -8,6 +7,9 @@ import {
 } from "../../core/plugin/index.ts";
 import { PublishedCounts } from "./published.ts";
 import type { Count, TokenCounter } from "./token-counter.ts";
+
+/** The models that clients of Messages may name. */
+const MESSAGES = { protocol: "messages", serves: ["messages", "chat"] } as const;
 
 /**
  * Adds `POST /v1/messages/count_tokens`, which counts input tokens free of charge, as the model's
@@ -27,7 +29,7 @@ export function addCountTokensRoute(
     handler: async ({ body, keyId = "" }) => {
       const count = await counter.count(keyId, body);
       if (count.kind !== "counted") return refusalOf(count);
-      const named = services.modelNames.current.resolve(count.model, messagesEndpoint);
+      const named = services.modelNames.current.resolve(count.model, MESSAGES);
       if (isRefusal(named)) return named;
       const headers = ["content-type", "application/json", ...named.headers];
       const input_tokens = published.inputTokens(count.input, named.model);

@@ -1,4 +1,4 @@
-import type { Call, Delivered, Model, Pass, Usage } from "../../core/plugin/index.ts";
+import type { Call, Delivered, Model, Usage } from "../../core/plugin/index.ts";
 import { type Factors, textTokens } from "./bound.ts";
 
 /**
@@ -58,6 +58,9 @@ function splitTotal(usage: Usage, deliveredTokens: number, model: Model | undefi
   return true;
 }
 
-function sum(passes: readonly Pass[], part: "inputTokens" | "outputTokens"): number {
+function sum(
+  passes: readonly Usage["passes"][number][],
+  part: "inputTokens" | "outputTokens",
+): number {
   return passes.reduce((total, pass) => total + pass[part], 0);
 }

@@ -1,14 +1,13 @@
 import {
   type Call,
   Delivered,
-  GONE,
   kindOf,
   type Outcome,
+  type Protocol,
   type ServerEvent,
+  type Services,
   type Sink,
-  type Stage,
   type Usage,
-  type Wire,
 } from "../../core/plugin/index.ts";
 import type { UsageCheck } from "./believable.ts";
 import type { Factors } from "./bound.ts";
@@ -23,7 +22,7 @@ import { failedReply } from "./failed-reply.ts";
 export class EventMeter implements Sink {
   private readonly call: Call;
   private readonly client: Sink;
-  private readonly wire: Wire;
+  private readonly wire: Services["wires"][Protocol];
   private readonly usage: Usage;
   private readonly factors: Factors;
   /** True if the event that only reports usage is dropped, because the client did not request it. */
@@ -39,14 +38,14 @@ export class EventMeter implements Sink {
   /** Set if the reply is not a stream, even if one was asked for. */
   private whole: Sink | undefined = undefined;
   /** How far the upstream's stream has advanced. */
-  private stage: Stage = "none";
+  private stage: ReturnType<Services["wires"][Protocol]["stage"]> = "none";
   /** The value of `usage.outputReports` that was seen last. */
   private reports = 0;
 
   constructor(
     call: Call,
     client: Sink,
-    wire: Wire,
+    wire: Services["wires"][Protocol],
     usage: Usage,
     factors: Factors,
     unstreamed: () => Sink,
@@ -89,7 +88,7 @@ export class EventMeter implements Sink {
       usage.deliveredAtReport = call.deliveredTokens;
     }
     if (!(onlyUsage && this.hidesUsage)) this.client.event(event);
-    if (isOverheld) call.flow?.cut(GONE);
+    if (isOverheld) call.flow?.cut({ kind: "gone" });
   }
 
   /** Returns true once the upstream has written more than the call has held. */
@@ -100,7 +99,7 @@ export class EventMeter implements Sink {
     return call.held?.tariff.unit === "mtok" && tokens > call.held.outputTokens;
   }
 
-  private look(stage: Stage): void {
+  private look(stage: ReturnType<Services["wires"][Protocol]["stage"]>): void {
     if (stage === "none" || (stage === "begun" && this.stage !== "none")) return;
     this.stage = stage;
   }

@@ -1,12 +1,7 @@
-import {
-  type Model,
-  mergeProfiles,
-  type OverheadTokens,
-  type Services,
-} from "../../core/plugin/index.ts";
+import { type Model, mergeProfiles, type Profile, type Services } from "../../core/plugin/index.ts";
 
 /** How a provider counts an image: a base, and a number for each tile that it covers in part. */
-export type ImageTokens = NonNullable<OverheadTokens["image"]>;
+export type ImageTokens = NonNullable<NonNullable<Profile["overhead_tokens"]>["image"]>;
 
 /** Tokens that a provider counts in addition to the text of a request, with every key set. */
 export interface Overhead {
@@ -246,7 +241,7 @@ export class Overheads {
   }
 }
 
-function definedIn(stated: OverheadTokens): Partial<Overhead> {
+function definedIn(stated: NonNullable<Profile["overhead_tokens"]>): Partial<Overhead> {
   return Object.fromEntries(Object.entries(stated).filter(([, value]) => value !== undefined));
 }
 

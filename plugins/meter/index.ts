@@ -1,8 +1,6 @@
 import {
   type BodyMeasure,
   type Call,
-  type ConfigKey,
-  type Field,
   isBilled,
   type Model,
   mergeProfiles,
@@ -10,7 +8,6 @@ import {
   requestToRead,
   type Services,
   type Sink,
-  type SlotName,
   ThrottledLog,
   textsToRead,
   type UpstreamRequest,
@@ -34,10 +31,10 @@ const CONTENTS: BodyMeasure = {
   module: new URL("./bound-thread.js", import.meta.url).href,
 };
 
-export const requires: readonly Field[] = ["key", "model", "upstream"];
-export const sets: readonly Field[] = ["usage"];
-export const provides: readonly SlotName[] = ["bodyMeasures"];
-export const reads: readonly ConfigKey[] = ["headers"];
+export const requires = ["key", "model", "upstream"];
+export const sets = ["usage"];
+export const provides = ["bodyMeasures"];
+export const reads = ["headers"];
 
 const factor = (value: number) =>
   v.optional(v.pipe(v.number("a number"), v.minValue(0.1), v.maxValue(100_000)), value);

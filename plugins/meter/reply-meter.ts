@@ -5,11 +5,12 @@ import {
   headToRead,
   type Outcome,
   objectOf,
+  type Protocol,
   parseJson,
   type ServerEvent,
+  type Services,
   type Sink,
   type Usage,
-  type Wire,
 } from "../../core/plugin/index.ts";
 import type { UsageCheck } from "./believable.ts";
 import type { Factors } from "./bound.ts";
@@ -21,7 +22,7 @@ import { ShortTexts } from "./short-texts.ts";
 export class ReplyMeter implements Sink {
   private readonly call: Call;
   private readonly client: Sink;
-  private readonly wire: Wire;
+  private readonly wire: Services["wires"][Protocol];
   private readonly usage: Usage;
   private readonly factors: Factors;
   private readonly check: UsageCheck;
@@ -35,7 +36,7 @@ export class ReplyMeter implements Sink {
   constructor(
     call: Call,
     client: Sink,
-    wire: Wire,
+    wire: Services["wires"][Protocol],
     usage: Usage,
     factors: Factors,
     check: UsageCheck,

@@ -1,11 +1,4 @@
-import {
-  type Plugin,
-  type Services,
-  type SlotName,
-  UNREAD_BODY_BYTES_MAX,
-  v,
-  whole,
-} from "../../core/plugin/index.ts";
+import { type Plugin, type Services, v, whole } from "../../core/plugin/index.ts";
 import { agesOf } from "./ages.ts";
 import { reconciliationOf } from "./reconciliation.ts";
 import type { Scrapes } from "./scrape.ts";
@@ -17,7 +10,7 @@ const SCRAPE_PAUSE_MS = 50;
 /** The topic by which workers ask each other for their metrics. */
 const TOPIC = "metrics";
 
-export const uses: readonly SlotName[] = ["operations"];
+export const uses = ["operations"];
 
 export const options = v.strictObject({
   /** Seconds between reconciliations, by one process at a time; 0 = never. */
@@ -75,7 +68,6 @@ export default function metrics(
         path: "/metrics",
         forOperators: true,
         access: "public",
-        bodyBytesMax: UNREAD_BODY_BYTES_MAX,
         handler: () => page.get(),
       });
     },

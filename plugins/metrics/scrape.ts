@@ -1,5 +1,5 @@
 import type { Registry } from "prom-client";
-import type { Services, WorkerReports } from "../../core/plugin/index.ts";
+import type { Services } from "../../core/plugin/index.ts";
 import type { Standing } from "./ages.ts";
 import type { ClaimedRun } from "./claimed-run.ts";
 import { createRegistry, registryOfPlugins } from "./exposition.ts";
@@ -30,7 +30,9 @@ export class Scrapes {
   }
 
   /** Returns the text of a scrape, with the counts of the other workers if there are any. */
-  async text(reports: WorkerReports | undefined): Promise<string> {
+  async text(
+    reports: NonNullable<Awaited<ReturnType<Services["workers"]["ask"]>>> | undefined,
+  ): Promise<string> {
     this.silentWorkers = silentOf(reports);
     if (reports) return sumText(await this.json(), reports);
     const { tally, registry, services } = this;

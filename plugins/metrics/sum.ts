@@ -1,5 +1,5 @@
 import { AggregatorRegistry } from "prom-client";
-import type { WorkerReports } from "../../core/plugin/index.ts";
+import type { Services } from "../../core/plugin/index.ts";
 
 /** A metric as prom-client writes it as JSON. */
 export interface Metric {
@@ -24,7 +24,7 @@ const OF_PROCESS = /^(?:process|nodejs)_/;
 /** Returns the text of a scrape: the counts of all workers, added up. */
 export function sumText(
   own: readonly Metric[],
-  { worker, others }: WorkerReports,
+  { worker, others }: NonNullable<Awaited<ReturnType<Services["workers"]["ask"]>>>,
 ): Promise<string> {
   const all = [labelled(own, worker)];
   for (const { worker, report } of others) if (isReport(report)) all.push(labelled(report, worker));
@@ -32,7 +32,9 @@ export function sumText(
 }
 
 /** Returns how many workers have not reported in time. */
-export function silentOf(reports: WorkerReports | undefined): number {
+export function silentOf(
+  reports: NonNullable<Awaited<ReturnType<Services["workers"]["ask"]>>> | undefined,
+): number {
   return reports?.others.filter(({ isOld }) => isOld).length ?? 0;
 }
 

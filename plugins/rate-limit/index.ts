@@ -1,7 +1,6 @@
 import {
   type AwaitableVerdict,
   type Call,
-  type Field,
   type Plugin,
   type Refusal,
   refuse,
@@ -11,7 +10,7 @@ import {
   whole,
 } from "../../core/plugin/index.ts";
 
-export const requires: readonly Field[] = ["key"];
+export const requires = ["key"];
 
 const limit = whole(0, 1_000_000);
 

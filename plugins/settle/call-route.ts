@@ -8,7 +8,6 @@ import {
   type Router,
   refuse,
   type Services,
-  UNREAD_BODY_BYTES_MAX,
 } from "../../core/plugin/index.ts";
 
 /** Headers of a pending reply: most calls are committed within 1 s. */
@@ -32,7 +31,6 @@ export function addCallRoute(router: Router, services: Services): void {
     method: "GET",
     path: "/v1/calls/:call",
     access: "key",
-    bodyBytesMax: UNREAD_BODY_BYTES_MAX,
     handler: async (request) => {
       try {
         return await answer(request);

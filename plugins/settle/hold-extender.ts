@@ -1,12 +1,10 @@
 import {
   type Call,
-  type ExtendResult,
   failpoint,
   type Outcome,
   quantityOf,
   type Refusal,
   type ServerEvent,
-  type Short,
   type Sink,
   type Wallets,
 } from "../../core/plugin/index.ts";
@@ -15,7 +13,13 @@ import { amountFor, outputFor } from "./bounds.ts";
 interface ExtenderSettings {
   readonly sliceTokens: number;
   /** Returns the error that ends a stream if its wallet or a limit is used up; undefined lets streams finish. */
-  readonly onShort: ((short: Short | undefined) => Refusal) | undefined;
+  readonly onShort:
+    | ((
+        short:
+          | Extract<Awaited<ReturnType<Wallets["hold"]>>, { readonly kind: "short" }>
+          | undefined,
+      ) => Refusal)
+    | undefined;
 }
 
 /** An upstream ignores its limit if it delivers this much more than the limit. Estimates are not exact. */
@@ -36,7 +40,9 @@ export class HoldExtender implements Sink {
   /** True while the reported input exceeds the hold. */
   private overInput = false;
   private exhausted = false;
-  private short: Short | undefined = undefined;
+  private short:
+    | Extract<Awaited<ReturnType<Wallets["hold"]>>, { readonly kind: "short" }>
+    | undefined = undefined;
   private waiting = false;
   private over = false;
 
@@ -141,7 +147,7 @@ export class HoldExtender implements Sink {
     );
   }
 
-  private decide(result: ExtendResult): void {
+  private decide(result: Awaited<ReturnType<Wallets["extend"]>>): void {
     failpoint("extend.after");
     if (result.kind !== "held") {
       this.exhausted = true;
@@ -153,7 +159,7 @@ export class HoldExtender implements Sink {
     held.outputTokens = Math.min(outputFor(held, result.amountMicroVnd), this.limit);
   }
 
-  private decideLate(result: ExtendResult): void {
+  private decideLate(result: Awaited<ReturnType<Wallets["extend"]>>): void {
     this.pending = false;
     if (this.over) return;
     this.decide(result);

@@ -2,29 +2,24 @@ import {
   type AwaitableVerdict,
   accountSuspended,
   type Call,
-  type ConfigKey,
-  type Field,
   failpoint,
   httpAddress,
   type MicroVnd,
   type Model,
   outputTokensMax,
   type Plugin,
-  type Posted,
   type Refusal,
   refuse,
   requestToRead,
   type Services,
-  type Short,
   type Sink,
-  type SlotName,
   ThrottledLog,
   tariffOf,
   type UpstreamRequest,
   url,
   type Verdict,
   v,
-  type WalletHold,
+  type Wallets,
   whole,
 } from "../../core/plugin/index.ts";
 import { amountFor, baseOf, outputFor } from "./bounds.ts";
@@ -39,11 +34,11 @@ import { PricedHead, pushCost, pushPrice } from "./price-headers.ts";
 
 type Held = NonNullable<Call["held"]>;
 
-export const requires: readonly Field[] = ["key", "model", "upstream", "usage"];
-export const takes: readonly Field[] = ["limits"];
-export const sets: readonly Field[] = ["hold"];
-export const uses: readonly SlotName[] = ["wallets"];
-export const reads: readonly ConfigKey[] = ["headers", "listen"];
+export const requires = ["key", "model", "upstream", "usage"];
+export const takes = ["limits"];
+export const sets = ["hold"];
+export const uses = ["wallets"];
+export const reads = ["headers", "listen"];
 
 export const options = v.strictObject({
   /**
@@ -103,7 +98,10 @@ export default function settle(
   }
 
   /** Returns the refusal of the limit that does not cover the call: the wallet, or one beside it. */
-  function notCovered(call: Call, short: Short | undefined): Refusal {
+  function notCovered(
+    call: Call,
+    short: Extract<Awaited<ReturnType<Wallets["hold"]>>, { readonly kind: "short" }> | undefined,
+  ): Refusal {
     const limit = call.limits.find(({ name }) => name === short?.limit);
     return short && limit ? limit.refusal(short.availableMicroVnd) : insufficient();
   }
@@ -128,7 +126,7 @@ export default function settle(
     wantedHold: Held,
     least: Held["baseQuantity"],
     wanted: MicroVnd,
-    result: WalletHold,
+    result: Awaited<ReturnType<Wallets["hold"]>>,
   ): AwaitableVerdict {
     switch (result.kind) {
       case "held":
@@ -278,7 +276,7 @@ export default function settle(
         throw error;
       }
 
-      function show(result: Posted): undefined {
+      function show(result: Awaited<ReturnType<Wallets["post"]>>): undefined {
         failpoint("post.after");
         call.costMicroVnd = result.chargedMicroVnd;
         call.writtenOffMicroVnd = result.writtenOffMicroVnd;

@@ -5,9 +5,9 @@ import {
   countedUsage,
   MICRO_VND_PER_VND,
   type MicroVnd,
-  type Posting,
   type Services,
   Usage,
+  type Wallets,
 } from "../../core/plugin/index.ts";
 import { imagesOf } from "./bounds.ts";
 import { otherPasses } from "./passes.ts";
@@ -56,7 +56,11 @@ function feesOf({ surcharge, usage }: Call): MicroVnd {
 }
 
 /** Returns the usage record of a call with its charge: only numbers and names, no content. */
-export function postingOf(call: Call, charge: Charge, monotonicMs: number): Posting {
+export function postingOf(
+  call: Call,
+  charge: Charge,
+  monotonicMs: number,
+): Parameters<Wallets["post"]>[0] {
   const usage = countedUsage(call);
   return {
     callId: call.id,

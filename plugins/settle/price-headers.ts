@@ -5,12 +5,12 @@ import {
   countedUsage,
   formatVnd,
   ONE,
-  type Posted,
   priceOf,
   type Sink,
   statedOf,
   type Tariff,
   unitPriceOf,
+  type Wallets,
 } from "../../core/plugin/index.ts";
 
 const PRICE_NAMES = {
@@ -42,7 +42,12 @@ function factorsText(stated: NonNullable<Charge["factors"]>): string {
 }
 
 /** Shows the cost of a call, and the parts of it that are not input and output × price. */
-export function pushCost(call: Call, charge: Charge, posted: Posted, prefix: string): void {
+export function pushCost(
+  call: Call,
+  charge: Charge,
+  posted: Awaited<ReturnType<Wallets["post"]>>,
+  prefix: string,
+): void {
   const { replyHeaders } = call;
   if (charge.factors && charge.unit === "mtok") {
     const { cacheReadTokens: read, cacheWriteTokens: written } = countedUsage(call);

@@ -7,7 +7,6 @@ import {
   allowPublic,
   type Config,
   type Fault,
-  hostsOverlap,
   type Plugin,
   publicHost,
   v,
@@ -30,7 +29,7 @@ export function review(
   const { listen: own } = admin;
   if (port === listen.port) {
     faults.push({ path: ["port"], message: "expected a port other than listen.port" });
-  } else if (own && port === own.port && hostsOverlap(host, own.host)) {
+  } else if (own && port === own.port) {
     faults.push({ path: ["port"], message: "expected a port other than admin.listen.port" });
   }
   return faults;

@@ -2,10 +2,9 @@ import {
   addCustomerRoutes,
   addOperatorRoutes,
   addPublicRoutes,
-  type Discount,
+  type Call,
   type Plugin,
   type Services,
-  type SlotName,
 } from "../../core/plugin/index.ts";
 import { commands } from "./commands.ts";
 import { Crediting } from "./crediting.ts";
@@ -18,8 +17,8 @@ import { transferRoutes } from "./transfer-routes.ts";
 import { webhookRoute } from "./webhook.ts";
 
 export { options } from "./options.ts";
-export const uses: readonly SlotName[] = ["guards.customer", "wallets"];
-export const provides: readonly SlotName[] = ["discounts", "counters", "gauges"];
+export const uses = ["guards.customer", "wallets"];
+export const provides = ["discounts", "counters", "gauges"];
 
 /**
  * Lets customers top up by bank transfer: orders with a VietQR code, the bank's notifications, credits, promotions.
@@ -31,7 +30,9 @@ export default function topup(services: Services, settings: Settings): Plugin {
   const { clock, wallets } = services;
   const transfers = { unmatched: 0, refused: 0 };
 
-  async function earned(accountId: string): Promise<Discount[]> {
+  async function earned(
+    accountId: string,
+  ): Promise<NonNullable<Call["key"]>["discounts"][number][]> {
     const { promotions } = settings;
     return discountsOf(
       await standingOf(wallets.current, accountId, promotions, clock.now()),

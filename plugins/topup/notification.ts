@@ -1,10 +1,5 @@
 import { hash } from "node:crypto";
-import {
-  isObject,
-  type JsonObject,
-  MICRO_VND_MAX,
-  MICRO_VND_PER_VND,
-} from "../../core/plugin/index.ts";
+import { isObject, type JsonObject, MICRO_VND_PER_VND } from "../../core/plugin/index.ts";
 
 /** A bank notification of one transfer, as far as it can be read. */
 export interface Notification {
@@ -25,7 +20,7 @@ export interface Notification {
   readonly isReadable: boolean;
 }
 
-const AMOUNT_MAX_VND = Math.floor(MICRO_VND_MAX / MICRO_VND_PER_VND);
+const AMOUNT_MAX_VND = Math.floor(Number.MAX_SAFE_INTEGER / MICRO_VND_PER_VND);
 const TEXT_CHARACTERS_MAX = 2_000;
 
 /**

@@ -1,4 +1,4 @@
-import { described, mapping, matching, oneOf, text, v, whole } from "../../core/plugin/index.ts";
+import { mapping, matching, oneOf, text, v, whole } from "../../core/plugin/index.ts";
 
 const BIN = 'the six digits of a bank in the VietQR network, such as "970436"';
 const ACCOUNT_NUMBER = "an account number of 4 to 19 letters and digits, in quotes";
@@ -32,9 +32,11 @@ export const options = v.pipe(
       account_name: text("the account holder's name"),
     }),
     order_prefix: v.optional(
-      described(
+      v.pipe(
         matching(/^[A-HJKMNP-Z]{2,6}$/, PREFIX),
-        "Prefix of order codes. An operator must assign transfers for orders with an earlier prefix.",
+        v.description(
+          "Prefix of order codes. An operator must assign transfers for orders with an earlier prefix.",
+        ),
       ),
       "TG",
     ),
@@ -56,9 +58,11 @@ export const options = v.pipe(
         lifetime: promotion(10_000_000, 100),
         daily: promotion(100_000, 100),
         counted: v.optional(
-          described(
+          v.pipe(
             oneOf(["all", "transfers"]),
-            "What counts as a top-up: `all` includes credits by operators, `transfers` only bank transfers.",
+            v.description(
+              "What counts as a top-up: `all` includes credits by operators, `transfers` only bank transfers.",
+            ),
           ),
           "all",
         ),

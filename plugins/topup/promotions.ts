@@ -1,5 +1,5 @@
 import {
-  type Discount,
+  type Call,
   dayOf,
   endOfDay,
   MICRO_VND_PER_VND,
@@ -50,8 +50,8 @@ export async function standingOf(
 export function discountsOf(
   standing: Standing,
   { lifetime, daily }: Settings["promotions"],
-): Discount[] {
-  const discounts: Discount[] = [];
+): NonNullable<Call["key"]>["discounts"][number][] {
+  const discounts: NonNullable<Call["key"]>["discounts"][number][] = [];
   if (standing.isLifetimeActive) {
     const untilMs = Number.POSITIVE_INFINITY;
     discounts.push({ name: "lifetime", bps: lifetime.discount_bps, untilMs });

@@ -2,7 +2,6 @@ import {
   mapping,
   type Plugin,
   type Services,
-  type SlotName,
   text,
   url,
   v,
@@ -33,7 +32,7 @@ export const options = mapping({
   queued_spans_max: v.optional(whole(1, 100_000), 4_096),
 });
 
-export const provides: readonly SlotName[] = ["counters"];
+export const provides = ["counters"];
 
 /**
  * Records spans of calls with a known key, and sends them to an OpenTelemetry receiver. Passes trace context on to the

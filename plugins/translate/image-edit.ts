@@ -1,6 +1,5 @@
 import {
   type Call,
-  type FetchedImage,
   formFields,
   imageType,
   type Refusal,
@@ -102,7 +101,10 @@ export async function fetchImages(
   return parts;
 }
 
-function partOf({ data, type }: FetchedImage, number: number): FormPart {
+function partOf(
+  { data, type }: Exclude<Awaited<ReturnType<Services["imageFetcher"]["fetch"]>>, string>,
+  number: number,
+): FormPart {
   const filename = `image-${number}.${type.slice("image/".length)}`;
   return { name: "image", data, type, filename };
 }
@@ -112,7 +114,12 @@ function isImageField(name: string): boolean {
 }
 
 /** Returns the image or its address, or a sentence that says why there is none. */
-function read(source: string): FetchedImage | { readonly url: string } | string {
+function read(
+  source: string,
+):
+  | Exclude<Awaited<ReturnType<Services["imageFetcher"]["fetch"]>>, string>
+  | { readonly url: string }
+  | string {
   if (/^https?:\/\//i.test(source)) return { url: source };
   const prefix = DATA_URL.exec(source)?.[0] ?? "";
   const data = base64Bytes(source.slice(prefix.length));

@@ -1,8 +1,6 @@
 import { join } from "node:path";
 import {
   type Call,
-  type ConfigKey,
-  type Field,
   FORWARDED_HEADERS,
   hasRoute,
   headToRead,
@@ -39,9 +37,9 @@ const STATE_KEY_FILE = "state-key";
 /** The beta without which the provider refuses `thinking.block_binding`. */
 const BINDING_BETA = "thinking-binding-controls-2026-08-01";
 
-export const requires: readonly Field[] = ["model"];
-export const sets: readonly Field[] = ["upstream"];
-export const reads: readonly ConfigKey[] = ["headers"];
+export const requires = ["model"];
+export const sets = ["upstream"];
+export const reads = ["headers"];
 
 /**
  * Translates requests and replies between Messages and Chat Completions, and from Responses to both, if client and

@@ -1,8 +1,6 @@
 import {
   type Call,
-  COMPLETE,
   type Outcome,
-  REFUSED,
   refuse,
   ServerEvent,
   type Services,
@@ -112,7 +110,7 @@ export class TranslatingSink implements Sink, ClientStream {
     if (outcome.kind === "complete" && this.chunks.length > 0) {
       const reply = this.translation.reply(this.call.replyBody);
       this.answer(reply, []);
-      return reply.status === 200 ? COMPLETE : REFUSED;
+      return { kind: reply.status === 200 ? "complete" : "refused" };
     }
     if (outcome.kind === "refused") {
       const text = Buffer.concat(this.chunks).toString("utf8");
@@ -129,7 +127,7 @@ export class TranslatingSink implements Sink, ClientStream {
     if (outcome.kind === "complete" && !this.translator) return EMPTY;
     // The translator decides whether the reply is complete.
     this.translator?.end("eof");
-    if (this.closed === "terminal") return COMPLETE;
+    if (this.closed === "terminal") return { kind: "complete" };
     if (outcome.kind === "broken") return { ...outcome, errorSent: this.closed === "error" };
     return this.closed === "error" ? UNTRANSLATABLE : outcome;
   }

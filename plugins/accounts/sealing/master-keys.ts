@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { type Config, type SecretKind, secretFile } from "../../../core/plugin/index.ts";
+import { type Config, secretFile } from "../../../core/plugin/index.ts";
 import type { MasterKeyOptions } from "../options.ts";
 
 const FILE = "master-key";
@@ -24,9 +24,9 @@ export async function masterKeysOf(
   return options.map(({ id, key }) => ({ id, key: Buffer.from(key, "base64") }));
 }
 
-const KEY: SecretKind = {
+const KEY = {
   create: () => randomBytes(KEY_BYTES).toString("base64"),
-  isUsable: (text) => Buffer.from(text, "base64").length === KEY_BYTES,
+  isUsable: (text: string) => Buffer.from(text, "base64").length === KEY_BYTES,
   advice: "restore it, or delete it and lose the keys that it encrypted",
 };
 

@@ -1,5 +1,6 @@
-import type { SealedKey, SealedKeyRecord, Services } from "../../../core/plugin/index.ts";
+import type { Services } from "../../../core/plugin/index.ts";
 import type { AccountContext } from "../account-context.ts";
+import type { SealedKey, SealedKeyRecord } from "./sealed.ts";
 import type { Sealer } from "./sealer.ts";
 
 /** A table of secrets that master keys seal. */

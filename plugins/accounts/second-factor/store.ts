@@ -1,9 +1,5 @@
-import {
-  newId,
-  type SealedKey,
-  type SealedKeyRecord,
-  type Services,
-} from "../../../core/plugin/index.ts";
+import { newId, type Services } from "../../../core/plugin/index.ts";
+import type { SealedKey, SealedKeyRecord } from "../sealing/sealed.ts";
 import { recoveryHashOf } from "./recovery-codes.ts";
 
 /** A second factor that waits for its first code is void after this time. */

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { closestMatch } from "leven";
-import { argumentProblem } from "../../../core/plugin/index.ts";
+import { messageOf } from "../../../core/plugin/index.ts";
 import type { Command, Values } from "./command.ts";
 import { EXIT, Failure } from "./failure.ts";
 import { usageOf } from "./help.ts";
@@ -77,7 +77,7 @@ function parsed(given: readonly string[], commands: readonly Command[]) {
   try {
     return { ...parseArgs({ args, allowPositionals: true, options }), problem: undefined };
   } catch (error) {
-    return { ...loose, problem: argumentProblem(error) };
+    return { ...loose, problem: problemOf(error) };
   }
 }
 
@@ -139,4 +139,9 @@ function amountFault(name: string, amount: string): string | undefined {
 
 function textOf(value: string | boolean | undefined): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** Returns the first sentence of an error of `parseArgs`. The others are about arguments that begin with a dash. */
+function problemOf(error: unknown): string {
+  return messageOf(error).replace(/\.\s.*$/s, "");
 }

@@ -1,5 +1,6 @@
 import t from "tap";
-import { COMPLETE, ServerEvent, type Sink } from "../../../core/plugin/index.ts";
+import { COMPLETE } from "../../../core/plugin/call.ts";
+import { ServerEvent, type Sink } from "../../../core/plugin/index.ts";
 import { AudioHead } from "../../../plugins/meter/audio-head.ts";
 
 t.test("the head of audio has its tokens, and no other head of speech", async (t) => {

@@ -25,8 +25,8 @@ async function reply(count: Count) {
     config: { limits: { bodyBytesMax: 123 } },
     modelNames: {
       current: {
-        resolve(name: unknown, endpoint: { path: string }) {
-          asked.push([name, endpoint.path]);
+        resolve(name: unknown, endpoint: { protocol: string }) {
+          asked.push([name, endpoint.protocol]);
           if (name !== "sim-large") return refuse.notFound("no such model");
           return { model: modelOf(), headers: ["x-svc-model", "sim-large"] };
         },
@@ -55,7 +55,7 @@ t.test("counting tokens", async (t) => {
     });
     t.strictSame(asked, [
       ["K", Buffer.from("{}")],
-      ["sim-large", "/v1/messages"],
+      ["sim-large", "messages"],
     ]);
     t.equal(`${route.method} ${route.path}`, "POST /v1/messages/count_tokens");
     t.equal(route.bodyBytesMax, 123);

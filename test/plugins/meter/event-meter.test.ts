@@ -1,7 +1,8 @@
 import t from "tap";
 import type { Profile } from "../../../core/catalogue/profile.ts";
 import type { HttpCall } from "../../../core/http/http-call.ts";
-import { COMPLETE, type Outcome, ServerEvent, type Sink } from "../../../core/plugin/index.ts";
+import { COMPLETE } from "../../../core/plugin/call.ts";
+import { type Outcome, ServerEvent, type Sink } from "../../../core/plugin/index.ts";
 import meter from "../../../plugins/meter/index.ts";
 import { deskOf, modelOf, preparedCall, replyHeaders } from "../../support/plugin-desk.ts";
 

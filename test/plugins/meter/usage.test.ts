@@ -1,7 +1,7 @@
 import t from "tap";
 import type { HttpCall } from "../../../core/http/http-call.ts";
+import { COMPLETE } from "../../../core/plugin/call.ts";
 import {
-  COMPLETE,
   type Model,
   type Outcome,
   ServerEvent,

@@ -1,14 +1,9 @@
 import { setImmediate as turnOver } from "node:timers/promises";
 import t from "tap";
 import type { HttpCall } from "../../../core/http/http-call.ts";
+import type { ExtendResult } from "../../../core/money/hold-store.ts";
 import type { CallLimit } from "../../../core/plugin/call.ts";
-import {
-  type ExtendResult,
-  type Outcome,
-  refuse,
-  ServerEvent,
-  type Sink,
-} from "../../../core/plugin/index.ts";
+import { type Outcome, refuse, ServerEvent, type Sink } from "../../../core/plugin/index.ts";
 import settle from "../../../plugins/settle/index.ts";
 import { type Desk, deskOf, modelOf, preparedCall, priced } from "../../support/plugin-desk.ts";
 

@@ -5,10 +5,9 @@ import {
   type StatedFactors,
 } from "../../../core/catalogue/price-factors.ts";
 import type { ExtendRequest, ExtendResult } from "../../../core/money/hold-store.ts";
-import type { Held } from "../../../core/plugin/call.ts";
+import { COMPLETE, type Held } from "../../../core/plugin/call.ts";
 import {
   type Call,
-  COMPLETE,
   ONE,
   refuse,
   ServerEvent,
