@@ -137,6 +137,27 @@ t.test("the usage page in a browser", async (t) => {
     t.strictSame(complaints, []);
   });
 
+  t.test("shows how the cost of a call with factors on its price adds up", async (t) => {
+    await ledgerSql(
+      stage.gateway,
+      `update usage_records set unit = 'mtok', input_tokens = 1000, cache_read_tokens = 600,
+        cache_write_tokens = 0, output_tokens = 50, factors = '{"cached_input": 0.1, "output": 4}',
+        unit_price = 10000000000, quantity_millionths = null
+      where model = 'gemini-3.5-flash'`,
+    );
+    const { page, complaints } = await open();
+    await page.getByLabel("Mô hình", { exact: true }).selectOption("gemini-3.5-flash");
+    await page.waitForURL(/model=gemini/);
+    await page.locator(".calls tbody tr", { hasText: "gemini-3.5-flash" }).first().click();
+    const row = page.getByRole("dialog").locator(".sum tbody tr").first();
+    t.equal(
+      await row.textContent(),
+      "660 token × 10.000 đ / 1 triệu token" +
+        "400 đầu vào + 600 đọc từ bộ nhớ đệm × 0,1 + 50 đầu ra × 46,6 đ",
+    );
+    t.strictSame(complaints, []);
+  });
+
   t.test("shows refused calls with their causes, and the names that were mapped", async (t) => {
     const { page } = await open();
     const refused = page.locator(".refused");

@@ -41,7 +41,7 @@ t.test("the CSV export", async (t) => {
     t.strictSame(await lines({ model: "one" }), [
       csvColumns.join(","),
       `${id},2026-11-09T18:30:15.250Z,2026-11-10 01:30:15,/v1/messages,one,,${keyId(1)},` +
-        '"Khóa ""chính"", số 1",200,complete,true,900,100,50,100,20,0,1.5,0,1,1234.5,20,false,mtok,36000,1000,,0',
+        '"Khóa ""chính"", số 1",200,complete,true,900,100,50,100,20,0,1.5,0,1,1234.5,20,false,mtok,36000,,1000,,0',
     ]);
   });
 
@@ -49,7 +49,21 @@ t.test("the CSV export", async (t) => {
     await record(world.sql, { model: "comma", charged: 1_500_000 });
     const [head, line] = await lines({ model: "comma", decimal: "comma" });
     t.equal(head, csvColumns.join(";"));
-    t.ok(line?.endsWith(";1,5;0;1;1234,5;;false;mtok;36000;1000;;0"), line ?? "");
+    t.ok(line?.endsWith(";1,5;0;1;1234,5;;false;mtok;36000;;1000;;0"), line ?? "");
+  });
+
+  t.test("shows the factors of a price, and the quantity that they make", async (t) => {
+    await record(world.sql, { model: "factors" });
+    await world.sql`update usage_records set factors = '{"cached_input": 0.1, "output": 4}'
+      where model = 'factors'`;
+    // 750 fresh tokens, 100 cached, 50 written to the cache, 100 of output.
+    for (const [decimal, end] of [
+      ["point", ",36000,cached_input × 0.1 + output × 4,1210,,0"],
+      ["comma", ';36000;"cached_input × 0,1 + output × 4";1210;;0'],
+    ] as const) {
+      const [, line] = await lines({ model: "factors", decimal });
+      t.ok(line?.endsWith(end), line ?? "");
+    }
   });
 
   t.test("holds no formula, whatever the name of a key or model", async (t) => {
