@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { connect, type Sql } from "../core/database/client.ts";
-import type { Posting } from "../core/money/hold-store.ts";
 import type { LedgerHistory } from "../core/money/ledger-history.ts";
+import type { Posting } from "../core/money/outbox-entry.ts";
 import { RedisHoldStore } from "../core/money/redis/store.ts";
 import { newId } from "../core/process/id.ts";
 import { RedisClient } from "../core/redis/client.ts";

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { PluginDatabase } from "../database/plugin-database.ts";
-import type { Config, LoadedPlugin } from "../plugin/config.ts";
-import type { Plugin } from "../plugin/plugin.ts";
+import type { ConfigWithPlugins, LoadedPlugin, Plugin } from "../plugin/plugin.ts";
 import type { Services } from "../plugin/services.ts";
 import type { Slots } from "../plugin/slot.ts";
 import { announced } from "../process/announced.ts";
@@ -13,7 +12,7 @@ import type { Owner, SlotBoard } from "./slots.ts";
 export interface Running {
   readonly owner: Owner;
   readonly loaded: LoadedPlugin;
-  readonly config: Config;
+  readonly config: ConfigWithPlugins;
   readonly plugin: Plugin;
 }
 
@@ -40,7 +39,7 @@ export class PluginRunner {
    * Starts the plugins of a config in its order. Those of `before` that are unchanged keep running.
    * If one fails, stops those that were started. What they provide takes effect with `serve`.
    */
-  async start(config: Config, before: readonly Running[]): Promise<Running[]> {
+  async start(config: ConfigWithPlugins, before: readonly Running[]): Promise<Running[]> {
     const plan = config.plugins.map((loaded) => {
       const kept = before.find((running) => isUnchanged(running, loaded, config));
       return { loaded, kept, owner: kept?.owner ?? ownerOf(loaded) };
@@ -118,7 +117,7 @@ function ownerOf({ name, module }: LoadedPlugin): Owner {
  * Returns true if the running plugin has the module and options of `loaded`, and nothing that it
  * reads has changed.
  */
-function isUnchanged(running: Running, loaded: LoadedPlugin, config: Config): boolean {
+function isUnchanged(running: Running, loaded: LoadedPlugin, config: ConfigWithPlugins): boolean {
   const { name, module, options } = running.loaded;
   return (
     name === loaded.name &&

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Config } from "../plugin/config.ts";
-import type { PluginModule } from "../plugin/plugin.ts";
+import type { ConfigWithPlugins, PluginModule } from "../plugin/plugin.ts";
 
 /**
  * Returns the config that takes effect at a reload: settings bound to the process stay as they are.
@@ -38,7 +38,7 @@ export class LoadedCode {
    * Returns the plugins of a config whose files have changed since they were loaded. Remembers new
    * ones.
    */
-  changed({ plugins }: Config): string[] {
+  changed({ plugins }: ConfigWithPlugins): string[] {
     const names: string[] = [];
     for (const { name, module, fingerprint } of plugins) {
       const loaded = this.fingerprints.get(module);

@@ -1,7 +1,7 @@
 import { dirname, isAbsolute, join } from "node:path";
 import type * as v from "valibot";
 import type { Catalogue } from "../catalogue/catalogue.ts";
-import type { Config, LoadedPlugin } from "../plugin/config.ts";
+import type { ConfigWithPlugins, LoadedPlugin } from "../plugin/plugin.ts";
 import type { LoadedUpstream } from "../plugin/upstream-kind.ts";
 import { arrayOf, objectOf } from "../process/json.ts";
 import type { UpstreamKinds } from "../upstream/kinds/index.ts";
@@ -22,7 +22,7 @@ export type { Environment } from "./environment.ts";
 export { formatProblems } from "./problem.ts";
 
 /** The checked config. Plugins see only its `Config` part, which has no provider keys. */
-export interface GatewayConfig extends Config {
+export interface GatewayConfig extends ConfigWithPlugins {
   readonly upstreams: Readonly<Record<string, LoadedUpstream>>;
 }
 

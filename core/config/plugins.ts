@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import type { Config, LoadedPlugin } from "../plugin/config.ts";
+import type { Config } from "../plugin/config.ts";
+import type { LoadedPlugin } from "../plugin/plugin.ts";
 import { CONFIG_KEYS, FIELDS, type PluginModule } from "../plugin/plugin.ts";
 import { CORE_SLOT_NAMES, PLUGIN_SLOT_NAMES } from "../plugin/slot.ts";
 import type { UpstreamKind } from "../plugin/upstream-kind.ts";

@@ -1,10 +1,9 @@
 import type { Model, Standard } from "../catalogue/catalogue.ts";
 import type { Endpoint, Protocol } from "../catalogue/endpoint.ts";
 import type { Call } from "../plugin/call.ts";
-import type { Config, LoadedPlugin } from "../plugin/config.ts";
 import { beyond, exactNames, hasRoute } from "../plugin/model-names.ts";
 import { headToRead } from "../plugin/passed-request.ts";
-import type { Field, Plugin } from "../plugin/plugin.ts";
+import type { ConfigWithPlugins, Field, LoadedPlugin, Plugin } from "../plugin/plugin.ts";
 import type { Services } from "../plugin/services.ts";
 import { formFields, servedElsewhere, unchangedRequest } from "../plugin/upstream-request.ts";
 import { isRefusal, refuse } from "../wire/refusal.ts";
@@ -56,7 +55,7 @@ const BEHIND_MODEL: ReadonlySet<Field> = new Set([...BEHIND_UPSTREAM, "model"]);
  * Returns the fields that must be set before a call goes upstream. If a plugin states that it sets
  * one and does not, that is a bug.
  */
-export function requiredFields({ unbilled, plugins }: Config): Field[] {
+export function requiredFields({ unbilled, plugins }: ConfigWithPlugins): Field[] {
   const knowsCallers = plugins.some(({ module }) => module.sets?.includes("key"));
   const fields: Field[] = ["model", "upstream"];
   if (!unbilled) fields.push("usage", "hold");

@@ -3,7 +3,7 @@ import type { MicroVnd } from "../catalogue/amount.ts";
 import type { Model, Route } from "../catalogue/catalogue.ts";
 import type { Endpoint } from "../catalogue/endpoint.ts";
 import type { Surcharge } from "../catalogue/features.ts";
-import type { CallOutcome } from "../money/hold-store.ts";
+import type { CallOutcome } from "../money/usage-fields.ts";
 import type {
   Call,
   CallLimit,

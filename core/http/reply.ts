@@ -1,5 +1,5 @@
 import type { HttpResponse } from "../listener/index.ts";
-import type { CallOutcome } from "../money/hold-store.ts";
+import type { CallOutcome } from "../money/usage-fields.ts";
 import { COMPLETE, GONE, type Outcome } from "../plugin/call.ts";
 import type { Sink } from "../plugin/plugin.ts";
 import { contentTypeOf } from "../plugin/plugin.ts";

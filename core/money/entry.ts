@@ -1,8 +1,7 @@
 import * as v from "valibot";
 import type { MicroVnd } from "../catalogue/amount.ts";
 import { parseJson } from "../process/json.ts";
-import type { Posting } from "./hold-store.ts";
-import type { OutboxEntry, StoredEntry } from "./outbox-entry.ts";
+import type { OutboxEntry, Posting, StoredEntry } from "./outbox-entry.ts";
 import { timeText } from "./time-text.ts";
 import { unreadableEntry } from "./unreadable.ts";
 import {

@@ -1,8 +1,7 @@
 import type { MicroVnd } from "../catalogue/amount.ts";
-import type { OutboxEntry, StoredEntry } from "./outbox-entry.ts";
+import type { OutboxEntry, Posting, StoredEntry } from "./outbox-entry.ts";
 import type { Restorable } from "./restorable.ts";
 import type { StandingCall } from "./standing-call.ts";
-import type { PostedUsage } from "./usage-fields.ts";
 
 export type Awaitable<T> = T | Promise<T>;
 
@@ -209,15 +208,6 @@ export type ExtendResult =
   | Short
   /** The hold expired or was posted: the call must stop spending. */
   | { readonly kind: "gone" };
-
-/** The charge and the usage record of a call that has ended. Never any content. */
-export interface Posting extends PostedUsage {
-  /** The computed cost; the wallet may cover less. `limits` names the limits of the call's hold. */
-  readonly costMicroVnd: MicroVnd;
-}
-
-/** How a call ended. `refused`: by the gateway, or by the upstream with an error status. */
-export type CallOutcome = "complete" | "left" | "exhausted" | "gone" | "broken" | "refused";
 
 export interface Posted {
   readonly chargedMicroVnd: MicroVnd;

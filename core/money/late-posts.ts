@@ -1,6 +1,7 @@
 import { type Machine, sleep } from "../process/machine.ts";
-import type { HoldStore, Posting } from "./hold-store.ts";
+import type { HoldStore } from "./hold-store.ts";
 import { LIFETIMES } from "./lifetimes.ts";
+import type { Posting } from "./outbox-entry.ts";
 import { unsentPost } from "./standing.ts";
 import type { StandingCall } from "./standing-call.ts";
 

@@ -1,5 +1,11 @@
 import type { MicroVnd } from "../catalogue/amount.ts";
-import type { Posting } from "./hold-store.ts";
+import type { PostedUsage } from "./usage-fields.ts";
+
+/** The charge and the usage record of a call that has ended. Never any content. */
+export interface Posting extends PostedUsage {
+  /** The computed cost; the wallet may cover less. `limits` names the limits of the call's hold. */
+  readonly costMicroVnd: MicroVnd;
+}
 
 export interface OutboxEntry {
   /** Position in the outbox, in the store's own form. */

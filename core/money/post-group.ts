@@ -1,5 +1,6 @@
 import { atEndOfTurn } from "../process/turn.ts";
-import type { HoldStore, Posted, Posting } from "./hold-store.ts";
+import type { HoldStore, Posted } from "./hold-store.ts";
+import type { Posting } from "./outbox-entry.ts";
 
 interface QueuedPost {
   readonly posting: Posting;

@@ -17,8 +17,8 @@ import {
   times,
 } from "../catalogue/price-factors.ts";
 import { Usage } from "../wire/usage/usage.ts";
-import type { CallOutcome, Posting } from "./hold-store.ts";
-import type { CustomerRecord, UsageRecord } from "./usage-fields.ts";
+import type { Posting } from "./outbox-entry.ts";
+import type { CallOutcome, CustomerRecord, UsageRecord } from "./usage-fields.ts";
 
 /**
  * The cost of a call, as pure functions: the price of a quantity under a tariff, the charge of a call

@@ -2,7 +2,6 @@ import type { MicroVnd } from "../catalogue/amount.ts";
 import type { Price } from "../catalogue/catalogue.ts";
 import type { Discounts } from "../catalogue/discount.ts";
 import type { Quantity, StatedFactors } from "../catalogue/price-factors.ts";
-import type { CallOutcome } from "./hold-store.ts";
 
 /**
  * Every field of a usage record, once. All else is derived from this table:
@@ -16,6 +15,9 @@ import type { CallOutcome } from "./hold-store.ts";
  * and entries of the version before lack it. Then write the line that sets it (`plugins/settle/posting.ts`). If
  * it is in the CSV, add one text `column.NAME` per language.
  */
+
+/** How a call ended. `refused`: by the gateway, or by the upstream with an error status. */
+export type CallOutcome = "complete" | "left" | "exhausted" | "gone" | "broken" | "refused";
 
 /**
  * For each kind of value: its type when a call is posted, in a record from the ledger, and in JSON.

@@ -8,7 +8,6 @@ import type {
   HoldResult,
   LimitBalances,
   Posted,
-  Posting,
 } from "./hold-store.ts";
 import type {
   Credit,
@@ -18,6 +17,7 @@ import type {
   TopUpQuery,
   TopUpSums,
 } from "./ledger.ts";
+import type { Posting } from "./outbox-entry.ts";
 
 /**
  * Wallets in both stores: the hold store for calls, the ledger as the durable record. The only way to move money; every

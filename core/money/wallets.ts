@@ -12,7 +12,6 @@ import type {
   HoldStore,
   LimitBalances,
   Posted,
-  Posting,
 } from "./hold-store.ts";
 import { LateMovements } from "./late-movements.ts";
 import { LatePosts } from "./late-posts.ts";
@@ -30,6 +29,7 @@ import { LIFETIMES } from "./lifetimes.ts";
 import { LimitChanges } from "./limit-changes.ts";
 import { MissedMovements } from "./missed-movements.ts";
 import { Movements } from "./movements.ts";
+import type { Posting } from "./outbox-entry.ts";
 import { PostGroup } from "./post-group.ts";
 import { reconcile } from "./reconcile.ts";
 import type { StandingCall } from "./standing-call.ts";

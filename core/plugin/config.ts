@@ -2,7 +2,7 @@ import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Protocol } from "../catalogue/endpoint.ts";
 import type { AllowedFeatures } from "../catalogue/features.ts";
 import type { Profile } from "../catalogue/profile.ts";
-import type { PluginModule } from "./plugin.ts";
+import type { JsonObject } from "../process/json.ts";
 
 /** A checked config. Times are milliseconds, sizes are bytes. */
 export interface Config {
@@ -43,7 +43,7 @@ export interface Config {
   readonly catalogue: Catalogue;
   /** True if calls are served without a hold or a charge. */
   readonly unbilled: boolean;
-  readonly plugins: readonly LoadedPlugin[];
+  readonly plugins: readonly ListedPlugin[];
 }
 
 /** Settings for images that customers name by address. */
@@ -97,13 +97,49 @@ export interface UpstreamConfig {
   readonly connections: number;
 }
 
-/** A loaded plugin of the config. */
-export interface LoadedPlugin {
+/** A plugin of the config, as other plugins see it. */
+interface ListedPlugin {
   /** The plugin's name in the config; the name of its folder if it comes with the gateway. */
   readonly name: string;
-  /** Identifies the plugin's code that is on the disk now, which may be newer than `module`. */
-  readonly fingerprint: string;
-  readonly module: PluginModule;
-  /** The options as the module's schema returns them; undefined if it has no schema. */
-  readonly options: unknown;
+  /** The fields of a call that its module sets. */
+  readonly module: { readonly sets?: readonly string[] };
+}
+
+/** The upstreams of the config, by name. */
+export interface Upstreams {
+  get(name: string): Upstream | undefined;
+  all(): Iterable<Upstream>;
+}
+
+/** An upstream, as plugins see it. */
+export interface Upstream {
+  readonly name: string;
+  readonly config: UpstreamConfig;
+  readonly breaker: BreakerState;
+  /** Returns true if the upstream takes calls of the protocol. */
+  speaks(protocol: Protocol): boolean;
+  /** Returns what operators may see: addresses, the number of keys. No secrets. */
+  describe(): JsonObject;
+}
+
+/** The state of an upstream's circuit breaker in this process. */
+export interface BreakerState {
+  readonly state: "closed" | "open" | "probing";
+  /** Failures since the start of the process. */
+  readonly failures: number;
+  /** The same by their causes, as metrics name them. */
+  readonly failuresByCause: Readonly<Record<string, number>>;
+  readonly failuresInRow: number;
+  readonly lastFailure: Failure | undefined;
+  /**
+   * Milliseconds until an open breaker lets a call through as a probe; 0 if it lets calls through
+   * now.
+   */
+  readonly retryInMs: number;
+}
+
+export interface Failure {
+  /** The time of the failure, on the monotonic clock. */
+  readonly atMs: number;
+  readonly reason: string;
 }

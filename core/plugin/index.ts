@@ -11,7 +11,8 @@
 
 export { accountSuspended, isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
 export type { Call, EndedCall, Outcome, UpstreamRequest } from "./call.ts";
-export type { AwaitableVerdict, Command, Fault, Plugin, Sink, Verdict } from "./plugin.ts";
+export type { AwaitableVerdict, Fault, Plugin, Sink, Verdict } from "./plugin.ts";
+export type { Command } from "./services.ts";
 export type { UpstreamKind } from "./upstream-kind.ts";
 
 // The parts of core that plugins use.

@@ -3,8 +3,8 @@ import { type Endpoint as CallEndpoint, endpoints, type Protocol } from "../cata
 import { type Refusal, refuse } from "../wire/refusal.ts";
 import { endsWithImage, imagesIn } from "../wire/vision.ts";
 import type { Call } from "./call.ts";
+import type { Upstreams } from "./config.ts";
 import { headToRead } from "./passed-request.ts";
-import type { Upstreams } from "./services.ts";
 
 /** The parts of an endpoint that decide which models it serves. */
 type Endpoint = Pick<CallEndpoint, "protocol" | "serves">;

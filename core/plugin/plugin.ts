@@ -4,7 +4,7 @@ import type { Refusal } from "../wire/refusal.ts";
 import type { Call, EndedCall, Outcome } from "./call.ts";
 import type { Config } from "./config.ts";
 import type { Router } from "./router.ts";
-import type { Services } from "./services.ts";
+import type { Command, Services } from "./services.ts";
 import type { PluginSlotName, SlotName } from "./slot.ts";
 import type { UpstreamKind } from "./upstream-kind.ts";
 
@@ -171,54 +171,20 @@ export interface PluginModule {
   default(services: Services, options: unknown): Plugin;
 }
 
-/**
- * A command that a plugin adds to `npm run admin -- …`: its words, its options, and the operator
- * route that it calls.
- *
- * It is data alone. The command line fetches it from the running gateway, so it needs neither the
- * plugin's code nor its config, and works from another machine. It prints the JSON that the route
- * returns.
- */
-export interface Command {
-  /**
-   * The words that call it, such as `team list`: lower-case letters and hyphens, unique among all
-   * commands.
-   */
-  readonly words: string;
-  /** A description in one line, for `help`. */
-  readonly about: string;
-  readonly method: "GET" | "POST" | "DELETE";
-  /** The full path of the route. A part `:name` takes the value of the required option `name`. */
-  readonly path: string;
-  /**
-   * Options in the order of `help`. Options that are not in `path` go into the body, or into the
-   * query of a GET.
-   */
-  readonly options?: readonly CommandOption[];
-  /** Names of options, exactly one of which must be given. */
-  readonly oneOf?: readonly string[];
-  /** Sent with every request, in addition to the options. */
-  readonly fields?: Readonly<Record<string, string | number | boolean>>;
-  /**
-   * Fetches a list page by page. The route takes `limit`, from 1 to 1000, and `query`, whose value
-   * is `field` of the last item so far. An option `limit` bounds the whole list.
-   */
-  readonly pages?: { readonly query: string; readonly field: string };
+/** A loaded plugin of the config. */
+export interface LoadedPlugin {
+  /** The plugin's name in the config; the name of its folder if it comes with the gateway. */
+  readonly name: string;
+  /** Identifies the plugin's code that is on the disk now, which may be newer than `module`. */
+  readonly fingerprint: string;
+  readonly module: PluginModule;
+  /** The options as the module's schema returns them; undefined if it has no schema. */
+  readonly options: unknown;
 }
 
-/**
- * `--name VALUE` on the command line. In the request, underscores replace the hyphens of `name`.
- */
-interface CommandOption {
-  readonly name: string;
-  /** The placeholder in `help`: `ID`. */
-  readonly value: string;
-  readonly required?: boolean;
-  /**
-   * `number`: whole numbers are sent as numbers. Any other text is sent as it is, and the route
-   * refuses it.
-   */
-  readonly type?: "text" | "number";
+/** The config as core has it: with the modules of its plugins. */
+export interface ConfigWithPlugins extends Config {
+  readonly plugins: readonly LoadedPlugin[];
 }
 
 /** Returns the content type in a list of headers (name, value, name, value); empty if there is none. */

@@ -8,15 +8,13 @@ import type { HoldStoreHealth } from "../money/hold-store.ts";
 import type { PaceStatus } from "../money/pace.ts";
 import type { Wallets } from "../money/wallet.ts";
 import type { Clock } from "../process/clock.ts";
-import type { JsonObject } from "../process/json.ts";
 import type { Log } from "../process/log.ts";
 import type { StoreFault } from "../process/store-fault.ts";
 import type { Workers } from "../process/workers.ts";
 import type { UsageBooks } from "../usage/books.ts";
 import type { Wire } from "../wire/wire.ts";
 import type { BodyThreads } from "./body-threads.ts";
-import type { Config, UpstreamConfig } from "./config.ts";
-import type { Command } from "./plugin.ts";
+import type { Config, Upstreams } from "./config.ts";
 import type { Slots } from "./slot.ts";
 
 /**
@@ -125,45 +123,6 @@ interface PluginCommand {
   readonly command: Command;
 }
 
-/** The upstreams of the config, by name. */
-export interface Upstreams {
-  get(name: string): Upstream | undefined;
-  all(): Iterable<Upstream>;
-}
-
-/** An upstream, as plugins see it. */
-export interface Upstream {
-  readonly name: string;
-  readonly config: UpstreamConfig;
-  readonly breaker: BreakerState;
-  /** Returns true if the upstream takes calls of the protocol. */
-  speaks(protocol: Protocol): boolean;
-  /** Returns what operators may see: addresses, the number of keys. No secrets. */
-  describe(): JsonObject;
-}
-
-/** The state of an upstream's circuit breaker in this process. */
-export interface BreakerState {
-  readonly state: "closed" | "open" | "probing";
-  /** Failures since the start of the process. */
-  readonly failures: number;
-  /** The same by their causes, as metrics name them. */
-  readonly failuresByCause: Readonly<Record<string, number>>;
-  readonly failuresInRow: number;
-  readonly lastFailure: Failure | undefined;
-  /**
-   * Milliseconds until an open breaker lets a call through as a probe; 0 if it lets calls through
-   * now.
-   */
-  readonly retryInMs: number;
-}
-
-export interface Failure {
-  /** The time of the failure, on the monotonic clock. */
-  readonly atMs: number;
-  readonly reason: string;
-}
-
 export interface FetchedImage {
   readonly data: Buffer;
   /** Media type: `image/png`. */
@@ -182,4 +141,54 @@ export interface ImageFetch {
   readonly signal: AbortSignal;
   /** Counts bytes of the image that have arrived. */
   received(bytes: number): void;
+}
+
+/**
+ * A command that a plugin adds to `npm run admin -- …`: its words, its options, and the operator
+ * route that it calls.
+ *
+ * It is data alone. The command line fetches it from the running gateway, so it needs neither the
+ * plugin's code nor its config, and works from another machine. It prints the JSON that the route
+ * returns.
+ */
+export interface Command {
+  /**
+   * The words that call it, such as `team list`: lower-case letters and hyphens, unique among all
+   * commands.
+   */
+  readonly words: string;
+  /** A description in one line, for `help`. */
+  readonly about: string;
+  readonly method: "GET" | "POST" | "DELETE";
+  /** The full path of the route. A part `:name` takes the value of the required option `name`. */
+  readonly path: string;
+  /**
+   * Options in the order of `help`. Options that are not in `path` go into the body, or into the
+   * query of a GET.
+   */
+  readonly options?: readonly CommandOption[];
+  /** Names of options, exactly one of which must be given. */
+  readonly oneOf?: readonly string[];
+  /** Sent with every request, in addition to the options. */
+  readonly fields?: Readonly<Record<string, string | number | boolean>>;
+  /**
+   * Fetches a list page by page. The route takes `limit`, from 1 to 1000, and `query`, whose value
+   * is `field` of the last item so far. An option `limit` bounds the whole list.
+   */
+  readonly pages?: { readonly query: string; readonly field: string };
+}
+
+/**
+ * `--name VALUE` on the command line. In the request, underscores replace the hyphens of `name`.
+ */
+interface CommandOption {
+  readonly name: string;
+  /** The placeholder in `help`: `ID`. */
+  readonly value: string;
+  readonly required?: boolean;
+  /**
+   * `number`: whole numbers are sent as numbers. Any other text is sent as it is, and the route
+   * refuses it.
+   */
+  readonly type?: "text" | "number";
 }

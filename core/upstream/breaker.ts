@@ -1,4 +1,4 @@
-import type { BreakerState, Failure } from "../plugin/services.ts";
+import type { BreakerState, Failure } from "../plugin/config.ts";
 import { backoffMs } from "../process/backoff.ts";
 import type { Clock } from "../process/clock.ts";
 

@@ -2,8 +2,7 @@ import type { Dispatcher } from "undici";
 // All of undici takes 10 MB more, for parts that the gateway never uses.
 import Agent from "undici/lib/dispatcher/agent.js";
 import type { Protocol } from "../catalogue/endpoint.ts";
-import type { Limits, UpstreamConfig } from "../plugin/config.ts";
-import type { Upstream, Upstreams } from "../plugin/services.ts";
+import type { Limits, Upstream, UpstreamConfig, Upstreams } from "../plugin/config.ts";
 import type { LoadedUpstream, UpstreamAdapter } from "../plugin/upstream-kind.ts";
 import type { Clock } from "../process/clock.ts";
 import type { JsonObject } from "../process/json.ts";

@@ -1,5 +1,5 @@
 import type { Services } from "../../core/plugin/index.ts";
-import type { Settings } from "./index.ts";
+import type { Settings } from "./options.ts";
 
 interface Families {
   /** Model id by family, from the options or the catalogue. */

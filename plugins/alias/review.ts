@@ -1,6 +1,6 @@
 import type { Config, Fault } from "../../core/plugin/index.ts";
 import { familiesOf } from "./families.ts";
-import type { Settings } from "./index.ts";
+import type { Settings } from "./options.ts";
 
 /** Reports aliases that can never serve a call: the model does not exist, or a model has the same name. */
 export function review(settings: Settings, { catalogue }: Config): readonly Fault[] {

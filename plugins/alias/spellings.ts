@@ -1,4 +1,4 @@
-import type { Settings } from "./index.ts";
+import type { Settings } from "./options.ts";
 
 const YEAR = "20\\d\\d";
 const MONTH = "(?:0[1-9]|1[0-2])";

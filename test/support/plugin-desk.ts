@@ -13,8 +13,8 @@ import type {
   ExtendResult,
   HoldRequest,
   Posted,
-  Posting,
 } from "../../core/money/hold-store.ts";
+import type { Posting } from "../../core/money/outbox-entry.ts";
 import type { WalletHold, Wallets } from "../../core/money/wallet.ts";
 import type { Services } from "../../core/plugin/services.ts";
 import { noCustomers } from "../../core/plugin/slot.ts";

@@ -1,5 +1,4 @@
-import type { Posting } from "../../core/money/hold-store.ts";
-import type { OutboxEntry, StoredEntry } from "../../core/money/outbox-entry.ts";
+import type { OutboxEntry, Posting, StoredEntry } from "../../core/money/outbox-entry.ts";
 import { usageFieldList } from "../../core/money/usage-fields.ts";
 
 type NullableName = {

@@ -8,10 +8,9 @@ import type {
   HoldRequest,
   HoldResult,
   Posted,
-  Posting,
 } from "../hold-store.ts";
 import { isMovementHold } from "../movement-hold.ts";
-import type { OutboxEntry } from "../outbox-entry.ts";
+import type { OutboxEntry, Posting } from "../outbox-entry.ts";
 import { standingHold } from "../standing.ts";
 import type { StandingCall } from "../standing-call.ts";
 import type { Limit } from "./limit.ts";

@@ -12,14 +12,13 @@ import type {
   LimitSnapshot,
   LoadedVersion,
   Posted,
-  Posting,
   WalletSnapshot,
 } from "../hold-store.ts";
 import type { JournalOptions } from "../journal/journal.ts";
 import type { LedgerHistory } from "../ledger-history.ts";
 import { LedgerWatch } from "../ledger-watch.ts";
 import { LIFETIMES } from "../lifetimes.ts";
-import type { OutboxEntry, StoredEntry } from "../outbox-entry.ts";
+import type { OutboxEntry, Posting, StoredEntry } from "../outbox-entry.ts";
 import type { RestoreResult } from "../restorable.ts";
 import { RevokedKeys } from "../revoked-keys.ts";
 import type { StandingCall } from "../standing-call.ts";

@@ -1,8 +1,7 @@
 import { type Sql, sqlState } from "../../database/client.ts";
 import { idTime } from "../../process/id.ts";
-import type { Posting } from "../hold-store.ts";
 import { EntryRefused } from "../ledger.ts";
-import type { OutboxEntry } from "../outbox-entry.ts";
+import type { OutboxEntry, Posting } from "../outbox-entry.ts";
 import type { PostgresHistory } from "./history.ts";
 import { makeUsagePartition } from "./usage.ts";
 

@@ -4,10 +4,9 @@ import type { Log } from "../../process/log.ts";
 import { type Machine, systemMachine } from "../../process/machine.ts";
 import { atEndOfTurn } from "../../process/turn.ts";
 import { decodeEntry, entryOf } from "../entry.ts";
-import type { Posting } from "../hold-store.ts";
 import { Journal } from "../journal/journal.ts";
 import { Outbox } from "../outbox.ts";
-import type { StoredEntry } from "../outbox-entry.ts";
+import type { Posting, StoredEntry } from "../outbox-entry.ts";
 
 /** Maximum number of processes that share a spool folder. */
 const FOLDERS_MAX = 256;

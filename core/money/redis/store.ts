@@ -8,12 +8,11 @@ import type {
   HoldStore,
   HoldStoreHealth,
   LimitSnapshot,
-  Posting,
   WalletSnapshot,
 } from "../hold-store.ts";
 import { LedgerWatch } from "../ledger-watch.ts";
 import { LIFETIMES } from "../lifetimes.ts";
-import type { StoredEntry } from "../outbox-entry.ts";
+import type { Posting, StoredEntry } from "../outbox-entry.ts";
 import type { RestoreResult } from "../restorable.ts";
 import { Audits } from "./audits.ts";
 import type { Bucket } from "./bucket.ts";

@@ -1,5 +1,6 @@
-import type { Posted, Posting } from "../hold-store.ts";
+import type { Posted } from "../hold-store.ts";
 import { LIFETIMES } from "../lifetimes.ts";
+import type { Posting } from "../outbox-entry.ts";
 import type { Bucket } from "./bucket.ts";
 import { limitsText } from "./holds.ts";
 import type { Sent } from "./resender.ts";

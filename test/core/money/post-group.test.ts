@@ -1,5 +1,6 @@
 import t from "tap";
-import type { HoldStore, Posted, Posting } from "../../../core/money/hold-store.ts";
+import type { HoldStore, Posted } from "../../../core/money/hold-store.ts";
+import type { Posting } from "../../../core/money/outbox-entry.ts";
 import { PostGroup } from "../../../core/money/post-group.ts";
 import { posting } from "../../support/posting.ts";
 

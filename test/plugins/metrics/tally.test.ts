@@ -2,7 +2,7 @@ import t from "tap";
 import type { Model } from "../../../core/catalogue/catalogue.ts";
 import { endpoints } from "../../../core/catalogue/endpoint.ts";
 import { HttpCall } from "../../../core/http/http-call.ts";
-import type { CallOutcome } from "../../../core/money/hold-store.ts";
+import type { CallOutcome } from "../../../core/money/usage-fields.ts";
 import type { EndedCall } from "../../../core/plugin/call.ts";
 import { Usage } from "../../../core/wire/usage/usage.ts";
 import { Distribution } from "../../../plugins/metrics/distribution.ts";

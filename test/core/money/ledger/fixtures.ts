@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { createAccount } from "../../../../core/accounts/account-rows.ts";
 import { entryOf } from "../../../../core/money/entry.ts";
-import type { Posting } from "../../../../core/money/hold-store.ts";
 import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import type { ChangedRows, Credit, CreditResult, Ledger } from "../../../../core/money/ledger.ts";
-import type { OutboxEntry } from "../../../../core/money/outbox-entry.ts";
+import type { OutboxEntry, Posting } from "../../../../core/money/outbox-entry.ts";
 import { newId } from "../../../../core/process/id.ts";
 import { posting } from "../../../support/posting.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
