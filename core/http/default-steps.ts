@@ -2,7 +2,6 @@ import type { Model, Standard } from "../catalogue/catalogue.ts";
 import type { Endpoint, Protocol } from "../catalogue/endpoint.ts";
 import type { Call } from "../plugin/call.ts";
 import { beyond, exactNames, hasRoute } from "../plugin/model-names.ts";
-import { headToRead } from "../plugin/passed-request.ts";
 import type { ConfigWithPlugins, Field, LoadedPlugin, Plugin } from "../plugin/plugin.ts";
 import type { Services } from "../plugin/services.ts";
 import { formFields, servedElsewhere, unchangedRequest } from "../plugin/upstream-request.ts";
@@ -81,7 +80,7 @@ function exactModel(services: Parts): Plugin {
   return {
     name: "core: exact names",
     request(call) {
-      const named = names.resolve(headToRead(call)["model"], call.endpoint);
+      const named = names.resolve(call.body.read("model"), call.endpoint);
       if (isRefusal(named)) return named;
       const refusal = beyond(named.model, call);
       if (refusal === undefined) call.model = named.model;

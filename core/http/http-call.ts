@@ -1,4 +1,5 @@
 import type { CallerKey } from "../accounts/index.ts";
+import { RequestBody } from "../body/request-body.ts";
 import type { MicroVnd } from "../catalogue/amount.ts";
 import type { Model, Route } from "../catalogue/catalogue.ts";
 import type { Endpoint } from "../catalogue/endpoint.ts";
@@ -15,7 +16,6 @@ import type {
   UpstreamRequest,
 } from "../plugin/call.ts";
 import type { JsonObject } from "../process/json.ts";
-import type { Outline } from "../process/outline.ts";
 import type { Refusal } from "../wire/refusal.ts";
 import type { Usage } from "../wire/usage/usage.ts";
 import { type CallState, STEPS, StepOutOfOrder } from "./call-state.ts";
@@ -24,7 +24,7 @@ const NO_LIMITS: readonly CallLimit[] = [];
 const NO_HEADERS: readonly string[] = [];
 const NO_FAILURES: readonly FailedAttempt[] = [];
 const NO_ROUTES: readonly Route[] = [];
-const NO_FIELDS: JsonObject = {};
+const EMPTY = RequestBody.of({});
 
 /** The part of a running exchange that only core uses. */
 interface CoreFlow extends Flow {
@@ -47,8 +47,7 @@ export class HttpCall implements Call {
   readonly endpoint: Endpoint;
   readonly headers: Readonly<Record<string, string>>;
 
-  outline: Outline | undefined = undefined;
-  private fields: JsonObject = {};
+  body = EMPTY;
   form: FormPart[] | undefined = undefined;
   bodyBytes = 0;
   stream = false;
@@ -117,15 +116,6 @@ export class HttpCall implements Call {
     this.headers = headers;
   }
 
-  get body(): JsonObject {
-    return this.outline ? this.outline.handOut() : this.fields;
-  }
-
-  set body(body: JsonObject) {
-    this.outline = undefined;
-    this.fields = body;
-  }
-
   get state(): CallState {
     return this.current;
   }
@@ -135,9 +125,8 @@ export class HttpCall implements Call {
     this.upstream = undefined;
     this.replyBody = undefined;
     this.form = undefined;
-    this.outline?.free();
-    this.outline = undefined;
-    this.fields = NO_FIELDS;
+    this.body.free();
+    this.body = EMPTY;
   }
 
   /** Moves the call to its next state. Throws `StepOutOfOrder` if the step is not allowed. */

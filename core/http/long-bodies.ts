@@ -1,10 +1,10 @@
+import { readJson } from "../body/read-json.ts";
+import { RequestBody } from "../body/request-body.ts";
+import { CONVERSATION } from "../body/turns.ts";
 import { type BodyMeasure, LONG_BODY_BYTES_MIN } from "../plugin/body-threads.ts";
-import { Outline } from "../process/outline.ts";
 import { isRefusal, type Refusal } from "../wire/refusal.ts";
-import { CONVERSATION } from "../wire/turns.ts";
 import type { OwnBodyThreads } from "./body-threads.ts";
 import type { HttpCall } from "./http-call.ts";
-import { readJsonBody } from "./json-body.ts";
 import type { ReadInput, ReadResult } from "./read-thread.ts";
 
 const THREAD = new URL("./read-thread.js", import.meta.url);
@@ -38,7 +38,7 @@ export class LongBodies {
   }
 
   /** Returns undefined for a body that this thread should read. The bytes must not be used until then. */
-  read(call: HttpCall, bytes: Buffer): Promise<Outline | Refusal> | undefined {
+  read(call: HttpCall, bytes: Buffer): Promise<RequestBody | Refusal> | undefined {
     const { protocol } = call.endpoint;
     const { length } = bytes;
     if (length < LONG_BODY_BYTES_MIN || CONVERSATION[protocol] === undefined) return undefined;
@@ -55,16 +55,16 @@ export class LongBodies {
     return this.readInThread(call, bytes);
   }
 
-  private async readInThread(call: HttpCall, bytes: Buffer): Promise<Outline | Refusal> {
+  private async readInThread(call: HttpCall, bytes: Buffer): Promise<RequestBody | Refusal> {
     const { protocol } = call.endpoint;
     const input: ReadInput = { protocol, measures: this.measures() };
     const result = await this.threads.run<ReadResult>(call, THREAD, input, bytes, true);
     if (isRefusal(result)) return result;
     const { buffer, byteOffset, byteLength } = result.bytes;
     const own = Buffer.from(buffer, byteOffset, byteLength);
-    const { refusal, read } = result;
+    const { refusal, parts } = result;
     if (refusal) return refusal;
-    return read ? Outline.unread(own, read.fields, read.list) : readJsonBody(own);
+    return parts ? RequestBody.from(parts) : readJson(own, CONVERSATION[protocol]);
   }
 }
 

@@ -2,7 +2,6 @@ import type { Model } from "../catalogue/catalogue.ts";
 import type { Surcharge } from "../catalogue/features.ts";
 import { productOf } from "../catalogue/price-factors.ts";
 import type { Call } from "../plugin/call.ts";
-import { headToRead } from "../plugin/passed-request.ts";
 import type { Verdict } from "../plugin/plugin.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
 
@@ -23,9 +22,8 @@ export function mediaTerms(call: Call, model: Model): string[] | Verdict {
   return typeof factor === "number" ? priceOptions(call, model, factor) : factor;
 }
 
-function tooLong(call: Call, { media }: Model): Verdict {
-  const body = headToRead(call);
-  const texts = [body["input"], body["instructions"]];
+function tooLong({ body }: Call, { media }: Model): Verdict {
+  const texts = [body.read("input"), body.read("instructions")];
   const length = texts.reduce<number>(
     (sum, text) => sum + (typeof text === "string" ? text.length : 0),
     0,
@@ -40,7 +38,7 @@ function tooLong(call: Call, { media }: Model): Verdict {
  * ordinary sizes.
  */
 function sizeFactor({ body }: Call, { media }: Model): number | Refusal {
-  const [width, height] = String(body["size"] ?? "")
+  const [width, height] = String(body.read("size") ?? "")
     .split("x")
     .map(Number);
   const pixels = (width || 0) * (height || 0);
@@ -55,7 +53,7 @@ function priceOptions(call: Call, { media }: Model, sizeFactor: number): string[
   const { body } = call;
   let factor = sizeFactor;
   for (const [name, factors] of Object.entries(media.optionFactors)) {
-    const given = body[name];
+    const given = body.read(name);
     const isOpen = given === undefined || given === null || given === "auto";
     const [first = ""] = Object.keys(factors);
     // If the provider may choose the value, it could choose the dearest.
@@ -64,14 +62,14 @@ function priceOptions(call: Call, { media }: Model, sizeFactor: number): string[
       const known = Object.keys(factors).join(", ");
       return refuse.badRequest(`${name}: one of ${known} is required`, name);
     }
-    if (isOpen && value !== "auto") body[name] = value;
+    if (isOpen && value !== "auto") body.set(name, value);
     factor = productOf(factor, factors[value] ?? 1);
   }
   if (factor !== 1) call.surcharge = { ...NOTHING_ELSE, factor };
   const left = Object.keys(DEARER).filter(
-    (name) => !(name in media.optionFactors) && DEARER[name]?.has(body[name]),
+    (name) => !(name in media.optionFactors) && DEARER[name]?.has(body.read(name)),
   );
-  for (const name of left) delete body[name];
+  for (const name of left) body.set(name, undefined);
   return left;
 }
 

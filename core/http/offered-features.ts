@@ -1,7 +1,6 @@
 import type { Model, Route } from "../catalogue/catalogue.ts";
 import type { AllowedFeatures, FeatureName } from "../catalogue/features.ts";
 import type { Call } from "../plugin/call.ts";
-import { headToRead } from "../plugin/passed-request.ts";
 import type { Plugin, Verdict } from "../plugin/plugin.ts";
 import type { Services } from "../plugin/services.ts";
 import { FORWARDED_HEADERS } from "../plugin/upstream-request.ts";
@@ -34,23 +33,25 @@ export function offeredFeatures(services: Parts): Plugin {
     request(call): Verdict {
       const { model, endpoint } = call;
       if (endpoint.serves.includes("images") || endpoint.serves.includes("speech")) {
-        const left = nameFault(headToRead(call), model) ?? (model && mediaTerms(call, model));
+        const left = nameFault(call.body.outline, model) ?? (model && mediaTerms(call, model));
         if (!Array.isArray(left)) return left;
         reportLeftOut(call, left, services.config.headers.prefix);
         return undefined;
       }
       const betas = betasOf(call);
       if (!betas) return UNSENDABLE;
-      const body = headToRead(call);
-      const uses = usesIn(body, endpoint.protocol, services.config.images.privateAddresses);
-      if (model?.price.unit === "call" && wires[endpoint.protocol].choices(body) > 1) {
+      const find = (fields: JsonObject) =>
+        usesIn(fields, endpoint.protocol, services.config.images.privateAddresses);
+      const fields = { ...call.body.outline };
+      const uses = find(fields);
+      if (model?.price.unit === "call" && wires[endpoint.protocol].choices(call.body) > 1) {
         return refusalOf(ANSWERS, "n");
       }
       if (uses.length === 0 && betas.every(({ feature }) => feature === "free")) {
         if (betas.length > 0) forward(call, betas);
         return undefined;
       }
-      return new Decision(call, model, services).decide(uses, betas);
+      return new Decision(call, model, services, find).decide(fields, uses, betas);
     },
 
     close(call): void {
@@ -134,15 +135,23 @@ class Decision {
   private readonly routes: readonly Route[];
   private readonly allowed: ReadonlyMap<Route, AllowedFeatures>;
   private readonly prefix: string;
+  private readonly find: (fields: JsonObject) => readonly Use[];
 
-  constructor(call: Call, model: Model | undefined, services: Parts) {
+  constructor(
+    call: Call,
+    model: Model | undefined,
+    services: Parts,
+    find: (fields: JsonObject) => readonly Use[],
+  ) {
     this.call = call;
+    this.find = find;
     this.routes = model?.routes ?? [];
     this.prefix = services.config.headers.prefix;
     this.allowed = new Map(this.routes.map((route) => [route, allowedOn(route, model, services)]));
   }
 
-  decide(uses: readonly Use[], betas: readonly Beta[]): Verdict {
+  /** `fields` is a copy of the body's, from which `uses` leave parts out. */
+  decide(fields: JsonObject, uses: readonly Use[], betas: readonly Beta[]): Verdict {
     const demands = uses.filter(({ row }) => row.rule === "demand");
     const routes = this.routes.filter((route) =>
       demands.every(({ row }) => this.allows(route, row.feature)),
@@ -156,10 +165,16 @@ class Decision {
     const goes = betas.filter(({ feature }) => feature === "free" || sold(feature));
     const left = [
       ...uses.filter(({ row }) => row.rule !== "demand" && !sold(row.feature)),
-      ...(goes.length < betas.length ? this.fieldsWithout(goes) : []),
+      ...(goes.length < betas.length ? this.fieldsWithout(goes, fields) : []),
     ];
     const tools = left.flatMap(({ tool }) => (tool ? [tool] : []));
-    const chosen = this.leaveOut(left, tools);
+    const { body } = this.call;
+    // Bytes can be passed on with other fields, but not with changes inside of a field.
+    if (body.isBytes && left.some(({ leaveOut, isTop }) => leaveOut && !isTop)) {
+      const whole = body.rewrite();
+      return this.decide(whole, this.find(whole), betas);
+    }
+    const chosen = this.leaveOut(left, tools, fields);
     const at = left.find(({ tool }) => tool !== undefined && tool === chosen);
     if (at) return refusalOf(at.row, "tool_choice");
 
@@ -185,27 +200,26 @@ class Decision {
   }
 
   /** Returns the parts of the body that the provider refuses if only these betas go. */
-  private fieldsWithout(goes: readonly Beta[]): readonly Use[] {
-    const { endpoint, outline } = this.call;
+  private fieldsWithout(goes: readonly Beta[], fields: JsonObject): readonly Use[] {
+    const { endpoint, body } = this.call;
     if (endpoint.protocol !== "messages") return [];
     const allowed = fieldsWith(goes.map(({ name }) => name));
-    if (outline?.unread?.turns.names.some((name) => !allowed.has(`messages.${name}`)))
-      outline.read();
-    return fieldsBeyond(allowed, headToRead(this.call));
+    if (body.turns?.names.some((name) => !allowed.has(`messages.${name}`))) body.read("messages");
+    return fieldsBeyond(allowed, fields);
   }
 
   /** Removes features from the body itself. Returns a tool among them that must be called. */
-  private leaveOut(left: readonly Use[], tools: readonly JsonObject[]): JsonObject | undefined {
-    const { call } = this;
+  private leaveOut(
+    left: readonly Use[],
+    tools: readonly JsonObject[],
+    fields: JsonObject,
+  ): JsonObject | undefined {
     if (left.length === 0) return undefined;
-    // Bytes can be passed on with other fields, but not with changes inside of a field.
-    if (left.some(({ leaveOut, isTop }) => leaveOut && !isTop)) call.outline?.noteEdit();
-    const change = (body: JsonObject) => {
-      for (const { leaveOut } of left) leaveOut?.();
-      if (left.some(({ row }) => row === STORE)) returnReasoning(body, call);
-      return choiceOfLeftOut(body, tools);
-    };
-    return call.outline ? call.outline.edit(change) : change(call.body);
+    for (const { leaveOut } of left) leaveOut?.();
+    if (left.some(({ row }) => row === STORE)) returnReasoning(fields, this.call);
+    const chosen = choiceOfLeftOut(fields, tools);
+    this.call.body.setAll(fields);
+    return chosen;
   }
 
   private allows(route: Route, feature: Row["feature"]): boolean {

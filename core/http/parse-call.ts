@@ -1,11 +1,11 @@
-import { headToRead } from "../plugin/passed-request.ts";
+import { readJson } from "../body/read-json.ts";
+import { RequestBody } from "../body/request-body.ts";
+import { CONVERSATION } from "../body/turns.ts";
 import type { AwaitableVerdict } from "../plugin/plugin.ts";
-import type { Outline } from "../process/outline.ts";
 import { isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
 import { wires } from "../wire/wires.ts";
 import { parseFormBody } from "./body.ts";
 import type { HttpCall } from "./http-call.ts";
-import { readJsonBody } from "./json-body.ts";
 import type { LongBodies } from "./long-bodies.ts";
 
 /**
@@ -32,21 +32,21 @@ export function parseCall(
     const parsed = parseFormBody(body, type);
     if (isRefusal(parsed)) return parsed;
     call.form = parsed.form;
-    call.body = parsed.fields;
+    call.body = RequestBody.of(parsed.fields);
     return check(call);
   }
   const later = longBodies?.read(call, body);
-  return later ? later.then((outline) => use(call, outline)) : use(call, readJsonBody(body));
+  if (later) return later.then((read) => use(call, read));
+  return use(call, readJson(body, CONVERSATION[call.endpoint.protocol]));
 }
 
-function use(call: HttpCall, outline: Outline | Refusal): Refusal | undefined {
-  if (isRefusal(outline)) return outline;
-  call.outline = outline;
+function use(call: HttpCall, body: RequestBody | Refusal): Refusal | undefined {
+  if (isRefusal(body)) return body;
+  call.body = body;
   return check(call);
 }
 
 function check(call: HttpCall): Refusal | undefined {
-  const read = headToRead(call);
-  call.stream = read["stream"] === true;
-  return wires[call.endpoint.protocol].check(read);
+  call.stream = call.body.read("stream") === true;
+  return wires[call.endpoint.protocol].check(call.body.outline);
 }

@@ -1,9 +1,9 @@
+import { readJson } from "../body/read-json.ts";
+import type { BodyParts } from "../body/request-body.ts";
+import { CONVERSATION, turnsOf } from "../body/turns.ts";
 import type { Protocol } from "../catalogue/endpoint.ts";
-import type { BodyMeasure, MeasureWork, ThreadWork } from "../plugin/body-threads.ts";
-import type { Unread } from "../process/unread-list.ts";
+import { type BodyMeasure, measuresOf, type ThreadWork } from "../plugin/body-threads.ts";
 import { isRefusal, type Refusal } from "../wire/refusal.ts";
-import { CONVERSATION, turnsOf } from "../wire/turns.ts";
-import { readJsonBody } from "./json-body.ts";
 
 export interface ReadInput {
   readonly protocol: Protocol;
@@ -11,11 +11,11 @@ export interface ReadInput {
 }
 
 export interface ReadResult {
-  /** The bytes of the body, which were lent. */
+  /** The bytes of the body, which were lent; those of `parts` if there are some. */
   readonly bytes: Uint8Array;
   readonly refusal?: Refusal;
-  /** The facts that the main thread needs; undefined if it has to read the body itself. */
-  readonly read?: { readonly fields: readonly number[]; readonly list: Unread };
+  /** The body for the main thread; undefined if that has to read it itself. */
+  readonly parts?: BodyParts;
 }
 
 /** More than this beside the conversation is not worth a thread: the main thread parses it anyway. */
@@ -23,25 +23,21 @@ const REST_BYTES_MAX = 262_144;
 
 /** Reads and checks a long body in a thread. */
 const read: ThreadWork<ReadInput, ReadResult> = async ({ protocol, measures }, bytes) => {
-  const outline = readJsonBody(bytes);
-  const { buffer } = bytes;
-  const handed = buffer instanceof ArrayBuffer ? [buffer] : [];
-  if (isRefusal(outline)) return { result: { bytes, refusal: outline }, handed };
   const name = CONVERSATION[protocol];
-  const turns = turnsOf(outline.tree, protocol);
-  // The main thread writes such a body again.
-  const isRewritten = outline.repeatsNames || outline.hasLongNumber;
-  if (name === undefined || !turns || isRewritten) return { result: { bytes }, handed };
-  const { fields, from, to } = outline.placesOf(name);
-  if (bytes.length - (to - from) > REST_BYTES_MAX) return { result: { bytes }, handed };
-  const measured: Record<string, unknown> = {};
-  const alone = { [name]: outline.tree[name] };
-  for (const { name, module } of measures) {
-    const { default: measure }: { default: MeasureWork<unknown> } = await import(module);
-    measured[name] = measure(alone, outline.leftOut);
+  const body = readJson(bytes, name);
+  if (isRefusal(body)) return handed({ bytes, refusal: body });
+  const turns = turnsOf(body.outline, protocol);
+  const parts = name === undefined || !turns ? undefined : body.partsWithout(name);
+  if (name === undefined || !parts || body.length - body.bytesOf(name) > REST_BYTES_MAX) {
+    return handed({ bytes });
   }
-  const list = { name, from, to, turns, measured };
-  return { result: { bytes, read: { fields, list } }, handed };
+  const measured = { field: name, values: await measuresOf(body.alone(name), measures) };
+  return handed({ bytes: parts.bytes, parts: { ...parts, measured, turns } });
 };
+
+function handed(result: ReadResult) {
+  const { buffer } = result.bytes;
+  return { result, handed: buffer instanceof ArrayBuffer ? [buffer] : [] };
+}
 
 export default read;

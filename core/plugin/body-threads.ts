@@ -1,5 +1,4 @@
-import type { JsonObject } from "../process/json.ts";
-import type { LeftOut } from "../process/left-out.ts";
+import type { RequestBody } from "../body/request-body.ts";
 import type { Refusal } from "../wire/refusal.ts";
 import type { Call } from "./call.ts";
 
@@ -38,8 +37,21 @@ export interface BodyMeasure {
   readonly module: string;
 }
 
-/** Measures a body in the thread that has it. `texts` has the long texts that it lacks. The result is plain data. */
-export type MeasureWork<Result> = (body: JsonObject, texts: LeftOut | undefined) => Result;
+/** Measures a body in the thread that has it. The result is plain data. */
+export type MeasureWork<Result> = (body: RequestBody) => Result;
+
+/** Takes all measures of a body. */
+export async function measuresOf(
+  body: RequestBody,
+  measures: readonly BodyMeasure[],
+): Promise<Readonly<Record<string, unknown>>> {
+  const values: Record<string, unknown> = {};
+  for (const { name, module } of measures) {
+    const { default: measure }: { default: MeasureWork<unknown> } = await import(module);
+    values[name] = measure(body);
+  }
+  return values;
+}
 
 /** Bodies from this size on are parsed, translated and written in a thread. */
 export const LONG_BODY_BYTES_MIN = 65_536;

@@ -1,4 +1,5 @@
 import type { CallerKey } from "../accounts/index.ts";
+import type { RequestBody } from "../body/request-body.ts";
 import type { MicroVnd } from "../catalogue/amount.ts";
 import type { Model, Route } from "../catalogue/catalogue.ts";
 import type { Endpoint, Protocol } from "../catalogue/endpoint.ts";
@@ -7,10 +8,8 @@ import type { Quantity } from "../catalogue/price-factors.ts";
 import type { Tariff } from "../money/tariff.ts";
 import type { CallOutcome } from "../money/usage-fields.ts";
 import type { JsonObject } from "../process/json.ts";
-import type { Outline } from "../process/outline.ts";
 import type { Refusal } from "../wire/refusal.ts";
 import type { Usage } from "../wire/usage/usage.ts";
-import type { PassedBody, Skeleton, WrittenBody } from "./passed-request.ts";
 
 /** One part of a multipart body. */
 export interface FormPart {
@@ -24,24 +23,16 @@ export interface FormPart {
 export interface UpstreamRequest {
   readonly protocol: Protocol;
   readonly path: string;
-  /**
-   * The JSON body; core sets the model's name for each route. Undefined if `form` is sent instead.
-   */
-  readonly body: JsonObject | undefined;
+  /** The JSON body; core sets the model's name for each route. Undefined if `form` is sent instead. */
+  readonly body: RequestBody | undefined;
   readonly form: readonly FormPart[] | undefined;
-  /** The body as bytes that are passed on. If set, read fields with `requestToRead`. */
-  readonly passed?: PassedBody | undefined;
-  /** A translated body without its long texts. If set, read fields with `requestToRead`. */
-  readonly skeleton?: Skeleton | undefined;
-  /** A long body, as a thread has written it. If set, read fields with `requestToRead`. */
-  readonly written?: WrittenBody | undefined;
   /** Client headers that matter upstream: name, value, name, value. */
   readonly headers: readonly string[];
   /**
    * Returns the body for a route whose profile may differ from that of the route that `body` was
    * made for. Returns undefined if the request cannot be expressed there.
    */
-  readonly bodyFor: ((route: Route) => JsonObject | undefined) | undefined;
+  readonly bodyFor: ((route: Route) => RequestBody | undefined) | undefined;
   /**
    * Called with the status and the text of a provider's refusal, before any of it reaches the client.
    * Returns true to send the call again, on the same route and hold: `bodyFor` then returns another
@@ -173,14 +164,8 @@ export interface Call {
   /** Request headers by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
 
-  /**
-   * The request as the client sent it: a JSON object, or the text fields of a form. Empty until
-   * `request`. Reading it decodes all texts, and core then writes the upstream's JSON again instead of
-   * passing the bytes on. For a few fields, read `bodyToRead(call)`.
-   */
-  readonly body: JsonObject;
-  /** The body without its long texts; undefined for a form. Use `bodyToRead`. */
-  readonly outline: Outline | undefined;
+  /** The client's request: a JSON object, or the text fields of a form. Empty until `request`. */
+  readonly body: RequestBody;
   /** The files of a form. */
   readonly form: FormPart[] | undefined;
   readonly bodyBytes: number;

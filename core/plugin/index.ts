@@ -18,6 +18,8 @@ export type { UpstreamKind } from "./upstream-kind.ts";
 // The parts of core that plugins use.
 
 export type { Account, AccountKey } from "../accounts/index.ts";
+export { type BodyParts, bodyParts, RequestBody } from "../body/request-body.ts";
+export type { Turns } from "../body/turns.ts";
 export { formParts, type HttpRequest, type HttpResponse, openListener } from "../listener/index.ts";
 
 export type { ReconcileRow, Wallets } from "../money/wallet.ts";
@@ -28,6 +30,7 @@ export {
   type BodyMeasure,
   LONG_BODY_BYTES_MIN,
   type MeasureWork,
+  measuresOf,
   type ThreadWork,
 } from "./body-threads.ts";
 export type { Config } from "./config.ts";
@@ -88,16 +91,6 @@ export {
 export { documentUrlOf, isImage } from "../wire/vision.ts";
 export { Delivered, kindOf } from "../wire/wire.ts";
 export { beyond, hasRoute, modelNamesBy } from "./model-names.ts";
-export {
-  bodyToRead,
-  headToRead,
-  outlineOf,
-  PassedRequest,
-  requestToRead,
-  type Skeleton,
-  textsToRead,
-  type WrittenBody,
-} from "./passed-request.ts";
 export { FORWARDED_HEADERS, formFields, unchangedRequest } from "./upstream-request.ts";
 
 // A plugin's options: `v` is the schema library, the rest are its building blocks.
@@ -139,9 +132,6 @@ export {
   parseJson,
 } from "../process/json.ts";
 export { excessOf } from "../process/json-scan.ts";
-export type { LeftOut } from "../process/left-out.ts";
-export type { LongText } from "../process/long-text.ts";
-export type { Outline } from "../process/outline.ts";
 export { PeriodicTask } from "../process/periodic.ts";
 export { packageVersion } from "../process/root.ts";
 export { secretFile, TOKEN_RULE } from "../process/secret-file.ts";
@@ -149,5 +139,3 @@ export { yieldToMainThread } from "../process/thread-priority.ts";
 export { ThrottledLog } from "../process/throttled-log.ts";
 export { messageOf } from "../process/thrown.ts";
 export { TIMED_OUT, withTimeout } from "../process/timeout.ts";
-export type { Turns } from "../process/turns.ts";
-export { WrittenJson, type WrittenParts, writtenParts } from "../process/written-json.ts";

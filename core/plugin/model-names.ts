@@ -4,7 +4,6 @@ import { type Refusal, refuse } from "../wire/refusal.ts";
 import { endsWithImage, imagesIn } from "../wire/vision.ts";
 import type { Call } from "./call.ts";
 import type { Upstreams } from "./config.ts";
-import { headToRead } from "./passed-request.ts";
 
 /** The parts of an endpoint that decide which models it serves. */
 type Endpoint = Pick<CallEndpoint, "protocol" | "serves">;
@@ -107,11 +106,11 @@ export function beyond(model: Model, call: Call): Refusal | undefined {
   if (!model.labels.has("vision")) {
     // Translation replaces images of earlier turns by a line of text. Refusing them here would end
     // the conversation.
-    if (!endsWithImage(headToRead(call), protocol)) return undefined;
+    if (!endsWithImage(call.body.outline, protocol)) return undefined;
     const message = `${model.id} cannot read images: choose a model labelled vision`;
     return refuse.badRequest(message, param);
   }
-  const images = imagesIn(headToRead(call), protocol);
+  const images = imagesIn(call.body.outline, protocol);
   if (images === "none" || images === "readable") return undefined;
   if (images === "broken") return refuse.badRequest(`${param}: an image is not base64`, param);
   return refuse.badRequest(`${param}: images must be PNG, JPEG, WebP or GIF`, param);

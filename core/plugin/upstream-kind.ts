@@ -10,6 +10,7 @@
  */
 
 import type * as v from "valibot";
+import type { RequestBody } from "../body/request-body.ts";
 import type { Route } from "../catalogue/catalogue.ts";
 import type { Protocol } from "../catalogue/endpoint.ts";
 import type { JsonObject } from "../process/json.ts";
@@ -79,10 +80,10 @@ export interface UpstreamAdapter {
   describe(): JsonObject;
 }
 
-/**
- * An outgoing call, in the upstream's protocol. Do not change it: the next route may get the same
- * objects.
- */
+/** JSON or a form. To set undefined removes a field. */
+export type OutgoingBody = Pick<RequestBody, "read" | "set" | "bytes">;
+
+/** An outgoing call, in the upstream's protocol. */
 export interface OutgoingCall {
   readonly protocol: Protocol;
   /**
@@ -93,8 +94,11 @@ export interface OutgoingCall {
   readonly stream: boolean;
   /** `application/json`, or multipart/form-data with its boundary. */
   readonly contentType: string;
-  /** The complete body, with the route's model, the output limit and the request for usage. */
-  readonly body: string | Buffer;
+  /**
+   * The complete body, with the route's model, the output limit and the request for usage. It is a copy for this attempt, so
+   * that you may set its fields.
+   */
+  readonly body: OutgoingBody;
   /** Client headers that matter upstream: name, value, name, value. */
   readonly headers: readonly string[];
 }

@@ -1,9 +1,8 @@
+import type { RequestBody } from "../body/request-body.ts";
 import type { Model } from "../catalogue/catalogue.ts";
 import type { Protocol } from "../catalogue/endpoint.ts";
-import type { JsonObject } from "../process/json.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
 import type { Call, FormPart, UpstreamRequest } from "./call.ts";
-import { PassedRequest } from "./passed-request.ts";
 
 /** Client headers that are sent on, as parts of the request itself, by protocol. The value of each is a list of betas. */
 export const FORWARDED_HEADERS: Readonly<Partial<Record<Protocol, readonly string[]>>> = {
@@ -12,23 +11,14 @@ export const FORWARDED_HEADERS: Readonly<Partial<Record<Protocol, readonly strin
   responses: ["openai-beta"],
 };
 
-/**
- * Returns the unchanged request, for an upstream that speaks the endpoint's protocol. Its body goes out as the bytes that
- * came, unless `call.body` was read before.
- */
-export function unchangedRequest(call: Call): UpstreamRequest {
-  const { protocol, upstreamPath } = call.endpoint;
-  const { outline } = call;
-  if (outline && !outline.isHandedOut) {
-    const passed = { outline, tree: outline.head, treeFor: undefined };
-    return new PassedRequest(protocol, upstreamPath, call.betaHeaders, passed);
-  }
+/** Returns the unchanged request, for an upstream that speaks the endpoint's protocol. */
+export function unchangedRequest({ endpoint, body, betaHeaders }: Call): UpstreamRequest {
   return {
-    protocol,
-    path: upstreamPath,
-    body: call.body,
+    protocol: endpoint.protocol,
+    path: endpoint.upstreamPath,
+    body,
     form: undefined,
-    headers: call.betaHeaders,
+    headers: betaHeaders,
     bodyFor: undefined,
     prepare: undefined,
     outputLimit: undefined,
@@ -36,13 +26,13 @@ export function unchangedRequest(call: Call): UpstreamRequest {
   };
 }
 
-/** Converts the fields of a body, as they were read, to form fields. Core adds the model. */
+/** Converts the fields of a body to form fields. Core adds the model. */
 export function formFields(
-  body: JsonObject,
+  { outline }: RequestBody,
   isLeftOut: (name: string) => boolean = () => false,
 ): FormPart[] {
   const fields: FormPart[] = [];
-  for (const [name, value] of Object.entries(body)) {
+  for (const [name, value] of Object.entries(outline)) {
     if (name === "model" || value == null || isLeftOut(name)) continue;
     const text = typeof value === "object" ? JSON.stringify(value) : String(value);
     fields.push({ name, data: Buffer.from(text) });

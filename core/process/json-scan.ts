@@ -1,5 +1,4 @@
 import { JSON_LEVELS_MAX, JSON_VALUES_MAX } from "./json.ts";
-import { LongText, wordsOf } from "./long-text.ts";
 
 const QUOTE = 34;
 const COMMA = 44;
@@ -14,36 +13,28 @@ const CLOSE_OBJECT = 125;
 const LOOPED_BYTES = 64;
 /** Maximum length of a number that `JSON.stringify` writes: -0.0000012345678901234567. */
 const NUMBER_BYTES_MAX = 25;
-/** A text longer than this is worth leaving out. */
-const LONG_BYTES_MIN = 128;
 
 /** The positions of the fields of a JSON object in its bytes. Meaningless if the bytes are not JSON. */
 export interface JsonScan {
   /** For each top-level field: the quotes of its name, and the start and end of its value. */
-  readonly fields: readonly number[];
+  readonly places: readonly number[];
   /** How many names all objects have together. */
   readonly names: number;
   /** True if a number has more digits than a parser keeps. */
   readonly hasLongNumber: boolean;
-  /** Long texts below the top level, in their order. */
-  readonly texts: readonly LongText[];
 }
 
 /**
- * Reads a JSON text once, as bytes: finds its top-level fields, and measures long texts in fields whose name is in
- * `textNames`. Stops if there are too many levels or values. Of the JSON's syntax it checks only
- * these texts: the caller parses the rest.
+ * Reads a JSON text once, as bytes, and finds its top-level fields. Stops if there are too many levels or values. Does not
+ * check the JSON's syntax: the caller parses it.
  */
 export function scanJson(
   bytes: Buffer,
-  textNames: ReadonlySet<string>,
   levels = JSON_LEVELS_MAX,
   values = JSON_VALUES_MAX,
 ): JsonScan | "levels" | "values" | "malformed" {
   const { length } = bytes;
-  const fields: number[] = [];
-  const texts: LongText[] = [];
-  let words: Int32Array | undefined;
+  const places: number[] = [];
   let depth = 0;
   let count = 0;
   let names = 0;
@@ -62,15 +53,8 @@ export function scanJson(
     if (byte === QUOTE) {
       const from = at + 1;
       let end = endOfShort(bytes, from);
-      if (end < 0) {
-        if (isValue && depth > 1 && textNames.has(bytes.toString("latin1", open + 1, close))) {
-          words ??= wordsOf(bytes);
-          const text = new LongText(bytes, from, words);
-          end = text.to;
-          if (end - from >= LONG_BYTES_MIN) texts.push(text);
-        } else end = endOfLong(bytes, -end);
-        if (end === -1) return "malformed";
-      }
+      if (end < 0) end = endOfLong(bytes, -end);
+      if (end === -1) return "malformed";
       open = at;
       close = end;
       at = end;
@@ -83,10 +67,10 @@ export function scanJson(
       if (isValue) names++;
       if (depth !== 1) continue;
       if (isValue) {
-        fields.push(open, close, startOfValue(bytes, at + 1));
+        places.push(open, close, startOfValue(bytes, at + 1));
         isOpen = true;
       } else if (isOpen) {
-        fields.push(endOfValue(bytes, at));
+        places.push(endOfValue(bytes, at));
         isOpen = false;
       }
     } else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
@@ -98,16 +82,13 @@ export function scanJson(
       if (at - mark > NUMBER_BYTES_MAX && isLong(bytes, mark + 1, at)) hasLongNumber = true;
       mark = at;
       if (--depth === 0 && isOpen) {
-        fields.push(endOfValue(bytes, at));
+        places.push(endOfValue(bytes, at));
         isOpen = false;
       }
     }
   }
-  return { fields, names, hasLongNumber, texts };
+  return { places, names, hasLongNumber };
 }
-
-/** The names for a scan that leaves no text out. */
-export const NO_NAMES: ReadonlySet<string> = new Set();
 
 /**
  * Returns the limit that a JSON text exceeds; undefined if none. Does not parse: 20 MB of opening brackets cost V8's
@@ -118,7 +99,7 @@ export function excessOf(
   levels = JSON_LEVELS_MAX,
   values = JSON_VALUES_MAX,
 ): "levels" | "values" | undefined {
-  const scan = scanJson(text, NO_NAMES, levels, values);
+  const scan = scanJson(text, levels, values);
   return scan === "levels" || scan === "values" ? scan : undefined;
 }
 

@@ -1,16 +1,17 @@
+import type { RequestBody } from "../body/request-body.ts";
 import { outputTokensMax, type Route } from "../catalogue/catalogue.ts";
 import { maxTokensField } from "../catalogue/profile.ts";
 import { GONE, type Outcome, type UpstreamRequest } from "../plugin/call.ts";
-import type { OutgoingRequest } from "../plugin/upstream-kind.ts";
+import type { OutgoingCall, OutgoingRequest } from "../plugin/upstream-kind.ts";
 import type { Clock } from "../process/clock.ts";
-import { type JsonObject, objectOf } from "../process/json.ts";
+import { objectOf } from "../process/json.ts";
 import type { Log } from "../process/log.ts";
 import { type TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import type { Wire } from "../wire/wire.ts";
 import { Attempt, type AttemptListener } from "./attempt.ts";
 import { broken } from "./broken.ts";
 import { type FailureCause, isOwnFailure, NotAuthorised } from "./failure-cause.ts";
-import { encodeForm } from "./form.ts";
+import { FormBody } from "./form.ts";
 import { chooseRoute } from "./route.ts";
 import type { ServedCall } from "./served-call.ts";
 import type { ConnectedUpstreams, HttpUpstream } from "./upstreams.ts";
@@ -24,6 +25,8 @@ interface Prepared {
   readonly upstream: HttpUpstream;
   readonly request: OutgoingRequest;
 }
+
+type Content = Pick<OutgoingCall, "contentType" | "body">;
 
 /** The request side of an exchange: chooses a route, builds the request for it and sends it. */
 export class Dispatch {
@@ -195,55 +198,37 @@ export class Dispatch {
   private requestFor(route: Route, request: UpstreamRequest): Prepared | undefined {
     const upstream = this.upstreams.get(route.upstream);
     if (!upstream) return undefined;
-    const { form } = request;
-    const json = form ? undefined : this.jsonFor(route, request);
-    if (json === undefined && !form) return undefined;
+    const content = this.contentFor(route, request);
+    if (!content) return undefined;
     const { protocol, path } = request;
     const { stream, upstreamHeaders } = this.call;
     const isAdded = upstreamHeaders.length > 0;
     const headers = isAdded ? request.headers.concat(upstreamHeaders) : request.headers;
-    const { contentType, body } = form
-      ? encodeForm(form, { model: route.model })
-      : { contentType: "application/json", body: json ?? "" };
-    const call = { protocol, path, stream, contentType, body, headers };
+    const call = { protocol, path, stream, ...content, headers };
     const made = upstream.adapter.request(call, route);
     return made && { route, upstream, request: made };
   }
 
-  private jsonFor(route: Route, request: UpstreamRequest): string | Buffer | undefined {
-    const { passed, skeleton, written } = request;
-    if (written) {
-      const json = written.jsonFor(route);
-      return json?.written(this.completed({ ...json.head }, route, request));
+  /** Returns the body with the fields that depend on the route and on the hold. */
+  private contentFor(route: Route, request: UpstreamRequest): Content | undefined {
+    if (request.form) {
+      const form = new FormBody(request.form);
+      form.set("model", route.model);
+      return { contentType: form.contentType, body: form };
     }
-    if (skeleton) {
-      const tree = skeleton.treeFor(route);
-      const json = tree && JSON.stringify(this.completed({ ...tree }, route, request));
-      return json && skeleton.texts.written(json);
-    }
-    if (!passed || passed.outline.isHandedOut) {
-      // The long texts that `bodyToRead` left out are put back only now into a body that a plugin made of it.
-      this.call.outline?.handOut();
-      const body = request.bodyFor ? request.bodyFor(route) : request.body;
-      return body && JSON.stringify(this.completed(body, route, request));
-    }
-    const tree = passed.treeFor ? passed.treeFor(route) : passed.tree;
-    return tree && passed.outline.written(this.completed({ ...tree }, route, request));
-  }
-
-  /** Sets the fields that depend on the route and on the hold. Changes no value inside of a field. */
-  private completed(body: JsonObject, route: Route, request: UpstreamRequest): JsonObject {
-    body["model"] = route.model;
+    const body = (request.bodyFor ? request.bodyFor(route) : request.body)?.copy();
+    if (!body) return undefined;
+    body.set("model", route.model);
     this.limitOutput(route, body, request);
     if (request.wantsUsage) this.wire.askForUsage(body);
-    return body;
+    return { contentType: "application/json", body };
   }
 
   /**
    * Sets the output limit that the hold covers: one limit, at most the model's, under the name that the route knows. A
    * call that is not streamed gets one even if its client states none.
    */
-  private limitOutput(route: Route, body: JsonObject, { outputLimit }: UpstreamRequest): void {
+  private limitOutput(route: Route, body: RequestBody, { outputLimit }: UpstreamRequest): void {
     const { model, stream } = this.call;
     if (!model) return;
     const stated = this.wire.outputLimit(body);

@@ -135,6 +135,8 @@ export class Exchange implements AttemptListener, Flow {
       return;
     }
     this.call.step("replying");
+    // A reply may stream for minutes, and no other route is tried from now on.
+    this.call.upstream?.body?.shed();
     this.sink.head(status, passed);
   }
 

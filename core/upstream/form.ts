@@ -1,26 +1,41 @@
 import { randomBytes } from "node:crypto";
 import type { FormPart } from "../plugin/call.ts";
+import type { OutgoingBody } from "../plugin/upstream-kind.ts";
 
-/** Encodes multipart/form-data; fields in `set` replace parts of the same name. */
-export function encodeForm(
-  parts: readonly FormPart[],
-  set: Readonly<Record<string, string>>,
-): { contentType: string; body: Buffer } {
-  const boundary = `tollgate-${randomBytes(16).toString("hex")}`;
-  const pieces: Buffer[] = [];
-  const kept = parts.filter((part) => !(part.name in set));
-  const added = Object.entries(set).map(([name, value]) => ({ name, data: Buffer.from(value) }));
-  for (const part of [...added, ...kept] as FormPart[]) {
-    let head = `--${boundary}\r\ncontent-disposition: form-data; name="${quoted(part.name)}"`;
-    if (part.filename !== undefined) head += `; filename="${quoted(part.filename)}"`;
-    if (part.type !== undefined) head += `\r\ncontent-type: ${part.type.replace(/[\r\n]/g, "")}`;
-    pieces.push(Buffer.from(`${head}\r\n\r\n`), part.data, Buffer.from("\r\n"));
+/** A form on its way to an upstream. Its fields are read and set like those of a JSON body. */
+export class FormBody implements OutgoingBody {
+  private readonly boundary = `tollgate-${randomBytes(16).toString("hex")}`;
+  private parts: readonly FormPart[];
+
+  constructor(parts: readonly FormPart[]) {
+    this.parts = parts;
   }
-  pieces.push(Buffer.from(`--${boundary}--\r\n`));
-  return {
-    contentType: `multipart/form-data; boundary=${boundary}`,
-    body: Buffer.concat(pieces),
-  };
+
+  get contentType(): string {
+    return `multipart/form-data; boundary=${this.boundary}`;
+  }
+
+  read(name: string): unknown {
+    return this.parts.find((part) => part.name === name)?.data.toString();
+  }
+
+  set(name: string, value: unknown): void {
+    const others = this.parts.filter((part) => part.name !== name);
+    const added = value === undefined ? [] : [{ name, data: Buffer.from(String(value)) }];
+    this.parts = [...added, ...others];
+  }
+
+  bytes(): Buffer {
+    const pieces: Buffer[] = [];
+    for (const { name, filename, type, data } of this.parts) {
+      let head = `--${this.boundary}\r\ncontent-disposition: form-data; name="${quoted(name)}"`;
+      if (filename !== undefined) head += `; filename="${quoted(filename)}"`;
+      if (type !== undefined) head += `\r\ncontent-type: ${type.replace(/[\r\n]/g, "")}`;
+      pieces.push(Buffer.from(`${head}\r\n\r\n`), data, Buffer.from("\r\n"));
+    }
+    pieces.push(Buffer.from(`--${this.boundary}--\r\n`));
+    return Buffer.concat(pieces);
+  }
 }
 
 /** Percent-encodes quotes and line breaks in names, as browsers do. */

@@ -55,24 +55,25 @@ export const chat: Wire = {
   },
 
   outputLimit(body) {
-    const newer = countOf(body["max_completion_tokens"]);
-    const older = countOf(body["max_tokens"]);
+    const newer = countOf(body.read("max_completion_tokens"));
+    const older = countOf(body.read("max_tokens"));
     return newer !== undefined && older !== undefined ? Math.max(newer, older) : (newer ?? older);
   },
 
-  choices: (body) => countOf(body["n"]) ?? 1,
+  choices: (body) => countOf(body.read("n")) ?? 1,
 
   limitOutput(body, tokens, chatField) {
     const other = chatField === "max_tokens" ? "max_completion_tokens" : "max_tokens";
     // An upstream ignores or refuses the name that it does not know.
-    if (body[other] !== undefined) delete body[other];
-    body[chatField] = tokens;
+    if (body.read(other) !== undefined) body.set(other, undefined);
+    body.set(chatField, tokens);
   },
 
-  lacksUsage: (body) => objectOf(body["stream_options"])?.["include_usage"] !== true,
+  lacksUsage: (body) => objectOf(body.read("stream_options"))?.["include_usage"] !== true,
 
   askForUsage(body) {
-    body["stream_options"] = { ...objectOf(body["stream_options"]), include_usage: true };
+    const options = objectOf(body.read("stream_options"));
+    body.set("stream_options", { ...options, include_usage: true });
   },
 
   errorBody: openAiErrorBody,

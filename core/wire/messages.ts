@@ -37,18 +37,18 @@ export const messages: Wire = {
     return body["thread"] == null ? undefined : threadRefusal(body["thread"]);
   },
 
-  outputLimit: (body) => countOf(body["max_tokens"]),
+  outputLimit: (body) => countOf(body.read("max_tokens")),
   choices: () => 1,
 
   limitOutput(body, tokens) {
-    if (body["max_tokens"] === tokens) return;
-    body["max_tokens"] = tokens;
-    const thinking = objectOf(body["thinking"]);
+    if (body.read("max_tokens") === tokens) return;
+    body.set("max_tokens", tokens);
+    const thinking = objectOf(body.read("thinking"));
     const budget = countOf(thinking?.["budget_tokens"]);
     if (!thinking || budget === undefined || budget < tokens) return;
     // The budget must be below the limit, or the upstream refuses the call.
-    if (tokens > THINKING_TOKENS_MIN) body["thinking"] = { ...thinking, budget_tokens: tokens - 1 };
-    else delete body["thinking"];
+    const isEnough = tokens > THINKING_TOKENS_MIN;
+    body.set("thinking", isEnough ? { ...thinking, budget_tokens: tokens - 1 } : undefined);
   },
 
   lacksUsage: () => false,

@@ -33,11 +33,11 @@ export const responses: Wire = {
     return checkFields(body, { stream: "flag", max_output_tokens: "count" });
   },
 
-  outputLimit: (body) => countOf(body["max_output_tokens"]),
+  outputLimit: (body) => countOf(body.read("max_output_tokens")),
   choices: () => 1,
 
   limitOutput(body, tokens) {
-    body["max_output_tokens"] = tokens;
+    body.set("max_output_tokens", tokens);
   },
 
   lacksUsage: () => false,

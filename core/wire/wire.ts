@@ -30,6 +30,12 @@ export type Stage = "none" | "begun" | "refused" | "delivered";
  */
 type ReplyWorth = "charged" | "free" | "pending" | "none";
 
+/** The fields of a request's body. To set undefined removes the field. */
+export interface Fields {
+  read(name: string): unknown;
+  set(name: string, value: unknown): void;
+}
+
 /**
  * How to read and write the bodies and events of one protocol. Stateless: what a call accumulates
  * is in its `Usage`.
@@ -44,22 +50,22 @@ export interface Wire {
    * Returns the maximum output tokens that the body allows per choice, the larger of two limits; undefined if it sets
    * none.
    */
-  outputLimit(body: JsonObject): number | undefined;
+  outputLimit(body: Pick<Fields, "read">): number | undefined;
 
   /** Returns how many choices the body asks for. Each may use the whole output limit. */
-  choices(body: JsonObject): number;
+  choices(body: Pick<Fields, "read">): number;
 
   /**
    * Sets the output limit per choice in a body that goes upstream, once. `chatField` is its name at
    * a Chat upstream.
    */
-  limitOutput(body: JsonObject, tokens: number, chatField: ChatProfile["max_tokens_field"]): void;
+  limitOutput(body: Fields, tokens: number, chatField: ChatProfile["max_tokens_field"]): void;
 
   /** Returns true if a streamed request must ask for its usage, and does not. */
-  lacksUsage(body: JsonObject): boolean;
+  lacksUsage(body: Pick<Fields, "read">): boolean;
 
   /** Makes a streamed request ask for its usage. */
-  askForUsage(body: JsonObject): void;
+  askForUsage(body: Fields): void;
 
   /** Returns an error body in the protocol, as JSON text. */
   errorBody(refusal: Refusal, requestId: string): string;

@@ -2,7 +2,6 @@ import {
   beyond,
   type Call,
   hasRoute,
-  headToRead,
   isRefusal,
   type Model,
   modelNamesBy,
@@ -87,7 +86,7 @@ export default function alias(services: Services, settings: Settings): Plugin {
     },
 
     request(call) {
-      const name = headToRead(call)["model"];
+      const name = call.body.read("model");
       const named = names.resolve(name, call.endpoint);
       if (isRefusal(named)) return named;
       const { model, headers } = named;

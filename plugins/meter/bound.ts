@@ -3,12 +3,12 @@ import {
   Delivered,
   isObject,
   type JsonObject,
-  type LeftOut,
   objectOf,
+  type RequestBody,
 } from "../../core/plugin/index.ts";
-import { densityOfLong, densityTokens } from "./density.ts";
+import { densityTokens } from "./density.ts";
 import type { Overhead } from "./families.ts";
-import { addMedia, documentTokens, imageTokens, type Media } from "./media.ts";
+import { addMedia, documentTokens, hasFiles, imageTokens, type Media } from "./media.ts";
 import { Inflation } from "./pdf-pages.ts";
 
 /** Factors from bytes and media to tokens; settings of the plugin. */
@@ -29,8 +29,8 @@ export interface Factors {
 /** The contents of a request, counted without a tokenizer. */
 interface Contents extends Media {
   readonly text: Delivered;
-  /** The texts that the body lacks. */
-  readonly texts: LeftOut | undefined;
+  /** True while texts are in Latin-1: each character is a byte, and all count as ASCII at first. */
+  isLatin1: boolean;
   /** Tokens of the text beyond those of prose of the same length. */
   densityTokens: number;
   /** Base64 of encrypted reasoning and of signatures, which grow with the reasoning they carry. */
@@ -45,7 +45,7 @@ interface Contents extends Media {
 }
 
 /** The numbers of the contents: plain data. */
-export type PlainContents = Omit<Contents, "texts" | "inflation" | "text"> & {
+export type PlainContents = Omit<Contents, "isLatin1" | "inflation" | "text"> & {
   readonly text: Pick<Delivered, "asciiBytes" | "otherBytes">;
 };
 
@@ -78,11 +78,27 @@ const PRO_MODE_TOKENS = 1_600;
 /** Types of tools whose definition is in the request. The provider defines all others. */
 const DEFINED_TOOLS = new Set<unknown>([undefined, "function", "custom", "namespace"]);
 
+/** Counts the contents of a request. Takes the part that a thread has counted from it, unless that has files. */
+export function contentsIn(body: RequestBody, measure: string): PlainContents {
+  const { measured } = body;
+  const known = measured?.values[measure] as PlainContents | undefined;
+  if (known && measured?.field === undefined) return known;
+  const isCounted = known !== undefined && !hasFiles(known);
+  if (!isCounted) for (const name of body.standIns) body.read(name);
+  const { outline, latin1 } = body;
+  const list = outline[measured?.field ?? ""];
+  return contentsOf(outline, latin1, isCounted ? { list, contents: known } : undefined);
+}
+
 /**
- * Walks a request once and counts its text, including field names. Counts files by their kind. The result is the same
- * with and without long texts: `texts` has those that were left out. `counted`: a field that was counted before.
+ * Walks a request once and counts its text, including field names. Counts files by their kind. `latin1`: a field whose
+ * texts are in Latin-1. `counted`: a field that was counted before.
  */
-export function contentsOf(body: JsonObject, texts?: LeftOut, counted?: Counted): Contents {
+export function contentsOf(
+  body: JsonObject,
+  latin1?: RequestBody["latin1"],
+  counted?: Counted,
+): Contents {
   const tools = arrayOf(body["tools"]).length + arrayOf(body["functions"]).length;
   // All fields in one literal: V8 makes an object with spread fields many times slower, and this is done for each call.
   const contents: Contents = {
@@ -94,7 +110,7 @@ export function contentsOf(body: JsonObject, texts?: LeftOut, counted?: Counted)
     audioSeconds: 0,
     inflation: new Inflation(),
     text: new Delivered(),
-    texts,
+    isLatin1: false,
     densityTokens: 0,
     opaqueBytes: 0,
     items: 0,
@@ -111,6 +127,7 @@ export function contentsOf(body: JsonObject, texts?: LeftOut, counted?: Counted)
       const { densityTokens: others } = contents;
       contents.densityTokens = 0;
       if (counted && value === counted.list) addCounted(counted.contents, contents);
+      else if (latin1 && value === latin1.list) visitLatin1(value, latin1.highBytes, contents);
       else visit(value, contents);
       contents.densityTokens += others;
     }
@@ -141,6 +158,14 @@ const PLAIN_FIELDS = new Set(["input_schema", "parameters", "schema"]);
 /** All fields that are not only text: most fields are none of these, and take one look-up. */
 const SPECIAL_FIELDS = new Set([...OPAQUE, ...DATA_FIELDS, ...PLAIN_FIELDS, "input"]);
 const TOOL_USE = /(?:tool|mcp)_(?:use|call)$/;
+
+function visitLatin1(value: unknown, highBytes: number, contents: Contents): void {
+  contents.isLatin1 = true;
+  visit(value, contents);
+  contents.isLatin1 = false;
+  contents.text.asciiBytes -= highBytes;
+  contents.text.otherBytes += highBytes;
+}
 
 /** The nesting of a request is bounded, so that recursion has an end. */
 function visit(value: unknown, contents: Contents): void {
@@ -196,15 +221,9 @@ function isOpaque(name: string, field: unknown, isReasoning: boolean): field is 
   return isReasoning || name === "encrypted_content" || name === "thought_signature";
 }
 
-function countText(given: string, contents: Contents): void {
-  const long = contents.texts?.textOf(given);
-  if (long) {
-    contents.text.addLength(long.utf8Bytes, long.units);
-    contents.densityTokens += densityOfLong(long);
-    return;
-  }
-  const text = contents.texts?.whole(given) ?? given;
-  contents.text.addText(text);
+function countText(text: string, contents: Contents): void {
+  if (contents.isLatin1) contents.text.asciiBytes += text.length;
+  else contents.text.addText(text);
   contents.densityTokens += densityTokens(text);
 }
 
@@ -254,7 +273,12 @@ function countDataUrl(url: string, contents: Contents): void {
 
 function countFile(type: string, base64: string, contents: Contents): void {
   const text = addMedia(type.toLowerCase(), base64, contents);
-  if (text !== undefined) countText(text, contents);
+  if (text === undefined) return;
+  const { isLatin1 } = contents;
+  // It was decoded.
+  contents.isLatin1 = false;
+  countText(text, contents);
+  contents.isLatin1 = isLatin1;
 }
 
 /** Returns the tokens of the contents for a model with this overhead, rounded up. */

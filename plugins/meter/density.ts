@@ -1,5 +1,3 @@
-import type { LongText } from "../../core/plugin/index.ts";
-
 /** Kinds of ASCII characters. All other characters are OTHER, since they are counted by their bytes. */
 const LOWER = 0;
 const UPPER = 1;
@@ -51,25 +49,6 @@ export function densityTokens(text: string): number {
   return tokensOf(sum, places, length);
 }
 
-const sample = new Uint16Array(WHOLE_CHARACTERS_MAX);
-
-/** Returns the same tokens for a text that is not decoded. A loop of its own, since one for both is slower. */
-export function densityOfLong(text: LongText): number {
-  const { units } = text;
-  if (units <= WHOLE_CHARACTERS_MAX) {
-    text.read(0, sample, units);
-    return addedOf(sample, units) / TOKEN;
-  }
-  const places = placesIn(units);
-  const stride = (units - PLACE_CHARACTERS) / (places - 1);
-  let sum = 0;
-  for (let place = 0; place < places; place++) {
-    text.read(Math.floor(place * stride), sample, PLACE_CHARACTERS);
-    sum += addedOf(sample, PLACE_CHARACTERS);
-  }
-  return tokensOf(sum, places, units);
-}
-
 const placesIn = (length: number) => Math.max(PLACES_MIN, Math.ceil(length / CHARACTERS_PER_PLACE));
 
 /** Returns the tokens of a text of this length, of which these places were read. */
@@ -88,22 +67,6 @@ function added(text: string, from: number, to: number): number {
   let letters = 0;
   for (let at = from; at < to; at++) {
     const code = charCodeAt.call(text, at);
-    const kind = code < 128 ? (KINDS[code] ?? OTHER) : OTHER;
-    sum += ADDED[before * 8 + kind] ?? 0;
-    letters = kind === LOWER ? letters + 1 : 0;
-    if (letters > WORD_LETTERS) sum += LETTER_ADDED;
-    before = kind;
-  }
-  return sum;
-}
-
-/** Does the same as `added`. A loop of its own, since one for both would be slower for strings. */
-function addedOf(codes: Uint16Array, count: number): number {
-  let sum = 0;
-  let before = OTHER;
-  let letters = 0;
-  for (let at = 0; at < count; at++) {
-    const code = codes[at] ?? 0;
     const kind = code < 128 ? (KINDS[code] ?? OTHER) : OTHER;
     sum += ADDED[before * 8 + kind] ?? 0;
     letters = kind === LOWER ? letters + 1 : 0;

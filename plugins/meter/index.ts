@@ -5,23 +5,19 @@ import {
   type Model,
   mergeProfiles,
   type Plugin,
-  requestToRead,
   type Services,
   type Sink,
   ThrottledLog,
-  textsToRead,
-  type UpstreamRequest,
   Usage,
   v,
 } from "../../core/plugin/index.ts";
 import { AudioHead } from "./audio-head.ts";
 import { type UsageCheck, withdrawUnbelievable } from "./believable.ts";
-import { type Counted, contentsOf, type Factors, type PlainContents, tokensOf } from "./bound.ts";
+import { contentsIn, type Factors, type PlainContents, tokensOf } from "./bound.ts";
 import { addCountTokensRoute } from "./count-tokens.ts";
 import { fillIn } from "./estimate.ts";
 import { EventMeter } from "./event-meter.ts";
 import { Overheads } from "./families.ts";
-import { hasFiles } from "./media.ts";
 import { ReplyMeter } from "./reply-meter.ts";
 import { TokenCounter } from "./token-counter.ts";
 
@@ -104,7 +100,7 @@ export default function meter(services: Services, settings: Settings): Plugin {
   const check: UsageCheck = (call) => {
     const { usage, model, upstream, route } = call;
     if (!usage || !model || !upstream) return;
-    const body = requestToRead(upstream);
+    const { body } = upstream;
     const choices = body ? services.wires[upstream.protocol].choices(body) : 1;
     const withdrawn = withdrawUnbelievable(usage, model, choices);
     if (!withdrawn) return;
@@ -144,17 +140,11 @@ export default function meter(services: Services, settings: Settings): Plugin {
 
     request(call) {
       const { upstream, model } = call;
-      const body = upstream && requestToRead(upstream);
+      const body = upstream?.body;
       if (!body || !model) return undefined;
       // Images and speech are not priced per token, so their tokens are recorded only if reported, never estimated.
       if (model.standard === "messages" || model.standard === "chat") {
-        // A body that a thread has written was counted there, and `body` lacks its conversation.
-        const { written } = upstream;
-        const counted = written?.measured[CONTENTS.name] as PlainContents | undefined;
-        const whole = written && !counted ? (upstream.body ?? body) : body;
-        const read = counted ? undefined : readInThread(upstream);
-        const contents = counted ?? contentsOf(whole, textsToRead(upstream), read);
-        setBound(call, model, contents);
+        setBound(call, model, contentsIn(body, CONTENTS.name));
       }
       call.usage = new Usage();
       return undefined;
@@ -170,7 +160,7 @@ export default function meter(services: Services, settings: Settings): Plugin {
       if (wire.protocol === "speech") {
         return new AudioHead(unstreamed(), () => pushTokens(call, NONE));
       }
-      const body = requestToRead(upstream);
+      const { body } = upstream;
       const hidden = call.stream && body !== undefined && wire.lacksUsage(body);
       upstream.wantsUsage = hidden;
       const beside = () => isCachedBeside(call);
@@ -189,16 +179,6 @@ export default function meter(services: Services, settings: Settings): Plugin {
       if (call.endpoint.protocol !== "speech") pushTokens(call, isCounted ? usage : NONE);
     },
   };
-}
-
-/** Returns the contents of a conversation that a thread has read. Without them, has this thread read it. */
-function readInThread({ passed }: UpstreamRequest): Counted | undefined {
-  const unread = passed?.outline.unread;
-  if (!passed || !unread) return undefined;
-  const contents = unread.measured[CONTENTS.name] as PlainContents | undefined;
-  if (contents && !hasFiles(contents)) return { list: passed.tree[unread.name], contents };
-  passed.outline.read();
-  return undefined;
 }
 
 const NONE: Readonly<Usage> = Object.freeze(new Usage());

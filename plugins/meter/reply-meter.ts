@@ -2,7 +2,6 @@ import {
   type Call,
   contentTypeOf,
   Delivered,
-  headToRead,
   type Outcome,
   objectOf,
   type Protocol,
@@ -100,7 +99,7 @@ export class ReplyMeter implements Sink {
     const reply = objectOf(parseJson(bytes.toString()));
     const worth = reply ? this.wire.judge(reply) : "none";
     // The part that a provider makes after its reply is not charged, so such a reply is sold only if it was asked for.
-    const isSold = worth === "pending" ? headToRead(call)["background"] === true : worth !== "none";
+    const isSold = worth === "pending" ? call.body.read("background") === true : worth !== "none";
     if (!reply || !isSold) return failedReply(reply, call.endpoint.protocol);
     call.replyBody = reply;
     if (worth === "free") return undefined;

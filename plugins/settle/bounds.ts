@@ -2,7 +2,6 @@ import {
   affordable,
   type Call,
   countOf,
-  headToRead,
   MICRO_VND_PER_VND,
   type MicroVnd,
   type Model,
@@ -15,7 +14,7 @@ type Held = NonNullable<Call["held"]>;
 
 /** Returns how many images a call asks for. */
 export function imagesOf(call: Call): number {
-  return countOf(headToRead(call)["n"]) ?? 1;
+  return countOf(call.body.read("n")) ?? 1;
 }
 
 /** The parts of a hold before its output. */

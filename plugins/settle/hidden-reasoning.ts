@@ -5,7 +5,6 @@ import {
   mergeProfiles,
   objectOf,
   type Profile,
-  requestToRead,
   type Services,
   type UpstreamRequest,
 } from "../../core/plugin/index.ts";
@@ -20,8 +19,8 @@ export function hidesReasoning(
   upstreams: Services["upstreams"],
 ): boolean {
   if (!model.labels.has("reasoning")) return false;
-  const { protocol } = upstream;
-  const request = requestToRead(upstream) ?? {};
+  const { protocol, body } = upstream;
+  const request = body?.outline ?? {};
   const wish = protocol === "messages" ? wishOfMessages(request) : wishOfOthers(request);
   return model.routes.some((route) => {
     const { profile } = upstreams.get(route.upstream)?.config ?? {};

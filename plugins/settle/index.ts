@@ -10,7 +10,6 @@ import {
   type Plugin,
   type Refusal,
   refuse,
-  requestToRead,
   type Services,
   type Sink,
   ThrottledLog,
@@ -84,8 +83,7 @@ export default function settle(
 
   /** Returns the number of choices requested; each may use the whole output limit. */
   function choicesOf(upstream: UpstreamRequest): number {
-    const { protocol } = upstream;
-    const body = requestToRead(upstream);
+    const { protocol, body } = upstream;
     return body ? wires[protocol].choices(body) : 1;
   }
 
@@ -177,8 +175,7 @@ export default function settle(
     };
     let floorTokens = 0;
     if (tariff.unit === "mtok") {
-      const { protocol } = upstream;
-      const body = requestToRead(upstream);
+      const { protocol, body } = upstream;
       const limit = body && wires[protocol].outputLimit(body);
       const choices = choicesOf(upstream);
       const most = outputTokensMax(limit, model) * choices;

@@ -46,7 +46,7 @@ export function imageEditForm(call: Call): (FormPart | ImageAddress)[] | Refusal
     }
   }
   for (const name of IMAGE_FIELDS) {
-    const value = call.body[name];
+    const value = call.body.read(name);
     if (value == null) continue;
     for (const source of Array.isArray(value) ? value : [value]) {
       if (images.length >= IMAGES_MAX)

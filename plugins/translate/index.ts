@@ -3,34 +3,30 @@ import {
   type Call,
   FORWARDED_HEADERS,
   hasRoute,
-  headToRead,
   isRefusal,
-  type JsonObject,
   type Model,
   objectOf,
   type Plugin,
   type Protocol,
   type Refusal,
+  type RequestBody,
   refuse,
   type Services,
   secretFile,
   unchangedRequest,
   type Verdict,
-  type WrittenJson,
 } from "../../core/plugin/index.ts";
 import { FetchPlaces } from "./fetch-places.ts";
 import { fetchImages, imageEditForm, isAddress } from "./image-edit.ts";
 import { KeepAlivePings } from "./keep-alive-pings.ts";
-import { LongRequest } from "./long-request.ts";
-import { isLong, LongTranslation, translateInThread } from "./long-translation.ts";
 import { nativeRequest } from "./native.ts";
 import type { Translated } from "./notes.ts";
+import { PROTOCOLS } from "./protocols.ts";
 import type { ReplyTranslation } from "./reply-translation.ts";
 import { StateSeal } from "./state/seal.ts";
 import { needsResponses, speaksResponsesAlone } from "./tools-by-responses.ts";
-import { TranslatedRequest } from "./translated-request.ts";
 import { TranslatingSink } from "./translating-sink.ts";
-import { Translation } from "./translation.ts";
+import { type Translation, translationOf } from "./translation.ts";
 
 /** Name of the file in the data folder whose secret is used if the config has no admin token. */
 const STATE_KEY_FILE = "state-key";
@@ -47,70 +43,45 @@ export const reads = ["headers"];
  */
 export default function translate(services: Services): Plugin {
   const { prefix } = services.config.headers;
-  const translations = new WeakMap<Call, ReplyTranslation>();
+  const translations = new WeakMap<Call, Translation>();
   const pings = new KeepAlivePings();
   const places = new FetchPlaces();
   /** Until the start has read the secret, no call is served. */
   let seal = StateSeal.of("");
 
-  function translateRequest(call: Call, model: Model, to: Protocol): Verdict {
-    const translation = new Translation(call, model, services, seal, to);
-    const made = translation.first();
-    if (!made?.ok) return refusalOf(made, model);
-    use(call, translation, made.body);
+  /**
+   * Sends a translated request. A call with tools goes out as Responses if its model thinks with tools only there, unless
+   * the request cannot be expressed there, or would lose a field that the call pays for: Chat takes it, without thinking.
+   */
+  async function send(call: Call, model: Model, { byResponses, to }: Way): Promise<Verdict> {
+    for (const protocol of byResponses ? (["responses", to] as const) : [to]) {
+      if (protocol === undefined) return passRequest(call, model);
+      const translation = await translationOf(call, model, services, seal, protocol);
+      if (isRefusal(translation)) return translation;
+      const made = translation.first();
+      const isLast = protocol === to;
+      if (made?.ok && (isLast || !losesWhatIsPaid(call, translation))) {
+        return use(call, translation, made.body);
+      }
+      if (isLast) return refusalOf(made, model);
+    }
     return undefined;
   }
 
-  /**
-   * Sends a call with tools out as Responses if its model thinks with tools only there. Returns false
-   * if the request cannot be expressed there, or would lose a field that the call pays for: Chat takes it, without
-   * thinking.
-   */
-  function goesByResponses(call: Call, model: Model): boolean {
-    const translation = new Translation(call, model, services, seal, "responses");
-    const made = translation.first();
-    if (!made?.ok || losesWhatIsPaid(call, translation)) return false;
-    use(call, translation, made.body);
-    return true;
-  }
-
-  function use(call: Call, translation: Translation, body: JsonObject): void {
+  function use(call: Call, translation: Translation, body: RequestBody): undefined {
     translations.set(call, translation);
-    call.upstream = new TranslatedRequest(translation, body, headersFor(body));
-  }
-
-  /** Does the same as `goesByResponses`, `translateRequest` and `passRequest`, in a thread as far as bodies are translated. */
-  async function sendLong(call: Call, model: Model, { byResponses, to }: Way): Promise<Verdict> {
-    if (byResponses) {
-      const translation = await translateInThread(call, model, services, seal, "responses");
-      if (isRefusal(translation)) return translation;
-      const made = translation.first();
-      if (made?.ok && !losesWhatIsPaid(call, translation)) {
-        return useLong(call, model, translation, made.body);
-      }
-    }
-    if (to === undefined) return passRequest(call, model);
-    const translation = await translateInThread(call, model, services, seal, to);
-    if (isRefusal(translation)) return translation;
-    const made = translation.first();
-    return made?.ok ? useLong(call, model, translation, made.body) : refusalOf(made, model);
-  }
-
-  function useLong(
-    call: Call,
-    model: Model,
-    translation: LongTranslation,
-    json: WrittenJson,
-  ): undefined {
-    translations.set(call, translation);
-    const headers = headersFor(json.head);
-    const onThisThread = () => {
-      const own = new Translation(call, model, services, seal, translation.to);
-      const made = own.first();
-      if (!made?.ok) throw new Error("a thread has translated the body, and this one cannot");
-      return new TranslatedRequest(own, made.body, headers);
+    call.upstream = {
+      protocol: translation.to,
+      path: PROTOCOLS[translation.to]?.path ?? "",
+      body,
+      form: undefined,
+      headers: headersFor(body),
+      bodyFor: (route) => translation.bodyFor(route),
+      sendsAgain: (status, text) => translation.sendsAgain(status, text),
+      prepare: undefined,
+      outputLimit: undefined,
+      wantsUsage: false,
     };
-    call.upstream = new LongRequest(translation, json, headers, onThisThread);
   }
 
   function wayOf(call: Call, model: Model): Way {
@@ -124,7 +95,7 @@ export default function translate(services: Services): Plugin {
     if (protocol !== "messages" && protocol !== "chat") return PASSED;
     const isTranslated = model.standard !== protocol || isAlone;
     return {
-      byResponses: needsResponses(headToRead(call), model, services),
+      byResponses: needsResponses(call.body.outline, model, services),
       to: isTranslated ? other : undefined,
     };
   }
@@ -143,7 +114,7 @@ export default function translate(services: Services): Plugin {
   function editImages(call: Call): Verdict {
     const form = imageEditForm(call);
     if (isRefusal(form)) return form;
-    const request = { ...unchangedRequest(call), body: call.body };
+    const request = unchangedRequest(call);
     const { imageFetcher } = services;
     const prepare = async (left: AbortSignal) => {
       const parts = await places.run(call.key?.accountId ?? "", left, (place) =>
@@ -182,10 +153,8 @@ export default function translate(services: Services): Plugin {
       if (!model) return undefined;
       if (endpoint.multipart) return editImages(call);
       const way = wayOf(call, model);
-      const { byResponses, to } = way;
-      if (isLong(call) && (byResponses || to !== undefined)) return sendLong(call, model, way);
-      if (byResponses && goesByResponses(call, model)) return undefined;
-      return to === undefined ? passRequest(call, model) : translateRequest(call, model, to);
+      const isTranslated = way.byResponses || way.to !== undefined;
+      return isTranslated ? send(call, model, way) : passRequest(call, model);
     },
 
     stream(call, client) {
@@ -193,7 +162,7 @@ export default function translate(services: Services): Plugin {
       if (!translation) return client;
       const onReply = () => {
         reportDropped(call, translation);
-        if (translation instanceof LongTranslation) translation.release();
+        translation.release();
       };
       const sink = new TranslatingSink(call, client, translation, services.clock, onReply);
       if (call.stream) pings.watch(sink);
@@ -236,7 +205,7 @@ function refusalOf(made: Translated<unknown, unknown> | undefined, model: Model)
   return refuse.badRequest(message, { param, code });
 }
 
-function headersFor(body: JsonObject): readonly string[] {
-  const bindsThinking = objectOf(body["thinking"])?.["block_binding"] !== undefined;
+function headersFor(body: RequestBody): readonly string[] {
+  const bindsThinking = objectOf(body.read("thinking"))?.["block_binding"] !== undefined;
   return bindsThinking ? ["anthropic-beta", BINDING_BETA] : [];
 }

@@ -1,13 +1,11 @@
 import {
   type Call,
-  headToRead,
   type JsonObject,
   type Model,
   mergeProfiles,
-  type Outline,
-  PassedRequest,
   type Protocol,
   type Refusal,
+  type RequestBody,
   refuse,
   type Services,
   type UpstreamRequest,
@@ -45,19 +43,23 @@ interface Fitted {
  * express it. Passes a body without an edit as it is. Refuses a demand that no route can meet.
  */
 export function nativeRequest(call: Call, model: Model, services: Services): Fitted | Refusal {
+  const { body } = call;
   const { protocol } = call.endpoint;
+  const conversation = protocol === "responses" ? "input" : "messages";
   const reader = readerOf(model);
-  const given = headToRead(call);
   const request = unchangedRequest(call);
-  let body = readableBody(given, protocol, reader);
   const fit = (route: Model["routes"][number]): Translated<JsonObject, undefined> => {
     const upstream = services.upstreams.get(route.upstream);
     const profile = mergeProfiles(upstream?.config.profile, route.profile);
-    const made = edited(body, protocol, profile, protocol, call.outline);
-    if (!call.outline || !made.ok || !movesText(call.outline, made.body)) return made;
-    call.outline.fill();
-    body = readableBody(given, protocol, reader);
-    return edited(body, protocol, profile, protocol, call.outline);
+    const edit = () =>
+      edited(readableBody(body.outline, protocol, reader), protocol, profile, protocol, body);
+    if (!body.turns) for (const name of body.standIns) body.read(name);
+    const made = edit();
+    if (!made.ok || made.body[conversation] === body.outline[conversation]) return made;
+    if (body.isRead(conversation)) return made;
+    // The edited turns must have their texts.
+    body.read(conversation);
+    return edit();
   };
   const routes = model.routes
     .filter((route) => services.upstreams.get(route.upstream)?.speaks(protocol))
@@ -70,46 +72,26 @@ export function nativeRequest(call: Call, model: Model, services: Services): Fit
     const { message, param, code } = refused.reject;
     return refuse.badRequest(message, { param, code });
   }
-  const hasState = protocol === "responses" && mayReason(call) && hasEncryptedReasoning(given);
-  if (!hasState && made.every((result) => result.ok && result.body === given)) {
+  const hasState =
+    protocol === "responses" && mayReason(body) && hasEncryptedReasoning(body.outline);
+  if (!hasState && made.every((result) => result.ok && result.body === body.outline)) {
     return { request, dropped: [] };
   }
   const state = new RefusableState();
-  const treeFor = (route: Model["routes"][number]) => {
-    if (state.isRefused && call.outline) {
-      call.outline.fill();
-      body = readableBody(given, protocol, reader);
-    }
+  const bodyFor = (route: Model["routes"][number]) => {
     const result = fit(route);
-    // A copy, because the exchange sets the model name in the body.
-    return result.ok ? { ...state.fit(result.body) } : undefined;
+    return result.ok ? state.fit(body.copy().setAll(result.body)) : undefined;
   };
   const sendsAgain = hasState ? state.sendsAgain : undefined;
   const { dropped } = first;
-  const tree = { ...first.body };
-  if (!request.passed) {
-    return { request: { ...request, body: tree, bodyFor: treeFor, sendsAgain }, dropped };
-  }
-  const { path, headers } = request;
-  const passed = { outline: request.passed.outline, tree, treeFor };
-  return { request: new PassedRequest(protocol, path, headers, passed, sendsAgain), dropped };
+  const best = body.copy().setAll(first.body);
+  return { request: { ...request, body: best, bodyFor, sendsAgain }, dropped };
 }
 
 /** Returns true if the conversation has items of reasoning, which are then read. */
-function mayReason({ outline }: Call): boolean {
-  const types = outline?.unread?.turns.types;
+function mayReason(body: RequestBody): boolean {
+  const types = body.turns?.types;
   if (types && !types.includes("reasoning")) return false;
-  outline?.read();
+  if (types) body.read("input");
   return true;
-}
-
-/**
- * Returns true if an edited field has a text that was left out. The text must be present to be
- * written.
- */
-function movesText(outline: Outline, body: JsonObject): boolean {
-  for (const name in body) {
-    if (body[name] !== outline.head[name] && outline.hasPlaceholder(body[name])) return true;
-  }
-  return false;
 }

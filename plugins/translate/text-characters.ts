@@ -1,21 +1,19 @@
-import { arrayOf, isObject, type JsonObject, type LeftOut } from "../../core/plugin/index.ts";
+import { arrayOf, isObject, type JsonObject } from "../../core/plugin/index.ts";
 
 /** Characters of quotes and separators around a value. */
 const PUNCTUATION = 3;
 
 /**
  * Counts the characters of a Messages request, without the data of its images and documents, which
- * no model reads as text. Does not write the request out: it may have megabytes. `texts` has those that are left out.
+ * no model reads as text. Does not write the request out: it may have megabytes.
  */
-export function textCharacters(value: unknown, texts?: LeftOut): number {
-  if (typeof value === "string") {
-    return (texts?.textOf(value)?.units ?? value.length) + PUNCTUATION;
-  }
+export function textCharacters(value: unknown): number {
+  if (typeof value === "string") return value.length + PUNCTUATION;
   let characters = PUNCTUATION;
-  for (const entry of arrayOf(value)) characters += textCharacters(entry, texts);
+  for (const entry of arrayOf(value)) characters += textCharacters(entry);
   if (!isObject(value)) return characters;
   for (const [name, entry] of Object.entries(value)) {
-    if (!isMedia(value, name)) characters += name.length + textCharacters(entry, texts);
+    if (!isMedia(value, name)) characters += name.length + textCharacters(entry);
   }
   return characters;
 }

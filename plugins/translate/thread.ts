@@ -1,16 +1,15 @@
 import {
   type BodyMeasure,
+  type BodyParts,
+  bodyParts,
   type JsonObject,
-  type MeasureWork,
-  outlineOf,
+  measuresOf,
+  RequestBody,
   type ThreadWork,
-  type WrittenParts,
-  writtenParts,
 } from "../../core/plugin/index.ts";
 import { type Reader, readableBody } from "./native.ts";
 import type { Translated } from "./notes.ts";
 import type { BackFacts } from "./sides.ts";
-import { leaveTextsOut } from "./skeleton.ts";
 import { StateSeal } from "./state/seal.ts";
 import { textCharacters } from "./text-characters.ts";
 import { type Target, translateRequest } from "./translate-request.ts";
@@ -27,9 +26,7 @@ export interface ThreadInput {
 export interface ThreadResult {
   /** For each target: why the request cannot be translated, or an index of `bodies`. */
   readonly made: readonly Translated<number, BackFacts>[];
-  readonly bodies: readonly WrittenParts[];
-  /** The measures of the first body, by name. */
-  readonly measured: Readonly<Record<string, unknown>>;
+  readonly bodies: readonly BodyParts[];
   /** Characters of the client's request, without images. */
   readonly characters: number;
 }
@@ -37,47 +34,34 @@ export interface ThreadResult {
 /** Parses, translates and writes a long request in a thread: bytes in, bytes out. */
 const translate: ThreadWork<ThreadInput, ThreadResult> = async (input, bytes) => {
   const { reader, targets } = input;
-  const outline = outlineOf(bytes);
-  if (!outline) throw new Error("the main thread has read the body, and a thread cannot");
   const seal = new StateSeal(input.sealKey);
   const client = targets[0]?.client ?? "messages";
-  const texts = leaveTextsOut(outline, client);
-  if (!texts) outline.fill();
-  const body = { ...readableBody(outline.tree, client, reader), model: reader.id };
-  const json = (value: unknown) => {
-    const text = JSON.stringify(value);
-    return texts ? texts.written(text) : Buffer.from(text);
-  };
-  const bodies: WrittenParts[] = [];
-  let first: JsonObject | undefined;
-  const made = targets.map((target): Translated<number, BackFacts> => {
-    const result = translateRequest(body, target, seal);
+  const given: JsonObject = JSON.parse(bytes.toString());
+  const body = { ...readableBody(given, client, reader), model: reader.id };
+  const characters = textCharacters(body);
+  const results = targets.map((target) => translateRequest(body, target, seal));
+  const [first] = results.flatMap((result) => (result.ok ? [result.body] : []));
+  const values = first ? await measuresOf(RequestBody.of(first), input.measures) : {};
+  const facts = { measured: { field: undefined, values }, turns: undefined };
+  const bodies: BodyParts[] = [];
+  const made = results.map((result): Translated<number, BackFacts> => {
     if (!result.ok) return result;
-    first ??= result.body;
-    const parts = writtenParts(result.body, json, standIn);
+    const parts = bodyParts(result.body, isUnread);
     const same = bodies.findIndex((other) => Buffer.compare(other.bytes, parts.bytes) === 0);
-    return { ...result, body: same === -1 ? bodies.push(parts) - 1 : same };
+    return { ...result, body: same === -1 ? bodies.push({ ...parts, ...facts }) - 1 : same };
   });
-  const measured: Record<string, unknown> = {};
-  for (const { name, module } of first ? input.measures : []) {
-    const { default: measure }: { default: MeasureWork<unknown> } = await import(module);
-    measured[name] = first && measure(first, texts);
-  }
-  const characters = textCharacters(body, texts);
   const handed = bodies.flatMap(({ bytes: { buffer } }) =>
     buffer instanceof ArrayBuffer ? [buffer] : [],
   );
-  return { result: { made, bodies, measured, characters }, handed };
+  return { result: { made, bodies, characters }, handed };
 };
 
 export default translate;
 
-const CONVERSATIONS = new Set(["messages", "input"]);
+const LISTS = new Set(["messages", "input", "tools"]);
 const SHORT_BYTES_MAX = 4_096;
 
 /** No step after the translation reads the conversation, and of the tools only how many there are. */
-function standIn(name: string, value: unknown, bytes: number): unknown {
-  if (!Array.isArray(value) || bytes <= SHORT_BYTES_MAX) return value;
-  if (CONVERSATIONS.has(name)) return [];
-  return name === "tools" ? value.map((): JsonObject => ({})) : value;
+function isUnread(name: string, bytes: number): boolean {
+  return LISTS.has(name) && bytes > SHORT_BYTES_MAX;
 }

@@ -1,4 +1,5 @@
 import type { CallerKey } from "../../core/accounts/account.ts";
+import { RequestBody } from "../../core/body/request-body.ts";
 import {
   Catalogue,
   MEDIA_DEFAULTS,
@@ -18,6 +19,7 @@ import type { Posting } from "../../core/money/outbox-entry.ts";
 import type { WalletHold, Wallets } from "../../core/money/wallet.ts";
 import type { Services } from "../../core/plugin/services.ts";
 import { noCustomers } from "../../core/plugin/slot.ts";
+import type { JsonObject } from "../../core/process/json.ts";
 import { wires } from "../../core/wire/wires.ts";
 import { newCall } from "./call.ts";
 import { recordedLog } from "./log.ts";
@@ -146,13 +148,16 @@ export function deskOf(parts: Partial<Record<keyof Services, unknown>> = {}): De
   return Object.assign(desk, { services: services as unknown as Services });
 }
 
+/** What a prepared call has instead of the usual. `body`: the fields of its request. */
+export type PreparedChanges = Partial<Omit<HttpCall, "body">> & { readonly body?: JsonObject };
+
 /** A call to an endpoint, by its path, that has passed `auth`, `alias` and `translate`. */
 export function preparedCall(
-  changes: Partial<HttpCall> = {},
+  { body: fields, ...changes }: PreparedChanges = {},
   path = "/v1/messages",
 ): HttpCall & { upstream: NonNullable<HttpCall["upstream"]> } {
   const call = newCall(endpoints.find((endpoint) => endpoint.path === path));
-  const body = changes.body ?? { model: "sim-large", messages: [] };
+  const body = RequestBody.of(fields ?? { model: "sim-large", messages: [] });
   const upstream = {
     protocol: call.endpoint.protocol,
     path,

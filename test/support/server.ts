@@ -133,7 +133,7 @@ function serving({ catalogue }: GatewayConfig): Plugin {
       call.upstream = {
         protocol,
         path: upstreamPath,
-        body: { ...call.body },
+        body: call.body,
         form: undefined,
         headers: [RUN, runOf(call)],
         bodyFor: undefined,

@@ -63,7 +63,8 @@ class HttpJson implements UpstreamAdapter {
     for (const [name, value] of Object.entries(this.settings.headers)) headers.push(name, value);
     for (const part of call.headers) headers.push(part);
     headers.push("content-type", contentType);
-    return { protocol, origin: base.origin, path: base.prefix + call.path, headers, body };
+    const path = base.prefix + call.path;
+    return { protocol, origin: base.origin, path, headers, body: body.bytes() };
   }
 
   /** Uses several keys in turn. */

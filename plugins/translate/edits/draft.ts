@@ -1,8 +1,8 @@
 import {
   isObject,
   type JsonObject,
-  type Outline,
   type Profile,
+  type RequestBody,
   type Turns,
 } from "../../../core/plugin/index.ts";
 import type { Notes } from "../notes.ts";
@@ -18,7 +18,7 @@ export class Draft {
   readonly isTranslated: boolean;
   private current: JsonObject;
   private readonly original: JsonObject;
-  private readonly outline: Outline | undefined;
+  private readonly source: RequestBody | undefined;
   /** The client's names of fields that have another name in its protocol. */
   private readonly names: Readonly<Record<string, string>>;
 
@@ -27,9 +27,9 @@ export class Draft {
     profile: Profile,
     notes: Notes,
     names: Readonly<Record<string, string>> | undefined,
-    outline?: Outline,
+    source?: RequestBody,
   ) {
-    this.outline = outline;
+    this.source = source;
     this.isTranslated = names !== undefined;
     this.original = body;
     this.current = body;
@@ -88,13 +88,12 @@ export class Draft {
    * there need not read it.
    */
   get unread(): Turns | undefined {
-    return this.outline?.unread?.turns;
+    return this.source?.turns;
   }
 
   /** Returns the entries of a list. Reads the conversation if it is the one. */
   entries(name: string): readonly unknown[] {
-    const { outline } = this;
-    if (outline?.unread?.name === name) outline.read();
+    if (this.unread) this.source?.read(name);
     const value = this.current[name];
     return Array.isArray(value) ? value : [];
   }

@@ -4,6 +4,7 @@ import {
   type JsonObject,
   objectOf,
   parseJson,
+  type RequestBody,
 } from "../../../core/plugin/index.ts";
 
 /**
@@ -26,10 +27,15 @@ export class RefusableState {
   }
 
   /** Returns the body to send: without reasoning, once that was refused. */
-  fit(body: JsonObject): JsonObject {
+  fit(body: RequestBody): RequestBody {
     if (!this.isLeftOut) return body;
-    const input = arrayOf(body["input"]).filter((item) => !isReasoning(item));
-    return { ...body, input };
+    const fitted = body.copy();
+    const input = arrayOf(body.read("input"));
+    fitted.set(
+      "input",
+      input.filter((item) => !isReasoning(item)),
+    );
+    return fitted;
   }
 }
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createHook } from "node:async_hooks";
 import { setImmediate as turn } from "node:timers/promises";
 import t, { type Test } from "tap";
+import { RequestBody } from "../../../core/body/request-body.ts";
 import type { AttemptListener } from "../../../core/upstream/attempt.ts";
 import { Dispatch } from "../../../core/upstream/dispatch.ts";
 import { ConnectedUpstreams } from "../../../core/upstream/upstreams.ts";
@@ -28,7 +29,7 @@ async function setUp(t: Test) {
   call.upstream = {
     protocol: "messages",
     path: "/v1/messages",
-    body: { model: "plain", max_tokens: 1 },
+    body: RequestBody.of({ model: "plain", max_tokens: 1 }),
     form: undefined,
     headers: [],
     bodyFor: undefined,
@@ -74,7 +75,7 @@ t.test("an attempt", async (t) => {
           ...["anthropic-version", "2023-06-01"],
           ...["content-type", "application/json"],
         ],
-        body: `{"model":"plain-1","max_tokens":1}`,
+        body: Buffer.from(`{"model":"plain-1","max_tokens":1}`),
       },
     ]);
     t.strictSame([call.route?.upstream, call.attempts], ["main", 1]);

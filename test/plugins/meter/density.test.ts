@@ -1,9 +1,7 @@
 import { countTokens as cl100k } from "gpt-tokenizer/encoding/cl100k_base";
 import { countTokens as o200k } from "gpt-tokenizer/encoding/o200k_base";
 import t from "tap";
-import { LongText } from "../../../core/process/long-text.ts";
 import { contentsOf, tokensOf } from "../../../plugins/meter/bound.ts";
-import { densityOfLong, densityTokens } from "../../../plugins/meter/density.ts";
 import { familyOverhead } from "../../../plugins/meter/families.ts";
 import { Random } from "../../support/random.ts";
 import { CONVERSATIONS } from "./conversations.ts";
@@ -85,13 +83,4 @@ t.test("a hold for dense text", async (t) => {
       t.ok(held >= Math.max(o200k(text), cl100k(text)), name);
     }
   });
-});
-
-t.test("a text that is not decoded is as dense as it is when decoded", async (t) => {
-  for (const [name, text] of Object.entries(DENSE)) {
-    for (const part of [text.slice(0, 120), text]) {
-      const json = Buffer.from(JSON.stringify(part));
-      t.equal(densityOfLong(new LongText(json, 1)), densityTokens(part), `${name}, ${part.length}`);
-    }
-  }
 });

@@ -1,10 +1,15 @@
 import t from "tap";
 import type { Profile } from "../../../core/catalogue/profile.ts";
-import type { HttpCall } from "../../../core/http/http-call.ts";
 import { COMPLETE } from "../../../core/plugin/call.ts";
 import { type Outcome, ServerEvent, type Sink } from "../../../core/plugin/index.ts";
 import meter from "../../../plugins/meter/index.ts";
-import { deskOf, modelOf, preparedCall, replyHeaders } from "../../support/plugin-desk.ts";
+import {
+  deskOf,
+  modelOf,
+  type PreparedChanges,
+  preparedCall,
+  replyHeaders,
+} from "../../support/plugin-desk.ts";
 
 /** One token for each byte of a reply. */
 const FACTORS = {
@@ -15,7 +20,7 @@ const CHAT = "/v1/chat/completions";
 const SPEECH = "/v1/audio/speech";
 
 /** A call that is streamed through the plugin, and how it ends. */
-function streamed(changes: Partial<HttpCall> = {}, path = CHAT, profile?: Profile) {
+function streamed(changes: PreparedChanges = {}, path = CHAT, profile?: Profile) {
   const upstreams = { get: () => ({ config: { profile } }) };
   const desk = deskOf({ upstreams });
   const plugin = meter(desk.services, { hold: FACTORS, estimate: FACTORS });

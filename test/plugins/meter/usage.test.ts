@@ -1,5 +1,4 @@
 import t from "tap";
-import type { HttpCall } from "../../../core/http/http-call.ts";
 import { COMPLETE } from "../../../core/plugin/call.ts";
 import {
   type Model,
@@ -10,7 +9,13 @@ import {
 } from "../../../core/plugin/index.ts";
 import meter from "../../../plugins/meter/index.ts";
 import { newCall } from "../../support/call.ts";
-import { deskOf, modelOf, preparedCall, priced } from "../../support/plugin-desk.ts";
+import {
+  deskOf,
+  modelOf,
+  type PreparedChanges,
+  preparedCall,
+  priced,
+} from "../../support/plugin-desk.ts";
 
 /** Factors that a reader can follow: one token for 4 bytes in a hold, for 2 in an estimate. */
 const FACTORS = {
@@ -28,7 +33,7 @@ const SETTINGS = {
 const CHAT = "/v1/chat/completions";
 
 /** A call with the plugin's sink, and what reached the client. */
-function metered(changes: Partial<HttpCall> = {}, path?: string) {
+function metered(changes: PreparedChanges = {}, path?: string) {
   const desk = deskOf();
   const plugin = meter(desk.services, SETTINGS);
   const call = preparedCall(changes, path);

@@ -6,6 +6,7 @@ import {
   type Desk,
   deskOf,
   modelOf,
+  type PreparedChanges,
   preparedCall,
   priced,
   replyHeaders,
@@ -28,11 +29,11 @@ const left = { outcome: "gone", status: 499, delivered: false } as const;
 /** A call that was held and sent upstream, and delivered a reply of 10 + 20 tokens. */
 async function served(
   desk: Desk,
-  changes: Partial<HttpCall> = {},
+  { body, ...changes }: PreparedChanges = {},
   path?: string,
 ): Promise<{ call: HttpCall; close: () => void | Promise<void> }> {
   const plugin = settle(desk.services, SETTINGS);
-  const call = preparedCall({ model: changes.model ?? modelOf() }, path);
+  const call = preparedCall({ model: changes.model ?? modelOf(), ...(body && { body }) }, path);
   await plugin.request?.(call);
   const usage = Object.assign(new Usage(), { inputTokens: 10, outputTokens: 20 });
   const reply = { attempts: 1, status: 200, delivered: true, outcome: "complete", usage };
@@ -42,7 +43,7 @@ async function served(
 }
 
 t.test("a call that ends is charged by its status and what was delivered", async (t) => {
-  const table: [string, Partial<HttpCall>, number, string?][] = [
+  const table: [string, PreparedChanges, number, string?][] = [
     ["a whole reply", {}, 60],
     ["a client that left", { outcome: "gone", status: 200 }, 60],
     ["one that left before a status was sent", { ...left, taken: true }, 60],
@@ -150,7 +151,7 @@ t.test("the cost", async (t) => {
 });
 
 t.test("a post that no store takes ends the call with an error, and", async (t) => {
-  async function failing(changes: Partial<HttpCall>): Promise<Desk> {
+  async function failing(changes: PreparedChanges): Promise<Desk> {
     const desk = deskOf();
     desk.wallets.onPost = () => Promise.reject(new Error("no store"));
     const { close } = await served(desk, changes);

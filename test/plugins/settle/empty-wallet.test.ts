@@ -1,9 +1,8 @@
 import t from "tap";
 import { KEYED_SERVES_NOTHING } from "../../../core/catalogue/endpoint.ts";
-import type { HttpCall } from "../../../core/http/http-call.ts";
 import { isRefusal } from "../../../core/plugin/index.ts";
 import settle from "../../../plugins/settle/index.ts";
-import { deskOf, keyOf, preparedCall } from "../../support/plugin-desk.ts";
+import { deskOf, keyOf, type PreparedChanges, preparedCall } from "../../support/plugin-desk.ts";
 
 const SETTINGS = {
   slice_tokens: 1_024,
@@ -18,7 +17,7 @@ interface Case {
   readonly available?: number | Error;
   /** `content-length`. */
   readonly length?: string;
-  readonly changes?: Partial<HttpCall>;
+  readonly changes?: PreparedChanges;
   readonly path?: string;
 }
 

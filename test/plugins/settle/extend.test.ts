@@ -5,7 +5,14 @@ import type { ExtendResult } from "../../../core/money/hold-store.ts";
 import type { CallLimit } from "../../../core/plugin/call.ts";
 import { type Outcome, refuse, ServerEvent, type Sink } from "../../../core/plugin/index.ts";
 import settle from "../../../plugins/settle/index.ts";
-import { type Desk, deskOf, modelOf, preparedCall, priced } from "../../support/plugin-desk.ts";
+import {
+  type Desk,
+  deskOf,
+  modelOf,
+  type PreparedChanges,
+  preparedCall,
+  priced,
+} from "../../support/plugin-desk.ts";
 
 type Settings = Parameters<typeof settle>[1];
 
@@ -22,7 +29,7 @@ class Stream {
   sink: Sink | undefined;
   private readonly settings: Settings;
 
-  constructor(changes: Partial<HttpCall> = {}, settings: Partial<Settings> = {}) {
+  constructor(changes: PreparedChanges = {}, settings: Partial<Settings> = {}) {
     this.settings = {
       slice_tokens: 16,
       when_exhausted: "cut",

@@ -8,6 +8,7 @@ import {
   deskOf,
   keyOf,
   modelOf,
+  type PreparedChanges,
   preparedCall,
   priced,
   replyHeaders,
@@ -28,7 +29,7 @@ async function request(desk: Desk, call: HttpCall, settings: Partial<Settings> =
 }
 
 /** Holds for one call; returns `amount floor` in µđ. */
-async function heldFor(changes: Partial<HttpCall>, path?: string): Promise<string> {
+async function heldFor(changes: PreparedChanges, path?: string): Promise<string> {
   const desk = deskOf();
   await request(desk, preparedCall({ inputTokensBound: 100, ...changes }, path));
   const [hold] = desk.wallets.holds;
@@ -47,7 +48,7 @@ const cheapCaches = priced("mtok", 2, { cached_input: 0.1, cache_write: 0.5 });
 
 t.test("the hold of a call, at 2 µđ a token with 100 tokens of input", async (t) => {
   // A call | its amount and floor in µđ
-  const table: [string, Partial<HttpCall>, string, string?][] = [
+  const table: [string, PreparedChanges, string, string?][] = [
     ["no limit: the model's whole output", {}, "16200 202"],
     ["a limit below the model's", { body: body({ max_tokens: 50 }) }, "300 202"],
     ["a limit above the model's", { body: body({ max_tokens: 9_000 }) }, "16200 202"],
@@ -287,7 +288,7 @@ t.test("a call whose client leaves goes on for as long as the options say", asyn
   const off = { messages: [], thinking: { type: "disabled" } };
   const form = { upstream: { ...preparedCall({}, chat).upstream, body: undefined } };
   const withTools = { ...off, tools: [{ name: "a" }] };
-  const table: [what: string, ms: number, Partial<HttpCall>, Partial<Settings>, string?][] = [
+  const table: [what: string, ms: number, PreparedChanges, Partial<Settings>, string?][] = [
     ["by default", 2_000, {}, {}],
     ["not streamed", Number.POSITIVE_INFINITY, { stream: false }, {}],
     ["not streamed, cancelled", 0, { stream: false }, { when_client_leaves: "cancel" }],

@@ -1,12 +1,12 @@
 import t from "tap";
 import type { Surcharge } from "../../../core/catalogue/features.ts";
-import type { HttpCall } from "../../../core/http/http-call.ts";
 import { Usage } from "../../../core/plugin/index.ts";
 import settle from "../../../plugins/settle/index.ts";
 import {
   deskOf,
   keyOf,
   modelOf,
+  type PreparedChanges,
   preparedCall,
   priced,
   replyHeaders,
@@ -36,7 +36,7 @@ t.test(
     const free = { model: modelOf({ price: priced("mtok", 0) }) };
     const endless = { model: modelOf({ contextWindow: undefined }) };
     // The case | its surcharge | the call | amount and floor in µđ
-    const table: [string, Partial<Surcharge>, Partial<HttpCall>, string][] = [
+    const table: [string, Partial<Surcharge>, PreparedChanges, string][] = [
       ["none", {}, {}, "300 202"],
       ["tokens that tools add", { holdTokens: 30 }, {}, "360 262"],
       ["and a fee", fee, {}, "3000360 3000262"],

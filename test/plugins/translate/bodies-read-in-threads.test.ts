@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
+import { readJson } from "../../../core/body/read-json.ts";
+import { CONVERSATION } from "../../../core/body/turns.ts";
 import { endpoints } from "../../../core/catalogue/endpoint.ts";
 import type { Profile } from "../../../core/catalogue/profile.ts";
 import { OwnBodyThreads } from "../../../core/http/body-threads.ts";
 import type { HttpCall } from "../../../core/http/http-call.ts";
-import { readJsonBody } from "../../../core/http/json-body.ts";
 import { LongBodies } from "../../../core/http/long-bodies.ts";
 import { offeredFeatures } from "../../../core/http/offered-features.ts";
 import type { Services } from "../../../core/plugin/services.ts";
@@ -15,7 +16,7 @@ import { endsWithImage, imagesIn } from "../../../core/wire/vision.ts";
 import { wires } from "../../../core/wire/wires.ts";
 import meter from "../../../plugins/meter/index.ts";
 import { nativeRequest } from "../../../plugins/translate/native.ts";
-import { damaged, randomJson } from "../../core/http/random-json.ts";
+import { damaged, randomJson } from "../../core/body/random-json.ts";
 import { newCall } from "../../support/call.ts";
 import { recordedLog } from "../../support/log.ts";
 import { deskOf, modelOf } from "../../support/plugin-desk.ts";
@@ -49,11 +50,11 @@ const counts = { unread: 0, stayedUnread: 0, edited: 0, refused: 0 };
 async function callOf(client: Client, json: Buffer, inThread: boolean): Promise<HttpCall | string> {
   const call = newCall(endpoints.find((one) => one.protocol === client));
   const own = Buffer.concat([json]);
-  const outline = await (inThread ? longBodies.read(call, own) : readJsonBody(own));
-  assert.ok(outline);
-  if (isRefusal(outline)) return JSON.stringify(outline);
-  call.outline = outline;
-  if (outline.unread) counts.unread++;
+  const body = await (inThread ? longBodies.read(call, own) : readJson(own, CONVERSATION[client]));
+  assert.ok(body);
+  if (isRefusal(body)) return JSON.stringify(body);
+  call.body = body;
+  if (body.turns) counts.unread++;
   return call;
 }
 
@@ -67,29 +68,29 @@ function passed(call: HttpCall, profile: Profile, seesImages: boolean): object {
   const upstream = { config: { profile }, speaks: () => true };
   const upstreams = { get: () => upstream, all: () => [upstream] };
   const services = { ...deskOf({ upstreams, bodyMeasures }).services, upstreams, bodyMeasures };
-  const head = call.outline?.head ?? {};
-  const images = [imagesIn(head, client), endsWithImage(head, client)];
-  const checked = wires[client].check(head);
+  const { outline } = call.body;
+  const images = [imagesIn(outline, client), endsWithImage(outline, client)];
+  const checked = wires[client].check(outline);
   call.model = model;
   const refused = offeredFeatures(services as unknown as Services).request?.(call);
   if (refused) return { images, checked, refused };
   const fitted = nativeRequest(call, model, services as unknown as Services);
   if (isRefusal(fitted)) return { images, checked, fitted };
-  call.upstream = fitted.request;
+  const { request, dropped } = fitted;
+  call.upstream = request;
   meter(services as unknown as Services, { hold: FACTORS, estimate: FACTORS }).request?.(call);
-  const { passed } = fitted.request;
-  const wasUnread = call.outline?.unread !== undefined;
-  if (wasUnread) counts.stayedUnread++;
-  const tree = passed?.treeFor?.(route) ?? passed?.tree ?? fitted.request.body ?? {};
-  if (tree !== call.outline?.head) counts.edited++;
-  const isBytes = passed && !passed.outline.isHandedOut;
-  const sent = isBytes ? passed.outline.written({ ...tree, model: "m" }) : JSON.stringify(tree);
+  if (call.body.turns) counts.stayedUnread++;
+  if (request.body !== call.body) counts.edited++;
+  const sent = (request.bodyFor?.(route) ?? request.body)?.copy();
+  sent?.set("model", "m");
   const { inputTokensBound, inputTokensLikely, replyHeaders } = call;
-  const { dropped } = fitted;
   const bound = [inputTokensBound, inputTokensLikely];
   // The body as a plugin reads it.
-  const body = JSON.stringify(call.body);
-  return { images, checked, replyHeaders, dropped, bound, sent: JSON.parse(String(sent)), body };
+  const body = JSON.stringify(call.body.json());
+  return {
+    ...{ images, checked, replyHeaders, dropped, bound, body },
+    sent: JSON.parse(String(sent?.bytes())),
+  };
 }
 
 const FACTORS = {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import t from "tap";
+import { readJson } from "../../../core/body/read-json.ts";
 import { endpoints } from "../../../core/catalogue/endpoint.ts";
 import { OwnBodyThreads } from "../../../core/http/body-threads.ts";
 import type { HttpCall } from "../../../core/http/http-call.ts";
-import { readJsonBody } from "../../../core/http/json-body.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import { isRefusal } from "../../../core/wire/refusal.ts";
 import translate from "../../../plugins/translate/index.ts";
@@ -13,12 +13,12 @@ import { deskOf, keyOf, modelOf } from "../../support/plugin-desk.ts";
 
 const route = { upstream: "u", model: "m", priority: 0, weight: 1 };
 
-function callOf(body: JsonObject): HttpCall {
-  const outline = readJsonBody(Buffer.from(JSON.stringify({ model: "m", ...body })));
-  assert.ok(!isRefusal(outline));
+function callOf(fields: JsonObject): HttpCall {
+  const body = readJson(Buffer.from(JSON.stringify({ model: "m", ...fields })));
+  assert.ok(!isRefusal(body));
   const call = newCall(endpoints.find(({ path }) => path === "/v1/chat/completions"));
   const model = modelOf({ standard: "messages", routes: [route as never] });
-  return Object.assign(call, { outline, key: keyOf(), model });
+  return Object.assign(call, { body, key: keyOf(), model });
 }
 
 /** As many turns, and as many objects in arguments, as one request may have. */
@@ -51,7 +51,7 @@ t.test("a body that breaks a thread gets 413, and its neighbours are translated"
   const verdicts = await Promise.all(calls.map((call) => request?.(call)));
   t.match(verdicts, [undefined, { status: 413, type: "request_too_large" }, undefined]);
   t.strictSame(
-    calls.map(({ upstream }) => upstream?.written?.json.head["messages"]),
-    [[], undefined, []],
+    calls.map(({ upstream }) => upstream?.body?.standIns),
+    [["messages"], undefined, ["messages"]],
   );
 });

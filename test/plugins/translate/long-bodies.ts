@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Profile } from "../../../core/catalogue/profile.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
-import { TEXT_FIELDS } from "../../../core/process/text-fields.ts";
 import { chatRequest, messagesRequest } from "./conversations.ts";
 
 const LONG = 'and "so" on,\n ạ 🌏 \\u0041 \ud800 '.repeat(20);
@@ -24,6 +23,12 @@ const TEXTS: readonly ((value: string) => string)[] = [
   () => `Z${LONG}\u00a0`,
 ];
 
+/** Fields that hold the text of a conversation, or of agents' tools. */
+export const TEXT_FIELDS: ReadonlySet<string> = new Set([
+  ...["arguments", "content", "input", "output", "reasoning_content", "text", "thinking"],
+  ...["description", "code", "command", "query"],
+]);
+
 function withLongTexts(body: JsonObject, seed: number): JsonObject {
   let count = seed;
   return JSON.parse(JSON.stringify(body), (name, value) => {
@@ -32,7 +37,7 @@ function withLongTexts(body: JsonObject, seed: number): JsonObject {
   });
 }
 
-/** Returns the JSON of a request, with long texts of many kinds, and long enough to be translated without them. */
+/** Returns the JSON of a request, with long texts of many kinds, and long enough to be translated in a thread. */
 export function longBody(body: JsonObject, seed: number): Buffer {
   const text = JSON.stringify(withLongTexts(body, seed)).padEnd(70_000);
   return Buffer.from(text.replaceAll("\\\\u0041", "\\u0041"));

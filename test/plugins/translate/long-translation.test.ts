@@ -1,21 +1,19 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
+import { readJson } from "../../../core/body/read-json.ts";
+import type { RequestBody } from "../../../core/body/request-body.ts";
 import { endpoints } from "../../../core/catalogue/endpoint.ts";
 import type { Profile } from "../../../core/catalogue/profile.ts";
 import { OwnBodyThreads } from "../../../core/http/body-threads.ts";
 import type { HttpCall } from "../../../core/http/http-call.ts";
-import { readJsonBody } from "../../../core/http/json-body.ts";
 import type { Services } from "../../../core/plugin/services.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import { isRefusal } from "../../../core/wire/refusal.ts";
 import { contentsOf } from "../../../plugins/meter/bound.ts";
-import { LongRequest } from "../../../plugins/translate/long-request.ts";
-import { isLong, translateInThread } from "../../../plugins/translate/long-translation.ts";
 import type { ReplyTranslation } from "../../../plugins/translate/reply-translation.ts";
 import { StateSeal } from "../../../plugins/translate/state/seal.ts";
-import { TranslatedRequest } from "../../../plugins/translate/translated-request.ts";
-import { Translation } from "../../../plugins/translate/translation.ts";
+import { translatedHere, translationOf } from "../../../plugins/translate/translation.ts";
 import { newCall } from "../../support/call.ts";
 import { recordedLog } from "../../support/log.ts";
 import { modelOf } from "../../support/plugin-desk.ts";
@@ -37,9 +35,9 @@ const ROUTES = ["a", "b", "c"].map(
 
 function callOf(client: Client, json: Buffer): HttpCall {
   const call = newCall(endpoints.find((one) => one.protocol === client));
-  const outline = readJsonBody(json);
-  assert.ok(!isRefusal(outline));
-  call.outline = outline;
+  const body = readJson(json, client === "responses" ? "input" : "messages");
+  assert.ok(!isRefusal(body));
+  call.body = body;
   return call;
 }
 
@@ -62,11 +60,9 @@ async function check(
   };
   const clock = { now: () => 1 };
   const services = { upstreams, clock, bodyThreads, bodyMeasures } as unknown as Services;
-  const call = callOf(client, json);
-  assert.ok(isLong(call));
-  const long = await translateInThread(call, model, services, seal, to);
+  const long = await translationOf(callOf(client, json), model, services, seal, to);
   assert.ok(!isRefusal(long), JSON.stringify(long));
-  const whole = new Translation(callOf(client, json), model, services, seal, to);
+  const whole = translatedHere(callOf(client, json), model, services, seal, to);
   const [first, expected] = [long.first(), whole.first()];
   if (!first?.ok || !expected?.ok) {
     assert.deepStrictEqual(first, expected);
@@ -74,34 +70,23 @@ async function check(
     return first?.ok === false ? first.reject.message : undefined;
   }
   counts.made++;
-  const onThisThread = () => {
-    const own = new Translation(call, model, services, seal, to);
-    const made = own.first();
-    assert.ok(made?.ok);
-    return new TranslatedRequest(own, made.body, []);
-  };
-  const request = new LongRequest(long, first.body, [], onThisThread);
-  const { skeleton } = new TranslatedRequest(whole, expected.body, []);
-  const tree = skeleton?.tree ?? expected.body;
-  const { texts: _, inflation: __, ...contents } = contentsOf(tree, skeleton?.texts);
-  assert.deepStrictEqual(plain(request.written?.measured["contents"]), plain(contents));
-  const sent = (body: JsonObject | undefined) => {
-    const text = body && JSON.stringify({ ...body, model: "other", max_tokens: undefined });
-    return text && JSON.parse(String(skeleton?.texts.written(text) ?? text));
+  const { isLatin1: _, inflation: __, ...contents } = contentsOf(expected.body.json());
+  assert.deepStrictEqual(plain(first.body.measured?.values["contents"]), plain(contents));
+  const sent = (body: RequestBody | undefined) => {
+    const edited = body?.copy();
+    edited?.set("model", "other");
+    edited?.set("max_tokens", undefined);
+    return edited && JSON.parse(String(edited.bytes()));
   };
   for (const route of ROUTES) {
-    const json = request.written?.jsonFor(route);
-    const edited = { ...json?.head, model: "other", max_tokens: undefined };
-    const written = json && JSON.parse(String(json.written(edited)));
-    assert.deepStrictEqual(written, sent(whole.bodyFor(route)));
-    if (!json) continue;
+    const body = long.bodyFor(route);
+    assert.deepStrictEqual(sent(body), sent(whole.bodyFor(route)));
+    if (!body) continue;
     assert.deepStrictEqual(long.dropped, whole.dropped);
     assert.deepStrictEqual(replyOf(long), replyOf(whole));
+    // A plugin that reads the body gets all of it.
+    assert.deepStrictEqual(plain(body.json()), plain(whole.bodyFor(route)?.json()));
   }
-  // A plugin that reads the body gets all of it.
-  const body = plain(request.body);
-  assert.equal(request.written, undefined);
-  assert.deepStrictEqual(sent(body), sent(expected.body));
   return undefined;
 }
 
@@ -148,14 +133,14 @@ t.test("Responses is translated in a thread as on the main thread", async () => 
 t.test(
   "a field that comes twice, a long number and a tree that was edited are translated alike",
   async (t) => {
-    const turns = [{ role: "user", content: `Hi${" there".repeat(100)}.` }];
+    const turns = [{ role: "user", content: `Hi${" there".repeat(12_000)}.` }];
     const body = JSON.stringify({ model: "m", max_tokens: 9, messages: turns }).slice(0, -1);
     const twice = `${body},"metadata":{"user_id":"a","user_id":"b","n":0.12345678901234567890123456789}}`;
-    await check("messages", "chat", Buffer.from(twice.padEnd(70_000)), {});
-    const call = callOf("messages", Buffer.from(`${body},"top_k":5}`.padEnd(70_000)));
-    call.outline?.noteEdit();
-    delete call.outline?.tree["top_k"];
-    t.strictSame(JSON.parse(String(call.outline?.current)), { ...JSON.parse(`${body}}`) });
+    await check("messages", "chat", Buffer.from(twice), {});
+    const call = callOf("messages", Buffer.from(`${body},"top_k":5}`));
+    delete call.body.rewrite()["top_k"];
+    t.strictSame(JSON.parse(String(call.body.bytes())), { ...JSON.parse(`${body}}`) });
+    t.ok(call.body.length > 70_000, "so it is still translated in a thread");
   },
 );
 

@@ -1,4 +1,5 @@
 import t from "tap";
+import { RequestBody } from "../../../../core/body/request-body.ts";
 import type { Protocol } from "../../../../core/catalogue/endpoint.ts";
 import type { OutgoingCall } from "../../../../core/plugin/upstream-kind.ts";
 import { httpJson } from "../../../../core/upstream/kinds/http-json.ts";
@@ -28,7 +29,7 @@ function outgoing(
   path: string,
   more: Partial<OutgoingCall> = {},
 ): OutgoingCall {
-  const body = `{"model":"provider-model","max_tokens":1}`;
+  const body = RequestBody.of({ model: "provider-model", max_tokens: 1 });
   return { protocol, path, stream: false, contentType: JSON_TYPE, body, headers: [], ...more };
 }
 
@@ -45,7 +46,7 @@ t.test("an upstream of the kind http-json", async (t) => {
           ...["anthropic-version", "2023-06-01", "x-project", "tollgate"],
           ...["anthropic-beta", "b", "content-type", "application/json"],
         ],
-        body: `{"model":"provider-model","max_tokens":1}`,
+        body: Buffer.from(`{"model":"provider-model","max_tokens":1}`),
       });
     },
   );

@@ -45,16 +45,18 @@ class Signing implements UpstreamAdapter {
   }
 
   request(call: OutgoingCall, route: Route): OutgoingRequest | undefined {
-    const { contentType } = call;
+    const { contentType, body } = call;
     const isJson = contentType === "application/json";
     if (this.settings.forms_only && isJson) return undefined;
+    // The model is in the path.
+    if (isJson) body.set("model", undefined);
     const operation = call.stream ? "invoke-stream" : "invoke";
     return {
       protocol: call.protocol,
       origin: new URL(this.settings.address).origin,
       path: `/model/${encodeURIComponent(route.model)}/${operation}`,
       headers: [...call.headers, "content-type", contentType],
-      body: isJson ? withoutModel(call.body) : call.body,
+      body: body.bytes(),
     };
   }
 
@@ -104,9 +106,4 @@ export function signature(
   const digest = createHash("sha256").update(body).digest("hex");
   const signed = ["POST", host, path, date, digest].join("\n");
   return createHmac("sha256", secret).update(signed).digest("hex");
-}
-
-function withoutModel(json: string | Buffer): string {
-  const { model, ...rest } = JSON.parse(String(json));
-  return JSON.stringify(rest);
 }

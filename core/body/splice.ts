@@ -1,4 +1,4 @@
-import type { JsonObject } from "./json.ts";
+import type { JsonObject } from "../process/json.ts";
 
 /** Replaces the bytes from `from` to `to` by a text. */
 interface Edit {

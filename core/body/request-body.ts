@@ -1,0 +1,314 @@
+import { isAscii } from "node:buffer";
+import { freeMemory } from "../process/free-memory.ts";
+import type { JsonObject } from "../process/json.ts";
+import { spliced } from "./splice.ts";
+import type { Turns } from "./turns.ts";
+
+/** A JSON object that a thread has read or written. Plain data. */
+export interface BodyParts {
+  readonly bytes: Uint8Array;
+  /** For each field: the quotes of its name, and the start and end of its value. */
+  readonly places: readonly number[];
+  /** The fields; empty lists for those of `unread`. */
+  readonly fields: JsonObject;
+  /** Lists that are bytes alone, by name: how many entries each has. */
+  readonly unread: Readonly<Record<string, number>>;
+  readonly measured: Measured | undefined;
+  readonly turns: Turns | undefined;
+}
+
+type WrittenParts = Omit<BodyParts, "measured" | "turns">;
+
+/** The results of plugins' measures, by name. */
+export interface Measured {
+  /** The field that was measured alone; undefined if all were. */
+  readonly field: string | undefined;
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+/** The bytes that came, and what they say. Copies of a body share it. */
+interface Source {
+  bytes: Buffer;
+  readonly places: readonly number[];
+  readonly names: readonly string[];
+  readonly fields: JsonObject;
+  /** Lists in `fields` whose entries are not those of the bytes yet. */
+  readonly unread: Set<string>;
+  readonly measured: Measured | undefined;
+  readonly turns: Turns | undefined;
+  /** The unread list that is there with its texts in Latin-1. */
+  latin1: string | undefined;
+}
+
+/**
+ * The JSON body of a request, in one of two forms: the bytes that came with changed fields, or an object that is written as
+ * a whole. Fields that are not set go out as the bytes that came.
+ */
+export class RequestBody {
+  /** How many bytes came; 0 if the object was made here. */
+  readonly length: number;
+  private source: Source | undefined;
+  private fields: JsonObject;
+
+  private constructor(source: Source | undefined, fields: JsonObject, length = 0) {
+    this.length = source?.bytes.length ?? length;
+    this.source = source;
+    this.fields = fields;
+  }
+
+  /** Returns a body that is written from this object. */
+  static of(fields: JsonObject): RequestBody {
+    return new RequestBody(undefined, fields);
+  }
+
+  /** Returns a body that goes out as the bytes that came, which `fields` say. `latin1`: a list whose texts are in Latin-1. */
+  static passed(
+    bytes: Buffer,
+    places: readonly number[],
+    fields: JsonObject,
+    latin1?: string,
+  ): RequestBody {
+    const unread = new Set(latin1 === undefined ? [] : [latin1]);
+    const facts = { measured: undefined, turns: undefined, latin1 };
+    return new RequestBody(
+      { bytes, places, names: namesAt(bytes, places), fields, unread, ...facts },
+      fields,
+    );
+  }
+
+  /** Returns the body that a thread has read or written. */
+  static from({ bytes: own, places, fields, unread, measured, turns }: BodyParts): RequestBody {
+    const bytes = Buffer.from(own.buffer, own.byteOffset, own.byteLength);
+    for (const name in unread) fields[name] = Array(unread[name]).fill(STAND_IN);
+    const lists = new Set(Object.keys(unread));
+    const facts = { measured, turns, latin1: undefined };
+    const names = namesAt(bytes, places);
+    return new RequestBody({ bytes, places, names, fields, unread: lists, ...facts }, fields);
+  }
+
+  /** Returns a field. Do not change it: `set` another value. */
+  read(name: string): unknown {
+    const { source, fields } = this;
+    if (source?.unread.has(name) && fields[name] === source.fields[name]) readIn(source, name);
+    return fields[name];
+  }
+
+  /** Sets a field, or removes it if the value is undefined. */
+  set(name: string, value: unknown): void {
+    if (this.source?.fields === this.fields) this.fields = { ...this.fields };
+    if (value === undefined) delete this.fields[name];
+    else this.fields[name] = value;
+  }
+
+  /** Returns all fields. Do not change anything in them: `set` another value. */
+  json(): JsonObject {
+    for (const name of this.source?.unread ?? []) this.read(name);
+    return this.fields;
+  }
+
+  /** Returns all fields, to code that changes something inside of one. From now on the body is written as a whole. */
+  rewrite(): JsonObject {
+    const fields = this.json();
+    if (this.source) this.fields = { ...fields };
+    this.source = undefined;
+    return this.fields;
+  }
+
+  /** Returns the body as it is sent, in memory of its own. */
+  bytes(): Buffer {
+    const { source, fields } = this;
+    if (!source) return Buffer.from(JSON.stringify(fields));
+    const { bytes, places, names, fields: before } = source;
+    return spliced(bytes, places, names, before, fields, (name) => JSON.stringify(fields[name]));
+  }
+
+  /** Returns a body whose fields can be set without a change of this one. */
+  copy(): RequestBody {
+    const { source, fields, length } = this;
+    return new RequestBody(source, source ? fields : { ...fields }, length);
+  }
+
+  /** Sets the fields of `changed`, an edited copy of `outline`, and removes all others. */
+  setAll(changed: JsonObject): this {
+    const { fields } = this;
+    for (const name in changed) if (changed[name] !== fields[name]) this.set(name, changed[name]);
+    for (const name in fields) if (changed[name] === undefined) this.set(name, undefined);
+    return this;
+  }
+
+  /**
+   * All fields, for code that looks at the structure of a body alone. In a list that is not read yet, texts beyond ASCII are
+   * in Latin-1, or stand-ins without fields are in the place of the entries. Do not change it.
+   */
+  get outline(): JsonObject {
+    return this.fields;
+  }
+
+  /** Returns true if the entries of the list are there as the client sent them. */
+  isRead(name: string): boolean {
+    return !this.source?.unread.has(name);
+  }
+
+  /** The facts about a conversation of which `outline` has only stand-ins; undefined for all others. */
+  get turns(): Turns | undefined {
+    return this.source && this.source.unread.size > 0 ? this.source.turns : undefined;
+  }
+
+  /** The measures that a thread has taken; undefined if it has not, or the field was read since. */
+  get measured(): Measured | undefined {
+    const { measured, unread } = this.source ?? {};
+    return measured?.field === undefined || unread?.has(measured.field) ? measured : undefined;
+  }
+
+  /** The lists of which `outline` has only stand-ins. */
+  get standIns(): string[] {
+    const { unread, latin1 } = this.source ?? {};
+    return [...(unread ?? [])].filter((name) => name !== latin1);
+  }
+
+  /** The list whose texts `outline` has in Latin-1, and how many of its bytes are not ASCII. */
+  get latin1(): { readonly list: unknown; readonly highBytes: number } | undefined {
+    const { source } = this;
+    const name = source?.latin1;
+    if (!source || name === undefined || !source.unread.has(name)) return undefined;
+    return { list: source.fields[name], highBytes: highBytesIn(listOf(source, name)) };
+  }
+
+  /** True if it goes out as the bytes that came, with changed fields. */
+  get isBytes(): boolean {
+    return this.source !== undefined;
+  }
+
+  /** Returns what a thread passes on of this body, so that a list stays bytes; undefined if it is written as a whole. */
+  partsWithout(name: string): WrittenParts | undefined {
+    const { source, fields } = this;
+    const list = fields[name];
+    if (!source || !Array.isArray(list)) return undefined;
+    const unread = { [name]: list.length };
+    const { bytes, places } = source;
+    return { bytes, places, fields: { ...fields, [name]: [] }, unread };
+  }
+
+  /** Returns a body that has this field alone, to be measured. */
+  alone(name: string): RequestBody {
+    return new RequestBody(this.source, { [name]: this.fields[name] });
+  }
+
+  /** How many of the bytes that came are a field's. */
+  bytesOf(name: string): number {
+    return this.source ? listOf(this.source, name).length : 0;
+  }
+
+  /** Drops the entries of long lists, which take as much memory as the bytes. `read` brings them back. */
+  shed(): void {
+    const { source } = this;
+    if (!source) return;
+    for (const name of source.names) {
+      const list = source.fields[name];
+      if (!Array.isArray(list) || listOf(source, name).length < SHED_BYTES_MIN) continue;
+      list.fill(STAND_IN);
+      source.unread.add(name);
+      if (name === source.latin1) source.latin1 = undefined;
+    }
+  }
+
+  /** Frees the memory of the bytes at once. Nothing may read the body, or a copy, after that. */
+  free(): void {
+    if (!this.source) return;
+    freeMemory(this.source.bytes);
+    this.source.bytes = NOTHING;
+  }
+}
+
+/** Returns an object as a thread hands it to the main thread. `isUnread` names lists that stay bytes there. */
+export function bodyParts(
+  body: JsonObject,
+  isUnread: (name: string, bytes: number) => boolean,
+): WrittenParts {
+  const pieces: Buffer[] = [];
+  const places: number[] = [];
+  const fields: JsonObject = {};
+  const unread: Record<string, number> = {};
+  let size = 0;
+  const add = (piece: Buffer) => {
+    pieces.push(piece);
+    size += piece.length;
+  };
+  for (const name of Object.keys(body)) {
+    const value = body[name];
+    if (value === undefined) continue;
+    add(Buffer.from(size === 0 ? "{" : ","));
+    const open = size;
+    add(Buffer.from(JSON.stringify(name)));
+    places.push(open, size - 1);
+    add(Buffer.from(":"));
+    const json = Buffer.from(JSON.stringify(value));
+    places.push(size, size + json.length);
+    add(json);
+    const isLeft = Array.isArray(value) && isUnread(name, json.length);
+    if (isLeft) unread[name] = value.length;
+    fields[name] = isLeft ? [] : value;
+  }
+  add(Buffer.from(size === 0 ? "{}" : "}"));
+  // Memory of its own, which a thread can hand over.
+  const bytes = Buffer.from(new ArrayBuffer(size));
+  let at = 0;
+  for (const piece of pieces) at += piece.copy(bytes, at);
+  return { bytes, places, fields, unread };
+}
+
+const NOTHING = Buffer.alloc(0);
+const SHED_BYTES_MIN = 4_096;
+
+/** Stands for an entry that is not read. To write one would send a provider something else than the client sent. */
+class StandIn {
+  toJSON(): never {
+    throw new Error("an entry that was not read would have been sent");
+  }
+}
+const STAND_IN = Object.freeze(new StandIn());
+
+function listOf({ bytes, places, names }: Source, name: string): Buffer {
+  const at = 4 * names.indexOf(name);
+  return bytes.subarray(places[at + 2], places[at + 3]);
+}
+
+/** Puts the entries into the list itself, which copies of the body share. */
+function readIn(source: Source, name: string): void {
+  source.unread.delete(name);
+  const list = source.fields[name];
+  const entries: unknown = JSON.parse(textOf(listOf(source, name)));
+  if (!Array.isArray(list) || !Array.isArray(entries)) throw new Error(`${name} is no list`);
+  for (let at = 0; at < entries.length; at++) list[at] = entries[at];
+}
+
+/** Returns the names of the top-level fields, decoded, in their order. */
+export function namesAt(bytes: Buffer, places: readonly number[]): string[] {
+  const names: string[] = [];
+  for (let at = 0; at < places.length; at += 4) {
+    const raw = bytes.toString("utf8", (places[at] ?? 0) + 1, places[at + 1]);
+    names.push(raw.includes("\\") ? JSON.parse(`"${raw}"`) : raw);
+  }
+  return names;
+}
+
+/** Decodes bytes that are UTF-8. */
+export function textOf(bytes: Buffer): string {
+  return bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
+}
+
+const EACH = 0x01010101;
+
+/** Counts the bytes of characters beyond ASCII, four at a time. */
+function highBytesIn(bytes: Buffer): number {
+  const { buffer, byteOffset, length } = bytes;
+  const first = Math.min(length, (4 - (byteOffset & 3)) & 3);
+  const words = (length - first) >> 2;
+  let count = 0;
+  for (const four of new Int32Array(buffer, byteOffset + first, words)) {
+    count += Math.imul((four >>> 7) & EACH, EACH) >>> 24;
+  }
+  for (let at = 0; at < first; at++) count += (bytes[at] ?? 0) >> 7;
+  for (let at = first + 4 * words; at < length; at++) count += (bytes[at] ?? 0) >> 7;
+  return count;
+}
