@@ -17,10 +17,13 @@ export interface BodyParts {
   readonly turns: Turns | undefined;
 }
 
+/** Bodies from this size on are parsed, translated and written in a thread. */
+export const LONG_BODY_BYTES_MIN = 65_536;
+
 type WrittenParts = Omit<BodyParts, "measured" | "turns">;
 
 /** The results of plugins' measures, by name. */
-export interface Measured {
+interface Measured {
   /** The field that was measured alone; undefined if all were. */
   readonly field: string | undefined;
   readonly values: Readonly<Record<string, unknown>>;
@@ -84,6 +87,11 @@ export class RequestBody {
     const facts = { measured, turns, latin1: undefined };
     const names = namesAt(bytes, places);
     return new RequestBody({ bytes, places, names, fields, unread: lists, ...facts }, fields);
+  }
+
+  /** True for a body that is parsed, translated and written in a thread. */
+  get isLong(): boolean {
+    return this.length >= LONG_BODY_BYTES_MIN;
   }
 
   /** Returns a field. Do not change it: `set` another value. */

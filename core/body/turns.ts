@@ -1,4 +1,4 @@
-import type { Protocol } from "../catalogue/endpoint.ts";
+import { PROTOCOLS, type Protocol } from "../catalogue/endpoint.ts";
 import { isObject, type JsonObject } from "../process/json.ts";
 import { usesIn } from "../wire/features/find.ts";
 
@@ -20,13 +20,6 @@ export interface Turns {
   readonly lastRole: string | undefined;
 }
 
-/** Fields with the turns of a conversation, by protocol. */
-export const CONVERSATION: Readonly<Partial<Record<Protocol, "messages" | "input">>> = {
-  messages: "messages",
-  chat: "messages",
-  responses: "input",
-};
-
 /** Parts and items that are text, thinking, or calls of tools with their results. No check or edit looks for files in them. */
 const PLAIN_PARTS = new Set<unknown>([
   ...["text", "input_text", "output_text", "refusal", "thinking", "redacted_thinking"],
@@ -42,7 +35,7 @@ const PLAIN_ITEMS = new Set<unknown>([
  * and calls of tools, or an entry that is none.
  */
 export function turnsOf(body: JsonObject, protocol: Protocol): Turns | undefined {
-  const field = CONVERSATION[protocol];
+  const field = PROTOCOLS[protocol].conversation;
   const list = field && body[field];
   if (!field || !Array.isArray(list) || list.length === 0) return undefined;
   const seen = new Seen();

@@ -1,6 +1,6 @@
 import type { MicroVnd } from "./amount.ts";
 import type { AllowedFeatures } from "./features.ts";
-import type { PriceFactors } from "./price-factors.ts";
+import type { PriceFactors, PriceUnit } from "./price-factors.ts";
 import type { Profile } from "./profile.ts";
 
 /**
@@ -14,7 +14,7 @@ export type Label = "reasoning" | "vision" | "tools" | "streaming";
 /** The price of a model. A price of `vnd` đ per million tokens is exactly as many µđ per token. */
 export interface Price {
   /** `mtok`: per 1,000,000 tokens, input plus output; `call`: per call; `image`: per image. */
-  readonly unit: "mtok" | "call" | "image";
+  readonly unit: PriceUnit;
   /** The price in đ per `unit`, as the catalogue states it. */
   readonly vnd: number;
   /** µđ for one token, one call or one image at a factor of 1. */

@@ -3,8 +3,28 @@ import type { Standard } from "./catalogue.ts";
 /** The protocols that clients and upstreams speak. Image generation and image edits share one. */
 export type Protocol = "messages" | "chat" | "responses" | "images" | "speech";
 
+/** The facts of a protocol that more than its wire needs. */
+interface ProtocolFacts {
+  /** The field with the turns of the conversation; undefined if there is none. */
+  readonly conversation: "messages" | "input" | undefined;
+  /** The client's header that goes upstream: a list of betas. */
+  readonly betaHeader: string | undefined;
+  /** True if it is the standard of models. Which models speak another one, their upstreams say. */
+  readonly isStandard: boolean;
+}
+
+const MEDIA: ProtocolFacts = { conversation: undefined, betaHeader: undefined, isStandard: true };
+
+export const PROTOCOLS: Readonly<Record<Protocol, ProtocolFacts>> = {
+  messages: { conversation: "messages", betaHeader: "anthropic-beta", isStandard: true },
+  chat: { conversation: "messages", betaHeader: "openai-beta", isStandard: true },
+  responses: { conversation: "input", betaHeader: "openai-beta", isStandard: false },
+  images: MEDIA,
+  speech: MEDIA,
+};
+
 /** A path that takes calls: the protocol of its clients, and the models that can serve it. */
-export interface Endpoint {
+export interface Endpoint extends ProtocolFacts {
   readonly path: string;
   readonly protocol: Protocol;
   /**
@@ -28,7 +48,7 @@ function endpoint(
   upstreamPath: string,
   multipart = false,
 ): Endpoint {
-  return { path, protocol, serves, upstreamPath, multipart };
+  return { path, protocol, serves, upstreamPath, multipart, ...PROTOCOLS[protocol] };
 }
 
 /** The endpoint of Messages clients. */

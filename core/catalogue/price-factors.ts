@@ -1,5 +1,4 @@
 import * as v from "valibot";
-import type { Price } from "./catalogue.ts";
 
 /**
  * The kinds of things that a price counts, by its unit. Each has a factor on the unit price, 1 by default.
@@ -11,9 +10,12 @@ export const PRICE_KINDS = {
   mtok: ["input", "cached_input", "cache_write", "output"],
   call: ["per_call"],
   image: ["per_image"],
-} as const satisfies Readonly<Record<Price["unit"], readonly string[]>>;
+} as const;
 
-export type PriceKind = (typeof PRICE_KINDS)[Price["unit"]][number];
+/** The unit of a price: 1,000,000 tokens, a call or an image. */
+export type PriceUnit = keyof typeof PRICE_KINDS;
+
+export type PriceKind = (typeof PRICE_KINDS)[PriceUnit][number];
 
 /** A factor on a unit price by kind, in millionths. */
 export type PriceFactors = Readonly<Record<PriceKind, number>>;
@@ -107,7 +109,7 @@ const NOTHING: Counts = Object.freeze({
  * Returns the counts of a call that is billed whole. Each token counts once: `input` is the part that is neither read
  * from a cache nor written to one.
  */
-export function countsOf(unit: Price["unit"], usage: CountedUsage): Counts {
+export function countsOf(unit: PriceUnit, usage: CountedUsage): Counts {
   if (unit === "call") return { ...NOTHING, per_call: 1 };
   if (unit === "image") return { ...NOTHING, per_image: usage.images };
   const { inputTokens } = usage;
@@ -123,11 +125,7 @@ export function countsOf(unit: Price["unit"], usage: CountedUsage): Counts {
 }
 
 /** Returns the quantity of a call that is billed whole: the sum of its counts, each times its factor. */
-export function quantityOf(
-  unit: Price["unit"],
-  usage: CountedUsage,
-  factors: PriceFactors,
-): Quantity {
+export function quantityOf(unit: PriceUnit, usage: CountedUsage, factors: PriceFactors): Quantity {
   const counts = countsOf(unit, usage);
   return (
     counts.input * factors.input +

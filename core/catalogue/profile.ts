@@ -3,7 +3,6 @@ import { described, mapping, whole } from "../process/options.ts";
 
 /** Effort levels in ascending order. A profile lists those its model accepts. */
 export const EFFORT_LEVELS = ["minimal", "low", "medium", "high", "xhigh", "max"] as const;
-export type EffortLevel = (typeof EFFORT_LEVELS)[number];
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(1));
 const limit = v.nullable(count);
@@ -178,103 +177,18 @@ export const profile = v.strictObject({
 
 export type Profile = v.InferOutput<typeof profile>;
 
-/** The profile of a Chat Completions upstream with every key set. */
-export interface ChatProfile {
-  readonly dialect: "openai" | "compatible";
-  readonly max_tokens_field: "max_completion_tokens" | "max_tokens";
-  readonly sampling: "full" | "fixed";
-  readonly top_k: boolean;
-  readonly max_stops: number | null;
-  readonly reasoning: NonNullable<Profile["reasoning"]>;
-  readonly thinking_off: Profile["thinking_off"];
-  readonly effort_levels: readonly EffortLevel[];
-  readonly replay_reasoning: boolean;
-  readonly replay: Profile["replay"];
-  readonly mid_system: "inline" | "hoist" | "user";
-  readonly cache_control: "drop" | "keep";
-  readonly unsupported_tools: "reject" | "drop";
-  readonly tool_name_max: number;
-  readonly tool_id_max: number | null;
-  readonly cached_tokens: "inside" | "beside";
-}
-
-/** The profile of a Messages upstream with every key set. */
-export interface MessagesProfile {
-  readonly default_max_tokens: number;
-  readonly max_output_tokens: number | null;
-  readonly sampling: "one" | "both" | "none";
-  readonly thinking: "adaptive" | "budget" | "none";
-  readonly effort_levels: readonly EffortLevel[];
-  readonly structured_outputs: "native" | "tool";
-  readonly mid_system: "hoist" | "inline";
-  readonly prefill: boolean;
-}
-
 /** Returns the profile of a route. Keys of the route override those of its upstream. */
 export function mergeProfiles(upstream: Profile = {}, route: Profile = {}): Profile {
   return { ...upstream, ...route };
 }
 
 /** Returns the name of the output limit at a Chat Completions upstream. */
-export function maxTokensField(upstream: Profile, route: Profile): ChatProfile["max_tokens_field"] {
+export function maxTokensField(
+  upstream: Profile,
+  route: Profile,
+): NonNullable<Profile["max_tokens_field"]> {
   const field = route.max_tokens_field ?? upstream.max_tokens_field;
   if (field) return field;
   const dialect = route.dialect ?? upstream.dialect;
   return dialect === "compatible" ? "max_tokens" : "max_completion_tokens";
-}
-
-/** Sets every missing key to its default for a Chat Completions upstream. */
-export function chatProfile(given: Profile = {}): ChatProfile {
-  const dialect = given.dialect ?? "openai";
-  const strict = dialect === "openai";
-  return {
-    dialect,
-    max_tokens_field: maxTokensField({}, given),
-    sampling: given.sampling === "fixed" ? "fixed" : "full",
-    top_k: given.top_k ?? false,
-    max_stops: given.max_stops === undefined ? (strict ? 4 : null) : given.max_stops,
-    reasoning: given.reasoning ?? "effort",
-    thinking_off: given.thinking_off,
-    effort_levels: ascending(given.effort_levels),
-    replay_reasoning: given.replay_reasoning ?? given.replay === "reasoning_content",
-    replay: given.replay,
-    mid_system: given.mid_system ?? "inline",
-    cache_control: given.cache_control ?? "drop",
-    unsupported_tools: given.unsupported_tools ?? "reject",
-    tool_name_max: given.tool_name_max ?? 64,
-    tool_id_max: given.tool_id_max === undefined ? (strict ? 40 : null) : given.tool_id_max,
-    cached_tokens: given.cached_tokens ?? "inside",
-  };
-}
-
-/** Sets every missing key to its default for a Messages upstream. */
-export function messagesProfile(given: Profile = {}): MessagesProfile {
-  const sampling = given.sampling;
-  return {
-    default_max_tokens: given.default_max_tokens ?? 32_000,
-    max_output_tokens: given.max_output_tokens ?? null,
-    sampling: sampling === "both" || sampling === "none" ? sampling : "one",
-    thinking: given.thinking ?? "adaptive",
-    effort_levels: ascending(given.effort_levels),
-    structured_outputs: given.structured_outputs ?? "native",
-    // Few models accept a system message inside the conversation, so here the default is to hoist.
-    mid_system: given.mid_system === "inline" ? "inline" : "hoist",
-    prefill: given.prefill ?? true,
-  };
-}
-
-/**
- * Returns the level to ask for: the highest accepted one that is not above `wanted`, else the
- * lowest. `accepted` is in ascending order and not empty.
- */
-export function clampEffort(wanted: EffortLevel, accepted: readonly EffortLevel[]): EffortLevel {
-  const rank = EFFORT_LEVELS.indexOf(wanted);
-  const below = accepted.filter((level) => EFFORT_LEVELS.indexOf(level) <= rank);
-  return below.at(-1) ?? accepted[0] ?? wanted;
-}
-
-/** Returns the stated levels without `none`; three levels if none are stated. */
-function ascending(levels: Profile["effort_levels"]): readonly EffortLevel[] {
-  if (levels === undefined) return ["low", "medium", "high"];
-  return EFFORT_LEVELS.filter((level) => levels.includes(level));
 }

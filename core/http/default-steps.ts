@@ -1,7 +1,7 @@
 import type { Model, Standard } from "../catalogue/catalogue.ts";
-import type { Endpoint, Protocol } from "../catalogue/endpoint.ts";
+import { type Endpoint, PROTOCOLS, type Protocol } from "../catalogue/endpoint.ts";
 import type { Call } from "../plugin/call.ts";
-import { beyond, exactNames, hasRoute } from "../plugin/model-names.ts";
+import { exactNames, hasRoute } from "../plugin/model-names.ts";
 import type { ConfigWithPlugins, Field, LoadedPlugin, Plugin } from "../plugin/plugin.ts";
 import type { Services } from "../plugin/services.ts";
 import { formFields, servedElsewhere, unchangedRequest } from "../plugin/upstream-request.ts";
@@ -82,9 +82,8 @@ function exactModel(services: Parts): Plugin {
     request(call) {
       const named = names.resolve(call.body.read("model"), call.endpoint);
       if (isRefusal(named)) return named;
-      const refusal = beyond(named.model, call);
-      if (refusal === undefined) call.model = named.model;
-      return refusal;
+      call.model = named.model;
+      return undefined;
     },
   };
 }
@@ -117,14 +116,14 @@ function sameProtocol(services: Parts): Plugin {
  */
 function speaks(model: Model, protocol: Protocol, { upstreams }: Parts): boolean {
   if (protocol === "chat" && !hasRoute(model, protocol, upstreams)) return false;
-  return protocol === "responses"
-    ? hasRoute(model, protocol, upstreams)
-    : model.standard === protocol;
+  return PROTOCOLS[protocol].isStandard
+    ? model.standard === protocol
+    : hasRoute(model, protocol, upstreams);
 }
 
 /** The models of an endpoint whose clients speak no other protocol: only these work for them. */
-function servedHere({ protocol, serves }: Endpoint, services: Parts): string[] {
-  if (protocol !== "responses") return [];
+function servedHere({ protocol, isStandard, serves }: Endpoint, services: Parts): string[] {
+  if (isStandard) return [];
   return services.catalogue.models
     .filter((model) => serves.includes(model.standard) && speaks(model, protocol, services))
     .map(({ id }) => id);

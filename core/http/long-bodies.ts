@@ -1,7 +1,7 @@
 import { readJson } from "../body/read-json.ts";
-import { RequestBody } from "../body/request-body.ts";
-import { CONVERSATION } from "../body/turns.ts";
-import { type BodyMeasure, LONG_BODY_BYTES_MIN } from "../plugin/body-threads.ts";
+import { LONG_BODY_BYTES_MIN, RequestBody } from "../body/request-body.ts";
+import { PROTOCOLS } from "../catalogue/endpoint.ts";
+import type { BodyMeasure } from "../plugin/body-threads.ts";
 import { isRefusal, type Refusal } from "../wire/refusal.ts";
 import type { OwnBodyThreads } from "./body-threads.ts";
 import type { HttpCall } from "./http-call.ts";
@@ -41,7 +41,8 @@ export class LongBodies {
   read(call: HttpCall, bytes: Buffer): Promise<RequestBody | Refusal> | undefined {
     const { protocol } = call.endpoint;
     const { length } = bytes;
-    if (length < LONG_BODY_BYTES_MIN || CONVERSATION[protocol] === undefined) return undefined;
+    if (length < LONG_BODY_BYTES_MIN || PROTOCOLS[protocol].conversation === undefined)
+      return undefined;
     if (costUs(bytes) < this.costUsMin) return undefined;
     const { threads } = this;
     if (!threads.isReady && length < WAITS_BYTES_MIN) {
@@ -64,7 +65,7 @@ export class LongBodies {
     const own = Buffer.from(buffer, byteOffset, byteLength);
     const { refusal, parts } = result;
     if (refusal) return refusal;
-    return parts ? RequestBody.from(parts) : readJson(own, CONVERSATION[protocol]);
+    return parts ? RequestBody.from(parts) : readJson(own, PROTOCOLS[protocol].conversation);
   }
 }
 

@@ -1,9 +1,9 @@
 import type { Model, Route } from "../catalogue/catalogue.ts";
 import type { AllowedFeatures, FeatureName } from "../catalogue/features.ts";
 import type { Call } from "../plugin/call.ts";
+import { beyond } from "../plugin/model-names.ts";
 import type { Plugin, Verdict } from "../plugin/plugin.ts";
 import type { Services } from "../plugin/services.ts";
-import { FORWARDED_HEADERS } from "../plugin/upstream-request.ts";
 import type { JsonObject } from "../process/json.ts";
 import { featureOfBeta, fieldsBeyond, fieldsWith } from "../wire/features/betas.ts";
 import { choiceOfLeftOut } from "../wire/features/choice.ts";
@@ -32,6 +32,8 @@ export function offeredFeatures(services: Parts): Plugin {
 
     request(call): Verdict {
       const { model, endpoint } = call;
+      const refusal = model && beyond(model, call);
+      if (refusal) return refusal;
       if (endpoint.serves.includes("images") || endpoint.serves.includes("speech")) {
         const left = nameFault(call.body.outline, model) ?? (model && mediaTerms(call, model));
         if (!Array.isArray(left)) return left;
@@ -95,8 +97,7 @@ const UNSENDABLE = refuse.badRequest(
 
 /** Returns undefined if the header cannot be sent on. */
 function betasOf({ endpoint, headers }: Call): readonly Beta[] | undefined {
-  const [name = ""] = FORWARDED_HEADERS[endpoint.protocol] ?? [];
-  const header = headers[name];
+  const header = headers[endpoint.betaHeader ?? ""];
   if (header === undefined) return NO_BETAS;
   if (/[^\t\x20-\x7e]/.test(header)) return undefined;
   const names = header.split(",").map((beta) => beta.trim());
@@ -106,8 +107,9 @@ function betasOf({ endpoint, headers }: Call): readonly Beta[] | undefined {
 }
 
 function forward(call: Call, betas: readonly Beta[]): void {
-  const [name = ""] = FORWARDED_HEADERS[call.endpoint.protocol] ?? [];
-  if (betas.length > 0) call.betaHeaders = [name, betas.map((beta) => beta.name).join(",")];
+  const { betaHeader } = call.endpoint;
+  if (betaHeader === undefined || betas.length === 0) return;
+  call.betaHeaders = [betaHeader, betas.map(({ name }) => name).join(",")];
 }
 
 const ENCRYPTED_REASONING = "reasoning.encrypted_content";

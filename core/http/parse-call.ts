@@ -1,6 +1,5 @@
 import { readJson } from "../body/read-json.ts";
 import { RequestBody } from "../body/request-body.ts";
-import { CONVERSATION } from "../body/turns.ts";
 import type { AwaitableVerdict } from "../plugin/plugin.ts";
 import { isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
 import { wires } from "../wire/wires.ts";
@@ -37,7 +36,7 @@ export function parseCall(
   }
   const later = longBodies?.read(call, body);
   if (later) return later.then((read) => use(call, read));
-  return use(call, readJson(body, CONVERSATION[call.endpoint.protocol]));
+  return use(call, readJson(body, call.endpoint.conversation));
 }
 
 function use(call: HttpCall, body: RequestBody | Refusal): Refusal | undefined {

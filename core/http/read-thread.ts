@@ -1,7 +1,7 @@
 import { readJson } from "../body/read-json.ts";
 import type { BodyParts } from "../body/request-body.ts";
-import { CONVERSATION, turnsOf } from "../body/turns.ts";
-import type { Protocol } from "../catalogue/endpoint.ts";
+import { turnsOf } from "../body/turns.ts";
+import { PROTOCOLS, type Protocol } from "../catalogue/endpoint.ts";
 import { type BodyMeasure, measuresOf, type ThreadWork } from "../plugin/body-threads.ts";
 import { isRefusal, type Refusal } from "../wire/refusal.ts";
 
@@ -23,7 +23,7 @@ const REST_BYTES_MAX = 262_144;
 
 /** Reads and checks a long body in a thread. */
 const read: ThreadWork<ReadInput, ReadResult> = async ({ protocol, measures }, bytes) => {
-  const name = CONVERSATION[protocol];
+  const name = PROTOCOLS[protocol].conversation;
   const body = readJson(bytes, name);
   if (isRefusal(body)) return handed({ bytes, refusal: body });
   const turns = turnsOf(body.outline, protocol);

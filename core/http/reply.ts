@@ -44,7 +44,6 @@ export class Reply implements Sink {
   private wholeBytes = 0;
   /** Number of Responses events that have been written: an error event of the gateway continues their numbering. */
   private eventsWritten = 0;
-  private readonly isNumbered: boolean;
 
   constructor(
     res: HttpResponse,
@@ -58,7 +57,6 @@ export class Reply implements Sink {
     this.pipeline = pipeline;
     this.log = log;
     this.wire = wires[call.endpoint.protocol];
-    this.isNumbered = this.wire.protocol === "responses";
     this.wholeBytesMax = limits.replyBytesMax;
     this.onOver = onOver;
   }
@@ -100,7 +98,7 @@ export class Reply implements Sink {
     const { call } = this;
     this.client.add(bytes);
     // Comments have no type.
-    if (this.isNumbered && event?.type !== undefined) this.eventsWritten++;
+    if (event?.type !== undefined) this.eventsWritten++;
     if (call.delivered || call.gone) return;
     call.delivered = event === undefined || this.wire.stage(event) === "delivered";
   }

@@ -38,7 +38,7 @@ export interface BodyMeasure {
 }
 
 /** Measures a body in the thread that has it. The result is plain data. */
-export type MeasureWork<Result> = (body: RequestBody) => Result;
+type MeasureWork<Result> = (body: RequestBody) => Result;
 
 /** Takes all measures of a body. */
 export async function measuresOf(
@@ -52,6 +52,3 @@ export async function measuresOf(
   }
   return values;
 }
-
-/** Bodies from this size on are parsed, translated and written in a thread. */
-export const LONG_BODY_BYTES_MIN = 65_536;

@@ -11,28 +11,21 @@
 
 export { accountSuspended, isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
 export type { Call, EndedCall, Outcome, UpstreamRequest } from "./call.ts";
-export type { AwaitableVerdict, Fault, Plugin, Sink, Verdict } from "./plugin.ts";
+export type { Fault, Plugin, Sink, Verdict } from "./plugin.ts";
 export type { Command } from "./services.ts";
 export type { UpstreamKind } from "./upstream-kind.ts";
 
 // The parts of core that plugins use.
 
 export type { Account, AccountKey } from "../accounts/index.ts";
-export { type BodyParts, bodyParts, RequestBody } from "../body/request-body.ts";
-export type { Turns } from "../body/turns.ts";
-export { formParts, type HttpRequest, type HttpResponse, openListener } from "../listener/index.ts";
+export { bodyParts, RequestBody } from "../body/request-body.ts";
+export { formParts, openListener } from "../listener/index.ts";
 
 export type { ReconcileRow, Wallets } from "../money/wallet.ts";
 
 export { TRANSFER_REFERENCE } from "../usage/books.ts";
 export { imageType } from "../wire/vision.ts";
-export {
-  type BodyMeasure,
-  LONG_BODY_BYTES_MIN,
-  type MeasureWork,
-  measuresOf,
-  type ThreadWork,
-} from "./body-threads.ts";
+export { measuresOf } from "./body-threads.ts";
 export type { Config } from "./config.ts";
 export { contentTypeOf } from "./plugin.ts";
 export type { Services } from "./services.ts";
@@ -59,9 +52,8 @@ export { fieldsIn, type UsageJson } from "../money/usage-fields.ts";
 export { usageJson } from "../money/usage-json.ts";
 export { dayOf, endOfDay, startOfDay } from "../process/vietnam-day.ts";
 
-export { readChatUsage } from "../wire/usage/chat.ts";
-export { readMessagesUsage } from "../wire/usage/messages.ts";
-export { readResponsesUsage } from "../wire/usage/responses.ts";
+export { overflowMessage } from "../wire/overflow.ts";
+export { readUsage } from "../wire/usage/read.ts";
 export { Usage } from "../wire/usage/usage.ts";
 
 // Models, and the protocols that clients and upstreams speak.
@@ -69,29 +61,14 @@ export { Usage } from "../wire/usage/usage.ts";
 export { type Model, outputTokensMax } from "../catalogue/catalogue.ts";
 export type { Protocol } from "../catalogue/endpoint.ts";
 
-export {
-  type ChatProfile,
-  chatProfile,
-  clampEffort,
-  EFFORT_LEVELS,
-  type EffortLevel,
-  type MessagesProfile,
-  mergeProfiles,
-  messagesProfile,
-  type Profile,
-} from "../catalogue/profile.ts";
+export { EFFORT_LEVELS, mergeProfiles, type Profile } from "../catalogue/profile.ts";
 export { ServerEvent } from "../sse/reader.ts";
 export { encodeComment, encodeEvent } from "../sse/writer.ts";
-export {
-  isOverflow,
-  type OverflowSizes,
-  overflowForMessages,
-  overflowSizes,
-} from "../wire/overflow.ts";
+
 export { documentUrlOf, isImage } from "../wire/vision.ts";
 export { Delivered, kindOf } from "../wire/wire.ts";
-export { beyond, hasRoute, modelNamesBy } from "./model-names.ts";
-export { FORWARDED_HEADERS, formFields, unchangedRequest } from "./upstream-request.ts";
+export { hasRoute, modelNamesBy } from "./model-names.ts";
+export { formFields, unchangedRequest } from "./upstream-request.ts";
 
 // A plugin's options: `v` is the schema library, the rest are its building blocks.
 
@@ -123,7 +100,6 @@ export { failpoint } from "../process/failpoint.ts";
 export { idTime, isId, newId } from "../process/id.ts";
 export {
   arrayOf,
-  countOf,
   isObject,
   JSON_LEVELS_MAX,
   JSON_VALUES_MAX,

@@ -82,10 +82,10 @@ export function hasRoute(model: Model, protocol: Protocol, upstreams: Upstreams)
 export function pathsOf(model: Model, upstreams: Upstreams, isTranslated: boolean): string[] {
   const { standard } = model;
   return endpoints
-    .filter(({ protocol, serves }) => {
+    .filter(({ protocol, isStandard, serves }) => {
       if (!serves.includes(standard)) return false;
-      if (protocol === "responses") return isTranslated || hasRoute(model, protocol, upstreams);
-      return isTranslated || protocol === standard;
+      if (isTranslated) return true;
+      return isStandard ? protocol === standard : hasRoute(model, protocol, upstreams);
     })
     .map(({ path }) => path);
 }
@@ -101,8 +101,7 @@ export function beyond(model: Model, call: Call): Refusal | undefined {
   if (call.stream && model.standard !== "speech" && !model.labels.has("streaming")) {
     return refuse.badRequest(`stream: ${model.id} cannot be streamed`, "stream");
   }
-  const { protocol } = call.endpoint;
-  const param = protocol === "responses" ? "input" : "messages";
+  const { protocol, conversation: param = "messages" } = call.endpoint;
   if (!model.labels.has("vision")) {
     // Translation replaces images of earlier turns by a line of text. Refusing them here would end
     // the conversation.

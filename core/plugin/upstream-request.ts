@@ -1,15 +1,7 @@
 import type { RequestBody } from "../body/request-body.ts";
 import type { Model } from "../catalogue/catalogue.ts";
-import type { Protocol } from "../catalogue/endpoint.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
 import type { Call, FormPart, UpstreamRequest } from "./call.ts";
-
-/** Client headers that are sent on, as parts of the request itself, by protocol. The value of each is a list of betas. */
-export const FORWARDED_HEADERS: Readonly<Partial<Record<Protocol, readonly string[]>>> = {
-  messages: ["anthropic-beta"],
-  chat: ["openai-beta"],
-  responses: ["openai-beta"],
-};
 
 /** Returns the unchanged request, for an upstream that speaks the endpoint's protocol. */
 export function unchangedRequest({ endpoint, body, betaHeaders }: Call): UpstreamRequest {

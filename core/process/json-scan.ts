@@ -15,7 +15,7 @@ const LOOPED_BYTES = 64;
 const NUMBER_BYTES_MAX = 25;
 
 /** The positions of the fields of a JSON object in its bytes. Meaningless if the bytes are not JSON. */
-export interface JsonScan {
+interface JsonScan {
   /** For each top-level field: the quotes of its name, and the start and end of its value. */
   readonly places: readonly number[];
   /** How many names all objects have together. */

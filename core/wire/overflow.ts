@@ -34,7 +34,7 @@ export function isOverflow(status: number, code: unknown, message: string): bool
 }
 
 /** The tokens of a request that does not fit, and of the model's window. */
-export interface OverflowSizes {
+interface OverflowSizes {
   readonly tokens: number;
   readonly window: number;
 }
@@ -83,4 +83,22 @@ export function overflowForMessages(message: string, sizes: OverflowSizes | unde
   if (message.startsWith(prefix)) return message;
   if (!sizes) return prefix + message;
   return `${prefix}${sizes.tokens} tokens > ${sizes.window} maximum; ${message}`;
+}
+
+/**
+ * Returns the message of a provider's error for clients of Messages, if it says that the request is larger than the
+ * model's window; else undefined. `estimate` returns the sizes to name if the message does not say them.
+ */
+export function overflowMessage(
+  { status, code, message }: ProviderError,
+  estimate?: () => OverflowSizes | undefined,
+): string | undefined {
+  if (!isOverflow(status, code, message)) return undefined;
+  return overflowForMessages(message, overflowSizes(message) ?? estimate?.());
+}
+
+interface ProviderError {
+  readonly status: number;
+  readonly code?: unknown;
+  readonly message: string;
 }

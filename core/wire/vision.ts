@@ -1,4 +1,4 @@
-import type { Protocol } from "../catalogue/endpoint.ts";
+import { PROTOCOLS, type Protocol } from "../catalogue/endpoint.ts";
 import { arrayOf, type JsonObject, objectOf } from "../process/json.ts";
 
 const IMAGE_TYPES = new Set(["image", "image_url", "input_image"]);
@@ -71,7 +71,7 @@ function isChatResult(turn: JsonObject | undefined): boolean {
 }
 
 function turnsOf(body: JsonObject, protocol: Protocol): readonly unknown[] {
-  return arrayOf(protocol === "responses" ? body["input"] : body["messages"]);
+  return arrayOf(body[PROTOCOLS[protocol].conversation ?? ""]);
 }
 
 const isFault = (images: Images) => images === "unreadable" || images === "broken";

@@ -1,5 +1,5 @@
 import type { Protocol } from "../catalogue/endpoint.ts";
-import type { ChatProfile } from "../catalogue/profile.ts";
+import type { Profile } from "../catalogue/profile.ts";
 import type { JsonObject } from "../process/json.ts";
 import type { EventKind, ServerEvent } from "../sse/reader.ts";
 import type { Refusal } from "./refusal.ts";
@@ -31,7 +31,7 @@ export type Stage = "none" | "begun" | "refused" | "delivered";
 type ReplyWorth = "charged" | "free" | "pending" | "none";
 
 /** The fields of a request's body. To set undefined removes the field. */
-export interface Fields {
+interface Fields {
   read(name: string): unknown;
   set(name: string, value: unknown): void;
 }
@@ -59,7 +59,11 @@ export interface Wire {
    * Sets the output limit per choice in a body that goes upstream, once. `chatField` is its name at
    * a Chat upstream.
    */
-  limitOutput(body: Fields, tokens: number, chatField: ChatProfile["max_tokens_field"]): void;
+  limitOutput(
+    body: Fields,
+    tokens: number,
+    chatField: NonNullable<Profile["max_tokens_field"]>,
+  ): void;
 
   /** Returns true if a streamed request must ask for its usage, and does not. */
   lacksUsage(body: Pick<Fields, "read">): boolean;

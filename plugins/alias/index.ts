@@ -1,5 +1,4 @@
 import {
-  beyond,
   type Call,
   hasRoute,
   isRefusal,
@@ -90,8 +89,6 @@ export default function alias(services: Services, settings: Settings): Plugin {
       const named = names.resolve(name, call.endpoint);
       if (isRefusal(named)) return named;
       const { model, headers } = named;
-      const refusal = beyond(model, call);
-      if (refusal) return refusal;
       call.model = model;
       for (const part of headers) call.replyHeaders.push(part);
       if (model.id !== name) call.mappedFrom = String(name);

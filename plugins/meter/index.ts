@@ -1,5 +1,4 @@
 import {
-  type BodyMeasure,
   type Call,
   isBilled,
   type Model,
@@ -22,7 +21,7 @@ import { ReplyMeter } from "./reply-meter.ts";
 import { TokenCounter } from "./token-counter.ts";
 
 /** Counted in the thread that translates a long body. */
-const CONTENTS: BodyMeasure = {
+const CONTENTS: Services["bodyMeasures"]["all"][number] = {
   name: "contents",
   module: new URL("./bound-thread.js", import.meta.url).href,
 };

@@ -1,5 +1,4 @@
 import {
-  type AwaitableVerdict,
   type Call,
   type Plugin,
   type Refusal,
@@ -30,7 +29,7 @@ export default function rateLimit(
 ): Plugin {
   const running = new WeakSet<Call>();
 
-  function enter(call: Call, keyId: string): AwaitableVerdict {
+  function enter(call: Call, keyId: string): Verdict | Promise<Verdict> {
     if (settings.concurrent_calls === 0) return undefined;
     const entered = rateLimiter.enter(keyId, call.id, settings.concurrent_calls);
     return entered instanceof Promise ? entered.then(decide) : decide(entered);
@@ -60,7 +59,7 @@ export default function rateLimit(
 
       function decide(
         taken: Awaited<ReturnType<Services["rateLimiter"]["take"]>>,
-      ): AwaitableVerdict {
+      ): Verdict | Promise<Verdict> {
         const headers = rateHeaders(taken, perMinute);
         if (taken.allowed) {
           call.replyHeaders.push(...headers);

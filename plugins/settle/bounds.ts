@@ -1,7 +1,6 @@
 import {
   affordable,
   type Call,
-  countOf,
   MICRO_VND_PER_VND,
   type MicroVnd,
   type Model,
@@ -14,7 +13,8 @@ type Held = NonNullable<Call["held"]>;
 
 /** Returns how many images a call asks for. */
 export function imagesOf(call: Call): number {
-  return countOf(call.body.read("n")) ?? 1;
+  const count = call.body.read("n");
+  return typeof count === "number" && Number.isSafeInteger(count) && count >= 0 ? count : 1;
 }
 
 /** The parts of a hold before its output. */

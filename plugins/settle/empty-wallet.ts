@@ -1,4 +1,4 @@
-import type { AwaitableVerdict, Call, Refusal, Wallets } from "../../core/plugin/index.ts";
+import type { Call, Refusal, Verdict, Wallets } from "../../core/plugin/index.ts";
 
 /** A body of this declared length is cheap to read. */
 const SHORT_BYTES_MAX = 64 * 1024;
@@ -11,7 +11,7 @@ export function emptyWallet(
   call: Call,
   wallets: Wallets,
   refusal: () => Refusal,
-): AwaitableVerdict {
+): Verdict | Promise<Verdict> {
   const { key, headers, endpoint } = call;
   const isPriced = endpoint.serves.length > 0;
   const isShort = Number(headers["content-length"]) <= SHORT_BYTES_MAX;

@@ -1,5 +1,4 @@
 import {
-  type AwaitableVerdict,
   accountSuspended,
   type Call,
   failpoint,
@@ -125,7 +124,7 @@ export default function settle(
     least: Held["baseQuantity"],
     wanted: MicroVnd,
     result: Awaited<ReturnType<Wallets["hold"]>>,
-  ): AwaitableVerdict {
+  ): Verdict | Promise<Verdict> {
     switch (result.kind) {
       case "held":
         break;
@@ -165,7 +164,7 @@ export default function settle(
     model: Model,
     upstream: UpstreamRequest,
     creditVersion: number,
-  ): AwaitableVerdict {
+  ): Verdict | Promise<Verdict> {
     const factor = call.surcharge?.factor;
     const tariff = tariffOf(model, key.discountBps, key.discounts, clock.now(), factor);
     const { quantity, least, feesMicroVnd } = baseOf(call, model, tariff);

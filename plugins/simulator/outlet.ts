@@ -1,4 +1,8 @@
-import type { HttpResponse } from "../../core/plugin/index.ts";
+import type { openListener } from "../../core/plugin/index.ts";
+
+type Handler = Parameters<Awaited<ReturnType<typeof openListener>>["any"]>[1];
+export type HttpRequest = Parameters<Handler>[1];
+export type HttpResponse = Parameters<Handler>[0];
 
 /**
  * Limit of a write. uWebSockets.js 20.0.8 buffers 16 KB per cork; a write that does not fit makes it

@@ -1,11 +1,6 @@
 import { hash } from "node:crypto";
 import { STATUS_CODES } from "node:http";
-import {
-  formParts,
-  type HttpRequest,
-  type HttpResponse,
-  openListener,
-} from "../../core/plugin/index.ts";
+import { formParts, openListener } from "../../core/plugin/index.ts";
 import { answerTo } from "./answer.ts";
 import { type Ask, isObject, type JsonObject, Refused } from "./ask.ts";
 import { chat } from "./chat.ts";
@@ -13,7 +8,7 @@ import { type Directive, findDirective } from "./directive.ts";
 import type { Endpoint, ErrorDetail } from "./endpoint.ts";
 import { imageEdits, imageGenerations, speech } from "./media.ts";
 import { messages, readMessages } from "./messages.ts";
-import { Outlet } from "./outlet.ts";
+import { type HttpRequest, type HttpResponse, Outlet } from "./outlet.ts";
 import { responses } from "./responses.ts";
 
 const ENDPOINTS: readonly Endpoint[] = [

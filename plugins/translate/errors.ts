@@ -1,13 +1,11 @@
-import {
-  isObject,
-  isOverflow,
-  type JsonObject,
-  type OverflowSizes,
-  overflowForMessages,
-  overflowSizes,
-  parseJson,
-} from "../../core/plugin/index.ts";
+import { isObject, type JsonObject, overflowMessage, parseJson } from "../../core/plugin/index.ts";
 import type { ChatError, MessagesError } from "./types.ts";
+
+/** The tokens of a request that does not fit, and of the model's window. */
+export interface OverflowSizes {
+  readonly tokens: number;
+  readonly window: number;
+}
 
 /** A whole reply: the status and the body in the client's protocol. */
 export interface Reply<Body> {
@@ -153,10 +151,8 @@ function describeChatError(
   estimate?: () => OverflowSizes | undefined,
 ): Reply<MessagesError> {
   const code = error?.["code"];
-  if (isOverflow(status, code, message)) {
-    const text = overflowForMessages(message, overflowSizes(message) ?? estimate?.());
-    return messagesError(400, "invalid_request_error", text);
-  }
+  const overflow = overflowMessage({ status, code, message }, estimate);
+  if (overflow !== undefined) return messagesError(400, "invalid_request_error", overflow);
   if (status === 429 && code === "insufficient_quota") {
     return messagesError(402, "billing_error", message);
   }
@@ -203,7 +199,7 @@ function messagesStatus(status: number): [number, string] {
 }
 
 function overflowCode(message: string): string | null {
-  return isOverflow(400, undefined, message) ? "context_length_exceeded" : null;
+  return overflowMessage({ status: 400, message }) === undefined ? null : "context_length_exceeded";
 }
 
 function messagesError(status: number, type: string, message: string): Reply<MessagesError> {

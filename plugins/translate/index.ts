@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import {
   type Call,
-  FORWARDED_HEADERS,
   hasRoute,
   isRefusal,
   type Model,
@@ -137,10 +136,9 @@ export default function translate(services: Services): Plugin {
 
   /** Names the dropped fields in a header. Headers of the client's protocol are dropped too. */
   function reportDropped(call: Call, translation: ReplyTranslation): void {
-    const left = (FORWARDED_HEADERS[call.endpoint.protocol] ?? []).filter(
-      (name) => name in call.headers,
-    );
-    const dropped = [...translation.dropped, ...left];
+    const { betaHeader } = call.endpoint;
+    const isLeft = betaHeader !== undefined && betaHeader in call.headers;
+    const dropped = isLeft ? [...translation.dropped, betaHeader] : translation.dropped;
     if (dropped.length === 0) return;
     call.replyHeaders.push(`${prefix}translate-dropped`, dropped.join(","));
   }

@@ -1,5 +1,5 @@
-import type { Model, OverflowSizes, Protocol, Services } from "../../core/plugin/index.ts";
-import { messagesErrorToChat, type Reply, withChatError } from "./errors.ts";
+import type { Model, Protocol, Services } from "../../core/plugin/index.ts";
+import { messagesErrorToChat, type OverflowSizes, type Reply, withChatError } from "./errors.ts";
 import { PROTOCOLS } from "./protocols.ts";
 import { type BackFacts, onward } from "./sides.ts";
 import { type StateSeal, stateOf } from "./state/seal.ts";

@@ -1,13 +1,7 @@
-import type {
-  JsonObject,
-  OverflowSizes,
-  Profile,
-  Protocol,
-  Services,
-} from "../../core/plugin/index.ts";
+import type { JsonObject, Profile, Protocol, Services } from "../../core/plugin/index.ts";
 import type { ChatContext } from "./chat/read/request.ts";
 import type { MessagesFacts } from "./chat/write/request.ts";
-import { messagesErrorToChat, type Reply } from "./errors.ts";
+import { messagesErrorToChat, type OverflowSizes, type Reply } from "./errors.ts";
 import type { Translated } from "./notes.ts";
 import type { ResponsesContext } from "./responses/read/request.ts";
 import type { MakerState } from "./state/seal.ts";

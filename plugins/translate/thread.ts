@@ -1,11 +1,9 @@
 import {
-  type BodyMeasure,
-  type BodyParts,
   bodyParts,
   type JsonObject,
   measuresOf,
   RequestBody,
-  type ThreadWork,
+  type Services,
 } from "../../core/plugin/index.ts";
 import { type Reader, readableBody } from "./native.ts";
 import type { Translated } from "./notes.ts";
@@ -20,19 +18,25 @@ export interface ThreadInput {
   /** One for each form that the routes of the model take. */
   readonly targets: readonly Target[];
   readonly sealKey: Uint8Array;
-  readonly measures: readonly BodyMeasure[];
+  readonly measures: readonly Services["bodyMeasures"]["all"][number][];
 }
 
 export interface ThreadResult {
   /** For each target: why the request cannot be translated, or an index of `bodies`. */
   readonly made: readonly Translated<number, BackFacts>[];
-  readonly bodies: readonly BodyParts[];
+  readonly bodies: readonly Parameters<typeof RequestBody.from>[0][];
   /** Characters of the client's request, without images. */
   readonly characters: number;
 }
 
+/** The result, and the memory of it that the main thread gets without a copy. */
+interface Handed {
+  readonly result: ThreadResult;
+  readonly handed: readonly ArrayBuffer[];
+}
+
 /** Parses, translates and writes a long request in a thread: bytes in, bytes out. */
-const translate: ThreadWork<ThreadInput, ThreadResult> = async (input, bytes) => {
+async function translate(input: ThreadInput, bytes: Buffer): Promise<Handed> {
   const { reader, targets } = input;
   const seal = new StateSeal(input.sealKey);
   const client = targets[0]?.client ?? "messages";
@@ -43,7 +47,7 @@ const translate: ThreadWork<ThreadInput, ThreadResult> = async (input, bytes) =>
   const [first] = results.flatMap((result) => (result.ok ? [result.body] : []));
   const values = first ? await measuresOf(RequestBody.of(first), input.measures) : {};
   const facts = { measured: { field: undefined, values }, turns: undefined };
-  const bodies: BodyParts[] = [];
+  const bodies: Parameters<typeof RequestBody.from>[0][] = [];
   const made = results.map((result): Translated<number, BackFacts> => {
     if (!result.ok) return result;
     const parts = bodyParts(result.body, isUnread);
@@ -54,7 +58,7 @@ const translate: ThreadWork<ThreadInput, ThreadResult> = async (input, bytes) =>
     buffer instanceof ArrayBuffer ? [buffer] : [],
   );
   return { result: { made, bodies, characters }, handed };
-};
+}
 
 export default translate;
 

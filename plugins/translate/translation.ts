@@ -1,7 +1,6 @@
 import {
   type Call,
   isRefusal,
-  LONG_BODY_BYTES_MIN,
   type Model,
   type Protocol,
   type Refusal,
@@ -103,7 +102,7 @@ export function translationOf(
   seal: StateSeal,
   to: Protocol,
 ): Translation | Promise<Translation | Refusal> {
-  return call.body.length >= LONG_BODY_BYTES_MIN
+  return call.body.isLong
     ? translatedInThread(call, model, services, seal, to)
     : translatedHere(call, model, services, seal, to);
 }

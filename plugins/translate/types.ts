@@ -1,6 +1,7 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import type OpenAI from "openai";
-import type { EffortLevel, JsonObject } from "../../core/plugin/index.ts";
+import type { JsonObject } from "../../core/plugin/index.ts";
+import type { EffortLevel } from "./profile.ts";
 
 /*
  * Types of the bodies that translations produce, based on the official clients' declarations. They

@@ -29,7 +29,7 @@ function importsOf(folder: string): Import[] {
 
 /** The rooms whose types and functions the contract of plugins shows. */
 const BELOW_PLUGINS = [
-  ...["accounts", "catalogue", "database", "limits", "listener", "money", "process", "sse"],
+  ...["accounts", "body", "catalogue", "database", "limits", "listener", "money", "process", "sse"],
   ...["usage", "wire"],
 ];
 
@@ -42,12 +42,13 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   redis: ["process"],
   catalogue: ["process"],
   wire: ["catalogue", "process", "sse"],
+  body: ["catalogue", "process", "wire"],
   limits: ["redis", "process"],
   money: ["catalogue", "database", "process", "redis", "wire"],
   accounts: ["catalogue", "database", "money", "process"],
   usage: ["database", "money", "process", "wire"],
   plugin: [...BELOW_PLUGINS],
-  upstream: ["plugin", "catalogue", "wire", "sse", "process"],
+  upstream: ["plugin", "body", "catalogue", "wire", "sse", "process"],
   config: ["plugin", "catalogue", "upstream", "process"],
   http: [...BELOW_PLUGINS.filter((room) => room !== "database"), "plugin", "upstream"],
 };

@@ -1,18 +1,13 @@
 import * as v from "valibot";
-import type { Protocol } from "../../catalogue/endpoint.ts";
+import { endpoints, type Protocol } from "../../catalogue/endpoint.ts";
 import { described, mapping, url } from "../../process/options.ts";
 
-/** The end of a call's whole path by protocol. An address that ends so was copied from a provider's example of a call. */
-const CALL_PATHS: Readonly<Partial<Record<Protocol, RegExp>>> = {
-  messages: /\/messages$/,
-  chat: /\/chat\/completions$/,
-  responses: /\/responses$/,
-  images: /\/images\/(?:generations|edits)$/,
-  speech: /\/audio\/speech$/,
-};
-
-/** Returns the schema of one protocol's base address; `adds` is the path that the gateway appends to it. */
-function baseOf(protocol: Protocol, adds: string) {
+/** Returns the schema of one protocol's base address, to which the gateway adds the paths of the protocol's calls. */
+function baseOf(protocol: Protocol) {
+  const paths = endpoints.filter((one) => one.protocol === protocol).map((one) => one.upstreamPath);
+  const [adds = ""] = paths;
+  // An address that ends like a call was copied from a provider's example of one.
+  const ends = paths.map((given) => given.replace(/^\/v1/, ""));
   const isNot = (wrong: (address: URL) => boolean) => (given: string) =>
     !URL.canParse(given) || !wrong(new URL(given));
   const path = ({ pathname }: URL) => pathname.replace(/\/+$/, "");
@@ -27,7 +22,7 @@ function baseOf(protocol: Protocol, adds: string) {
       "an address without a user and password, since they are not sent; keys go into `keys`",
     ),
     v.check(
-      isNot((address) => CALL_PATHS[protocol]?.test(path(address)) === true),
+      isNot((address) => ends.some((end) => path(address).endsWith(end))),
       `the base address only, since the gateway adds ${adds}`,
     ),
     v.check(
@@ -49,12 +44,12 @@ function baseOf(protocol: Protocol, adds: string) {
 export const baseAddresses = described(
   v.pipe(
     mapping({
-      messages: v.exactOptional(baseOf("messages", "/v1/messages")),
-      chat: v.exactOptional(baseOf("chat", "/chat/completions")),
-      responses: v.exactOptional(baseOf("responses", "/responses")),
-      images: v.exactOptional(baseOf("images", "/images/generations")),
-      speech: v.exactOptional(baseOf("speech", "/audio/speech")),
-    }),
+      messages: v.exactOptional(baseOf("messages")),
+      chat: v.exactOptional(baseOf("chat")),
+      responses: v.exactOptional(baseOf("responses")),
+      images: v.exactOptional(baseOf("images")),
+      speech: v.exactOptional(baseOf("speech")),
+    } satisfies Record<Protocol, v.GenericSchema>),
     v.check((given) => Object.keys(given).length > 0, "at least one protocol"),
   ),
   "Base address by protocol; only these protocols are used.",

@@ -1,5 +1,5 @@
-import { chatProfile, messagesProfile } from "../../../core/plugin/index.ts";
 import { chatErrorToMessages } from "../errors.ts";
+import { chatProfile, messagesProfile } from "../profile.ts";
 import type { ClientSide, UpstreamSide } from "../sides.ts";
 import { type ChatContext, chatToMessagesRequest } from "./read/request.ts";
 import { chatToMessagesResponse } from "./read/response.ts";

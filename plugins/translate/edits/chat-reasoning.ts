@@ -1,9 +1,5 @@
-import {
-  clampEffort,
-  EFFORT_LEVELS,
-  type EffortLevel,
-  type Profile,
-} from "../../../core/plugin/index.ts";
+import { EFFORT_LEVELS, type Profile } from "../../../core/plugin/index.ts";
+import { clampEffort, type EffortLevel } from "../profile.ts";
 import type { Draft } from "./draft.ts";
 
 /** The thinking that a request asks for. */

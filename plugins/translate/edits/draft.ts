@@ -3,7 +3,6 @@ import {
   type JsonObject,
   type Profile,
   type RequestBody,
-  type Turns,
 } from "../../../core/plugin/index.ts";
 import type { Notes } from "../notes.ts";
 
@@ -87,7 +86,7 @@ export class Draft {
    * The facts about a conversation that is not read yet; undefined once it is read. An edit that would change nothing
    * there need not read it.
    */
-  get unread(): Turns | undefined {
+  get unread(): NonNullable<RequestBody["turns"]> | undefined {
     return this.source?.turns;
   }
 

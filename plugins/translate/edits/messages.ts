@@ -1,11 +1,5 @@
-import {
-  arrayOf,
-  clampEffort,
-  EFFORT_LEVELS,
-  type EffortLevel,
-  type JsonObject,
-  objectOf,
-} from "../../../core/plugin/index.ts";
+import { arrayOf, EFFORT_LEVELS, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
+import { clampEffort, type EffortLevel } from "../profile.ts";
 import { isEnvelope } from "../state/seal.ts";
 import type { Draft } from "./draft.ts";
 import { editMessagesSchemas } from "./schemas.ts";

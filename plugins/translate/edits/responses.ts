@@ -1,4 +1,5 @@
-import { clampEffort, EFFORT_LEVELS, objectOf } from "../../../core/plugin/index.ts";
+import { EFFORT_LEVELS, objectOf } from "../../../core/plugin/index.ts";
+import { clampEffort } from "../profile.ts";
 import { isPackedReasoning } from "../state/reasoning.ts";
 import type { Draft } from "./draft.ts";
 import { editDocuments } from "./media.ts";

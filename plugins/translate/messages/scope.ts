@@ -1,6 +1,7 @@
-import { isObject, type JsonObject, type MessagesProfile } from "../../../core/plugin/index.ts";
+import { isObject, type JsonObject } from "../../../core/plugin/index.ts";
 import type { ToolNames } from "../names.ts";
 import type { Notes } from "../notes.ts";
+import type { MessagesProfile } from "../profile.ts";
 import type { Marked } from "../types.ts";
 
 /** The state that all functions share which translate one request. */

@@ -1,4 +1,4 @@
-import type { MessagesProfile } from "../../../core/plugin/index.ts";
+import type { MessagesProfile } from "../profile.ts";
 import type { MessagesBlock, MessagesText, MessagesTurn } from "../types.ts";
 
 /** Turns that a Messages upstream accepts, and the system texts that were taken out of them. */

@@ -1,5 +1,6 @@
-import { messagesProfile, objectOf } from "../../../core/plugin/index.ts";
+import { objectOf } from "../../../core/plugin/index.ts";
 import { chatErrorToMessages } from "../errors.ts";
+import { messagesProfile } from "../profile.ts";
 import type { ClientSide, UpstreamSide } from "../sides.ts";
 import { responsesToMessages } from "./read/reply.ts";
 import { type ResponsesContext, responsesToMessagesRequest } from "./read/request.ts";

@@ -1,12 +1,7 @@
 import t from "tap";
 import * as v from "valibot";
-import {
-  chatProfile,
-  clampEffort,
-  mergeProfiles,
-  messagesProfile,
-  profile,
-} from "../../../core/catalogue/profile.ts";
+import { mergeProfiles, profile } from "../../../core/catalogue/profile.ts";
+import { chatProfile, clampEffort, messagesProfile } from "../../../plugins/translate/profile.ts";
 
 t.test("profile", async (t) => {
   t.test("the dialect sets the defaults", async (t) => {

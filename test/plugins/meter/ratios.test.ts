@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { countTokens as cl100k } from "gpt-tokenizer/encoding/cl100k_base";
 import { countTokens as o200k } from "gpt-tokenizer/encoding/o200k_base";
 import t from "tap";
-import { chatProfile } from "../../../core/catalogue/profile.ts";
 import { arrayOf, type JsonObject, objectOf } from "../../../core/process/json.ts";
 import { contentsOf, type Factors, tokensOf } from "../../../plugins/meter/bound.ts";
 import { familyOverhead } from "../../../plugins/meter/families.ts";
 import { countedInput } from "../../../plugins/meter/tokenize.ts";
 import { messagesToChatRequest } from "../../../plugins/translate/chat/write/request.ts";
+import { chatProfile } from "../../../plugins/translate/profile.ts";
 import { CONVERSATIONS } from "./conversations.ts";
 
 /** The plugin's defaults: cautious for holds, average for estimates. */

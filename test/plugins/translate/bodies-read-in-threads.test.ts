@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
 import { readJson } from "../../../core/body/read-json.ts";
-import { CONVERSATION } from "../../../core/body/turns.ts";
-import { endpoints } from "../../../core/catalogue/endpoint.ts";
+import { endpoints, PROTOCOLS } from "../../../core/catalogue/endpoint.ts";
 import type { Profile } from "../../../core/catalogue/profile.ts";
 import { OwnBodyThreads } from "../../../core/http/body-threads.ts";
 import type { HttpCall } from "../../../core/http/http-call.ts";
@@ -50,7 +49,9 @@ const counts = { unread: 0, stayedUnread: 0, edited: 0, refused: 0 };
 async function callOf(client: Client, json: Buffer, inThread: boolean): Promise<HttpCall | string> {
   const call = newCall(endpoints.find((one) => one.protocol === client));
   const own = Buffer.concat([json]);
-  const body = await (inThread ? longBodies.read(call, own) : readJson(own, CONVERSATION[client]));
+  const body = await (inThread
+    ? longBodies.read(call, own)
+    : readJson(own, PROTOCOLS[client].conversation));
   assert.ok(body);
   if (isRefusal(body)) return JSON.stringify(body);
   call.body = body;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import t from "tap";
-import { chatProfile, messagesProfile, type Profile } from "../../../core/catalogue/profile.ts";
+import type { Profile } from "../../../core/catalogue/profile.ts";
 import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import { refuse } from "../../../core/wire/refusal.ts";
 import { wires } from "../../../core/wire/wires.ts";
@@ -10,6 +10,7 @@ import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/res
 import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
 import { messagesToChatResponse } from "../../../plugins/translate/chat/write/response.ts";
 import { chatErrorToMessages, messagesErrorToChat } from "../../../plugins/translate/errors.ts";
+import { chatProfile, messagesProfile } from "../../../plugins/translate/profile.ts";
 import type { End } from "../../../plugins/translate/stream.ts";
 import { assembleChat, assembleMessages } from "./assemble.ts";
 import {

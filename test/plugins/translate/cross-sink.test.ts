@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { endpoints } from "../../../core/catalogue/endpoint.ts";
-import { chatProfile } from "../../../core/catalogue/profile.ts";
 import { COMPLETE, type Outcome } from "../../../core/plugin/call.ts";
 import { ServerEvent } from "../../../core/sse/reader.ts";
 import { refuse } from "../../../core/wire/refusal.ts";
@@ -9,6 +8,7 @@ import { kindOf } from "../../../core/wire/wire.ts";
 import { wires } from "../../../core/wire/wires.ts";
 import { ChatToMessagesStream } from "../../../plugins/translate/chat/read/stream.ts";
 import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
+import { chatProfile } from "../../../plugins/translate/profile.ts";
 import { TranslatingSink } from "../../../plugins/translate/translating-sink.ts";
 import { newCall } from "../../support/call.ts";
 

@@ -1,8 +1,8 @@
 import t from "tap";
-import { chatProfile } from "../../../core/catalogue/profile.ts";
 import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/process/json.ts";
 import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/response.ts";
 import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
+import { chatProfile } from "../../../plugins/translate/profile.ts";
 import { assembleMessages } from "./assemble.ts";
 import { run, serialise } from "./harness.ts";
 

@@ -1,4 +1,4 @@
-import { chatProfile, messagesProfile, type Profile } from "../../../core/catalogue/profile.ts";
+import type { Profile } from "../../../core/catalogue/profile.ts";
 import { isObject } from "../../../core/process/json.ts";
 import { type ServerEvent, SseReader } from "../../../core/sse/reader.ts";
 import { chatContext } from "../../../plugins/translate/chat/read/request.ts";
@@ -6,6 +6,7 @@ import { ChatToMessagesStream } from "../../../plugins/translate/chat/read/strea
 import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
 import { MessagesToChatStream } from "../../../plugins/translate/chat/write/stream.ts";
 import type { RandomText } from "../../../plugins/translate/ids.ts";
+import { chatProfile, messagesProfile } from "../../../plugins/translate/profile.ts";
 import type {
   ClientStream,
   End,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { chatProfile, messagesProfile, type Profile } from "../../../core/catalogue/profile.ts";
+import type { Profile } from "../../../core/catalogue/profile.ts";
 import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import {
   chatContext,
@@ -11,6 +11,7 @@ import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/res
 import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
 import { messagesToChatResponse } from "../../../plugins/translate/chat/write/response.ts";
 import { chatErrorToMessages, messagesErrorToChat } from "../../../plugins/translate/errors.ts";
+import { chatProfile, messagesProfile } from "../../../plugins/translate/profile.ts";
 import { chatRequest, damaged, messagesRequest } from "./conversations.ts";
 import { type Client, NOW_MS, Recorder, translator } from "./harness.ts";
 import {

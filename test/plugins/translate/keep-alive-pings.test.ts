@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { endpoints } from "../../../core/catalogue/endpoint.ts";
-import { chatProfile, messagesProfile } from "../../../core/catalogue/profile.ts";
 import { COMPLETE, type Outcome } from "../../../core/plugin/call.ts";
 import type { Sink } from "../../../core/plugin/plugin.ts";
 import { ServerEvent } from "../../../core/sse/reader.ts";
@@ -12,6 +11,7 @@ import { ChatToMessagesStream } from "../../../plugins/translate/chat/read/strea
 import { messagesToChatRequest } from "../../../plugins/translate/chat/write/request.ts";
 import { MessagesToChatStream } from "../../../plugins/translate/chat/write/stream.ts";
 import { KeepAlivePings } from "../../../plugins/translate/keep-alive-pings.ts";
+import { chatProfile, messagesProfile } from "../../../plugins/translate/profile.ts";
 import { TranslatingSink } from "../../../plugins/translate/translating-sink.ts";
 import { newCall } from "../../support/call.ts";
 import { stoppedTimers } from "../../support/stopped-timers.ts";

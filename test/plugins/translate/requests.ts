@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import type { Test } from "tap";
-import { chatProfile, messagesProfile, type Profile } from "../../../core/catalogue/profile.ts";
+import type { Profile } from "../../../core/catalogue/profile.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import { chatToMessagesRequest } from "../../../plugins/translate/chat/read/request.ts";
 import { messagesToChatRequest } from "../../../plugins/translate/chat/write/request.ts";
 import { edited } from "../../../plugins/translate/edits/index.ts";
 import type { Translated } from "../../../plugins/translate/notes.ts";
+import { chatProfile, messagesProfile } from "../../../plugins/translate/profile.ts";
 import { checkChatRequest, checkMessagesRequest } from "./invariants.ts";
 import { mismatch } from "./match.ts";
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { chatProfile, messagesProfile } from "../../../core/catalogue/profile.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import { SseReader } from "../../../core/sse/reader.ts";
 import { chatToMessagesRequest } from "../../../plugins/translate/chat/read/request.ts";
 import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
 import type { OriginalNames } from "../../../plugins/translate/names.ts";
+import { chatProfile, messagesProfile } from "../../../plugins/translate/profile.ts";
 import { responsesToMessages } from "../../../plugins/translate/responses/read/reply.ts";
 import { responsesToMessagesRequest } from "../../../plugins/translate/responses/read/request.ts";
 import { ResponsesToMessagesStream } from "../../../plugins/translate/responses/read/stream.ts";

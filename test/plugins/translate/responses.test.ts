@@ -1,10 +1,11 @@
 import t from "tap";
-import { chatProfile, messagesProfile, type Profile } from "../../../core/catalogue/profile.ts";
+import type { Profile } from "../../../core/catalogue/profile.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import { chatContext } from "../../../plugins/translate/chat/read/request.ts";
 import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/response.ts";
 import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
 import { messagesToChatResponse } from "../../../plugins/translate/chat/write/response.ts";
+import { chatProfile, messagesProfile } from "../../../plugins/translate/profile.ts";
 import { countingText, NOW_MS } from "./harness.ts";
 import { mismatch } from "./match.ts";
 

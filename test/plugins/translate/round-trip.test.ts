@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { chatProfile, messagesProfile, type Profile } from "../../../core/catalogue/profile.ts";
+import type { Profile } from "../../../core/catalogue/profile.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import {
   chatContext,
@@ -13,6 +13,7 @@ import {
   messagesToChatRequest,
 } from "../../../plugins/translate/chat/write/request.ts";
 import { messagesToChatResponse } from "../../../plugins/translate/chat/write/response.ts";
+import { chatProfile, messagesProfile } from "../../../plugins/translate/profile.ts";
 import { assembleChat, assembleMessages } from "./assemble.ts";
 import { chatRequest, messagesRequest } from "./conversations.ts";
 import { type Client, type FixtureEvent, NOW_MS, pieces, run, serialise } from "./harness.ts";

@@ -1,7 +1,7 @@
 import t from "tap";
-import { chatProfile } from "../../../core/catalogue/profile.ts";
 import { ChatToMessagesStream } from "../../../plugins/translate/chat/read/stream.ts";
 import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
+import { chatProfile } from "../../../plugins/translate/profile.ts";
 import { StateSeal, stateOf } from "../../../plugins/translate/state/seal.ts";
 import { countingText, Recorder } from "./harness.ts";
 

@@ -1,4 +1,4 @@
-import type { HttpResponse } from "../../../core/plugin/index.ts";
+import type { HttpResponse } from "../../../core/listener/index.ts";
 import type { Usage } from "./answer.ts";
 import { corkedBytesMax, type Packet } from "./packets.ts";
 import type { Plan, Script } from "./plan.ts";

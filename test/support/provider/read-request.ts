@@ -1,4 +1,4 @@
-import type { HttpRequest, HttpResponse } from "../../../core/plugin/index.ts";
+import type { HttpRequest, HttpResponse } from "../../../core/listener/index.ts";
 import type { LiveCall } from "./live-call.ts";
 
 /** The head of a request. Copied, because uWebSockets.js frees it before the body arrives. */

@@ -1,5 +1,6 @@
-import { type JsonObject, type MessagesProfile, objectOf } from "../../../../core/plugin/index.ts";
+import { type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import { isGiven, type Scope } from "../../messages/scope.ts";
+import type { MessagesProfile } from "../../profile.ts";
 import { withObjectType } from "../../schema/root.ts";
 import type { MessagesRequest, MessagesTool } from "../../types.ts";
 import { isThinking } from "./thinking.ts";

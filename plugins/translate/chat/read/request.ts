@@ -1,14 +1,10 @@
-import {
-  isObject,
-  type JsonObject,
-  type MessagesProfile,
-  objectOf,
-} from "../../../../core/plugin/index.ts";
+import { isObject, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import { sha256Hex } from "../../ids.ts";
 import { isGiven, type Scope } from "../../messages/scope.ts";
 import { arrange } from "../../messages/turns.ts";
 import { type OriginalNames, ToolNames } from "../../names.ts";
 import { Notes, type Translated } from "../../notes.ts";
+import type { MessagesProfile } from "../../profile.ts";
 import type { MessagesRequest, MessagesText } from "../../types.ts";
 import { addFormat, formatAsTool } from "./format.ts";
 import { History } from "./history.ts";

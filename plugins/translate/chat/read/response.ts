@@ -3,7 +3,7 @@ import {
   isObject,
   type JsonObject,
   objectOf,
-  readChatUsage,
+  readUsage,
   Usage,
 } from "../../../../core/plugin/index.ts";
 import { answeredInputOf, isWrapped } from "../../arguments.ts";
@@ -59,7 +59,7 @@ export function chatToMessagesResponse(
   if (isLost(finishReason, content.length > 0)) return endedBy(finishReason);
   const usage = new Usage();
   usage.cachedBeside = context.cachedBeside;
-  readChatUsage(body, usage);
+  readUsage("chat", body, usage);
   const answer: MessagesAnswer = {
     id: toMessageId(body["id"], random),
     type: "message",

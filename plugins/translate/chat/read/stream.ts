@@ -5,7 +5,7 @@ import {
   type JsonObject,
   objectOf,
   parseJson,
-  readChatUsage,
+  readUsage,
   Usage,
 } from "../../../../core/plugin/index.ts";
 import { argumentsText } from "../../arguments.ts";
@@ -95,7 +95,7 @@ export class ChatToMessagesStream implements StreamTranslator {
 
   private chunk(chunk: JsonObject, mayReport: boolean): void {
     // Reading the report in all its places takes a third of the time of a chunk.
-    if (mayReport) readChatUsage(chunk, this.usage);
+    if (mayReport) readUsage("chat", chunk, this.usage);
     const choice = firstChoice(chunk["choices"]);
     if (!choice) return;
     const reason = stringOf(choice["finish_reason"]);

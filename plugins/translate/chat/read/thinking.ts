@@ -1,11 +1,6 @@
-import {
-  clampEffort,
-  EFFORT_LEVELS,
-  type EffortLevel,
-  type JsonObject,
-  type MessagesProfile,
-} from "../../../../core/plugin/index.ts";
+import { EFFORT_LEVELS, type JsonObject } from "../../../../core/plugin/index.ts";
 import { isGiven, type Scope, withoutNulls } from "../../messages/scope.ts";
+import { clampEffort, type EffortLevel, type MessagesProfile } from "../../profile.ts";
 import type { MessagesRequest } from "../../types.ts";
 
 /** Thinking budgets in tokens per effort level, for models that take a budget. */

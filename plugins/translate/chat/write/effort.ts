@@ -1,10 +1,6 @@
-import {
-  clampEffort,
-  EFFORT_LEVELS,
-  type EffortLevel,
-  type JsonObject,
-} from "../../../../core/plugin/index.ts";
+import { EFFORT_LEVELS, type JsonObject } from "../../../../core/plugin/index.ts";
 import type { Notes } from "../../notes.ts";
+import { clampEffort, type EffortLevel } from "../../profile.ts";
 import type { ChatRequest } from "../../types.ts";
 import type { Scope } from "./scope.ts";
 

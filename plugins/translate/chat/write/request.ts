@@ -1,12 +1,8 @@
-import {
-  type ChatProfile,
-  isObject,
-  type JsonObject,
-  objectOf,
-} from "../../../../core/plugin/index.ts";
+import { isObject, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import { sha256Hex } from "../../ids.ts";
 import type { OriginalNames } from "../../names.ts";
 import { Notes, type Translated } from "../../notes.ts";
+import type { ChatProfile } from "../../profile.ts";
 import type { MakerState } from "../../state/seal.ts";
 import type { ChatMessage, ChatRequest, ChatText } from "../../types.ts";
 import { addEffort } from "./effort.ts";

@@ -2,7 +2,7 @@ import {
   arrayOf,
   isObject,
   type JsonObject,
-  readMessagesUsage,
+  readUsage,
   Usage,
 } from "../../../../core/plugin/index.ts";
 import { argumentsOf } from "../../arguments.ts";
@@ -37,7 +37,7 @@ export function messagesToChatResponse(
   const called = message.tool_calls !== undefined;
   if (message.content === "" && (called || message.refusal !== null)) message.content = null;
   const usage = new Usage();
-  readMessagesUsage(body, usage);
+  readUsage("messages", body, usage);
   const answer: ChatAnswer = {
     id: toCompletionId(body["id"], random),
     object: "chat.completion",

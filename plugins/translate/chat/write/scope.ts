@@ -1,6 +1,7 @@
-import type { ChatProfile, JsonObject } from "../../../../core/plugin/index.ts";
+import type { JsonObject } from "../../../../core/plugin/index.ts";
 import type { ToolNames } from "../../names.ts";
 import type { Notes } from "../../notes.ts";
+import type { ChatProfile } from "../../profile.ts";
 import type { MakerState } from "../../state/seal.ts";
 import type { Marked } from "../../types.ts";
 

@@ -4,7 +4,7 @@ import {
   type JsonObject,
   objectOf,
   parseJson,
-  readMessagesUsage,
+  readUsage,
   Usage,
 } from "../../../../core/plugin/index.ts";
 import {
@@ -81,7 +81,7 @@ export class MessagesToChatStream implements StreamTranslator {
     if (this.over) return;
     switch (typeof data["type"] === "string" ? data["type"] : eventType) {
       case "message_start":
-        readMessagesUsage(data, this.usage);
+        readUsage("messages", data, this.usage);
         this.start(objectOf(data["message"]) ?? {});
         return;
       case "content_block_start":
@@ -118,7 +118,7 @@ export class MessagesToChatStream implements StreamTranslator {
   }
 
   private messageDelta(data: JsonObject): void {
-    readMessagesUsage(data, this.usage);
+    readUsage("messages", data, this.usage);
     const delta = objectOf(data["delta"]) ?? {};
     // A later event without a reason keeps the earlier one.
     if (typeof delta["stop_reason"] === "string") this.stopReason = delta["stop_reason"];

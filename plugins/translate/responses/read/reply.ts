@@ -3,7 +3,7 @@ import {
   isObject,
   type JsonObject,
   objectOf,
-  readResponsesUsage,
+  readUsage,
   Usage,
 } from "../../../../core/plugin/index.ts";
 import { answeredInputOf, isWrapped } from "../../arguments.ts";
@@ -29,7 +29,7 @@ export function responsesToMessages(
   const content = items.flatMap((item) => blocksOf(item, context, random));
   const usage = new Usage();
   usage.cachedBeside = context.cachedBeside;
-  readResponsesUsage(body, usage);
+  readUsage("responses", body, usage);
   const answer: MessagesAnswer = {
     id: toMessageId(body["id"], random),
     type: "message",

@@ -1,16 +1,11 @@
-import {
-  arrayOf,
-  isObject,
-  type JsonObject,
-  type MessagesProfile,
-  objectOf,
-} from "../../../../core/plugin/index.ts";
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import { sha256Hex } from "../../ids.ts";
 import { textBlocks } from "../../messages/content.ts";
 import { isGiven, type Scope } from "../../messages/scope.ts";
 import { arrange } from "../../messages/turns.ts";
 import { ToolNames } from "../../names.ts";
 import { Notes, type Translated } from "../../notes.ts";
+import type { MessagesProfile } from "../../profile.ts";
 import type { MessagesRequest } from "../../types.ts";
 import { Items } from "./items.ts";
 import { addReasoning, showsReasoning } from "./reasoning.ts";

@@ -5,7 +5,7 @@ import {
   type JsonObject,
   objectOf,
   parseJson,
-  readResponsesUsage,
+  readUsage,
   Usage,
 } from "../../../../core/plugin/index.ts";
 import type { MessagesContext } from "../../chat/write/request.ts";
@@ -128,7 +128,7 @@ export class ResponsesToMessagesStream implements StreamTranslator {
   }
 
   private start(response: JsonObject): void {
-    readResponsesUsage(response, this.usage);
+    readUsage("responses", response, this.usage);
     if (this.started) return;
     this.started = true;
     const message = {

@@ -1,9 +1,4 @@
-import {
-  chatProfile,
-  isObject,
-  type JsonObject,
-  type Profile,
-} from "../../../../core/plugin/index.ts";
+import { isObject, type JsonObject, type Profile } from "../../../../core/plugin/index.ts";
 import {
   addSettings,
   type MessagesFacts,
@@ -14,6 +9,7 @@ import type { Scope } from "../../chat/write/scope.ts";
 import { systemTexts } from "../../chat/write/system.ts";
 import { declaredNames } from "../../chat/write/tools.ts";
 import { Notes, type Translated } from "../../notes.ts";
+import { chatProfile } from "../../profile.ts";
 import type { MakerState } from "../../state/seal.ts";
 import type { ChatRequest, ChatTool, ResponsesRequest } from "../../types.ts";
 import { InputItems } from "./turns.ts";

@@ -2,7 +2,7 @@ import {
   isObject,
   type JsonObject,
   objectOf,
-  readMessagesUsage,
+  readUsage,
   Usage,
 } from "../../../../core/plugin/index.ts";
 import { explanationOf } from "../../chat/write/answer.ts";
@@ -80,7 +80,7 @@ export function messagesToResponse(
     const item = itemOf(block, context, random);
     if (item) response.output.push(item);
   }
-  readMessagesUsage(body, response.usage);
+  readUsage("messages", body, response.usage);
   response.stopReason = String(body["stop_reason"] ?? "");
   const explanation = explanationOf(response.stopReason, body["stop_details"]);
   if (explanation !== null && !body["content"].some(isRefusal)) {

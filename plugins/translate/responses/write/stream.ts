@@ -5,7 +5,7 @@ import {
   type JsonObject,
   objectOf,
   parseJson,
-  readMessagesUsage,
+  readUsage,
 } from "../../../../core/plugin/index.ts";
 import { explanationOf } from "../../chat/write/answer.ts";
 import {
@@ -65,7 +65,7 @@ export class MessagesToResponsesStream implements StreamTranslator {
     if (this.over) return;
     switch (event["type"] ?? name) {
       case "message_start":
-        readMessagesUsage(event, this.response.usage);
+        readUsage("messages", event, this.response.usage);
         this.start();
         return;
       case "content_block_start":
@@ -80,7 +80,7 @@ export class MessagesToResponsesStream implements StreamTranslator {
         this.closeItem();
         return;
       case "message_delta": {
-        readMessagesUsage(event, this.response.usage);
+        readUsage("messages", event, this.response.usage);
         const delta = objectOf(event["delta"]);
         const reason = delta?.["stop_reason"];
         if (typeof reason === "string") this.response.stopReason = reason;
