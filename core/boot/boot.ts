@@ -19,6 +19,7 @@ import { Backlog } from "../money/backlog.ts";
 import { Committer } from "../money/committer.ts";
 import type { HoldStoreHealth } from "../money/hold-store.ts";
 import { archiveOf } from "../money/ledger/archive.ts";
+import { Corrections } from "../money/ledger/corrections.ts";
 import { operationsOf } from "../money/operations.ts";
 import { Pace } from "../money/pace.ts";
 import { stopMoney } from "../money/stop.ts";
@@ -120,6 +121,7 @@ export async function boot(
     {
       wallets,
       operations: operationsOf({ wallets, holdStore, ledger, archive: archiveOf(database) }),
+      corrections: new Corrections(wallets, database),
     },
   );
   const coreSlots = board.slotsOf(undefined);

@@ -1,5 +1,6 @@
 import type { KeySealer } from "../accounts/index.ts";
 import type { DiscountSource } from "../catalogue/discount.ts";
+import type { Corrections } from "../money/ledger/corrections.ts";
 import type { Operations } from "../money/operations.ts";
 import type { Wallets } from "../money/wallet.ts";
 import type { BodyMeasure } from "../plugin/body-threads.ts";
@@ -37,6 +38,7 @@ export interface Owner {
 interface CoreValues {
   readonly wallets: Wallets;
   readonly operations: Operations;
+  readonly corrections: Corrections;
 }
 
 /**
@@ -82,6 +84,7 @@ export class SlotBoard {
     return {
       wallets: offered("wallets", this.core.wallets, viewer),
       operations: offered("operations", this.core.operations, viewer),
+      corrections: offered("corrections", this.core.corrections, viewer),
       guards: {
         operator: this.operator.slot(viewer, refuseOperators),
         customer: this.customer.slot(viewer, refuseCustomers),

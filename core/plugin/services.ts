@@ -184,11 +184,11 @@ export interface Command {
 interface CommandOption {
   readonly name: string;
   /** The placeholder in `help`: `ID`. */
-  readonly value: string;
+  readonly value?: string;
   readonly required?: boolean;
   /**
    * `number`: whole numbers are sent as numbers. Any other text is sent as it is, and the route
-   * refuses it.
+   * refuses it. `flag`: has no value; true is sent if it is given.
    */
-  readonly type?: "text" | "number";
+  readonly type?: "text" | "number" | "flag";
 }

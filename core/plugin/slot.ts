@@ -1,5 +1,6 @@
 import type { KeySealer } from "../accounts/index.ts";
 import type { DiscountSource } from "../catalogue/discount.ts";
+import type { Corrections } from "../money/ledger/corrections.ts";
 import type { Operations } from "../money/operations.ts";
 import type { Wallets } from "../money/wallet.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
@@ -39,6 +40,8 @@ export interface Slots {
   readonly wallets: CoreSlot<Wallets>;
   /** The books of money, as operators prove and repair them. */
   readonly operations: CoreSlot<Operations>;
+  /** Takes top-ups back, and refunds calls. */
+  readonly corrections: CoreSlot<Corrections>;
   readonly guards: Guards;
   readonly customers: Slot<Customers>;
   readonly modelNames: Slot<ModelNames>;
@@ -58,7 +61,7 @@ export interface Slots {
 }
 
 /** Names of the slots for `provides` and `uses` of a plugin's module. */
-export const CORE_SLOT_NAMES = ["wallets", "operations"] as const;
+export const CORE_SLOT_NAMES = ["wallets", "operations", "corrections"] as const;
 export const PLUGIN_SLOT_NAMES = [
   "guards.operator",
   "guards.customer",

@@ -189,15 +189,17 @@ export interface StatementRow {
   /** In Vietnam. */
   readonly day: string;
   /**
-   * `transfer`: a bank transfer. `credit`: money that the operator added. `adjustment`: a correction or a refund, of
-   * either sign. `charges`: all calls of the day.
+   * `transfer`: a bank transfer. `credit`: money that the operator added. `taken_back`: of a top-up. `refund`: of a call.
+   * `adjustment`: another correction, of either sign. `charges`: all calls of the day.
    */
-  readonly kind: "transfer" | "credit" | "adjustment" | "charges";
+  readonly kind: "transfer" | "credit" | "taken_back" | "refund" | "adjustment" | "charges";
   readonly amountMicroVnd: bigint;
   /** After this row. */
   readonly balanceMicroVnd: bigint;
   /** Of a transfer the code of its order, else why the operator moved money; null if unknown. */
   readonly reason: string | null;
+  /** Of a movement: what names it in the ledger; null for charges. */
+  readonly reference: string | null;
   /** Number of calls; 0 for a movement. */
   readonly calls: number;
 }

@@ -1,4 +1,5 @@
 import type { Database, Parameter } from "../database/database.ts";
+import { REFUND_REFERENCE, TAKEN_BACK_REFERENCE } from "../money/ledger/corrections.ts";
 import { dayOf, startOfDay } from "../process/vietnam-day.ts";
 import { type Statement, type StatementRow, TRANSFER_REFERENCE } from "./books.ts";
 import { summedBeforeOf, usageSource } from "./usage-sources.ts";
@@ -34,23 +35,25 @@ export async function statementOf(
     ), listed as (
       select * from movements where at >= ${start} order by id desc limit ${MOVEMENTS_MAX + 1}
     )
-    select 'opening' as kind, null::timestamptz as at, '' as day, null as reason, 0::float8 as calls,
+    select 'opening' as kind, null::timestamptz as at, '' as day, null as reason, null as reference, 0::float8 as calls,
       (coalesce((select sum(amount) from movements where at < ${start}), 0)
         - coalesce((select sum(charged) from charges where day < ${first}), 0))::bigint as "amountMicroVnd",
       0::bigint as place
     union all
-    select 'closing', null, '', null, 0,
+    select 'closing', null, '', null, null, 0,
       (coalesce((select sum(amount) from movements), 0)
         - coalesce((select sum(charged) from charges), 0))::bigint, 0
     union all
     select case
+        when starts_with(reference, '${TAKEN_BACK_REFERENCE}') then 'taken_back'
+        when starts_with(reference, '${REFUND_REFERENCE}') then 'refund'
         when kind = 'adjustment' then kind
         when starts_with(reference, '${TRANSFER_REFERENCE}') then 'transfer'
         else 'credit'
-      end, at, (at at time zone 'Asia/Ho_Chi_Minh')::date::text, reason, 0, amount, id
+      end, at, (at at time zone 'Asia/Ho_Chi_Minh')::date::text, reason, reference, 0, amount, id
     from listed
     union all
-    select 'charges', null, day::text, null, calls, -charged, 9223372036854775807
+    select 'charges', null, day::text, null, null, calls, -charged, 9223372036854775807
     from charges where day >= ${first}
     order by day, place`,
     parameters,
@@ -62,10 +65,11 @@ export async function statementOf(
   const isCut = found.filter(({ kind }) => kind !== "charges").length > MOVEMENTS_MAX;
   // From the end, so that each balance is right if the oldest rows are missing.
   let balanceMicroVnd = closingMicroVnd;
-  const listed = found.reverse().map(({ at, day, kind, amountMicroVnd, reason, calls }) => {
-    const row = { at, day, kind, amountMicroVnd, balanceMicroVnd, reason, calls };
+  const listed = found.reverse().map(({ at, day, kind, amountMicroVnd, ...row }) => {
+    const { reason, reference, calls } = row;
+    const shown = { at, day, kind, amountMicroVnd, balanceMicroVnd, reason, reference, calls };
     balanceMicroVnd -= amountMicroVnd;
-    return row;
+    return shown;
   });
   return { openingMicroVnd: amountOf("opening"), closingMicroVnd, rows: listed.reverse(), isCut };
 }

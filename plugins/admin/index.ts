@@ -24,7 +24,7 @@ import { upstreamRoutes } from "./upstreams.ts";
 import { usageRoutes } from "./usage.ts";
 
 export const provides = ["guards.operator"];
-export const uses = ["wallets", "operations"];
+export const uses = ["wallets", "operations", "corrections"];
 
 export const options = v.strictObject({
   /** Maximum active keys of one account. */

@@ -1,6 +1,7 @@
 import {
   email,
   isId,
+  isOwnReference,
   line,
   mapping,
   matching,
@@ -10,11 +11,13 @@ import {
 } from "../../core/plugin/index.ts";
 
 const NAME = "a name of 1 to 100 characters on one line";
-const REFERENCE = "a reference of 1 to 200 characters on one line";
+const REFERENCE =
+  "a reference of 1 to 200 characters on one line that does not begin with transfer:, taken-back: or refund:";
 const REASON = "a reason of 1 to 500 characters on one line";
 const AMOUNT = 'an amount in đ with at most 6 decimals, such as "50000" or "-0.5", and not 0';
 const LIMIT = "a whole number from 1 to 1000";
 const SECONDS = "a whole number of seconds from 1 to 999999999";
+const DAY = "a day, such as 2026-11-30";
 const ACCOUNT = "the id of an account";
 const BPS = "a whole number of basis points (0.01 %) from 0 to 10000";
 const PER_MINUTE =
@@ -75,17 +78,45 @@ const amount = v.pipe(
   v.check((microVnd) => microVnd !== 0n, AMOUNT),
 );
 
-export const adjustment = mapping({ amount_vnd: amount, reference: line(200, REFERENCE), reason });
+/** References that name a movement's cause are the gateway's own. */
+const reference = v.pipe(
+  line(200, REFERENCE),
+  v.check((text) => !isOwnReference(text), REFERENCE),
+);
+
+export const adjustment = mapping({ amount_vnd: amount, reference, reason });
+
+const total = v.optional(
+  v.pipe(
+    amount,
+    v.check((microVnd) => microVnd > 0n, "an amount in đ above 0"),
+  ),
+);
+
+export const refund = mapping({
+  call: v.optional(v.pipe(v.string(), v.check(isId, "the id of a call"))),
+  top_up: v.optional(line(200, "the reference of a top-up")),
+  amount_vnd: total,
+  as_much_as_there_is: v.optional(v.boolean("true or false"), false),
+  reason,
+});
 
 export const movement = mapping({
   amount_vnd: amount,
-  reference: line(200, REFERENCE),
+  reference,
   reason: maybeReason,
 });
 
 export const quarantinePage = mapping({ limit });
 
 export const holdPage = mapping({ limit });
+
+const day = v.pipe(
+  matching(/^\d{4}-\d{2}-\d{2}$/, DAY),
+  v.check((text) => !Number.isNaN(Date.parse(text)), DAY),
+);
+
+export const ledgerQuery = mapping({ from: v.optional(day, "2020-01-01"), to: v.optional(day) });
 
 export const reconcileQuery = mapping({
   older_than_seconds: v.optional(

@@ -1,5 +1,8 @@
 import {
+  correctionJson,
+  dayOf,
   done,
+  endOfDay,
   formatVnd,
   isId,
   isRefusal,
@@ -11,10 +14,11 @@ import {
   readQuery,
   refuse,
   type Services,
+  startOfDay,
   walletJson,
 } from "../../core/plugin/index.ts";
 import { overdueCalls } from "./holds.ts";
-import { adjustment, movement, proofQuery, reconcileQuery } from "./input.ts";
+import { adjustment, ledgerQuery, movement, proofQuery, reconcileQuery, refund } from "./input.ts";
 import { unknownAccount } from "./unknown.ts";
 
 /** Maximum rows with a drift in one reply. */
@@ -22,7 +26,7 @@ const ROWS_MAX = 1000;
 
 /** Routes for credits, adjustments, wallets and reconciliation. Amounts are decimal strings in đ. */
 export function moneyRoutes(services: Services): OperatorRoute[] {
-  const { wallets, balances, operations } = services;
+  const { accounts, balances, clock, corrections, operations, usage, wallets } = services;
   return [
     {
       method: "POST",
@@ -38,7 +42,7 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
         }
         const kind = amountMicroVnd < 0n ? "adjustment" : "topup";
         const credit = { accountId, amountMicroVnd, reference, kind, reason } as const;
-        return answerOf(await wallets.current.credit(credit), accountId);
+        return answerOf(await wallets.current.credit(credit), accountId, balances);
       },
     },
     {
@@ -52,7 +56,54 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
         const { amount_vnd: amountMicroVnd, reference, reason } = wanted;
         const kind = "adjustment";
         const credit = { accountId, amountMicroVnd, reference, kind, reason } as const;
-        return answerOf(await wallets.current.credit(credit), accountId);
+        return answerOf(await wallets.current.credit(credit), accountId, balances);
+      },
+    },
+    {
+      method: "POST",
+      path: "/refunds",
+      async handle({ body }) {
+        const wanted = readBody(refund, body);
+        if (isRefusal(wanted)) return wanted;
+        const { call, top_up: topUp, amount_vnd: totalMicroVnd, reason } = wanted;
+        if ((call === undefined) === (topUp === undefined)) {
+          return refuse.badRequest("Send either call or top_up.", "call");
+        }
+        const request = { totalMicroVnd, reason };
+        const asMuchAsThereIs = wanted.as_much_as_there_is;
+        const shown = correctionJson(
+          topUp === undefined
+            ? await corrections.current.refund({ callId: call ?? "", ...request })
+            : await corrections.current.takeBack({ topUp, asMuchAsThereIs, ...request }),
+        );
+        return isRefusal(shown) ? shown : done(shown);
+      },
+    },
+    {
+      method: "GET",
+      path: "/accounts/:account/ledger",
+      async handle({ params, query }) {
+        const account = params["account"] ?? "";
+        const wanted = readQuery(ledgerQuery, query);
+        if (isRefusal(wanted)) return wanted;
+        if (!isId(account) || !(await accounts.find(account))) return unknownAccount(account);
+        const to = endOfDay(wanted.to ?? dayOf(new Date(clock.now())));
+        const found = await usage.statement(account, startOfDay(wanted.from), to);
+        return done({
+          opening_vnd: formatVnd(found.openingMicroVnd),
+          closing_vnd: formatVnd(found.closingMicroVnd),
+          rows: found.rows.map((row) => ({
+            at: row.at?.toISOString() ?? null,
+            day: row.day,
+            kind: row.kind,
+            amount_vnd: formatVnd(row.amountMicroVnd),
+            balance_vnd: formatVnd(row.balanceMicroVnd),
+            calls: row.calls,
+            reference: row.reference,
+            reason: row.reason,
+          })),
+          cut: found.isCut,
+        });
       },
     },
     {
@@ -124,10 +175,11 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
   ];
 }
 
-function answerOf(
+async function answerOf(
   result: Awaited<ReturnType<Services["wallets"]["current"]["credit"]>>,
   accountId: string,
-): PlainResponse | Refusal {
+  balances: Services["balances"],
+): Promise<PlainResponse | Refusal> {
   switch (result.kind) {
     case "credited":
       return done({
@@ -141,11 +193,13 @@ function answerOf(
         "This reference was used for another account or amount. Nothing has changed; use a new reference.",
         { code: "reference_conflict", param: "reference" },
       );
-    case "below_zero":
+    case "below_zero": {
+      const { availableMicroVnd = 0 } = (await balances(accountId)) ?? {};
       return refuse.conflict(
-        "The wallet has less than this amount available. Nothing has changed; use a smaller amount.",
+        `The wallet has only ${formatVnd(availableMicroVnd)} đ available. Nothing has changed; use at most that.`,
         { code: "below_zero", param: "amount_vnd" },
       );
+    }
     case "out_of_range":
       return refuse.badRequest(
         "amount_vnd: the balance would exceed 9007199254.740991 đ, the maximum; use a smaller amount.",

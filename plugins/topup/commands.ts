@@ -41,6 +41,14 @@ export const commands: readonly Command[] = [
     oneOf: ["account", "order"],
   },
   {
+    words: "transfer reverse",
+    about:
+      "take a transfer back from the wrong account, so that it can be assigned again; the customer sees the reason",
+    method: "POST",
+    path: "/admin/v1/transfers/:transfer/reverse",
+    options: [transfer, reason, { name: "as-much-as-there-is", type: "flag" }],
+  },
+  {
     words: "transfer ignore",
     about: "ignore an unmatched transfer",
     method: "POST",

@@ -1,10 +1,4 @@
-import {
-  failpoint,
-  PeriodicTask,
-  type Services,
-  ThrottledLog,
-  TRANSFER_REFERENCE,
-} from "../../core/plugin/index.ts";
+import { failpoint, PeriodicTask, type Services, ThrottledLog } from "../../core/plugin/index.ts";
 import {
   markCredited,
   matchedTransfers,
@@ -48,13 +42,13 @@ export class Crediting {
   }
 
   /** Rejects if a store is down. The transfer stays as it is, for the next sweep. */
-  async credit({ id, accountId, amountMicroVnd, orderCode }: Transfer): Promise<void> {
+  async credit({ id, reference, accountId, amountMicroVnd, orderCode }: Transfer): Promise<void> {
     const { database, log, wallets } = this.services;
     if (accountId === null || amountMicroVnd === null) return;
     const result = await wallets.current.credit({
       accountId,
       amountMicroVnd,
-      reference: `${TRANSFER_REFERENCE}${id}`,
+      reference,
       kind: "topup",
       reason: orderCode,
     });

@@ -17,7 +17,7 @@ import { transferRoutes } from "./transfer-routes.ts";
 import { webhookRoute } from "./webhook.ts";
 
 export { options } from "./options.ts";
-export const uses = ["guards.customer", "wallets"];
+export const uses = ["guards.customer", "wallets", "corrections"];
 export const provides = ["discounts", "counters", "gauges"];
 
 /**

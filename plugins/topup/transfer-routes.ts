@@ -1,4 +1,5 @@
 import {
+  correctionJson,
   done,
   formatVnd,
   isId,
@@ -21,6 +22,7 @@ import {
   assignTransfer,
   ignoreTransfer,
   payloadOf,
+  releaseTransfer,
   TRANSFER_STATES,
   type Transfer,
   transferOf,
@@ -58,9 +60,14 @@ const assignment = mapping({
 
 const decision = mapping({ reason: REASON });
 
+const reversal = mapping({
+  reason: REASON,
+  as_much_as_there_is: v.optional(v.boolean("true or false"), false),
+});
+
 /** Routes for operators: list and show transfers, assign one to an account, ignore one. */
 export function transferRoutes(services: Services, crediting: Crediting): OperatorRoute[] {
-  const { accounts, database, log } = services;
+  const { accounts, corrections, database, log } = services;
 
   return [
     {
@@ -101,6 +108,38 @@ export function transferRoutes(services: Services, crediting: Crediting): Operat
         if (isDone && (now.state === "matched" || now.state === "credited"))
           return done(shown(now));
         return refusal(now);
+      },
+    },
+    {
+      method: "POST",
+      path: "/transfers/:transfer/reverse",
+      async handle({ params, body }) {
+        const wanted = readBody(reversal, body);
+        if (isRefusal(wanted)) return wanted;
+        const transfer = await transferOf(database, params["transfer"] ?? "");
+        if (!transfer) return unknown();
+        // An operator who repeats the request gets the result of the first one.
+        if (transfer.state === "unmatched" && transfer.cause === "taken_back") {
+          return done(shown(transfer));
+        }
+        if (transfer.state !== "credited") {
+          return refuse.conflict(
+            `The transfer is ${transfer.state}; only a credited one can be reversed.`,
+            {
+              code: "transfer_not_credited",
+              param: "transfer",
+            },
+          );
+        }
+        const { reason, as_much_as_there_is: asMuchAsThereIs } = wanted;
+        const request = { topUp: transfer.reference, totalMicroVnd: undefined, reason };
+        const correction = correctionJson(
+          await corrections.current.takeBack({ ...request, asMuchAsThereIs }),
+        );
+        if (isRefusal(correction)) return correction;
+        await releaseTransfer(database, transfer, reason);
+        const now = await transferOf(database, transfer.id);
+        return done({ ...shown(now ?? transfer), taken_back: correction });
       },
     },
     {
@@ -167,9 +206,10 @@ function shown(transfer: Transfer) {
   return {
     id: transfer.id,
     sequence: Number(transfer.sequence),
+    reference: transfer.reference,
     state: transfer.state,
     cause: transfer.cause,
-    direction: transfer.incoming ? "in" : "out",
+    direction: transfer.cause === "unreadable" ? null : transfer.incoming ? "in" : "out",
     amount_vnd: transfer.amountMicroVnd === null ? null : formatVnd(transfer.amountMicroVnd),
     account: transfer.accountId,
     order: transfer.orderCode,

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { Services } from "../../core/plugin/index.ts";
 
 type Database = Services["database"];
@@ -11,13 +12,17 @@ export type Hindrance =
   | "unknown_direction"
   | "unreadable"
   | "bad_amount"
-  | "wrong_account";
+  | "wrong_account"
+  /** Its id was that of another transfer. */
+  | "known_id";
 
 /** A bank transfer. Amounts are in µđ. */
 export interface Transfer {
   readonly id: string;
   /** Increases with each recorded transfer. */
   readonly sequence: bigint;
+  /** Of its credit in the ledger. */
+  readonly reference: string;
   readonly state: TransferState;
   readonly cause: string;
   readonly accountId: string | null;
@@ -58,10 +63,9 @@ interface Recorded {
   readonly transfer: Transfer;
   /** False if this transfer was recorded before: only the first notification counts. */
   readonly isNew: boolean;
-  readonly isSame: boolean;
 }
 
-const COLUMNS = `t.id, t.sequence, t.state, t.cause, t.account_id as "accountId", t.order_id as "orderId",
+const COLUMNS = `t.id, t.sequence, t.reference, t.state, t.cause, t.account_id as "accountId", t.order_id as "orderId",
   (select o.code from topup_orders o where o.id = t.order_id) as "orderCode", t.incoming,
   t.amount as "amountMicroVnd", t.bank, t.account_number as "accountNumber", t.content,
   t.bank_reference as "bankReference", t.bank_time as "bankTime", t.received_at as "receivedAt",
@@ -69,10 +73,22 @@ const COLUMNS = `t.id, t.sequence, t.state, t.cause, t.account_id as "accountId"
 const SELECT = `select ${COLUMNS} from bank_transfers t`;
 
 /**
- * Records a transfer once per id, with its account if a code matches. One statement, so a crash cannot leave a transfer
- * without its account.
+ * Records a transfer once per id, with its account if a code matches. A notification that is sent again has the amount,
+ * account and direction of the first. With others it tells of another transfer, which gets an id of its own and waits for
+ * an operator: money has arrived, and nobody knows yet which of the two is right.
  */
 export async function recordTransfer(database: Database, transfer: NewTransfer): Promise<Recorded> {
+  const recorded = await recordOnce(database, transfer);
+  const { transfer: known, isNew } = recorded;
+  const facts = ({ incoming, amountMicroVnd, accountNumber }: Transfer | NewTransfer) =>
+    `${incoming} ${amountMicroVnd} ${accountNumber}`;
+  if (isNew || facts(known) === facts(transfer)) return recorded;
+  const id = `${transfer.id}.${hash("sha256", facts(transfer), "hex").slice(0, 12)}`;
+  return recordOnce(database, { ...transfer, id, hindrance: transfer.hindrance ?? "known_id" });
+}
+
+/** One statement, so that a crash cannot leave a transfer without its account. */
+async function recordOnce(database: Database, transfer: NewTransfer): Promise<Recorded> {
   const [recorded] = await database.query<Transfer>(
     `with found as (
       select count(*) as orders, (array_agg(id))[1] as id, (array_agg(account_id))[1] as account_id
@@ -110,13 +126,10 @@ export async function recordTransfer(database: Database, transfer: NewTransfer):
       transfer.payload,
     ],
   );
-  if (recorded) return { transfer: recorded, isNew: true, isSame: true };
-  const [known] = await database.query<Transfer & { isSame: boolean }>(
-    `select ${COLUMNS}, t.payload = $2::bytea as "isSame" from bank_transfers t where t.id = $1`,
-    [transfer.id, transfer.payload],
-  );
+  if (recorded) return { transfer: recorded, isNew: true };
+  const known = await transferOf(database, transfer.id);
   if (!known) throw new Error(`transfer ${transfer.id} is neither new nor known`);
-  return { transfer: known, isNew: false, isSame: known.isSame };
+  return { transfer: known, isNew: false };
 }
 
 /** Returns what was credited for an order, oldest first: at most 100 transfers. */
@@ -210,6 +223,20 @@ export async function ignoreTransfer(
     [id, reason],
   );
   return ignored;
+}
+
+/** Gives a transfer that was taken back from a wrong account to an operator, to assign it again. */
+export async function releaseTransfer(
+  database: Database,
+  { id, reference }: Transfer,
+  reason: string,
+): Promise<void> {
+  await database.query(
+    `update bank_transfers set state = 'unmatched', cause = 'taken_back', round = round + 1, account_id = null,
+      order_id = null, credited_at = null, decided_at = now(), decision = $3
+    where id = $1 and reference = $2 and state = 'credited'`,
+    [id, reference, reason],
+  );
 }
 
 /** Marks a transfer as credited. Idempotent. A trigger rejects it if the ledger does not have the credit. */

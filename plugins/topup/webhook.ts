@@ -49,13 +49,7 @@ export function webhookRoute(
       const recorded = await record(notification, request.body);
       if (isRefusal(recorded)) return recorded;
       failpoint("topup.recorded");
-      const { transfer, isNew, isSame } = recorded;
-      if (!isSame) {
-        log.warn(
-          { transfer: transfer.id },
-          "duplicate bank notification with different content; keeping the first",
-        );
-      }
+      const { transfer, isNew } = recorded;
       if (isNew && transfer.state === "unmatched") {
         counts.unmatched++;
         log.warn(

@@ -338,6 +338,13 @@ begin
 end
 $$;
 
+-- Returns true if some of a top-up was taken back. For migrations of plugins.
+create function was_taken_back(topup_reference text) returns boolean language plpgsql as $$
+begin
+  return exists (select from ledger_entries_rest where reference = 'taken-back:1:' || topup_reference);
+end
+$$;
+
 -- Limits --------------------------------------------------------------------------------------------------------------
 
 -- Sets the total of a limit ('set'), or adds to it ('add'); makes the limit if it is new. Returns 'changed',

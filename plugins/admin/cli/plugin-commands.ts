@@ -14,9 +14,9 @@ const declared = v.object({
     v.array(
       v.object({
         name: v.string(),
-        value: v.string(),
+        value: v.optional(v.string()),
         required: v.optional(v.boolean(), false),
-        type: v.optional(v.picklist(["text", "number"]), "text"),
+        type: v.optional(v.picklist(["text", "number", "flag"]), "text"),
       }),
     ),
     [],
@@ -40,14 +40,17 @@ export async function pluginCommands(client: Client): Promise<Command[]> {
 
 function commandOf(read: Read): Command {
   const { words, about, options } = read;
+  const flags = options.filter(({ type }) => type === "flag");
+  const valued = options.filter(({ type }) => type !== "flag");
   const named = (required: boolean) =>
-    options.filter((option) => option.required === required).map(({ name }) => name);
+    valued.filter((option) => option.required === required).map(({ name }) => name);
   return {
     words,
     about,
     required: named(true),
     optional: named(false),
-    placeholders: Object.fromEntries(options.map((option) => [option.name, option.value])),
+    flags: flags.map(({ name }) => name),
+    placeholders: Object.fromEntries(valued.map(({ name, value = "VALUE" }) => [name, value])),
     run: (client, values) => run(read, client.below(""), values),
   };
 }
@@ -80,7 +83,8 @@ function sentOf({ path, fields, options }: Read, values: Values) {
   for (const { name, type } of options) {
     const text = values[name];
     if (text === undefined || inPath.has(name)) continue;
-    sent[name.replaceAll("-", "_")] = type === "number" ? numeric(text) : text;
+    const field = name.replaceAll("-", "_");
+    sent[field] = type === "flag" ? true : type === "number" ? numeric(text) : text;
   }
   return sent;
 }

@@ -133,7 +133,9 @@ export const account = {
   "money.transfer": "Bank transfer {code}",
   "money.transfer.assigned": "Bank transfer, assigned by support",
   "money.credit": "Credit from the operator",
-  "money.adjustment.in": "Refund or correction",
+  "money.taken_back": "Top-up taken back",
+  "money.refund": "Refund of a call",
+  "money.adjustment.in": "Correction in your favour",
   "money.adjustment.out": "Correction",
   "money.none": "No money moved in this month.",
   "money.cut":

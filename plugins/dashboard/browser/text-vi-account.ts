@@ -136,7 +136,9 @@ export const account = {
   "money.transfer": "Chuyển khoản {code}",
   "money.transfer.assigned": "Chuyển khoản, do bộ phận hỗ trợ xác nhận",
   "money.credit": "Nhà vận hành cộng tiền",
-  "money.adjustment.in": "Hoàn tiền hoặc điều chỉnh tăng",
+  "money.taken_back": "Thu hồi khoản nạp",
+  "money.refund": "Hoàn tiền một lệnh gọi",
+  "money.adjustment.in": "Điều chỉnh tăng",
   "money.adjustment.out": "Điều chỉnh giảm",
   "money.none": "Tháng này chưa có khoản tiền nào.",
   "money.cut":

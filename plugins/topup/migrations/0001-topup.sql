@@ -17,6 +17,12 @@ create table bank_transfers (
   -- The bank's own id: a notification that is sent again changes nothing.
   id text primary key check (id <> ''),
   sequence bigint generated always as identity unique,
+  -- Counts the accounts that it was given to: one more each time that it was taken back from a wrong one.
+  round integer not null default 1 check (round > 0),
+  -- Of its credit in the ledger.
+  reference text not null generated always as (
+    'transfer:' || id || case when round > 1 then ':' || round else '' end
+  ) stored,
   state text not null check (state in ('matched', 'credited', 'unmatched', 'ignored')),
   -- Why it is in this state, in one word for programs.
   cause text not null,
@@ -74,16 +80,23 @@ begin
 end
 $$;
 
--- A credited transfer is history, what the bank said never changes, and credited is only what the ledger has:
--- together with the ledger's unique reference, no transfer can be given twice or be called given when it was not.
+-- A credited transfer is history until the ledger has it taken back, what the bank said never changes, and credited is only
+-- what the ledger has: together with the ledger's unique reference, no transfer can be given twice or be called given when
+-- it was not.
 create function guard_bank_transfer() returns trigger language plpgsql as $$
 begin
   if tg_op <> 'UPDATE' then
     raise exception 'bank_transfers keeps every row: % is refused', lower(tg_op)
       using errcode = 'restrict_violation';
   end if;
-  if old.state = 'credited' then
+  if old.state = 'credited' and not (
+    new.state = 'unmatched' and new.round = old.round + 1 and was_taken_back(old.reference)
+  ) then
     raise exception 'transfer % is credited: a change is refused', old.id
+      using errcode = 'restrict_violation';
+  end if;
+  if old.state <> 'credited' and new.round <> old.round then
+    raise exception 'transfer % is not credited: it cannot be given again', old.id
       using errcode = 'restrict_violation';
   end if;
   if (new.id, new.sequence, new.incoming, new.payload, new.received_at)
@@ -92,7 +105,7 @@ begin
     raise exception 'transfer % was told by the bank: a change is refused', old.id
       using errcode = 'restrict_violation';
   end if;
-  if new.state = 'credited' and not has_topup('transfer:' || new.id, new.account_id, new.amount) then
+  if new.state = 'credited' and not has_topup(old.reference, new.account_id, new.amount) then
     raise exception 'transfer % is not in the ledger: it cannot be called credited', new.id
       using errcode = 'restrict_violation';
   end if;

@@ -138,7 +138,7 @@ t.test("operators and accounts", async (t) => {
       t.equal((await adjust(amount, reference)).code, 0);
       t.equal((await wallet(gateway, accountId)).balance, balance);
     }
-    t.match((await adjust("-60", "adjust-3")).stderr, /has less than this amount/);
+    t.match((await adjust("-60", "adjust-3")).stderr, /has only 59\.5 đ available/);
     t.match((await adjust("50", "adjust-1")).stderr, /another account or amount/);
     const { code, stderr } = await run("adjust", "--account", accountId, "--amount-vnd", "1");
     t.strictSame([code, /needs --reference/.test(stderr)], [2, true]);

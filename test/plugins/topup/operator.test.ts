@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import t from "tap";
 import { isObject, type JsonObject, parseJson } from "../../../core/process/json.ts";
 import { unmatchedTransfers } from "../../../plugins/topup/transfers.ts";
-import { admin, createCustomer, credit, wallet } from "../../support/admin.ts";
+import { admin, createCustomer, wallet } from "../../support/admin.ts";
 import { runCli } from "../admin/cli-runs.ts";
 import { bootTopups, type InProcess } from "./in-process.ts";
 import { as, notify, order, transfer } from "./topups.ts";
@@ -24,6 +24,11 @@ t.test("an unmatched transfer", async (t) => {
 
   const decide = (id: string, what: "assign" | "ignore", body: object) =>
     admin(gateway, "POST", `/transfers/${id}/${what}`, body);
+
+  const byHand = (accountId: string, amountMicroVnd: bigint, reference: string) =>
+    gateway.gateway.services.wallets.current.credit({
+      ...{ accountId, amountMicroVnd, reference, kind: "topup", reason: null },
+    });
 
   const codeOf = ({ body }: { body: Record<string, unknown> }) =>
     isObject(body["error"]) ? body["error"]["code"] : undefined;
@@ -113,12 +118,11 @@ t.test("an unmatched transfer", async (t) => {
     t.strictSame([full.status, codeOf(full)], [409, "credit_refused"]);
     t.equal((await admin(gateway, "GET", `/transfers/${id}`)).body["cause"], "out_of_range");
 
-    // Credited by hand before, under the transfer's own reference.
+    // Something else was credited under the transfer's own reference.
     const other = await createCustomer(gateway);
     const mine = await order(gateway, other.accountId);
     const told = transfer({ content: mine.code });
-    await credit(gateway, accountId, "-5", `transfer:${told["id"]}`).catch(() => {});
-    await credit(gateway, other.accountId, 7, `transfer:${told["id"]}`);
+    await byHand(other.accountId, 7_000_000n, `transfer:${told["id"]}`);
     t.equal((await notify(gateway, told)).status, 200);
     const { body } = await admin(gateway, "GET", `/transfers/${String(told["id"])}`);
     t.strictSame([body["state"], body["cause"]], ["unmatched", "reference_conflict"]);
@@ -220,9 +224,10 @@ t.test("an unmatched transfer", async (t) => {
     }
     // The ledger accepts a reference once, so no transfer is credited twice.
     const again = `transfer:${credited}`;
-    t.equal(await credit(gateway, accountId, 100_000, again), "100000");
+    t.match(await byHand(accountId, 100_000_000_000n, again), { kind: "credited", applied: false });
     const other = await createCustomer(gateway);
-    await t.rejects(credit(gateway, other.accountId, 100_000, again), /reference_conflict/);
+    const conflict = await byHand(other.accountId, 100_000_000_000n, again);
+    t.equal(conflict.kind, "reference_conflict");
     t.equal((await admin(gateway, "GET", "/reconcile")).body["drift"], false);
   });
 });

@@ -171,14 +171,39 @@ t.test("a transfer", async (t) => {
     t.equal((await wallet(gateway, accountId)).balance, "100000");
   });
 
-  t.test("that is notified again with different content keeps the first", async (t) => {
+  t.test("that comes under the id of another one waits for an operator", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const mine = await order(gateway, accountId);
     const told = transfer({ content: mine.code });
     t.equal((await notify(gateway, told)).status, 200);
-    const other = { ...told, transferAmount: 5_000_000, content: "something else" };
-    t.strictSame(await notify(gateway, other), { status: 200, body: { success: true } });
+    // The same transfer, told in other words.
+    t.equal((await notify(gateway, { ...told, content: "something else" })).status, 200);
+    const others = [
+      { ...told, transferAmount: 5_000_000 },
+      { ...told, transferType: "out" },
+      { ...told, accountNumber: "1" },
+    ];
+    for (const other of [...others, ...others]) {
+      t.strictSame(await notify(gateway, other), { status: 200, body: { success: true } });
+    }
     t.equal((await wallet(gateway, accountId)).balance, "100000");
+    const { body } = await admin(gateway, "GET", "/transfers?limit=4");
+    const kept: JsonObject[] = Array.isArray(body["list"]) ? body["list"] : [];
+    t.strictSame(
+      kept.map(({ amount_vnd, state, cause }) => [amount_vnd, state, cause]),
+      [
+        ["100000", "unmatched", "wrong_account"],
+        ["100000", "ignored", "outgoing"],
+        ["5000000", "unmatched", "known_id"],
+        ["100000", "credited", "code"],
+      ],
+    );
+    const answer = await admin(gateway, "POST", `/transfers/${kept[2]?.["id"]}/assign`, {
+      account: accountId,
+      reason: "the bank has both",
+    });
+    t.equal(answer.status, 200);
+    t.equal((await wallet(gateway, accountId)).balance, "5100000");
     t.equal((await admin(gateway, "GET", "/reconcile")).body["drift"], false);
   });
 });

@@ -13,6 +13,7 @@ function bank(count: number, credit: (movement: Credit) => Promise<{ kind: strin
   const credited: string[] = [];
   const transfers = Array.from({ length: count }, (_, at) => ({
     id: `t${at}`,
+    reference: `transfer:t${at}`,
     sequence: BigInt(at + 1),
     accountId: "A",
     amountMicroVnd: 1n,

@@ -31,6 +31,36 @@ export const moneyCommands: readonly Command[] = [
     },
   },
   {
+    words: "refund",
+    required: ["reason"],
+    optional: ["call", "top-up", "amount-vnd"],
+    flags: ["as-much-as-there-is"],
+    placeholders: { "top-up": "REFERENCE" },
+    about:
+      "give back what --call cost, or take back --top-up, a reference that `ledger` shows; all of it, or --amount-vnd of it in " +
+      "all, so that a repetition changes nothing; the customer sees the reason",
+    run: async (client, { call, "top-up": topUp, "amount-vnd": amount, reason, ...flags }) => {
+      const isPartial = flags["as-much-as-there-is"] !== undefined;
+      return value(
+        await client.post("/refunds", {
+          ...given({ call, top_up: topUp, amount_vnd: amount, reason }),
+          ...(isPartial && { as_much_as_there_is: true }),
+        }),
+      );
+    },
+  },
+  {
+    words: "ledger",
+    required: ["account"],
+    optional: ["from", "to"],
+    placeholders: { from: "YYYY-MM-DD", to: "YYYY-MM-DD" },
+    about:
+      "list every movement of an account and the charges of each day (in Vietnam), with the balance after each; all, or --from a " +
+      "day --to another, included",
+    run: async (client, { account, from, to }) =>
+      value(await client.get(`${accountPath(account)}/ledger`, given({ from, to }))),
+  },
+  {
     words: "wallet",
     required: ["account"],
     optional: [],

@@ -154,6 +154,10 @@ function whatIs({ kind, amount_vnd, reason, calls, day }: StatementRow): Child {
       return reason === null ? t("money.transfer.assigned") : t("money.transfer", { code: reason });
     case "credit":
       return [t("money.credit"), why];
+    case "taken_back":
+      return [t("money.taken_back"), why];
+    case "refund":
+      return [t("money.refund"), why];
     case "adjustment":
       return [t(Number(amount_vnd) > 0 ? "money.adjustment.in" : "money.adjustment.out"), why];
     case "charges":

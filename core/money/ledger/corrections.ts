@@ -1,0 +1,177 @@
+import type { Database } from "../../database/database.ts";
+import { isId } from "../../process/id.ts";
+import type { Wallets } from "../wallet.ts";
+
+/** Prefixes of the references of corrections. A number, counted from 1 for each cause, and the cause follow. */
+export const TAKEN_BACK_REFERENCE = "taken-back:";
+export const REFUND_REFERENCE = "refund:";
+
+/** Returns true for a reference that the gateway itself makes: it names what caused a movement. */
+export function isOwnReference(reference: string): boolean {
+  return ["transfer:", TAKEN_BACK_REFERENCE, REFUND_REFERENCE].some((own) =>
+    reference.startsWith(own),
+  );
+}
+
+/** More corrections of one cause than any operator makes. */
+const CORRECTIONS_MAX = 100;
+/** Another process may correct the same cause at once. */
+const ATTEMPTS = 5;
+
+interface CorrectionRequest {
+  /**
+   * What of the cause is corrected in all, this time and before, in µđ; by default all of it. So a request that is sent
+   * again changes nothing.
+   */
+  readonly totalMicroVnd: bigint | undefined;
+  /** The customer sees it. */
+  readonly reason: string;
+}
+
+interface TakeBack extends CorrectionRequest {
+  /** The reference of the top-up in the ledger. */
+  readonly topUp: string;
+  /** If the wallet has less, take that. */
+  readonly asMuchAsThereIs: boolean;
+}
+
+interface Refund extends CorrectionRequest {
+  readonly callId: string;
+}
+
+export type Correction =
+  | {
+      readonly kind: "corrected";
+      readonly accountId: string;
+      /** Of this movement; 0 if nothing was missing. */
+      readonly amountMicroVnd: bigint;
+      /** Of the cause, corrected in all and not corrected. */
+      readonly totalMicroVnd: bigint;
+      readonly leftMicroVnd: bigint;
+    }
+  /** There is no such top-up or call, or it is not in the ledger yet. */
+  | { readonly kind: "unknown" }
+  /** The cause is smaller. */
+  | { readonly kind: "too_much"; readonly causeMicroVnd: bigint }
+  /** More of it was corrected before. */
+  | { readonly kind: "more_before"; readonly totalMicroVnd: bigint }
+  /** The wallet has less than is to be taken. */
+  | { readonly kind: "short"; readonly availableMicroVnd: bigint }
+  /** The wallet cannot hold so much. */
+  | { readonly kind: "out_of_range" };
+
+interface Cause {
+  readonly accountId: string;
+  readonly amountMicroVnd: bigint;
+}
+
+interface Plan {
+  readonly prefix: string;
+  readonly cause: string;
+  readonly found: Cause;
+  readonly isTaken: boolean;
+  readonly asMuchAsThereIs: boolean;
+  readonly totalMicroVnd: bigint | undefined;
+  readonly reason: string;
+}
+
+/**
+ * Money that went wrong: a top-up that is taken back, a call that is paid back. Each is a movement of the wallet, tied to
+ * its cause by its reference. That has a number, so that of two processes that correct the same cause at once one makes
+ * the movement: the other reads again what is left. Their sum never exceeds the cause.
+ */
+export class Corrections {
+  private readonly wallets: Wallets;
+  private readonly database: Database;
+
+  constructor(wallets: Wallets, database: Database) {
+    this.wallets = wallets;
+    this.database = database;
+  }
+
+  /** Takes a top-up out of the wallet again: it was given to the wrong account, or paid back by the bank. */
+  async takeBack({ topUp, asMuchAsThereIs, ...request }: TakeBack): Promise<Correction> {
+    const [found] = await this.database.query<Cause>(
+      `select account_id as "accountId", amount as "amountMicroVnd" from ledger_entries
+      where reference = $1 and kind = 'topup' and call_id is null`,
+      [topUp],
+    );
+    if (!found) return { kind: "unknown" };
+    const plan = { prefix: TAKEN_BACK_REFERENCE, cause: topUp, isTaken: true, asMuchAsThereIs };
+    return this.correct({ ...plan, ...request, found });
+  }
+
+  /** Gives what a call cost back to its wallet. */
+  async refund({ callId, ...request }: Refund): Promise<Correction> {
+    if (!isId(callId)) return { kind: "unknown" };
+    const [found] = await this.database.query<Cause>(
+      `select account_id as "accountId", -amount as "amountMicroVnd" from ledger_entries
+      where call_id = $1`,
+      [callId],
+    );
+    if (!found) return { kind: "unknown" };
+    const plan = { prefix: REFUND_REFERENCE, cause: callId, isTaken: false };
+    return this.correct({ ...plan, asMuchAsThereIs: false, ...request, found });
+  }
+
+  private async correct(plan: Plan): Promise<Correction> {
+    const { prefix, cause, found, isTaken, asMuchAsThereIs, reason } = plan;
+    const { accountId, amountMicroVnd: causeMicroVnd } = found;
+    const wantedMicroVnd = plan.totalMicroVnd ?? causeMicroVnd;
+    if (wantedMicroVnd > causeMicroVnd) return { kind: "too_much", causeMicroVnd };
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+      const { count, before } = await this.corrected(prefix, cause);
+      const corrected = (amountMicroVnd: bigint): Correction => {
+        const totalMicroVnd = before + amountMicroVnd;
+        const leftMicroVnd = causeMicroVnd - totalMicroVnd;
+        return { kind: "corrected", accountId, amountMicroVnd, totalMicroVnd, leftMicroVnd };
+      };
+      const missingMicroVnd = wantedMicroVnd - before;
+      if (missingMicroVnd < 0n && plan.totalMicroVnd !== undefined) {
+        return { kind: "more_before", totalMicroVnd: before };
+      }
+      if (missingMicroVnd <= 0n) return corrected(0n);
+      let amountMicroVnd = missingMicroVnd;
+      const availableMicroVnd = isTaken ? await this.availableOf(accountId) : missingMicroVnd;
+      if (availableMicroVnd < missingMicroVnd) {
+        if (!asMuchAsThereIs || availableMicroVnd === 0n)
+          return { kind: "short", availableMicroVnd };
+        amountMicroVnd = availableMicroVnd;
+      }
+      const result = await this.wallets.credit({
+        accountId,
+        amountMicroVnd: isTaken ? -amountMicroVnd : amountMicroVnd,
+        reference: `${prefix}${count + 1}:${cause}`,
+        kind: "adjustment",
+        reason,
+      });
+      if (result.kind === "credited" && result.applied) return corrected(amountMicroVnd);
+      if (result.kind === "no_account") return { kind: "unknown" };
+      if (result.kind === "out_of_range") return result;
+      // Another process was faster: with the same cause, or with the money of the wallet.
+    }
+    throw new Error("others correct the same at the same time; try again");
+  }
+
+  /** Returns how many corrections of a cause there are, and their sum. */
+  private async corrected(prefix: string, cause: string) {
+    const references = Array.from(
+      { length: CORRECTIONS_MAX },
+      (_, at) => `${prefix}${at + 1}:${cause}`,
+    );
+    const [row] = await this.database.query<{ count: number; before: bigint }>(
+      `select count(*)::integer as count, coalesce(sum(abs(amount)), 0)::bigint as before
+      from ledger_entries where call_id is null and reference in (
+        select json_array_elements_text($1::text::json)
+      )`,
+      [JSON.stringify(references)],
+    );
+    const { count = 0, before = 0n } = row ?? {};
+    if (count >= CORRECTIONS_MAX) throw new Error(`${cause} has ${count} corrections, the maximum`);
+    return { count, before };
+  }
+
+  private async availableOf(accountId: string): Promise<bigint> {
+    return BigInt((await this.wallets.balances(accountId))?.availableMicroVnd ?? 0);
+  }
+}

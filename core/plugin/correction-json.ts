@@ -1,0 +1,41 @@
+import { formatVnd } from "../catalogue/amount.ts";
+import type { Correction } from "../money/ledger/corrections.ts";
+import { type Refusal, refuse } from "../wire/refusal.ts";
+
+/** Returns a correction as operators see it; a refusal that says what is possible, if it was not made. */
+export function correctionJson(correction: Correction): object | Refusal {
+  switch (correction.kind) {
+    case "corrected":
+      return {
+        account: correction.accountId,
+        amount_vnd: formatVnd(correction.amountMicroVnd),
+        total_vnd: formatVnd(correction.totalMicroVnd),
+        left_vnd: formatVnd(correction.leftMicroVnd),
+        applied: correction.amountMicroVnd > 0n,
+      };
+    case "unknown":
+      return refuse.notFound(
+        "The ledger has no such top-up or call. A call may take seconds to get there; `ledger` lists the top-ups of an account.",
+      );
+    case "too_much":
+      return refuse.conflict(
+        `It was only ${formatVnd(correction.causeMicroVnd)} đ. Nothing has changed.`,
+        { code: "above_cause", param: "amount_vnd" },
+      );
+    case "more_before":
+      return refuse.conflict(
+        `${formatVnd(correction.totalMicroVnd)} đ of it were corrected before. Nothing has changed.`,
+        { code: "corrected_before", param: "amount_vnd" },
+      );
+    case "short":
+      return refuse.conflict(
+        `The wallet has only ${formatVnd(correction.availableMicroVnd)} đ available. Nothing has changed; ` +
+          "--as-much-as-there-is takes that.",
+        { code: "below_zero", param: "amount_vnd" },
+      );
+    case "out_of_range":
+      return refuse.conflict("The balance would exceed the most that a wallet can hold.", {
+        code: "out_of_range",
+      });
+  }
+}
