@@ -32,7 +32,7 @@ function bank(count: number, credit: (movement: Credit) => Promise<{ kind: strin
       return credit(movement);
     },
   };
-  const crediting = new Crediting(deskOf({ database, wallets }).services);
+  const crediting = new Crediting(deskOf({ database, wallets: { current: wallets } }).services);
   return { crediting, pages, credited };
 }
 
