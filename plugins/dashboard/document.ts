@@ -1,3 +1,4 @@
+import type { Route } from "./browser/routes.ts";
 import { text as english } from "./browser/text-en.ts";
 import { text as vietnamese } from "./browser/text-vi.ts";
 import type { BrowserFile } from "./browser-files.ts";
@@ -16,25 +17,30 @@ export interface DocumentParts {
   readonly style: string;
   readonly language: Language;
   readonly theme: (typeof themes)[number];
+  /** The page that the document is for; undefined if there is none at its address. */
+  readonly page: Pick<Route, "path" | "title"> | undefined;
 }
 
 const TEXTS = { vi: vietnamese, en: english };
 
-/** Returns the HTML document, the same for every page. It holds no customer data. */
+/** Returns the HTML document of a page. It has the page's title, and holds no customer data. */
 export function documentFor(parts: DocumentParts): string {
-  const { folder, files, style, language, theme } = parts;
+  const { folder, files, style, language, theme, page } = parts;
+  const text = TEXTS[language];
+  const title = escaped(text[page?.title ?? "notfound.title"]);
   const name = escaped(parts.serviceName);
   // The browser preloads these scripts in parallel instead of finding each one through an import.
-  const preloads = importedBy(["main.js", `text-${language}.js`], files).map(
-    (name) => `<link rel="modulepreload" href="${folder}/${name}">`,
-  );
+  const preloads = importedBy(
+    ["main.js", `text-${language}.js`, ...(page ? [scriptOf(page)] : [])],
+    files,
+  ).map((name) => `<link rel="modulepreload" href="${folder}/${name}">`);
   return `<!doctype html>
 <html lang="${language}" data-theme="${theme}" data-service="${name}" data-support="${escaped(parts.support ?? "")}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${name}</title>
+<title>${title} · ${name}</title>
 <style>${style}</style>
 <link rel="icon" type="image/svg+xml" href="${folder}/icon.svg">
 ${preloads.join("\n")}
@@ -42,11 +48,16 @@ ${preloads.join("\n")}
 </head>
 <body>
 <div id="app" class="starting"><span class="brand"><img class="mark" src="${folder}/icon.svg" alt="" width="32" height="32">${name}</span>
-<p class="waiting" role="status">${escaped(TEXTS[language].loading)}</p></div>
-<noscript><p class="notice"><a href="/">${name}</a> ${escaped(TEXTS[language].noscript)}</p></noscript>
+<main id="main"><h1>${title}</h1><p class="waiting" role="status">${escaped(text.loading)}</p></main></div>
+<noscript><p class="notice"><a href="/">${name}</a> ${escaped(text.noscript)}</p></noscript>
 </body>
 </html>
 `;
+}
+
+/** Returns the script that renders a page: it has the name of its path. */
+function scriptOf({ path }: Pick<Route, "path">): string {
+  return `pages${path === "" ? "/overview" : path}.js`;
 }
 
 /** Returns these scripts and all their imports, direct and indirect. */

@@ -1,14 +1,12 @@
 import { parseCookie } from "cookie";
 import type { PlainRequest, PlainResponse } from "../../core/plugin/index.ts";
 import { type Asset, respond, textAsset } from "./asset.ts";
+import { pages } from "./browser/page-table.ts";
+import { findRoute, type Route } from "./browser/routes.ts";
 import { type BrowserFile, browserFiles, hashOfFiles, styleSheet } from "./browser-files.ts";
 import { type DocumentParts, documentFor, themes } from "./document.ts";
-import { choice, languageOf, languages } from "./language.ts";
+import { choice, languageOf } from "./language.ts";
 import { pageHeaders } from "./page-headers.ts";
-
-/** The paths of the pages below `/dashboard/`; `top-up/…` shows one order. */
-const PATHS =
-  /^(?:|sign-in|sign-up|verify|forgot|reset|usage|keys|top-up|top-up\/[0-9a-f-]{36}|money|models|chat|how-to|account)$/;
 
 /** The URL of a file contains the hash of all files, so its content never changes. */
 const CACHE_IMMUTABLE = "public, max-age=31536000, immutable";
@@ -49,28 +47,26 @@ export function pagesHandler(
     const asset = assets.get(`/dashboard/${path}`);
     if (asset) return respond(asset, request);
     if (path.startsWith("assets/")) return { status: 404, headers: ["cache-control", "no-store"] };
-    const document = documents(request.headers);
-    const response = respond(document, request, headers);
-    return response.status === 200 && !PATHS.test(path) ? { ...response, status: 404 } : response;
+    const page = findRoute(pages, request.path)?.route;
+    const response = respond(documents(request.headers, page), request, headers);
+    return response.status === 200 && !page ? { ...response, status: 404 } : response;
   };
 }
 
-/** Makes a document per language and theme, and chooses one by the cookies of the request, else by its languages. */
+/** Makes a document when it is first asked for: for a page, by the cookies of the request, else by its languages. */
 function documentsFor(
-  parts: Omit<DocumentParts, "language" | "theme">,
-): (headers: PlainRequest["headers"]) => Asset {
+  parts: Omit<DocumentParts, "language" | "theme" | "page">,
+): (headers: PlainRequest["headers"], page: Route | undefined) => Asset {
   const made = new Map<string, Asset>();
-  for (const language of languages) {
-    for (const theme of themes) {
-      const html = documentFor({ ...parts, language, theme });
-      made.set(`${language} ${theme}`, textAsset("text/html; charset=utf-8", html, "no-cache"));
-    }
-  }
-  return (headers) => {
+  return (headers, page) => {
     const language = languageOf(headers);
     const theme = choice(parseCookie(headers["cookie"] ?? "")["tollgate_theme"], themes);
-    const document = made.get(`${language} ${theme}`);
-    if (!document) throw new Error(`there is no document in ${language}, ${theme}`);
+    const key = `${language} ${theme} ${page?.path}`;
+    const known = made.get(key);
+    if (known) return known;
+    const html = documentFor({ ...parts, language, theme, page });
+    const document = textAsset("text/html; charset=utf-8", html, "no-cache");
+    made.set(key, document);
     return document;
   };
 }

@@ -1,4 +1,7 @@
-import { type Child, el } from "./dom.ts";
+import { type Child, el, fill } from "./dom.ts";
+import { failureText } from "./failure.ts";
+import { notice } from "./form.ts";
+import { t } from "./text.ts";
 
 /** The top of a page: its title, a lead sentence and its main actions. */
 export function pageHead(title: string, lead: Child, ...actions: Child[]): HTMLElement {
@@ -15,7 +18,40 @@ export function card(title: Child, ...content: Child[]): HTMLElement {
   return el("section", { class: "card" }, title !== null && el("h2", {}, title), content);
 }
 
-/** A status line for the time until a reply arrives. */
-export function waiting(text: string): HTMLElement {
-  return el("p", { class: "waiting", role: "status" }, text);
+/** Stands for what is still loading. After some seconds it says that the line is slow, and offers to load again. */
+export function waiting(): HTMLElement {
+  return el(
+    "div",
+    { class: "waiting", role: "status" },
+    el("span", { class: "hidden" }, t("loading")),
+    el("p", { class: "slow" }, t("slow"), " ", el("a", { href: location.href }, t("retry"))),
+  );
+}
+
+/** Fills `place` with what `content` resolves to. If it fails, with the reason and a button that tries again. */
+export async function loadInto(
+  place: Element,
+  signal: AbortSignal,
+  content: () => Promise<Child>,
+): Promise<void> {
+  fill(place, waiting());
+  try {
+    const loaded = await content();
+    if (!signal.aborted) fill(place, loaded);
+  } catch (error) {
+    if (!signal.aborted)
+      fill(
+        place,
+        failed(error, () => void loadInto(place, signal, content)),
+      );
+  }
+}
+
+/** A failure, with a button that tries again. */
+export function failed(error: unknown, again: () => void): HTMLElement {
+  return notice(
+    "bad",
+    el("p", {}, failureText(error)),
+    el("button", { type: "button", class: "small", onclick: again }, t("retry")),
+  );
 }

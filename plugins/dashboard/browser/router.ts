@@ -1,7 +1,7 @@
 import { announce } from "./announce.ts";
 import { el, fill } from "./dom.ts";
-import { failureText } from "./failure.ts";
 import { notice } from "./form.ts";
+import { failed, waiting } from "./page-head.ts";
 import { BASE, findRoute, type PageContext, type Route } from "./routes.ts";
 import { currentAccount } from "./session.ts";
 import { t } from "./text.ts";
@@ -61,11 +61,18 @@ export async function show(): Promise<void> {
   const title = found ? t(found.route.title) : t("notfound.title");
   document.title = `${title} · ${document.documentElement.dataset["service"] ?? ""}`;
   scrollTo(0, 0);
+  // Until the files of the page are there.
+  fill(root, el("h1", { class: found?.route.icon ? "" : "hidden" }, title), waiting());
   try {
     if (found) await render(found, { root, rest: found.rest, signal });
     else fill(root, notFound());
   } catch (error) {
-    if (!signal.aborted) fill(root, notice("bad", failureText(error)));
+    if (!signal.aborted)
+      fill(
+        root,
+        el("h1", {}, title),
+        failed(error, () => void show()),
+      );
   }
   if (signal.aborted) return;
   // A screen reader announces the new page and continues at its start. It reads the first page by
@@ -120,7 +127,11 @@ function isReachable(): Promise<boolean> {
 
 /** Says that the page cannot be loaded, until it can be or the customer goes elsewhere. */
 async function whenReachable({ root, signal }: PageContext): Promise<void> {
-  fill(root, notice("bad", t("error.0"), el("p", { class: "hint" }, t("offline.waiting"))));
+  fill(
+    root,
+    el("h1", {}, document.title.split(" · ")[0]),
+    notice("bad", t("error.0"), el("p", { class: "hint" }, t("offline.waiting"))),
+  );
   do {
     await new Promise<void>((resolve) => {
       const done = () => {

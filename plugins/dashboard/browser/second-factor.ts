@@ -3,10 +3,9 @@ import type { SecondFactor } from "./contract.ts";
 import { copyButton } from "./copy.ts";
 import { openDialog } from "./dialog.ts";
 import { el, fill } from "./dom.ts";
-import { failureText } from "./failure.ts";
 import { type Field, field, form, notice } from "./form.ts";
 import { date } from "./format.ts";
-import { card, waiting } from "./page-head.ts";
+import { card, loadInto } from "./page-head.ts";
 import { t } from "./text.ts";
 
 interface NewFactor {
@@ -30,18 +29,11 @@ export function codeField(hint = t("factor.code.hint")): Field {
 
 /** The card of the account page that switches the second factor on and off. */
 export function secondFactorCard(signal: AbortSignal): HTMLElement {
-  const content = el("div", {}, waiting(t("loading")));
+  const content = el("div", {});
+  const load = (): Promise<void> =>
+    loadInto(content, signal, async () => state(await get<SecondFactor>("/second-factor"), load));
   void load();
   return card(t("factor.title"), content);
-
-  async function load(): Promise<void> {
-    try {
-      const factor = await get<SecondFactor>("/second-factor");
-      if (!signal.aborted) fill(content, state(factor, load));
-    } catch (error) {
-      if (!signal.aborted) fill(content, notice("bad", failureText(error)));
-    }
-  }
 }
 
 function state(factor: SecondFactor, reload: () => Promise<void>): HTMLElement {

@@ -3,6 +3,7 @@ export const account = {
   skip: "Skip to main content",
   noscript: "This page needs JavaScript. Turn it on in your browser, then reload the page.",
   loading: "Loading…",
+  slow: "This takes longer than usual. The connection may be slow.",
   cancel: "Cancel",
   close: "Close",
   done: "Done",

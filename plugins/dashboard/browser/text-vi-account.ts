@@ -3,6 +3,7 @@ export const account = {
   skip: "Chuyển đến nội dung chính",
   noscript: "Trang này cần JavaScript. Hãy bật JavaScript trong trình duyệt rồi tải lại trang.",
   loading: "Đang tải…",
+  slow: "Trang tải lâu hơn bình thường. Có thể mạng đang chậm.",
   cancel: "Hủy",
   close: "Đóng",
   done: "Xong",

@@ -4,9 +4,9 @@ import type { Session } from "../contract.ts";
 import { confirmed } from "../dialog.ts";
 import { el, fill } from "../dom.ts";
 import { failureText } from "../failure.ts";
-import { choice, field, form, notice } from "../form.ts";
+import { choice, field, form } from "../form.ts";
 import { ago, date } from "../format.ts";
-import { card, pageHead, waiting } from "../page-head.ts";
+import { card, loadInto, pageHead } from "../page-head.ts";
 import { go, show } from "../router.ts";
 import { BASE, type PageContext } from "../routes.ts";
 import { secondFactorCard } from "../second-factor.ts";
@@ -16,7 +16,12 @@ import { currentTheme, setTheme, themes } from "../theme.ts";
 import { newPassword } from "./sign-up.ts";
 
 export async function render({ root, signal }: PageContext): Promise<void> {
-  const sessions = el("div", {}, waiting(t("loading")));
+  const sessions = el("div", {});
+  const load = () =>
+    loadInto(sessions, signal, async () => {
+      const { data } = await get<{ data: Session[] }>("/sessions");
+      return sessionList(data, load);
+    });
   fill(
     root,
     pageHead(t("nav.account"), currentAccount()?.email ?? ""),
@@ -31,15 +36,6 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     ),
   );
   await load();
-
-  async function load(): Promise<void> {
-    try {
-      const { data } = await get<{ data: Session[] }>("/sessions");
-      if (!signal.aborted) fill(sessions, sessionList(data, load));
-    } catch (error) {
-      if (!signal.aborted) fill(sessions, notice("bad", failureText(error)));
-    }
-  }
 }
 
 function about(): HTMLElement {

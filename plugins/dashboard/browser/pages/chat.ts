@@ -14,7 +14,7 @@ import { priceText } from "./models.ts";
 
 export async function render(context: PageContext): Promise<void> {
   const { root, signal } = context;
-  fill(root, pageHead(t("nav.chat"), t("chat.lead")), waiting(t("loading")));
+  fill(root, pageHead(t("nav.chat"), t("chat.lead")), waiting());
   const [catalogue, keys] = await Promise.all([get<Catalogue>("/catalogue"), usableKeys()]);
   if (signal.aborted) return;
   if (keys.length > 0) return conversation(context, catalogue, keys);

@@ -28,7 +28,7 @@ const NO_KEY = "<API_KEY>";
 /** Choose a key, a model and a client; then copy its setup, and see the first call arrive. */
 export async function render(context: PageContext): Promise<void> {
   const { root, signal } = context;
-  fill(root, pageHead(t("nav.howto"), t("howto.lead")), waiting(t("loading")));
+  fill(root, pageHead(t("nav.howto"), t("howto.lead")), waiting());
   const isCustomer = currentAccount() !== undefined;
   const [{ models, popular }, keys] = await Promise.all([
     get<Catalogue>("/catalogue"),

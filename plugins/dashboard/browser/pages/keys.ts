@@ -21,7 +21,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     icon("plus"),
     t("keys.create"),
   );
-  const active = el("div", {}, waiting(t("loading")));
+  const active = el("div", {}, waiting());
   const revoked = el("div");
   const count = el("span", { class: "badge" });
   fill(

@@ -20,7 +20,7 @@ const KINDS = {
 type Kind = keyof typeof KINDS;
 
 export async function render({ root, signal }: PageContext): Promise<void> {
-  fill(root, pageHead(t("nav.models"), t("models.lead")), waiting(t("loading")));
+  fill(root, pageHead(t("nav.models"), t("models.lead")), waiting());
   const { models } = await get<Catalogue>("/catalogue");
   if (signal.aborted) return;
   const query = new URLSearchParams(location.search).get("q") ?? "";

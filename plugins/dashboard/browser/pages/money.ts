@@ -1,11 +1,10 @@
 import { addressOf, get } from "../api.ts";
 import type { Promotions, Statement, StatementRow } from "../contract.ts";
 import { type Child, el, fill } from "../dom.ts";
-import { failureText } from "../failure.ts";
 import { choice, notice } from "../form.ts";
 import { dateTime, dayBefore, dayLong, exactVnd, monthName, number, vnd } from "../format.ts";
 import { icon } from "../icons.ts";
-import { card, pageHead, waiting } from "../page-head.ts";
+import { card, failed, pageHead, waiting } from "../page-head.ts";
 import { promotionList } from "../promotions.ts";
 import { BASE, type PageContext } from "../routes.ts";
 import { currentAccount } from "../session.ts";
@@ -25,8 +24,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
   );
   const file = el("a", { class: "button", download: "" }, icon("download"), t("csv.export"));
   const print = el("button", { type: "button", onclick: () => window.print() }, t("money.print"));
-  const place = el("div", { class: "grid" }, waiting(t("loading")));
-  const discounts = card(t("promotions.title"), waiting(t("loading")));
+  const place = el("div", { class: "grid" }, waiting());
   let latestRequest = 0;
 
   async function load(): Promise<void> {
@@ -41,7 +39,10 @@ export async function render({ root, signal }: PageContext): Promise<void> {
       fill(place, figures(statement), list(statement, wanted));
     } catch (error) {
       if (!signal.aborted && request === latestRequest) {
-        fill(place, notice("bad", failureText(error)));
+        fill(
+          place,
+          failed(error, () => void load()),
+        );
       }
     }
   }
@@ -55,16 +56,13 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     el("p", { class: "print-only" }, currentAccount()?.email ?? ""),
     el("form", { class: "card filters", "aria-label": t("usage.filters") }, month.element),
     place,
-    discounts,
   );
+  // There are none without top-ups.
+  const promotions = get<Promotions>("/promotions").catch(() => undefined);
   await load();
-  try {
-    const promotions = await get<Promotions>("/promotions");
-    if (!signal.aborted)
-      fill(discounts, el("h2", {}, t("promotions.title")), promotionList(promotions));
-  } catch {
-    // There are none without top-ups.
-    discounts.remove();
+  const offered = await promotions;
+  if (offered && !signal.aborted) {
+    root.append(card(t("promotions.title"), promotionList(offered)));
   }
 }
 

@@ -13,11 +13,10 @@ import type {
 } from "../contract.ts";
 import { dayBars } from "../day-bars.ts";
 import { type Child, el, fill } from "../dom.ts";
-import { failureText } from "../failure.ts";
 import { notice } from "../form.ts";
 import { compact, dayBefore, number, vnd } from "../format.ts";
 import { icon } from "../icons.ts";
-import { card, pageHead, waiting } from "../page-head.ts";
+import { card, loadInto, pageHead, waiting } from "../page-head.ts";
 import { promotionList } from "../promotions.ts";
 import { BASE, type PageContext } from "../routes.ts";
 import { currentAccount } from "../session.ts";
@@ -30,34 +29,41 @@ const LOW_DAYS = 3;
 /** A longer time is no forecast. */
 const LASTING_DAYS_MAX = 365;
 
-export function render({ root, signal }: PageContext): void {
-  const money = el("section", { class: "card balance" }, waiting(t("loading")));
-  const promotions = card(t("promotions.title"), waiting(t("loading")));
-  const days = card(t("overview.spent"), waiting(t("loading")));
-  const calls = card(t("overview.calls"), waiting(t("loading")));
+export async function render({ root, signal }: PageContext): Promise<void> {
+  const head = pageHead(t("nav.overview"), currentAccount()?.email ?? "");
+  fill(root, head, waiting());
+  const promotions = get<Promotions>("/promotions").catch(() => undefined);
+  const { data } = await get<Page<CallRecord>>("/usage", { limit: "5" });
+  if (signal.aborted) return;
+  const part = (title: string, content: () => Promise<Child>, look = "") => {
+    const body = el("div", { class: "part" });
+    const place = el("section", { class: `card ${look}`, hidden: true }, el("h2", {}, title), body);
+    return { place, loaded: loadInto(body, signal, content) };
+  };
+  const steps = part(t("overview.nocalls"), firstSteps);
+  const money = part(t("balance"), balance, "balance");
+  const days = part(t("overview.spent"), recentDays);
+  const calls = card(t("overview.calls"), callTable(data), allCalls());
   fill(
     root,
-    pageHead(t("nav.overview"), currentAccount()?.email ?? ""),
-    el("div", { class: "grid two" }, money, promotions),
-    days,
-    calls,
+    head,
+    data.length === 0 ? steps.place : null,
+    el("div", { class: "grid two" }, money.place, days.place),
   );
-  const part = async (place: HTMLElement, content: () => Promise<Child>) => {
-    try {
-      const made = await content();
-      if (!signal.aborted) fill(place, heading(place), made);
-    } catch (error) {
-      if (!signal.aborted) fill(place, heading(place), notice("bad", failureText(error)));
-    }
-  };
-  void part(money, balance);
-  void part(promotions, async () => promotionList(await get<Promotions>("/promotions")));
-  void part(days, recentDays);
-  void part(calls, recentCalls);
+  // One after the other, so that no part moves when another one grows.
+  for (const { place, loaded } of data.length === 0 ? [steps, money, days] : [money, days]) {
+    place.hidden = false;
+    await loaded;
+  }
+  const offered = await promotions;
+  if (signal.aborted) return;
+  if (data.length > 0) root.append(calls);
+  // There are none without top-ups.
+  if (offered) root.append(card(t("promotions.title"), promotionList(offered)));
 }
 
-function heading(place: HTMLElement): Element | null {
-  return place.querySelector("h2");
+function allCalls(): HTMLElement {
+  return el("p", {}, el("a", { href: `${BASE}/usage` }, t("overview.allcalls")));
 }
 
 async function balance(): Promise<Child> {
@@ -68,7 +74,6 @@ async function balance(): Promise<Child> {
   const available = Number(wallet.available_vnd);
   const held = Number(wallet.held_vnd);
   return [
-    el("h2", {}, t("balance")),
     el("p", { class: "figure", title: `${wallet.available_vnd} đ` }, vnd(wallet.available_vnd)),
     held > 0 && el("p", { class: "hint" }, t("balance.held", { amount: vnd(wallet.held_vnd) })),
     el(
@@ -145,17 +150,6 @@ async function recentDays(): Promise<Child> {
   ];
 }
 
-async function recentCalls(): Promise<Child> {
-  const { data } = await get<Page<CallRecord>>("/usage", { limit: "5" });
-  if (data.length > 0) {
-    return [
-      callTable(data),
-      el("p", {}, el("a", { href: `${BASE}/usage` }, t("overview.allcalls"))),
-    ];
-  }
-  return firstSteps();
-}
-
 /** The way to the first call; the first step that is open has the button. */
 async function firstSteps(): Promise<Child> {
   const [keys, available] = await Promise.all([get<{ data: Key[] }>("/keys"), readBalance()]);
@@ -171,7 +165,6 @@ async function firstSteps(): Promise<Child> {
   ];
   const next = steps.findIndex(({ isDone }) => !isDone);
   return [
-    el("p", {}, t("overview.nocalls")),
     el(
       "ol",
       { class: "steps" },

@@ -17,7 +17,7 @@ interface ActiveKey {
 
 export async function render({ root, signal }: PageContext): Promise<void> {
   const token = takeToken();
-  fill(root, waiting(t("loading")));
+  fill(root, waiting());
   const keys = await activeKeys(token);
   if (signal.aborted) return;
   if (!keys) {

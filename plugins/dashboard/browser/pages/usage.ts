@@ -11,7 +11,7 @@ import { refusedCalls } from "../usage/refused.ts";
 import { usageTable } from "../usage/table.ts";
 
 export async function render({ root, signal }: PageContext): Promise<void> {
-  fill(root, pageHead(t("nav.usage"), t("usage.lead")), waiting(t("loading")));
+  fill(root, pageHead(t("nav.usage"), t("usage.lead")), waiting());
   const [{ models }, { data: keys }] = await Promise.all([
     get<Catalogue>("/catalogue"),
     get<{ data: Key[] }>("/keys"),
@@ -24,26 +24,17 @@ export async function render({ root, signal }: PageContext): Promise<void> {
   const changed = () => {
     const filter = filters.value();
     results.hidden = filter === undefined;
-    if (!filter) return;
-    void charts.show(filter);
-    void table.show(filter);
-    void refused.show(filter);
+    return filter && [charts.show(filter), table.show(filter), refused.show(filter)];
   };
   const filters = filterBar(models, keys, changed);
   const file = exportButton(filters.value, table.archivedBefore);
-  fill(
-    results,
-    charts.element,
-    card(t("usage.records"), table.element),
-    refused.element,
-    file.explanation,
-  );
-  fill(
-    root,
-    pageHead(t("nav.usage"), t("usage.lead"), file.button),
-    filters.element,
-    results,
-    el("p", { class: "hint" }, t("usage.retention")),
-  );
-  changed();
+  fill(root, pageHead(t("nav.usage"), t("usage.lead"), file.button), filters.element, results);
+  // One after the other, so that no part moves when another one grows.
+  const loaded = changed() ?? [];
+  for (const part of [charts.element, card(t("usage.records"), table.element), refused.element]) {
+    results.append(part);
+    await loaded.shift();
+  }
+  if (signal.aborted) return;
+  results.append(file.explanation, el("p", { class: "hint" }, t("usage.retention")));
 }

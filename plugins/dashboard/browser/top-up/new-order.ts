@@ -1,11 +1,10 @@
 import { get, post } from "../api.ts";
 import type { Promotions, TopUp, TopUpSettings } from "../contract.ts";
 import { el, fill } from "../dom.ts";
-import { failureText } from "../failure.ts";
-import { field, form, notice } from "../form.ts";
+import { field, form } from "../form.ts";
 import { percent, vnd, vndNumber } from "../format.ts";
 import { icon } from "../icons.ts";
-import { card, pageHead, waiting } from "../page-head.ts";
+import { card, loadInto, pageHead, waiting } from "../page-head.ts";
 import { promotionList } from "../promotions.ts";
 import { go } from "../router.ts";
 import { BASE, type PageContext } from "../routes.ts";
@@ -16,13 +15,13 @@ const PRESETS_VND = [50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000];
 const PRESELECTED_VND = 200_000;
 
 export async function renderNewOrder({ root, signal }: PageContext): Promise<void> {
-  fill(root, pageHead(t("nav.topup"), t("topup.lead")), waiting(t("loading")));
+  fill(root, pageHead(t("nav.topup"), t("topup.lead")), waiting());
   const [settings, promotions] = await Promise.all([
     get<TopUpSettings>("/top-ups/settings"),
     get<Promotions>("/promotions").catch(() => undefined),
   ]);
   if (signal.aborted) return;
-  const history = card(t("topup.history"), waiting(t("loading")));
+  const history = el("div", {});
   fill(
     root,
     pageHead(t("nav.topup"), t("topup.lead")),
@@ -32,14 +31,9 @@ export async function renderNewOrder({ root, signal }: PageContext): Promise<voi
       card(t("topup.amount"), amountForm(settings, promotions)),
       promotions && card(t("promotions.title"), promotionList(promotions)),
     ),
-    history,
+    card(t("topup.history"), history),
   );
-  try {
-    const list = await orderHistory(signal);
-    if (!signal.aborted) fill(history, el("h2", {}, t("topup.history")), list);
-  } catch (error) {
-    fill(history, el("h2", {}, t("topup.history")), notice("bad", failureText(error)));
-  }
+  await loadInto(history, signal, () => orderHistory(signal));
 }
 
 function amountForm(settings: TopUpSettings, promotions: Promotions | undefined): HTMLElement {

@@ -23,7 +23,7 @@ const FINAL: readonly string[] = ["paid", "overpaid", "cancelled"];
 
 /** Shows how to pay an order, and polls until it is paid. */
 export async function renderOrder({ root, rest, signal }: PageContext): Promise<void> {
-  fill(root, waiting(t("loading")));
+  fill(root, waiting());
   let order = await get<TopUp>(`/top-ups/${encodeURIComponent(rest)}`);
   const status = el("div", { class: "order-status", "aria-live": "polite" });
   const body = el("div");

@@ -11,7 +11,7 @@ import { t, textIfAny } from "../text.ts";
 
 /** Opens a dialog with all figures of a call, and how its cost comes about. */
 export async function showCall(id: string): Promise<void> {
-  const body = el("div", { class: "stack" }, waiting(t("loading")));
+  const body = el("div", { class: "stack" }, waiting());
   const dialog = openDialog(
     t("call.title"),
     body,

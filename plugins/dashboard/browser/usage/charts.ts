@@ -1,9 +1,8 @@
 import { get } from "../api.ts";
 import type { Key, Sum, Sums, Total } from "../contract.ts";
 import { el, fill } from "../dom.ts";
-import { failureText } from "../failure.ts";
-import { notice } from "../form.ts";
 import { compact, number, vnd } from "../format.ts";
+import { failed } from "../page-head.ts";
 import { segments } from "../segments.ts";
 import { t } from "../text.ts";
 import { drawStack } from "./draw-stack.ts";
@@ -61,7 +60,10 @@ export function usageCharts(
       // They are of the period before.
       shown = undefined;
       fill(totals);
-      fill(body, notice("bad", failureText(error)));
+      fill(
+        body,
+        failed(error, () => void reload()),
+      );
     }
   }
 

@@ -3,8 +3,7 @@ import { get } from "../api.ts";
 import { callTable } from "../call-table.ts";
 import type { CallPage } from "../contract.ts";
 import { el, fill } from "../dom.ts";
-import { failureText } from "../failure.ts";
-import { notice } from "../form.ts";
+import { failed } from "../page-head.ts";
 import { t } from "../text.ts";
 import { archivedNote } from "./archived-note.ts";
 import type { Filter } from "./filters.ts";
@@ -67,7 +66,10 @@ export function usageTable(signal: AbortSignal): {
       announce(position.textContent);
     } catch (error) {
       if (signal.aborted || request !== latestRequest) return;
-      fill(rows, notice("bad", failureText(error)));
+      fill(
+        rows,
+        failed(error, () => void load()),
+      );
     }
     rows.setAttribute("aria-busy", "false");
     newer.disabled = starts.length === 1;

@@ -1,0 +1,102 @@
+import type { Route } from "./routes.ts";
+
+/** All pages. The menu shows those with an icon, in this order. Each is the file of its path. */
+export const pages: readonly Route[] = [
+  {
+    path: "",
+    title: "nav.overview",
+    access: "session",
+    icon: "overview",
+    inBar: true,
+    load: () => import("./pages/overview.ts"),
+  },
+  {
+    path: "/usage",
+    title: "nav.usage",
+    access: "session",
+    icon: "usage",
+    inBar: true,
+    load: () => import("./pages/usage.ts"),
+  },
+  {
+    path: "/keys",
+    title: "nav.keys",
+    access: "session",
+    icon: "keys",
+    load: () => import("./pages/keys.ts"),
+  },
+  {
+    path: "/top-up",
+    title: "nav.topup",
+    access: "session",
+    icon: "topup",
+    inBar: true,
+    load: () => import("./pages/top-up.ts"),
+  },
+  {
+    path: "/money",
+    title: "nav.money",
+    access: "session",
+    icon: "money",
+    load: () => import("./pages/money.ts"),
+  },
+  {
+    path: "/chat",
+    title: "nav.chat",
+    access: "session",
+    icon: "chat",
+    inBar: true,
+    load: () => import("./pages/chat.ts"),
+  },
+  {
+    path: "/models",
+    title: "nav.models",
+    access: "public",
+    icon: "models",
+    load: () => import("./pages/models.ts"),
+  },
+  {
+    path: "/how-to",
+    title: "nav.howto",
+    access: "public",
+    icon: "howto",
+    load: () => import("./pages/how-to.ts"),
+  },
+  {
+    path: "/account",
+    title: "nav.account",
+    access: "session",
+    icon: "account",
+    load: () => import("./pages/account.ts"),
+  },
+  {
+    path: "/sign-in",
+    title: "signin.title",
+    access: "visitor",
+    load: () => import("./pages/sign-in.ts"),
+  },
+  {
+    path: "/sign-up",
+    title: "signup.title",
+    access: "visitor",
+    load: () => import("./pages/sign-up.ts"),
+  },
+  {
+    path: "/forgot",
+    title: "forgot.title",
+    access: "public",
+    load: () => import("./pages/forgot.ts"),
+  },
+  {
+    path: "/reset",
+    title: "reset.title",
+    access: "public",
+    load: () => import("./pages/reset.ts"),
+  },
+  {
+    path: "/verify",
+    title: "verify.title",
+    access: "public",
+    load: () => import("./pages/verify.ts"),
+  },
+];
