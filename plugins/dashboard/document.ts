@@ -44,6 +44,8 @@ export function documentFor(parts: DocumentParts): string {
 <style>${style}</style>
 <link rel="icon" type="image/svg+xml" href="${folder}/icon.svg">
 ${preloads.join("\n")}
+<link rel="preload" as="font" type="font/woff2" crossorigin fetchpriority="low" href="${folder}/fonts/manrope-latin.woff2">
+<link rel="preload" as="font" type="font/woff2" crossorigin fetchpriority="low" href="${folder}/fonts/manrope-vietnamese.woff2">
 <script type="module" src="${folder}/main.js"></script>
 </head>
 <body>

@@ -47,6 +47,8 @@ export function frontDocument(parts: FrontParts): string {
 <link rel="canonical" href="/">
 ${languages.map((one) => `<link rel="alternate" hreflang="${one}" href="/?language=${one}">`).join("\n")}
 <style>${style}</style>
+<link rel="preload" as="font" type="font/woff2" crossorigin href="${folder}/fonts/manrope-latin.woff2">
+<link rel="preload" as="font" type="font/woff2" crossorigin href="${folder}/fonts/manrope-vietnamese.woff2">
 <link rel="icon" type="image/svg+xml" href="${folder}/icon.svg">
 </head>
 <body class="front">

@@ -42,13 +42,18 @@ function sidebar(routes: readonly Route[], current: Route | undefined): HTMLElem
     { class: "sidebar" },
     el("div", { class: "sidebar-head" }, brand(), balanceLink()),
     el("nav", { "aria-label": t("nav.label") }, menu(routes, current)),
-    el(
-      "div",
-      { class: "sidebar-foot" },
-      el("p", { class: "who", title: currentAccount()?.email }, currentAccount()?.email),
-      preferences(),
-      signOutButton(),
-    ),
+    accountMenu(),
+  );
+}
+
+/** The customer's address; opens to language, colours and the way out. */
+function accountMenu(): HTMLElement {
+  const email = currentAccount()?.email ?? "";
+  return el(
+    "details",
+    { class: "account-menu" },
+    el("summary", { title: email }, icon("account"), el("span", {}, email), icon("more")),
+    el("div", {}, preferences(), signOutButton()),
   );
 }
 
@@ -178,7 +183,7 @@ function preferences(): HTMLElement {
         },
       },
       icon("theme"),
-      el("span", { class: "theme-name" }, `${t("theme")}: ${t(`theme.${theme}`)}`),
+      el("span", { class: "theme-name" }, t(`theme.${theme}`)),
     ),
   );
 }

@@ -98,7 +98,7 @@ t.test("a customer in a browser", async (t) => {
 
     const call = () => ask(stage.url, key, "/v1/messages", bodyOf("/v1/messages"));
     t.equal((await call()).status, 402);
-    await page.getByText("bị từ chối: 402, Không đủ số dư").waitFor();
+    await page.locator(".notice.bad", { hasText: "bị từ chối: 402, Không đủ số dư" }).waitFor();
     await page.getByRole("main").getByRole("link", { name: "Nạp tiền" }).waitFor();
     await credit(stage.gateway, session.accountId, 50_000);
     t.equal((await call()).status, 200);

@@ -76,6 +76,7 @@ t.test("states that few customers see", async (t) => {
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Khóa API" }).waitFor();
     t.ok(page.url().endsWith("/keys"));
+    await page.locator(".account-menu summary").click();
     await page.getByRole("button", { name: "Đăng xuất" }).first().click();
     await page.getByLabel("Email").waitFor();
     t.equal(await page.getByText("Phiên đăng nhập đã kết thúc.").count(), 0);

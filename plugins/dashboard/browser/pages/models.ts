@@ -4,10 +4,12 @@ import { copyButton } from "../copy.ts";
 import { el, fill } from "../dom.ts";
 import { choice, field } from "../form.ts";
 import { number, tokenLimit } from "../format.ts";
+import { byMaker } from "../makers.ts";
 import { pageHead, waiting } from "../page-head.ts";
 import type { PageContext } from "../routes.ts";
 import { t } from "../text.ts";
 import type { Text } from "../text-en.ts";
+import { isWide } from "../wide.ts";
 
 /** Filters of the list by price unit and channel. */
 const KINDS = {
@@ -17,52 +19,78 @@ const KINDS = {
   aws: (model: Model) => model.channel === "aws",
   media: (model: Model) => !isChat(model),
 } as const satisfies Readonly<Record<string, (model: Model) => boolean>>;
-type Kind = keyof typeof KINDS;
 
+/** Orders of the models of a maker. */
+const SORTS = {
+  offered: () => 0,
+  price: (a: Model, b: Model) =>
+    UNITS.indexOf(a.price_unit) - UNITS.indexOf(b.price_unit) || a.price_vnd - b.price_vnd,
+  context: (a: Model, b: Model) => (b.context_window ?? 0) - (a.context_window ?? 0),
+} as const satisfies Readonly<Record<string, (a: Model, b: Model) => number>>;
+const UNITS: readonly Model["price_unit"][] = ["mtok", "call", "image"];
+
+const COLUMNS = ["models.id", "models.price", "models.context", "models.output", "models.labels"];
+/** Class names for the cells. The style sheet uses them when the columns do not fit the screen. */
+const CELLS = ["id", "number price", "number context", "number output", "labels"] as const;
+
+/** The models by their makers, to search, filter and sort. */
 export async function render({ root, signal }: PageContext): Promise<void> {
   fill(root, pageHead(t("nav.models"), t("models.lead")), waiting());
   const { models } = await get<Catalogue>("/catalogue");
   if (signal.aborted) return;
   const query = new URLSearchParams(location.search).get("q") ?? "";
   const search = field(t("models.search"), { type: "search", autocomplete: "off", value: query });
-  const kinds: (readonly [Kind, string])[] = (Object.keys(KINDS) as Kind[]).map((kind) => [
-    kind,
-    t(`models.kind.${kind}`),
-  ]);
-  const kind = choice(t("models.kind"), kinds);
+  const kind = choice(
+    t("models.kind"),
+    namesOf(KINDS).map((name) => [name, t(`models.kind.${name}`)] as const),
+  );
   const label = choice(t("models.label"), [
     ["", t("models.kind.all")],
     ["reasoning", t("label.reasoning")],
     ["vision", t("label.vision")],
     ["tools", t("label.tools")],
   ]);
+  const sort = choice(
+    t("models.sort"),
+    namesOf(SORTS).map((name) => [name, t(`models.sort.${name}`)] as const),
+  );
   const count = el("p", { class: "hint", role: "status" });
-  const rows = el("tbody");
-  const columns = [
-    "models.id",
-    "models.price",
-    "models.context",
-    "models.output",
-    "models.labels",
-    "models.api",
-  ] as const;
+  const list = el("div", { class: "grid" });
   const refresh = () => {
     const words = search.input.value.toLowerCase().split(/\s+/);
-    const isWanted = KINDS[kind.select.value as Kind];
+    const isWanted = KINDS[kind.select.value as keyof typeof KINDS];
     const wantedLabel = label.select.value;
-    const found = models.filter(
-      (model) =>
-        isWanted(model) &&
-        (wantedLabel === "" || model.labels.includes(wantedLabel)) &&
-        words.every((word) => model.id.toLowerCase().includes(word)),
-    );
+    const found = models
+      .filter(
+        (model) =>
+          isWanted(model) &&
+          (wantedLabel === "" || model.labels.includes(wantedLabel)) &&
+          words.every((word) => model.id.toLowerCase().includes(word)),
+      )
+      .sort(SORTS[sort.select.value as keyof typeof SORTS]);
     count.textContent = t("models.count", { count: found.length });
-    fill(
-      rows,
-      found.map((model) => row(model, columns)),
+    const isAll = found.length === models.length;
+    const groups = byMaker(found).map(([maker, own], at) =>
+      group(maker || t("models.others"), own, isAll ? at === 0 && isWide() : true),
+    );
+    fill(list, groups.length > 0 ? groups : nothing());
+  };
+  const nothing = () => {
+    const reset = () => {
+      search.input.value = "";
+      kind.select.value = "all";
+      label.select.value = "";
+      refresh();
+      search.input.focus();
+    };
+    return el(
+      "div",
+      { class: "card empty" },
+      el("p", {}, t("models.none")),
+      el("button", { type: "button", onclick: reset }, t("models.reset")),
     );
   };
-  for (const control of [search.input, kind.select, label.select]) {
+  for (const control of [search.input, kind.select, label.select, sort.select]) {
     control.addEventListener("input", refresh);
   }
   refresh();
@@ -70,25 +98,38 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     root,
     pageHead(t("nav.models"), t("models.lead")),
     el(
-      "section",
-      { class: "card" },
-      el("div", { class: "filters", role: "search" }, search.element, kind.element, label.element),
-      count,
+      "div",
+      { class: "card filters", role: "search" },
+      [search, kind, label, sort].map(({ element }) => element),
+    ),
+    count,
+    list,
+  );
+}
+
+function namesOf<Name extends string>(table: Readonly<Record<Name, unknown>>): Name[] {
+  return Object.keys(table) as Name[];
+}
+
+function group(maker: string, models: readonly Model[], open: boolean): HTMLElement {
+  return el(
+    "details",
+    { class: "card", open },
+    el("summary", {}, maker, " ", el("span", { class: "badge" }, models.length)),
+    el(
+      "table",
+      { class: "data models" },
+      el("caption", { class: "hidden" }, maker),
       el(
-        "table",
-        { class: "data blocks" },
-        el("caption", { class: "hidden" }, t("nav.models")),
+        "thead",
+        {},
         el(
-          "thead",
+          "tr",
           {},
-          el(
-            "tr",
-            {},
-            columns.map((name, at) => el("th", { scope: "col", class: isNumber(at) }, t(name))),
-          ),
+          COLUMNS.map((name, at) => el("th", { scope: "col", class: CELLS[at] }, t(name as Text))),
         ),
-        rows,
       ),
+      el("tbody", {}, models.map(row)),
     ),
   );
 }
@@ -97,11 +138,7 @@ function isChat({ standard }: Model): boolean {
   return standard === "messages" || standard === "chat";
 }
 
-function isNumber(column: number): string | undefined {
-  return column >= 1 && column <= 3 ? "number" : undefined;
-}
-
-function row(model: Model, columns: readonly Text[]): HTMLElement {
+function row(model: Model): HTMLElement {
   const limit = (tokens: number | null) =>
     tokens === null ? "–" : el("span", { title: number(tokens) }, tokenLimit(tokens));
   const cells = [
@@ -122,13 +159,12 @@ function row(model: Model, columns: readonly Text[]): HTMLElement {
         .filter((label) => label !== "streaming")
         .map((label) => el("span", { class: "badge" }, t(`label.${label}` as Text))),
     ),
-    el("code", {}, endpointOf(model)),
   ];
   return el(
     "tr",
     {},
     cells.map((cell, at) =>
-      el("td", { "data-label": t(columns[at] ?? "models.id"), class: isNumber(at) }, cell),
+      el("td", { "data-label": t(COLUMNS[at] as Text), class: CELLS[at] }, cell),
     ),
   );
 }
@@ -156,10 +192,4 @@ export function priceText({ price_unit, price_vnd }: Model): string {
   const price = number(price_vnd);
   if (price_unit === "mtok") return t("price.mtok", { price });
   return price_unit === "call" ? t("price.call", { price }) : t("price.image", { price });
-}
-
-function endpointOf({ standard }: Model): string {
-  if (standard === "messages") return "/v1/messages";
-  if (standard === "chat") return "/v1/chat/completions";
-  return standard === "images" ? "/v1/images/generations" : "/v1/audio/speech";
 }

@@ -10,6 +10,9 @@ import { BASE, type PageContext } from "../routes.ts";
 import { currentAccount } from "../session.ts";
 import { currentLanguage, t } from "../text.ts";
 
+/** On a phone the others need a button. */
+const SHOWN_ROWS = 14;
+
 /** Class names for the cells. The style sheet uses them when the columns do not fit the screen. */
 const CELLS = ["date", "what", "number amount", "number after"] as const;
 
@@ -92,14 +95,15 @@ function figures({ opening_vnd, closing_vnd, rows }: Statement): HTMLElement {
 /** The rows, newest first, between the closing and the opening balance. */
 function list({ opening_vnd, closing_vnd, rows, cut }: Statement, month: string): HTMLElement {
   const columns = [t("money.date"), t("money.what"), t("money.amount"), t("money.balance")];
-  const edge = (name: string, amount: string) =>
+  const isLong = rows.length > SHOWN_ROWS;
+  const edge = (name: string, amount: string, isLater = false) =>
     el(
       "tr",
-      { class: "edge" },
+      { class: isLater ? "edge later" : "edge" },
       el("th", { scope: "row", colspan: 3 }, name),
       el("td", { class: "number" }, exactVnd(amount)),
     );
-  return card(
+  const all = card(
     monthName(month),
     cut && notice("info", t("money.cut")),
     el(
@@ -119,7 +123,7 @@ function list({ opening_vnd, closing_vnd, rows, cut }: Statement, month: string)
         "tbody",
         {},
         edge(t("money.closing"), closing_vnd),
-        [...rows].reverse().map((row) => {
+        [...rows].reverse().map((row, place) => {
           const cells = [
             row.at === null ? dayLong(row.day) : dateTime(row.at),
             el("span", {}, whatIs(row)),
@@ -128,16 +132,23 @@ function list({ opening_vnd, closing_vnd, rows, cut }: Statement, month: string)
           ];
           return el(
             "tr",
-            {},
+            { class: place >= SHOWN_ROWS && "later" },
             cells.map((cell, at) => el("td", { class: CELLS[at] }, cell)),
           );
         }),
-        edge(t("money.opening"), opening_vnd),
+        edge(t("money.opening"), opening_vnd, isLong),
       ),
     ),
     rows.length === 0 && el("p", { class: "empty" }, t("money.none")),
+    isLong &&
+      el(
+        "button",
+        { type: "button", class: "show-later", onclick: () => all.classList.add("whole") },
+        t("more"),
+      ),
     el("p", { class: "hint" }, t("money.days")),
   );
+  return all;
 }
 
 function amountCell({ amount_vnd }: StatementRow): HTMLElement {

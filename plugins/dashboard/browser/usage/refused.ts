@@ -5,6 +5,7 @@ import { failureText } from "../failure.ts";
 import { notice } from "../form.ts";
 import { dateTimeExact, dayShort, number } from "../format.ts";
 import { t, textIfAny } from "../text.ts";
+import { isWide } from "../wide.ts";
 import type { Filter } from "./filters.ts";
 
 /** The calls that were refused, as far as they pass the filter: their counts, and the last ones. Hidden if there are none. */
@@ -14,9 +15,9 @@ export function refusedCalls(signal: AbortSignal): {
 } {
   const body = el("div", {});
   const element = el(
-    "section",
-    { class: "card refused", hidden: true },
-    el("h2", {}, t("refused.title")),
+    "details",
+    { class: "card refused", hidden: true, open: isWide() },
+    el("summary", {}, t("refused.title")),
     el("p", { class: "hint" }, t("refused.lead")),
     body,
   );

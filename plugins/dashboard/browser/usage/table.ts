@@ -5,10 +5,12 @@ import type { CallPage } from "../contract.ts";
 import { el, fill } from "../dom.ts";
 import { failed } from "../page-head.ts";
 import { t } from "../text.ts";
+import { isWide } from "../wide.ts";
 import { archivedNote } from "./archived-note.ts";
 import type { Filter } from "./filters.ts";
 
-const PAGE = "25";
+/** Calls per page; on a phone each takes three lines. */
+const [PAGE, PAGE_OF_PHONE] = ["25", "8"];
 
 /**
  * The calls that match a filter, page by page. Requests a page by the last record of the one
@@ -52,7 +54,7 @@ export function usageTable(signal: AbortSignal): {
     try {
       const page = await get<CallPage>("/usage", {
         ...filter,
-        limit: PAGE,
+        limit: isWide() ? PAGE : PAGE_OF_PHONE,
         before: starts.at(-1),
       });
       if (signal.aborted || request !== latestRequest) return;
