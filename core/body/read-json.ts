@@ -1,5 +1,5 @@
 import { isAscii, isUtf8 } from "node:buffer";
-import { isObject, JSON_LEVELS_MAX, JSON_VALUES_MAX, type JsonObject } from "../process/json.ts";
+import { isObject, JSON_MAX, type JsonObject } from "../process/json.ts";
 import { scanJson } from "../process/json-scan.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
 import { namesAt, RequestBody, textOf } from "./request-body.ts";
@@ -57,10 +57,10 @@ function notJson(bytes: Buffer): Refusal {
 
 const EXCESS = {
   levels: refuse.badRequest(
-    `The request body is nested too deeply: the limit is ${JSON_LEVELS_MAX} levels.`,
+    `The request body is nested too deeply: the limit is ${JSON_MAX.levels} levels.`,
   ),
   values: refuse.tooLarge(
-    `The request body has too many names and values: the limit is ${JSON_VALUES_MAX}.`,
+    `The request body has too many names and values: the limit is ${JSON_MAX.values}.`,
   ),
 };
 

@@ -27,7 +27,7 @@ export type StatedFactors = Readonly<Partial<Record<PriceKind, number>>>;
 export type Quantity = number;
 
 /** How many tokens, calls or images of each kind a call is charged for. */
-export type Counts = Readonly<Record<PriceKind, number>>;
+type Counts = Readonly<Record<PriceKind, number>>;
 
 /** One token, call or image at a factor of 1; also a factor of 1. */
 export const ONE = 1_000_000;
@@ -43,7 +43,7 @@ export const priceFactor = v.pipe(
 );
 
 /** Returns a decimal of at most six places as a whole number of millionths. */
-export function millionths(decimal: number): number {
+function millionths(decimal: number): number {
   return Math.round(decimal * ONE);
 }
 

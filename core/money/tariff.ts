@@ -105,7 +105,7 @@ export function affordable(amount: MicroVnd, { microVnd, discountBps }: Tariff):
 }
 
 /** The fields of a posted call that say what it costs and why. */
-export type Charge = Pick<
+type Charge = Pick<
   Posting,
   | "unit"
   | "unitPriceMicroVnd"

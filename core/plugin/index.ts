@@ -41,12 +41,10 @@ export { ONE, quantityOf, statedOf } from "../catalogue/price-factors.ts";
 export { explainedCall } from "../money/found-call.ts";
 export {
   affordable,
-  type Charge,
   chargeOf,
   countedUsage,
   isBilled,
   priceOf,
-  type Tariff,
   tariffOf,
   unitPriceOf,
 } from "../money/tariff.ts";
@@ -103,8 +101,7 @@ export { idTime, isId, newId } from "../process/id.ts";
 export {
   arrayOf,
   isObject,
-  JSON_LEVELS_MAX,
-  JSON_VALUES_MAX,
+  JSON_MAX,
   type JsonObject,
   objectOf,
   parseJson,

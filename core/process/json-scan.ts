@@ -1,4 +1,4 @@
-import { JSON_LEVELS_MAX, JSON_VALUES_MAX } from "./json.ts";
+import { JSON_MAX } from "./json.ts";
 
 const QUOTE = 34;
 const COMMA = 44;
@@ -30,8 +30,8 @@ interface JsonScan {
  */
 export function scanJson(
   bytes: Buffer,
-  levels = JSON_LEVELS_MAX,
-  values = JSON_VALUES_MAX,
+  levels: number = JSON_MAX.levels,
+  values: number = JSON_MAX.values,
 ): JsonScan | "levels" | "values" | "malformed" {
   const { length } = bytes;
   const places: number[] = [];
@@ -96,8 +96,8 @@ export function scanJson(
  */
 export function excessOf(
   text: Buffer,
-  levels = JSON_LEVELS_MAX,
-  values = JSON_VALUES_MAX,
+  levels: number = JSON_MAX.levels,
+  values: number = JSON_MAX.values,
 ): "levels" | "values" | undefined {
   const scan = scanJson(text, levels, values);
   return scan === "levels" || scan === "values" ? scan : undefined;

@@ -31,14 +31,13 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/**
- * Deepest nesting of lists and objects in a request. Clients stay far below it; recursive code would overflow the
- * stack on deeper JSON. Checked once per request, before the body is parsed.
- */
-export const JSON_LEVELS_MAX = 200;
-
-/**
- * Maximum names and values of a request, together. A conversation of 1,600 turns with tools has some 20,000. A body of
- * millions of tiny values would stop every other call for seconds while it is parsed.
- */
-export const JSON_VALUES_MAX = 100_000;
+/** Limits of the JSON of a request, checked once, before it is parsed. */
+export const JSON_MAX = {
+  /** Deepest nesting. Clients stay far below it; recursive code would overflow the stack on deeper JSON. */
+  levels: 200,
+  /**
+   * Names and values together. A conversation of 1,600 turns with tools has some 20,000. Millions of tiny values would
+   * stop every other call for seconds while they are parsed.
+   */
+  values: 100_000,
+} as const;

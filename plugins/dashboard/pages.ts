@@ -12,7 +12,7 @@ import { pageHeaders } from "./page-headers.ts";
 const CACHE_IMMUTABLE = "public, max-age=31536000, immutable";
 
 /** The files of the pages, read once, and the styles that are part of every document. */
-export interface PageFiles {
+interface PageFiles {
   /** URL path of their folder, which names their content: `/dashboard/assets/HASH`. */
   readonly folder: string;
   readonly files: readonly BrowserFile[];

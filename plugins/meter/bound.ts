@@ -50,7 +50,7 @@ export type PlainContents = Omit<Contents, "isLatin1" | "inflation" | "text"> & 
 };
 
 /** A top-level list, and the contents of a body that has it alone. They must have no files, see `hasFiles`. */
-export interface Counted {
+interface Counted {
   readonly list: unknown;
   readonly contents: PlainContents;
 }

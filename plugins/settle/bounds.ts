@@ -6,10 +6,13 @@ import {
   type Model,
   priceOf,
   quantityOf,
-  type Tariff,
+  type tariffOf,
 } from "../../core/plugin/index.ts";
 
 type Held = NonNullable<Call["held"]>;
+
+/** The price at which a call is held and charged. */
+export type Tariff = ReturnType<typeof tariffOf>;
 
 /** Returns how many images a call asks for. */
 export function imagesOf(call: Call): number {

@@ -1,6 +1,5 @@
 import {
   type Call,
-  type Charge,
   chargeOf,
   countedUsage,
   MICRO_VND_PER_VND,
@@ -11,6 +10,9 @@ import {
 } from "../../core/plugin/index.ts";
 import { imagesOf } from "./bounds.ts";
 import { otherPasses } from "./passes.ts";
+
+/** The fields of a posted call that say what it costs and why. */
+export type Charge = ReturnType<typeof chargeOf>;
 
 /**
  * Returns the charge of a call, whatever its usage says: if its cost cannot be expressed, the charge of what was held

@@ -1,6 +1,5 @@
 import {
   type Call,
-  type Charge,
   contentTypeOf,
   countedUsage,
   formatVnd,
@@ -8,10 +7,11 @@ import {
   priceOf,
   type Sink,
   statedOf,
-  type Tariff,
   unitPriceOf,
   type Wallets,
 } from "../../core/plugin/index.ts";
+import type { Tariff } from "./bounds.ts";
+import type { Charge } from "./posting.ts";
 
 const PRICE_NAMES = {
   mtok: "price-vnd-per-mtok",

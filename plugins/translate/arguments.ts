@@ -1,7 +1,7 @@
 import {
   excessOf,
   isObject,
-  JSON_LEVELS_MAX,
+  JSON_MAX,
   type JsonObject,
   parseJson,
 } from "../../core/plugin/index.ts";
@@ -89,7 +89,7 @@ function valuesIn(value: unknown): number | undefined {
   let values = 0;
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > JSON_LEVELS_MAX) return undefined;
+    if (depth > JSON_MAX.levels) return undefined;
     const next: unknown[] = [];
     for (const item of level) {
       if (typeof item !== "object" || item === null) continue;

@@ -1,4 +1,4 @@
-import { isObject, JSON_VALUES_MAX, type JsonObject } from "../../core/plugin/index.ts";
+import { isObject, JSON_MAX, type JsonObject } from "../../core/plugin/index.ts";
 
 /** Why a request cannot be translated. The gateway replies with a 400 in the client's protocol. */
 interface Reject {
@@ -121,10 +121,10 @@ export class Notes {
   /** Counts values parsed out of a string. Rejects a request with more of them than a body may have. */
   countParsed(values: number, path: string): void {
     this.parsedValues += values;
-    if (this.parsedValues <= JSON_VALUES_MAX) return;
+    if (this.parsedValues <= JSON_MAX.values) return;
     this.invalid(
       path,
-      `the arguments up to here have more than ${JSON_VALUES_MAX} values together`,
+      `the arguments up to here have more than ${JSON_MAX.values} values together`,
     );
   }
 

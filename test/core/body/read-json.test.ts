@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { readJson } from "../../../core/body/read-json.ts";
-import { JSON_LEVELS_MAX } from "../../../core/process/json.ts";
+import { JSON_MAX } from "../../../core/process/json.ts";
 import { isRefusal } from "../../../core/wire/refusal.ts";
 
 t.test("the depth of a request body", async (t) => {
@@ -16,8 +16,8 @@ t.test("the depth of a request body", async (t) => {
           const value = `${open.repeat(inner)}1${close.repeat(inner)}`;
           return Buffer.from(`{"x":${value}}${" ".repeat(padding)}`);
         };
-        t.ok(!isRefusal(readJson(body(JSON_LEVELS_MAX))));
-        const refused = readJson(body(JSON_LEVELS_MAX + 1));
+        t.ok(!isRefusal(readJson(body(JSON_MAX.levels))));
+        const refused = readJson(body(JSON_MAX.levels + 1));
         assert.ok(isRefusal(refused));
         t.equal(refused.status, 400);
         t.match(refused.message, /nested too deeply/);
