@@ -8,7 +8,6 @@ import {
   isRefusal,
   type OperatorRoute,
   type PlainResponse,
-  type ReconcileRow,
   type Refusal,
   readBody,
   readQuery,
@@ -20,6 +19,9 @@ import {
 import { overdueCalls } from "./holds.ts";
 import { adjustment, ledgerQuery, movement, proofQuery, reconcileQuery, refund } from "./input.ts";
 import { unknownAccount } from "./unknown.ts";
+
+type Rows = ReturnType<Services["operations"]["current"]["reconcile"]>;
+type ReconcileRow = Rows extends AsyncIterable<infer Row> ? Row : never;
 
 /** Maximum rows with a drift in one reply. */
 const ROWS_MAX = 1000;

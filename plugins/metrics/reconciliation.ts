@@ -1,5 +1,8 @@
-import { formatVnd, type ReconcileRow, type Services } from "../../core/plugin/index.ts";
+import { formatVnd, type Services } from "../../core/plugin/index.ts";
 import { ClaimedRun } from "./claimed-run.ts";
+
+type Rows = ReturnType<Services["operations"]["current"]["reconcile"]>;
+type ReconcileRow = Rows extends AsyncIterable<infer Row> ? Row : never;
 
 const DEAD_AFTER_SECONDS = 3_600;
 const ROWS_LOGGED_MAX = 20;

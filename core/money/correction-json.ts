@@ -1,6 +1,6 @@
 import { formatVnd } from "../catalogue/amount.ts";
-import type { Correction } from "../money/ledger/corrections.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
+import type { Correction } from "./ledger/corrections.ts";
 
 /** Returns a correction as operators see it; a refusal that says what is possible, if it was not made. */
 export function correctionJson(correction: Correction): object | Refusal {
