@@ -294,7 +294,7 @@ export class Exchange implements AttemptListener, Flow {
   private finish(outcome: Outcome): void {
     if (this.over) return;
     this.over = true;
-    if (outcome === COMPLETE) this.attempt?.upstream.breaker.succeed();
+    if (outcome.kind === "complete") this.attempt?.upstream.breaker.succeed();
     try {
       this.sink.end(this.call.gone && outcome.kind === "exhausted" ? GONE : outcome);
     } catch (error) {

@@ -23,7 +23,9 @@ export function lingerMsOf(
 ): number {
   if (settings.when_client_leaves === "cancel") return 0;
   const { protocol } = upstream;
-  const isWhole = !stream || protocol === "images" || protocol === "speech";
+  // Translate may ask for a stream although its client does not.
+  const isStreamed = stream || upstream.body?.outline["stream"] === true;
+  const isWhole = !isStreamed || protocol === "images" || protocol === "speech";
   if (isWhole || settings.when_client_leaves === "drain") return Number.POSITIVE_INFINITY;
   const isHidden = hidesReasoning(model, upstream, upstreams);
   return (isHidden ? settings.linger_reasoning_seconds : settings.linger_seconds) * 1_000;

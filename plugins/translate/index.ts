@@ -23,6 +23,7 @@ import type { Translated } from "./notes.ts";
 import { PROTOCOLS } from "./protocols.ts";
 import type { ReplyTranslation } from "./reply-translation.ts";
 import { StateSeal } from "./state/seal.ts";
+import { needsCut } from "./targets.ts";
 import { needsResponses, speaksResponsesAlone } from "./tools-by-responses.ts";
 import { TranslatingSink } from "./translating-sink.ts";
 import { type Translation, translationOf } from "./translation.ts";
@@ -92,9 +93,11 @@ export default function translate(services: Services): Plugin {
       return { byResponses: false, to: isNative ? undefined : other };
     }
     if (protocol !== "messages" && protocol !== "chat") return PASSED;
-    const isTranslated = model.standard !== protocol || isAlone;
+    const body = call.body.outline;
+    const isTranslated =
+      model.standard !== protocol || isAlone || needsCut(body, protocol, model, services);
     return {
-      byResponses: needsResponses(call.body.outline, model, services),
+      byResponses: needsResponses(body, model, services),
       to: isTranslated ? other : undefined,
     };
   }

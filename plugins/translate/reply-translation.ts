@@ -3,6 +3,7 @@ import { messagesErrorToChat, type OverflowSizes, type Reply, withChatError } fr
 import { PROTOCOLS } from "./protocols.ts";
 import { type BackFacts, onward } from "./sides.ts";
 import { type StateSeal, stateOf } from "./state/seal.ts";
+import { cutAtStops } from "./stops/reply.ts";
 import type { ClientStream, StreamTranslator, WayBack } from "./stream.ts";
 
 /** Average for English and code, used only for an estimate. */
@@ -13,6 +14,7 @@ interface Made {
   readonly dropped: readonly string[];
   /** Undefined for a client of Messages on Messages, whose requests are not translated. */
   readonly back: WayBack | undefined;
+  readonly awaitsReport: boolean;
 }
 
 /** Translates the reply of one call, for the route that was tried last. */
@@ -66,19 +68,31 @@ export abstract class ReplyTranslation {
     return { tokens: Math.max(tokens, window + 1), window };
   }
 
+  /** As `stream`, for a client that gets a whole reply; undefined if the reply needs no change for that. */
+  gather(client: ClientStream): StreamTranslator | undefined {
+    return this.latestMade?.back?.gather?.(client);
+  }
+
+  /** True if only the provider's report says how much a reply that was cut has used. */
+  get awaitsReport(): boolean {
+    return this.latestMade?.awaitsReport === true && this.model.labels.has("reasoning");
+  }
+
   stream(client: ClientStream): StreamTranslator | undefined {
     return this.latestMade?.back?.stream(client);
   }
 
   /** Notes the request that goes out: its reply is translated by these facts. */
   protected use(dropped: readonly string[], facts: BackFacts): void {
-    this.latestMade = { dropped, back: this.wayBack(facts) };
+    const awaitsReport = facts.stops?.awaitsReport === true;
+    this.latestMade = { dropped, back: this.wayBack(facts), awaitsReport };
   }
 
   /** Returns the translation of the reply; undefined for a client of Messages on Messages. */
-  private wayBack({ client, upstream, maker }: BackFacts): WayBack | undefined {
+  private wayBack({ client, upstream, maker, stops }: BackFacts): WayBack | undefined {
     const last = client && PROTOCOLS[this.client]?.client?.way(client, this.services.clock);
     const way = upstream && PROTOCOLS[this.to]?.upstream?.way(upstream, stateOf(this.seal, maker));
+    if (stops) return cutAtStops(way, last, stops);
     return way && last ? onward(way, last) : (way ?? last);
   }
 }

@@ -5,17 +5,18 @@ import { messagesErrorToChat, type OverflowSizes, type Reply } from "./errors.ts
 import type { Translated } from "./notes.ts";
 import type { ResponsesContext } from "./responses/read/request.ts";
 import type { MakerState } from "./state/seal.ts";
+import type { GatewayStops } from "./stops/request.ts";
 import type { ClientStream, StreamTranslator, WayBack } from "./stream.ts";
-import type { ChatError, MessagesError, MessagesEvent } from "./types.ts";
+import type { ChatError, MessagesError } from "./types.ts";
 
 /** Writes a reply in Messages for a client of another protocol. */
-interface ClientWay extends WayBack {
+export interface ClientWay extends WayBack {
   stream(client: ClientStream): MessagesReader;
 }
 
 /** Translates a stream of Messages, from its text or event by event. */
 interface MessagesReader extends StreamTranslator {
-  take(event: MessagesEvent): void;
+  take(event: JsonObject): void;
   /** Ends the stream with an error. */
   fail(reply: Reply<ChatError>): void;
 }
@@ -68,6 +69,8 @@ export interface BackFacts {
   readonly upstream: MessagesFacts | undefined;
   /** The maker of the model, whose state goes back sealed. */
   readonly maker: string;
+  /** Undefined unless the gateway cuts the reply. */
+  readonly stops: GatewayStops | undefined;
 }
 
 /** Goes on from Messages to the client's protocol: the client of `way` is a translation. */

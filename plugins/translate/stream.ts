@@ -1,6 +1,6 @@
-import type { ServerEvent } from "../../core/plugin/index.ts";
+import type { JsonObject, ServerEvent } from "../../core/plugin/index.ts";
 import type { Failure, Reply } from "./errors.ts";
-import type { ChatError, MessagesError, MessagesEvent } from "./types.ts";
+import type { ChatError, MessagesUsage } from "./types.ts";
 
 /**
  * The meaning of a piece of the client's stream. `terminal` is the event that completes the reply;
@@ -14,9 +14,15 @@ export interface ClientStream {
   /** Sends one whole, encoded event. */
   write(event: string, mark: Mark): void;
   /** Takes an event of Messages instead of its text, to translate it further. */
-  take?(event: MessagesEvent): void;
+  take?(event: JsonObject): void;
+  /** Takes the whole reply, instead of events. */
+  whole?(status: number, body: object): void;
+  /** Called once the reply has reached a stop sequence: the upstream need not go on, but may report its usage. */
+  stopped?(): void;
+  /** Returns the usage so far, by estimate. */
+  readonly used?: () => MessagesUsage;
   /** Sends an error as the whole reply, for a failure before the first write. Nothing follows. */
-  refuse(status: number, body: MessagesError | ChatError): void;
+  refuse(status: number, body: JsonObject | ChatError): void;
 }
 
 /** A server-sent event of the upstream. */
@@ -44,6 +50,8 @@ export interface StreamTranslator {
 /** Translates the reply to a translated request. */
 export interface WayBack {
   reply(body: unknown): Reply<object>;
+  /** Reads a stream for a client that gets a whole reply. */
+  gather?(client: ClientStream): StreamTranslator;
   stream(client: ClientStream): StreamTranslator;
 }
 

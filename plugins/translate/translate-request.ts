@@ -1,9 +1,11 @@
 import type { JsonObject, Profile, Protocol } from "../../core/plugin/index.ts";
+import { chatFacts } from "./chat/sides.ts";
 import { edited } from "./edits/index.ts";
 import type { Translated } from "./notes.ts";
 import { PROTOCOLS } from "./protocols.ts";
 import type { BackFacts } from "./sides.ts";
 import { type StateSeal, stateOf } from "./state/seal.ts";
+import { mayThink, stopsBeyond, withoutStops } from "./stops/request.ts";
 
 /** The protocols of both sides, and facts of the route that a request goes to. Plain data. */
 export interface Target {
@@ -30,23 +32,28 @@ export function translateRequest(
   target: Target,
   seal: StateSeal,
 ): Translated<JsonObject, BackFacts> {
-  const draft = drafted(body, target, seal);
+  const sequences = stopsBeyond(body, target.client, target.to, target.profile);
+  const given = sequences.length > 0 && withoutStops(body, target.client, sequences);
+  if (given && !given.ok) return given;
+  const draft = drafted(given ? given.body : body, target, seal);
   if (!draft.ok) return draft;
   const { dropped, back } = draft.context;
   const made = edited({ ...draft.body }, target.to, target.profile, target.client);
   if (!made.ok) return made;
   const names = [...new Set([...dropped, ...made.dropped])];
-  return { ok: true, body: { ...made.body }, dropped: names, context: back };
+  const stops = given ? { sequences, awaitsReport: mayThink(made.body) } : undefined;
+  return { ok: true, body: { ...made.body }, dropped: names, context: { ...back, stops } };
 }
 
 /** Reads the client's request into Messages, and writes it for the upstream. */
 function drafted(body: JsonObject, target: Target, seal: StateSeal): Translated<object, Draft> {
   const { client, profile, maker } = target;
+  if (client === target.to) return passed(body, target);
   const upstream = PROTOCOLS[target.to]?.upstream;
   const read = PROTOCOLS[client]?.client?.read(body, profile, !upstream);
   if (read && !read.ok) return read;
   const given = { body: read?.body ?? body, dropped: read?.dropped ?? [] };
-  const back = { client: read?.context, upstream: undefined, maker };
+  const back = { client: read?.context, upstream: undefined, maker, stops: undefined };
   if (!upstream) return draftOf({ ...given, back });
   const state = stateOf(seal, maker);
   const made = upstream.write(given.body, { profile, state, client, body });
@@ -54,6 +61,13 @@ function drafted(body: JsonObject, target: Target, seal: StateSeal): Translated<
   const { facts, kept } = made.context;
   const dropped = [...given.dropped, ...made.dropped].filter((name) => !kept?.has(name));
   return draftOf({ body: made.body, dropped, back: { ...back, upstream: facts } });
+}
+
+/** Leaves a Chat request as it is: only its reply is translated, to be cut. */
+function passed(body: JsonObject, { profile, maker }: Target): Translated<object, Draft> {
+  const back = { ...chatFacts(body, profile), maker, stops: undefined };
+  const stream_options = { include_usage: true };
+  return draftOf({ body: { ...body, stream_options }, dropped: [], back });
 }
 
 function draftOf(draft: Draft): Translated<object, Draft> {

@@ -7,8 +7,10 @@ import {
   type Sink,
 } from "../../core/plugin/index.ts";
 import type { Reply } from "./errors.ts";
+import type { ReplyTranslation } from "./reply-translation.ts";
 import type { ClientStream, Mark, StreamTranslator } from "./stream.ts";
-import type { Translation } from "./translation.ts";
+import type { MessagesUsage } from "./types.ts";
+import { estimatedUsage } from "./usage.ts";
 
 const JSON_TYPE = ["content-type", "application/json"];
 const EVENT_STREAM_TYPE = ["content-type", "text/event-stream; charset=utf-8"];
@@ -22,11 +24,14 @@ const KINDS = {
   error: "error",
 } as const;
 
+type Replies = Pick<ReplyTranslation, "reply" | "error" | "stream"> &
+  Partial<Pick<ReplyTranslation, "gather" | "awaitsReport">>;
+
 /** Translates an upstream's reply into the client's protocol: streams, whole replies and errors. */
 export class TranslatingSink implements Sink, ClientStream {
   private readonly call: Call;
   private readonly client: Sink;
-  private readonly translation: Pick<Translation, "reply" | "error" | "stream">;
+  private readonly translation: Replies;
   private readonly clock: Services["clock"];
   private readonly onReply: () => void;
   private status = 0;
@@ -37,13 +42,16 @@ export class TranslatingSink implements Sink, ClientStream {
   /** How the translator ended the client's stream, undefined until it does. */
   private closed: "terminal" | "error" | undefined = undefined;
   private ended = false;
+  /** True once the upstream is to be cancelled at the end of the event. */
+  private cutsNow = false;
+  private timer: NodeJS.Timeout | undefined = undefined;
   private wroteAtMs = 0;
 
   /** Calls `onReply` at the reply of an upstream, after which no other route is tried. */
   constructor(
     call: Call,
     client: Sink,
-    translation: Pick<Translation, "reply" | "error" | "stream">,
+    translation: Replies,
     clock: Services["clock"],
     onReply: () => void,
   ) {
@@ -69,10 +77,16 @@ export class TranslatingSink implements Sink, ClientStream {
   }
 
   event(event: ServerEvent): void {
-    this.translator ??= this.translation.stream(this);
+    this.translator ??= this.begin();
     this.translator?.event(event);
+    if (this.cutsNow && !this.ended) this.call.flow?.cut({ kind: "complete" });
     // Cut the upstream: output that cannot be delivered must not be generated or charged.
     if (this.closed === "error" && !this.ended) this.call.flow?.cut(UNTRANSLATABLE);
+  }
+
+  private begin(): StreamTranslator | undefined {
+    const { call, translation } = this;
+    return (call.stream ? undefined : translation.gather?.(this)) ?? translation.stream(this);
   }
 
   data(bytes: Uint8Array): void {
@@ -81,6 +95,7 @@ export class TranslatingSink implements Sink, ClientStream {
 
   end(outcome: Outcome): void {
     this.ended = true;
+    clearTimeout(this.timer);
     this.client.end(this.conclude(outcome));
   }
 
@@ -93,6 +108,31 @@ export class TranslatingSink implements Sink, ClientStream {
     if (mark === "terminal" || mark === "error") this.closed = mark;
     this.client.event(new ServerEvent(Buffer.from(event), KINDS[mark]));
   }
+
+  whole(status: number, body: object): void {
+    this.closed = "terminal";
+    this.answer({ status, body }, []);
+  }
+
+  /**
+   * Cancels the upstream, as if the client had left. If the model may think unseen, only the provider can count, so it
+   * gets the time to report that it gets from a client that leaves.
+   */
+  stopped(): void {
+    const { flow, lingerMs } = this.call;
+    if (!this.translation.awaitsReport) this.cutsNow = true;
+    else if (Number.isFinite(lingerMs)) {
+      this.timer = setTimeout(() => {
+        if (!this.isOver) flow?.cut({ kind: "complete" });
+      }, lingerMs).unref();
+    }
+  }
+
+  /** A property, as translators pass it on. */
+  readonly used = (): MessagesUsage => {
+    const { inputTokensLikely, deliveredTokens } = this.call;
+    return estimatedUsage(inputTokensLikely ?? 0, deliveredTokens);
+  };
 
   refuse(status: number, body: object): void {
     this.closed = "error";

@@ -1,12 +1,25 @@
+import type { JsonObject, Profile } from "../../../core/plugin/index.ts";
 import { chatErrorToMessages } from "../errors.ts";
 import { chatProfile, messagesProfile } from "../profile.ts";
 import type { ClientSide, UpstreamSide } from "../sides.ts";
-import { type ChatContext, chatToMessagesRequest } from "./read/request.ts";
+import { type ChatContext, chatContext, chatToMessagesRequest } from "./read/request.ts";
 import { chatToMessagesResponse } from "./read/response.ts";
 import { ChatToMessagesStream } from "./read/stream.ts";
-import { messagesToChatRequest } from "./write/request.ts";
+import { type MessagesFacts, messagesContext, messagesToChatRequest } from "./write/request.ts";
 import { messagesToChatResponse } from "./write/response.ts";
 import { MessagesToChatStream } from "./write/stream.ts";
+
+/** The facts of a request that is not translated, for a reply that goes through Messages. */
+export function chatFacts(
+  body: JsonObject,
+  profile: Profile,
+): { readonly client: ChatContext; readonly upstream: MessagesFacts } {
+  const facts = messagesContext({ model: body["model"] }, chatProfile(profile));
+  return {
+    client: chatContext(body, messagesProfile(profile)),
+    upstream: { ...facts, marksRefusals: true },
+  };
+}
 
 export const chatClient: ClientSide = {
   read(body, profile, isLast) {

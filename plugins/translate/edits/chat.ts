@@ -40,17 +40,11 @@ function editSampling(draft: Draft): void {
   }
 }
 
+/** Other sequences that the model does not take are the gateway's to cut at. */
 function editStop(draft: Draft): void {
-  const { stop, max_stops: most } = draft.profile;
   const given = draft.body["stop"];
-  const stops = Array.isArray(given) ? given.length : given == null || given === "" ? 0 : 1;
-  if (stops === 0) {
-    if (stop === false) draft.remove("stop");
-  } else if (stop === false) {
-    draft.refuse("stop", "this model takes no stop sequences: leave them out");
-  } else if (most != null && stops > most) {
-    draft.refuse("stop", `this model's provider takes at most ${most}`);
-  }
+  const isNone = given == null || given === "" || (Array.isArray(given) && given.length === 0);
+  if (isNone && draft.profile.stop === false) draft.remove("stop");
 }
 
 function editPenalties(draft: Draft): void {

@@ -29,6 +29,8 @@ interface Case {
   readonly answer?: string;
   readonly content_type?: string;
   readonly packet_bytes?: number;
+  /** True if the provider goes on until the gateway leaves it. */
+  readonly endless?: boolean;
   /** The reply to the client. A stream is compared as a client assembles it. */
   readonly status?: number;
   readonly reply?: unknown;
@@ -38,6 +40,8 @@ interface Case {
   readonly path?: string;
   /** A name in the header of what was dropped; null if there must be none. */
   readonly named?: string | null;
+  /** True if the call must cost something. */
+  readonly charged?: boolean;
   /** True until the gateway gets it right: it runs with RIGHT_AND_WRONG=1 only. */
   readonly todo?: boolean;
 }
@@ -102,18 +106,20 @@ for (const one of cases.filter(({ todo }) => runsAll || !todo)) {
     const dropped = (response.headers.get("x-svc-translate-dropped") ?? "").split(",");
     if (typeof one.named === "string") assert.ok(dropped.includes(one.named), dropped.join());
     else if (one.named === null) assert.deepEqual(dropped, [""]);
+    if (one.endless) await provider.left;
+    if (one.charged) assert.ok(Number(response.headers.get("x-svc-cost-vnd")) > 0);
   });
 }
 
 function replyOf(one: Case): CasesProvider["reply"] {
-  const { stream, answer, packet_bytes: packetBytes } = one;
+  const { stream, answer, packet_bytes: packetBytes, endless } = one;
   const type = one.content_type ?? (stream ? "text/event-stream" : "application/json");
   if (answer !== undefined) return { type, text: answer, packetBytes };
   if (!stream) return undefined;
   const lines = stream.flatMap((line) =>
     typeof line === "string" ? [line] : Array.from({ length: line.times }, () => line.lines).flat(),
   );
-  return { type, text: lines.map(ended).join(""), packetBytes };
+  return { type, text: lines.map(ended).join(""), packetBytes, endless };
 }
 
 /** Ends a line of a stream, unless the case ends it itself. */

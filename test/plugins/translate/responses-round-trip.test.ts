@@ -74,7 +74,6 @@ t.test("a conversation translated to Responses and back keeps its meaning", asyn
   t.test("a field that Responses does not have is refused or named", async (t) => {
     const plain = { model: "m", max_tokens: 99, messages: [{ role: "user", content: "q" }] };
     const refused: readonly [object, string][] = [
-      [{ stop_sequences: ["END"] }, "stop_sequences"],
       [{ container: "c" }, "container"],
       [{ mcp_servers: [{}] }, "mcp_servers"],
       [{ tools: [{ type: "web_search_20250305", name: "w" }] }, "tools"],

@@ -28,8 +28,12 @@ export interface CasesProvider {
         readonly type: string;
         readonly text: string;
         readonly packetBytes?: number | undefined;
+        /** The reply goes on until the gateway leaves. */
+        readonly endless?: boolean | undefined;
       }
     | undefined;
+  /** Resolves once the gateway has left the latest endless reply. */
+  left: Promise<unknown>;
   stop(): Promise<void>;
 }
 
@@ -58,7 +62,9 @@ export async function startCasesProvider(): Promise<CasesProvider> {
       const whole = Buffer.from(reply.text);
       const step = reply.packetBytes ?? whole.length;
       for (let at = 0; at < whole.length; at += step) response.write(whole.subarray(at, at + step));
-      return void response.end();
+      if (reply.endless) provider.left = once(response, "close");
+      else response.end();
+      return;
     }
     if (isProblem(ask)) return void response.writeHead(400).end(ask.problem);
     const answer = makeAnswer(ask, SAYS_OK, { bytes, salt: "", echo: undefined });
@@ -74,6 +80,7 @@ export async function startCasesProvider(): Promise<CasesProvider> {
   const provider: CasesProvider = {
     asks,
     reply: undefined,
+    left: Promise.resolve(),
     asSimulator: {
       port,
       url: `http://127.0.0.1:${port}`,

@@ -27,7 +27,7 @@ import { isFailure, isLost, REFUSAL_CHARS_MAX, stopOf } from "../../messages/end
 import { eventText } from "../../messages/events.ts";
 import type { ClientStream, End, Mark, StreamTranslator, UpstreamEvent } from "../../stream.ts";
 import type { MessagesAnswer, MessagesError, MessagesEvent } from "../../types.ts";
-import { toMessagesUsage } from "../../usage.ts";
+import { startUsage, toMessagesUsage } from "../../usage.ts";
 import type { MessagesContext } from "../write/request.ts";
 import {
   firstChoice,
@@ -122,7 +122,7 @@ export class ChatToMessagesStream implements StreamTranslator {
       content: [],
       stop_reason: null,
       stop_sequence: null,
-      usage: toMessagesUsage(this.usage),
+      usage: startUsage(this.usage, this.client),
     };
     this.write({ type: "message_start", message }, "usage");
   }

@@ -172,17 +172,13 @@ function addSampling(body: JsonObject, request: ChatRequest, scope: Scope): void
 }
 
 function addStops(body: JsonObject, request: ChatRequest, scope: Scope): void {
-  const { notes, profile } = scope;
+  const { notes } = scope;
   const stops: string[] = [];
   for (const [at, item] of (
     notes.array(body, "stop_sequences", "stop_sequences") ?? []
   ).entries()) {
     if (typeof item !== "string") notes.invalid(`stop_sequences[${at}]`, "must be a string");
     else if (item !== "") stops.push(item);
-  }
-  if (profile.max_stops !== null && stops.length > profile.max_stops) {
-    const why = `this model's provider takes at most ${profile.max_stops}`;
-    notes.unsupported("stop_sequences", why);
   }
   if (stops.length > 0) request.stop = stops;
 }

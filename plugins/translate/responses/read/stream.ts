@@ -26,7 +26,7 @@ import { REFUSAL_CHARS_MAX, stopOf } from "../../messages/ending.ts";
 import { eventText } from "../../messages/events.ts";
 import type { ClientStream, Mark, StreamTranslator, UpstreamEvent } from "../../stream.ts";
 import type { MessagesError, MessagesEvent } from "../../types.ts";
-import { toMessagesUsage } from "../../usage.ts";
+import { startUsage, toMessagesUsage } from "../../usage.ts";
 import { finishReasonOf, thinkingOf } from "./reply.ts";
 
 /** Translates the stream of a Responses upstream for a Messages client. */
@@ -134,7 +134,7 @@ export class ResponsesToMessagesStream implements StreamTranslator {
     const message = {
       ...({ id: toMessageId(response["id"], this.random), type: "message" } as const),
       ...({ role: "assistant", model: this.context.model, content: [] } as const),
-      ...{ stop_reason: null, stop_sequence: null, usage: toMessagesUsage(this.usage) },
+      ...{ stop_reason: null, stop_sequence: null, usage: startUsage(this.usage, this.client) },
     };
     this.write({ type: "message_start", message: { ...message, content: [] } }, "usage");
   }

@@ -51,7 +51,6 @@ function fill(request: ResponsesRequest, body: JsonObject, isShown: boolean, sco
   // Chat has the same settings under other names.
   const settings: ChatRequest = { model: request.model, messages: [] };
   addSettings(settings, body, scope);
-  if (settings.stop) scope.notes.unsupported("stop_sequences", "this model takes none");
   const limit = settings.max_completion_tokens ?? settings.max_tokens;
   if (limit !== undefined) request.max_output_tokens = Math.max(OUTPUT_TOKENS_MIN, limit);
   for (const name of ["temperature", "top_p"] as const) {
