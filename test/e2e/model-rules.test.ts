@@ -372,9 +372,7 @@ const DEMANDS: readonly (readonly [
     { messages: [user, { role: "assistant", content: "a" }] },
     "messages",
   ],
-  ["chat", "gpt-5.6-sol", { stop: ["a"] }, "stop"],
-  ["messages", "grok-4.5", { stop_sequences: ["a"] }, "stop_sequences"],
-  ["chat", "glm-5.2", { stop: ["a", "b"] }, "stop"],
+  ["chat", "gpt-5.6-sol", { stop: ["a"], n: 2 }, "n"],
   ["chat", "o4-mini", { logprobs: true }, "logprobs"],
 ];
 
