@@ -1,6 +1,5 @@
 import { formatVnd } from "../catalogue/amount.ts";
 import { statedOf } from "../catalogue/price-factors.ts";
-import { unitPriceOf } from "../money/tariff.ts";
 import type { EndedCall, Held } from "../plugin/call.ts";
 import type { Clock } from "../process/clock.ts";
 import type { LineLog } from "../process/log.ts";
@@ -47,7 +46,7 @@ function priceOf({ writtenOffMicroVnd, usage }: EndedCall, { tariff }: Readonly<
   };
   return (
     `,"written_off_vnd":"${formatVnd(writtenOffMicroVnd)}"` +
-    `,"unit":"${tariff.unit}","unit_price_vnd":"${formatVnd(unitPriceOf(tariff))}"` +
+    `,"unit":"${tariff.unit}","unit_price_vnd":"${formatVnd(tariff.unitPriceMicroVnd)}"` +
     (cached ? `,${JSON.stringify(cached).slice(1, -1)}` : "") +
     `,"discount_bps":${tariff.discountBps}` +
     (discounts ? `,"discounts":${JSON.stringify(discounts)}` : "") +

@@ -36,8 +36,7 @@ import type { CallOutcome, CustomerRecord, UsageRecord } from "./usage-fields.ts
 /** Tokens in the unit `mtok`. */
 const TOKENS_PER_MTOK = 1_000_000;
 
-/** The price at which a call is held and charged, fixed when the call begins. */
-export interface Tariff {
+interface TariffFields {
   readonly unit: Price["unit"];
   /** µđ for one token, one call or one image at a factor of 1. */
   readonly microVnd: MicroVnd;
@@ -48,30 +47,101 @@ export interface Tariff {
   readonly catalogueVersion: string;
 }
 
-/**
- * Returns the price of a model at an instant, for an account with these discounts. `factor`: the price factor of the
- * features that the call uses.
- */
-export function tariffOf(
-  model: Model,
-  ownDiscountBps: number,
-  earned: readonly Discount[],
-  nowMs: number,
-  factor = 1,
-): Tariff {
-  return {
-    unit: model.price.unit,
-    microVnd: times(model.price.microVnd, factor),
-    factors: model.price.factors,
-    discountBps: discountBpsAt(ownDiscountBps, earned, nowMs),
-    discounts: discountsAt(ownDiscountBps, earned, nowMs),
-    catalogueVersion: model.catalogueVersion,
-  };
-}
+/** The price at which a call is held and charged, fixed when the call begins. */
+export class Tariff implements TariffFields {
+  readonly unit: Price["unit"];
+  readonly microVnd: MicroVnd;
+  readonly factors: PriceFactors;
+  readonly discountBps: number;
+  readonly discounts: Discounts | null;
+  readonly catalogueVersion: string;
 
-/** Returns the price of a whole unit in µđ: 1,000,000 tokens, a call or an image. */
-export function unitPriceOf({ unit, microVnd }: Pick<Tariff, "unit" | "microVnd">): MicroVnd {
-  return unit === "mtok" ? microVnd * TOKENS_PER_MTOK : microVnd;
+  constructor(fields: TariffFields) {
+    this.unit = fields.unit;
+    this.microVnd = fields.microVnd;
+    this.factors = fields.factors;
+    this.discountBps = fields.discountBps;
+    this.discounts = fields.discounts;
+    this.catalogueVersion = fields.catalogueVersion;
+  }
+
+  /**
+   * Returns the price of a model at an instant, for an account with these discounts. `factor`: the price factor of the
+   * features that the call uses.
+   */
+  static of(
+    model: Model,
+    ownDiscountBps: number,
+    earned: readonly Discount[],
+    nowMs: number,
+    factor = 1,
+  ): Tariff {
+    return new Tariff({
+      unit: model.price.unit,
+      microVnd: times(model.price.microVnd, factor),
+      factors: model.price.factors,
+      discountBps: discountBpsAt(ownDiscountBps, earned, nowMs),
+      discounts: discountsAt(ownDiscountBps, earned, nowMs),
+      catalogueVersion: model.catalogueVersion,
+    });
+  }
+
+  /** The price of a whole unit in µđ, without discounts: 1,000,000 tokens, a call or an image. */
+  get unitPriceMicroVnd(): MicroVnd {
+    return this.unit === "mtok" ? this.microVnd * TOKENS_PER_MTOK : this.microVnd;
+  }
+
+  /** A whole unit as a quantity. */
+  get unitQuantity(): Quantity {
+    return this.unit === "mtok" ? ONE * TOKENS_PER_MTOK : ONE;
+  }
+
+  /** Returns the quantity of a call that is billed whole: what is counted, each times its factor. */
+  quantityOf(usage: CountedUsage): Quantity {
+    return quantityOf(this.unit, usage, this.factors);
+  }
+
+  /** Returns the price of a quantity, less the discounts: see the function. */
+  priceOf(quantity: Quantity): MicroVnd {
+    return priceOf(quantity, this);
+  }
+
+  /** Returns the largest quantity whose price the amount covers. */
+  affordable(amount: MicroVnd): Quantity {
+    const price = BigInt(this.microVnd) * BigInt(BASIS_POINTS - this.discountBps);
+    if (price === 0n) return Number.MAX_SAFE_INTEGER;
+    return Math.min(Number((BigInt(amount) * DIVISOR) / price), Number.MAX_SAFE_INTEGER);
+  }
+
+  /**
+   * Returns the charge of a call that was sent upstream.
+   *
+   * A whole reply costs its usage, whether its client stayed or not. If the wallet ran out or the upstream
+   * broke, the call costs what was delivered. If the client left and the upstream was cancelled, it costs its
+   * input too, or its fixed price. Refusals and calls that delivered nothing cost nothing. A fixed price is
+   * not charged for a reply that the provider failed to finish. `elsewhere`: the part of the usage that the
+   * fees pay.
+   */
+  chargeOf(call: ChargedCall, feesMicroVnd: MicroVnd = 0, elsewhere?: CountedUsage): Charge {
+    const { unit, factors } = this;
+    const usage = countedUsage(call);
+    const counted = this.quantityOf(usage);
+    const isCharged = !isFree(call, this);
+    const own = elsewhere ? this.quantityOf(rest(usage, elsewhere)) : counted;
+    const quantity = isCharged ? own : 0;
+    const fees = isCharged ? feesMicroVnd : 0;
+    return {
+      unit,
+      unitPriceMicroVnd: this.unitPriceMicroVnd,
+      factors: statedOf(factors),
+      quantity: quantity === counted ? null : quantity,
+      discountBps: this.discountBps,
+      discounts: this.discounts,
+      feesMicroVnd: fees === 0 ? null : fees,
+      costMicroVnd: (quantity === 0 ? 0 : this.priceOf(quantity)) + fees,
+      catalogueVersion: this.catalogueVersion,
+    };
+  }
 }
 
 /** A price of `microVnd` for `ONE`, less a discount: millionths of a unit times basis points. */
@@ -97,13 +167,6 @@ function outOfRange(quantity: Quantity, microVnd: MicroVnd): RangeError {
   return new RangeError(`cost out of range: ${quantity / ONE} × ${microVnd} µđ`);
 }
 
-/** Returns the largest quantity whose price the amount covers. */
-export function affordable(amount: MicroVnd, { microVnd, discountBps }: Tariff): Quantity {
-  const price = BigInt(microVnd) * BigInt(BASIS_POINTS - discountBps);
-  if (price === 0n) return Number.MAX_SAFE_INTEGER;
-  return Math.min(Number((BigInt(amount) * DIVISOR) / price), Number.MAX_SAFE_INTEGER);
-}
-
 /** The fields of a posted call that say what it costs and why. */
 type Charge = Pick<
   Posting,
@@ -125,41 +188,6 @@ interface ChargedCall {
   readonly taken: boolean;
   readonly outcome: CallOutcome | undefined;
   readonly usage: Usage | undefined;
-}
-
-/**
- * Returns the charge of a call that was sent upstream.
- *
- * A whole reply costs its usage, whether its client stayed or not. If the wallet ran out or the upstream
- * broke, the call costs what was delivered. If the client left and the upstream was cancelled, it costs its
- * input too, or its fixed price. Refusals and calls that delivered nothing cost nothing. A fixed price is
- * not charged for a reply that the provider failed to finish. `elsewhere`: the part of the usage that the
- * fees pay.
- */
-export function chargeOf(
-  call: ChargedCall,
-  tariff: Tariff,
-  feesMicroVnd: MicroVnd = 0,
-  elsewhere?: CountedUsage,
-): Charge {
-  const { unit, factors } = tariff;
-  const usage = countedUsage(call);
-  const counted = quantityOf(unit, usage, factors);
-  const isCharged = !isFree(call, tariff);
-  const own = elsewhere ? quantityOf(unit, rest(usage, elsewhere), factors) : counted;
-  const quantity = isCharged ? own : 0;
-  const fees = isCharged ? feesMicroVnd : 0;
-  return {
-    unit,
-    unitPriceMicroVnd: unitPriceOf(tariff),
-    factors: statedOf(factors),
-    quantity: quantity === counted ? null : quantity,
-    discountBps: tariff.discountBps,
-    discounts: tariff.discounts,
-    feesMicroVnd: fees === 0 ? null : fees,
-    costMicroVnd: (quantity === 0 ? 0 : priceOf(quantity, tariff)) + fees,
-    catalogueVersion: tariff.catalogueVersion,
-  };
 }
 
 /** Returns the usage for the record of a call: none if nothing was delivered. */

@@ -35,17 +35,9 @@ export type { Customer } from "./slot.ts";
 
 export { formatVnd, MICRO_VND_PER_VND, type MicroVnd, parseVnd } from "../catalogue/amount.ts";
 export { discountBpsAt } from "../catalogue/discount.ts";
-export { ONE, quantityOf, statedOf } from "../catalogue/price-factors.ts";
+export { ONE, statedOf } from "../catalogue/price-factors.ts";
 export { explainedCall } from "../money/found-call.ts";
-export {
-  affordable,
-  chargeOf,
-  countedUsage,
-  isBilled,
-  priceOf,
-  tariffOf,
-  unitPriceOf,
-} from "../money/tariff.ts";
+export { countedUsage, isBilled, Tariff } from "../money/tariff.ts";
 export { fieldsIn, type UsageJson } from "../money/usage-fields.ts";
 export { usageJson } from "../money/usage-json.ts";
 export { dayOf, endOfDay, startOfDay } from "../process/vietnam-day.ts";

@@ -1,18 +1,12 @@
 import {
-  affordable,
   type Call,
   MICRO_VND_PER_VND,
   type MicroVnd,
   type Model,
-  priceOf,
-  quantityOf,
-  type tariffOf,
+  type Tariff,
 } from "../../core/plugin/index.ts";
 
 type Held = NonNullable<Call["held"]>;
-
-/** The price at which a call is held and charged. */
-export type Tariff = ReturnType<typeof tariffOf>;
 
 /** Returns how many images a call asks for. */
 export function imagesOf(call: Call): number {
@@ -32,11 +26,12 @@ interface Base {
  * Returns what to hold for the input of a call, each token at its dearest factor, and for the fees of its features. If
  * the input cannot be computed from the request, that is the whole context window, or as much as the wallet has.
  */
-export function baseOf(call: Call, model: Model, { unit, factors }: Tariff): Base {
+export function baseOf(call: Call, model: Model, tariff: Tariff): Base {
   const { surcharge } = call;
+  const { unit, factors } = tariff;
   const feesMicroVnd = (surcharge?.holdFeesVnd ?? 0) * MICRO_VND_PER_VND;
   if (unit !== "mtok") {
-    const quantity = quantityOf(unit, { ...NO_TOKENS, images: imagesOf(call) }, factors);
+    const quantity = tariff.quantityOf({ ...NO_TOKENS, images: imagesOf(call) });
     return { quantity, least: quantity, feesMicroVnd };
   }
   // Only the provider knows which tokens it reads from its cache or writes to it.
@@ -58,12 +53,12 @@ type Priced = Pick<Held, "tariff" | "baseQuantity" | "feesMicroVnd">;
 /** Returns the amount that covers a call with this much output. */
 export function amountFor(held: Priced, outputTokens: number): MicroVnd {
   const { tariff, baseQuantity, feesMicroVnd } = held;
-  return priceOf(baseQuantity + outputTokens * tariff.factors.output, tariff) + feesMicroVnd;
+  return tariff.priceOf(baseQuantity + outputTokens * tariff.factors.output) + feesMicroVnd;
 }
 
 /** Returns the output tokens that an amount covers beside the fees and the input; below 0 if it does not cover these. */
 export function outputFor(held: Priced, amount: MicroVnd): number {
   const { tariff, baseQuantity, feesMicroVnd } = held;
-  const quantity = affordable(amount - feesMicroVnd, tariff);
+  const quantity = tariff.affordable(amount - feesMicroVnd);
   return Math.floor((quantity - baseQuantity) / tariff.factors.output);
 }

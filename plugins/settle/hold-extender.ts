@@ -2,7 +2,6 @@ import {
   type Call,
   failpoint,
   type Outcome,
-  quantityOf,
   type Refusal,
   type ServerEvent,
   type Sink,
@@ -86,10 +85,9 @@ export class HoldExtender implements Sink {
   private checkInput(): void {
     const { held, call } = this;
     if (!call.usage || this.overInput || this.over) return;
-    const { unit, factors } = held.tariff;
     const { inputTokens, cacheReadTokens, cacheWriteTokens } = call.usage;
     const reported = { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens: 0, images: 0 };
-    const input = quantityOf(unit, reported, factors);
+    const input = held.tariff.quantityOf(reported);
     if (input <= held.baseQuantity) return;
     held.baseQuantity = input;
     this.overInput = true;

@@ -11,8 +11,8 @@ import {
   refuse,
   type Services,
   type Sink,
+  Tariff,
   ThrottledLog,
-  tariffOf,
   type UpstreamRequest,
   url,
   type Verdict,
@@ -166,7 +166,7 @@ export default function settle(
     creditVersion: number,
   ): Verdict | Promise<Verdict> {
     const factor = call.surcharge?.factor;
-    const tariff = tariffOf(model, key.discountBps, key.discounts, clock.now(), factor);
+    const tariff = Tariff.of(model, key.discountBps, key.discounts, clock.now(), factor);
     const { quantity, least, feesMicroVnd } = baseOf(call, model, tariff);
     let held: Held = {
       ...{ tariff, baseQuantity: quantity, feesMicroVnd },

@@ -2,10 +2,8 @@ import {
   type Call,
   type MicroVnd,
   type Model,
-  priceOf,
-  quantityOf,
   type Services,
-  tariffOf,
+  Tariff,
   Usage,
 } from "../../core/plugin/index.ts";
 
@@ -35,9 +33,8 @@ export function otherPasses(
     usage.cacheReadTokens += pass.cacheReadTokens;
     usage.cacheWriteTokens += pass.cacheWriteTokens;
     usage.outputTokens += pass.outputTokens;
-    const own = tariffOf(model, 0, [], 0, call.surcharge?.factor);
-    const quantity = quantityOf("mtok", { ...pass, images: 0 }, own.factors);
-    microVnd += priceOf(quantity, { ...own, discountBps: tariff.discountBps });
+    const own = Tariff.of(model, tariff.discountBps, [], 0, call.surcharge?.factor);
+    microVnd += own.priceOf(own.quantityOf({ ...pass, images: 0 }));
   }
   return { usage, microVnd };
 }

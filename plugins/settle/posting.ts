@@ -1,10 +1,10 @@
 import {
   type Call,
-  chargeOf,
   countedUsage,
   MICRO_VND_PER_VND,
   type MicroVnd,
   type Services,
+  type Tariff,
   Usage,
   type Wallets,
 } from "../../core/plugin/index.ts";
@@ -12,7 +12,7 @@ import { imagesOf } from "./bounds.ts";
 import { otherPasses } from "./passes.ts";
 
 /** The fields of a posted call that say what it costs and why. */
-export type Charge = ReturnType<typeof chargeOf>;
+export type Charge = ReturnType<Tariff["chargeOf"]>;
 
 /**
  * Returns the charge of a call, whatever its usage says: if its cost cannot be expressed, the charge of what was held
@@ -27,7 +27,7 @@ export function certainCharge(
   try {
     fillInImages(call, held);
     const others = otherPasses(call, held, catalogue);
-    return chargeOf(call, held.tariff, feesOf(call) + others.microVnd, others.usage);
+    return held.tariff.chargeOf(call, feesOf(call) + others.microVnd, others.usage);
   } catch (error) {
     onFault(error);
     const { unit, factors } = held.tariff;
@@ -37,7 +37,7 @@ export function certainCharge(
     usage.outputTokens = held.outputTokens;
     call.usage = usage;
     call.estimated = true;
-    return chargeOf(call, held.tariff, held.feesMicroVnd);
+    return held.tariff.chargeOf(call, held.feesMicroVnd);
   }
 }
 

@@ -3,14 +3,11 @@ import {
   contentTypeOf,
   countedUsage,
   formatVnd,
-  ONE,
-  priceOf,
   type Sink,
   statedOf,
-  unitPriceOf,
+  type Tariff,
   type Wallets,
 } from "../../core/plugin/index.ts";
-import type { Tariff } from "./bounds.ts";
 import type { Charge } from "./posting.ts";
 
 const PRICE_NAMES = {
@@ -25,7 +22,7 @@ const PRICE_NAMES = {
  */
 export function pushPrice(call: Call, tariff: Tariff, prefix: string): void {
   const { unit, discountBps } = tariff;
-  const shown = formatVnd(priceOf(ONE, { microVnd: unitPriceOf(tariff), discountBps }));
+  const shown = formatVnd(tariff.priceOf(tariff.unitQuantity));
   call.replyHeaders.push(prefix + PRICE_NAMES[unit], shown);
   // The documented interface has one header for every fixed price.
   if (unit === "image") call.replyHeaders.push(prefix + PRICE_NAMES.call, shown);
@@ -83,7 +80,7 @@ export class PricedHead implements Sink {
   head(status: number, headers: readonly string[]): void {
     // A JSON body is an error, which costs nothing.
     if (status === 200 && this.held && !contentTypeOf(headers).includes("json")) {
-      const cost = priceOf(this.held.baseQuantity, this.held.tariff);
+      const cost = this.held.tariff.priceOf(this.held.baseQuantity);
       this.call.replyHeaders.push(`${this.prefix}cost-vnd`, formatVnd(cost));
     }
     this.client.head(status, headers);

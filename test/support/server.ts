@@ -13,6 +13,7 @@ import { Pipeline } from "../../core/http/pipeline.ts";
 import { Server } from "../../core/http/server.ts";
 import { UnreadReplies } from "../../core/http/unread-replies.ts";
 import { openListener } from "../../core/listener/index.ts";
+import { Tariff } from "../../core/money/tariff.ts";
 import type { Call, EndedCall } from "../../core/plugin/call.ts";
 import type { Config } from "../../core/plugin/config.ts";
 import type { Plugin } from "../../core/plugin/plugin.ts";
@@ -142,14 +143,14 @@ function serving({ catalogue }: GatewayConfig): Plugin {
         wantsUsage: false,
       };
       call.usage = new Usage();
-      const tariff = {
+      const tariff = new Tariff({
         unit: "mtok",
         microVnd: 1,
         factors: NO_FACTORS,
         discountBps: 0,
         discounts: {},
         catalogueVersion: "",
-      } as const;
+      });
       call.held = {
         ...{ tariff, baseQuantity: 0, feesMicroVnd: 0 },
         ...{ outputTokens: 0, outputTokensMax: 0 },

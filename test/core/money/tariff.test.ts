@@ -11,17 +11,17 @@ import {
   type StatedFactors,
   times,
 } from "../../../core/catalogue/price-factors.ts";
-import { affordable, chargeOf, priceOf, type Tariff } from "../../../core/money/tariff.ts";
+import { priceOf, Tariff } from "../../../core/money/tariff.ts";
 import { Usage } from "../../../core/wire/usage/usage.ts";
 import { amountFor, baseOf, outputFor } from "../../../plugins/settle/bounds.ts";
 import { modelOf, preparedCall, priced } from "../../support/plugin-desk.ts";
 
 /** A price per token of `microVnd`, with these factors and this discount. */
 function tariffOf(microVnd: number, stated: StatedFactors | null = null, discountBps = 0): Tariff {
-  return {
+  return new Tariff({
     ...{ unit: "mtok", microVnd, factors: factorsOf(stated) },
     ...{ discountBps, discounts: null, catalogueVersion: "" },
-  };
+  });
 }
 
 function usageOf(report: Partial<Usage>): Usage {
@@ -32,7 +32,7 @@ function usageOf(report: Partial<Usage>): Usage {
 function costOf(report: Partial<Usage>, tariff: Tariff): number {
   const usage = usageOf(report);
   const call = { status: 200, delivered: true, taken: false, outcome: "complete", usage } as const;
-  return chargeOf(call, tariff).costMicroVnd;
+  return tariff.chargeOf(call).costMicroVnd;
 }
 
 const tokens = fc.integer({ min: 0, max: 2_000_000 });
@@ -115,7 +115,7 @@ t.test("an amount affords what it pays for, and not a millionth more", async () 
   fc.assert(
     fc.property(amount, unitPrice, discount, (microVnd, price, bps) => {
       const tariff = tariffOf(price, null, bps);
-      const quantity = affordable(microVnd, tariff);
+      const quantity = tariff.affordable(microVnd);
       if (bps === 10_000) return assert.equal(quantity, Number.MAX_SAFE_INTEGER);
       assert.ok(priceOf(quantity, tariff) <= microVnd);
       if (quantity === Number.MAX_SAFE_INTEGER) return;

@@ -6,6 +6,7 @@ import { logCall } from "../../../core/http/call-log.ts";
 import { HttpCall } from "../../../core/http/http-call.ts";
 import { entryOf } from "../../../core/money/entry.ts";
 import { recordOf } from "../../../core/money/found-call.ts";
+import { Tariff } from "../../../core/money/tariff.ts";
 import { fieldsIn, usageColumns, usageFieldList } from "../../../core/money/usage-fields.ts";
 import { usageJson } from "../../../core/money/usage-json.ts";
 import { csvColumns } from "../../../plugins/dashboard/csv.ts";
@@ -74,7 +75,7 @@ t.test("the table of usage fields", async (t) => {
       discounts,
     } as const;
     const held = {
-      tariff: { ...tariff, catalogueVersion: "0123abcd" },
+      tariff: new Tariff({ ...tariff, catalogueVersion: "0123abcd" }),
       ...{ baseQuantity: 0, feesMicroVnd: 0, outputTokens: 0, outputTokensMax: 0 },
     };
     const reason = 'no credentials: "why"';

@@ -5,6 +5,7 @@ import {
   type StatedFactors,
 } from "../../../core/catalogue/price-factors.ts";
 import type { ExtendRequest, ExtendResult } from "../../../core/money/hold-store.ts";
+import { Tariff } from "../../../core/money/tariff.ts";
 import { COMPLETE, type Held } from "../../../core/plugin/call.ts";
 import {
   type Call,
@@ -17,14 +18,14 @@ import {
 } from "../../../core/plugin/index.ts";
 import { HoldExtender } from "../../../plugins/settle/hold-extender.ts";
 
-const TARIFF = {
+const TARIFF = new Tariff({
   unit: "mtok",
   microVnd: 1,
   factors: NO_FACTORS,
   discountBps: 0,
   discounts: null,
   catalogueVersion: "",
-} as const;
+});
 const CHUNK_TOKENS = 30;
 
 /** A hold of an input and 16 tokens of output. */
@@ -120,7 +121,7 @@ function reporting(
   settings: { onShort?: () => ReturnType<typeof refuse.insufficientBalance> } = {},
   factors: StatedFactors | null = null,
 ) {
-  const tariff = { ...TARIFF, factors: factorsOf(factors) };
+  const tariff = new Tariff({ ...TARIFF, factors: factorsOf(factors) });
   const held = { ...heldOf(100, 20), tariff };
   const asked: string[] = [];
   const flow = { pauses: 0, resumes: 0, cuts: 0 };

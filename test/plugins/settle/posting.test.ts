@@ -1,6 +1,7 @@
 import t from "tap";
 import { Catalogue } from "../../../core/catalogue/catalogue.ts";
 import { NO_FACTORS } from "../../../core/catalogue/price-factors.ts";
+import { Tariff } from "../../../core/money/tariff.ts";
 import type { Held } from "../../../core/plugin/call.ts";
 import { type Call, ONE, Usage } from "../../../core/plugin/index.ts";
 import { certainCharge } from "../../../plugins/settle/posting.ts";
@@ -33,7 +34,7 @@ t.test("a call whose cost no amount can express", async (t) => {
     t.test(`is charged what was held for it: ${unit} ${JSON.stringify(report)}`, async (t) => {
       const call = served(report);
       const faults: unknown[] = [];
-      const tariff = { ...PRICE, unit };
+      const tariff = new Tariff({ ...PRICE, unit });
       const hold: Held = { ...held, tariff, feesMicroVnd: 0, outputTokensMax: 20 };
       const charge = certainCharge(call, hold, new Catalogue([]), (error) => faults.push(error));
       t.equal(charge.costMicroVnd, costMicroVnd * PRICE.microVnd);
@@ -45,7 +46,7 @@ t.test("a call whose cost no amount can express", async (t) => {
 
 t.test("a call with a usual cost is charged that cost", async (t) => {
   const call = served({ inputTokens: 3, outputTokens: 4 });
-  const tariff = { ...PRICE, unit: "mtok" } as const;
+  const tariff = new Tariff({ ...PRICE, unit: "mtok" });
   const base = { baseQuantity: 100 * ONE, feesMicroVnd: 0 };
   const held: Held = { tariff, ...base, outputTokens: 100, outputTokensMax: 100 };
   const charge = certainCharge(call, held, new Catalogue([]), (error) => t.fail(String(error)));
