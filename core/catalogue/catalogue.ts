@@ -31,6 +31,10 @@ export interface Route {
   readonly weight: number;
   /** The order of attempts: lower numbers are tried first, higher ones if those fail. */
   readonly priority: number;
+  /** Overrides that of its upstream. */
+  readonly first_byte_seconds?: number | undefined;
+  /** Overrides that of its upstream. */
+  readonly reply_seconds?: number | undefined;
   /** The keys in which this route differs from the profile of its upstream. */
   readonly profile: Profile;
   /** The features that this route allows, beside those of its upstream and its model. */

@@ -45,6 +45,12 @@ const route = mapping({
   ),
   weight: v.optional(described(whole(1, 1000), "Share among routes of the same priority."), 1),
   priority: v.optional(described(whole(0, 1000), "Lower priorities are tried first."), 0),
+  first_byte_seconds: v.optional(
+    described(whole(1, 86_400), "Overrides first_byte_seconds of the upstream."),
+  ),
+  reply_seconds: v.optional(
+    described(whole(1, 86_400), "Overrides reply_seconds of the upstream."),
+  ),
   profile: v.optional(
     described(refusingLists(profile), "Overrides keys of the upstream's profile."),
     {},

@@ -27,6 +27,19 @@ const common = {
       "Maximum connections at the same time. Default: limits.calls_max.",
     ),
   ),
+  first_byte_seconds: v.optional(
+    described(
+      whole(1, 86_400),
+      "Longest wait for the first content of a stream, in seconds, if another key or route can serve the call. Longer for models that think without a sign of it.",
+    ),
+    120,
+  ),
+  reply_seconds: v.optional(
+    described(
+      whole(1, 86_400),
+      "The same for a whole reply that is not streamed. Default: none, as such a reply may rightly take minutes.",
+    ),
+  ),
   features: v.optional(
     described(features, "Features beyond plain tokens that calls may use, with their prices."),
     {},
@@ -102,12 +115,22 @@ function upstreamOf(kind: UpstreamKind, kinds: UpstreamKinds): v.GenericSchema<u
   return v.pipe(
     mapping({ kind: kindKey(kind, kinds), ...kind.settings, ...common }),
     v.transform(
-      ({ kind: name, profile, features, connections, ...settings }): Checked => ({
+      ({
+        kind: name,
+        profile,
+        features,
+        connections,
+        first_byte_seconds: firstByteSeconds,
+        reply_seconds: replySeconds,
+        ...settings
+      }): Checked => ({
         kind: name,
         protocols: kind.protocols(settings) ?? new Set(),
         profile,
         features,
         connections,
+        firstByteMs: firstByteSeconds * 1_000,
+        replyMs: (replySeconds ?? Number.POSITIVE_INFINITY) * 1_000,
         isConfigured: kind.isConfigured?.(settings) ?? true,
         createAdapter: () => kind.create(settings),
       }),

@@ -85,6 +85,11 @@ export class ClientWriter implements KeptReply {
     return bytes <= UNCOUNTED_BYTES || this.unread.gather(this, bytes);
   }
 
+  /** The bytes of a whole reply that arrived are dropped. */
+  dropGathered(): void {
+    this.unread.release(this);
+  }
+
   /** Sends a whole reply, with its length. */
   endWhole(body: Uint8Array): void {
     let isDone = true;

@@ -13,6 +13,7 @@ import type {
   Flow,
   FormPart,
   Held,
+  Outcome,
   UpstreamRequest,
 } from "../plugin/call.ts";
 import type { JsonObject } from "../process/json.ts";
@@ -34,6 +35,8 @@ interface CoreFlow extends Flow {
   clientWaits(waits: boolean): void;
   /** Ends a stream whose upstream has been silent for too long. */
   cutIfSilent(nowMs: number): void;
+  /** Ends a call that has taken longer than `limitMs`. */
+  overdue(outcome: Outcome, limitMs: number): void;
 }
 
 /**

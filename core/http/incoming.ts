@@ -217,8 +217,13 @@ export class Incoming {
     const { call, reply, runtime } = this;
     const { upstreams, clock, log, pipeline } = runtime;
     const sink = pipeline.wrap(call, reply);
-    const bug = (error: unknown) => this.bug(error);
-    const exchange = new Exchange(call, sink, () => reply.flush(), bug, upstreams, clock, log);
+    const client = {
+      flush: () => reply.flush(),
+      refusalOfSize: (bytes: number) => reply.refusalOfSize(bytes),
+      dropWhole: () => reply.dropWhole(),
+      bug: (error: unknown) => this.bug(error),
+    };
+    const exchange = new Exchange(call, sink, client, upstreams, clock, log);
     call.flow = exchange;
     try {
       exchange.start();

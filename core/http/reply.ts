@@ -82,15 +82,24 @@ export class Reply implements Sink {
     if (!this.takes("data")) return;
     if (this.shape === "whole") {
       this.wholeBytes += bytes.length;
-      if (this.wholeBytes > this.wholeBytesMax) this.call.flow?.cut(tooLarge(this.wholeBytesMax));
-      else if (!this.client.gather(this.wholeBytes)) {
-        this.call.flow?.cut(this.call.gone ? GONE : NO_ROOM);
-      } else if (!this.call.gone) this.withheld.push(bytes);
+      const refusal = this.refusalOfSize(this.wholeBytes);
+      if (refusal) this.call.flow?.cut(refusal);
+      else if (!this.call.gone) this.withheld.push(bytes);
     } else {
       const last = this.withheld.pop();
       if (last) this.deliver(last);
       this.withheld.push(bytes);
     }
+  }
+
+  refusalOfSize(bytes: number): Outcome | undefined {
+    if (bytes > this.wholeBytesMax) return tooLarge(this.wholeBytesMax);
+    if (this.client.gather(bytes)) return undefined;
+    return this.call.gone ? GONE : NO_ROOM;
+  }
+
+  dropWhole(): void {
+    this.client.dropGathered();
   }
 
   /** Writes a part of a stream, or of audio. The one place that decides what counts as delivered. */

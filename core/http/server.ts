@@ -281,7 +281,8 @@ export class Server {
       const seconds = Math.round(limits.callMs / 1000);
       const message = `The call took longer than the limit of ${seconds} seconds: the model's upstream provider has not finished its reply.`;
       const refusal = refuse.timedOut(message);
-      call.flow?.cut({ kind: "broken", refusal, truncated: false, errorSent: false });
+      const outcome = { kind: "broken", refusal, truncated: false, errorSent: false } as const;
+      call.flow?.overdue(outcome, limits.callMs);
     }
   }
 }

@@ -115,13 +115,20 @@ export interface Flow {
 /** An attempt at an upstream that failed, so that the next route was tried or the call ended. */
 export interface FailedAttempt {
   readonly upstream: string;
+  /** The name of the model there. */
+  readonly model: string;
+  /** The last four characters of the upstream's key; empty if it has none. */
+  readonly key: string;
   /**
-   * The cause, one of few words: `dns`, `connect`, `tls`, `connection`, `silent`, `cut`, `unreadable`, `credentials`,
-   * `http_` and the status, or `gateway` if the upstream had no part in it.
+   * The cause, one of few words: `key`, `account`, `access`, `model`, `limit` for refusals; `dns`, `connect`, `tls`,
+   * `connection`, `silent`, `cut`, `empty`, `unreadable`, `credentials`, `http_` and the status for failures; `gateway` if
+   * the upstream had no part in it.
    */
   readonly cause: string;
   /** The reason that operators see, such as `ECONNREFUSED`. Never content of a call. */
   readonly reason: string;
+  /** True if the provider may bill it: it had the request, and has not refused it. The customer does not pay for it. */
+  readonly lost: boolean;
 }
 
 /** A call that has ended: final, read-only numbers and names, never prompts or replies. */
@@ -207,7 +214,7 @@ export interface Call {
   deliveredTokens: number;
   /** True once content has been passed on to the client. */
   delivered: boolean;
-  /** The upstream's whole reply, if it is one JSON object. */
+  /** The upstream's whole reply, if it is one JSON object; set by core. */
   replyBody: JsonObject | undefined;
   usage: Usage | undefined;
   /** True if the gateway counted the usage because the provider did not report it. */

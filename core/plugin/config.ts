@@ -95,6 +95,10 @@ export interface UpstreamConfig {
   readonly features: AllowedFeatures;
   /** Maximum connections at the same time. */
   readonly connections: number;
+  /** Longest wait for the first content of a stream, if another key or route can serve the call. */
+  readonly firstByteMs: number;
+  /** The same for a whole reply; infinite without a limit. */
+  readonly replyMs: number;
 }
 
 /** A plugin of the config, as other plugins see it. */
@@ -115,14 +119,37 @@ export interface Upstreams {
 export interface Upstream {
   readonly name: string;
   readonly config: UpstreamConfig;
-  readonly breaker: BreakerState;
+  /** That of all its models first, then those of the models that have failed. */
+  readonly breakers: Iterable<ModelBreaker>;
+  readonly keys: readonly KeyState[];
   /** Returns true if the upstream takes calls of the protocol. */
   speaks(protocol: Protocol): boolean;
   /** Returns what operators may see: addresses, the number of keys. No secrets. */
   describe(): JsonObject;
 }
 
-/** The state of an upstream's circuit breaker in this process. */
+/** The breaker of one model at an upstream; an empty `model` stands for all of them. */
+export interface ModelBreaker {
+  readonly model: string;
+  readonly breaker: BreakerState;
+}
+
+/** A key of an upstream, as operators see it in this process. Times are on the monotonic clock. */
+export interface KeyState {
+  /** The same for the same key at every gateway; reveals nothing of it. */
+  readonly id: string;
+  /** Its last four characters; empty for a short key, and for a kind without keys. */
+  readonly last4: string;
+  readonly isOff: boolean;
+  readonly lastUsedMs: number | undefined;
+  /** Refusals and failures of calls that were sent with it. */
+  readonly failures: number;
+  readonly lastFailure: Failure | undefined;
+  /** Why it is left alone, and for how long; an empty `model` stands for all models. */
+  restsAt(nowMs: number): readonly { model: string; fault: string; inMs: number }[];
+}
+
+/** The state of a circuit breaker in this process. */
 export interface BreakerState {
   readonly state: "closed" | "open" | "probing";
   /** Failures since the start of the process. */

@@ -4,9 +4,10 @@
  * `kinds/index.ts`, and run `npm run schema`. `kinds/http-json.ts` is the model; `plugins/README.md` has a small one.
  *
  * A kind has its settings, its protocols, and `create`, which returns the adapter of one upstream. The config then
- * takes and checks `kind: <name>` with these settings. Core does the rest: it chooses the route, fills in the body,
- * sends, retries, reads the reply and charges it. For each attempt it calls `request`, then `authorise`. For each
- * reply it calls `refusal` if the status is not 2xx, then `decoder`.
+ * takes and checks `kind: <name>` with these settings. Core does the rest: it chooses the route and the key, fills in
+ * the body, sends, retries, reads the reply and charges it. For each attempt it calls `request`, then `authorise`. For
+ * each reply it calls `refused` if the status is not 2xx, then `decoder`. Refusals are read by the table in
+ * `core/upstream/refusals.ts`.
  */
 
 import type * as v from "valibot";
@@ -52,20 +53,19 @@ export interface UpstreamAdapter {
    * call cannot be expressed: core then tries the next route.
    */
   request(call: OutgoingCall, route: Route): OutgoingRequest | undefined;
+  /** The keys of the upstream. Core uses them in turn, and rests one that is refused. Without them, there is one account. */
+  readonly keys?: readonly string[];
   /**
    * Returns the credentials as headers to add: name, value, name, value. The request is final, so
-   * that it can be signed. `nowMs` is milliseconds since the Unix epoch.
+   * that it can be signed. `nowMs` is milliseconds since the Unix epoch. `key` is the one of `keys` to use.
    *
    * Return a promise only if you have to wait, for a token for example. It has until
    * `limits.connect_seconds`. If it rejects, the attempt fails and core tries the next route. The
    * log gets the error's `code` or `name`, never its message.
    */
-  authorise(request: OutgoingRequest, nowMs: number): string[] | Promise<string[]>;
-  /**
-   * Returns what a status other than 2xx means; undefined for its usual meaning. Called once per reply, so a refused
-   * token can be dropped here.
-   */
-  refusal?(status: number): RefusalKind | undefined;
+  authorise(request: OutgoingRequest, nowMs: number, key: string): string[] | Promise<string[]>;
+  /** Called with a status other than 2xx, so that a refused token can be dropped. */
+  refused?(status: number): void;
   /**
    * Returns how to read a body; undefined for the way that its content type says. `contentType` is undefined if the
    * upstream sent none.
@@ -118,19 +118,6 @@ export interface OutgoingRequest {
   /** Sent once. Its memory is freed when it has been sent, so nothing else may use it. */
   readonly body: string | Buffer;
 }
-
-/**
- * The meaning of an error status of an upstream.
- *
- * - `elsewhere`: another upstream may accept the call. If no route is left, the client gets this
- *   reply.
- * - `account`: the upstream refuses the gateway's own account. Core tries the next route. If none
- *   is left, the client gets 502.
- * - `failed`: the upstream has failed. Its breaker counts it, and core tries the next route. If
- *   none is left, the client gets 502.
- * - `caller`: the call is at fault. The client gets this reply.
- */
-export type RefusalKind = "elsewhere" | "account" | "caller" | "failed";
 
 /**
  * How to read a reply: `events` as server-sent events, `json` as one JSON body, `bytes` as anything

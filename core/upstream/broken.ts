@@ -1,5 +1,6 @@
 import type { Call, Outcome } from "../plugin/call.ts";
-import { type RefusalType, refuse } from "../wire/refusal.ts";
+import { type Refusal, type RefusalType, refuse } from "../wire/refusal.ts";
+import type { Refused } from "./fault.ts";
 
 const REFUSED_AS: Readonly<Record<number, RefusalType>> = {
   404: "not_found_error",
@@ -11,11 +12,41 @@ const REFUSED_AS: Readonly<Record<number, RefusalType>> = {
  * Passes on the status of a refusal whose body is not JSON, such as a page of a proxy, without its
  * body.
  */
-export function refusedUnreadably(status: number, retryAfter: string | undefined): Outcome {
+export function refusedUnreadably(status: number, retryAfter: readonly string[]): Outcome {
   const type = REFUSED_AS[status] ?? "invalid_request_error";
   const message = `The upstream provider refused the call with HTTP ${status}.`;
-  const headers = retryAfter === undefined ? [] : ["retry-after", retryAfter];
-  const refusal = refuse.as(status, type, message, { headers });
+  return brokenBy(refuse.as(status, type, message, { headers: retryAfter }));
+}
+
+/** Returns the gateway's own words for a refusal that no other key or route can make good. */
+export function refusedOutcome(
+  { fault, means, says }: Refused,
+  call: Pick<Call, "endpoint">,
+  retryAfter: readonly string[],
+): Outcome {
+  switch (fault) {
+    case "caller": {
+      const type = REFUSED_AS[means] ?? "invalid_request_error";
+      return brokenBy(refuse.as(means, type, says ?? `The model's provider refused the call.`));
+    }
+    case "limit":
+      return brokenBy(
+        refuse.rateLimited(LIMITED, { code: "rate_limit_exceeded", headers: retryAfter }),
+      );
+    case "upstream":
+      return (
+        overloaded(means, call, retryAfter) ??
+        broken(`The upstream provider failed with HTTP ${means}. Nothing was charged.`)
+      );
+    default:
+      return broken("The upstream provider cannot be used at the moment. Nothing was charged.");
+  }
+}
+
+const LIMITED =
+  "The model's provider takes no more calls at the moment: try again later. Nothing was charged.";
+
+function brokenBy(refusal: Refusal): Outcome & { kind: "broken" } {
   return { kind: "broken", refusal, truncated: false, errorSent: false };
 }
 
@@ -23,26 +54,23 @@ export function refusedUnreadably(status: number, retryAfter: string | undefined
  * Returns the refusal for a provider that is overloaded; undefined for another status. Each
  * protocol has its own status for it, and agents wait longer then than after a failure.
  */
-export function overloaded(
+function overloaded(
   status: number,
   { endpoint }: Pick<Call, "endpoint">,
-  retryAfter: string | undefined,
+  headers: readonly string[],
 ): Outcome | undefined {
   if (status !== 503 && status !== 529) return undefined;
   const message =
     "The model's upstream provider is overloaded: try again later. Nothing was charged.";
-  const headers = retryAfter === undefined ? [] : ["retry-after", retryAfter];
   const own = endpoint.protocol === "messages" ? 529 : 503;
-  const refusal = refuse.as(own, "overloaded_error", message, { code: "overloaded", headers });
-  return { kind: "broken", refusal, truncated: false, errorSent: false };
+  return brokenBy(refuse.as(own, "overloaded_error", message, { code: "overloaded", headers }));
 }
 
 /**
  * Returns the outcome for an upstream that is unreachable, or that failed after it got the request.
  */
 export function broken(message: string): Outcome & { kind: "broken" } {
-  const refusal = refuse.upstreamFailed(message);
-  return { kind: "broken", refusal, truncated: false, errorSent: false };
+  return brokenBy(refuse.upstreamFailed(message));
 }
 
 /**
@@ -52,6 +80,5 @@ export function tooSlow(seconds: number, hasBegun: boolean): Outcome {
   const message = hasBegun
     ? `The model's upstream provider is too slow: it sent nothing for ${seconds} seconds in the middle of its reply.`
     : `The model's upstream provider is too slow: it did not begin to reply within ${seconds} seconds. Nothing was charged.`;
-  const refusal = refuse.timedOut(message);
-  return { kind: "broken", refusal, truncated: false, errorSent: false };
+  return brokenBy(refuse.timedOut(message));
 }

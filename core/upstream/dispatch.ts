@@ -1,7 +1,7 @@
 import type { RequestBody } from "../body/request-body.ts";
 import { outputTokensMax, type Route } from "../catalogue/catalogue.ts";
 import { maxTokensField } from "../catalogue/profile.ts";
-import { GONE, type Outcome, type UpstreamRequest } from "../plugin/call.ts";
+import { GONE, type UpstreamRequest } from "../plugin/call.ts";
 import type { OutgoingCall, OutgoingRequest } from "../plugin/upstream-kind.ts";
 import type { Clock } from "../process/clock.ts";
 import { objectOf } from "../process/json.ts";
@@ -9,20 +9,24 @@ import type { Log } from "../process/log.ts";
 import { type TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import type { Wire } from "../wire/wire.ts";
 import { Attempt, type AttemptListener } from "./attempt.ts";
-import { broken } from "./broken.ts";
-import { type FailureCause, isOwnFailure, NotAuthorised } from "./failure-cause.ts";
+import { type FailureCause, failures, isOwnFailure, NotAuthorised } from "./failure-cause.ts";
+import type { Refused } from "./fault.ts";
 import { FormBody } from "./form.ts";
-import { chooseRoute } from "./route.ts";
+import { chooseWay, type Way } from "./route.ts";
 import type { ServedCall } from "./served-call.ts";
-import type { ConnectedUpstreams, HttpUpstream } from "./upstreams.ts";
+import type { ConnectedUpstreams } from "./upstreams.ts";
 
-/** Maximum attempts per call, over all its routes. */
-const ATTEMPTS_MAX = 3;
+/** Maximum attempts per call, over all its routes and keys. Most are refusals, which cost nothing. */
+const ATTEMPTS_MAX = 6;
+/** Of these, the attempts that providers may bill although nothing of them reaches the client. */
+const LOST_MAX = 3;
 
-/** A route, and the request for it. */
+/** Faults for which another key of the same upstream is tried before another route. */
+const OF_THE_KEY: ReadonlySet<string> = new Set(["limit", "key", "access", "account"]);
+
+/** A way to make an attempt, and the request for it. */
 interface Prepared {
-  readonly route: Route;
-  readonly upstream: HttpUpstream;
+  readonly way: Way;
   readonly request: OutgoingRequest;
 }
 
@@ -36,9 +40,15 @@ export class Dispatch {
   private readonly clock: Clock;
   private readonly log: Log;
   private readonly listener: AttemptListener;
-  private readonly tried: Route[];
+  /** Routes that cannot express the call. */
+  private excluded: readonly Route[];
+  private readonly tried: Way[] = [];
+  private keyFailed = false;
+  private lost = 0;
   private prepared: Prepared | undefined = undefined;
   private resent = false;
+  /** The way of the latest attempt; undefined before the first. */
+  way: Way | undefined = undefined;
   /** The latest attempt; undefined before the first. */
   attempt: Attempt | undefined = undefined;
 
@@ -51,7 +61,7 @@ export class Dispatch {
     listener: AttemptListener,
   ) {
     this.call = call;
-    this.tried = [...call.excludedRoutes];
+    this.excluded = call.excludedRoutes;
     this.wire = wire;
     this.upstreams = upstreams;
     this.clock = clock;
@@ -68,6 +78,22 @@ export class Dispatch {
     return this.prepared !== undefined;
   }
 
+  /** Returns true if another attempt can be made with a key and a route that are not known to fail. */
+  prepareBetter(): boolean {
+    this.prepared ??= this.prepareNext(true);
+    return this.prepared !== undefined;
+  }
+
+  /** How long the latest attempt may take to its first content, or to its whole reply if it is not streamed. */
+  get patienceMs(): number {
+    const { way, call } = this;
+    if (!way) return Number.POSITIVE_INFINITY;
+    const { route, upstream } = way;
+    const seconds = call.stream ? route.first_byte_seconds : route.reply_seconds;
+    if (seconds !== undefined) return seconds * 1_000;
+    return call.stream ? upstream.config.firstByteMs : upstream.config.replyMs;
+  }
+
   /**
    * Sends the prepared request: at once, unless the upstream's kind has to wait for credentials.
    */
@@ -75,16 +101,19 @@ export class Dispatch {
     const { prepared, call } = this;
     if (!prepared) return;
     this.prepared = undefined;
-    const { route, upstream, request } = prepared;
+    const { way, request } = prepared;
+    const { route, upstream, key } = way;
     call.step("dispatched");
+    this.way = way;
     call.route = route;
     call.attempts++;
-    upstream.breaker.begin();
+    upstream.breakers.begin(route.model);
+    key.use(route.model, this.clock.monotonic());
     const attempt = new Attempt(upstream, this.listener);
     this.attempt = attempt;
     let credentials: string[] | Promise<string[]>;
     try {
-      credentials = upstream.adapter.authorise(request, this.clock.now());
+      credentials = upstream.adapter.authorise(request, this.clock.now(), key.text);
     } catch (error) {
       return this.notAuthorised(attempt, nameOf(error));
     }
@@ -119,85 +148,142 @@ export class Dispatch {
     attempt.fail(new NotAuthorised(reason));
   }
 
+  /** The latest attempt has begun to serve the call, so its key works. Only a whole reply closes the breaker. */
+  began(): void {
+    const { way } = this;
+    if (!way) return;
+    this.keyWorks(way);
+    way.upstream.breakers.forget(way.route.model);
+  }
+
+  /** The upstream has replied as it should, though perhaps with a refusal of the request. */
+  succeeded(): void {
+    const { way } = this;
+    if (!way) return;
+    this.keyWorks(way);
+    way.upstream.breakers.succeed(way.route.model);
+    way.upstream.budget.succeed();
+  }
+
+  /** The latest attempt ends without a result, as when the client leaves. */
+  forget(): void {
+    this.way?.upstream.breakers.forget(this.way.route.model);
+  }
+
   /** Counts a failure of the latest attempt against its upstream, unless that had no part in it. */
-  failed(failure: FailureCause): void {
-    const breaker = this.attempt?.upstream.breaker;
+  failed(failure: FailureCause, isLost = false): void {
+    const { way } = this;
+    if (!way) return;
+    const { upstream, route } = way;
+    this.keyFailed = false;
     if (isOwnFailure(failure)) {
-      breaker?.forget();
-      const upstream = this.attempt?.upstream.name;
-      const fields = { call_id: this.call.id, upstream, reason: failure.reason };
+      upstream.breakers.forget(route.model);
+      const fields = { call_id: this.call.id, upstream: upstream.name, reason: failure.reason };
       this.log.error(fields, "cannot send a call to an upstream; trying the next route");
-    } else breaker?.fail(failure.reason, failure.cause);
+    } else {
+      upstream.breakers.fail(route.model, failure);
+      upstream.budget.fail();
+      way.key.fail("upstream", failure.reason, route.model, undefined, this.clock.monotonic());
+    }
+    this.record(failure, isLost);
+  }
+
+  /** Rests what a refusal concerns: nothing, the key, the key for this model, or the upstream. */
+  refused(refused: Refused, retryAfterMs: number | undefined): void {
+    const { way } = this;
+    const failure = failures.refused(refused);
+    if (refused.fault === "upstream") return this.failed(failure);
+    if (!way) return;
+    const { upstream, route, key } = way;
+    this.keyFailed = OF_THE_KEY.has(refused.fault);
+    upstream.breakers.note(route.model, failure);
+    const nowMs = this.clock.monotonic();
+    const isFirst = key.fail(refused.fault, failure.reason, route.model, retryAfterMs, nowMs);
+    if (isFirst) this.logRest(way, refused);
     this.record(failure);
   }
 
-  /** Notes a refusal that says nothing of the upstream's health, such as of the gateway's key. */
-  refused(failure: FailureCause): void {
-    const breaker = this.attempt?.upstream.breaker;
-    breaker?.forget();
-    breaker?.note(failure.reason, failure.cause);
-    this.record(failure);
+  private logRest(
+    { upstream, route, key }: Way,
+    { fault, status, type, code, row }: Refused,
+  ): void {
+    const fields = {
+      ...{ call_id: this.call.id, upstream: upstream.name, model: route.model, key: key.last4 },
+      ...{ fault, status, type, code, row },
+    };
+    if (fault === "limit")
+      this.log.info(fields, "an upstream's key has reached its limit; it rests");
+    else if (fault === "model") this.log.error(fields, MODEL_UNKNOWN);
+    else this.log.error(fields, KEY_REFUSED);
+  }
+
+  private keyWorks({ upstream, route, key }: Way): void {
+    if (!key.succeed(route.model)) return;
+    const fields = { upstream: upstream.name, model: route.model, key: key.last4 };
+    this.log.info(fields, "an upstream's key works again");
   }
 
   /** Keeps why the latest attempt failed, for the call's log line and the metrics. */
-  record({ cause, reason }: FailureCause): void {
-    const upstream = this.attempt?.upstream.name;
-    if (upstream === undefined) return;
-    const { call } = this;
-    call.failedAttempts = [...call.failedAttempts, { upstream, cause, reason }];
-  }
-
-  /** Returns the outcome if the provider or the gateway's account there is at fault, and no other route is left. */
-  providerFailed(status: number, refusal: "account" | "failed"): Outcome {
-    if (refusal === "failed") {
-      return broken(`The upstream provider failed with HTTP ${status}. Nothing was charged.`);
-    }
-    const upstream = this.attempt?.upstream.name;
-    this.log.error(
-      { upstream, status },
-      "an upstream refuses the gateway's key; its calls get 502: check the account there",
-    );
-    return broken("The upstream provider cannot be used at the moment. Nothing was charged.");
+  record({ cause, reason }: FailureCause, lost = false): void {
+    const { way, call } = this;
+    if (!way) return;
+    if (lost) this.lost += 1;
+    const { upstream, route, key } = way;
+    const attempt = {
+      upstream: upstream.name,
+      model: route.model,
+      key: key.last4,
+      cause,
+      reason,
+      lost,
+    };
+    call.failedAttempts = [...call.failedAttempts, attempt];
   }
 
   /**
-   * Allows the last route to be tried again, once per call. The upstream may close an idle
-   * connection just as it is reused; it has then not read the request.
+   * Prepares the latest attempt again, once per call. The upstream may close an idle connection just as it is reused; it
+   * has then not read the request.
    */
-  allowResend(): void {
-    if (this.resent) return;
+  prepareResend(): boolean {
+    if (this.resent) return false;
     this.resent = true;
-    this.tried.pop();
+    return this.prepareAgain();
   }
 
-  /** Prepares another attempt on the last route, for a call whose request has changed. */
+  /** Prepares the latest attempt again, for a call whose request has changed. */
   prepareAgain(): boolean {
-    this.tried.pop();
-    return this.prepare();
+    const { way, call } = this;
+    const request = call.upstream;
+    if (!way || !request || call.gone) return false;
+    this.prepared = this.requestFor(way, request);
+    return this.prepared !== undefined;
   }
 
-  private prepareNext(): Prepared | undefined {
+  private prepareNext(canWait = false): Prepared | undefined {
     const request = this.call.upstream;
     if (!request) return undefined;
     for (;;) {
-      const route = this.nextRoute(request);
-      if (!route) return undefined;
-      this.tried.push(route);
-      const prepared = this.requestFor(route, request);
-      if (prepared) return prepared;
+      const way = this.nextWay(request, canWait);
+      if (!way) return undefined;
+      const prepared = this.requestFor(way, request);
+      if (prepared) {
+        this.tried.push(way);
+        return prepared;
+      }
+      this.excluded = [...this.excluded, way.route];
     }
   }
 
-  private nextRoute({ protocol }: UpstreamRequest): Route | undefined {
+  private nextWay({ protocol }: UpstreamRequest, canWait: boolean): Way | undefined {
     const { model, attempts, gone } = this.call;
-    if (!model || attempts >= ATTEMPTS_MAX || gone) return undefined;
-    return chooseRoute(model, protocol, this.tried, this.upstreams);
+    if (!model || attempts >= ATTEMPTS_MAX || this.lost >= LOST_MAX || gone) return undefined;
+    const { excluded, tried, keyFailed } = this;
+    return chooseWay({ model, protocol, excluded, tried, keyFailed, canWait }, this.upstreams);
   }
 
   /** Returns the request for this route; undefined if the call cannot be expressed there. */
-  private requestFor(route: Route, request: UpstreamRequest): Prepared | undefined {
-    const upstream = this.upstreams.get(route.upstream);
-    if (!upstream) return undefined;
+  private requestFor(way: Way, request: UpstreamRequest): Prepared | undefined {
+    const { route, upstream } = way;
     const content = this.contentFor(route, request);
     if (!content) return undefined;
     const { protocol, path } = request;
@@ -206,7 +292,7 @@ export class Dispatch {
     const headers = isAdded ? request.headers.concat(upstreamHeaders) : request.headers;
     const call = { protocol, path, stream, ...content, headers };
     const made = upstream.adapter.request(call, route);
-    return made && { route, upstream, request: made };
+    return made && { way, request: made };
   }
 
   /** Returns the body with the fields that depend on the route and on the hold. */
@@ -239,6 +325,11 @@ export class Dispatch {
     this.wire.limitOutput(body, limit, maxTokensField(upstream, route.profile));
   }
 }
+
+const KEY_REFUSED =
+  "an upstream refuses the gateway's key; it rests, and other keys and routes serve its calls: check the account there";
+const MODEL_UNKNOWN =
+  "an upstream does not know the name of a model; other keys and routes serve its calls: check the catalogue";
 
 /**
  * Returns what an operator may see of an error: never its message, which may quote a token or an

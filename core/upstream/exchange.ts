@@ -8,46 +8,76 @@ import { readableError } from "../wire/provider-error.ts";
 import { kindOf, type Wire } from "../wire/wire.ts";
 import { wires } from "../wire/wires.ts";
 import type { Attempt, AttemptListener, Headers } from "./attempt.ts";
-import { broken, overloaded, refusedUnreadably, tooSlow } from "./broken.ts";
+import { broken, refusedOutcome, refusedUnreadably, tooSlow } from "./broken.ts";
 import { Dispatch } from "./dispatch.ts";
 import { EmptyEvents } from "./empty-events.ts";
-import { failures } from "./failure-cause.ts";
+import { type FailureCause, failures } from "./failure-cause.ts";
+import { isForOperator, type Refused, refusedBy } from "./fault.ts";
 import { masked, maskedEvent } from "./mask.ts";
+import { Preamble } from "./preamble.ts";
 import { RefusedReply } from "./refused-reply.ts";
-import { decoderByType, refusalByStatus } from "./replies.ts";
+import { decoderByType } from "./replies.ts";
 import { replyForm } from "./reply-form.ts";
-import { passedHeaders, single } from "./reply-headers.ts";
+import { passedHeaders, retryAfterMs, retryHeaders, single } from "./reply-headers.ts";
 import type { ServedCall } from "./served-call.ts";
 import { Silence } from "./silence.ts";
 import type { ConnectedUpstreams } from "./upstreams.ts";
+import { WholeReply } from "./whole-reply.ts";
 
 const EVENT_TOO_LARGE = "The upstream sent an event larger than this gateway takes.";
-const ERROR_TOO_LARGE = "The upstream sent an error larger than this gateway takes.";
+const UNREACHABLE = "The model's upstream provider cannot be reached. Nothing was charged.";
+const NO_REPLY = "The upstream provider sent an invalid reply. Nothing was charged; try again.";
+const CUT = "Upstream stream ended before completion";
+const CONNECTION_BROKE = "The connection to the upstream broke.";
 /** A later failure is not that of a reused connection: the upstream has worked on the request. */
 const RESEND_WITHIN_MS = 5_000;
+/** The body of a refusal follows its head at once. Without it, the status alone counts. */
+const REFUSAL_BODY_MS = 5_000;
 const ONLY_EMPTY_EVENTS = "The upstream sent nothing but empty events for too long.";
 const UNREADABLE = "The upstream sent a stream that this gateway cannot read.";
 
+/** The client's end of a call, beside the sinks. */
+export interface ClientEnd {
+  /** Sends what the sink has gathered to the client, and closes the call if the sink was ended. */
+  flush(): void;
+  /** Counts the bytes of a whole reply. Returns the outcome if it is too large to keep, or if there is no room. */
+  refusalOfSize(bytes: number): Outcome | undefined;
+  /** The bytes of a whole reply are dropped. */
+  dropWhole(): void;
+  /** Ends the call in any state of its sinks, and logs the reason. */
+  bug(error: unknown): void;
+}
+
 /**
- * Passes the reply of an upstream to a sink. Before the first byte of a reply, a failed attempt moves on to the next
- * route; after it, the reply ends with an error.
+ * Passes the reply of an upstream to a sink. Before the first useful byte of a reply, a failed attempt moves on to the
+ * next key or route, and nothing of it reaches the sink; after it, the reply ends with an error.
  */
 export class Exchange implements AttemptListener, Flow {
   private readonly call: ServedCall;
   private readonly sink: Sink;
-  /** Sends what the sink has gathered to the client, and closes the call if the sink was ended. */
-  private readonly onFlush: () => void;
-  /** Ends the call in any state of its sinks, and logs the reason. */
-  private readonly onBug: (error: unknown) => void;
+  private readonly client: ClientEnd;
+  private readonly clock: Clock;
   private readonly silence: Silence;
   private readonly wire: Wire;
   private readonly empty = new EmptyEvents();
   private readonly onEvent: (event: ServerEvent) => void;
 
   private readonly dispatch: Dispatch;
+  /** The status of the attempt under way; 0 until it has replied. */
   private status = 0;
-  private readonly refused = new RefusedReply();
+  /** When the attempt under way began, on the monotonic clock. */
+  private sentAtMs = 0;
+  /** Headers of the attempt's reply that the client gets, and all of them. */
+  private passed: readonly string[] = [];
+  private headers: Headers = {};
+  private readonly refusal = new RefusedReply();
+  private readonly whole = new WholeReply();
+  private readonly preamble: Preamble;
   private reader: ReplyDecoder | undefined = undefined;
+  /** True for a reply of one JSON body, which is passed on once it is whole. */
+  private isWhole = false;
+  /** True once the reply is passed on: no other attempt can serve the call. */
+  private begun = false;
   /** True once the upstream's own error event was passed on. */
   private errorSent = false;
   private over = false;
@@ -60,29 +90,25 @@ export class Exchange implements AttemptListener, Flow {
   constructor(
     call: ServedCall,
     sink: Sink,
-    onFlush: () => void,
-    onBug: (error: unknown) => void,
+    client: ClientEnd,
     upstreams: ConnectedUpstreams,
     clock: Clock,
     log: Log,
   ) {
     this.call = call;
     this.sink = sink;
-    this.onFlush = onFlush;
-    this.onBug = onBug;
+    this.client = client;
+    this.clock = clock;
     this.silence = new Silence(clock, upstreams.limits);
     this.wire = wires[call.upstream?.protocol ?? call.endpoint.protocol];
+    this.preamble = new Preamble(this.wire);
     this.dispatch = new Dispatch(call, this.wire, upstreams, clock, log, this);
     this.onEvent = (event) => this.gather(event);
   }
 
-  /** Sends the call to the best route that is left. Ends the call if there is none. */
+  /** Sends the call the best way. Ends it if there is none. */
   start(): void {
-    if (this.dispatch.prepare()) {
-      this.silence.begin();
-      return this.dispatch.send();
-    }
-    this.finish(broken("The model's upstream provider cannot be reached. Nothing was charged."));
+    if (!this.startNext()) this.finish(broken(UNREACHABLE));
   }
 
   private get attempt(): Attempt | undefined {
@@ -95,128 +121,218 @@ export class Exchange implements AttemptListener, Flow {
 
   replied(stated: number, headers: Headers): void {
     // Any 2xx status counts as success. The body decides what the reply is worth.
-    const status = stated < 300 ? 200 : stated;
+    const status = stated >= 200 && stated < 300 ? 200 : stated;
     this.status = status;
-    if (status !== 200) this.call.taken = false;
+    this.headers = headers;
     const { attempt } = this;
     if (!attempt) return;
-    const { adapter, breaker } = attempt.upstream;
-    const refusal =
-      status < 300 ? "caller" : (adapter.refusal?.(status) ?? refusalByStatus(status));
-    if (refusal === "failed") this.dispatch.failed(failures.byStatus(status));
-    else if (refusal !== "caller") this.dispatch.refused(failures.byStatus(status));
-    else if (status >= 300) breaker.succeed();
-    // A provider may cut every stream, so only a whole reply is a success. Until it ends, other calls may probe.
-    else breaker.forget();
-    if (refusal !== "caller") {
-      if (this.dispatch.prepare()) {
-        attempt.abort();
-        this.status = 0;
-        return this.start();
-      }
-      const busy = overloaded(status, this.call, single(headers["retry-after"]));
-      if (busy) return this.cut(busy);
-      if (refusal !== "elsewhere") return this.cut(this.dispatch.providerFailed(status, refusal));
+    const { adapter } = attempt.upstream;
+    if (status !== 200) {
+      this.call.taken = false;
+      adapter.refused?.(status);
     }
     const statedType = single(headers["content-type"]);
     const read = adapter.decoder?.(status, statedType) ?? decoderByType(status, statedType);
-    if (status >= 400 && read === "bytes") {
-      return this.cut(refusedUnreadably(status, single(headers["retry-after"])));
-    }
-    const { decoder, type } =
-      status === 200
-        ? replyForm(read, statedType, this.wire.protocol, this.call.stream)
-        : { decoder: read, type: statedType };
-    const passed = passedHeaders(type, headers);
-    if (decoder === "events") this.reader = new SseReader();
-    else if (typeof decoder === "object") this.reader = decoder;
-    if (status >= 400) {
-      this.refused.headers = passed;
+    if (status !== 200) {
+      this.passed = passedHeaders(statedType, headers);
+      // A page of a proxy, or a redirect.
+      if (read === "bytes" || status < 400) this.refusedBy(undefined);
       return;
     }
-    this.call.step("replying");
-    // A reply may stream for minutes, and no other route is tried from now on.
-    this.call.upstream?.body?.shed();
-    this.sink.head(status, passed);
+    const { decoder, type } = replyForm(read, statedType, this.wire.protocol, this.call.stream);
+    this.passed = passedHeaders(type, headers);
+    this.isWhole = decoder === "json";
+    if (decoder === "events") this.reader = new SseReader();
+    else if (typeof decoder === "object") this.reader = decoder;
   }
 
   received(chunk: Buffer): void {
     const now = this.silence.begin();
     if (this.call.firstByteAtMs === 0) this.call.firstByteAtMs = now;
-    if (this.status >= 400) {
-      if (!this.refused.add(chunk)) this.cut(broken(ERROR_TOO_LARGE));
+    if (this.status !== 200) {
+      if (!this.refusal.add(chunk)) this.refusedBy(undefined);
       return;
     }
-    if (!this.reader) this.sink.data(chunk);
-    else if (!this.reader.push(chunk, this.onEvent)) {
-      const isTooLarge = this.reader instanceof SseReader;
-      this.dispatch.record(
-        failures.unreadable(isTooLarge ? "an event is too large" : "not decoded"),
-      );
-      return this.cut(broken(isTooLarge ? EVENT_TOO_LARGE : UNREADABLE));
+    if (this.reader) this.read(this.reader, chunk);
+    else if (this.isWhole && !this.begun) this.keep(chunk);
+    else {
+      if (!this.begun) this.begin();
+      this.sink.data(chunk);
     }
-    if (!this.over) this.flush();
+    if (!this.over && this.begun) this.flush();
+  }
+
+  private read(reader: ReplyDecoder, chunk: Buffer): void {
+    if (reader.push(chunk, this.onEvent) || this.over || this.reader !== reader) return;
+    const isTooLarge = reader instanceof SseReader;
+    const failure = failures.unreadable(isTooLarge ? "an event is too large" : "not decoded");
+    this.fail(failure, broken(isTooLarge ? EVENT_TOO_LARGE : UNREADABLE));
+  }
+
+  /** Keeps a part of a whole reply. That of a client who has left goes on at once: no other attempt will serve it. */
+  private keep(chunk: Buffer): void {
+    this.whole.add(chunk);
+    const refusal = this.client.refusalOfSize(this.whole.bytes);
+    if (refusal) return this.cut(refusal);
+    if (!this.call.gone) return;
+    this.begin();
+    for (const part of this.whole.take()) this.sink.data(part);
   }
 
   completed(): void {
+    if (this.status !== 200) return this.refusedBy(this.refusal.text());
     this.reader?.end(this.onEvent);
-    if (this.over) return;
-    if (this.status >= 400) {
-      const given = this.refused.text();
-      if (this.isSentAgain(given)) return;
-      const text = masked(given, this.hidden);
-      this.call.step("replying");
-      this.sink.head(this.status, this.refused.headers);
-      this.sink.data(Buffer.from(readableError(this.wire.protocol, this.status, text)));
-      return this.finish(REFUSED);
-    }
-    if (!this.reader) return this.finish(COMPLETE);
+    // The last event may have moved the call on to another attempt.
+    if (this.over || this.hasMovedOn) return;
+    if (this.reader) return this.streamEnded();
+    if (this.isWhole && !this.begun) return this.wholeEnded();
+    if (!this.begun) return this.fail(failures.empty, broken(NO_REPLY));
+    this.finish(COMPLETE);
+  }
+
+  /** True if the reply that is being read was dropped, and the next one has not come. */
+  private get hasMovedOn(): boolean {
+    return this.status === 0;
+  }
+
+  private streamEnded(): void {
     const lastTwo = [this.last, this.beforeLast];
     const isWhole = !this.errorSent && lastTwo.some((event) => event && this.wire.mayEndAt(event));
-    if (isWhole) return this.finish(COMPLETE);
-    this.dispatch.failed(failures.cut);
-    const outcome = broken("Upstream stream ended before completion");
-    this.finish({ ...outcome, truncated: true, errorSent: this.errorSent });
+    if (isWhole) {
+      if (!this.begun) this.begin();
+      return this.finish(COMPLETE);
+    }
+    const stated = this.preamble.stated();
+    if (stated && this.refusedInReply(stated, false)) return;
+    const isEmpty = !this.begun && this.preamble.isEmpty;
+    const outcome = { ...broken(CUT), truncated: true, errorSent: this.errorSent };
+    this.fail(isEmpty ? failures.empty : failures.cut, outcome);
+  }
+
+  private wholeEnded(): void {
+    const { reply, text, worth } = this.whole.judge(this.wire);
+    const error = worth === "none" || worth === "free" ? this.whole.error() : undefined;
+    if (error && this.refusedInReply(error, worth === "free")) return;
+    if (worth === "none" && !error) {
+      return this.fail(
+        text.trim() === "" ? failures.empty : failures.unreadable("no reply"),
+        broken(NO_REPLY),
+      );
+    }
+    this.begin();
+    this.call.replyBody = reply;
+    for (const part of this.whole.take()) this.sink.data(part);
+    this.finish(COMPLETE);
+  }
+
+  /**
+   * Handles an error in a reply with status 200. Returns false if the client is to get it as it is: it is the request's
+   * fault, or nothing else can serve the call and `mayPass`.
+   */
+  private refusedInReply(refused: Refused, mayPass: boolean): boolean {
+    if (!refused.triesOn && refused.says === undefined) return false;
+    this.dispatch.refused(refused, retryAfterMs(this.headers, this.clock.now()));
+    if (this.tryNext()) return true;
+    if (mayPass && !isForOperator(refused)) return false;
+    this.cut(refusedOutcome(refused, this.call, retryHeaders(this.headers)));
+    return true;
+  }
+
+  /** Handles a refusal. `text`: its body, unless it cannot be read. */
+  private refusedBy(text: string | undefined): void {
+    const { status, headers, call } = this;
+    const refused = refusedBy(status, text);
+    const { triesOn } = refused;
+    if (!triesOn && text !== undefined && this.isSentAgain(text)) return;
+    if (triesOn) this.dispatch.refused(refused, retryAfterMs(headers, this.clock.now()));
+    else this.dispatch.succeeded();
+    if (triesOn && this.tryNext()) return;
+    const retry = retryHeaders(headers);
+    if (triesOn || refused.says !== undefined)
+      return this.cut(refusedOutcome(refused, call, retry));
+    if (text === undefined) return this.cut(refusedUnreadably(status, retry));
+    const own = masked(text, this.hidden);
+    this.begun = true;
+    call.step("replying");
+    this.sink.head(status, this.passed);
+    this.sink.data(Buffer.from(readableError(this.wire.protocol, status, own)));
+    this.finish(REFUSED);
   }
 
   /** Sends a refused call again if a plugin has changed its request for that. */
   private isSentAgain(refusal: string): boolean {
     const { call } = this;
     if (!call.upstream?.sendsAgain?.(this.status, refusal)) return false;
-    this.dispatch.record(failures.byStatus(this.status));
-    if (!this.dispatch.prepareAgain()) return false;
-    this.status = 0;
-    this.refused.clear();
-    call.firstByteAtMs = 0;
-    this.start();
-    return true;
+    this.dispatch.record({ cause: `http_${this.status}`, reason: `HTTP ${this.status}` });
+    return this.dispatch.prepareAgain() && this.tryNext();
   }
 
   failed(error: Error): void {
-    this.call.taken = false;
+    if (this.status !== 0 && this.status !== 200) return this.refusedBy(this.refusal.text());
     const failure = failures.byError(error);
-    this.dispatch.failed(failure);
-    if (this.status !== 0) {
-      const outcome = broken("The connection to the upstream broke.");
-      return this.finish({ ...outcome, errorSent: this.errorSent });
-    }
-    const mayResend = failure.reason === "UND_ERR_SOCKET" && this.silence.ms < RESEND_WITHIN_MS;
-    if (mayResend) this.dispatch.allowResend();
-    this.start();
+    const mayResend = this.status === 0 && failure.reason === "UND_ERR_SOCKET";
+    const isEarly = mayResend && this.silence.ms < RESEND_WITHIN_MS;
+    this.call.taken = false;
+    const outcome = { ...broken(CONNECTION_BROKE), errorSent: this.errorSent };
+    this.fail(failure, this.status === 0 ? broken(UNREACHABLE) : outcome, isEarly);
+  }
+
+  /** Counts a failure. Moves on to the next attempt, or ends the call with `outcome`. */
+  private fail(failure: FailureCause, outcome: Outcome, mayResend = false): void {
+    const isLost = !this.begun && (this.status === 200 || failure.cause === "silent");
+    this.dispatch.failed(failure, isLost);
+    if (this.begun) return this.cut(outcome);
+    if (mayResend) this.dispatch.prepareResend();
+    if (!this.tryNext()) this.cut(outcome);
+  }
+
+  /** Drops the attempt and what came of it, and makes the next one. Returns false if there is none. */
+  private tryNext(): boolean {
+    if (this.begun || !this.dispatch.prepare()) return false;
+    this.attempt?.abort();
+    this.status = 0;
+    this.reader = undefined;
+    this.isWhole = false;
+    this.last = undefined;
+    this.beforeLast = undefined;
+    this.refusal.clear();
+    if (this.whole.bytes > 0) this.client.dropWhole();
+    this.whole.clear();
+    this.preamble.clear();
+    this.call.firstByteAtMs = 0;
+    this.call.taken = false;
+    return this.startNext();
+  }
+
+  private startNext(): boolean {
+    if (!this.dispatch.prepare()) return false;
+    this.sentAtMs = this.silence.begin();
+    this.dispatch.send();
+    return true;
+  }
+
+  /** Passes the reply on from here. */
+  private begin(): void {
+    this.begun = true;
+    this.dispatch.began();
+    this.call.step("replying");
+    // A reply may stream for minutes, and nothing else is tried from now on.
+    this.call.upstream?.body?.shed();
+    this.sink.head(this.status, this.passed);
   }
 
   /** A plugin threw while it handled the reply, so what it passed on cannot be trusted. */
   bug(error: unknown): void {
     this.over = true;
-    if (this.status === 0) this.attempt?.upstream.breaker.forget();
+    if (!this.begun) this.dispatch.forget();
     this.attempt?.abort();
-    this.onBug(error);
+    this.client.bug(error);
   }
 
   /** Called after each chunk and after the end of the sink, and by a plugin that writes outside of both. */
   flush(): void {
     try {
-      this.onFlush();
+      this.client.flush();
     } catch (error) {
       this.bug(error);
     }
@@ -248,43 +364,88 @@ export class Exchange implements AttemptListener, Flow {
     }
   }
 
-  /** Ends a stream whose upstream is silent for too long. Tries no other route: the upstream works on it and bills it. */
+  /** Leaves an upstream that is silent for too long: for another, or with an error if there is none. */
   cutIfSilent(nowMs: number): void {
-    if (this.over || !this.call.stream) return;
-    const hasBegun = this.call.firstByteAtMs !== 0;
-    const limitMs = this.silence.reached(nowMs, hasBegun);
+    if (this.over) return;
+    if (this.status !== 0 && this.status !== 200) {
+      if (this.silence.ms >= REFUSAL_BODY_MS) this.refusedBy(undefined);
+      return;
+    }
+    if (!this.begun && this.leftIfSlow(nowMs)) return;
+    if (!this.call.stream) return;
+    const limitMs = this.silence.reached(nowMs, this.begun);
     if (limitMs === undefined) return;
-    this.dispatch.failed(failures.silent(limitMs));
-    this.cut(tooSlow(limitMs / 1000, hasBegun));
+    this.fail(failures.silent(limitMs), tooSlow(limitMs / 1000, this.begun));
+  }
+
+  /** Leaves an upstream that has brought no content in time, if another can serve the call. Else it may go on. */
+  private leftIfSlow(nowMs: number): boolean {
+    const limitMs = this.dispatch.patienceMs;
+    if (nowMs - this.sentAtMs < limitMs || !this.dispatch.prepareBetter()) return false;
+    this.dispatch.failed(failures.silent(limitMs), true);
+    return this.tryNext();
+  }
+
+  /** Ends a call that has taken too long. An upstream that has brought nothing by then was silent. */
+  overdue(outcome: Outcome, limitMs: number): void {
+    if (!this.over && !this.begun) this.dispatch.failed(failures.silent(limitMs), true);
+    this.cut(outcome);
   }
 
   /** Ends the reply with `outcome` and cancels the upstream. */
   cut(outcome: Outcome): void {
     if (this.over) return;
-    if (this.status === 0) this.attempt?.upstream.breaker.forget();
+    if (!this.begun) this.dispatch.forget();
     this.attempt?.abort();
     this.finish(outcome);
   }
 
   private gather(event: ServerEvent): void {
-    if (this.over) return;
+    // Events that follow the one which moved the call on belong to the attempt that was dropped.
+    if (this.over || this.hasMovedOn) return;
     const worth = this.empty.judge(event, this.silence.heardAtMs);
-    if (worth === "pass") return this.readEvent(event);
+    if (worth === "excess") {
+      return this.fail(failures.unreadable("only empty events"), broken(ONLY_EMPTY_EVENTS));
+    }
     if (worth === "drop") return;
-    this.dispatch.failed(failures.unreadable("only empty events"));
-    this.cut(broken(ONLY_EMPTY_EVENTS));
-  }
-
-  private readEvent(event: ServerEvent): void {
     this.beforeLast = this.last;
     this.last = event;
-    const kind = kindOf(event, this.wire);
-    if (kind === "error") this.errorSent = true;
-    this.sink.event(kind === "error" ? maskedEvent(event, this.hidden) : event);
-    if (kind === "terminal" && !this.over) {
-      this.attempt?.leave();
-      this.finish(COMPLETE);
+    if (this.begun) this.pass(event);
+    else this.holdBack(event);
+  }
+
+  private holdBack(event: ServerEvent): void {
+    switch (this.preamble.take(event)) {
+      case "more":
+        return;
+      case "empty":
+        return this.fail(failures.empty, broken(NO_REPLY));
+      case "error":
+        if (this.refusedInReply(refusedBy(200, event.data), false)) return;
     }
+    this.begin();
+    for (const held of this.preamble.release()) this.pass(held);
+    this.pass(event);
+  }
+
+  private pass(event: ServerEvent): void {
+    const kind = kindOf(event, this.wire);
+    if (kind === "error") return this.passError(event);
+    this.sink.event(event);
+    if (kind !== "terminal" || this.over) return;
+    this.attempt?.leave();
+    this.finish(COMPLETE);
+  }
+
+  /** Passes on the error that ends a stream, unless it is the operator's trouble. */
+  private passError(event: ServerEvent): void {
+    const refused = refusedBy(200, event.data);
+    if (isForOperator(refused)) {
+      this.dispatch.refused(refused, undefined);
+      return this.cut(refusedOutcome(refused, this.call, []));
+    }
+    this.errorSent = true;
+    this.sink.event(maskedEvent(event, this.hidden));
   }
 
   private get hidden(): readonly string[] {
@@ -294,7 +455,7 @@ export class Exchange implements AttemptListener, Flow {
   private finish(outcome: Outcome): void {
     if (this.over) return;
     this.over = true;
-    if (outcome.kind === "complete") this.attempt?.upstream.breaker.succeed();
+    if (outcome.kind === "complete") this.dispatch.succeeded();
     try {
       this.sink.end(this.call.gone && outcome.kind === "exhausted" ? GONE : outcome);
     } catch (error) {

@@ -1,4 +1,5 @@
 import type { FailedAttempt } from "../plugin/call.ts";
+import type { Refused } from "./fault.ts";
 
 /** The cause of failures of the gateway or of its config. They say nothing of the upstream. */
 const OWN = "gateway";
@@ -39,16 +40,20 @@ const TLS = /^(?:ERR_TLS|ERR_SSL|EPROTO|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_)
 const UNREADABLE = /^(?:HPE_|Z_|ERR__ERROR_)/;
 
 /** Why an attempt failed: a cause for metrics, and the reason for operators. No content of a call. */
-export type FailureCause = Omit<FailedAttempt, "upstream">;
+export type FailureCause = Pick<FailedAttempt, "cause" | "reason">;
 
 export const failures = {
-  /** The upstream refused with a status for which the next route is tried. */
-  byStatus: (status: number): FailureCause => ({
-    cause: `http_${status}`,
-    reason: `HTTP ${status}`,
-  }),
+  /** The upstream refused. Names what is known of the refusal, without its text. */
+  refused: ({ status, type, code, row, fault }: Refused): FailureCause => {
+    const cause = fault === "upstream" || fault === "caller" ? `http_${status}` : fault;
+    const names = [type, code].filter((name) => name !== undefined);
+    const known = row === "status" ? "" : ` (${row})`;
+    return { cause, reason: `HTTP ${[status, ...names].join(" ")}${known}` };
+  },
   /** A stream ended early. */
   cut: { cause: "cut", reason: "a stream ended before completion" } as FailureCause,
+  /** A reply with status 200 that has nothing of use. */
+  empty: { cause: "empty", reason: "an empty reply" } as FailureCause,
   unreadable: (reason: string): FailureCause => ({ cause: "unreadable", reason }),
   silent: (limitMs: number): FailureCause => ({
     cause: "silent",

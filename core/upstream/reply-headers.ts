@@ -14,6 +14,21 @@ export function passedHeaders(contentType: string | undefined, headers: Headers)
   return passed;
 }
 
+/** Returns the headers that say when to try again: name, value, name, value. */
+export const retryHeaders = (headers: Headers): string[] => passedHeaders(undefined, headers);
+
+/** Returns the time after which a provider wants to be tried again, in milliseconds, if it says so. */
+export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
+  const ms = Number(single(headers["retry-after-ms"]) ?? "none");
+  if (ms >= 0) return ms;
+  const given = single(headers["retry-after"]);
+  if (given === undefined) return undefined;
+  const seconds = Number(given);
+  if (seconds >= 0) return seconds * 1_000;
+  const at = Date.parse(given);
+  return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
+}
+
 /** Returns the first value of a header. */
 export function single(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;

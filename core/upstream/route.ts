@@ -1,39 +1,65 @@
 import type { Model, Route } from "../catalogue/catalogue.ts";
 import type { Protocol } from "../catalogue/endpoint.ts";
-import type { ConnectedUpstreams } from "./upstreams.ts";
+import type { PooledKey } from "./key-pool.ts";
+import type { ConnectedUpstreams, HttpUpstream } from "./upstreams.ts";
+
+/** One way to make an attempt: a route with a key of its upstream. */
+export interface Way {
+  readonly route: Route;
+  readonly upstream: HttpUpstream;
+  readonly key: PooledKey;
+}
+
+/** What limits the choice of the next way of a call. */
+export interface Wanted {
+  readonly model: Model;
+  readonly protocol: Protocol;
+  /** Routes that cannot serve the call. */
+  readonly excluded: readonly Route[];
+  /** The ways that failed, the last one at the end. */
+  readonly tried: readonly Way[];
+  /** True if the last one failed because of its key: another key of the same upstream goes first. */
+  readonly keyFailed: boolean;
+  /** True if the call can also wait where it is: only a way that does not rest is better. */
+  readonly canWait?: boolean;
+}
 
 /**
- * Chooses the next route of a call: the lowest priority number first, by weight among equals. Skips
- * routes that were tried, that do not speak the protocol, or whose breaker is open. If every
- * breaker is open, tries the best route anyway: a refusal would not help the caller.
+ * Chooses the next way of a call: the route with the lowest priority number, by weight among equals, and the next key of
+ * its upstream. Skips routes that were tried, do not speak the protocol, are switched off, whose breaker is open, or whose
+ * keys all rest. If no route is left, another key of one that was tried may serve the call. If all rest, the way that
+ * wakes first is tried: a refusal would not help the caller.
  */
-export function chooseRoute(
-  model: Model,
-  protocol: Protocol,
-  tried: readonly Route[],
+export function chooseWay(
+  wanted: Wanted,
   upstreams: ConnectedUpstreams,
   random: () => number = Math.random,
-): Route | undefined {
+): Way | undefined {
+  const { tried } = wanted;
+  const last = tried.at(-1);
+  const sameUpstream = last && wanted.keyFailed ? wayBy(last.route, wanted, upstreams) : undefined;
+  if (sameUpstream) return sameUpstream;
+  const route = pick(wanted, upstreams, random);
+  const way = route && wayBy(route, wanted, upstreams);
   return (
-    pick(model, protocol, tried, upstreams, random, true) ??
-    pick(model, protocol, tried, upstreams, random, false)
+    way ??
+    (last && anotherKey(wanted, upstreams)) ??
+    (wanted.canWait ? undefined : wakesFirst(wanted, upstreams))
   );
 }
 
 function pick(
-  model: Model,
-  protocol: Protocol,
-  tried: readonly Route[],
+  wanted: Wanted,
   upstreams: ConnectedUpstreams,
   random: () => number,
-  healthyOnly: boolean,
 ): Route | undefined {
+  const { model, tried } = wanted;
   let chosen: Route | undefined;
   let weight = 0;
   for (const route of model.routes) {
-    const upstream = upstreams.get(route.upstream);
-    if (!upstream?.speaks(protocol) || tried.includes(route)) continue;
-    if (healthyOnly && !upstream.breaker.allows) continue;
+    if (tried.length > 0 && tried.some((way) => way.route === route)) continue;
+    const upstream = usable(route, wanted, upstreams);
+    if (!upstream?.breakers.allow(route.model) || !upstream.pool.hasAwake(route.model)) continue;
     if (chosen && route.priority > chosen.priority) continue;
     if (chosen && route.priority < chosen.priority) weight = 0;
     weight += route.weight;
@@ -41,4 +67,60 @@ function pick(
     if (weight === route.weight || random() * weight < route.weight) chosen = route;
   }
   return chosen;
+}
+
+/** Returns the upstream of a route if it may serve the call: a retry only within the upstream's budget. */
+function usable(
+  route: Route,
+  { protocol, excluded, tried }: Wanted,
+  upstreams: ConnectedUpstreams,
+): HttpUpstream | undefined {
+  const upstream = upstreams.get(route.upstream);
+  if (!upstream?.speaks(protocol) || upstream.isOff(route.model)) return undefined;
+  if (excluded.length > 0 && excluded.includes(route)) return undefined;
+  return tried.length === 0 || upstream.budget.allows ? upstream : undefined;
+}
+
+/** Returns the way by a route with a key that does not rest. */
+function wayBy(route: Route, wanted: Wanted, upstreams: ConnectedUpstreams): Way | undefined {
+  const upstream = usable(route, wanted, upstreams);
+  if (!upstream?.breakers.allow(route.model)) return undefined;
+  const key = upstream.pool.awake(route.model, keysTried(route, wanted));
+  return key && { route, upstream, key };
+}
+
+function anotherKey(wanted: Wanted, upstreams: ConnectedUpstreams): Way | undefined {
+  for (const { route } of wanted.tried) {
+    const way = wayBy(route, wanted, upstreams);
+    if (way) return way;
+  }
+  return undefined;
+}
+
+function wakesFirst(wanted: Wanted, upstreams: ConnectedUpstreams): Way | undefined {
+  const isRetry = wanted.tried.length > 0;
+  let first: Way | undefined;
+  let firstMs = 0;
+  for (const route of wanted.model.routes) {
+    const upstream = usable(route, wanted, upstreams);
+    const key = upstream?.pool.wakesFirst(route.model, keysTried(route, wanted));
+    if (!upstream || !key) continue;
+    const keyMs = upstream.pool.wakesInMs(key, route.model);
+    // A key that rests was refused a moment ago, and would be again.
+    if (isRetry && keyMs > 0) continue;
+    const ms = Math.max(keyMs, upstream.breakers.retryInMs(route.model));
+    const isSooner =
+      ms < firstMs || (ms === firstMs && route.priority < (first?.route.priority ?? 0));
+    if (first && !isSooner) continue;
+    first = { route, upstream, key };
+    firstMs = ms;
+  }
+  return first;
+}
+
+const NONE: readonly PooledKey[] = [];
+
+function keysTried(route: Route, { tried }: Wanted): readonly PooledKey[] {
+  if (tried.length === 0) return NONE;
+  return tried.filter((way) => way.route === route).map(({ key }) => key);
 }

@@ -8,6 +8,8 @@ export interface ServedCall extends Call {
   failedAttempts: readonly FailedAttempt[];
   firstByteAtMs: number;
   taken: boolean;
+  /** Set for a reply of one JSON body, which is parsed once. */
+  replyBody: Call["replyBody"];
   /**
    * Records that an upstream was tried, or has replied. Throws if the state of the call does not
    * allow it.

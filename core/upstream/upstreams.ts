@@ -7,24 +7,26 @@ import type { LoadedUpstream, UpstreamAdapter } from "../plugin/upstream-kind.ts
 import type { Clock } from "../process/clock.ts";
 import type { JsonObject } from "../process/json.ts";
 import type { Log } from "../process/log.ts";
-import { Breaker } from "./breaker.ts";
+import { Breakers } from "./breakers.ts";
 import { upstreamConnector } from "./connect.ts";
+import { KeyPool, type PooledKey } from "./key-pool.ts";
 import { KnownAddresses } from "./known-addresses.ts";
+import { RetryBudget } from "./retry-budget.ts";
 
 /**
  * Time beyond the limit of a call: longer than the server takes to notice a call over its limit.
  */
 const DEADLINE_GRACE_MS = 10_000;
 
-const OPENED = "an upstream fails; it gets no calls except for an occasional probe";
-
-/** An upstream for calls: its kind's adapter, its connections, and its breaker. */
+/** An upstream for calls: its kind's adapter, its connections, its keys and its breakers. */
 export class HttpUpstream implements Upstream {
   readonly name: string;
   readonly config: UpstreamConfig;
   readonly adapter: UpstreamAdapter;
   readonly dispatcher: Dispatcher;
-  readonly breaker: Breaker;
+  readonly breakers: Breakers;
+  readonly pool: KeyPool;
+  readonly budget = new RetryBudget();
   /** Texts that no customer may see in its errors, the longest first. */
   readonly hidden: readonly string[];
   /** The longest wait for a connection, and for credentials. */
@@ -44,10 +46,17 @@ export class HttpUpstream implements Upstream {
     this.hidden = [...(this.adapter.hidden?.() ?? [])].sort((a, b) => b.length - a.length);
     this.dispatcher = dispatcher;
     this.connectMs = connectMs;
-    this.breaker = new Breaker(clock, (state, reason) => {
-      if (state === "open") log.warn({ upstream: name, reason }, OPENED);
-      else log.info({ upstream: name }, "an upstream works again and gets calls");
-    });
+    this.breakers = new Breakers(name, clock, log);
+    this.pool = new KeyPool(this.adapter.keys ?? [], clock);
+  }
+
+  get keys(): readonly PooledKey[] {
+    return this.pool.keys;
+  }
+
+  /** Returns true if an operator has switched it off for this model. */
+  isOff(_model: string): boolean {
+    return false;
   }
 
   speaks(protocol: Protocol): boolean {

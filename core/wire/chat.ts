@@ -93,6 +93,8 @@ export const chat: Wire = {
     return typeof choice?.["finish_reason"] === "string";
   },
 
+  isEmptyStart: () => false,
+
   judge(body) {
     const choices = arrayOf(body["choices"]).filter(isObject);
     if (choices.length === 0) return "none";

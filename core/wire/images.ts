@@ -46,6 +46,8 @@ export const images: Wire = {
 
   stage: () => "delivered",
 
+  isEmptyStart: () => false,
+
   judge: (body) => (Array.isArray(body["data"]) ? "charged" : "none"),
 
   readReply(reply, usage) {

@@ -84,6 +84,12 @@ export const messages: Wire = {
     return typeof delta?.["stop_reason"] === "string";
   },
 
+  isEmptyStart(event) {
+    if (!startsWith(event.raw, BLOCK_START)) return false;
+    const block = objectOf(objectOf(parseJson(event.data))?.["content_block"]);
+    return block?.["type"] === "text" && block["text"] === "";
+  },
+
   judge(body) {
     const content = body["content"];
     if (!Array.isArray(content)) return "none";

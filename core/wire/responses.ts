@@ -73,6 +73,21 @@ export const responses: Wire = {
 
   mayEndAt: () => false,
 
+  isEmptyStart(event) {
+    switch (typeOf(event)) {
+      case ITEM_ADDED: {
+        const item = objectOf(objectOf(parseJson(event.data))?.["item"]);
+        return item?.["type"] === "message" && arrayOf(item["content"]).length === 0;
+      }
+      case "response.content_part.added": {
+        const part = objectOf(objectOf(parseJson(event.data))?.["part"]);
+        return part?.["type"] === "output_text" && part["text"] === "";
+      }
+      default:
+        return false;
+    }
+  },
+
   judge(body) {
     const { status, output } = body;
     const hasOutput = Array.isArray(output) && output.length > 0;

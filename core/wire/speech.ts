@@ -35,6 +35,8 @@ export const speech: Wire = {
   mayEndAt: () => false,
   stage: () => "delivered",
 
+  isEmptyStart: () => false,
+
   // Audio is not JSON.
   judge: () => "none",
   readReply() {},

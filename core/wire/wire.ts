@@ -94,6 +94,9 @@ export interface Wire {
   /** Returns the stage to which one event brings a stream. */
   stage(event: ServerEvent): Stage;
 
+  /** Returns true for an event that delivers nothing yet: the start of a text whose content follows. */
+  isEmptyStart(event: ServerEvent): boolean;
+
   /** Returns how the whole body of a successful reply is charged. */
   judge(body: JsonObject): ReplyWorth;
 

@@ -1,5 +1,10 @@
 import { done, type OperatorRoute, type Services } from "../../core/plugin/index.ts";
 
+type Clock = Services["clock"];
+
+type Upstream = NonNullable<ReturnType<Services["upstreams"]["get"]>>;
+type Failure = Upstream["keys"][number]["lastFailure"];
+
 /** Route that shows the upstreams' health. Each process sees only its own calls, so the reply names the process. */
 export function upstreamRoutes(services: Services): OperatorRoute[] {
   return [
@@ -8,29 +13,62 @@ export function upstreamRoutes(services: Services): OperatorRoute[] {
       path: "/upstreams",
       async handle() {
         const { upstreams, clock } = services;
-        const list = [...upstreams.all()].map((upstream) => {
-          const { name, config, breaker } = upstream;
-          const { state, failures, failuresByCause, failuresInRow, retryInMs, lastFailure } =
-            breaker;
-          return {
-            name,
-            kind: config.kind,
-            ...upstream.describe(),
-            breaker: state,
-            failures_in_row: failuresInRow,
-            failures,
-            failures_by_cause: failuresByCause,
-            last_failure: lastFailure
-              ? {
-                  at: new Date(clock.now() - (clock.monotonic() - lastFailure.atMs)).toISOString(),
-                  reason: lastFailure.reason,
-                }
-              : null,
-            retry_in_ms: retryInMs,
-          };
-        });
+        const list = [...upstreams.all()].map((upstream) => shown(upstream, clock));
         return done({ process: process.pid, upstreams: list });
       },
     },
   ];
+}
+
+function shown(upstream: Upstream, clock: Clock): object {
+  const { name, config, keys } = upstream;
+  const breakers = [...upstream.breakers];
+  const counts: Record<string, number> = {};
+  for (const { breaker } of breakers) {
+    for (const [cause, count] of Object.entries(breaker.failuresByCause)) {
+      counts[cause] = (counts[cause] ?? 0) + count;
+    }
+  }
+  const list = breakers.map(({ model, breaker }) => ({
+    model: model === "" ? null : model,
+    breaker: breaker.state,
+    failures_in_row: breaker.failuresInRow,
+    failures: breaker.failures,
+    last_failure: failureOf(breaker.lastFailure, clock),
+    retry_in_ms: Math.round(breaker.retryInMs),
+  }));
+  const states = list.map(({ breaker: state }) => state);
+  return {
+    name,
+    kind: config.kind,
+    ...upstream.describe(),
+    // The worst of its models, and their sum.
+    breaker: states.find((state) => state !== "closed") ?? "closed",
+    failures: list.reduce((sum, { failures }) => sum + failures, 0),
+    failures_by_cause: counts,
+    breakers: list,
+    keys: keys.map((key) => ({
+      key: key.last4 === "" ? null : `…${key.last4}`,
+      id: key.id,
+      switched: key.isOff ? "off" : "on",
+      last_used: timeOf(key.lastUsedMs, clock),
+      failures: key.failures,
+      last_failure: failureOf(key.lastFailure, clock),
+      rests: key.restsAt(clock.monotonic()).map(({ model, fault, inMs }) => ({
+        ...(model !== "" && { model }),
+        cause: fault,
+        wakes_in_ms: Math.round(inMs),
+      })),
+    })),
+  };
+}
+
+function failureOf(failure: Failure, clock: Clock): object | null {
+  return failure ? { at: timeOf(failure.atMs, clock), reason: failure.reason } : null;
+}
+
+/** Converts a time on the monotonic clock. */
+function timeOf(atMs: number | undefined, clock: Clock): string | null {
+  if (atMs === undefined) return null;
+  return new Date(clock.now() - (clock.monotonic() - atMs)).toISOString();
 }

@@ -90,13 +90,9 @@ export class ReplyMeter implements Sink {
 
   /** Returns how the call ends instead if the body is no reply of its protocol. */
   private read(): Outcome | undefined {
-    const [first] = this.chunks;
-    const bytes =
-      this.chunks.length === 1 && first
-        ? Buffer.from(first.buffer, first.byteOffset, first.byteLength)
-        : Buffer.concat(this.chunks);
     const { call } = this;
-    const reply = objectOf(parseJson(bytes.toString()));
+    const reply = call.replyBody ?? objectOf(parseJson(Buffer.concat(this.chunks).toString()));
+    call.replyBody = undefined;
     const worth = reply ? this.wire.judge(reply) : "none";
     // The part that a provider makes after its reply is not charged, so such a reply is sold only if it was asked for.
     const isSold = worth === "pending" ? call.body.read("background") === true : worth !== "none";

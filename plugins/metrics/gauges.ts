@@ -159,15 +159,18 @@ export function addGauges(registry: Registry, services: Services): void {
   });
   new Gauge({
     name: "tollgate_upstream_breaker",
-    help: "1 for the current state of an upstream's breaker, 0 for the others; each worker has its own.",
-    labelNames: ["upstream", "state"],
+    help: "1 for the current state of a model's breaker at an upstream, 0 for the others; the model `all` is that of its connections. Each worker has its own.",
+    labelNames: ["upstream", "model", "state"],
     registers: [registry],
     aggregator: "max",
     collect() {
       this.reset();
-      for (const { name, breaker } of services.upstreams.all()) {
-        for (const state of STATES) {
-          this.set({ upstream: name, state }, breaker.state === state ? 1 : 0);
+      for (const { name, breakers } of services.upstreams.all()) {
+        for (const { model, breaker } of breakers) {
+          for (const state of STATES) {
+            const labels = { upstream: name, model: model === "" ? "all" : model, state };
+            this.set(labels, breaker.state === state ? 1 : 0);
+          }
         }
       }
     },

@@ -48,11 +48,13 @@ export const httpJson: UpstreamKind<typeof settings> = {
 class HttpJson implements UpstreamAdapter {
   private readonly settings: Settings;
   private readonly bases: ReadonlyMap<Protocol, BaseAddress>;
-  private nextKey = 0;
+
+  readonly keys: readonly string[];
 
   constructor(given: Settings) {
     this.settings = given;
     this.bases = basesOf(given.protocols);
+    this.keys = given.keys;
   }
 
   request(call: OutgoingCall): OutgoingRequest | undefined {
@@ -67,10 +69,7 @@ class HttpJson implements UpstreamAdapter {
     return { protocol, origin: base.origin, path, headers, body: body.bytes() };
   }
 
-  /** Uses several keys in turn. */
-  authorise({ protocol }: OutgoingRequest): string[] {
-    const { keys } = this.settings;
-    const key = keys[this.nextKey++ % keys.length] ?? "";
+  authorise({ protocol }: OutgoingRequest, _nowMs: number, key: string): string[] {
     return protocol === "messages" ? ["x-api-key", key] : ["authorization", `Bearer ${key}`];
   }
 
@@ -82,7 +81,6 @@ class HttpJson implements UpstreamAdapter {
   }
 
   describe(): JsonObject {
-    const { protocols, keys } = this.settings;
-    return { protocols, keys: keys.length };
+    return { protocols: this.settings.protocols };
   }
 }

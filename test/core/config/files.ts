@@ -112,7 +112,8 @@ export function credentialsOf(upstream: LoadedUpstream | undefined): string[] {
   const [protocol] = upstream?.protocols ?? [];
   assert.ok(upstream && protocol);
   const request = { protocol, origin: "http://127.0.0.1", path: "/", headers: [], body: "" };
-  const credentials = upstream.createAdapter().authorise(request, 0);
+  const adapter = upstream.createAdapter();
+  const credentials = adapter.authorise(request, 0, adapter.keys?.[0] ?? "");
   assert.ok(Array.isArray(credentials));
   return credentials;
 }

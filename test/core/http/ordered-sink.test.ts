@@ -55,7 +55,7 @@ t.test("a plugin's sink", async (t) => {
       const reported: unknown[] = [];
       const call = newCall();
       const flow = { pause() {}, resume() {}, flush() {}, cut() {} };
-      const core = { clientWaits() {}, cutIfSilent() {} };
+      const core = { clientWaits() {}, cutIfSilent() {}, overdue() {} };
       call.flow = { ...flow, ...core, bug: (error) => void reported.push(error) };
       const client: Sink = {
         head: () => void seen.push("head"),

@@ -79,7 +79,9 @@ t.test("the table of usage fields", async (t) => {
       ...{ baseQuantity: 0, feesMicroVnd: 0, outputTokens: 0, outputTokensMax: 0 },
     };
     const reason = 'no credentials: "why"';
-    const failedAttempts = [{ upstream: "main", cause: "credentials", reason }];
+    const failedAttempts = [
+      { upstream: "main", model: "m", key: "", cause: "credentials", reason, lost: false },
+    ];
     let line = "";
     const write = (text: string) => {
       line = text;

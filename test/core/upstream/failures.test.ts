@@ -15,7 +15,9 @@ const body = (stream: boolean) =>
 const streamed = (response: ServerResponse) =>
   response.writeHead(200, { "content-type": "text/event-stream" });
 const json = (response: ServerResponse, status: number) =>
-  response.writeHead(status, { "content-type": "application/json" }).end('{"choices":[]}');
+  response
+    .writeHead(status, { "content-type": "application/json" })
+    .end('{"choices":[{"message":{"content":"a"}}]}');
 
 /** A server in front of one upstream, which behaves as each call asks for. */
 async function setUp(t: Test) {
@@ -44,8 +46,8 @@ t.test("the end of a call names why each attempt failed", async (t) => {
     ["", false, (response) => json(response, 200)],
     ["", false, (response) => json(response, 400)],
     ["http_500 HTTP 500", false, (response) => json(response, 500)],
-    ["http_429 HTTP 429", false, (response) => json(response, 429)],
-    ["http_401 HTTP 401", false, (response) => json(response, 401)],
+    ["limit HTTP 429", false, (response) => json(response, 429)],
+    ["key HTTP 401", false, (response) => json(response, 401)],
     ["cut a stream ended before completion", true, (response) => streamed(response).end(EVENT)],
     [
       "connection UND_ERR_SOCKET",
@@ -94,8 +96,10 @@ t.test("what cannot be sent does not count against the upstream", async (t) => {
     t.equal(ended?.status, 502);
     t.match(ended?.failedAttempts, [{ cause: "gateway", reason: "UND_ERR_INVALID_ARG" }]);
   }
-  t.equal(upstream.breaker.state, "closed");
-  t.equal(upstream.breaker.failures, 0);
+  for (const { breaker } of upstream.breakers) {
+    t.equal(breaker.state, "closed");
+    t.equal(breaker.failures, 0);
+  }
   t.match(
     server.logged.find(({ level }) => level === 50),
     { msg: "cannot send a call to an upstream; trying the next route" },

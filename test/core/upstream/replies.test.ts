@@ -1,18 +1,7 @@
 import t from "tap";
-import { decoderByType, refusalByStatus } from "../../../core/upstream/replies.ts";
+import { decoderByType } from "../../../core/upstream/replies.ts";
 
 t.test("a reply of an upstream whose kind does not say otherwise", async (t) => {
-  for (const [meaning, statuses] of [
-    ["account", [401, 402, 403]],
-    ["elsewhere", [408, 429]],
-    ["caller", [400, 404, 409, 413, 422, 451]],
-    ["failed", [300, 301, 304, 307, 500, 502, 503, 529]],
-  ] as const) {
-    t.test(`with ${statuses.join(", ")} is taken as ${meaning}`, async (t) => {
-      for (const status of statuses) t.equal(refusalByStatus(status), meaning, `${status}`);
-    });
-  }
-
   for (const [status, type, decoder] of [
     [200, "text/event-stream; charset=utf-8", "events"],
     [200, "application/json", "json"],

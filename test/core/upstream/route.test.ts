@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import t, { type Test } from "tap";
-import type { Model, Route } from "../../../core/catalogue/catalogue.ts";
-import { chooseRoute } from "../../../core/upstream/route.ts";
+import type { Model } from "../../../core/catalogue/catalogue.ts";
+import type { Protocol } from "../../../core/catalogue/endpoint.ts";
+import { chooseWay, type Wanted, type Way } from "../../../core/upstream/route.ts";
 import { ConnectedUpstreams } from "../../../core/upstream/upstreams.ts";
 import { recordedLog } from "../../support/log.ts";
 import { Random } from "../../support/random.ts";
@@ -32,16 +33,22 @@ async function setUp(t: Test, written: readonly string[]) {
 }
 
 function open(upstreams: ConnectedUpstreams, name: string): void {
-  for (let at = 0; at < 5; at++) upstreams.get(name)?.breaker.fail();
+  for (let at = 0; at < 5; at++) {
+    upstreams.get(name)?.breakers.fail("m", { cause: "http_500", reason: "HTTP 500" });
+  }
+}
+
+function wanted(model: Model, protocol: Protocol, tried: readonly Way[] = []): Wanted {
+  return { model, protocol, excluded: [], tried, keyFailed: false };
 }
 
 /** The upstreams in the order in which a call that always fails tries them. */
 function order(model: Model, upstreams: ConnectedUpstreams, random?: () => number): string {
-  const tried: Route[] = [];
+  const tried: Way[] = [];
   for (;;) {
-    const route = chooseRoute(model, "messages", tried, upstreams, random);
-    if (!route) return tried.map(({ upstream }) => upstream).join(" ");
-    tried.push(route);
+    const way = chooseWay(wanted(model, "messages", tried), upstreams, random);
+    if (!way) return tried.map(({ route }) => route.upstream).join(" ");
+    tried.push(way);
   }
 }
 
@@ -56,9 +63,8 @@ t.test("the choice of a route", async (t) => {
     const random = new Random(7);
     const counts: Record<string, number> = {};
     for (let call = 0; call < 10_000; call++) {
-      const upstream = chooseRoute(model, "messages", [], upstreams, () =>
-        random.fraction(),
-      )?.upstream;
+      const way = chooseWay(wanted(model, "messages"), upstreams, () => random.fraction());
+      const upstream = way?.route.upstream;
       counts[upstream ?? ""] = (counts[upstream ?? ""] ?? 0) + 1;
     }
     for (const [name, expected] of [
@@ -84,7 +90,7 @@ t.test("the choice of a route", async (t) => {
 
   t.test("skips upstreams without the protocol", async (t) => {
     const { model, upstreams } = await setUp(t, ["a", "b@1"]);
-    t.equal(chooseRoute(model, "chat", [], upstreams), undefined);
+    t.equal(chooseWay(wanted(model, "chat"), upstreams), undefined);
   });
 
   t.test("tries an upstream with an open breaker last", async (t) => {

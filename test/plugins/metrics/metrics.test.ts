@@ -110,7 +110,10 @@ t.test("GET /metrics", async (t) => {
       ]) {
         t.equal(samples.get(`tollgate_${name}`), 0, name);
       }
-      t.equal(samples.get('tollgate_upstream_breaker{upstream="anthropic",state="closed"}'), 1);
+      t.equal(
+        samples.get('tollgate_upstream_breaker{upstream="anthropic",model="all",state="closed"}'),
+        1,
+      );
       t.ok((samples.get("process_resident_memory_bytes") ?? 0) > 0);
     },
   );

@@ -62,6 +62,7 @@ function open() {
     flush() {},
     bug() {},
     cutIfSilent() {},
+    overdue() {},
     cut(outcome) {
       seen.cuts++;
       sink.end(outcome);

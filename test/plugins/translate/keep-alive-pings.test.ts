@@ -46,7 +46,7 @@ function open(protocol: "messages" | "chat", clock: { ms: number }) {
   const call = newCall(endpoint);
   let flushes = 0;
   const flow = { pause() {}, resume() {}, cut() {} };
-  const core = { bug() {}, clientWaits() {}, cutIfSilent() {} };
+  const core = { bug() {}, clientWaits() {}, cutIfSilent() {}, overdue() {} };
   call.flow = { ...flow, ...core, flush: () => flushes++ };
   const client = new Client(protocol);
   const request = {

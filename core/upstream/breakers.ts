@@ -1,0 +1,95 @@
+import type { ModelBreaker } from "../plugin/config.ts";
+import type { Clock } from "../process/clock.ts";
+import type { Log } from "../process/log.ts";
+import { Breaker } from "./breaker.ts";
+import type { FailureCause } from "./failure-cause.ts";
+
+/** Causes that concern all models of an upstream alike. */
+const OF_ALL_MODELS: ReadonlySet<string> = new Set(["dns", "connect", "tls", "credentials"]);
+
+const OPENED = "an upstream fails; it gets no calls except for an occasional probe";
+const CLOSED = "an upstream works again and gets calls";
+
+/** The breakers of an upstream: one for each of its models, and one for its connections, which all of them share. */
+export class Breakers {
+  readonly ofAll: Breaker;
+  private readonly byModel = new Map<string, Breaker>();
+  private readonly upstream: string;
+  private readonly clock: Clock;
+  private readonly log: Log;
+
+  constructor(upstream: string, clock: Clock, log: Log) {
+    this.upstream = upstream;
+    this.clock = clock;
+    this.log = log;
+    this.ofAll = this.create(undefined);
+  }
+
+  /** Returns true if a call of this model may be tried now. */
+  allow(model: string): boolean {
+    return this.ofAll.allows && (this.byModel.get(model)?.allows ?? true);
+  }
+
+  /** Milliseconds until a call of this model is let through as a probe; 0 if it is now. */
+  retryInMs(model: string): number {
+    return Math.max(this.ofAll.retryInMs, this.byModel.get(model)?.retryInMs ?? 0);
+  }
+
+  begin(model: string): void {
+    this.ofAll.begin();
+    this.byModel.get(model)?.begin();
+  }
+
+  succeed(model: string): void {
+    this.ofAll.succeed();
+    this.byModel.get(model)?.succeed();
+  }
+
+  /** The attempt says nothing of the upstream, or not yet. */
+  forget(model: string): void {
+    this.ofAll.forget();
+    this.byModel.get(model)?.forget();
+  }
+
+  fail(model: string, { cause, reason }: FailureCause): void {
+    const breaker = OF_ALL_MODELS.has(cause) ? this.ofAll : this.of(model);
+    this.forgetOther(breaker, model);
+    breaker.fail(reason, cause);
+  }
+
+  /** Records a failure that says nothing about the upstream's health, such as a refusal of the gateway's key. */
+  note(model: string, { cause, reason }: FailureCause): void {
+    this.forget(model);
+    this.of(model).note(reason, cause);
+  }
+
+  /** That of all models, with an empty name, and those of models that have failed or been refused. */
+  *[Symbol.iterator](): Iterator<ModelBreaker> {
+    yield { model: "", breaker: this.ofAll };
+    for (const [model, breaker] of this.byModel) yield { model, breaker };
+  }
+
+  /** A failure of one breaker is no result for the other. */
+  private forgetOther(failed: Breaker, model: string): void {
+    if (failed === this.ofAll) this.byModel.get(model)?.forget();
+    else this.ofAll.forget();
+  }
+
+  /** The models come from the catalogue, so there are few. */
+  private of(model: string): Breaker {
+    let breaker = this.byModel.get(model);
+    if (!breaker) {
+      breaker = this.create(model);
+      this.byModel.set(model, breaker);
+    }
+    return breaker;
+  }
+
+  private create(model: string | undefined): Breaker {
+    const fields = { upstream: this.upstream, ...(model !== undefined && { model }) };
+    return new Breaker(this.clock, (state, reason) => {
+      if (state === "open") this.log.warn({ ...fields, reason }, OPENED);
+      else this.log.info(fields, CLOSED);
+    });
+  }
+}

@@ -1,0 +1,181 @@
+import { isObject, type JsonObject, objectOf, parseJson } from "../process/json.ts";
+import { type Fault, type KnownRefusal, REFUSALS } from "./refusals.ts";
+
+/** A refusal of a provider. Never its text, which may quote the request or name the operator's account. */
+export interface Refused {
+  /** The status of the reply; 200 if the error came in the body of a success. */
+  readonly status: number;
+  /** The status that it stands for. */
+  readonly means: number;
+  readonly type: string | undefined;
+  readonly code: string | undefined;
+  /** The name of the row of `REFUSALS` that matched; `status` if the status alone decided. */
+  readonly row: string;
+  readonly fault: Fault;
+  /** What the client is told instead of the provider's text; undefined if the text may pass. */
+  readonly says: string | undefined;
+  /** True if another key or route may serve the call. */
+  readonly triesOn: boolean;
+}
+
+/** Names that providers give to errors. Anything else that comes in their place is not logged. */
+const NAME = /^[\w.:/-]{1,64}$/;
+
+/**
+ * Phrases about the account of whoever called. A refusal that has one, and no row, is not passed on: the customer is
+ * not the one who called.
+ */
+const OF_THE_ACCOUNT =
+  /\b(?:your|this) (?:api[ _-]?key|account|organi[sz]ation|plan|team|billing|subscription|workspace|credits?|quota)\b|\bapi[ _-]key\b|\bcredit balance\b|\b(?:insufficient|exceeded?|out of) (?:\w+ ){0,2}(?:balance|credits?|quota|funds)\b|\bbilling (?:details|limit|hard)|\barrears\b|\bplease (?:recharge|top ?up)|余额|欠费|充值/i;
+
+const NOT_FOR_CUSTOMERS = "The model's provider refused the request.";
+
+/** Names of errors in a reply with status 200, and the statuses that they stand for. */
+const STATUS_BY_NAME: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  context_length_exceeded: 400,
+  invalid_prompt: 400,
+  invalid_image: 400,
+  image_too_large: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  insufficient_quota: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  model_not_found: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+  overloaded_error: 529,
+  overloaded: 529,
+  server_is_overloaded: 529,
+  slow_down: 529,
+};
+
+/**
+ * Returns whose trouble a refusal is. `text`: the body, or the data of an error event; undefined if it is not known.
+ * With status 200 the error's own status counts.
+ */
+export function refusedBy(status: number, text: string | undefined): Refused {
+  const error = errorIn(text);
+  const type = error.types.find((name) => NAME.test(name));
+  const code = error.codes.find((name) => NAME.test(name));
+  const known = REFUSALS.find((row) => matches(row, status, error));
+  const means = status === 200 ? statedStatus(error) : status;
+  if (known) {
+    const { row, fault, says } = known;
+    return { status, means, type, code, row, fault, says, triesOn: fault !== "caller" };
+  }
+  const fault = faultOf(means);
+  const isHidden = fault === "caller" && OF_THE_ACCOUNT.test(error.message);
+  const says = isHidden ? NOT_FOR_CUSTOMERS : undefined;
+  // A text about an account that no row knows: another provider may serve the call. Nothing rests, since the text may
+  // quote the customer's.
+  const triesOn = isHidden || fault !== "caller";
+  return { status, means, type, code, row: isHidden ? "words" : "status", fault, says, triesOn };
+}
+
+/** Returns true if a customer must not read it: it may name the operator's account, key or plan. */
+export function isForOperator({ fault, says }: Refused): boolean {
+  return says !== undefined || (fault !== "caller" && fault !== "upstream");
+}
+
+/** Returns the refusal that the body of a reply with status 200 states, if it states one. */
+export function refusedInBody(text: string): Refused | undefined {
+  return errorIn(text).isStated ? refusedBy(200, text) : undefined;
+}
+
+/** Returns whose trouble a status is if no row says more. */
+function faultOf(status: number): Fault {
+  switch (status) {
+    case 401:
+      return "key";
+    case 402:
+      return "account";
+    case 403:
+      return "access";
+    case 404:
+    case 405:
+    case 410:
+      // The gateway chose the address and the model's name.
+      return "model";
+    case 408:
+      return "upstream";
+    case 429:
+      return "limit";
+  }
+  // Providers do not redirect: another server replied at this address.
+  return status >= 500 || status < 400 ? "upstream" : "caller";
+}
+
+/** What the body of an error says, in any of the providers' shapes. */
+interface StatedError {
+  /** False for a body that is no error, whatever its fields are named. */
+  readonly isStated: boolean;
+  readonly types: readonly string[];
+  readonly codes: readonly string[];
+  readonly message: string;
+}
+
+function matches(row: KnownRefusal, status: number, error: StatedError): boolean {
+  if (row.status && !row.status.includes(status) && status !== 200) return false;
+  if (row.type !== undefined && !error.types.includes(row.type)) return false;
+  if (row.code !== undefined && !error.codes.includes(row.code)) return false;
+  return row.words === undefined || row.words.test(error.message);
+}
+
+function errorIn(text: string | undefined): StatedError {
+  const json = text === undefined ? undefined : parseJson(text);
+  const only: unknown = Array.isArray(json) && json.length === 1 ? json[0] : json;
+  const root = objectOf(objectOf(only)?.["response"]) ?? objectOf(only) ?? {};
+  const [choice] = Array.isArray(root["choices"]) ? (root["choices"] as unknown[]) : [];
+  const stated = root["error"] ?? objectOf(choice)?.["error"];
+  const error = isObject(stated) ? stated : {};
+  const base = objectOf(root["base_resp"]) ?? {};
+  const isFailed =
+    root["type"] === "error" || typeof (root["message"] ?? root["detail"]) === "string";
+  return {
+    isStated: stated != null || isFailed || (base["status_code"] ?? 0) !== 0,
+    types: names(error["type"], error["status"], root["__type"], rootType(root)),
+    codes: names(error["code"], root["code"], ...reasonsIn(error), base["status_code"]),
+    message: messageOf(stated, error, root, base),
+  };
+}
+
+function rootType({ type }: JsonObject): unknown {
+  return type === "error" ? undefined : type;
+}
+
+/** Google names the reason of an error in its details. */
+function reasonsIn({ details }: JsonObject): unknown[] {
+  return Array.isArray(details) ? details.map((each) => objectOf(each)?.["reason"]) : [];
+}
+
+function names(...values: readonly unknown[]): string[] {
+  const found: string[] = [];
+  for (const value of values) {
+    if (typeof value === "string" && value !== "") found.push(value);
+    else if (typeof value === "number") found.push(String(value));
+  }
+  return found;
+}
+
+function messageOf(stated: unknown, error: JsonObject, root: JsonObject, base: JsonObject): string {
+  const places = [error["message"], stated, root["message"], root["detail"], base["status_msg"]];
+  const message = places.find((value) => typeof value === "string" && value !== "");
+  // Z.ai puts its code before the message: `[1113][Insufficient balance …]`.
+  return typeof message === "string" ? message.replace(/^(?:\[\d+\])+\[?/, "") : "";
+}
+
+/** Returns the status that an error in a successful reply stands for: a number in it, or else one by its name. */
+function statedStatus({ codes, types }: StatedError): number {
+  for (const code of codes) {
+    const status = Number(code);
+    if (Number.isInteger(status) && status >= 400 && status < 600) return status;
+  }
+  for (const name of [...types, ...codes]) {
+    const status = STATUS_BY_NAME[name];
+    if (status !== undefined) return status;
+  }
+  return 502;
+}

@@ -1,0 +1,159 @@
+import { createHmac } from "node:crypto";
+import type { Failure, KeyState } from "../plugin/config.ts";
+import { backoffMs } from "../process/backoff.ts";
+import type { Clock } from "../process/clock.ts";
+import type { Fault } from "./refusals.ts";
+
+/** How long a key rests after the first refusal of its kind, and at most; it doubles with each in a row. */
+const RESTS: Readonly<Partial<Record<Fault, readonly [firstMs: number, mostMs: number]>>> = {
+  limit: [1_000, 60_000],
+  key: [60_000, 600_000],
+  account: [60_000, 600_000],
+  access: [60_000, 600_000],
+  model: [60_000, 600_000],
+};
+/** A provider's own `retry-after` may be longer. It is asked again after this. */
+const RETRY_AFTER_MS_MAX = 3_600_000;
+/** A call that tries a key after its rest is its probe. Others leave the key alone until it has a result, or for this. */
+const PROBE_MS = 30_000;
+
+const NAMING = "tollgate: name of a provider's key";
+
+/** Faults that concern the key with one model. Others concern all that it may call. */
+const OF_A_MODEL: ReadonlySet<Fault> = new Set(["limit", "access", "model"]);
+
+/** Why and how long a key is left alone: for one model, or for all. */
+interface Rest {
+  untilMs: number;
+  inRow: number;
+  readonly fault: Fault;
+}
+
+/** One key of an upstream. A kind without keys has one without a text. */
+export class PooledKey implements KeyState {
+  readonly text: string;
+  /** The same for the same key everywhere, so that gateways can speak of it. Reveals nothing of it. */
+  readonly id: string;
+  readonly last4: string;
+  /** True if an operator has switched it off. */
+  isOff = false;
+  lastUsedMs: number | undefined = undefined;
+  failures = 0;
+  lastFailure: Failure | undefined = undefined;
+  /** By model; that of all models has an empty name. Empty while the key works, which it nearly always does. */
+  private readonly rests = new Map<string, Rest>();
+
+  constructor(text: string) {
+    this.text = text;
+    this.id = createHmac("sha256", NAMING).update(text).digest("hex").slice(0, 16);
+    this.last4 = text.length >= 12 ? text.slice(-4) : "";
+  }
+
+  /** When the key may be tried for a model, on the monotonic clock; 0 if it does not rest. */
+  wakesAtMs(model: string): number {
+    if (this.rests.size === 0) return 0;
+    return Math.max(this.rests.get("")?.untilMs ?? 0, this.rests.get(model)?.untilMs ?? 0);
+  }
+
+  /** Notes that a call is sent with it. */
+  use(model: string, nowMs: number): void {
+    this.lastUsedMs = nowMs;
+    if (this.rests.size === 0) return;
+    for (const rest of this.restsOf(model)) rest.untilMs = Math.max(rest.untilMs, nowMs + PROBE_MS);
+  }
+
+  /** Ends its rest: it has served a call. Returns true if it rested. */
+  succeed(model: string): boolean {
+    if (this.rests.size === 0) return false;
+    const rested = this.rests.delete("");
+    return this.rests.delete(model) || rested;
+  }
+
+  /**
+   * Rests it after a refusal, for as long as the provider says or its kind needs. Returns true if it did not rest for
+   * this before.
+   */
+  fail(
+    fault: Fault,
+    reason: string,
+    model: string,
+    retryAfterMs: number | undefined,
+    nowMs: number,
+  ) {
+    this.failures += 1;
+    this.lastFailure = { atMs: nowMs, reason };
+    const times = RESTS[fault];
+    if (!times) return false;
+    const of = OF_A_MODEL.has(fault) ? model : "";
+    const before = this.rests.get(of);
+    const inRow = (before?.fault === fault ? before.inRow : 0) + 1;
+    const ownMs = backoffMs(inRow, times[0], times[1]);
+    const forMs = Math.min(retryAfterMs ?? ownMs, RETRY_AFTER_MS_MAX);
+    this.rests.set(of, { untilMs: nowMs + forMs, inRow, fault });
+    return inRow === 1;
+  }
+
+  /** Its rests, for operators. An empty `model` stands for all. */
+  restsAt(nowMs: number): { model: string; fault: string; inMs: number }[] {
+    return [...this.rests].map(([model, { fault, untilMs }]) => {
+      return { model, fault, inMs: Math.max(0, untilMs - nowMs) };
+    });
+  }
+
+  private *restsOf(model: string): Iterable<Rest> {
+    for (const of of ["", model]) {
+      const rest = this.rests.get(of);
+      if (rest) yield rest;
+    }
+  }
+}
+
+/** The keys of an upstream, which are used in turn and rest one by one. */
+export class KeyPool {
+  readonly keys: readonly PooledKey[];
+  private readonly clock: Pick<Clock, "monotonic">;
+  private next = 0;
+
+  constructor(texts: readonly string[], clock: Pick<Clock, "monotonic">) {
+    this.keys = (texts.length > 0 ? texts : [""]).map((text) => new PooledKey(text));
+    this.clock = clock;
+  }
+
+  /** Returns the next key that does not rest for this model, beside those that the call has tried. */
+  awake(model: string, tried: readonly PooledKey[]): PooledKey | undefined {
+    const { keys } = this;
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[(this.next + at) % keys.length];
+      if (!key || key.isOff || tried.includes(key) || this.restsNow(key, model)) continue;
+      this.next = (this.next + at + 1) % keys.length;
+      return key;
+    }
+    return undefined;
+  }
+
+  /** Returns true if a key does not rest for this model. */
+  hasAwake(model: string): boolean {
+    for (const key of this.keys) if (!key.isOff && !this.restsNow(key, model)) return true;
+    return false;
+  }
+
+  /** Returns the key that wakes first. */
+  wakesFirst(model: string, tried: readonly PooledKey[]): PooledKey | undefined {
+    let first: PooledKey | undefined;
+    for (const key of this.keys) {
+      if (key.isOff || tried.includes(key)) continue;
+      if (!first || key.wakesAtMs(model) < first.wakesAtMs(model)) first = key;
+    }
+    return first;
+  }
+
+  /** Milliseconds until a key may be tried for a model; 0 if it may now. */
+  wakesInMs(key: PooledKey, model: string): number {
+    const wakesAtMs = key.wakesAtMs(model);
+    return wakesAtMs === 0 ? 0 : Math.max(0, wakesAtMs - this.clock.monotonic());
+  }
+
+  private restsNow(key: PooledKey, model: string): boolean {
+    return this.wakesInMs(key, model) > 0;
+  }
+}

@@ -1,0 +1,96 @@
+import t from "tap";
+import { isForOperator, refusedBy, refusedInBody } from "../../../core/upstream/fault.ts";
+import { REFUSALS } from "../../../core/upstream/refusals.ts";
+
+const bodyOf = (error: object) => JSON.stringify({ error });
+
+t.test("a refusal is whose trouble its row says, in the shape of any provider", async (t) => {
+  const table = [
+    [
+      400,
+      { type: "invalid_request_error", message: "Your credit balance is too low to …" },
+      "account",
+    ],
+    [429, { code: "insufficient_quota", message: "x" }, "account"],
+    [429, { code: "rate_limit_exceeded", message: "x" }, "limit"],
+    [429, { message: "Request too large for gpt-5 in organization org-1 on tokens" }, "caller"],
+    [400, { code: 400, message: "API key not valid.", status: "INVALID_ARGUMENT" }, "key"],
+    [429, { code: "1113", message: "x" }, "account"],
+    [429, { type: "1113", message: "x" }, "account"],
+    [429, { type: "rate_limit_error", code: "1302", message: "x" }, "limit"],
+    [
+      400,
+      { type: "invalid_request_error", message: "messages: credit balance is too low" },
+      "caller",
+    ],
+  ] as const;
+  for (const [status, error, fault] of table) {
+    t.equal(refusedBy(status, bodyOf(error)).fault, fault, JSON.stringify(error));
+  }
+  const list = JSON.stringify([{ error: { details: [{ reason: "API_KEY_INVALID" }] } }]);
+  t.equal(refusedBy(400, list).row, "google/key");
+  const prefixed = "[1113][Insufficient balance or no resource package. Please recharge.][2026]";
+  t.ok(isForOperator(refusedBy(429, bodyOf({ message: prefixed }))));
+});
+
+t.test("without a row the status decides", async (t) => {
+  for (const [fault, statuses] of [
+    ["key", [401]],
+    ["account", [402]],
+    ["access", [403]],
+    ["model", [404, 405, 410]],
+    ["limit", [429]],
+    ["caller", [400, 409, 413, 415, 422, 451]],
+    ["upstream", [300, 302, 307, 408, 500, 502, 503, 529]],
+  ] as const) {
+    for (const status of statuses) {
+      for (const text of [undefined, "<html>", "{}", "null", "[]", bodyOf({ message: "no" })]) {
+        t.match(refusedBy(status, text), { fault, row: "status", status, means: status });
+      }
+    }
+  }
+});
+
+t.test("an error in a successful reply has the status that it states", async (t) => {
+  for (const [error, fault, means] of [
+    [{ type: "overloaded_error" }, "upstream", 529],
+    [{ code: 429, message: "x" }, "limit", 429],
+    [{ code: "413", message: "x" }, "caller", 413],
+    [{ type: "invalid_request_error", message: "x" }, "caller", 400],
+    [{ message: "x" }, "upstream", 502],
+  ] as const) {
+    t.match(refusedBy(200, bodyOf(error)), { fault, means });
+  }
+  const base = (status_code: number) => JSON.stringify({ base_resp: { status_code } });
+  t.match(refusedInBody(base(1008)), { fault: "account", row: "minimax/balance" });
+  t.match(refusedInBody(base(1002)), { fault: "limit" });
+  for (const body of [
+    base(0),
+    "{}",
+    "",
+    "[1]",
+    '{"type":"message","content":[]}',
+    '{"error":null}',
+  ]) {
+    t.equal(refusedInBody(body), undefined, body);
+  }
+});
+
+t.test("no customer reads of an account, and no log has more than names", async (t) => {
+  const unknown = refusedBy(
+    400,
+    bodyOf({ type: "a b\nc", code: "x".repeat(65), message: "Your API key is bad" }),
+  );
+  t.match(unknown, { type: undefined, code: undefined, row: "words", triesOn: true });
+  t.type(unknown.says, "string");
+  const own = refusedBy(400, bodyOf({ message: "tools.0.account: must be a string" }));
+  t.match(own, { fault: "caller", says: undefined, triesOn: false });
+});
+
+t.test("the rows are complete", async (t) => {
+  for (const row of REFUSALS) {
+    t.ok(row.type ?? row.code ?? row.words, `${row.row} states more than its status`);
+    t.match(row.source, /\w+\.\w+/, row.row);
+    t.match(row.row, /^[a-z]+\/[a-z ]+$/);
+  }
+});

@@ -1,0 +1,92 @@
+import t from "tap";
+import { KeyPool } from "../../../core/upstream/key-pool.ts";
+import { RetryBudget } from "../../../core/upstream/retry-budget.ts";
+
+const FIRST = "sk-of-the-first-AAAA";
+const SECOND = "sk-of-the-second-BBBB";
+
+function newPool(...texts: readonly string[]) {
+  const clock = { ms: 1_000, monotonic: () => clock.ms };
+  const pool = new KeyPool(texts, clock);
+  const next = (model = "m") => pool.awake(model, [])?.text;
+  const [first, second] = pool.keys;
+  if (!first || !second) throw new Error("two keys are needed");
+  return { clock, pool, next, first, second };
+}
+
+t.test("keys", async (t) => {
+  t.test("are used in turn, and named without being revealed", async (t) => {
+    const { next, first, second } = newPool(FIRST, SECOND);
+    t.strictSame([next(), next(), next()], [FIRST, SECOND, FIRST]);
+    t.equal(first.last4, "AAAA");
+    t.not(first.id, second.id);
+    t.equal(first.id, newPool(FIRST, SECOND).first.id);
+    t.notMatch(JSON.stringify([first.id, first.last4]), /first/);
+  });
+
+  t.test("rest one by one: a limit for its model, a refused key for all", async (t) => {
+    const { clock, next, first, second } = newPool(FIRST, SECOND);
+    t.ok(first.fail("limit", "HTTP 429", "m", 30_000, clock.ms));
+    t.strictSame([next(), next()], [SECOND, SECOND]);
+    t.strictSame([next("other"), next("other")].sort(), [FIRST, SECOND]);
+    second.fail("key", "HTTP 401", "m", undefined, clock.ms);
+    t.strictSame([next(), next("other")], [undefined, FIRST]);
+    clock.ms += 30_000;
+    t.equal(next(), FIRST);
+    t.match(second.restsAt(clock.ms), [{ model: "", fault: "key", inMs: 30_000 }]);
+  });
+
+  t.test(
+    "rest longer after each limit in a row, up to a minute, and at most an hour",
+    async (t) => {
+      const { clock, pool, first } = newPool(FIRST, SECOND);
+      const times = [1, 2, 4, 8, 16, 32, 60, 60];
+      for (const [at, seconds] of times.entries()) {
+        t.equal(first.fail("limit", "HTTP 429", "m", undefined, clock.ms), at === 0);
+        t.equal(pool.wakesInMs(first, "m"), seconds * 1_000);
+      }
+      t.ok(first.succeed("m"));
+      t.equal(pool.wakesInMs(first, "m"), 0);
+      t.notOk(first.succeed("m"));
+      first.fail("limit", "HTTP 429", "m", 86_400_000, clock.ms);
+      t.equal(pool.wakesInMs(first, "m"), 3_600_000);
+    },
+  );
+
+  t.test("are tried by one call after their rest, until it has a result", async (t) => {
+    const { clock, next, first, second } = newPool(FIRST, SECOND);
+    first.fail("key", "HTTP 401", "m", undefined, clock.ms);
+    clock.ms += 60_000;
+    t.equal(next() === FIRST || next() === FIRST, true);
+    first.use("m", clock.ms);
+    second.use("m", clock.ms);
+    t.strictSame([next(), next()], [SECOND, SECOND]);
+    first.succeed("m");
+    t.strictSame([next(), next()].sort(), [FIRST, SECOND]);
+  });
+
+  t.test("wake in order if all rest", async (t) => {
+    const { clock, pool, first, second } = newPool(FIRST, SECOND);
+    first.fail("key", "HTTP 401", "m", undefined, clock.ms);
+    second.fail("limit", "HTTP 429", "m", 5_000, clock.ms);
+    t.equal(pool.hasAwake("m"), false);
+    t.equal(pool.wakesFirst("m", [])?.text, SECOND);
+    t.equal(pool.wakesFirst("m", [second])?.text, FIRST);
+  });
+});
+
+t.test("an upstream gets no retries while most of its calls fail", async (t) => {
+  const budget = new RetryBudget();
+  for (let at = 0; at < 9; at++) budget.fail();
+  t.ok(budget.allows);
+  budget.fail();
+  budget.fail();
+  t.notOk(budget.allows);
+  budget.succeed();
+  t.ok(budget.allows);
+  for (let at = 0; at < 100; at++) {
+    budget.fail();
+    budget.succeed();
+  }
+  t.ok(budget.allows, "one that fails half of its calls is retried");
+});

@@ -1,0 +1,482 @@
+/** What a provider does to a call. A reply, or trouble with the connection. */
+export type Fault =
+  /** A whole reply: its status, and its body as JSON or text. */
+  | {
+      readonly status: number;
+      readonly body: unknown;
+      readonly type?: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
+  /** A good reply that goes wrong after some of it: events of a stream, or a part of the bytes. */
+  | { readonly after: "nothing" | "preamble" | "half"; readonly ends: "end" | "reset" | "silence" }
+  /** A stream whose events are an error after some of it. */
+  | { readonly after: "nothing" | "preamble"; readonly error: object }
+  | "no reply"
+  | "reset"
+  | "garbage"
+  | "bad gzip"
+  | "no listener"
+  | "no such host"
+  | "wrong certificate";
+
+/** What the client of a call gets if nothing else can serve it: the statuses that are right, streamed or not. */
+export interface Case {
+  readonly name: string;
+  readonly fault: Fault;
+  readonly alone: readonly number[];
+  /** True if the request is at fault, so that no other route is asked. */
+  readonly isCallers?: true;
+  /** The cause under which the failed attempt is counted. */
+  readonly cause: RegExp;
+  /** Only for calls that are streamed, or only for others. */
+  readonly only?: "streamed" | "whole";
+}
+
+const anthropic = (status: number, type: string, message: string) => ({
+  status,
+  body: { type: "error", error: { type, message }, request_id: "req_1" },
+});
+const openai = (status: number, error: object) => ({ status, body: { error } });
+const OVERLOADED = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
+const BUSY = [503, 529];
+
+/** Words that no customer may read: each is part of a refusal below. */
+export const SECRETS =
+  /credit|billing|quota|organi[sz]ation|org-|api key|arrear|good standing|balance|recharge|your plan|your team|your account|location is not supported|spending limit|payment|console\.|marketplace|your organization|usage limits/i;
+
+export const CASES: readonly Case[] = [
+  // Refusals that name the operator's account, key or plan, word for word as providers send them.
+  {
+    name: "Anthropic: credit",
+    fault: anthropic(
+      400,
+      "invalid_request_error",
+      "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.",
+    ),
+    alone: [502],
+    cause: /^account$/,
+  },
+  {
+    name: "Anthropic: usage limit",
+    fault: anthropic(
+      400,
+      "invalid_request_error",
+      "You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.",
+    ),
+    alone: [502],
+    cause: /^account$/,
+  },
+  {
+    name: "Anthropic: organization disabled",
+    fault: anthropic(400, "invalid_request_error", "This organization has been disabled."),
+    alone: [502],
+    cause: /^account$/,
+  },
+  {
+    name: "Anthropic: key",
+    fault: anthropic(401, "authentication_error", "invalid x-api-key"),
+    alone: [502],
+    cause: /^key$/,
+  },
+  {
+    name: "Anthropic: billing",
+    fault: anthropic(402, "billing_error", "Your account has a billing issue."),
+    alone: [502],
+    cause: /^account$/,
+  },
+  {
+    name: "Anthropic: permission",
+    fault: anthropic(403, "permission_error", "Your API key cannot use this model."),
+    alone: [502],
+    cause: /^access$/,
+  },
+  {
+    name: "Anthropic: model",
+    fault: anthropic(404, "not_found_error", "model: claude-3-opus-20240229"),
+    alone: [502],
+    cause: /^model$/,
+  },
+  {
+    name: "Anthropic: limit",
+    fault: {
+      ...anthropic(
+        429,
+        "rate_limit_error",
+        "This request would exceed your organization's rate limit of 30,000 input tokens per minute.",
+      ),
+      headers: { "retry-after": "30" },
+    },
+    alone: [429],
+    cause: /^limit$/,
+  },
+  {
+    name: "Anthropic: overloaded",
+    fault: { status: 529, body: OVERLOADED },
+    alone: BUSY,
+    cause: /^http_529$/,
+  },
+  {
+    name: "OpenAI: quota",
+    fault: openai(429, {
+      message: "You exceeded your current quota, please check your plan and billing details.",
+      type: "insufficient_quota",
+      param: null,
+      code: "insufficient_quota",
+    }),
+    alone: [502],
+    cause: /^account$/,
+  },
+  {
+    name: "OpenAI: billing limit",
+    fault: openai(400, {
+      message: "Billing hard limit has been reached.",
+      type: "image_generation_user_error",
+      code: "billing_hard_limit_reached",
+    }),
+    alone: [502],
+    cause: /^account$/,
+  },
+  {
+    name: "OpenAI: key",
+    fault: openai(401, {
+      message: "Incorrect API key provided: sk-proj-1234.",
+      type: "invalid_request_error",
+      code: "invalid_api_key",
+    }),
+    alone: [502],
+    cause: /^key$/,
+  },
+  {
+    name: "OpenAI: region",
+    fault: openai(403, {
+      message: "Country, region, or territory not supported",
+      type: "request_forbidden",
+      code: "unsupported_country_region_territory",
+    }),
+    alone: [502],
+    cause: /^account$/,
+  },
+  {
+    name: "OpenAI: model",
+    fault: openai(404, {
+      message: "The model `m` does not exist or you do not have access to it.",
+      type: "invalid_request_error",
+      code: "model_not_found",
+    }),
+    alone: [502],
+    cause: /^model$/,
+  },
+  {
+    name: "OpenAI: limit",
+    fault: openai(429, {
+      message: "Rate limit reached for gpt-5 in organization org-A1b2C3d4 on tokens per min (TPM).",
+      type: "tokens",
+      code: "rate_limit_exceeded",
+    }),
+    alone: [429],
+    cause: /^limit$/,
+  },
+  {
+    name: "Google: key",
+    fault: {
+      status: 400,
+      body: [
+        {
+          error: {
+            code: 400,
+            message: "API key not valid. Please pass a valid API key.",
+            status: "INVALID_ARGUMENT",
+            details: [{ reason: "API_KEY_INVALID" }],
+          },
+        },
+      ],
+    },
+    alone: [502],
+    cause: /^key$/,
+  },
+  {
+    name: "Google: region",
+    fault: openai(400, {
+      code: 400,
+      message: "User location is not supported for the API use.",
+      status: "FAILED_PRECONDITION",
+    }),
+    alone: [502],
+    cause: /^account$/,
+  },
+  {
+    name: "xAI: credit",
+    fault: {
+      status: 429,
+      body: {
+        code: "Some resource has been exhausted",
+        error:
+          "Your team 16f2151a-40f4-4a80-8ad0-cae00c27e8dd has either used all available credits or reached its monthly spending limit.",
+      },
+    },
+    alone: [502],
+    cause: /^account$/,
+  },
+  {
+    name: "DeepSeek: balance",
+    fault: openai(402, { message: "Insufficient Balance", type: "unknown_error" }),
+    alone: [502],
+    cause: /^account$/,
+  },
+  {
+    name: "Moonshot: balance",
+    fault: openai(429, {
+      message:
+        "Your account org-ea6a80cc <ak-f8tyo15> is suspended due to insufficient balance, please recharge your account",
+      type: "exceeded_current_quota_error",
+    }),
+    alone: [502],
+    cause: /^account$/,
+  },
+  {
+    name: "Z.ai: balance",
+    fault: openai(429, {
+      code: "1113",
+      message: "Insufficient balance or no resource package. Please recharge.",
+    }),
+    alone: [502],
+    cause: /^account$/,
+  },
+  {
+    name: "Z.ai: concurrency",
+    fault: openai(429, { code: "1302", message: "High concurrency usage of this API" }),
+    alone: [429],
+    cause: /^limit$/,
+  },
+  {
+    name: "Alibaba: arrears",
+    fault: openai(400, {
+      code: "Arrearage",
+      message: "Access denied, please make sure your account is in good standing.",
+      type: "Arrearage",
+    }),
+    alone: [502],
+    cause: /^account$/,
+  },
+  {
+    name: "MiniMax: balance, as a 500",
+    fault: anthropic(500, "api_error", "insufficient balance (1008)"),
+    alone: [502],
+    cause: /^account$/,
+  },
+  {
+    name: "MiniMax: balance, as a 200",
+    fault: {
+      status: 200,
+      body: { base_resp: { status_code: 1008, status_msg: "insufficient balance" } },
+    },
+    alone: [502],
+    cause: /^account$/,
+  },
+  {
+    name: "Mistral: capacity",
+    fault: {
+      status: 429,
+      body: {
+        object: "error",
+        message: "Service tier capacity exceeded for this model.",
+        type: "invalid_request_error",
+        code: null,
+      },
+    },
+    alone: [429],
+    cause: /^limit$/,
+  },
+  {
+    name: "Bedrock: access",
+    fault: {
+      status: 403,
+      body: { message: "You don't have access to the model with the specified model ID." },
+    },
+    alone: [502],
+    cause: /^access$/,
+  },
+  {
+    name: "Bedrock: payment",
+    fault: {
+      status: 403,
+      body: {
+        message:
+          "Model access is denied due to INVALID_PAYMENT_INSTRUMENT:A valid payment instrument must be provided.",
+      },
+    },
+    alone: [502],
+    cause: /^account$/,
+  },
+  {
+    name: "an account's trouble that no row knows",
+    fault: openai(400, { message: "Dear user, your plan has ended: renew your subscription." }),
+    alone: [400],
+    cause: /^http_400$/,
+  },
+  // The caller's own.
+  {
+    name: "a bad request",
+    fault: openai(400, { message: "tools.0: no such tool", type: "invalid_request_error" }),
+    alone: [400],
+    isCallers: true,
+    cause: /^$/,
+  },
+  {
+    name: "xAI: guidelines",
+    fault: {
+      status: 403,
+      body: {
+        code: "The caller does not have permission to execute the specified operation",
+        error:
+          "Content violates usage guidelines. Your team: 1, API key ID: 2, Failed check: SAFETY_CHECK_TYPE_BIO",
+      },
+    },
+    alone: [403],
+    isCallers: true,
+    cause: /^$/,
+  },
+  // Failures of the provider.
+  { name: "500", fault: openai(500, { message: "internal" }), alone: [502], cause: /^http_500$/ },
+  {
+    name: "502, a page",
+    fault: { status: 502, body: "<html>bad gateway</html>", type: "text/html" },
+    alone: [502],
+    cause: /^http_502$/,
+  },
+  { name: "503", fault: openai(503, { message: "busy" }), alone: BUSY, cause: /^http_503$/ },
+  { name: "408", fault: openai(408, { message: "slow" }), alone: [502], cause: /^http_408$/ },
+  {
+    name: "403, a page of a firewall",
+    fault: { status: 403, body: "<html>Attention Required</html>", type: "text/html" },
+    alone: [502],
+    cause: /^access$/,
+  },
+  {
+    name: "404, a page",
+    fault: { status: 404, body: "<html>Not Found</html>", type: "text/html" },
+    alone: [502],
+    cause: /^model$/,
+  },
+  {
+    name: "a redirect",
+    fault: { status: 302, body: "", headers: { location: "http://127.0.0.1:1/" } },
+    alone: [502],
+    cause: /^http_302$/,
+  },
+  { name: "no reply", fault: "no reply", alone: [504], cause: /^silent$/ },
+  { name: "a reset", fault: "reset", alone: [502], cause: /^connection$/ },
+  { name: "no HTTP", fault: "garbage", alone: [502], cause: /^(?:unreadable|connection)$/ },
+  { name: "no listener", fault: "no listener", alone: [502], cause: /^connect$/ },
+  { name: "no such host", fault: "no such host", alone: [502], cause: /^dns$/ },
+  { name: "a wrong certificate", fault: "wrong certificate", alone: [502], cause: /^tls$/ },
+  { name: "a body that is not gzip", fault: "bad gzip", alone: [502], cause: /^unreadable$/ },
+  // 200 with nothing of use.
+  {
+    name: "200, a page",
+    fault: { status: 200, body: "<html>welcome</html>", type: "text/html" },
+    alone: [502],
+    cause: /^unreadable$/,
+  },
+  {
+    name: "200, empty",
+    fault: { status: 200, body: "" },
+    alone: [502],
+    cause: /^empty$/,
+  },
+  {
+    name: "200, {}",
+    fault: { status: 200, body: {} },
+    alone: [502],
+    cause: /^(?:unreadable|cut)$/,
+  },
+  {
+    name: "200, an error of the account",
+    fault: { status: 200, body: { error: { code: "insufficient_quota", message: "your quota" } } },
+    alone: [502],
+    cause: /^account$/,
+  },
+  {
+    name: "200, an overload",
+    fault: { status: 200, body: OVERLOADED },
+    alone: BUSY,
+    cause: /^http_200$/,
+  },
+  {
+    name: "200, an empty stream",
+    fault: { after: "nothing", ends: "end" },
+    alone: [502],
+    cause: /^empty$/,
+  },
+  {
+    name: "200, cut after its head",
+    fault: { after: "nothing", ends: "reset" },
+    alone: [502],
+    cause: /^connection$/,
+  },
+  {
+    name: "200, silent after its head",
+    fault: { after: "nothing", ends: "silence" },
+    alone: [504],
+    cause: /^silent$/,
+  },
+  {
+    name: "a stream that ends after its first events",
+    fault: { after: "preamble", ends: "end" },
+    alone: [502],
+    cause: /^cut$/,
+    only: "streamed",
+  },
+  {
+    name: "a stream that is cut after its first events",
+    fault: { after: "preamble", ends: "reset" },
+    alone: [502],
+    cause: /^connection$/,
+    only: "streamed",
+  },
+  {
+    name: "a stream that is silent after its first events",
+    fault: { after: "preamble", ends: "silence" },
+    alone: [504],
+    cause: /^silent$/,
+    only: "streamed",
+  },
+  {
+    name: "a stream whose first event is an overload",
+    fault: { after: "nothing", error: OVERLOADED.error },
+    alone: BUSY,
+    cause: /^http_200$/,
+    only: "streamed",
+  },
+  {
+    name: "a stream with an error of the account after its first events",
+    fault: {
+      after: "preamble",
+      error: { type: "billing_error", code: "billing", message: "Your credit balance is too low" },
+    },
+    alone: [502],
+    cause: /^account$/,
+    only: "streamed",
+  },
+  {
+    name: "a reply that ends before its length",
+    fault: { after: "half", ends: "end" },
+    alone: [502],
+    cause: /^(?:unreadable|connection)$/,
+    only: "whole",
+  },
+  {
+    name: "a reply that is cut in its middle",
+    fault: { after: "half", ends: "reset" },
+    alone: [502],
+    cause: /^connection$/,
+    only: "whole",
+  },
+  {
+    name: "a reply that is silent in its middle",
+    fault: { after: "half", ends: "silence" },
+    alone: [504],
+    cause: /^silent$/,
+    only: "whole",
+  },
+];
