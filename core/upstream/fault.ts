@@ -12,7 +12,7 @@ export interface Refused {
   /** The name of the row of `REFUSALS` that matched; `status` if the status alone decided. */
   readonly row: string;
   readonly fault: Fault;
-  /** What the client is told instead of the provider's text; undefined if the text may pass. */
+  /** The gateway's own words for the client; undefined if the provider's text may pass. */
   readonly says: string | undefined;
   /** True if another key or route may serve the call. */
   readonly triesOn: boolean;
@@ -22,8 +22,8 @@ export interface Refused {
 const NAME = /^[\w.:/-]{1,64}$/;
 
 /**
- * Phrases about the account of whoever called. A refusal that has one, and no row, is not passed on: the customer is
- * not the one who called.
+ * Phrases about the account behind a key. A refusal that has one, and no row, is not passed on: to the provider, the
+ * operator is the caller.
  */
 const OF_THE_ACCOUNT =
   /\b(?:your|this) (?:api[ _-]?key|account|organi[sz]ation|plan|team|billing|subscription|workspace|credits?|quota)\b|\bapi[ _-]key\b|\bcredit balance\b|\b(?:insufficient|exceeded?|out of) (?:\w+ ){0,2}(?:balance|credits?|quota|funds)\b|\bbilling (?:details|limit|hard)|\barrears\b|\bplease (?:recharge|top ?up)|余额|欠费|充值/i;
@@ -108,7 +108,7 @@ function faultOf(status: number): Fault {
   return status >= 500 || status < 400 ? "upstream" : "caller";
 }
 
-/** What the body of an error says, in any of the providers' shapes. */
+/** The body of an error, in any of the providers' shapes. */
 interface StatedError {
   /** False for a body that is no error, whatever its fields are named. */
   readonly isStated: boolean;

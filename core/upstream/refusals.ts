@@ -1,10 +1,10 @@
 /**
- * Whose trouble a refusal is. It decides what is tried next, what rests, and what an operator is told.
+ * Whose trouble a refusal is. It decides what is tried next, what rests, and what is logged as an error.
  *
  * - `caller`: the request. The client gets the refusal; nothing else is tried, and nothing rests.
  * - `limit`: too many calls of this key. The key rests for this model, for as long as the provider says.
  * - `key`: the provider does not accept the key. It rests until a probe succeeds.
- * - `access`: the key may not use this model. It rests for this model, until a probe succeeds.
+ * - `access`: the key has no right to this model. It rests for this model, until a probe succeeds.
  * - `account`: the credit, plan, region or standing of the account behind the key. The key rests.
  * - `model`: the provider does not know the model's name. The model rests there, until a probe succeeds.
  * - `upstream`: the provider is overloaded or fails. Its breaker counts it.
@@ -22,12 +22,12 @@ export interface KnownRefusal {
   /** `error.code`, a `reason` in its details, or `base_resp.status_code` (MiniMax). */
   readonly code?: string;
   /**
-   * Words of the message. If no code says it, they begin the message where the provider's do, since the rest of it may quote
-   * the customer's request.
+   * Words of the message. Without a code they match its beginning, if they can: the rest of it may quote the customer's
+   * request.
    */
   readonly words?: RegExp;
   readonly fault: Fault;
-  /** What the client is told instead of a text that names the account. */
+  /** The gateway's own words for the client, instead of a text that names the account. */
   readonly says?: string;
   /** A public report or page that quotes it. */
   readonly source: string;

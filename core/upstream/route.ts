@@ -10,7 +10,7 @@ export interface Way {
   readonly key: PooledKey;
 }
 
-/** What limits the choice of the next way of a call. */
+/** The limits of the choice of the next way of a call. */
 export interface Wanted {
   readonly model: Model;
   readonly protocol: Protocol;
@@ -20,7 +20,7 @@ export interface Wanted {
   readonly tried: readonly Way[];
   /** True if the last one failed because of its key: another key of the same upstream goes first. */
   readonly keyFailed: boolean;
-  /** True if the call can also wait where it is: only a way that does not rest is better. */
+  /** True if the call can also wait for its last attempt: only a way that does not rest is better. */
   readonly canWait?: boolean;
 }
 

@@ -2,7 +2,7 @@ import { type JsonObject, objectOf, parseJson } from "../process/json.ts";
 import type { Wire } from "../wire/wire.ts";
 import { type Refused, refusedInBody } from "./fault.ts";
 
-/** What a whole body is worth, as the protocol judges it. */
+/** The worth of a whole body, as the protocol judges it. */
 interface Judged {
   /** Undefined if it is not a JSON object. */
   readonly reply: JsonObject | undefined;

@@ -1,4 +1,4 @@
-/** What a provider does to a call. A reply, or trouble with the connection. */
+/** The way in which a provider fails a call: a reply, or trouble with the connection. */
 export type Fault =
   /** A whole reply: its status, and its body as JSON or text. */
   | {
@@ -19,7 +19,7 @@ export type Fault =
   | "no such host"
   | "wrong certificate";
 
-/** What the client of a call gets if nothing else can serve it: the statuses that are right, streamed or not. */
+/** A fault, and the statuses that a client may get if nothing else can serve its call, streamed or not. */
 export interface Case {
   readonly name: string;
   readonly fault: Fault;
