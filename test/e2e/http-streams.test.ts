@@ -98,8 +98,8 @@ t.test("a stream that fails", { jobs: 16 }, async (t) => {
     const { terminal, error } = STREAMS[path];
 
     for (const [name, directive] of Object.entries({
-      "is cut off": { cut_after_events: 4 },
-      "ends cleanly, but too early": { end_after_events: 4 },
+      "is cut off": { cut_after_events: 6 },
+      "ends cleanly, but too early": { end_after_events: 6 },
     })) {
       t.test(
         `because it ${name} ends with an error in its protocol, and never looks complete: ${path}`,
@@ -119,7 +119,7 @@ t.test("a stream that fails", { jobs: 16 }, async (t) => {
           }
           const record = await onlyRecord(customer.accountId);
           t.equal(record["outcome"], "broken");
-          // 40 tokens were requested; a stream cut after four events has a few of them at most.
+          // 40 tokens were requested; a stream cut after six events has a few of them at most.
           t.ok(Number(record["output_tokens"]) < 20, JSON.stringify(record));
           const cost = await spent(gateway, customer.accountId, CREDIT_VND);
           t.equal(formatVnd(cost), record["cost_vnd"]);
@@ -131,7 +131,7 @@ t.test("a stream that fails", { jobs: 16 }, async (t) => {
 
     t.test(`with its provider's own error event passes that on, once: ${path}`, async (t) => {
       const message = "the provider is overloaded";
-      const directive = { output_tokens: 40, error_after_events: 4, error: { message } };
+      const directive = { output_tokens: 40, error_after_events: 6, error: { message } };
       const got = await stream(path, directive);
       const text = got.body.toString();
       t.equal(text.split(message).length, 2, text);
@@ -145,7 +145,7 @@ t.test("a stream that fails", { jobs: 16 }, async (t) => {
         gateway.url,
         customer.key,
         path,
-        bodyOf(path, { output_tokens: 40, cut_after_events: 4 }),
+        bodyOf(path, { output_tokens: 40, cut_after_events: 6 }),
       );
       t.equal(response.status, 502);
       t.match(await response.text(), /"api_error"/);
