@@ -249,7 +249,7 @@ export class ClientWriter implements KeptReply {
     const { res, call } = this;
     res.writeStatus(statusLine(call.status));
     // One native call for all headers: each call costs as much as building this whole text.
-    let value = call.id + headerLines(headers) + headerLines(call.replyHeaders);
+    let value = call.id + NO_SNIFFING + headerLines(headers) + headerLines(call.replyHeaders);
     // SDKs of this protocol read the id under this name.
     if (call.endpoint.protocol === "messages") value += `\r\nrequest-id: ${call.id}`;
     // Without these, proxies such as nginx buffer a stream into blocks.
@@ -257,6 +257,9 @@ export class ClientWriter implements KeptReply {
     res.writeHeader("x-request-id", value);
   }
 }
+
+/** A browser must not read a provider's bytes as a page, whatever they look like. */
+const NO_SNIFFING = "\r\nx-content-type-options: nosniff";
 
 /**
  * Returns headers as lines to append to another header. Replaces line breaks in values, which would

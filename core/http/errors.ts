@@ -73,6 +73,7 @@ function writeHead(res: HttpResponse, refusal: Refusal, requestId: string): void
   res.writeHeader("x-request-id", requestId);
   res.writeHeader("request-id", requestId);
   res.writeHeader("content-type", "application/json");
+  res.writeHeader("x-content-type-options", "nosniff");
   for (let at = 0; at < refusal.headers.length; at += 2) {
     res.writeHeader(refusal.headers[at] ?? "", refusal.headers[at + 1] ?? "");
   }

@@ -3,6 +3,8 @@ import type { Decoder } from "../plugin/upstream-kind.ts";
 
 const JSON_TYPE = "application/json";
 const EVENT_STREAM_TYPE = "text/event-stream";
+/** The content types of speech. Anything else, such as a page of a proxy, is no speech, and is not charged. */
+const AUDIO = /^(?:audio\/|(?:application|binary)\/octet-stream)/i;
 
 /** How to read a successful reply, and its content type for the client. */
 interface ReplyForm {
@@ -11,7 +13,7 @@ interface ReplyForm {
 }
 
 /**
- * Returns the form of a successful reply. Only audio may be anything but JSON or events. If a
+ * Returns the form of a successful reply. Only speech may be anything but JSON or events, and only audio. If a
  * server sends another content type, the reply is read as the form that the request asked for, so
  * that none of it passes unread.
  */
@@ -25,7 +27,9 @@ export function replyForm(
   if (decoder === "events") {
     return { decoder, type: type?.startsWith(EVENT_STREAM_TYPE) ? type : EVENT_STREAM_TYPE };
   }
-  if (protocol === "speech" || decoder === "json") return { decoder, type };
+  if (decoder === "json" || (protocol === "speech" && AUDIO.test(type ?? ""))) {
+    return { decoder, type };
+  }
   const isText = type?.toLowerCase().startsWith("text/plain") === true;
   return streamed && isText
     ? { decoder: "events", type: EVENT_STREAM_TYPE }

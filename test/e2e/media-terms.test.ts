@@ -3,20 +3,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { parse, stringify } from "yaml";
-import { assertBalance, assertNotCharged, customerWith } from "../support/billed.ts";
+import { assertBalance, assertNotCharged, billedCalls, customerWith } from "../support/billed.ts";
 import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { bodies, paths, post } from "../support/requests.ts";
+import { bodies, get, paths, post } from "../support/requests.ts";
 
 /** The image model of the shipped catalogue, and the same without factors. */
 const PRICED = "req/gpt-image-2";
 const PLAIN = "req/plain-image";
 const SPEECH = "req/gpt-4o-mini-tts";
+const KEPT = [PRICED, SPEECH, "gpt-4.1-nano"];
 
 let gateway: TestGateway;
 t.before(async () => {
   const { models } = parse(readFileSync(SHIPPED_CATALOGUE, "utf8"), { merge: true });
-  const kept = models.filter(({ id }: { id: string }) => id === PRICED || id === SPEECH);
+  const kept = models.filter(({ id }: { id: string }) => KEPT.includes(id));
   const {
     option_factors: _,
     size_factors: __,
@@ -104,4 +105,50 @@ t.test("a text that is longer than what the price of speech covers is refused", 
   t.equal(long.json.error.param, "input");
   await assertNotCharged(gateway, customer);
   t.equal((await speak("a".repeat(4_096))).status, 200);
+});
+
+t.test("speech", async (t) => {
+  const speech = (audio_type: string, more: object = {}) =>
+    bodies.speech({ audio_type, audio_bytes: 2_000 }, more);
+
+  t.test("passes audio on with its type, and says that it is nothing else", async (t) => {
+    const customer = await customerWith(gateway);
+    const types = ["audio/mpeg", "Audio/ogg; codecs=opus", "application/octet-stream"];
+    for (const type of types) {
+      const { status, headers } = await post(gateway, paths.speech, customer, speech(type));
+      const shown = ["content-type", "x-content-type-options"].map((name) => headers.get(name));
+      t.strictSame([status, ...shown], [200, type, "nosniff"]);
+    }
+    t.equal((await billedCalls(gateway, customer, types.length)).length, types.length);
+  });
+
+  t.test("is not a page, a script or a picture: these get 502 and cost nothing", async (t) => {
+    const customer = await customerWith(gateway);
+    for (const type of [
+      ...["text/html", "text/plain", "text/javascript", "application/xml", "image/svg+xml"],
+      ...["video/mp4", "application/pdf", "audio", "x-audio/mpeg"],
+    ]) {
+      const { status, headers, json } = await post(gateway, paths.speech, customer, speech(type));
+      t.equal(status, 502, type);
+      t.match(headers.get("content-type"), /^application\/json/);
+      t.match(json.error.message, /invalid reply. Nothing was charged/);
+    }
+    await assertNotCharged(gateway, customer);
+  });
+});
+
+t.test("no reply of an endpoint is read as a page, not even an error", async (t) => {
+  const customer = await customerWith(gateway);
+  const answers = [
+    await post(gateway, paths.chat, customer, bodies.chat()),
+    await post(gateway, paths.chat, customer, bodies.chat({}, { stream: true })),
+    await post(gateway, paths.chat, customer, bodies.chat({ status: 400 })),
+    await post(gateway, paths.chat, undefined, bodies.chat()),
+    await post(gateway, paths.chat, customer, "{"),
+    await get(gateway, "/v1/models", customer),
+    await get(gateway, "/v1/nowhere", customer),
+  ];
+  for (const { headers, status, text } of answers) {
+    t.equal(headers.get("x-content-type-options"), "nosniff", `${status} ${text}`);
+  }
 });
