@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { notOffered } from "./config/catalogue-review.ts";
+import { dearCalls } from "./config/dear-calls.ts";
 import { formatProblems, loadConfig } from "./config/load.ts";
 import { announced } from "./process/announced.ts";
 import { parseArguments } from "./process/command-line.ts";
@@ -45,6 +46,8 @@ async function main(): Promise<void> {
   if (options.check) {
     const missing = notOffered(config.catalogue);
     if (missing) console.log(missing);
+    const dear = dearCalls(config.catalogue);
+    if (dear) console.log(dear);
     return console.log(`${file}: no errors; ${config.catalogue.models.length} models are offered`);
   }
   const { workers: workerCount } = config.listen;

@@ -1,6 +1,7 @@
 import { openAccounts } from "../accounts/index.ts";
 import { endpoints } from "../catalogue/endpoint.ts";
 import { notOffered } from "../config/catalogue-review.ts";
+import { dearCalls } from "../config/dear-calls.ts";
 import type { GatewayConfig } from "../config/load.ts";
 import { BodyBudget, budgetLimits } from "../http/body-budget.ts";
 import { OwnBodyThreads } from "../http/body-threads.ts";
@@ -325,4 +326,6 @@ function warn({ unbilled, catalogue }: GatewayConfig, log: LineLog): void {
   if (unbilled) log.warn("unbilled: true in the config; calls are neither held nor charged");
   const missing = notOffered(catalogue);
   if (missing) log.warn(missing);
+  const dear = dearCalls(catalogue);
+  if (dear) log.warn(dear);
 }

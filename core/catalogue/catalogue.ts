@@ -75,6 +75,8 @@ export interface Model {
   readonly channel: Channel;
   /** Tokens; undefined if the model has no context window. */
   readonly contextWindow: number | undefined;
+  /** Tokens; undefined if only the context window limits the input. */
+  readonly inputTokensMax: number | undefined;
   /** Tokens; undefined if the model does not return text. */
   readonly maxOutputTokens: number | undefined;
   readonly labels: ReadonlySet<Label>;

@@ -101,6 +101,12 @@ export const entry = {
   ),
   channel: v.optional(described(oneOf(CHANNELS), "Channel that serves the model."), "standard"),
   context_window: v.optional(described(tokens, "Maximum input and output tokens together.")),
+  input_tokens_max: v.optional(
+    described(
+      tokens,
+      "Maximum input tokens of one call. Bounds the cost of a call at a fixed price.",
+    ),
+  ),
   max_output_tokens: v.optional(described(tokens, "Maximum output tokens of one reply.")),
   labels: v.optional(
     described(
@@ -178,6 +184,7 @@ export function toModel(entry: CatalogueEntry, catalogueVersion: string): Model 
     price: toPrice(entry),
     channel: entry.channel,
     contextWindow: entry.context_window,
+    inputTokensMax: entry.input_tokens_max,
     maxOutputTokens: entry.max_output_tokens,
     labels: new Set(entry.labels),
     standard: entry.standard,

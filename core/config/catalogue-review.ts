@@ -187,12 +187,23 @@ class Review {
     this.report(at, `expected a price from ${low} to ${high} đ (price_range.${name}), got ${got}`);
   }
 
-  private tokens({ given, contextWindow, maxOutput, standard }: Parts, at: Path): void {
+  private tokens({ given, contextWindow, maxInput, maxOutput, standard }: Parts, at: Path): void {
     const isChat = standard === "chat" || standard === "messages";
     if (isChat && given["max_output_tokens"] == null) {
       this.report(
         [...at, "max_output_tokens"],
         "expected a number of tokens, which chat models need: a call without a limit of its own holds this much",
+      );
+    }
+    if (maxInput !== undefined && (standard === "images" || standard === "speech")) {
+      this.report(
+        [...at, "input_tokens_max"],
+        `expected nothing, since the input of ${standard} models is not counted in tokens`,
+      );
+    } else if (maxInput !== undefined && contextWindow !== undefined && maxInput > contextWindow) {
+      this.report(
+        [...at, "input_tokens_max"],
+        "expected at most context_window, got a larger number",
       );
     }
     if (contextWindow !== undefined && maxOutput !== undefined && maxOutput > contextWindow) {
@@ -250,6 +261,7 @@ function partsOf(given: Readonly<Record<string, unknown>>) {
     factors: attempt(entry.price, given["price"]),
     channel: attempt(entry.channel, given["channel"]),
     contextWindow: attempt(entry.context_window, given["context_window"]),
+    maxInput: attempt(entry.input_tokens_max, given["input_tokens_max"]),
     maxOutput: attempt(entry.max_output_tokens, given["max_output_tokens"]),
     standard: attempt(entry.standard, given["standard"]),
     routes: attempt(entry.routes, given["routes"]),

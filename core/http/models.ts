@@ -105,6 +105,7 @@ function extras(model: Model, pathsOf: PathsOf): object {
   const factors = statedOf(price.factors);
   return {
     context_window: model.contextWindow ?? null,
+    max_input_tokens: model.inputTokensMax ?? null,
     max_output_tokens: model.maxOutputTokens ?? null,
     // The channel's name as the documented interface writes it.
     channel: model.channel === "aws" ? "AWS" : model.channel,

@@ -37,6 +37,7 @@ function entry({ id, price, channel, labels, standard, ...limits }: Model): obje
     channel,
     labels: [...labels],
     context_window: limits.contextWindow ?? null,
+    max_input_tokens: limits.inputTokensMax ?? null,
     max_output_tokens: limits.maxOutputTokens ?? null,
     price_unit: price.unit,
     price_vnd: price.vnd,

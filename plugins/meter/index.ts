@@ -4,6 +4,7 @@ import {
   type Model,
   mergeProfiles,
   type Plugin,
+  refuse,
   type Services,
   type Sink,
   ThrottledLog,
@@ -144,6 +145,8 @@ export default function meter(services: Services, settings: Settings): Plugin {
       // Images and speech are not priced per token, so their tokens are recorded only if reported, never estimated.
       if (model.standard === "messages" || model.standard === "chat") {
         setBound(call, model, contentsIn(body, CONTENTS.name));
+        const refusal = tooLong(call, model);
+        if (refusal) return refusal;
       }
       call.usage = new Usage();
       return undefined;
@@ -178,6 +181,18 @@ export default function meter(services: Services, settings: Settings): Plugin {
       if (call.endpoint.protocol !== "speech") pushTokens(call, isCounted ? usage : NONE);
     },
   };
+}
+
+/**
+ * Refuses more input than the catalogue sells in one call. Only the provider can count it, so the average decides, and not
+ * the bound, which is too high for most texts. Clients that shorten their conversation look for these words and this code.
+ */
+function tooLong({ inputTokensLikely: likely }: Call, { id, inputTokensMax: most }: Model) {
+  if (most === undefined || likely === undefined || likely <= most) return undefined;
+  return refuse.badRequest(
+    `prompt is too long: ${likely} tokens > ${most} maximum of ${id}; shorten it, or use a model priced by the token`,
+    { code: "context_length_exceeded" },
+  );
 }
 
 const NONE: Readonly<Usage> = Object.freeze(new Usage());

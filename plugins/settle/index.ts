@@ -184,6 +184,9 @@ export default function settle(
       const output = isCounted ? Math.min(slice, most) : most;
       held = { ...held, outputTokens: output, outputTokensMax: most };
       floorTokens = choices;
+    } else if (model.maxOutputTokens !== undefined) {
+      // No hold ends the output at a price per call, so the provider must, even if the client sets no limit.
+      upstream.outputLimit = model.maxOutputTokens;
     }
     const wanted = amountFor(held, held.outputTokens);
     const floor = amountFor({ ...held, baseQuantity: least }, floorTokens);

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
-import { folderOf } from "./config/files.ts";
+import { CATALOGUE, folderOf, GATEWAY } from "./config/files.ts";
 
 interface Result {
   readonly code: unknown;
@@ -45,6 +45,16 @@ t.test("--check reports the errors of a config and starts nothing", async (t) =>
   t.equal(code, 1);
   t.equal(stdout, "");
   t.match(stderr, "listen.prot: unknown key");
+});
+
+t.test("--check names models whose calls can cost more than they bring", async (t) => {
+  const folder = await folderOf(t, {
+    "gateway.yaml": GATEWAY,
+    "catalogue.yaml": CATALOGUE.replace("price_vnd_per_call: 500", "price_vnd_per_call: 230"),
+  });
+  const { code, stdout } = await run(["--check", "--config", join(folder, "gateway.yaml")]);
+  t.equal(code, 0, stdout);
+  t.match(stdout, "req/plain (up to 400 đ for 230 đ); lower input_tokens_max");
 });
 
 t.test("production starts with one provider's key and the variables of its example", async (t) => {

@@ -4,16 +4,22 @@ import { join } from "node:path";
 import t from "tap";
 import { stringify } from "yaml";
 import { committedWallet, usage } from "../support/admin.ts";
-import { customerWith } from "../support/billed.ts";
+import { assertNotCharged, customerWith } from "../support/billed.ts";
 import { echoIn } from "../support/echo.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { bodies, eventsOf, paths, post } from "../support/requests.ts";
+import { asking, bodies, eventsOf, paths, post } from "../support/requests.ts";
 
 type Chat = "messages" | "chat" | "responses";
 type Fields = Readonly<Record<string, unknown>>;
 
 const MOST = 4_000;
 const CAPS = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
+
+/** A model at a fixed price, with a window of which it sells a part. */
+const perCall = (id: string, standard: string) => {
+  const { price_vnd_per_mtok: _, ...rest } = entry(id, standard, {});
+  return { ...rest, price_vnd_per_call: 1_000, input_tokens_max: 1_000 };
+};
 
 const entry = (id: string, standard: string, profile: object) => ({
   id,
@@ -35,6 +41,8 @@ t.before(async () => {
     entry("compatible", "chat", { dialect: "compatible" }),
     entry("named", "chat", { max_tokens_field: "max_tokens" }),
     entry("claude", "messages", {}),
+    perCall("req/strict", "chat"),
+    perCall("req/claude", "messages"),
   ];
   writeFileSync(catalogue, stringify({ models }));
   gateway = await startGateway({
@@ -187,5 +195,40 @@ t.test("the cap of a call goes upstream", async (t) => {
         t.ok(Number(record["output_tokens"]) <= 1_000, String(record["output_tokens"]));
       }
     }
+  });
+});
+
+t.test("a call at a fixed price", async (t) => {
+  const models = ["req/strict", "req/claude"];
+
+  t.test("is capped upstream though its client states nothing, streamed or not", async (t) => {
+    for (const model of models) {
+      const name = model === "req/strict" ? "max_completion_tokens" : "max_tokens";
+      for (const stream of [false, true]) {
+        t.strictSame(await capsOf("chat", model, { stream }), { [name]: MOST }, model);
+      }
+    }
+  });
+
+  t.test("takes no more input than its price pays for, and costs nothing else", async (t) => {
+    const caller = await customerWith(gateway);
+    for (const model of models) {
+      for (const protocol of ["messages", "chat", "responses"] as const) {
+        const prompt = asking({}, "a long story of words ".repeat(300));
+        const content = protocol === "responses" ? { input: prompt } : {};
+        const messages =
+          protocol === "responses" ? {} : { messages: [{ role: "user", content: prompt }] };
+        const body = { ...bodies[protocol]({}, { model }), ...content, ...messages };
+        const { status, json, text } = await post(gateway, paths[protocol], caller, body);
+        t.equal(status, 400, text);
+        const { type, message, code } = json.error;
+        t.equal(type, "invalid_request_error");
+        t.match(message, /^prompt is too long: \d+ tokens > 1000 maximum of req\/\w+; shorten it/);
+        if (protocol !== "messages") t.equal(code, "context_length_exceeded");
+      }
+    }
+    await assertNotCharged(gateway, caller);
+    const short = bodies.messages({}, { model: "req/claude" });
+    t.equal((await post(gateway, paths.messages, caller, short)).status, 200);
   });
 });

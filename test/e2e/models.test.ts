@@ -16,6 +16,7 @@ interface Entry {
   readonly price_vnd_per_call?: number;
   readonly channel?: string;
   readonly context_window?: number;
+  readonly input_tokens_max?: number;
   readonly max_output_tokens?: number;
   readonly labels?: readonly string[];
   readonly standard: string;
@@ -41,6 +42,7 @@ function extras(entry: Entry): object {
   const isImages = entry.standard === "images";
   return {
     context_window: entry.context_window ?? null,
+    max_input_tokens: entry.input_tokens_max ?? null,
     max_output_tokens: entry.max_output_tokens ?? null,
     channel: entry.channel === "aws" ? "AWS" : "standard",
     labels: entry.labels ?? [],

@@ -42,6 +42,7 @@ export function modelOf(changes: Partial<Model> = {}): Model {
     price: priced("mtok", 2),
     channel: "standard",
     contextWindow: 200_000,
+    inputTokensMax: undefined,
     maxOutputTokens: 8_000,
     labels: new Set(["streaming", "tools"]),
     standard: "messages",

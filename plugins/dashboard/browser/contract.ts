@@ -208,6 +208,7 @@ export interface Model {
   readonly channel: "standard" | "aws";
   readonly labels: readonly string[];
   readonly context_window: number | null;
+  readonly max_input_tokens: number | null;
   readonly max_output_tokens: number | null;
   readonly price_unit: "mtok" | "call" | "image";
   readonly price_vnd: number;

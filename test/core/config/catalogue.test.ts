@@ -5,6 +5,7 @@ import t from "tap";
 import { Catalogue, type Model } from "../../../core/catalogue/catalogue.ts";
 import { NO_FACTORS } from "../../../core/catalogue/price-factors.ts";
 import { catalogueOf, checkCatalogue } from "../../../core/config/catalogue-review.ts";
+import { dearCalls } from "../../../core/config/dear-calls.ts";
 import { formatProblems, Problems } from "../../../core/config/problem.ts";
 import { readSource } from "../../../core/config/read-source.ts";
 import { packageRoot } from "../../../core/process/root.ts";
@@ -103,7 +104,7 @@ t.test("the shipped catalogue", async (t) => {
   });
 
   t.test("gives the top family 1,000,000 tokens of context and 128,000 of output", async (t) => {
-    const top = models.filter(isGeneration5);
+    const top = models.filter((model) => isGeneration5(model) && model.price.unit === "mtok");
     t.ok(top.length >= 8);
     for (const { id, contextWindow, maxOutputTokens } of top) {
       t.strictSame([id, contextWindow, maxOutputTokens], [id, 1_000_000, 128_000]);
@@ -112,6 +113,13 @@ t.test("the shipped catalogue", async (t) => {
       if (standard === "images" || standard === "speech") continue;
       t.ok(contextWindow && maxOutputTokens && maxOutputTokens <= contextWindow, id);
     }
+  });
+
+  t.test("limits calls at a fixed price to what that buys by the token", async (t) => {
+    t.equal(dearCalls(catalogue), undefined);
+    const chats = perCall.filter(({ standard }) => standard === "messages" || standard === "chat");
+    t.equal(chats.length, 36);
+    for (const { id, inputTokensMax = 0 } of chats) t.ok(inputTokensMax >= 20_000, id);
   });
 
   t.test("has only ids of public model families", async (t) => {

@@ -386,7 +386,7 @@ const models: readonly Row[] = [
   [
     `    labels:`,
     `    lables: []\n    labels:`,
-    `catalogue.yaml:7 models[0].lables: unknown key; expected id, price_vnd_per_mtok, price_vnd_per_call, price, channel, context_window, max_output_tokens, labels, standard, routes, features, image_pixels_max, size_factors, input_characters_max, option_factors`,
+    `catalogue.yaml:7 models[0].lables: unknown key; expected id, price_vnd_per_mtok, price_vnd_per_call, price, channel, context_window, input_tokens_max, max_output_tokens, labels, standard, routes, features, image_pixels_max, size_factors, input_characters_max, option_factors`,
   ],
   [
     `    labels:`,
@@ -437,6 +437,16 @@ const models: readonly Row[] = [
     `[{ upstream: main, model: plain-1 }]`,
     `[]`,
     `catalogue.yaml:9 models[0].routes: expected a list of at least one route, got an empty list`,
+  ],
+  [
+    `max_output_tokens: 64000\n    labels`,
+    `input_tokens_max: 200001\n    max_output_tokens: 64000\n    labels`,
+    `catalogue.yaml:6 models[0].input_tokens_max: expected at most context_window, got a larger number`,
+  ],
+  [
+    `max_output_tokens: 64000\n    labels`,
+    `input_tokens_max: 0\n    max_output_tokens: 64000\n    labels`,
+    `catalogue.yaml:6 models[0].input_tokens_max: expected a whole number of tokens, got a smaller number`,
   ],
   // prices
   [
@@ -707,14 +717,16 @@ t.test("a model is refused", async (t) => {
     ]);
   });
 
-  t.test("if it makes images and has a factor of calls", async (t) => {
-    const entry = "    price: { per_call: 0.5 }\n    standard: images\n    routes: [";
+  t.test("if it makes images and has settings of chat models", async (t) => {
+    const entry =
+      "    price: { per_call: 0.5 }\n    input_tokens_max: 1\n    standard: images\n    routes: [";
     const last = "    standard: messages\n    routes: [";
     const at = CATALOGUE.lastIndexOf(last);
     const text = CATALOGUE.slice(0, at) + entry + CATALOGUE.slice(at + last.length);
     t.strictSame(await refused(t, { "catalogue.yaml": text }), [
       "catalogue.yaml:14 models[1].price.per_call: expected only per_image, since the model is priced per image",
-      "catalogue.yaml:16 models[1].routes[0].upstream: expected an upstream with the protocol images, which main lacks",
+      "catalogue.yaml:15 models[1].input_tokens_max: expected nothing, since the input of images models is not counted in tokens",
+      "catalogue.yaml:17 models[1].routes[0].upstream: expected an upstream with the protocol images, which main lacks",
     ]);
   });
 });

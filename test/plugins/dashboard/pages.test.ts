@@ -198,6 +198,7 @@ t.test("the files of the dashboard", async (t) => {
         channel: "standard",
         labels: ["reasoning", "vision", "tools", "streaming"],
         context_window: 1_000_000,
+        max_input_tokens: null,
         max_output_tokens: 128_000,
         price_unit: "mtok",
         price_vnd: 36_000,

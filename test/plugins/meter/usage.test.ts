@@ -117,6 +117,23 @@ t.test("the bounds of a call", async (t) => {
     );
   });
 
+  t.test("are refused if they are more than the model sells in a call", async (t) => {
+    const body = { messages: [{ role: "user", content: "x".repeat(40) }] };
+    const verdictFor = (inputTokensMax: number | undefined) => {
+      const { call, plugin } = metered({ body }, CHAT);
+      call.model = modelOf({ inputTokensMax });
+      return plugin.request?.(call);
+    };
+    const likely = metered({ body }, CHAT).call.inputTokensLikely ?? 0;
+    t.ok(likely > 10);
+    for (const enough of [undefined, likely]) t.equal(verdictFor(enough), undefined);
+    t.match(verdictFor(likely - 1), {
+      status: 400,
+      code: "context_length_exceeded",
+      message: `prompt is too long: ${likely} tokens > ${likely - 1} maximum of sim-large; shorten it`,
+    });
+  });
+
   t.test("need a model and a body", async (t) => {
     const call = metered({ model: undefined }).call;
     t.strictSame([call.inputTokensBound, call.inputTokensLikely], [0, undefined]);

@@ -152,12 +152,12 @@ t.test("a call that is held", async (t) => {
     t.strictSame([call.held?.outputTokens, call.upstream.outputLimit], [51, 51]);
   });
 
-  t.test("is not limited if it has a fixed price", async (t) => {
+  t.test("is limited by its model alone if it has a fixed price", async (t) => {
     const desk = deskOf();
     desk.wallets.onHold = () => ({ kind: "held", amountMicroVnd: 4_000 });
     const call = preparedCall({ model: perCall });
     await request(desk, call);
-    t.equal(call.upstream.outputLimit, undefined);
+    t.equal(call.upstream.outputLimit, 8_000);
     t.equal(call.held?.outputTokens, 0);
   });
 });

@@ -149,7 +149,7 @@ function row(model: Model): HTMLElement {
       copyButton(t("models.copy", { id: model.id }), () => model.id, ""),
     ),
     priceCell(model),
-    limit(model.context_window),
+    limit(model.max_input_tokens ?? model.context_window),
     limit(model.max_output_tokens),
     el(
       "span",
