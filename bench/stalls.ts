@@ -12,7 +12,7 @@ export interface Stall {
   readonly ranMs: number;
   /** For how long the thread waited for a core. */
   readonly waitedMs: number;
-  /** For how long V8 collected garbage; part of `ranMs`, but for what its other threads do meanwhile. */
+  /** For how long V8 collected garbage; part of `ranMs`, but for the work of its other threads. */
   readonly collectedMs: number;
 }
 

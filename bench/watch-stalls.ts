@@ -10,7 +10,7 @@ import { PerformanceObserver } from "node:perf_hooks";
 import { isMainThread } from "node:worker_threads";
 import type { Stall } from "./stalls.ts";
 
-/** Node tells of collections some turns later. */
+/** Node reports collections some turns later. */
 const COLLECTIONS_KNOWN_MS = 200;
 
 const { searchParams } = new URL(import.meta.url);

@@ -149,7 +149,7 @@ export function deskOf(parts: Partial<Record<keyof Services, unknown>> = {}): De
   return Object.assign(desk, { services: services as unknown as Services });
 }
 
-/** What a prepared call has instead of the usual. `body`: the fields of its request. */
+/** Changes to the usual fields of a prepared call. `body`: the fields of its request. */
 export type PreparedChanges = Partial<Omit<HttpCall, "body">> & { readonly body?: JsonObject };
 
 /** A call to an endpoint, by its path, that has passed `auth`, `alias` and `translate`. */

@@ -83,7 +83,7 @@ t.test("the spool of a gateway with Redis probes its disk too", async (t) => {
   t.equal(spool.refusal(1), undefined);
 });
 
-t.test("a gateway whose disk takes 12 s for a sync sells no call meanwhile", async (t) => {
+t.test("a gateway whose disk takes 12 s for a sync sells no call until it is over", async (t) => {
   const world = simulatedMachine();
   const store = await embedded(world);
   const { disk, pass } = world;
