@@ -138,6 +138,7 @@ function toConfig(
       connectMs: limits.connect_seconds * 1000,
       firstByteMs: (limits.first_byte_seconds ?? limits.call_seconds) * 1000,
       idleMs: (limits.idle_seconds ?? limits.call_seconds) * 1000,
+      heartbeatMs: limits.heartbeat_seconds * 1000 || Number.POSITIVE_INFINITY,
       drainMs: limits.drain_seconds * 1000,
       handoverMs: limits.handover_seconds * 1000,
       clockDifferenceMs: limits.clock_difference_seconds * 1000,

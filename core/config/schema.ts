@@ -208,6 +208,13 @@ export const limits = v.optional(
         "Longest pause of a stream after its first byte, in seconds. Default: call_seconds.",
       ),
     ),
+    heartbeat_seconds: v.optional(
+      described(
+        whole(0, 86_400),
+        "Silence of a stream after which its client gets a sign of life, then each quarter of it, in seconds; 0 = never. Proxies cut silent streams: Cloudflare after 100.",
+      ),
+      60,
+    ),
     drain_seconds: v.optional(
       described(whole(0, 86_400), "Longest time for calls to finish after SIGTERM, in seconds."),
       60,

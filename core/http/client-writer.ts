@@ -60,6 +60,11 @@ export class ClientWriter implements KeptReply {
     return this.sent;
   }
 
+  /** True while the client reads too slowly. */
+  get isBlocked(): boolean {
+    return this.waits;
+  }
+
   /** Sets the headers, which are written with the first byte. */
   head(headers: readonly string[], isEventStream: boolean): void {
     this.headers = headers;

@@ -83,6 +83,7 @@ export class HttpCall implements Call {
   route: Route | undefined = undefined;
   attempts = 0;
   failedAttempts: readonly FailedAttempt[] = NO_FAILURES;
+  upstreamKey = "";
   taken = false;
   flow: CoreFlow | undefined = undefined;
   status = 0;

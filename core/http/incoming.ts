@@ -221,6 +221,10 @@ export class Incoming {
       flush: () => reply.flush(),
       refusalOfSize: (bytes: number) => reply.refusalOfSize(bytes),
       dropWhole: () => reply.dropWhole(),
+      keepAlive: (nowMs: number) => reply.keepAlive(nowMs),
+      get isStreamOpen() {
+        return reply.isStreamOpen;
+      },
       bug: (error: unknown) => this.bug(error),
     };
     const exchange = new Exchange(call, sink, client, upstreams, clock, log);

@@ -4,6 +4,7 @@ import { COMPLETE, GONE, type Outcome } from "../plugin/call.ts";
 import type { Sink } from "../plugin/plugin.ts";
 import { contentTypeOf } from "../plugin/plugin.ts";
 import type { PlainResponse } from "../plugin/router.ts";
+import { objectOf, parseJson } from "../process/json.ts";
 import type { Log } from "../process/log.ts";
 import type { ServerEvent } from "../sse/reader.ts";
 import { broken } from "../upstream/broken.ts";
@@ -12,9 +13,15 @@ import { kindOf, type Wire } from "../wire/wire.ts";
 import { wires } from "../wire/wires.ts";
 import { isOver } from "./call-state.ts";
 import { ClientWriter } from "./client-writer.ts";
+import { Heartbeat } from "./heartbeat.ts";
 import type { HttpCall } from "./http-call.ts";
 import type { OnOver, Pipeline } from "./pipeline.ts";
 import type { Runtime } from "./runtime.ts";
+
+const EVENT_STREAM = ["content-type", "text/event-stream; charset=utf-8"];
+const COMMENT = Buffer.from(": waiting for the model\n\n");
+/** Clients of Messages know it, once the message has begun. */
+const PING = Buffer.from('event: ping\ndata: {"type": "ping"}\n\n');
 
 /** The client left before a status was sent: nginx's number for it, seen only in logs. */
 const STATUS_CLIENT_GONE = 499;
@@ -44,6 +51,11 @@ export class Reply implements Sink {
   private wholeBytes = 0;
   /** Number of Responses events that have been written: an error event of the gateway continues their numbering. */
   private eventsWritten = 0;
+  private readonly heartbeat: Heartbeat;
+  /** True if an event was written since the last look for silence. */
+  private hasWritten = false;
+  /** The status of a reply that is no stream, after a sign of life was sent; 0 without one. */
+  private lateStatus = 0;
 
   constructor(
     res: HttpResponse,
@@ -58,17 +70,48 @@ export class Reply implements Sink {
     this.log = log;
     this.wire = wires[call.endpoint.protocol];
     this.wholeBytesMax = limits.replyBytesMax;
+    this.heartbeat = new Heartbeat(limits.heartbeatMs);
     this.onOver = onOver;
+  }
+
+  /**
+   * Writes a sign of life into a stream that has been silent for too long: proxies cut it else. Before the reply has begun
+   * this sends a 200, so that an error is then an event of the stream. Called about once a second.
+   */
+  keepAlive(nowMs: number): void {
+    const { call, client } = this;
+    if (this.hasWritten) {
+      this.hasWritten = false;
+      this.heartbeat.restart(nowMs);
+      return;
+    }
+    const isOpen = this.shape === "none" || this.shape === "events";
+    if (!isOpen || this.outcome !== undefined || isOver(call.state) || call.gone) return;
+    if (client.isBlocked || !this.heartbeat.isDue(nowMs, call.startedMs)) return;
+    if (this.shape === "none" && !client.headSent) {
+      call.status = 200;
+      client.head(EVENT_STREAM, true);
+    }
+    const mayPing = this.wire.protocol === "messages" && this.eventsWritten > 0;
+    client.add(mayPing ? PING : COMMENT);
+    client.write();
+  }
+
+  /** True once a sign of life has been sent before the reply: only events can follow. */
+  get isStreamOpen(): boolean {
+    return this.shape === "none" && this.client.headSent;
   }
 
   head(status: number, headers: readonly string[]): void {
     if (isOver(this.call.state)) return;
     if (this.shape !== "none") throw new Error("a reply got a second head");
-    this.call.status = status;
+    const isOpen = this.isStreamOpen;
+    if (!isOpen) this.call.status = status;
     const type = contentTypeOf(headers);
     if (status !== 200 || type.startsWith("application/json") || type === "") this.shape = "whole";
     else this.shape = type.startsWith("text/event-stream") ? "events" : "bytes";
-    this.client.head(headers, this.shape === "events");
+    if (!isOpen) this.client.head(headers, this.shape === "events");
+    else if (this.shape !== "events") this.lateStatus = status;
   }
 
   event(event: ServerEvent): void {
@@ -106,6 +149,7 @@ export class Reply implements Sink {
   private deliver(bytes: Uint8Array, event?: ServerEvent): void {
     const { call } = this;
     this.client.add(bytes);
+    this.hasWritten = true;
     // Comments have no type.
     if (event?.type !== undefined) this.eventsWritten++;
     if (call.delivered || call.gone) return;
@@ -211,6 +255,7 @@ export class Reply implements Sink {
 
   private finish(outcome: Outcome): void {
     if (this.call.gone) this.client.drop();
+    else if (this.lateStatus > 0 && !failureOf(outcome)) this.failLate(this.lateStatus);
     else {
       const failure = failureOf(outcome);
       if (!failure) this.writeWithheld();
@@ -221,6 +266,18 @@ export class Reply implements Sink {
     this.call.letGo();
     this.call.step("ended");
     this.onOver(this.call, this.pipeline);
+  }
+
+  /** Turns a refusal that comes after a sign of life into the event that ends the stream. */
+  private failLate(status: number): void {
+    const body = objectOf(parseJson(Buffer.concat(this.withheld).toString()));
+    const message = objectOf(body?.["error"])?.["message"];
+    const said = typeof message === "string" ? message : "The model's provider refused the call.";
+    this.client.fail(
+      refuse.as(status, "invalid_request_error", said),
+      this.wire,
+      this.eventsWritten,
+    );
   }
 
   private writeWithheld(): void {

@@ -144,7 +144,16 @@ export interface EndedCall extends Readonly<Pick<Call, EndedField>> {
 
 type EndedField =
   | ("id" | "at" | "startedMs" | "firstByteAtMs" | "endpoint" | "stream" | "bodyBytes")
-  | ("key" | "refusedKey" | "model" | "mappedFrom" | "route" | "attempts" | "failedAttempts")
+  | (
+      | "key"
+      | "refusedKey"
+      | "model"
+      | "mappedFrom"
+      | "route"
+      | "attempts"
+      | "failedAttempts"
+      | "upstreamKey"
+    )
   | ("status" | "taken")
   | (
       | "surcharge"
@@ -250,6 +259,8 @@ export interface Call {
   readonly route: Route | undefined;
   /** How many times an upstream was tried. */
   readonly attempts: number;
+  /** The last four characters of the upstream's key in the latest attempt; empty without one. */
+  readonly upstreamKey: string;
   /** The attempts that failed, in their order. */
   readonly failedAttempts: readonly FailedAttempt[];
   /**

@@ -106,6 +106,7 @@ export class Dispatch {
     call.step("dispatched");
     this.way = way;
     call.route = route;
+    call.upstreamKey = key.last4;
     call.attempts++;
     upstream.breakers.begin(route.model);
     key.use(route.model, this.clock.monotonic());

@@ -44,6 +44,10 @@ export interface ClientEnd {
   refusalOfSize(bytes: number): Outcome | undefined;
   /** The bytes of a whole reply are dropped. */
   dropWhole(): void;
+  /** Writes a sign of life into a stream that is silent. */
+  keepAlive(nowMs: number): void;
+  /** True once a sign of life has been sent before the reply: only events can follow. */
+  readonly isStreamOpen: boolean;
   /** Ends the call in any state of its sinks, and logs the reason. */
   bug(error: unknown): void;
 }
@@ -219,6 +223,8 @@ export class Exchange implements AttemptListener, Flow {
         broken(NO_REPLY),
       );
     }
+    if (this.client.isStreamOpen)
+      return this.fail(failures.unreadable("no stream"), broken(NO_REPLY));
     this.begin();
     this.call.replyBody = reply;
     for (const part of this.whole.take()) this.sink.data(part);
@@ -367,6 +373,7 @@ export class Exchange implements AttemptListener, Flow {
   /** Leaves an upstream that is silent for too long: for another, or with an error if there is none. */
   cutIfSilent(nowMs: number): void {
     if (this.over) return;
+    if (this.call.stream) this.client.keepAlive(nowMs);
     if (this.status !== 0 && this.status !== 200) {
       if (this.silence.ms >= REFUSAL_BODY_MS) this.refusedBy(undefined);
       return;

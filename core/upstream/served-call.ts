@@ -6,6 +6,7 @@ export interface ServedCall extends Call {
   route: Route | undefined;
   attempts: number;
   failedAttempts: readonly FailedAttempt[];
+  upstreamKey: string;
   firstByteAtMs: number;
   taken: boolean;
   /** Set for a reply of one JSON body, which is parsed once. */

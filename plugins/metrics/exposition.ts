@@ -26,7 +26,7 @@ export function createRegistry(
   addBuild(registry);
   addCalls(registry, tally);
   addRefusals(registry, tally);
-  addFailures(registry, tally);
+  tally.attempts.addTo(registry);
   addSums(registry, tally);
   addGauges(registry, services);
   addReconciliation(registry, reconciliation);
@@ -98,21 +98,6 @@ function addRefusals(registry: Registry, tally: Tally): void {
       this.reset();
       for (const { endpoint, model, refused } of tally.series()) {
         for (const [type, count] of refused) this.inc({ endpoint, model, type }, count);
-      }
-    },
-  });
-}
-
-function addFailures(registry: Registry, tally: Tally): void {
-  new Counter({
-    name: "tollgate_upstream_failures_total",
-    help: "Failed attempts at upstreams, by cause: http_ and the status, connect, dns, tls, connection, silent, cut, unreadable, credentials, gateway.",
-    labelNames: ["upstream", "cause"],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [upstream, causes] of tally.failures) {
-        for (const [cause, count] of causes) this.inc({ upstream, cause }, count);
       }
     },
   });

@@ -158,6 +158,26 @@ export function addGauges(registry: Registry, services: Services): void {
     },
   });
   new Gauge({
+    name: "tollgate_upstream_keys",
+    help: "Keys of an upstream that work for all models, rest for some or all, or are switched off; each worker has its own view.",
+    labelNames: ["upstream", "state"],
+    registers: [registry],
+    aggregator: "max",
+    collect() {
+      this.reset();
+      const nowMs = services.clock.monotonic();
+      for (const { name, keys } of services.upstreams.all()) {
+        const counts = { awake: 0, resting: 0, off: 0 };
+        for (const key of keys) {
+          const rests = key.restsAt(nowMs).some(({ inMs }) => inMs > 0);
+          counts[key.isOff ? "off" : rests ? "resting" : "awake"] += 1;
+        }
+        for (const [state, count] of Object.entries(counts))
+          this.set({ upstream: name, state }, count);
+      }
+    },
+  });
+  new Gauge({
     name: "tollgate_upstream_breaker",
     help: "1 for the current state of a model's breaker at an upstream, 0 for the others; the model `all` is that of its connections. Each worker has its own.",
     labelNames: ["upstream", "model", "state"],

@@ -1,4 +1,5 @@
 import type { EndedCall } from "../../core/plugin/index.ts";
+import { Attempts } from "./attempts.ts";
 import { Distribution } from "./distribution.ts";
 
 const OUTCOMES: readonly EndedCall["outcome"][] = [
@@ -71,8 +72,7 @@ export class Tally {
     "upstream",
   );
   readonly distributions = [this.latency, this.firstByte, this.upstreamFirstByte];
-  /** Failed attempts by upstream and cause, neither of which a client can make up. */
-  readonly failures = new Map<string, Map<string, number>>();
+  readonly attempts = new Attempts();
   private readonly byEndpoint = new Map<string, Map<string, Series>>();
 
   /** Counts an ended call. */
@@ -84,7 +84,7 @@ export class Tally {
     series.ended.set(how, (series.ended.get(how) ?? 0) + 1);
     series.chargedMicroVnd += call.costMicroVnd;
     series.writtenOffMicroVnd += call.writtenOffMicroVnd;
-    for (const { upstream, cause } of call.failedAttempts) this.countFailure(upstream, cause);
+    this.attempts.count(call);
     const { usage } = call;
     // The customer does not pay for usage that an upstream reports with an error.
     if (usage !== undefined && (call.status === 200 || call.outcome === "gone")) {
@@ -108,15 +108,6 @@ export class Tally {
     const seconds = (call.firstByteAtMs - call.startedMs) / 1000;
     this.firstByte.observe(endpoint, call.stream, seconds);
     if (call.route) this.upstreamFirstByte.observe(call.route.upstream, call.stream, seconds);
-  }
-
-  private countFailure(upstream: string, cause: string): void {
-    let causes = this.failures.get(upstream);
-    if (causes === undefined) {
-      causes = new Map();
-      this.failures.set(upstream, causes);
-    }
-    causes.set(cause, (causes.get(cause) ?? 0) + 1);
   }
 
   *series(): Iterable<Series> {

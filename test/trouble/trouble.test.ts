@@ -14,7 +14,7 @@ import { GOOD_KEY, startTroubleProvider, type TroubleProvider } from "./provider
 import { tableOf } from "./table.ts";
 
 const PROTOCOLS: readonly TroubleProtocol[] = ["messages", "chat", "responses"];
-/** What stands beside the upstream that makes trouble. */
+/** Beside the upstream that makes trouble stands one of these. */
 const BESIDE = ["nothing", "a second route", "a second key"] as const;
 const CREDIT_VND = 1_000_000;
 const PRICE_VND_PER_MTOK = 10_000;
@@ -55,7 +55,7 @@ function upstreamsOf(provider: TroubleProvider): Record<string, object> {
     all[`good-${protocol}`] = { protocols: { [protocol]: address }, keys: [GOOD_KEY] };
   }
   for (const { id, at, given, protocol, beside } of CELLS) {
-    // The wait is short only where silence is the trouble: elsewhere a busy machine must not look like it.
+    // The wait is short only if silence is the trouble: else a busy machine would look like it.
     const isSilent = given.cause.test("silent");
     all[id] = {
       protocols: { [protocol]: provider.addressOf(at, protocol) },

@@ -42,6 +42,7 @@ const LIMITS: Limits = {
   connectMs: 10_000,
   firstByteMs: 600_000,
   idleMs: 600_000,
+  heartbeatMs: Number.POSITIVE_INFINITY,
   drainMs: 10_000,
   handoverMs: 0,
   clockDifferenceMs: 0,

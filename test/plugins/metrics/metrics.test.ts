@@ -140,9 +140,11 @@ t.test("GET /metrics", async (t) => {
 
   t.test("counts failed attempts by upstream and cause", async (t) => {
     t.equal(await call(customer.key, { status: 500 }), 502);
-    const failures = 'tollgate_upstream_failures_total{upstream="anthropic",cause="http_500"}';
+    const failures =
+      /^tollgate_upstream_attempts_total\{upstream="anthropic",model=".+",key="\w*",cause="http_500"\}$/;
     // The call is counted when its hold is voided, which may be after its reply.
-    const counted = async () => (await scrape()).get(failures) ?? 0;
+    const counted = async () =>
+      [...(await scrape())].find(([name]) => failures.test(name))?.[1] ?? 0;
     await until("the failed attempt is counted", async () => (await counted()) > 0);
     t.equal(await counted(), 1);
   });
