@@ -29,6 +29,23 @@ export function parseDataUrl(url: string): DataUrl | undefined {
   };
 }
 
+/** The beginnings of images in base64. */
+const IMAGE_STARTS: readonly (readonly [RegExp, ImageType])[] = [
+  [/^iVBORw0KGgo/, "image/png"],
+  [/^\/9j\//, "image/jpeg"],
+  [/^R0lGOD/, "image/gif"],
+  [/^UklGR.{9}XRUJQ/, "image/webp"],
+];
+
+type ImageType = "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+
+/** Returns the type of an image by its first bytes, which Claude compares with the stated one (router-for-me/CLIProxyAPI#3362). */
+export function imageTypeOf(data: string, stated: string): ImageType | undefined {
+  const start = data.slice(0, 24);
+  const found = IMAGE_STARTS.find(([pattern]) => pattern.test(start));
+  return found?.[1] ?? IMAGE_STARTS.find(([, type]) => type === stated)?.[1];
+}
+
 /** Decodes base64 data to text. */
 export function decodeText(data: string): string {
   return Buffer.from(data, "base64").toString("utf8");

@@ -18,7 +18,8 @@ export function needsResponses(
   model: Model,
   { upstreams }: Pick<Services, "upstreams">,
 ): boolean {
-  if (arrayOf(body["tools"]).length === 0) return false;
+  const offered = [...arrayOf(body["tools"]), ...arrayOf(body["functions"])];
+  if (offered.length === 0) return false;
   return model.routes.some((route) => {
     const upstream = upstreams.get(route.upstream);
     const profile = mergeProfiles(upstream?.config.profile, route.profile);

@@ -9,8 +9,8 @@ import type { EffortLevel } from "./profile.ts";
  * `unknown` until checked.
  */
 
-/** A cache mark is passed on unchanged. */
-export type Marked = { cache_control?: JsonObject };
+/** A cache mark is passed on unchanged: Claude's, or OpenAI's on its way to OpenAI. */
+export type Marked = { cache_control?: JsonObject; prompt_cache_breakpoint?: unknown };
 
 /* Chat Completions, as sent to an upstream. */
 
@@ -87,6 +87,8 @@ export type MessagesText = Pick<Anthropic.TextBlockParam, "type" | "text"> & Mar
 type MessagesImage = {
   type: "image";
   source: Anthropic.Base64ImageSource | Anthropic.URLImageSource;
+  /** OpenAI's, on its way to a server of Chat or Responses. */
+  detail?: string;
 } & Marked;
 type MessagesDocument = {
   type: "document";
@@ -198,7 +200,7 @@ export type ChatUsage = {
   prompt_tokens_details: { cached_tokens: number; cache_write_tokens: number };
   completion_tokens_details?: { reasoning_tokens: number };
 };
-export type FinishReason = "stop" | "length" | "tool_calls" | "content_filter";
+export type FinishReason = "stop" | "length" | "tool_calls" | "function_call" | "content_filter";
 export type AnswerToolCall = OpenAI.Chat.ChatCompletionMessageToolCall;
 export type ChatAnswerMessage = {
   role: "assistant";
@@ -207,6 +209,7 @@ export type ChatAnswerMessage = {
   reasoning_content?: string;
   thinking_blocks?: JsonObject[];
   tool_calls?: AnswerToolCall[];
+  function_call?: OpenAI.Chat.ChatCompletionMessage.FunctionCall;
   annotations?: OpenAI.Chat.ChatCompletionMessage.Annotation[];
 };
 export type ChatAnswer = {
@@ -214,7 +217,14 @@ export type ChatAnswer = {
   object: "chat.completion";
   created: number;
   model: string;
-  choices: [{ index: 0; message: ChatAnswerMessage; logprobs: null; finish_reason: FinishReason }];
+  choices: [
+    {
+      index: 0;
+      message: ChatAnswerMessage;
+      logprobs: null;
+      finish_reason: FinishReason;
+    },
+  ];
   usage: ChatUsage;
 };
 
@@ -230,6 +240,7 @@ export type ChatDelta = Pick<
   reasoning_content?: string;
   thinking_blocks?: JsonObject[];
   tool_calls?: ToolCallDelta[];
+  function_call?: OpenAI.Chat.ChatCompletionChunk.Choice.Delta.FunctionCall;
 };
 
 export type ChatError = {

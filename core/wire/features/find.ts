@@ -91,6 +91,7 @@ class Walk {
   /** Allocated only for a request that asks for something. */
   uses: Use[] | undefined = undefined;
   private oddAddresses = 0;
+  private body: JsonObject | undefined = undefined;
   private readonly protocol: Protocol;
   private readonly privateAddresses: boolean;
 
@@ -107,6 +108,7 @@ class Walk {
 
   /** The fields of the body itself. */
   fields(body: JsonObject): void {
+    this.body = body;
     const rows = ROWS_BY_FIELD.get(this.protocol);
     for (const name in body) {
       const row = rows?.get(name);
@@ -166,8 +168,24 @@ class Walk {
       const node = objectOf(list[at]);
       if (!node) continue;
       this.mark(node);
-      if (!PLAIN.has(node["type"])) this.node(node, `${path}[${at}]`);
+      if (PLAIN.has(node["type"])) continue;
+      // The type of a reference may be left out.
+      const isReference = node["type"] === "item_reference" || isBareId(node);
+      if (isReference) this.reference(node, `${path}[${at}]`);
+      else this.node(node, `${path}[${at}]`);
     }
+  }
+
+  /** A reference to reasoning can be left out: calls stand alone. The AI SDK sends one for each step. */
+  private reference(node: JsonObject, path: string): void {
+    const { body } = this;
+    if (!String(node["id"]).startsWith("rs_") || !body) {
+      return this.add(PARTS.reference, path, "item_reference");
+    }
+    const leaveOut = () => {
+      body["input"] = arrayOf(body["input"]).filter((other) => other !== node);
+    };
+    this.add(PARTS.reasoningReference, path, "item_reference", { leaveOut });
   }
 
   private node(node: JsonObject, path: string): void {
@@ -188,10 +206,7 @@ class Walk {
     const added = type === "tool_addition" && objectOf(objectOf(item["tool"])?.["definition"]);
     if (added) this.tool(added, `${path}.tool.definition`);
     if (type === "container_upload") this.add(PARTS.containerUpload, path, type);
-    // The type of a reference may be left out.
-    else if (type === "item_reference" || (type == null && isId(item["id"]))) {
-      this.add(PARTS.stored, path, "item_reference");
-    } else if (type === "image_generation_call" && typeof item["result"] !== "string") {
+    else if (type === "image_generation_call" && typeof item["result"] !== "string") {
       this.add(PARTS.stored, path, type);
     }
     this.media(item, path);
@@ -272,6 +287,10 @@ class Walk {
 function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null || value === false || value === "") return true;
   return Array.isArray(value) && value.length === 0;
+}
+
+function isBareId(node: JsonObject): boolean {
+  return node["type"] == null && node["role"] == null && isId(node["id"]);
 }
 
 function isId(value: unknown): boolean {

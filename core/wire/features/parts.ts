@@ -32,6 +32,19 @@ export const PARTS = {
     why: WORDS.noState,
     instead: WORDS.sendContent,
   },
+  reasoningReference: {
+    rule: "optional",
+    feature: "stored_state",
+    why: WORDS.noState,
+    instead: WORDS.leaveOut,
+  },
+  reference: {
+    rule: "demand",
+    feature: "stored_state",
+    why: WORDS.noState,
+    instead:
+      "send the content itself (AI SDK: `store: false` in the provider options, or `openai.chat(model)`)",
+  },
   longCache: {
     rule: "hint",
     feature: "long_cache",

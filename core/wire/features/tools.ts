@@ -9,8 +9,8 @@ const OWN: Readonly<Partial<Record<Protocol, ReadonlySet<string>>>> = {
   responses: new Set(["function", "custom", "local_shell", "apply_patch", "namespace"]),
 };
 
-/** Tools of Messages that the client runs; a date follows the name. */
-const RUN_BY_CLIENT = /^(?:bash|text_editor|computer|memory)_\d{8}$/;
+/** Tools of Messages that the client runs, alone or as a set of tools; a date follows the name. */
+const RUN_BY_CLIENT = /^(?:bash|text_editor|computer|memory|browser)(?:_toolset)?_\d{8}$/;
 
 /** Prefixes of a vendor, as in `openrouter:web_search`. */
 const VENDOR = /^[a-z][a-z0-9_-]*[:/]/;

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../core/plugin/index.ts";
 import { isBlank } from "../arguments.ts";
-import { decodeText, isPdfAddress, isWebAddress, parseDataUrl } from "../media.ts";
+import { decodeText, imageTypeOf, isPdfAddress, isWebAddress, parseDataUrl } from "../media.ts";
 import type { MessagesContent, MessagesText } from "../types.ts";
 import { mark, type Scope } from "./scope.ts";
 
@@ -68,7 +68,11 @@ function partBlocks(part: JsonObject, path: string, scope: Scope): MessagesConte
       const where = `${path}.image_url.url`;
       const url = image && scope.notes.requiredString(image, "url", where);
       if (!url) return [];
-      return imageBlocks(url, where, scope).map((block) => mark(block, part, path, scope));
+      const detail = detailOf(image, scope);
+      return imageBlocks(url, where, scope).map((block) => ({
+        ...mark(block, part, path, scope),
+        ...(block.type === "image" && detail),
+      }));
     }
     case "file": {
       const file = scope.notes.element(part["file"], `${path}.file`);
@@ -79,6 +83,14 @@ function partBlocks(part: JsonObject, path: string, scope: Scope): MessagesConte
       scope.notes.unsupported(`${path}.type`, "this kind of part cannot be translated");
       return [];
   }
+}
+
+/** Returns the detail of an image if the upstream has the field. Claude chooses itself. */
+function detailOf({ detail }: JsonObject, { notes, isLast }: Scope): { detail?: string } {
+  if (typeof detail !== "string" || detail === "auto") return {};
+  if (!isLast) return { detail };
+  notes.drop("detail");
+  return {};
 }
 
 function imageBlocks(url: string, path: string, scope: Scope): MessagesContent[] {
@@ -92,15 +104,9 @@ function imageBlocks(url: string, path: string, scope: Scope): MessagesContent[]
     return [];
   }
   const { mediaType, data } = found;
-  switch (mediaType) {
-    case "image/jpeg":
-    case "image/png":
-    case "image/gif":
-    case "image/webp":
-      return [{ type: "image", source: { type: "base64", media_type: mediaType, data } }];
-    default:
-      return documentBlocks(mediaType, data, path, scope);
-  }
+  const media_type = imageTypeOf(data, mediaType);
+  if (media_type === undefined) return documentBlocks(mediaType, data, path, scope);
+  return [{ type: "image", source: { type: "base64", media_type, data } }];
 }
 
 function fileBlocks(file: JsonObject, path: string, scope: Scope): MessagesContent[] {

@@ -9,20 +9,25 @@ export interface Scope {
   readonly profile: MessagesProfile;
   readonly notes: Notes;
   readonly names: ToolNames;
+  /** True if the request goes to an upstream of Messages, and is not translated further. */
+  readonly isLast: boolean;
 }
 
 /** Copies the cache mark of `from`, in either of its forms, to `to`. */
 export function mark<T extends Marked>(to: T, from: JsonObject, path: string, scope: Scope): T {
   const found = markOf(from, path, scope);
   if (found) to.cache_control = found;
+  const breakpoint = from["prompt_cache_breakpoint"];
+  if (!scope.isLast && isGiven(breakpoint)) to.prompt_cache_breakpoint = breakpoint;
   return to;
 }
 
 export function markOf(from: JsonObject, path: string, scope: Scope): JsonObject | undefined {
   const found = scope.notes.object(from, "cache_control", `${path}.cache_control`);
   if (found) return withoutNulls(found);
-  const breakpoint = from["prompt_cache_breakpoint"];
-  return breakpoint === undefined || breakpoint === null ? undefined : { type: "ephemeral" };
+  return scope.isLast && isGiven(from["prompt_cache_breakpoint"])
+    ? { type: "ephemeral" }
+    : undefined;
 }
 
 /** Returns true if a value is present. Null counts as absent everywhere in a Chat request. */

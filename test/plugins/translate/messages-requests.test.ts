@@ -504,7 +504,6 @@ t.test("Messages requests: tools", async (t) => {
             description: "d",
             input_schema: { type: null, $defs: { x: {} }, required: [] },
             defer_loading: true,
-            input_examples: [{}],
             allowed_callers: ["direct"],
           },
         ],

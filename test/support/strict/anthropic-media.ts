@@ -22,6 +22,15 @@ function pixels(data: string): readonly [number, number] {
   return isPng ? [head.readUInt32BE(16), head.readUInt32BE(20)] : [0, 0];
 }
 
+/** The type of an image by its first bytes. */
+function typeOf(data: string): string | undefined {
+  const head = Buffer.from(data.slice(0, 24), "base64").toString("latin1");
+  if (head.startsWith("\x89PNG")) return "image/png";
+  if (head.startsWith("\xff\xd8\xff")) return "image/jpeg";
+  if (head.startsWith("GIF8")) return "image/gif";
+  return /^RIFF.{4}WEBP/s.test(head) ? "image/webp" : undefined;
+}
+
 function pages(data: string): number {
   const text = Buffer.from(data, "base64").toString("latin1");
   return text.match(/\/Type\s*\/Page\b/g)?.length ?? 0;
@@ -34,6 +43,20 @@ export const anthropicMedia: readonly Rule[] = [
     refuses: (facts) =>
       sources(facts, "image").some((source) => !IMAGE_TYPES.test(text(source["media_type"]))) &&
       "messages.0.content.0.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'",
+  },
+  {
+    id: "a-image-bytes",
+    source: "router-for-me/CLIProxyAPI#3362; anthropics/claude-code#35234",
+    refuses: (facts) => {
+      const wrong = sources(facts, "image").find(({ media_type, data }) => {
+        const own = typeOf(text(data));
+        return own !== undefined && own !== media_type;
+      });
+      return (
+        wrong &&
+        `messages.0.content.0.image.source.base64: The image was specified using the ${text(wrong["media_type"])} media type, but the image appears to be a ${typeOf(text(wrong["data"]))} image`
+      );
+    },
   },
   {
     id: "a-image-5mb",

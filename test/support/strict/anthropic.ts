@@ -44,7 +44,23 @@ function wrongThinking(block: JsonObject): string | undefined {
     : "Invalid `signature` in `thinking` block";
 }
 
+/** The client runs a set of tools under names of the provider. */
+function isToolset(type: unknown): boolean {
+  return /_toolset_\d{8}$/.test(text(type));
+}
+
 const tools: readonly Rule[] = [
+  {
+    id: "a-computer-tool-old",
+    models: /^claude-[a-z]+-5-5/,
+    source: "Claude docs: computer use; cua-lite/cua-lite#27",
+    refuses: (facts) => {
+      const old = facts.tools
+        .map(({ type }) => text(type))
+        .find((type) => /^computer_\d/.test(type));
+      return old && `tools.0: '${old}' does not match any of the expected tags`;
+    },
+  },
   {
     id: "a-forced-tool-newest",
     models: NEVER_FORCED,
@@ -65,14 +81,15 @@ const tools: readonly Rule[] = [
     id: "a-tool-name",
     source: "Claude docs: define tools",
     refuses: (facts) =>
-      facts.tools.some(({ name }) => !/^[a-zA-Z0-9_-]{1,128}$/.test(text(name))) &&
-      "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'",
+      facts.tools.some(
+        ({ name, type }) => !isToolset(type) && !/^[a-zA-Z0-9_-]{1,128}$/.test(text(name)),
+      ) && "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'",
   },
   {
     id: "a-tool-names-unique",
     source: "Claude docs: define tools",
     refuses: (facts) =>
-      new Set(facts.tools.map(({ name }) => name)).size < facts.tools.length &&
+      new Set(facts.tools.map(({ name, type }) => name ?? type)).size < facts.tools.length &&
       "tools: Tool names must be unique.",
   },
   {

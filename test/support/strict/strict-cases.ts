@@ -125,6 +125,12 @@ export const messagesCases: readonly StrictCase[] = [
     "claude-opus-5",
     { tools: [{ name: "look", input_schema: { anyOf: [] } }] },
   ],
+  [
+    "a-computer-tool-old",
+    "claude-opus-5-5",
+    { tools: [{ type: "computer_20251124", name: "computer" }] },
+  ],
+  ["a-image-bytes", "claude-opus-5", image(base64("image/jpeg", PNG(1)))],
   ["a-choice-needs-tools", "claude-opus-5", { tool_choice: { type: "auto" } }],
   ...[
     { properties: { a: { type: "integer", minimum: 1 } } },

@@ -59,6 +59,7 @@ function addSchema(
     return;
   }
   if (scope.profile.structured_outputs === "native") {
+    if (isGiven(given?.["description"])) notes.drop("response_format.description");
     const wanted = { type: "json_schema", schema } as const;
     request.output_config = { ...request.output_config, format: wanted };
     return;

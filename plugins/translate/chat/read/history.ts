@@ -42,6 +42,7 @@ export class History {
     const message = this.scope.notes.element(item, path);
     if (!message) return;
     const role = message["role"];
+    if (isGiven(message["name"]) && role !== "function") this.scope.notes.drop("messages.name");
     if (role === "system" || role === "developer") {
       this.addSystem(message, path);
       return;

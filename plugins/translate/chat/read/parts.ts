@@ -8,10 +8,19 @@ import type { Thought } from "../../messages/blocks.ts";
 export function thoughtsOf(message: JsonObject): Thought[] {
   const blocks = arrayOf(message["thinking_blocks"]).flatMap(thoughtOf);
   if (blocks.length > 0) return blocks;
+  // Mistral thinks in parts of the content: open-webui/open-webui#30089.
+  const parts = arrayOf(message["content"]).flatMap((part) =>
+    isObject(part) && part["type"] === "thinking" ? [textOf(part["thinking"])] : [],
+  );
   const details = arrayOf(message["reasoning_details"]).map((item) =>
     isObject(item) && typeof item["text"] === "string" ? item["text"] : "",
   );
-  const texts = [message["reasoning_content"], message["reasoning"], details.join("")];
+  const texts = [
+    message["reasoning_content"],
+    message["reasoning"],
+    details.join(""),
+    parts.join(""),
+  ];
   const thinking = texts.find((text) => typeof text === "string" && text !== "");
   return typeof thinking === "string" ? [{ type: "thinking", thinking, signature: "" }] : [];
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import { sha256Hex } from "../../ids.ts";
 import { isGiven, type Scope } from "../../messages/scope.ts";
 import { arrange } from "../../messages/turns.ts";
@@ -19,6 +19,8 @@ export interface ChatContext {
   readonly toolNames: OriginalNames;
   /** The client's names of its custom tools. Their calls are translated back to custom calls. */
   readonly customTools: ReadonlySet<string>;
+  /** True if the client knows calls only in their earlier form, `function_call`. */
+  readonly isLegacy: boolean;
   /** True if the client wants a chunk with usage at the end of its stream. */
   readonly includeUsage: boolean;
   /** True if a tool replaces the reply format. The input of its call is the reply. */
@@ -68,6 +70,7 @@ export function chatContext(
   for (const name of declaredTools(request)) names.forMessages(name);
   return {
     model: typeof model === "string" ? model : "",
+    isLegacy: isGiven(request["functions"]) && arrayOf(request["tools"]).length === 0,
     toolNames: names.originals,
     customTools: customTools(request),
     includeUsage: objectOf(request["stream_options"])?.["include_usage"] === true,
@@ -88,7 +91,7 @@ export function chatToMessagesRequest(
   const notes = new Notes();
   const names = new ToolNames();
   const context = chatContext(body, profile, names);
-  const scope: Scope = { profile, notes, names };
+  const scope: Scope = { profile, notes, names, isLast: isArranged };
   const request: MessagesRequest = { model: context.model, max_tokens: 0, messages: [] };
   if (isObject(body)) fill(request, body, context, scope, isArranged);
   else notes.invalid("body", "must be a JSON object");

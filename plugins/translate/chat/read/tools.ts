@@ -32,7 +32,7 @@ export function declaredTools(body: JsonObject): string[] {
 
 /** Adds tools and tool choice to the request. Reads the legacy `functions` fields too. */
 export function addTools(body: JsonObject, request: MessagesRequest, scope: Scope): void {
-  let tools = declared(body, scope);
+  let tools = unique(declared(body, scope), scope);
   if (tools.length === 0) return;
   const [choice, allowed] = chosen(body, tools, scope);
   if (allowed !== undefined) tools = tools.filter((tool) => allowed.has(tool.name));
@@ -57,6 +57,15 @@ export function addStubs(names: ReadonlySet<string>, request: MessagesRequest): 
     input_schema: { type: "object", properties: {} },
   }));
   request.tool_choice = { type: "none" };
+}
+
+/** Leaves out tools whose name an earlier one has: Claude refuses two of a name. */
+function unique(tools: readonly MessagesTool[], { notes }: Scope): MessagesTool[] {
+  const first = tools.filter(
+    ({ name }, at) => tools.findIndex((other) => other.name === name) === at,
+  );
+  if (first.length < tools.length) notes.drop("tools");
+  return first;
 }
 
 function declared(body: JsonObject, scope: Scope): MessagesTool[] {

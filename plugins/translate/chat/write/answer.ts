@@ -24,6 +24,11 @@ export function finishReasonOf(stopReason: string, called: boolean): FinishReaso
   }
 }
 
+/** Returns the name that clients of `functions` know. */
+export function legacyReason(reason: FinishReason, { isLegacy }: ChatContext): FinishReason {
+  return isLegacy && reason === "tool_calls" ? "function_call" : reason;
+}
+
 /** Returns the model's explanation of a refusal, null if there is none. */
 export function explanationOf(stopReason: string, stopDetails: unknown): string | null {
   const explanation = objectOf(stopDetails)?.["explanation"];

@@ -73,10 +73,17 @@ function partsOf(block: JsonObject, path: string, scope: Scope): ChatPart[] {
         scope.notes.string(block, "source", `${path}.source`),
         ...innerTexts(block, path, scope),
       ]).map((part) => mark(part, block, path, scope));
+    case "compaction":
+      return lines([summaryOf(block)]);
     default:
       scope.notes.unsupported(`${path}.type`, `${nameOf(block["type"])} cannot be translated`);
       return [];
   }
+}
+
+/** Returns the text that stands for earlier turns. */
+export function summaryOf({ content }: JsonObject): string {
+  return typeof content === "string" ? content : "";
 }
 
 /** Translates the content of a tool result, with its media. */
@@ -105,35 +112,41 @@ function imageParts(block: JsonObject, path: string, scope: Scope): ChatPart[] {
     case "base64": {
       const mediaType = scope.notes.requiredString(source, "media_type", `${where}.media_type`);
       const data = scope.notes.requiredString(source, "data", `${where}.data`);
-      return [{ type: "image_url", image_url: { url: `data:${mediaType};base64,${data}` } }];
+      return [imagePart(`data:${mediaType};base64,${data}`, block)];
     }
     case "url": {
       const url = scope.notes.requiredString(source, "url", `${where}.url`);
-      return [{ type: "image_url", image_url: { url } }];
+      return [imagePart(url, block)];
     }
     default:
       return refuseSource(source, where, scope);
   }
 }
 
+function imagePart(url: string, { detail }: JsonObject): ChatPart {
+  const known = DETAILS.find((one) => one === detail);
+  return { type: "image_url", image_url: { url, ...(known && { detail: known }) } };
+}
+
+const DETAILS = ["low", "high"] as const;
+
 function documentParts(block: JsonObject, path: string, scope: Scope): ChatPart[] {
   const where = `${path}.source`;
   const source = scope.notes.element(block["source"], where);
   const title = scope.notes.string(block, "title", `${path}.title`);
+  const context = scope.notes.string(block, "context", `${path}.context`);
+  if (isObject(block["citations"])) scope.notes.drop("citations");
   if (!source) return [];
   switch (source["type"]) {
     case "base64": {
       if (source["media_type"] !== "application/pdf") return refuseSource(source, where, scope);
       const data = scope.notes.requiredString(source, "data", `${where}.data`);
       const fileData = `data:application/pdf;base64,${data}`;
-      return [{ type: "file", file: { filename: title || "document.pdf", file_data: fileData } }];
+      const file = { filename: title || "document.pdf", file_data: fileData };
+      return [...lines([context]), { type: "file", file }];
     }
     case "text":
-      return lines([
-        title,
-        scope.notes.string(block, "context", `${path}.context`),
-        scope.notes.string(source, "data", `${where}.data`),
-      ]);
+      return lines([title, context, scope.notes.string(source, "data", `${where}.data`)]);
     case "content":
       return flattened(source["content"], `${where}.content`, scope);
     default:

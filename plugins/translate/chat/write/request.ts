@@ -120,6 +120,8 @@ export function addSettings(request: ChatRequest, body: JsonObject, scope: Scope
   addStops(body, request, scope);
   addEffort(body, request, scope);
   addFormat(body, request, scope);
+  const { task_budget: budget } = objectOf(body["output_config"]) ?? {};
+  if (budget !== undefined && budget !== null) notes.drop("output_config.task_budget");
   addUser(body, request, scope);
   const tier = body["service_tier"] ?? undefined;
   if (tier === "auto") request.service_tier = "auto";

@@ -12,7 +12,13 @@ import { originalName } from "../../names.ts";
 import type { AnswerToolCall, ChatAnswer, ChatAnswerMessage, ChatError } from "../../types.ts";
 import { toChatUsage } from "../../usage.ts";
 import type { ChatContext } from "../read/request.ts";
-import { customInputOf, explanationOf, finishReasonOf, isFormatCall } from "./answer.ts";
+import {
+  customInputOf,
+  explanationOf,
+  finishReasonOf,
+  isFormatCall,
+  legacyReason,
+} from "./answer.ts";
 
 type Annotations = NonNullable<ChatAnswerMessage["annotations"]>;
 
@@ -34,7 +40,7 @@ export function messagesToChatResponse(
   const stopReason = typeof body["stop_reason"] === "string" ? body["stop_reason"] : "";
   const message = messageOf(body["content"].filter(isObject), context);
   message.refusal ??= explanationOf(stopReason, body["stop_details"]);
-  const called = message.tool_calls !== undefined;
+  const called = message.tool_calls !== undefined || message.function_call !== undefined;
   if (message.content === "" && (called || message.refusal !== null)) message.content = null;
   const usage = new Usage();
   readUsage("messages", body, usage);
@@ -48,7 +54,7 @@ export function messagesToChatResponse(
         index: 0,
         message,
         logprobs: null,
-        finish_reason: finishReasonOf(stopReason, called),
+        finish_reason: legacyReason(finishReasonOf(stopReason, called), context),
       },
     ],
     usage: toChatUsage(usage),
@@ -97,7 +103,9 @@ function messageOf(blocks: readonly JsonObject[], context: ChatContext): ChatAns
   };
   if (reasoning !== "") message.reasoning_content = reasoning;
   if (thoughts.length > 0) message.thinking_blocks = thoughts;
-  if (calls.length > 0) message.tool_calls = calls;
+  const [first] = calls;
+  if (context.isLegacy && first?.type === "function") message.function_call = first.function;
+  else if (calls.length > 0) message.tool_calls = calls;
   // If the call of the format tool is the content, the cited text is not part of it.
   if (annotations.length > 0 && format === undefined) message.annotations = annotations;
   return message;

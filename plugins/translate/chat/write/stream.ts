@@ -22,7 +22,7 @@ import type { ClientStream, End, StreamTranslator, UpstreamEvent } from "../../s
 import type { ChatDelta, ChatError } from "../../types.ts";
 import { toChatUsage } from "../../usage.ts";
 import type { ChatContext } from "../read/request.ts";
-import { explanationOf, finishReasonOf } from "./answer.ts";
+import { explanationOf, finishReasonOf, legacyReason } from "./answer.ts";
 import { BlockReader } from "./blocks.ts";
 import { ChunkWriter, DONE, errorChunk } from "./chunks.ts";
 
@@ -51,7 +51,7 @@ export class MessagesToChatStream implements StreamTranslator {
     this.client = client;
     this.random = random;
     this.created = Math.floor(nowMs / 1000);
-    this.blocks = new BlockReader(context, (delta) => this.write(delta));
+    this.blocks = new BlockReader(context, (delta) => this.write(legacyDelta(delta, context)));
   }
 
   event(event: UpstreamEvent): void {
@@ -134,7 +134,8 @@ export class MessagesToChatStream implements StreamTranslator {
     this.blocks.finish();
     const refusal = this.blocks.refused ? null : explanationOf(this.stopReason, this.stopDetails);
     if (refusal !== null) this.write({ refusal });
-    const reason = finishReasonOf(this.stopReason, this.blocks.calls > 0);
+    const ended = finishReasonOf(this.stopReason, this.blocks.calls > 0);
+    const reason = legacyReason(ended, this.context);
     this.client.write(chunks.finish(reason), "event");
     const usage = chunks.usage(toChatUsage(this.usage));
     if (usage !== "") this.client.write(usage, "usage");
@@ -154,6 +155,16 @@ export class MessagesToChatStream implements StreamTranslator {
     if (!this.chunks) this.start({});
     if (this.chunks) this.client.write(this.chunks.delta(delta), "event");
   }
+}
+
+/** Writes the first call in the form that clients of `functions` know. They have room for one. */
+function legacyDelta(delta: ChatDelta, { isLegacy }: ChatContext): ChatDelta {
+  if (!isLegacy || !delta.tool_calls) return delta;
+  const { tool_calls: calls, ...rest } = delta;
+  const [call] = calls.filter(({ index }) => index === 0);
+  return call && "function" in call && call.function
+    ? { ...rest, function_call: call.function }
+    : rest;
 }
 
 /** Returns true if an event of this name must follow the protocol. Others are server extensions. */

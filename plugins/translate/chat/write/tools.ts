@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import { offeredTools } from "../../messages/tool-changes.ts";
 import { ToolNames } from "../../names.ts";
 import { asParameters } from "../../schema/root.ts";
@@ -54,12 +54,23 @@ function translateTool(item: unknown, path: string, scope: Scope): ChatTool[] {
   const definition: ChatTool["function"] = {
     name: names.forChat(notes.requiredString(tool, "name", `${path}.name`), profile.tool_name_max),
   };
-  const description = notes.string(tool, "description", `${path}.description`);
+  const description = describedOf(tool, notes.string(tool, "description", `${path}.description`));
   if (description !== undefined) definition.description = description;
   definition.parameters = asParameters(schema);
   if (notes.boolean(tool, "strict", `${path}.strict`) === true) definition.strict = true;
   const translated: ChatTool = { type: "function", function: definition };
   return [mark(translated, tool, path, scope)];
+}
+
+const EXAMPLES_CHARS_MAX = 4_000;
+
+/** Returns the description of a tool with the examples of its input, for which Chat has no field. */
+function describedOf(tool: JsonObject, description: string | undefined): string | undefined {
+  const examples = arrayOf(tool["input_examples"]);
+  if (examples.length === 0) return description;
+  const text = examples.map((example) => JSON.stringify(example)).join("\n");
+  const shown = `Examples of its input:\n${text.slice(0, EXAMPLES_CHARS_MAX)}`;
+  return description ? `${description}\n\n${shown}` : shown;
 }
 
 function translateChoice(

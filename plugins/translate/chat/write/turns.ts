@@ -5,7 +5,7 @@ import { OpenCalls } from "../../messages/open-calls.ts";
 import { isServerBlock } from "../../messages/server-blocks.ts";
 import { withoutToolChanges } from "../../messages/tool-changes.ts";
 import type { ChatAssistant, ChatMessage, ChatPart, ChatText, ChatToolCall } from "../../types.ts";
-import { asContent, toolAnswer, userParts } from "./content.ts";
+import { asContent, summaryOf, toolAnswer, userParts } from "./content.ts";
 import type { Scope } from "./scope.ts";
 import { asSystemContent, systemTexts } from "./system.ts";
 
@@ -153,6 +153,10 @@ export class Turns {
       } else if (type === "tool_use") {
         calls.push(signed(this.call(block, where), signature));
         signature = "";
+      } else if (type === "compaction") {
+        texts.push(summaryOf(block));
+      } else if (type === "fallback") {
+        this.scope.notes.drop("messages.content.fallback");
       } else if (!isServerBlock(type)) {
         this.scope.notes.unsupported(`${where}.type`, "this block cannot be translated");
       }

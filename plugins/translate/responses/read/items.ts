@@ -80,12 +80,15 @@ export class Items {
         this.push("user", userBlocks(content, where, this.scope));
         return;
       case "assistant":
+        if (mediaOf(content).length > 0) notes.drop("input.content");
         this.push("assistant", textsOf(content));
         return;
       case "system":
       case "developer":
         if (this.turns.length === 0) this.system.push(...textsOf(content));
         else this.push("system", textsOf(content));
+        // No system message has images or files.
+        this.push("user", userBlocks(mediaOf(content), where, this.scope));
         return;
       default:
         notes.invalid(`${path}.role`, 'must be "user", "assistant", "system" or "developer"');
@@ -135,7 +138,13 @@ export class Items {
   /** Appends a turn, to the last one if it has the same role. */
   private push(role: MessagesTurn["role"], content: MessagesBlock[]): void {
     if (content.length === 0) return;
-    const last = this.turns.at(-1);
+    let last = this.turns.at(-1);
+    // A call between the results of earlier ones belongs to their turn: all calls of a turn are answered in the next.
+    const earlier = this.open.size - content.filter(({ type }) => type === "tool_use").length;
+    const isBetween = role === "assistant" && earlier > 0 && last?.role === "user";
+    if (isBetween && last?.content.every(({ type }) => type === "tool_result")) {
+      last = this.turns.findLast((turn) => turn.role === "assistant");
+    }
     if (last?.role !== role) this.turns.push({ role, content });
     else for (const block of content) last.content.push(block);
   }
@@ -153,17 +162,25 @@ function asChatParts(content: unknown): unknown {
     switch (part?.["type"]) {
       case "input_text":
       case "output_text":
-        return { type: "text", text: part["text"] };
+        return { ...part, type: "text" };
       case "refusal":
         return { type: "text", text: part["refusal"] };
       case "input_image":
-        return { type: "image_url", image_url: { url: part["image_url"] } };
+        return {
+          ...part,
+          type: "image_url",
+          image_url: { url: part["image_url"], detail: part["detail"] },
+        };
       case "input_file":
         return { type: "file", file: part };
       default:
         return given;
     }
   });
+}
+
+function mediaOf(content: unknown): unknown[] {
+  return arrayOf(content).filter((part) => typeof objectOf(part)?.["text"] !== "string");
 }
 
 function textsOf(content: unknown): MessagesText[] {

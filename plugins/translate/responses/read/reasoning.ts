@@ -11,7 +11,9 @@ export function showsReasoning(body: JsonObject): boolean {
 
 /** Adds effort and thinking. Without either field, the model's default counts. */
 export function addReasoning(request: MessagesRequest, body: JsonObject, notes: Notes): void {
-  const effort = notes.object(body, "reasoning", "reasoning")?.["effort"] ?? undefined;
+  const reasoning = notes.object(body, "reasoning", "reasoning");
+  const effort = reasoning?.["effort"] ?? undefined;
+  if (reasoning?.["context"] != null) notes.drop("reasoning.context");
   if (effort === "none") {
     request.thinking = { type: "disabled" };
     return;

@@ -37,6 +37,9 @@ const REPEATED = [
   ...["text", "tool_choice", "tools", "top_p", "metadata"],
 ];
 
+/** Items that declare tools in the conversation: the client has found them itself, or sends them there. */
+const TOOL_ITEMS = new Set<unknown>(["additional_tools", "tool_search_output"]);
+
 const USER_CHARS_MAX = 256;
 const AS_JSON = "Respond with one valid JSON object and nothing else.";
 
@@ -54,7 +57,7 @@ export function responsesToMessagesRequest(
   const given = objectOf(body) ?? {};
   const model = typeof given["model"] === "string" ? given["model"] : "";
   const request: MessagesRequest = { model, max_tokens: 0, messages: [] };
-  const scope: Scope = { profile, notes, names: new ToolNames() };
+  const scope: Scope = { profile, notes, names: new ToolNames(), isLast: isArranged };
   if (isObject(body)) fill(request, body, tools, scope, isArranged);
   else notes.invalid("body", "must be a JSON object");
   if (notes.rejected) return { ok: false, reject: notes.rejected };
@@ -108,7 +111,8 @@ function refuseDemands(body: JsonObject, { notes }: Scope): void {
   }
   if (body["background"] === true) notes.unsupported("background", "is not available");
   if (body["truncation"] === "auto") notes.unsupported("truncation", "must be disabled");
-  if (isGiven(body["max_tool_calls"])) notes.unsupported("max_tool_calls", "is not available");
+  // It limits the calls of the provider's own tools, of which there are none.
+  if (isGiven(body["max_tool_calls"])) notes.drop("max_tool_calls");
   const wantsOdds = arrayOf(body["include"]).includes("message.output_text.logprobs");
   if (wantsOdds || Number(body["top_logprobs"] ?? 0) > 0) {
     notes.unsupported("top_logprobs", "this model gives no probabilities");
@@ -125,7 +129,7 @@ function addTools(
   for (const [at, given] of arrayOf(body["input"]).entries()) {
     const item = objectOf(given);
     const path = `input[${at}].tools`;
-    if (item?.["type"] === "additional_tools") tools.add(arrayOf(item["tools"]), path);
+    if (TOOL_ITEMS.has(item?.["type"])) tools.add(arrayOf(item?.["tools"]), path);
   }
   const { tools: allowed, choice } = chosenTools(body, tools, notes);
   if (allowed.length > 0) request.tools = [...allowed];
@@ -180,6 +184,7 @@ function addFormat(request: MessagesRequest, body: JsonObject, { notes, profile 
       request.system = [...(request.system ?? []), ...textBlocks(AS_JSON)];
       return;
     case "json_schema": {
+      if (isGiven(format["description"])) notes.drop("text.format.description");
       const schema = notes.element(format["schema"], "text.format.schema");
       if (profile.structured_outputs !== "native") notes.drop("text.format");
       else if (schema) {

@@ -59,6 +59,7 @@ export class ClientTools {
     const { type } = tool;
     if (type === "namespace") {
       const name = notes.requiredString(tool, "name", `${path}.name`);
+      if (tool["description"] != null) notes.drop("namespace.description");
       this.add(notes.array(tool, "tools", `${path}.tools`) ?? [], `${path}.tools`, name);
       return;
     }
@@ -70,7 +71,10 @@ export class ClientTools {
     const name = notes.requiredString(tool, "name", `${path}.name`);
     const custom = type === "custom";
     const seen = this.nameOf(name, namespace);
-    if (this.byName.has(seen)) return;
+    if (this.byName.has(seen)) {
+      notes.drop("tools");
+      return;
+    }
     this.byName.set(seen, { name, namespace, custom });
     const description = [
       notes.string(tool, "description", `${path}.description`),

@@ -7,6 +7,8 @@ const SHARED = [
   "metadata",
   "safety_identifier",
   "service_tier",
+  "prompt_cache_options",
+  "moderation",
 ];
 
 /** The request of a Chat client with the fields that it lost on its way through Messages. */

@@ -31,7 +31,7 @@ export function messagesToResponsesRequest(
   const profile = chatProfile(given);
   const names = declaredNames(body, profile.tool_name_max);
   const context = messagesContext(body, profile, names);
-  const scope: Scope = { profile, notes, names, state };
+  const scope: Scope = { profile, notes, names, state, isResponses: true };
   const request: ResponsesRequest = { model: context.model, input: [], store: false };
   if (isObject(body)) fill(request, body, isShown, scope);
   else notes.invalid("body", "must be a JSON object");

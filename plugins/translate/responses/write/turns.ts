@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../../core/plugin/index.ts";
 import { argumentsOf } from "../../arguments.ts";
-import { asFailure, resultParts, userParts } from "../../chat/write/content.ts";
+import { asFailure, resultParts, summaryOf, userParts } from "../../chat/write/content.ts";
 import type { Scope } from "../../chat/write/scope.ts";
 import { asSystemContent, systemTexts } from "../../chat/write/system.ts";
 import { noteFields } from "../../chat/write/turns.ts";
@@ -106,6 +106,14 @@ export class InputItems {
         case "tool_use":
           push(this.call(block, where));
           break;
+        case "compaction": {
+          const part = { type: "output_text", text: summaryOf(block) };
+          if (part.text !== "") push({ type: "message", role: "assistant", content: [part] });
+          break;
+        }
+        case "fallback":
+          notes.drop("messages.content.fallback");
+          break;
         default:
           if (!isServerBlock(block["type"])) {
             notes.unsupported(`${where}.type`, "this block cannot be translated");
@@ -139,12 +147,16 @@ function asBlocks(content: unknown): unknown {
 
 /** Writes a part of a user's message, or of a result, as Responses names it. */
 function inputPart(part: ChatPart): JsonObject {
+  const { prompt_cache_breakpoint } = part;
+  const marked = prompt_cache_breakpoint !== undefined && { prompt_cache_breakpoint };
   switch (part.type) {
     case "text":
-      return { type: "input_text", text: part.text };
-    case "image_url":
-      return { type: "input_image", detail: "auto", image_url: part.image_url.url };
+      return { type: "input_text", text: part.text, ...marked };
+    case "image_url": {
+      const { url, detail = "auto" } = part.image_url;
+      return { type: "input_image", detail, image_url: url, ...marked };
+    }
     case "file":
-      return { type: "input_file", ...part.file };
+      return { type: "input_file", ...part.file, ...marked };
   }
 }
