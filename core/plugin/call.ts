@@ -252,7 +252,10 @@ export interface Call {
    * it.
    */
   upstreamHeaders: readonly string[];
-  /** Headers that plugins add to those of the upstream: name, value, name, value. */
+  /**
+   * Headers that plugins add to those of the reply: name, value, name, value. They may leave once `head`
+   * has passed all sinks; those of a JSON reply leave after `close`.
+   */
   readonly replyHeaders: string[];
 
   /** The route that serves the call; undefined before an upstream is tried. */

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { endpoints, type Protocol } from "../../catalogue/endpoint.ts";
+import { endpoints, PROTOCOLS, type Protocol } from "../../catalogue/endpoint.ts";
 import { described, mapping, url } from "../../process/options.ts";
 
 /** Returns the schema of one protocol's base address, to which the gateway adds the paths of the protocol's calls. */
@@ -37,19 +37,19 @@ function baseOf(protocol: Protocol) {
   );
 }
 
+type OptionalBase = v.ExactOptionalSchema<ReturnType<typeof baseOf>, undefined>;
+
+const baseByProtocol = Object.fromEntries(
+  Object.keys(PROTOCOLS).map((name) => [name, v.exactOptional(baseOf(name as Protocol))]),
+) as Record<Protocol, OptionalBase>;
+
 /**
  * Base addresses by protocol, as the protocol's clients take them: Messages without `/v1`, the
  * others with `/v1`.
  */
 export const baseAddresses = described(
   v.pipe(
-    mapping({
-      messages: v.exactOptional(baseOf("messages")),
-      chat: v.exactOptional(baseOf("chat")),
-      responses: v.exactOptional(baseOf("responses")),
-      images: v.exactOptional(baseOf("images")),
-      speech: v.exactOptional(baseOf("speech")),
-    } satisfies Record<Protocol, v.GenericSchema>),
+    mapping(baseByProtocol),
     v.check((given) => Object.keys(given).length > 0, "at least one protocol"),
   ),
   "Base address by protocol; only these protocols are used.",

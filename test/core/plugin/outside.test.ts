@@ -15,6 +15,26 @@ import { type Answer, bodies, paths, post } from "../../support/requests.ts";
 import { startTestSimulator, type TestSimulator } from "../../support/simulator.ts";
 
 const TEAM = readmeBlock("js", "// team.js");
+const BALANCE = readmeBlock("js", "// balance.js");
+/** Pushes a header in each hook. */
+const HOOKS = `
+const push = (call, hook) => void call.replyHeaders.push("x-" + hook, "1");
+export default () => ({
+  name: "hooks",
+  admit: (call) => push(call, "admit"),
+  request: (call) => push(call, "request"),
+  stream: (call, client) => ({
+    head(status, headers) {
+      push(call, "head");
+      client.head(status, headers);
+    },
+    event: (event) => client.event(event),
+    data: (bytes) => client.data(bytes),
+    end: (outcome) => client.end(outcome),
+  }),
+  close: (call) => push(call, "close"),
+});
+`;
 const VENDOR = readmeBlock("js", "// vendor.js");
 const TSCONFIG = readmeBlock("json", "tollgate/plugin").replace(
   "/opt/tollgate/",
@@ -91,6 +111,35 @@ t.test("the README's plugin, outside of the repository", async (t) => {
     const start = serves(plugin);
     if (runsTypeScript) await start;
     else await t.rejects(start, /this Node does not run TypeScript; compile/);
+  });
+
+  t.test("adds headers to the reply until its head is sent, and reads a balance", async (t) => {
+    folder.write("headers/package.json", MODULE);
+    const balance = folder.write("headers/balance.js", BALANCE);
+    const plugin = folder.write("headers/hooks.js", HOOKS);
+    const gateway = await startGateway({ simulator, plugins: { [balance]: true, [plugin]: true } });
+    try {
+      const customer = await createCustomer(gateway, { creditVnd: 100_000 });
+      const directive = { output_tokens: 1 };
+      for (const [path, body, hooks] of [
+        [paths.messages, bodies.messages(directive), ["admit", "request", "head", "close"]],
+        [
+          paths.messages,
+          bodies.messages(directive, { stream: true }),
+          ["admit", "request", "head"],
+        ],
+      ] as const) {
+        const { status, headers } = await post(gateway, path, customer, body);
+        t.equal(status, 200);
+        t.match(headers.get("x-balance-vnd"), /^\d+(\.\d+)?$/);
+        const seen = ["admit", "request", "head", "close"].filter((hook) =>
+          headers.has(`x-${hook}`),
+        );
+        t.strictSame(seen, hooks, path);
+      }
+    } finally {
+      await gateway.close();
+    }
   });
 
   t.test("brings a kind of upstream, which the config names", async (t) => {
