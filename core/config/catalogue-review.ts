@@ -161,7 +161,7 @@ class Review {
     }
   }
 
-  /** A factor of what the price does not count would look as if it applied. */
+  /** Refuses factors on what the price does not count: they would look as if they applied. */
   private factors({ perMtok, perCall, standard, factors }: Parts, at: Path): void {
     const unit = perMtok !== undefined ? "mtok" : standard === "images" ? "image" : "call";
     const vnd = perMtok ?? perCall;

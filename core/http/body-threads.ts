@@ -162,7 +162,7 @@ export class OwnBodyThreads implements BodyThreads {
       ({ call, size }, reason) =>
         this.log.warn(
           { call_id: call.id, key_id: call.key?.id, bytes: size, reason },
-          "a body broke the thread that worked on it; its call gets 413",
+          "parsing a body exceeded the memory or time of its thread; the call gets 413",
         ),
     );
     this.threads.add(thread);

@@ -32,7 +32,7 @@ export interface LedgerHistory {
   readonly confirmed: LedgerProgress;
   /** Forgets what was confirmed in an earlier generation, and takes new writers' ids. */
   enter(generation: number): void;
-  /** Returns the numbers of these writers, and of all that committed in the last day. */
+  /** Returns the commit counts of these writers, and of those active in the last 24 hours. */
   read(writers: readonly string[]): Promise<LedgerState>;
   /**
    * Deletes the numbers of writers without a commit for `writerKeptMs`, except those in `kept`, and says that the writers

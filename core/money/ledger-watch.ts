@@ -91,7 +91,7 @@ export class LedgerWatch {
     return this.wentBack ? "ledger_went_back" : "ledger_not_compared";
   }
 
-  /** True if this process has read what is kept, and compared it with the ledger. */
+  /** True if this process has compared the stored commit counts with the ledger. */
   get hasCompared(): boolean {
     return this.reason !== UNCHECKED;
   }

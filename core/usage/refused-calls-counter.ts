@@ -85,7 +85,7 @@ export class RefusedCallsCounter {
     this.task.start();
   }
 
-  /** Writes the counts that wait, and stops. A ledger that does not reply delays no stop: the counts are lost. */
+  /** Writes the counts that wait, and stops. If the ledger does not reply in time, the counts are lost. */
   async stop(): Promise<void> {
     await withTimeout(
       this.task.stop().then(() => this.write()),
@@ -172,7 +172,7 @@ export class RefusedCallsCounter {
     }
   }
 
-  /** Deletes old counts once a day, even if that fails: a delete that is too slow would only be so again. */
+  /** Deletes old counts, at most once a day: after a delete that was too slow, a retry would be as slow. */
   private async dropOld(): Promise<void> {
     const now = this.clock.now();
     const today = dayOf(new Date(now));

@@ -132,7 +132,7 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
       },
     },
     {
-      // A GET, because it changes no book: it only remembers which rows it has added up.
+      // A GET, because it moves no money: it only stores which rows it has added up.
       method: "GET",
       path: "/archive/:month/sums",
       handle: async ({ params }) =>
@@ -152,7 +152,7 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
         if (result === "no_month") return noMonth(month);
         if (result === "unproven") return unproven;
         return refuse.conflict(
-          "The files have other rows than the ledger. Nothing has changed; export the month again.",
+          "The rows of the files do not match the ledger. Nothing has changed; export the month again.",
           { code: "archive_differs" },
         );
       },

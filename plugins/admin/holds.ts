@@ -13,8 +13,8 @@ type StandingCall = ReturnType<Services["operations"]["current"]["unsent"]>[numb
 /** Maximum overdue calls in one reply. */
 const ROWS_MAX = 1000;
 /**
- * A hold outlives the longest call by less than this: by the lease of a dead gateway, or by the hold of a movement that
- * no process has.
+ * A hold outlives the longest call by less than this: by the lease of a dead gateway, or by the hold of a movement whose
+ * process has ended.
  */
 const GRACE_MS = 180_000;
 

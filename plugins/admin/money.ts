@@ -139,8 +139,7 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
       },
     },
     {
-      // A GET, because it changes no book: it only remembers for `reconcile` which rows it has
-      // added up.
+      // A GET, because it moves no money: it only stores for `reconcile` which rows it has added up.
       method: "GET",
       path: "/reconcile/proof",
       async handle({ query }) {

@@ -4,7 +4,7 @@ import { waveSeconds } from "./wave-seconds.ts";
 /** The fewest bytes of a second of speech: Opus at 6 kbit/s. */
 const BYTES_PER_SECOND_MIN = 750;
 
-/** Models that hear with an encoder of Whisper, such as Voxtral, count whole chunks of 30 seconds. */
+/** Models with an encoder of Whisper, such as Voxtral, count whole chunks of 30 seconds. */
 const CHUNK_SECONDS = 30;
 
 /** The bit rates that the numbers 1 to 14 in a header stand for. The others state none. */

@@ -151,7 +151,7 @@ function hasSchema(body: JsonObject): boolean {
   return type !== undefined && type !== "text";
 }
 
-/** Fields of parts in which a data URL is a file. Elsewhere it is text, and may be as long as one likes. */
+/** Fields of parts in which a data URL is a file. Elsewhere it is text of any length. */
 const DATA_FIELDS = new Set(["url", "image_url", "image", "file_url", "file_data", "data"]);
 /** Arguments of tools, and schemas. */
 const PLAIN_FIELDS = new Set(["input_schema", "parameters", "schema"]);
@@ -275,7 +275,7 @@ function countFile(type: string, base64: string, contents: Contents): void {
   const text = addMedia(type.toLowerCase(), base64, contents);
   if (text === undefined) return;
   const { isLatin1 } = contents;
-  // It was decoded.
+  // A decoded file has characters beyond Latin-1.
   contents.isLatin1 = false;
   countText(text, contents);
   contents.isLatin1 = isLatin1;

@@ -2,11 +2,10 @@ import type { Call, Delivered, Model, Usage } from "../../core/plugin/index.ts";
 import { type Factors, textTokens } from "./bound.ts";
 
 /**
- * A provider's final report of the output is believed if at most this many more tokens were
- * delivered: an estimate is no better than that. A reported zero counts only if hardly more was
- * delivered.
+ * A provider's final report of the output is charged if the gateway counted at most this many more
+ * tokens: its count is an estimate. So a reported zero is charged only if hardly anything was delivered.
  */
-const TOKENS_BELIEVED = 16;
+const ESTIMATE_ERROR_TOKENS = 16;
 
 /** Returns the estimated tokens of output. */
 export function outputTokensOf(delivered: Delivered, factors: Factors): number {
@@ -39,8 +38,9 @@ export function fillIn(call: Call, usage: Usage): boolean {
   }
   const missed = deliveredTokens - (usage.outputTokens > 0 ? usage.deliveredAtReport : 0);
   // A provider that completes its stream has counted the output, with a small error.
-  const believed = call.outcome === "complete" || call.outcome === "left" ? TOKENS_BELIEVED : 0;
-  if (missed <= believed) return estimated;
+  const tolerance =
+    call.outcome === "complete" || call.outcome === "left" ? ESTIMATE_ERROR_TOKENS : 0;
+  if (missed <= tolerance) return estimated;
   usage.outputTokens += missed;
   return true;
 }

@@ -9,10 +9,10 @@ import {
   type Sink,
   type Usage,
 } from "../../core/plugin/index.ts";
-import type { UsageCheck } from "./believable.ts";
 import type { Factors } from "./bound.ts";
 import { outputTokensOf } from "./estimate.ts";
 import { failedReply } from "./failed-reply.ts";
+import type { UsageCheck } from "./implausible.ts";
 
 /**
  * Reads usage from a reply: from a stream as it passes, from a whole reply when it has ended. Providers may send either
@@ -75,7 +75,7 @@ export class EventMeter implements Sink {
     const onlyUsage = mayReport && wire.readEvent(event, usage);
     // Checked before the hold is extended to the reported usage.
     if (mayReport) this.check(call);
-    if (this.stage !== "delivered") this.look(wire.stage(event));
+    if (this.stage !== "delivered") this.advance(wire.stage(event));
     // Output that arrives after the client has left is only read to learn the usage, unless the call is drained.
     const isUnread = call.gone && Number.isFinite(call.lingerMs);
     const isOverheld = isUnread && this.exceedsHold(event);
@@ -99,7 +99,7 @@ export class EventMeter implements Sink {
     return call.held?.tariff.unit === "mtok" && tokens > call.held.outputTokens;
   }
 
-  private look(stage: ReturnType<Services["wires"][Protocol]["stage"]>): void {
+  private advance(stage: ReturnType<Services["wires"][Protocol]["stage"]>): void {
     if (stage === "none" || (stage === "begun" && this.stage !== "none")) return;
     this.stage = stage;
   }

@@ -12,12 +12,12 @@ import {
   v,
 } from "../../core/plugin/index.ts";
 import { AudioHead } from "./audio-head.ts";
-import { type UsageCheck, withdrawUnbelievable } from "./believable.ts";
 import { contentsIn, type Factors, type PlainContents, tokensOf } from "./bound.ts";
 import { addCountTokensRoute } from "./count-tokens.ts";
 import { fillIn } from "./estimate.ts";
 import { EventMeter } from "./event-meter.ts";
 import { Overheads } from "./families.ts";
+import { type UsageCheck, withdrawImplausible } from "./implausible.ts";
 import { ReplyMeter } from "./reply-meter.ts";
 import { TokenCounter } from "./token-counter.ts";
 
@@ -102,7 +102,7 @@ export default function meter(services: Services, settings: Settings): Plugin {
     if (!usage || !model || !upstream) return;
     const { body } = upstream;
     const choices = body ? services.wires[upstream.protocol].choices(body) : 1;
-    const withdrawn = withdrawUnbelievable(usage, model, choices);
+    const withdrawn = withdrawImplausible(usage, model, choices);
     if (!withdrawn) return;
     call.estimated = true;
     throttledLog.warn(

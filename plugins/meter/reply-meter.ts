@@ -11,10 +11,10 @@ import {
   type Sink,
   type Usage,
 } from "../../core/plugin/index.ts";
-import type { UsageCheck } from "./believable.ts";
 import type { Factors } from "./bound.ts";
 import { outputTokensOf } from "./estimate.ts";
 import { failedReply } from "./failed-reply.ts";
+import type { UsageCheck } from "./implausible.ts";
 import { ShortTexts } from "./short-texts.ts";
 
 /** Reads usage from an unstreamed JSON reply; sets `call.replyBody`. Passes audio without counting it. */

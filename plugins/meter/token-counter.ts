@@ -10,7 +10,7 @@ const WAITING_BYTES_MAX = 64 * 1_048_576;
 const WAITING_BYTES_OF_KEY_MAX = WAITING_BYTES_MAX / 4;
 /** The key that had the fewest bytes counted in this time is served next. */
 const WINDOW_MS = 60_000;
-/** Heap limit of the thread. Beyond it, the thread ends and its request gets 503; the process lives on. */
+/** Heap limit of the thread. Beyond it, the thread ends and its request gets 503; the process goes on. */
 const THREAD_HEAP_MB = 768;
 /** Bytes that count for each request in addition to its own: even the shortest costs some time. */
 const REQUEST_BYTES = 1_024;

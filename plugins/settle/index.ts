@@ -260,16 +260,19 @@ export default function settle(
         return failpoint("void.after");
       }
       const charge = certainCharge(call, held, services.catalogue, (error) =>
-        log.error({ err: error, call_id: call.id }, "cannot price a call; charging what was held"),
+        log.error(
+          { err: error, call_id: call.id },
+          "cannot compute the cost of a call; it is charged what was held for it",
+        ),
       );
       failpoint("post.before");
       const { accountId } = call.key;
       const posting = postingOf(call, charge, clock.monotonic());
       const posted = wallets.post(posting);
-      return posted instanceof Promise ? posted.then(show, notKept) : show(posted);
+      return posted instanceof Promise ? posted.then(show, notPosted) : show(posted);
 
       /** No store took the post. Charges later what the client received; voids the hold if the reply was withheld. */
-      async function notKept(error: unknown): Promise<never> {
+      async function notPosted(error: unknown): Promise<never> {
         if (call.delivered && !call.replyBody) wallets.postLater(posting);
         else await wallets.void(call.id, accountId);
         throw error;

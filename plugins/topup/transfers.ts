@@ -74,8 +74,8 @@ const SELECT = `select ${COLUMNS} from bank_transfers t`;
 
 /**
  * Records a transfer once per id, with its account if a code matches. A notification that is sent again has the amount,
- * account and direction of the first. With others it tells of another transfer, which gets an id of its own and waits for
- * an operator: money has arrived, and nobody knows yet which of the two is right.
+ * account and direction of the first. With others it reports another transfer, which gets an id of its own and waits for
+ * an operator: money has arrived, and the operator has to find out which of the two is right.
  */
 export async function recordTransfer(database: Database, transfer: NewTransfer): Promise<Recorded> {
   const recorded = await recordOnce(database, transfer);

@@ -20,8 +20,8 @@ const ATTEMPTS = 5;
 
 interface CorrectionRequest {
   /**
-   * What of the cause is corrected in all, this time and before, in µđ; by default all of it. So a request that is sent
-   * again changes nothing.
+   * The part of the cause that is corrected in all, this time and before, in µđ; by default all of it. So a request that
+   * is sent again changes nothing.
    */
   readonly totalMicroVnd: bigint | undefined;
   /** The customer sees it. */

@@ -75,5 +75,5 @@ function shown(value: unknown, nestedMax: number): string {
   return text.length <= nestedMax ? text : `${text.slice(0, nestedMax - 1)}…`;
 }
 
-/** A terminal would obey some of these, and texts may come from customers. */
+/** Control characters: a terminal acts on some, and texts may come from customers. */
 const CONTROL = /[\p{Cc}\p{Cf}]/gu;

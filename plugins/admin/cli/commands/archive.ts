@@ -169,7 +169,10 @@ async function verify(client: Client, path: string) {
     }
     const table = known.find((each) => each["name"] === name);
     if (table?.["rows"] !== expected.rows || table["digest"] !== expected.digest) {
-      throw new Failure(EXIT.refused, `${file}: its rows are not those that the ledger archived`);
+      throw new Failure(
+        EXIT.refused,
+        `${file}: its rows do not match those that the ledger archived`,
+      );
     }
     console.error(`${file}: ${expected.rows} rows, as in the manifest and in the ledger`);
   }

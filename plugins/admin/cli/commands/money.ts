@@ -105,7 +105,7 @@ export const moneyCommands: readonly Command[] = [
     about:
       "compare all wallets with the ledger; exit 1 and show the rows that differ, and items that are older than a call may last. " +
       "Adds up the ledger rows since the last time; with --full, all of them, and exits 1 if one is not as it was " +
-      "proven before. --accept-changes: such rows count as they are",
+      "proven before. --accept-changes: accepts such rows as they are",
     run: async (client, options) => {
       const { "older-than-seconds": olderThan, "accept-changes": accepts, full } = options;
       if (accepts !== undefined) await client.post("/reconcile/accept-changes", {});
@@ -192,9 +192,9 @@ function warnOf(transaction: unknown): void {
 function warnOfChanges(changed: unknown): void {
   if (!isObject(changed)) return;
   console.error(
-    `error: someone changed, added or removed ledger rows by hand: up to row ${changed["through_row"]} they are not those ` +
+    `error: ledger rows were changed, added or removed by hand: up to row ${changed["through_row"]} they are not those ` +
       `that were proven before (accounts: ${changed["accounts"]}). Compare them with a backup, put them back, and run ` +
-      "reconcile --full; or let them count as they are: reconcile --accept-changes",
+      "reconcile --full; or accept them as they are: reconcile --accept-changes",
   );
 }
 

@@ -3,7 +3,7 @@ import { type Command, value } from "../command.ts";
 import { EXIT, Failure } from "../failure.ts";
 
 const WHAT =
-  "This loads every wallet from the ledger again, and gives up the calls and top-ups that the ledger does not " +
+  "This loads every wallet from the ledger again, and drops the calls and top-ups that the ledger does not " +
   "have any more. Restore the backup of Postgres first.";
 
 export const restoreCommands: readonly Command[] = [

@@ -14,7 +14,7 @@ const SHARED = [
 /** The request of a Chat client with the fields that it lost on its way through Messages. */
 interface Kept {
   readonly body: object;
-  /** The names of the client's fields that are there again. */
+  /** The names of the client's fields that this step restores. */
   readonly names: ReadonlySet<string>;
 }
 

@@ -6,14 +6,14 @@ const TIMES_MAX = 10;
 const CONTEXT_TOKENS_DEFAULT = 1_000_000;
 const OUTPUT_TOKENS_DEFAULT = 32_000;
 
-/** Reported numbers that were withdrawn because they are beyond reason. */
+/** Reported numbers that were withdrawn because no call of the model can have them. */
 type Withdrawn = Readonly<Partial<Record<"inputTokens" | "outputTokens", number>>>;
 
 /**
  * Withdraws reported numbers that no call of this model can have: they count as not reported. Without this, one wrong
  * number would empty a wallet, or cost more than an amount can express. Returns them; undefined if there are none.
  */
-export function withdrawUnbelievable(
+export function withdrawImplausible(
   usage: Usage,
   model: Model,
   choices: number,

@@ -1,6 +1,6 @@
 import t from "tap";
 import { Usage } from "../../../core/plugin/index.ts";
-import { withdrawUnbelievable } from "../../../plugins/meter/believable.ts";
+import { withdrawImplausible } from "../../../plugins/meter/implausible.ts";
 import { modelOf } from "../../support/plugin-desk.ts";
 
 const model = modelOf({ contextWindow: 100, maxOutputTokens: 10 });
@@ -12,7 +12,7 @@ function left(report: Partial<Usage>, choices = 1, of = model): [string, unknown
     { inputTokens: 7, outputTokens: 3, inputReported: true, outputReported: true },
     report,
   );
-  const withdrawn = withdrawUnbelievable(usage, of, choices);
+  const withdrawn = withdrawImplausible(usage, of, choices);
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
   const input = `${inputTokens} ${cacheReadTokens} ${cacheWriteTokens}`;
   const reported = `${usage.inputReported ? "" : "?"}/${usage.outputReported ? "" : "?"}`;
@@ -61,6 +61,6 @@ t.test("the passes of a report that is withdrawn are not added again", async (t)
   const usage = Object.assign(new Usage(), { inputTokens: 5e9, inputReported: true });
   const parts = { outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
   usage.passes = [{ model: null, inputTokens: 5e9, ...parts }];
-  withdrawUnbelievable(usage, model, 1);
+  withdrawImplausible(usage, model, 1);
   t.strictSame([usage.inputTokens, usage.passes], [0, []]);
 });
