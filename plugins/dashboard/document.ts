@@ -3,10 +3,7 @@ import { text as english } from "./browser/text-en.ts";
 import { text as vietnamese } from "./browser/text-vi.ts";
 import type { BrowserFile } from "./browser-files.ts";
 import { escaped } from "./escaped.ts";
-import type { Language } from "./language.ts";
-
-/** The first theme is the default. */
-export const themes = ["auto", "light", "dark"] as const;
+import type { Language, Theme } from "./preferences.ts";
 
 export interface DocumentParts {
   readonly serviceName: string;
@@ -16,7 +13,7 @@ export interface DocumentParts {
   readonly files: readonly BrowserFile[];
   readonly style: string;
   readonly language: Language;
-  readonly theme: (typeof themes)[number];
+  readonly theme: Theme;
   /** The page that the document is for; undefined if there is none at its address. */
   readonly page: Pick<Route, "path" | "title"> | undefined;
 }

@@ -2,7 +2,7 @@ import type { Model, Services } from "../../core/plugin/index.ts";
 import { byMaker, plainName } from "./browser/makers.ts";
 import { escaped } from "./escaped.ts";
 import { type FrontText, frontTexts } from "./front-text.ts";
-import { type Language, languages } from "./language.ts";
+import { type Language, languages, type Theme } from "./preferences.ts";
 
 /** How the calls of a model ended. */
 export type ModelHealth = Awaited<ReturnType<Services["usage"]["health"]>>[number];
@@ -16,6 +16,7 @@ export interface FrontParts {
   /** The address at which the gateway takes calls, without a path. */
   readonly address: string;
   readonly language: Language;
+  readonly theme: Theme;
   readonly catalogue: Services["catalogue"];
   /** How the calls of the last day ended; undefined if it is not known now. */
   readonly health: readonly ModelHealth[] | undefined;
@@ -37,7 +38,7 @@ export function frontDocument(parts: FrontParts): string {
     makers: String(makers.length),
   });
   return `<!doctype html>
-<html lang="${language}" data-theme="auto">
+<html lang="${language}" data-theme="${parts.theme}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

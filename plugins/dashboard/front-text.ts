@@ -1,7 +1,7 @@
-import type { Language } from "./language.ts";
+import type { Language } from "./preferences.ts";
 
 const english = {
-  title: "One API key for every model, paid in đồng",
+  title: "One API key for every model, paid in dong",
   lead: "{count} models of {makers} makers at one address. Top up by bank transfer and pay each call exactly: no subscription, no debt.",
   signUp: "Create an account",
   signIn: "Sign in",
@@ -17,7 +17,7 @@ const english = {
   step3Text:
     "Set the base URL and the key in Claude Code, Codex, Cursor, n8n or your own program. Each client can use every chat model.",
   prices: "Models and prices",
-  pricesText: "Before discounts. A call is charged by what it used, to a millionth of a đồng.",
+  pricesText: "Before discounts. A call is charged by what it used, to a millionth of a dong.",
   model: "Model",
   price: "Price",
   status: "Last day",
@@ -37,7 +37,7 @@ const english = {
     "A call sets aside the most that it can cost, and gives back the rest when it ends. Your balance never falls below zero.",
   promise2: "No charge for what fails",
   promise2Text: "A call that is refused, or that a provider fails, costs nothing.",
-  promise3: "Every đồng explained",
+  promise3: "Every dong explained",
   promise3Text:
     "You see each call with its tokens, price and discount, and a statement of every month, as CSV too.",
   promise4: "Your texts stay yours",
@@ -54,12 +54,12 @@ const vietnamese: Readonly<Record<keyof typeof english, string>> = {
   other: "English",
   steps: "Cách dùng",
   step1: "Tạo tài khoản",
-  step1Text: "Chỉ cần một địa chỉ email. Mỗi thiết bị hoặc ứng dụng nên có một khóa riêng.",
+  step1Text: "Chỉ cần một địa chỉ email. Mỗi thiết bị hoặc ứng dụng nên có một khóa API riêng.",
   step2: "Nạp tiền bằng VietQR",
   step2Text: "Quét mã bằng ứng dụng ngân hàng. Tiền vào sau vài giây và không bao giờ hết hạn.",
   step3: "Đổi hai thiết lập",
   step3Text:
-    "Đặt base URL và khóa trong Claude Code, Codex, Cursor, n8n hoặc chương trình của bạn. Công cụ nào cũng dùng được mọi mô hình trò chuyện.",
+    "Đặt base URL và khóa API trong Claude Code, Codex, Cursor, n8n hoặc chương trình của bạn. Công cụ nào cũng dùng được mọi mô hình trò chuyện.",
   prices: "Mô hình và giá",
   pricesText:
     "Giá trước khi giảm. Mỗi lượt gọi được tính theo mức sử dụng thực tế, chính xác đến một phần triệu đồng.",

@@ -7,19 +7,27 @@ import {
 import { type Asset, respond, textAsset } from "./asset.ts";
 import { styleSheet } from "./browser-files.ts";
 import { type FrontParts, frontDocument, type ModelHealth } from "./front-document.ts";
-import { LANGUAGE_COOKIE, type Language, languageOf, languages } from "./language.ts";
 import { pageHeaders } from "./page-headers.ts";
+import {
+  LANGUAGE_COOKIE,
+  type Language,
+  languageOf,
+  languages,
+  themeOf,
+  themes,
+} from "./preferences.ts";
 
 const DAY_MS = 86_400_000;
 /** How long a page is shown before the calls are counted again. */
 const FRESH_MS = 60_000;
 const YEAR_S = 31_536_000;
 
-/** A page for each language, of one catalogue and one count. */
+/** A page for each language and theme, of one catalogue and one count. */
 interface Made {
   readonly catalogue: Services["catalogue"];
   readonly atMs: number;
-  readonly pages: ReadonlyMap<Language, Asset>;
+  /** By language and theme: `vi dark`. */
+  readonly pages: ReadonlyMap<string, Asset>;
 }
 
 /**
@@ -43,10 +51,13 @@ export function frontHandler(
       .catch(() => undefined);
     const { host, port } = config.listen;
     const address = customers.current.publicUrl ?? httpAddress(host, port);
-    const pages = languages.map((language) => {
-      const html = frontDocument({ ...parts, address, language, catalogue, health });
-      return [language, textAsset("text/html; charset=utf-8", html, "no-cache")] as const;
-    });
+    const pages = languages.flatMap((language) =>
+      themes.map((theme) => {
+        const html = frontDocument({ ...parts, address, language, theme, catalogue, health });
+        const asset = textAsset("text/html; charset=utf-8", html, "no-cache");
+        return [`${language} ${theme}`, asset] as const;
+      }),
+    );
     made = { catalogue, atMs: clock.monotonic(), pages: new Map(pages) };
     return made;
   }
@@ -62,7 +73,9 @@ export function frontHandler(
     // Visitors do not wait for the count, except for the first one and after a change of prices.
     const known = made?.catalogue === catalogue ? made : await making;
     const chosen = languages.find((one) => one === request.query.get("language"));
-    const page = known?.pages.get(chosen ?? languageOf(request.headers));
+    const page = known?.pages.get(
+      `${chosen ?? languageOf(request.headers)} ${themeOf(request.headers)}`,
+    );
     if (!page) throw new Error("the front page is missing in a language");
     return respond(page, request, [...headers, ...(chosen ? remembered(chosen) : [])]);
   };

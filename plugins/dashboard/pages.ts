@@ -1,12 +1,11 @@
-import { parseCookie } from "cookie";
 import type { PlainRequest, PlainResponse } from "../../core/plugin/index.ts";
 import { type Asset, respond, textAsset } from "./asset.ts";
 import { pages } from "./browser/page-table.ts";
 import { findRoute, type Route } from "./browser/routes.ts";
 import { type BrowserFile, browserFiles, hashOfFiles, styleSheet } from "./browser-files.ts";
-import { type DocumentParts, documentFor, themes } from "./document.ts";
-import { choice, languageOf } from "./language.ts";
+import { type DocumentParts, documentFor } from "./document.ts";
 import { pageHeaders } from "./page-headers.ts";
+import { languageOf, themeOf } from "./preferences.ts";
 
 /** The URL of a file contains the hash of all files, so its content never changes. */
 const CACHE_IMMUTABLE = "public, max-age=31536000, immutable";
@@ -60,7 +59,7 @@ function documentsFor(
   const made = new Map<string, Asset>();
   return (headers, page) => {
     const language = languageOf(headers);
-    const theme = choice(parseCookie(headers["cookie"] ?? "")["tollgate_theme"], themes);
+    const theme = themeOf(headers);
     const key = `${language} ${theme} ${page?.path}`;
     const known = made.get(key);
     if (known) return known;

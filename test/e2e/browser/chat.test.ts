@@ -25,7 +25,7 @@ t.test("the chat in a browser", async (t) => {
     if (creditVnd > 0) await credit(stage.gateway, session.accountId, creditVnd);
     await signInByForm(page, stage.url, session.email);
     await page.goto(`${stage.url}/dashboard/chat`);
-    await page.getByRole("button", { name: "Tạo khóa cho trò chuyện" }).click();
+    await page.getByRole("button", { name: "Tạo khóa API cho trò chuyện" }).click();
     await page.getByPlaceholder("Tin nhắn của bạn").waitFor();
     return { page, complaints, accountId: session.accountId };
   }

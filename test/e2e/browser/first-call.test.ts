@@ -78,7 +78,7 @@ t.test("a customer in a browser", async (t) => {
   t.test("copies the setup of a client with the key in it, and sees the first call", async (t) => {
     const { page, complaints, session } = await stage.customer();
     await page.goto(`${stage.url}/dashboard/how-to?client=codex&system=cmd`);
-    await page.getByText("Thay <API_KEY> bằng khóa của bạn").waitFor();
+    await page.getByText("Thay <API_KEY> bằng khóa API của bạn").waitFor();
     await page.getByRole("main").getByRole("link", { name: "Đăng nhập" }).click();
     await page.getByLabel("Email").fill(session.email);
     await page.getByLabel("Mật khẩu").fill(PASSWORD);
@@ -94,7 +94,7 @@ t.test("a customer in a browser", async (t) => {
     await page.getByRole("button", { name: "Sao chép: Claude Code, Chạy trong terminal" }).click();
     const copied = await page.evaluate(() => navigator.clipboard.readText());
     const key = /ANTHROPIC_AUTH_TOKEN="(tg-[^"]+)"/.exec(copied)?.[1] ?? "";
-    await page.getByText("Đang chờ lượt gọi đầu tiên của khóa này").waitFor();
+    await page.getByText("Đang chờ lượt gọi đầu tiên của khóa API này").waitFor();
 
     const call = () => ask(stage.url, key, "/v1/messages", bodyOf("/v1/messages"));
     t.equal((await call()).status, 402);
@@ -232,25 +232,25 @@ t.test("a customer in a browser", async (t) => {
     }
     await page.getByText("10/10").waitFor();
     await make("one too many");
-    await page.getByText("Bạn đã đạt số khóa đang dùng tối đa").waitFor();
+    await page.getByText("Bạn đã đạt số khóa API đang dùng tối đa").waitFor();
     await page.keyboard.press("Escape");
 
     await page.reload();
-    await page.getByRole("button", { name: "Sao chép khóa key 3" }).click();
+    await page.getByRole("button", { name: "Sao chép khóa API key 3" }).click();
     await page.getByText("Đã chép").first().waitFor();
     const key = await page.evaluate(() => navigator.clipboard.readText());
     const models = () => fetch(`${stage.url}/v1/models`, { headers: { "x-api-key": key } });
     t.equal((await models()).status, 200, "a key copied later works");
-    await page.getByRole("button", { name: "Xem khóa key 3" }).click();
+    await page.getByRole("button", { name: "Xem khóa API key 3" }).click();
     t.equal(await page.locator("[data-secret]").textContent(), key);
     await page.getByRole("button", { name: "Xong" }).click();
 
-    await page.getByRole("button", { name: "Thu hồi khóa key 3" }).click();
+    await page.getByRole("button", { name: "Thu hồi khóa API key 3" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Hủy" }).click();
     t.equal((await models()).status, 200, "only asked");
-    await page.getByRole("button", { name: "Thu hồi khóa key 3" }).click();
+    await page.getByRole("button", { name: "Thu hồi khóa API key 3" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Thu hồi" }).click();
-    await page.getByText("Khóa đã thu hồi (1)").waitFor();
+    await page.getByText("Khóa API đã thu hồi (1)").waitFor();
     await page.getByText("9/10").waitFor();
     t.equal((await models()).status, 401);
     await make("room again");

@@ -25,9 +25,9 @@ t.test("states that few customers see", async (t) => {
     const suspend = { reason: "test" };
     await admin(stage.gateway, "POST", `/accounts/${session.accountId}/suspend`, suspend);
     await page.getByRole("link", { name: "Khóa API" }).first().click();
-    await page.getByRole("heading", { name: "Tài khoản của bạn đang bị tạm khóa" }).waitFor();
+    await page.getByRole("heading", { name: "Tài khoản của bạn đang bị tạm ngưng" }).waitFor();
     await page.reload();
-    await page.getByRole("heading", { name: "Tài khoản của bạn đang bị tạm khóa" }).waitFor();
+    await page.getByRole("heading", { name: "Tài khoản của bạn đang bị tạm ngưng" }).waitFor();
     const support = page.getByRole("link", { name: "help@example.com" });
     t.equal(await support.getAttribute("href"), "mailto:help@example.com");
     await page.getByRole("button", { name: "Đăng xuất" }).click();

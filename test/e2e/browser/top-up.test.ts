@@ -49,7 +49,7 @@ t.test("a top-up in a browser", async (t) => {
         stage.gateway,
         transfer({ content: `mb 0912 ${content.toLowerCase()} nap tien` }),
       );
-      await page.getByText("Đã nhận 100.000 đ. Khóa của bạn dùng được ngay.").first().waitFor();
+      await page.getByText("Đã nhận 100.000 đ. Khóa API của bạn dùng được ngay.").first().waitFor();
       await page.getByText("Số dư hiện tại: 100.000 đ").waitFor();
       t.equal((await call()).status, 200);
 

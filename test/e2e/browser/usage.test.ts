@@ -163,7 +163,7 @@ t.test("the usage page in a browser", async (t) => {
     const refused = page.locator(".refused");
     const row = refused.locator("tbody tr", { hasText: "Không đủ số dư" }).first();
     t.match(await row.textContent(), /402Không đủ số dư37Máy chủ chính$/);
-    t.match(await refused.textContent(), /429Vượt giới hạn của khóa1.204/);
+    t.match(await refused.textContent(), /429Vượt giới hạn của khóa API1.204/);
     t.match(await refused.textContent(), /400Trường messages2/);
     await page.getByText("Xem các lượt bị từ chối gần nhất").click();
     await refused.getByText("019ab2c4-5d6e-7f80-9a1b-2c3d4e5f6071").waitFor();

@@ -5,6 +5,7 @@ import { packageRoot } from "../../../core/process/root.ts";
 import { text as english } from "../../../plugins/dashboard/browser/text-en.ts";
 import { text as vietnamese } from "../../../plugins/dashboard/browser/text-vi.ts";
 import { csvColumns } from "../../../plugins/dashboard/csv.ts";
+import { frontTexts } from "../../../plugins/dashboard/front-text.ts";
 
 const folder = join(packageRoot, "plugins/dashboard/browser");
 const sources = readdirSync(folder, { recursive: true, encoding: "utf8" })
@@ -52,6 +53,40 @@ t.test("the texts of the pages", async (t) => {
       return !isUsed && !families.some((family) => key.startsWith(family));
     });
     t.strictSame(unused, []);
+  });
+
+  t.test("use the words of the glossary, and no other for the same thing", async (t) => {
+    const glossary: readonly Record<"en" | "vi" | "means", string>[] &
+      readonly { not: string[] }[] = JSON.parse(
+      readFileSync(join(folder, "glossary.json"), "utf8"),
+    );
+    t.ok(glossary.length > 20);
+    const all = {
+      en: [...Object.entries(english), ...Object.entries(frontTexts.en)],
+      vi: [...Object.entries(vietnamese), ...Object.entries(frontTexts.vi)],
+    };
+    const has = (text: string, word: string) =>
+      new RegExp(`(?<![\\p{L}-])${word}(?![\\p{L}-])`, "iu").test(text);
+    for (const { means, not, ...words } of glossary) {
+      for (const language of ["en", "vi"] as const) {
+        t.ok(
+          all[language].some(([, text]) => has(text, words[language])),
+          `${means}: ${words[language]}`,
+        );
+        const strays = all[language].filter(([, text]) => not.some((word) => has(text, word)));
+        t.strictSame(strays, [], `${means}: say ${words[language]}`);
+      }
+    }
+  });
+
+  t.test("choose between one and many wherever a number stands before a word", async (t) => {
+    const counted = Object.entries(english).filter(([, text]) => /\{count\} [a-z]/.test(text));
+    const isOpen = ([key]: [string, string]) =>
+      /^(?:call\.(?:cached|reasoning)|keys\.count)$/.test(key);
+    t.strictSame(
+      counted.filter((entry) => !isOpen(entry)),
+      [],
+    );
   });
 
   t.test("explain every column of the CSV export", async (t) => {

@@ -5,6 +5,10 @@ import type { PlainRequest } from "../../core/plugin/index.ts";
 export const languages = ["vi", "en"] as const;
 export type Language = (typeof languages)[number];
 
+/** The first theme is the default. */
+export const themes = ["auto", "light", "dark"] as const;
+export type Theme = (typeof themes)[number];
+
 /** The cookie in which a browser keeps the language that its user chose. */
 export const LANGUAGE_COOKIE = "tollgate_language";
 
@@ -14,8 +18,13 @@ export function languageOf(headers: PlainRequest["headers"]): Language {
   return choice(chosen ?? wantedLanguage(headers["accept-language"] ?? ""), languages);
 }
 
+/** Returns the theme that the visitor chose. */
+export function themeOf(headers: PlainRequest["headers"]): Theme {
+  return choice(parseCookie(headers["cookie"] ?? "")["tollgate_theme"], themes);
+}
+
 /** Returns the value if it is one of the options, otherwise the first option. */
-export function choice<const T extends readonly [string, ...string[]]>(
+function choice<const T extends readonly [string, ...string[]]>(
   value: string | undefined,
   options: T,
 ): T[number] {
