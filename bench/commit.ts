@@ -18,7 +18,7 @@ import { printTable } from "./table.ts";
 
 /** Set `COMMITTED=500000` for a longer run. */
 const CALLS = Number(process.env["COMMITTED"] ?? 100_000);
-/** The gateway's settings: see core/boot/boot.ts. */
+/** The gateway's settings: see core/boot/money.ts. */
 const BATCH = 1_000;
 const LINGER_MS = 250;
 const LOOK_MS = 10;

@@ -66,11 +66,11 @@ async function main(): Promise<void> {
   }
 
   keepFreedMemory();
-  const { boot } = await import("./boot/boot.ts");
+  const { Gateway } = await import("./boot/gateway.ts");
   announceFailpoint(log);
   const watchdog = new Watchdog();
   const workers = isWorker() ? new SupervisedWorkers() : undefined;
-  const gateway = await boot(config, log, undefined, workers);
+  const gateway = await Gateway.start(config, log, undefined, workers);
   watchdog.arm();
   started();
 

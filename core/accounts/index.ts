@@ -21,7 +21,7 @@ export type {
 } from "./account.ts";
 export type { OperatorActions } from "./operator-actions.ts";
 
-interface AccountsRoom {
+export interface AccountsRoom {
   readonly accounts: Accounts;
   readonly keys: Keys;
   readonly operatorActions: OperatorActions;

@@ -5,7 +5,6 @@ import type { Services } from "../plugin/services.ts";
 import type { Slots } from "../plugin/slot.ts";
 import { announced } from "../process/announced.ts";
 import type { Log } from "../process/log.ts";
-import { preparePlugin } from "./prepare-plugin.ts";
 import type { Owner, SlotBoard } from "./slots.ts";
 
 /** A running plugin, and the config that it was created with. */
@@ -125,4 +124,25 @@ function isUnchanged(running: Running, loaded: LoadedPlugin, config: ConfigWithP
     isDeepStrictEqual(options, loaded.options) &&
     (module.reads ?? []).every((key) => isDeepStrictEqual(running.config[key], config[key]))
   );
+}
+
+/**
+ * Checks a plugin's name against those of the plugins before it, and applies its migrations. Runs
+ * before `start`. Throws an error that says what to change.
+ */
+export async function preparePlugin(
+  plugin: Plugin,
+  before: Iterable<Plugin>,
+  database: PluginDatabase,
+): Promise<void> {
+  const { name, migrations } = plugin;
+  if (!/^[a-z][a-z-]*$/.test(name)) {
+    throw new Error(
+      `"${name}" is not a valid name for a plugin: use lower-case letters and hyphens`,
+    );
+  }
+  for (const other of before) {
+    if (other.name === name) throw new Error(`two plugins are named ${name}: rename one of them`);
+  }
+  if (migrations) await database.migrate(name, migrations);
 }

@@ -1,6 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
+import type { HttpCall } from "../http/http-call.ts";
+import type { Server } from "../http/server.ts";
 import type { Config } from "../plugin/config.ts";
 import type { ConfigWithPlugins, PluginModule } from "../plugin/plugin.ts";
+import type { Clock } from "../process/clock.ts";
 
 /**
  * Returns the config that takes effect at a reload: settings bound to the process stay as they are.
@@ -46,5 +49,19 @@ export class LoadedCode {
       else if (loaded !== fingerprint) names.push(`plugin ${name}`);
     }
     return names;
+  }
+}
+
+const POLL_MS = 1000;
+
+/** Resolves once these calls are over, or after the longest time that a call may take. */
+export async function whenOver(
+  calls: readonly HttpCall[],
+  server: Server,
+  clock: Clock,
+): Promise<void> {
+  const deadline = clock.monotonic() + server.runtime.limits.callMs + 10 * POLL_MS;
+  while (calls.some((call) => server.callsInFlight.has(call)) && clock.monotonic() < deadline) {
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS).unref());
   }
 }

@@ -35,7 +35,7 @@ export const OUTBOX_ENTRIES_MAX = 200_000;
 const CONNECTIONS = { commits: 2, loads: 2 };
 const JOURNAL_BYTES_MAX = 1024 * 1024 * 1024;
 
-interface Stores {
+export interface Stores {
   readonly holdStore: HoldStore;
   readonly rateLimiter: RateLimiter;
   readonly ledger: Ledger;

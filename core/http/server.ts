@@ -4,7 +4,9 @@ import type { HttpRequest, HttpResponse, Listener } from "../listener/index.ts";
 import type { EndedCall } from "../plugin/call.ts";
 import type { Limits } from "../plugin/config.ts";
 import { type Router, UNREAD_BODY_BYTES_MAX } from "../plugin/router.ts";
+import type { Clock } from "../process/clock.ts";
 import { newId } from "../process/id.ts";
+import type { Log } from "../process/log.ts";
 import { withTimeout } from "../process/timeout.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
 import { EndedCalls } from "./ended-calls.ts";
@@ -41,10 +43,22 @@ const QUIET_POLL_MS = 10;
 /** If a poll is this late, the machine stood still, and with it perhaps the proxy, which did not see time pass. */
 const STANDSTILL_MS = 100;
 
+interface ServerOptions {
+  readonly listener: Listener;
+  /** Serves the runtime's `operatorRouter`. */
+  readonly operatorListener: Listener | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** While it returns one, every new call gets it, before any plugin runs and its body is read. */
+  refusal(): Refusal | undefined;
+  /** Gets each ended call once, after the call's plugins. */
+  onEnded(call: EndedCall): void;
+}
+
 /** Listens, takes requests to their routes, and bounds how many calls run and for how long. */
 export class Server {
-  /** A reload replaces it. Calls in flight keep the one that they began with. */
-  runtime: Runtime;
+  /** Set it before `listen`. A reload replaces it; calls in flight keep the one that they began with. */
+  runtime!: Runtime;
   readonly callsInFlight = new HttpCallsInFlight();
   private readonly ended: EndedCalls;
   private readonly onCallOver: OnOver;
@@ -58,25 +72,13 @@ export class Server {
   private lastUsedMs = 0;
   private onIdle: (() => void) | undefined = undefined;
 
-  /**
-   * `onEnded` gets each ended call once, after the call's plugins. While `refusal` returns one,
-   * every new call gets it, before any plugin runs and its body is read. `operatorListener` serves
-   * the runtime's `operatorRouter`.
-   */
-  constructor(
-    listener: Listener,
-    runtime: Runtime,
-    onEnded: (call: EndedCall) => void,
-    refusal: () => Refusal | undefined = () => undefined,
-    operatorListener?: Listener,
-  ) {
+  constructor({ listener, operatorListener, clock, log, refusal, onEnded }: ServerOptions) {
     this.listener = listener;
     this.operatorListener = operatorListener;
-    this.runtime = runtime;
     this.refusal = refusal;
-    this.ended = new EndedCalls(onEnded, runtime.log);
+    this.ended = new EndedCalls(onEnded, log);
     this.onCallOver = (call, pipeline) => {
-      call.endedMs = runtime.clock.monotonic();
+      call.endedMs = clock.monotonic();
       if (this.isStopping) this.lastUsedMs = performance.now();
       this.callsInFlight.delete(call);
       if (isEnded(call)) this.ended.add(call, pipeline);

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { boot, type Gateway } from "../../core/boot/boot.ts";
+import { Gateway } from "../../core/boot/gateway.ts";
 import { endpoints } from "../../core/catalogue/endpoint.ts";
 import { loadConfig } from "../../core/config/load.ts";
 import type { Route } from "../../core/plugin/router.ts";
@@ -50,7 +50,7 @@ t.test("no stray access", async (t) => {
       await copyEmptyLedger(folder);
       const loaded = await loadConfig(file, process.env);
       assert.ok(loaded.ok);
-      inProcess = await boot(loaded.config, createLog("silent"));
+      inProcess = await Gateway.start(loaded.config, createLog("silent"));
       routes = inProcess.router.all();
     });
     t.teardown(async () => {

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { boot, type Gateway } from "../../core/boot/boot.ts";
+import { Gateway } from "../../core/boot/gateway.ts";
 import { MICRO_VND_PER_VND, parseVnd } from "../../core/catalogue/amount.ts";
 import { endpoints } from "../../core/catalogue/endpoint.ts";
 import { formatProblems, loadConfig } from "../../core/config/load.ts";
@@ -34,7 +34,7 @@ t.test("auth, rate-limit, alias, translate, meter and settle are a gateway", asy
   const simulator = await startTestSimulator();
   t.teardown(() => simulator.stop());
   const place = await emptyPlace(t, simulator.port);
-  const gateway = await boot(await place.config(WITHOUT), createLog("silent"));
+  const gateway = await Gateway.start(await place.config(WITHOUT), createLog("silent"));
   t.teardown(() => gateway.stop());
 
   t.test("that charges a call and proves its books", async (t) => {
@@ -88,7 +88,7 @@ t.test("a feature whose line is deleted leaves nothing that runs", async (t) => 
   const simulator = await startTestSimulator();
   t.teardown(() => simulator.stop());
   const place = await emptyPlace(t, simulator.port);
-  const gateway = await boot(await place.config({}), createLog("silent"));
+  const gateway = await Gateway.start(await place.config({}), createLog("silent"));
   t.teardown(() => gateway.stop());
   const before = new Set(routesOf(gateway));
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
 import { parse } from "yaml";
-import { boot } from "../../core/boot/boot.ts";
+import { Gateway } from "../../core/boot/gateway.ts";
 import { configJsonSchema } from "../../core/config/json-schema.ts";
 import { formatProblems, loadConfig } from "../../core/config/load.ts";
 import type { Route } from "../../core/plugin/router.ts";
@@ -69,7 +69,7 @@ async function ofGateway(
   writeConfig(file, testConfig({ plugins: SWITCHED_ON }, around));
   const loaded = await loadConfig(file, process.env);
   if (!loaded.ok) throw new Error(formatProblems(loaded.problems));
-  const gateway = await boot(loaded.config, createLog("silent"));
+  const gateway = await Gateway.start(loaded.config, createLog("silent"));
   const target = { url: gateway.address, adminToken: ADMIN_TOKEN };
   try {
     return [

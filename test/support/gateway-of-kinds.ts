@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { boot } from "../../core/boot/boot.ts";
+import { Gateway } from "../../core/boot/gateway.ts";
 import { formatProblems, loadConfig } from "../../core/config/load.ts";
 import type { ImportPlugin } from "../../core/config/plugins.ts";
 import type { Call } from "../../core/plugin/call.ts";
@@ -55,7 +55,7 @@ export async function startGatewayOfKinds(
   const loaded = await loadConfig(file, process.env, { importPlugin });
   if (!loaded.ok) throw new Error(formatProblems(loaded.problems));
   const { log, lines } = recordedLog();
-  const gateway = await boot(
+  const gateway = await Gateway.start(
     loaded.config,
     Object.assign(log, { line() {}, flush() {}, setLevel() {}, lostLines: () => 0 }),
   );

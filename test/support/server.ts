@@ -66,31 +66,34 @@ export async function startServer(
   const ended: EndedCall[] = [];
   const { headerBytesMax } = limits;
   const unread = new UnreadReplies(limits.unreadBytesMax, log);
-  const server = new Server(
-    await openListener({ engine, headerBytesMax }),
-    {
-      pipeline,
-      router,
-      operatorRouter: undefined,
-      upstreams,
-      clock: systemClock,
-      log,
-      limits,
-      proxies: new TrustedProxies([]),
-      bodies: new BodyBudget(
-        {
-          bytesMax: limits.receivingBytesMax,
-          bodyBytesMax: limits.bodyBytesMax,
-          bodiesMax: limits.callsMax,
-        },
-        systemClock,
-      ),
-      unread,
-      required: requiredFields(config),
-    },
-    (call) => ended.push(call),
+  const server = new Server({
+    listener: await openListener({ engine, headerBytesMax }),
+    operatorListener: undefined,
+    clock: systemClock,
+    log,
     refusal,
-  );
+    onEnded: (call) => ended.push(call),
+  });
+  server.runtime = {
+    pipeline,
+    router,
+    operatorRouter: undefined,
+    upstreams,
+    clock: systemClock,
+    log,
+    limits,
+    proxies: new TrustedProxies([]),
+    bodies: new BodyBudget(
+      {
+        bytesMax: limits.receivingBytesMax,
+        bodyBytesMax: limits.bodyBytesMax,
+        bodiesMax: limits.callsMax,
+      },
+      systemClock,
+    ),
+    unread,
+    required: requiredFields(config),
+  };
   return {
     port: await server.listen("127.0.0.1", 0, false),
     server,

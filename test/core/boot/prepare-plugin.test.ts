@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import t from "tap";
-import { preparePlugin } from "../../../core/boot/prepare-plugin.ts";
+import { preparePlugin } from "../../../core/boot/plugins.ts";
 import { connect, type Sql } from "../../../core/database/client.ts";
 import { MigrationConflict } from "../../../core/database/migrate.ts";
 import { databaseOf } from "../../../core/database/plugin-database.ts";

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { boot, type Gateway } from "../../../core/boot/boot.ts";
+import { Gateway } from "../../../core/boot/gateway.ts";
 import { loadConfig } from "../../../core/config/load.ts";
 import type { Clock } from "../../../core/process/clock.ts";
 import { createLog } from "../../../core/process/log.ts";
@@ -43,7 +43,7 @@ export async function bootInProcess(): Promise<GatewayInProcess> {
     now: () => Date.now() + passedMs,
     monotonic: () => performance.now() + passedMs,
   };
-  const gateway = await boot(loaded.config, createLog("silent"), clock);
+  const gateway = await Gateway.start(loaded.config, createLog("silent"), clock);
   return {
     url: gateway.address,
     adminToken: ADMIN_TOKEN,

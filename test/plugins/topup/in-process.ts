@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { boot, type Gateway } from "../../../core/boot/boot.ts";
+import { Gateway } from "../../../core/boot/gateway.ts";
 import { formatProblems, loadConfig } from "../../../core/config/load.ts";
 import type { Clock } from "../../../core/process/clock.ts";
 import { createLog } from "../../../core/process/log.ts";
@@ -55,7 +55,7 @@ export async function bootTopups(
   const loaded = await loadConfig(file, process.env);
   if (!loaded.ok) throw new Error(formatProblems(loaded.problems));
   const clock = new MovableClock();
-  const gateway = await boot(loaded.config, createLog("silent"), clock);
+  const gateway = await Gateway.start(loaded.config, createLog("silent"), clock);
   return {
     gateway,
     clock,

@@ -1,0 +1,342 @@
+import { type AccountsRoom, openAccounts } from "../accounts/index.ts";
+import { endpoints } from "../catalogue/endpoint.ts";
+import { notOffered } from "../config/catalogue-review.ts";
+import { dearCalls } from "../config/dear-calls.ts";
+import type { GatewayConfig } from "../config/load.ts";
+import { BodyBudget, budgetLimits } from "../http/body-budget.ts";
+import { OwnBodyThreads } from "../http/body-threads.ts";
+import { logCall } from "../http/call-log.ts";
+import { requiredFields, withDefaultSteps } from "../http/default-steps.ts";
+import { addHealthRoutes } from "../http/health.ts";
+import { LongBodies } from "../http/long-bodies.ts";
+import { addModelRoutes } from "../http/models.ts";
+import { Pipeline } from "../http/pipeline.ts";
+import type { Runtime } from "../http/runtime.ts";
+import { Server } from "../http/server.ts";
+import { UnreadReplies } from "../http/unread-replies.ts";
+import { type Listener, openListener } from "../listener/index.ts";
+import { archiveOf } from "../money/ledger/archive.ts";
+import { Corrections } from "../money/ledger/corrections.ts";
+import { operationsOf } from "../money/operations.ts";
+import { Pace } from "../money/pace.ts";
+import { exactNames, pathsOf } from "../plugin/model-names.ts";
+import { httpAddress } from "../plugin/public-host.ts";
+import { Router } from "../plugin/router.ts";
+import type { Services } from "../plugin/services.ts";
+import type { Slots } from "../plugin/slot.ts";
+import { announced } from "../process/announced.ts";
+import { TrustedProxies } from "../process/client-address.ts";
+import { type Clock, systemClock } from "../process/clock.ts";
+import type { LineLog } from "../process/log.ts";
+import { noWorkers, type Workers } from "../process/workers.ts";
+import { HttpImageFetcher } from "../upstream/fetch-image.ts";
+import { KnownAddresses } from "../upstream/known-addresses.ts";
+import { ConnectedUpstreams } from "../upstream/upstreams.ts";
+import { RefusedCallsCounter } from "../usage/refused-calls-counter.ts";
+import { usageBooksOf } from "../usage/usage-books.ts";
+import { wires } from "../wire/wires.ts";
+import { warnOfExposure } from "./exposure.ts";
+import { Money } from "./money.ts";
+import { PluginRunner, type Running } from "./plugins.ts";
+import { changedSettings, inForce, LoadedCode, whenOver } from "./reload.ts";
+import { SlotBoard } from "./slots.ts";
+
+const X_FORWARDED_FOR_IGNORED =
+  "ignores x-forwarded-for of an address that is not in listen.trusted_proxies; if it is your proxy, add it, or all of " +
+  "its customers share the limits of one address";
+
+interface Parts {
+  readonly log: LineLog;
+  readonly clock: Clock;
+  readonly workers: Workers;
+  readonly addresses: KnownAddresses;
+  readonly upstreams: ConnectedUpstreams;
+  readonly listener: Listener;
+  readonly operatorListener: Listener | undefined;
+  readonly money: Money;
+}
+
+/** A running gateway: stores first, then plugins, then the listener. */
+export class Gateway {
+  /** As core sees them. */
+  readonly services: Services;
+  private readonly log: LineLog;
+  private readonly clock: Clock;
+  private readonly workers: Workers;
+  private readonly addresses: KnownAddresses;
+  private readonly money: Money;
+  private readonly accounts: AccountsRoom;
+  private readonly pace: Pace;
+  private readonly bodyThreads: OwnBodyThreads;
+  private readonly longBodies: LongBodies;
+  private readonly bodies: BodyBudget;
+  private readonly unread: UnreadReplies;
+  private readonly refused: RefusedCallsCounter;
+  private readonly runner: PluginRunner;
+  private readonly code = new LoadedCode();
+  private readonly server: Server;
+  private config: GatewayConfig;
+  private upstreams: ConnectedUpstreams;
+  private running: readonly Running[] = [];
+  private listening = "";
+  private lastReload: Promise<unknown> = Promise.resolve();
+
+  private constructor(config: GatewayConfig, parts: Parts) {
+    const { log, clock, money } = parts;
+    const { database, loads, holdStore, ledger } = money.stores;
+    const { wallets } = money;
+    this.config = config;
+    this.log = log;
+    this.clock = clock;
+    this.workers = parts.workers;
+    this.addresses = parts.addresses;
+    this.upstreams = parts.upstreams;
+    this.money = money;
+    const board = new SlotBoard(
+      exactNames(() => this.config.catalogue),
+      {
+        wallets,
+        operations: operationsOf({ wallets, holdStore, ledger, archive: archiveOf(database) }),
+        corrections: new Corrections(wallets, database),
+      },
+    );
+    const slots = board.slotsOf(undefined);
+    const { keyCacheBytesMax, unreadBytesMax } = config.limits;
+    const shared = { database, loads, holdStore, clock, log };
+    this.accounts = openAccounts({ ...shared, slots, keyCacheBytesMax });
+    this.pace = new Pace({ backlog: money.backlog, log });
+    this.bodyThreads = new OwnBodyThreads(log);
+    this.unread = new UnreadReplies(unreadBytesMax, log);
+    this.bodies = new BodyBudget(budgetLimits(config.limits), clock);
+    this.refused = new RefusedCallsCounter({ database, clock, log });
+    this.services = this.servicesOf(slots);
+    this.longBodies = new LongBodies(this.bodyThreads, () => this.services.bodyMeasures.all);
+    this.runner = new PluginRunner(board, (own) => this.servicesOf(own), database, log);
+    const { listener, operatorListener } = parts;
+    this.server = new Server({
+      listener,
+      operatorListener,
+      log,
+      clock,
+      refusal: () => this.pace.refusal(),
+      onEnded: (call) => {
+        logCall(call, clock, log);
+        this.refused.count(call);
+      },
+    });
+  }
+
+  static async start(
+    config: GatewayConfig,
+    log: LineLog,
+    clock: Clock = systemClock,
+    workers: Workers = noWorkers,
+  ): Promise<Gateway> {
+    const addresses = new KnownAddresses(clock);
+    const upstreams = new ConnectedUpstreams(config, clock, log, addresses);
+    // First: the simulated provider also loads uWebSockets.js, which reads its limits once a process.
+    const { engine } = config.listen;
+    const { headerBytesMax } = config.limits;
+    const options = { engine, headerBytesMax, shared: config.listen.workers > 1 };
+    const listener = await openListener({ ...options, log });
+    const operatorListener = config.admin.listen && (await openListener(options));
+    const money = await Money.start(config, clock, log);
+    const parts = { log, clock, workers, addresses, upstreams, listener, operatorListener, money };
+    const gateway = new Gateway(config, parts);
+    await gateway.start();
+    return gateway;
+  }
+
+  get address(): string {
+    return this.listening;
+  }
+
+  /** Every route, for tests that walk them. */
+  get router(): Router {
+    return this.server.runtime.router;
+  }
+
+  /**
+   * Serves new calls with another config. Resolves with the names of settings that change only
+   * after a restart: those bound to the process, and plugins whose files have changed. If it
+   * rejects, nothing has changed. Reloads run one after the other: each builds on the result of
+   * the one before.
+   */
+  reload(config: GatewayConfig): Promise<readonly string[]> {
+    const result = this.lastReload.then(() => this.replace(config));
+    this.lastReload = result.catch(() => undefined);
+    return result;
+  }
+
+  /** Waits for calls in flight, commits them, and stops. */
+  async stop(): Promise<void> {
+    await this.lastReload;
+    await this.pace.stop();
+    await this.server.drain(this.config.limits);
+    this.server.close();
+    await this.bodyThreads.stop();
+    await this.runner.stop(this.running);
+    await this.refused.stop();
+    await this.accounts.keyChanges.stop();
+    await this.money.stop();
+    await this.upstreams.close();
+  }
+
+  private async start(): Promise<void> {
+    const { config, log, server } = this;
+    await announced(log, "the form of keys", this.accounts.start());
+    // No other process can change keys in an embedded ledger.
+    if (config.stores.ledger !== "embedded") this.accounts.keyChanges.start();
+    this.code.changed(config);
+    this.running = await this.runner.start(config, []);
+    this.runner.serve();
+    this.refused.start();
+    server.runtime = this.runtime();
+    const { host, port, workers } = config.listen;
+    const operators = config.admin.listen;
+    const sharesPort = workers > 1;
+    if (operators) await server.listenForOperators(operators.host, operators.port, sharesPort);
+    const address = httpAddress(host, await server.listen(host, port, sharesPort));
+    this.listening = address;
+    for (const { plugin } of this.running) await plugin.listening?.(address);
+    const { models, version } = config.catalogue;
+    const adminAddress = operators && httpAddress(operators.host, operators.port);
+    const offered = { models: models.length, catalogue_version: version };
+    log.info({ address, admin_address: adminAddress, ...offered }, "listening");
+    warn(config, log);
+    warnOfExposure(config, log);
+  }
+
+  private async replace(given: GatewayConfig): Promise<readonly string[]> {
+    const { runner, server, clock, log } = this;
+    const { config, upstreams, running } = this;
+    this.config = inForce(given, config);
+    this.upstreams = new ConnectedUpstreams(this.config, clock, log, this.addresses);
+    let started = running;
+    try {
+      started = this.running = await runner.start(this.config, running);
+      server.runtime = this.runtime();
+    } catch (error) {
+      await runner.giveUp(started, running);
+      await this.upstreams.close();
+      Object.assign(this, { config, upstreams, running });
+      throw error;
+    }
+    runner.serve();
+    const { limits } = this.config;
+    this.bodies.limits = budgetLimits(limits);
+    this.unread.bytesMax = limits.unreadBytesMax;
+    log.setLevel(this.config.log.level);
+    warn(this.config, log);
+    const made = started.filter((entry) => !running.includes(entry));
+    for (const entry of made) await runner.listening(entry, this.address);
+    const stopped = running.filter((entry) => !started.includes(entry));
+    // Calls in flight keep the plugins and connections of the old config.
+    void whenOver([...server.callsInFlight], server, clock).then(async () => {
+      await runner.stop(stopped);
+      await upstreams.close();
+    });
+    return [...changedSettings(given, config), ...this.code.changed(given)];
+  }
+
+  /** What new calls are served with. */
+  private runtime(): Runtime {
+    const { config, running, upstreams, services, clock, log, bodies, longBodies, unread } = this;
+    const all = new Router();
+    for (const endpoint of endpoints) {
+      all.add({ method: "POST", path: endpoint.path, access: "call", endpoint });
+    }
+    const isTranslated = config.plugins.some(({ module }) => module.sets?.includes("upstream"));
+    addModelRoutes(
+      all,
+      () => this.config.catalogue,
+      (model) => pathsOf(model, this.upstreams, isTranslated),
+    );
+    for (const { plugin } of running) plugin.routes?.(all);
+    const isStopping = () => this.server.isStopping;
+    const isSplit = config.admin.listen !== undefined;
+    const operatorRouter = isSplit ? all.part(true) : undefined;
+    const router = isSplit ? all.part(false) : all;
+    addHealthRoutes(router, services, { hasDetails: !operatorRouter, isStopping });
+    if (operatorRouter) addHealthRoutes(operatorRouter, services, { hasDetails: true, isStopping });
+    const pipeline = new Pipeline([...withDefaultSteps(running, services), this.pace]);
+    const required = requiredFields(config);
+    const proxies = new TrustedProxies(config.listen.trustedProxies, (peer) =>
+      log.warn({ peer }, X_FORWARDED_FOR_IGNORED),
+    );
+    const { limits } = config;
+    const shared = { upstreams, clock, log, limits, proxies, bodies, longBodies, unread };
+    return { ...shared, pipeline, router, operatorRouter, required };
+  }
+
+  /** The services with a plugin's own view of the slots. */
+  private servicesOf(slots: Slots): Services {
+    const gateway = this;
+    const { log, clock, money, accounts } = this;
+    const { wallets, committer, clocks, storeSettings } = money;
+    const { holdStore, ledger, database, rateLimiter } = money.stores;
+    return {
+      ...slots,
+      get config() {
+        return gateway.config;
+      },
+      get catalogue() {
+        return gateway.config.catalogue;
+      },
+      get upstreams() {
+        return gateway.upstreams;
+      },
+      get callsInFlight() {
+        return gateway.server.callsInFlight;
+      },
+      get clockDifferences() {
+        return clocks.differences;
+      },
+      get storeFaults() {
+        return storeSettings.faults;
+      },
+      get commits() {
+        return committer.status;
+      },
+      get lostLogLines() {
+        return log.lostLines();
+      },
+      get commands() {
+        return gateway.running.flatMap(({ plugin }) =>
+          (plugin.commands ?? []).map((command) => ({ plugin: plugin.name, command })),
+        );
+      },
+      clock,
+      log,
+      balances: (accountId) => wallets.balances(accountId),
+      stores: {
+        holdStoreHealth: () => holdStore.health(),
+        uncommittedCalls: () => holdStore.uncommittedCalls(),
+        unsyncedMs: () => holdStore.unsyncedMs(),
+        ledgerWentBack: () => holdStore.ledgerWentBack(),
+        pingLedger: (timeoutMs) => ledger.ping(timeoutMs),
+      },
+      usage: usageBooksOf(database),
+      database,
+      accounts: accounts.accounts,
+      operatorActions: accounts.operatorActions,
+      pace: this.pace,
+      keys: accounts.keys,
+      rateLimiter,
+      unreadReplies: this.unread,
+      workers: this.workers,
+      bodyThreads: this.bodyThreads,
+      wires,
+      imageFetcher: new HttpImageFetcher(() => this.config.images),
+    };
+  }
+}
+
+/** Logs settings that an operator may have made by mistake. */
+function warn({ unbilled, catalogue }: GatewayConfig, log: LineLog): void {
+  if (unbilled) log.warn("unbilled: true in the config; calls are neither held nor charged");
+  const missing = notOffered(catalogue);
+  if (missing) log.warn(missing);
+  const dear = dearCalls(catalogue);
+  if (dear) log.warn(dear);
+}
