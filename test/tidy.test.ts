@@ -92,6 +92,21 @@ t.test("the sources", async (t) => {
     t.notMatch(read(PLUGIN_DOOR), /^export \*/m, "each name is listed");
   });
 
+  t.test(
+    "load no store, upstream or server of calls by that door: threads load it too",
+    async (t) => {
+      const loads = importsOf(product, true);
+      const loaded = new Set([PLUGIN_DOOR]);
+      for (const file of loaded) for (const target of loads.get(file) ?? []) loaded.add(target);
+      t.ok(loaded.size > 20, `${loaded.size} files`);
+      const heavy = /^core\/(?:accounts|boot|config|database|http|limits|redis|upstream)\//;
+      t.strictSame(
+        [...loaded].filter((file) => heavy.test(file)),
+        [],
+      );
+    },
+  );
+
   t.test("stand in rooms: only main.ts is at the root of core", async (t) => {
     const atRoot = sources.filter((file) => /^core\/[^/]+$/.test(file));
     t.strictSame(atRoot, ["core/main.ts"], "put it into the room that it belongs to");

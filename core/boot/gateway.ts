@@ -22,7 +22,7 @@ import { Pace } from "../money/pace.ts";
 import { exactNames, pathsOf } from "../plugin/model-names.ts";
 import { httpAddress } from "../plugin/public-host.ts";
 import { Router } from "../plugin/router.ts";
-import type { Services } from "../plugin/services.ts";
+import type { GatewayStatus, Services } from "../plugin/services.ts";
 import type { Slots } from "../plugin/slot.ts";
 import { announced } from "../process/announced.ts";
 import { TrustedProxies } from "../process/client-address.ts";
@@ -269,12 +269,39 @@ export class Gateway {
     return { ...shared, pipeline, router, operatorRouter, required };
   }
 
+  private status(): GatewayStatus {
+    const { log, pace, unread, money } = this;
+    const { committer, clocks, storeSettings } = money;
+    const { holdStore, ledger } = money.stores;
+    return {
+      holdStoreHealth: () => holdStore.health(),
+      uncommittedCalls: () => holdStore.uncommittedCalls(),
+      unsyncedMs: () => holdStore.unsyncedMs(),
+      ledgerWentBack: () => holdStore.ledgerWentBack(),
+      pingLedger: (timeoutMs) => ledger.ping(timeoutMs),
+      pace,
+      unreadReplies: unread,
+      get commits() {
+        return committer.status;
+      },
+      get clockDifferences() {
+        return clocks.differences;
+      },
+      get storeFaults() {
+        return storeSettings.faults;
+      },
+      get lostLogLines() {
+        return log.lostLines();
+      },
+    };
+  }
+
   /** The services with a plugin's own view of the slots. */
   private servicesOf(slots: Slots): Services {
     const gateway = this;
     const { log, clock, money, accounts } = this;
-    const { wallets, committer, clocks, storeSettings } = money;
-    const { holdStore, ledger, database, rateLimiter } = money.stores;
+    const { wallets } = money;
+    const { database, rateLimiter } = money.stores;
     return {
       ...slots,
       get config() {
@@ -289,18 +316,6 @@ export class Gateway {
       get callsInFlight() {
         return gateway.server.callsInFlight;
       },
-      get clockDifferences() {
-        return clocks.differences;
-      },
-      get storeFaults() {
-        return storeSettings.faults;
-      },
-      get commits() {
-        return committer.status;
-      },
-      get lostLogLines() {
-        return log.lostLines();
-      },
       get commands() {
         return gateway.running.flatMap(({ plugin }) =>
           (plugin.commands ?? []).map((command) => ({ plugin: plugin.name, command })),
@@ -309,21 +324,13 @@ export class Gateway {
       clock,
       log,
       balances: (accountId) => wallets.balances(accountId),
-      stores: {
-        holdStoreHealth: () => holdStore.health(),
-        uncommittedCalls: () => holdStore.uncommittedCalls(),
-        unsyncedMs: () => holdStore.unsyncedMs(),
-        ledgerWentBack: () => holdStore.ledgerWentBack(),
-        pingLedger: (timeoutMs) => ledger.ping(timeoutMs),
-      },
+      status: this.status(),
       usage: usageBooksOf(database),
       database,
       accounts: accounts.accounts,
       operatorActions: accounts.operatorActions,
-      pace: this.pace,
       keys: accounts.keys,
       rateLimiter,
-      unreadReplies: this.unread,
       workers: this.workers,
       bodyThreads: this.bodyThreads,
       wires,

@@ -49,7 +49,7 @@ export function addHealthRoutes(
     path: "/readyz",
     handler: async () => {
       if (isStopping()) return json(503, { status: "stopping" });
-      const holdStore = services.stores.holdStoreHealth();
+      const holdStore = services.status.holdStoreHealth();
       const isReady = holdStore.kind !== "away";
       const reason = holdStore.kind === "ok" ? undefined : holdStore.reason;
       if (reason !== undefined) log.warn({ reason }, "hold store degraded; some calls get 503");
@@ -64,9 +64,9 @@ export function addHealthRoutes(
   });
 }
 
-async function pinged({ stores }: Services, log: ThrottledLog): Promise<"ok" | "away"> {
+async function pinged({ status }: Services, log: ThrottledLog): Promise<"ok" | "away"> {
   try {
-    await stores.pingLedger(PING_TIMEOUT_MS);
+    await status.pingLedger(PING_TIMEOUT_MS);
     return "ok";
   } catch (error) {
     log.warn({ err: error }, "cannot reach the ledger; only calls of cached keys are served");

@@ -129,11 +129,11 @@ async function serve<Visitor>(
 }
 
 async function unreachableStore({
-  stores,
+  status,
 }: Services): Promise<"hold store" | "ledger" | undefined> {
-  if (stores.holdStoreHealth().kind !== "ok") return "hold store";
+  if (status.holdStoreHealth().kind !== "ok") return "hold store";
   try {
-    await stores.pingLedger(PING_TIMEOUT_MS);
+    await status.pingLedger(PING_TIMEOUT_MS);
     return undefined;
   } catch {
     return "ledger";

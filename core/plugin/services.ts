@@ -44,8 +44,6 @@ export interface Services extends Slots {
   readonly operatorActions: OperatorActions;
   /** Reads wallets, at the hold store or else in the ledger. The slot `wallets` moves money. */
   readonly balances: Wallets["balances"];
-  /** The state of the stores of money. */
-  readonly stores: StoreStatus;
   /** Finds API keys by their text. Cached. */
   readonly keys: Keys;
   /** Limits calls per minute and calls at the same time, counted over all processes. */
@@ -54,18 +52,8 @@ export interface Services extends Slots {
   readonly commands: readonly PluginCommand[];
   /** The calls of this process that have not ended. */
   readonly callsInFlight: CallsInFlight;
-  /** The clocks of the stores, measured every minute. */
-  readonly clockDifferences: readonly ClockDifference[];
-  /** Settings of the stores that can lose money, read every minute. */
-  readonly storeFaults: readonly StoreFault[];
-  /** Counts of the calls that this process has committed to the ledger. */
-  readonly commits: CommitterStatus;
-  /** Lines of the log that were lost: its disk was full, or its reader was slow or gone. */
-  readonly lostLogLines: number;
-  /** The calls that wait because the ledger is slower than the calls. */
-  readonly pace: PaceStatus;
-  /** The replies of this process that wait for their clients to read them. */
-  readonly unreadReplies: UnreadReplyStatus;
+  /** The state of this process and of its stores, for metrics and readiness. */
+  readonly status: GatewayStatus;
   /** The other processes that share the port, if there are any. */
   readonly workers: Workers;
   /** Threads for work on long bodies. */
@@ -76,8 +64,8 @@ export interface Services extends Slots {
   readonly imageFetcher: ImageFetcher;
 }
 
-/** The stores of money, as this process sees them now. */
-interface StoreStatus {
+/** The state of this process, and of its stores as it sees them. Read it at each use. */
+export interface GatewayStatus {
   /** Says if a call could be charged now. */
   holdStoreHealth(): HoldStoreHealth;
   /** Returns how many posted calls are not in the ledger yet, as far as this process knows. */
@@ -88,6 +76,18 @@ interface StoreStatus {
   ledgerWentBack(): boolean;
   /** Resolves if the ledger replies in time, else rejects. */
   pingLedger(timeoutMs: number): Promise<void>;
+  /** Counts of the calls that this process has committed to the ledger. */
+  readonly commits: CommitterStatus;
+  /** The calls that wait because the ledger is slower than the calls. */
+  readonly pace: PaceStatus;
+  /** The clocks of the stores, measured every minute. */
+  readonly clockDifferences: readonly ClockDifference[];
+  /** Settings of the stores that can lose money, read every minute. */
+  readonly storeFaults: readonly StoreFault[];
+  /** The replies that wait for their clients to read them. */
+  readonly unreadReplies: UnreadReplyStatus;
+  /** Lines of the log that were lost: its disk was full, or its reader was slow or gone. */
+  readonly lostLogLines: number;
 }
 
 /** The difference of a store's clock from this gateway's. */

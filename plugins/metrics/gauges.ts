@@ -26,7 +26,7 @@ export function addGauges(registry: Registry, services: Services): void {
     help: "Memory of replies that their clients have not read yet; limits.unread_mb bounds it.",
     registers: [registry],
     collect() {
-      this.set(services.unreadReplies.bytes);
+      this.set(services.status.unreadReplies.bytes);
     },
   });
   new Counter({
@@ -35,7 +35,7 @@ export function addGauges(registry: Registry, services: Services): void {
     registers: [registry],
     collect() {
       this.reset();
-      this.inc(services.unreadReplies.cut);
+      this.inc(services.status.unreadReplies.cut);
     },
   });
   new Counter({
@@ -44,7 +44,7 @@ export function addGauges(registry: Registry, services: Services): void {
     registers: [registry],
     collect() {
       this.reset();
-      this.inc(services.lostLogLines);
+      this.inc(services.status.lostLogLines);
     },
   });
   new Gauge({
@@ -52,7 +52,7 @@ export function addGauges(registry: Registry, services: Services): void {
     help: "Charged calls that the ledger has not committed yet.",
     registers: [registry],
     collect() {
-      this.set(services.stores.uncommittedCalls());
+      this.set(services.status.uncommittedCalls());
     },
   });
   new Gauge({
@@ -72,7 +72,7 @@ export function addGauges(registry: Registry, services: Services): void {
     registers: [registry],
     aggregator: "max",
     collect() {
-      this.set(services.stores.unsyncedMs() / 1_000);
+      this.set(services.status.unsyncedMs() / 1_000);
     },
   });
   new Gauge({
@@ -80,7 +80,7 @@ export function addGauges(registry: Registry, services: Services): void {
     help: "Calls that wait before their hold, because the ledger is slower than the calls.",
     registers: [registry],
     collect() {
-      this.set(services.pace.waitingCalls);
+      this.set(services.status.pace.waitingCalls);
     },
   });
   new Gauge({
@@ -97,7 +97,7 @@ export function addGauges(registry: Registry, services: Services): void {
     registers: [registry],
     collect() {
       this.reset();
-      this.inc(services.pace.waitedMs / 1_000);
+      this.inc(services.status.pace.waitedMs / 1_000);
     },
   });
   new Gauge({
@@ -108,7 +108,7 @@ export function addGauges(registry: Registry, services: Services): void {
     aggregator: "max",
     collect() {
       this.reset();
-      const health = services.stores.holdStoreHealth();
+      const health = services.status.holdStoreHealth();
       if (health.kind === "ok") return;
       this.set({ cause: health.cause, calls: health.kind === "away" ? "all" : "some" }, 1);
     },
@@ -121,7 +121,7 @@ export function addGauges(registry: Registry, services: Services): void {
     aggregator: "first",
     collect() {
       this.reset();
-      for (const { clock, aheadMs } of services.clockDifferences) {
+      for (const { clock, aheadMs } of services.status.clockDifferences) {
         this.set({ store: clock.toLowerCase() }, aheadMs / 1_000);
       }
     },
@@ -134,7 +134,7 @@ export function addGauges(registry: Registry, services: Services): void {
     aggregator: "max",
     collect() {
       this.reset();
-      for (const { store, setting, breaks } of services.storeFaults) {
+      for (const { store, setting, breaks } of services.status.storeFaults) {
         this.set({ store, setting, guarantee: breaks ? "broken" : "weak" }, 1);
       }
     },
@@ -145,7 +145,7 @@ export function addGauges(registry: Registry, services: Services): void {
     registers: [registry],
     collect() {
       this.reset();
-      this.inc(services.commits.unreadableEntries);
+      this.inc(services.status.commits.unreadableEntries);
     },
   });
   new Gauge({
@@ -154,7 +154,7 @@ export function addGauges(registry: Registry, services: Services): void {
     registers: [registry],
     aggregator: "max",
     collect() {
-      this.set(services.stores.ledgerWentBack() ? 1 : 0);
+      this.set(services.status.ledgerWentBack() ? 1 : 0);
     },
   });
   new Gauge({

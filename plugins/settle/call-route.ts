@@ -25,7 +25,7 @@ const PING_TIMEOUT_MS = 1_000;
  *   `call_archived`, the account had calls on the day of this id, and the operator has archived them.
  */
 export function addCallRoute(router: Router, services: Services): void {
-  const { wallets, clock, stores, usage } = services;
+  const { wallets, clock, status, usage } = services;
 
   router.add({
     method: "GET",
@@ -68,7 +68,7 @@ export function addCallRoute(router: Router, services: Services): void {
   }
 
   function isLedgerThere(): Promise<boolean> {
-    return stores.pingLedger(PING_TIMEOUT_MS).then(
+    return status.pingLedger(PING_TIMEOUT_MS).then(
       () => true,
       () => false,
     );

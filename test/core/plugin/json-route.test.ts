@@ -11,7 +11,7 @@ import { startPostgres } from "../../support/postgres.ts";
 const SERVICES = {
   log: recordedLog().log,
   guards: { operator: { current: async () => undefined } },
-  stores: { holdStoreHealth: () => ({ kind: "ok" }), pingLedger: async () => {} },
+  status: { holdStoreHealth: () => ({ kind: "ok" }), pingLedger: async () => {} },
 } as unknown as Services;
 
 async function replyOf(handle: OperatorRoute["handle"]) {

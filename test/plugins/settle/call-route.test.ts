@@ -32,7 +32,7 @@ async function shown(
     },
     usage: { archivedCall: async () => parts.archivedBefore },
     callsInFlight: { accountOf: () => parts.inFlightOf },
-    stores: {
+    status: {
       pingLedger: async () => {
         if (parts.isLedgerThere === false) throw new Error("connection refused");
       },
