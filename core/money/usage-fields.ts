@@ -136,7 +136,7 @@ const usageFields = {
     places: PAGE,
   },
   /** The factors on the unit price that are not 1; null if there are none. */
-  factors: { column: "factors", kind: "factors", places: CUSTOMER, nullable: true },
+  factors: { column: "factors", kind: "factors", places: PAGE, nullable: true },
   /**
    * Tokens, calls or images that were billed, each times its factor; null if these are all that the record counts (see
    * `tariff.ts`).

@@ -1,5 +1,7 @@
-import type { Model, Services } from "../../core/plugin/index.ts";
+import { type Model, type Services, statedOf } from "../../core/plugin/index.ts";
 import { byMaker, plainName } from "./browser/makers.ts";
+import { calls as english } from "./browser/text-en-calls.ts";
+import { calls as vietnamese } from "./browser/text-vi-calls.ts";
 import { escaped } from "./escaped.ts";
 import { type FrontText, frontTexts } from "./front-text.ts";
 import { type Language, languages, type Theme } from "./preferences.ts";
@@ -21,6 +23,9 @@ export interface FrontParts {
   /** How the calls of the last day ended; undefined if it is not known now. */
   readonly health: readonly ModelHealth[] | undefined;
 }
+
+const callTexts = { en: english, vi: vietnamese } as const;
+type PriceKind = keyof NonNullable<ReturnType<typeof statedOf>>;
 
 /** Fewer calls say little about a share. */
 const CALLS_OF_SHARE_MIN = 20;
@@ -134,7 +139,13 @@ function makerPart(
 }
 
 function priceText({ price, channel }: Model, language: Language, text: FrontText): string {
-  const shown = filled(text[price.unit], { price: numberText(price.vnd, language) });
+  const kinds = callTexts[language];
+  const factors = Object.entries(statedOf(price.factors) ?? {}).map(
+    ([kind, factor]) =>
+      ` · ${kinds[`price.kind.${kind as PriceKind}`]} × ${numberText(factor, language)}`,
+  );
+  const shown =
+    filled(text[price.unit], { price: numberText(price.vnd, language) }) + factors.join("");
   return channel === "aws" ? filled(text.aws, { price: shown }) : shown;
 }
 

@@ -1,6 +1,6 @@
 import type { CallRecord } from "./contract.ts";
 import { type Child, el } from "./dom.ts";
-import { dateTimeExact, number, seconds, vnd } from "./format.ts";
+import { dateTimeExact, factorsText, number, seconds, vnd } from "./format.ts";
 import { t, textIfAny } from "./text.ts";
 import { showCall } from "./usage/call.ts";
 
@@ -80,9 +80,11 @@ function modelCell({ model, mapped_from }: CallRecord): Child {
 }
 
 /** Returns the exact cost with its price and discount: `50.25 đ · 36,000 đ / 1M tokens · −7%`. */
-function costParts({ cost_vnd, unit, unit_price_vnd, discount_bps }: CallRecord): string {
+function costParts(call: CallRecord): string {
+  const { cost_vnd, unit, unit_price_vnd, factors, discount_bps } = call;
   const price = number(Number(unit_price_vnd), 6);
   const parts = [`${cost_vnd} đ`, t(`price.${unit}`, { price })];
+  if (factors) parts.push(factorsText(factors));
   if (discount_bps > 0) parts.push(`−${number(discount_bps / 100, 2)}%`);
   return parts.join(" · ");
 }

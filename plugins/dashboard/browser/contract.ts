@@ -135,7 +135,7 @@ export interface CallDetail extends UsageJson<"api"> {
 }
 
 /** Factors on a price by what is counted. */
-type Factors = NonNullable<UsageJson<"api">["factors"]>;
+export type Factors = NonNullable<UsageJson<"api">["factors"]>;
 
 interface Calculation {
   readonly quantity: number;

@@ -1,4 +1,6 @@
-import { currentLanguage } from "./text.ts";
+import type { Factors } from "./contract.ts";
+import { currentLanguage, t } from "./text.ts";
+import type { Text } from "./text-en.ts";
 
 /** UTC+7, without daylight saving time. */
 const VIETNAM_MS = 7 * 3_600_000;
@@ -137,4 +139,11 @@ function formatter(name: string, make: () => Intl.NumberFormat): Intl.NumberForm
   const made = make();
   formats.set(key, made);
   return made;
+}
+
+/** Formats what costs more or less than the price: "đầu ra × 4 · đọc từ bộ nhớ đệm × 0,1". */
+export function factorsText(factors: Factors): string {
+  return Object.entries(factors)
+    .map(([kind, factor]) => `${t(`price.kind.${kind}` as Text)} × ${number(factor, 6)}`)
+    .join(" · ");
 }

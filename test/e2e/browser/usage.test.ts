@@ -148,7 +148,10 @@ t.test("the usage page in a browser", async (t) => {
     const { page, complaints } = await open();
     await page.getByLabel("Mô hình", { exact: true }).selectOption("gemini-3.5-flash");
     await page.waitForURL(/model=gemini/);
-    await page.locator(".calls tbody tr", { hasText: "gemini-3.5-flash" }).first().click();
+    const call = page.locator(".calls tbody tr", { hasText: "gemini-3.5-flash" }).first();
+    const parts = / đ · 10\.000 đ \/ 1 triệu token · đọc từ bộ nhớ đệm × 0,1 · đầu ra × 4/;
+    t.match(await call.locator("[title*='triệu token']").getAttribute("title"), parts);
+    await call.click();
     const row = page.getByRole("dialog").locator(".sum tbody tr").first();
     t.equal(
       await row.textContent(),

@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
 import t from "tap";
 import { createCustomer, usage } from "../../support/admin.ts";
@@ -125,5 +127,23 @@ t.test("the front page", async (t) => {
     for (const path of ["/", "/favicon.ico", "/dashboard", "/account/v1/catalogue"]) {
       t.equal((await page(path)).status, 404, path);
     }
+  });
+
+  t.test("shows the factors of a price that is not one for all", async (t) => {
+    const shipped = readFileSync(SHIPPED_CATALOGUE, "utf8");
+    const entry = "  - id: claude-opus-5-5\n";
+    const price = "    price: { cached_input: 0.1, output: 4 }\n";
+    const catalogue = join(gateway.folder, "factors.yaml");
+    writeFileSync(catalogue, shipped.replace(entry, entry + price));
+    await reload(gateway, { config: { catalogue } });
+    const english = "36,000 đ / 1M tokens · read from the cache × 0.1 · output × 4";
+    const vietnamese = "36.000 đ / 1 triệu token · đọc từ bộ nhớ đệm × 0,1 · đầu ra × 4";
+    t.ok((await page("/?language=en")).text.includes(english));
+    t.ok((await page("/?language=vi")).text.includes(vietnamese));
+    const { models } = JSON.parse((await page("/account/v1/catalogue")).text);
+    const found = models.filter(
+      (model: { price_factors: object }) => Object.keys(model.price_factors).length > 0,
+    );
+    t.match(found, [{ id: "claude-opus-5-5", price_factors: { cached_input: 0.1, output: 4 } }]);
   });
 });

@@ -6,6 +6,7 @@ import { askModel, isAbort, type Turn } from "../chat/stream.ts";
 import type { Catalogue, Key, Model } from "../contract.ts";
 import { el, fill } from "../dom.ts";
 import { choice, form } from "../form.ts";
+import { factorsText } from "../format.ts";
 import { keyText, makeOwnKey, usableKeys } from "../own-keys.ts";
 import { card, pageHead, waiting } from "../page-head.ts";
 import type { PageContext } from "../routes.ts";
@@ -65,7 +66,8 @@ function conversation(
   });
   const modelChanged = () => {
     const chosen = current();
-    price.textContent = chosen ? priceText(chosen) : "";
+    const parts = chosen ? [priceText(chosen), factorsText(chosen.price_factors)] : [];
+    price.textContent = parts.filter((part) => part !== "").join(" · ");
     input.allowImages(chosen?.labels.includes("vision") ?? false);
   };
   model.select.addEventListener("change", modelChanged);

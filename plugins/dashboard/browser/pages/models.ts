@@ -3,7 +3,7 @@ import type { Catalogue, Model } from "../contract.ts";
 import { copyButton } from "../copy.ts";
 import { el, fill } from "../dom.ts";
 import { choice, field } from "../form.ts";
-import { number, tokenLimit } from "../format.ts";
+import { factorsText, number, tokenLimit } from "../format.ts";
 import { byMaker } from "../makers.ts";
 import { pageHead, waiting } from "../page-head.ts";
 import type { PageContext } from "../routes.ts";
@@ -176,15 +176,8 @@ function priceCell(model: Model): HTMLElement {
     { class: "price" },
     el("strong", {}, amount),
     el("span", { class: "hint" }, ` / ${unit}`),
-    el("small", { class: "mapped" }, factorsText(model)),
+    el("small", { class: "mapped" }, factorsText(model.price_factors)),
   );
-}
-
-/** Formats what costs more or less than the price: "đầu ra × 4 · đọc từ bộ nhớ đệm × 0,1". */
-function factorsText({ price_factors }: Model): string {
-  return Object.entries(price_factors)
-    .map(([kind, factor]) => `${t(`price.kind.${kind}` as Text)} × ${number(factor, 6)}`)
-    .join(" · ");
 }
 
 /** Formats a price with its unit: "36.000 đ / 1 triệu token". */

@@ -4,6 +4,7 @@ import { callTable } from "../call-table.ts";
 import type {
   CallRecord,
   Catalogue,
+  Factors,
   Key,
   Model,
   Page,
@@ -107,11 +108,20 @@ function whatItBuys(available: number, { models, popular }: Catalogue): Child {
   ];
 }
 
-function amountOf(model: Model, available: number): string {
-  const units = Math.floor(available / model.price_vnd);
-  if (model.price_unit !== "mtok") return t("balance.calls", { count: number(units) });
-  return t("balance.tokens", { count: compact((available / model.price_vnd) * 1e6) });
+/** Returns what the balance buys at least: tokens of the dearest kind, or calls. */
+function amountOf({ price_unit, price_vnd, price_factors }: Model, available: number): string {
+  const dearest = Math.max(...KINDS[price_unit].map((kind) => price_factors[kind] ?? 1));
+  const units = available / (price_vnd * dearest);
+  if (price_unit !== "mtok") return t("balance.calls", { count: number(Math.floor(units)) });
+  return t("balance.tokens", { count: compact(units * 1e6) });
 }
+
+/** The kinds of things that a price counts, by its unit. */
+const KINDS: Readonly<Record<Model["price_unit"], readonly (keyof Factors)[]>> = {
+  mtok: ["input", "cached_input", "cache_write", "output"],
+  call: ["per_call"],
+  image: ["per_image"],
+};
 
 /** The cost of today and this month, how long the balance lasts, and a bar for each of the last days. */
 async function recentDays(): Promise<Child> {
