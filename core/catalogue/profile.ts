@@ -124,6 +124,8 @@ export const profile = v.strictObject({
    * parameters an empty schema.
    */
   schema: v.optional(v.picklist(["json-schema", "moonshot", "present"])),
+  /** `bytes`: the provider fetches no images, so the gateway fetches those that are given by address. */
+  images: v.optional(v.picklist(["addresses", "bytes"])),
   /** Chat: the reply formats that the model takes. */
   formats: v.optional(v.picklist(["json_schema", "json_object"])),
   /** Chat: the only top-level fields that the server takes. */

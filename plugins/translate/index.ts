@@ -21,6 +21,7 @@ import { KeepAlivePings } from "./keep-alive-pings.ts";
 import { nativeRequest } from "./native.ts";
 import type { Translated } from "./notes.ts";
 import { PROTOCOLS } from "./protocols.ts";
+import { imageAddresses, putImagesIn, wantsBytes } from "./remote-images.ts";
 import type { ReplyTranslation } from "./reply-translation.ts";
 import { StateSeal } from "./state/seal.ts";
 import { needsCut } from "./targets.ts";
@@ -102,6 +103,35 @@ export default function translate(services: Services): Plugin {
     };
   }
 
+  function make(call: Call, model: Model): Verdict | Promise<Verdict> {
+    const way = wayOf(call, model);
+    const isTranslated = way.byResponses || way.to !== undefined;
+    return isTranslated ? send(call, model, way) : passRequest(call, model);
+  }
+
+  /** Has the images of a conversation fetched once money is held, if it names any by address. */
+  function fetchFirst(call: Call, model: Model): undefined {
+    const { upstream } = call;
+    const addresses = upstream ? imageAddresses(call.body) : [];
+    if (!upstream || addresses.length === 0) return undefined;
+    const headers = call.replyHeaders.length;
+    const prepare = async (left: AbortSignal) => {
+      const refusal = await places.run(call.key?.accountId ?? "", left, (place) =>
+        putImagesIn(call.body, addresses, services.imageFetcher, place),
+      );
+      if (refusal) return refusal;
+      // The hold has set these for the request without the images.
+      const { outputLimit, wantsUsage } = call.upstream ?? upstream;
+      const before = call.replyHeaders.splice(headers);
+      const verdict = await make(call, model);
+      call.replyHeaders.push(...before);
+      if (call.upstream) Object.assign(call.upstream, { outputLimit, wantsUsage });
+      return verdict;
+    };
+    call.upstream = { ...upstream, prepare };
+    return undefined;
+  }
+
   /** Passes on a request in the model's own protocol, with the edits that the model needs. */
   function passRequest(call: Call, model: Model): Verdict {
     const fitted = nativeRequest(call, model, services);
@@ -153,9 +183,11 @@ export default function translate(services: Services): Plugin {
       const { endpoint, model } = call;
       if (!model) return undefined;
       if (endpoint.multipart) return editImages(call);
-      const way = wayOf(call, model);
-      const isTranslated = way.byResponses || way.to !== undefined;
-      return isTranslated ? send(call, model, way) : passRequest(call, model);
+      const made = make(call, model);
+      if (!wantsBytes(model, services)) return made;
+      return made instanceof Promise
+        ? made.then((verdict) => verdict ?? fetchFirst(call, model))
+        : (made ?? fetchFirst(call, model));
     },
 
     stream(call, client) {

@@ -6,6 +6,7 @@ import {
   type Services,
   type Sink,
 } from "../../core/plugin/index.ts";
+import { parseWithLongNumbers, withLongNumbers } from "./arguments.ts";
 import type { Reply } from "./errors.ts";
 import type { ReplyTranslation } from "./reply-translation.ts";
 import type { ClientStream, Mark, StreamTranslator } from "./stream.ts";
@@ -148,7 +149,8 @@ export class TranslatingSink implements Sink, ClientStream {
 
   private conclude(outcome: Outcome): Outcome {
     if (outcome.kind === "complete" && this.chunks.length > 0) {
-      const reply = this.translation.reply(this.call.replyBody);
+      const text = Buffer.concat(this.chunks).toString("utf8");
+      const reply = this.translation.reply(parseWithLongNumbers(text) ?? this.call.replyBody);
       this.answer(reply, []);
       return { kind: reply.status === 200 ? "complete" : "refused" };
     }
@@ -182,7 +184,7 @@ export class TranslatingSink implements Sink, ClientStream {
     const isError = reply.status >= 400 && this.call.endpoint.protocol === "messages";
     // Errors of Messages name their request; SDKs show it to their users.
     const body = isError ? { ...reply.body, request_id: this.call.id } : reply.body;
-    this.client.data(Buffer.from(JSON.stringify(body)));
+    this.client.data(Buffer.from(withLongNumbers(JSON.stringify(body))));
   }
 }
 

@@ -34,6 +34,8 @@ interface Case {
   /** The reply to the client. A stream is compared as a client assembles it. */
   readonly status?: number;
   readonly reply?: unknown;
+  /** Text that the reply to the client has. */
+  readonly got_text?: string;
   /** The request that the provider gets. */
   readonly sent?: unknown;
   readonly sent_text?: string;
@@ -68,7 +70,7 @@ t.before(async () => {
   provider = await startCasesProvider();
   gateway = await startGateway({
     simulator: provider.asSimulator,
-    config: { catalogue: SHIPPED_CATALOGUE },
+    config: { catalogue: SHIPPED_CATALOGUE, images: { private_addresses: true } },
   });
   ({ key } = await createCustomer(gateway, { creditVnd: 10_000_000 }));
 });
@@ -91,7 +93,10 @@ for (const one of cases.filter(({ todo }) => runsAll || !todo)) {
         authorization: `Bearer ${key}`,
         ...one.headers,
       },
-      body: one.body ?? JSON.stringify(one.request),
+      body: (one.body ?? JSON.stringify(one.request)).replaceAll(
+        "http://images.test",
+        provider.asSimulator.url,
+      ),
     });
     const text = await response.text();
     const [ask] = provider.asks;
@@ -100,6 +105,7 @@ for (const one of cases.filter(({ todo }) => runsAll || !todo)) {
     const type = response.headers.get("content-type") ?? "";
     const got = type.startsWith("text/event-stream") ? assembled(one, text) : parseJson(text);
     matches(got, one.reply);
+    assert.ok(text.includes(one.got_text ?? ""), text.slice(0, 500));
     if (one.sent_text !== undefined) assert.ok(ask?.text.includes(one.sent_text), ask?.text);
     if (one.sent !== undefined) matches(ask?.body, one.sent);
     if (one.path !== undefined) assert.equal(ask?.path, one.path);

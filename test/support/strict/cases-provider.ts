@@ -38,11 +38,19 @@ export interface CasesProvider {
 }
 
 const PROTOCOLS: readonly Protocol[] = [messages, chat, responses];
+/** An image of one pixel, which every address has. */
+const PNG = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
 const SAYS_OK = { text: "ok", input_tokens: 10, output_tokens: 5 };
 
 export async function startCasesProvider(): Promise<CasesProvider> {
   const asks: CaseAsk[] = [];
   const server = createServer(async (request, response) => {
+    if (request.method === "GET") {
+      return void response.writeHead(200, { "content-type": "image/png" }).end(PNG);
+    }
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const bytes = Buffer.concat(chunks);

@@ -5,6 +5,7 @@ import {
   readUsage,
   Usage,
 } from "../../../../core/plugin/index.ts";
+import { argumentsOf } from "../../arguments.ts";
 import { explanationOf } from "../../chat/write/answer.ts";
 import { brokenForChat, messagesErrorToChat, type Reply, UNREADABLE } from "../../errors.ts";
 import { type RandomText, randomText } from "../../ids.ts";
@@ -104,7 +105,7 @@ function itemOf(
       return reasoningItem(`rs_${random(24)}`, block, context.showsReasoning);
     case "tool_use": {
       const tool = originalTool(context.tools, String(block["name"] ?? ""));
-      return callItem(tool, block["id"], JSON.stringify(block["input"] ?? {}), random);
+      return callItem(tool, block["id"], argumentsOf(block["input"]), random);
     }
     default:
       return undefined;
