@@ -23,13 +23,16 @@ export function readJson(bytes: Buffer, conversation?: string): RequestBody | Re
   const { places, hasLongNumber } = scan;
   let names: readonly string[];
   let fields: unknown;
-  let isLatin1 = false;
+  let highBytes: number | undefined;
   try {
     names = namesAt(bytes, places);
     const at = 4 * names.indexOf(conversation ?? "");
     const list = at < 0 ? bytes : bytes.subarray(places[at + 2], places[at + 3]);
-    isLatin1 = at >= 0 && isReadAsLatin1(list);
-    fields = isLatin1 ? withLatin1(bytes, list, conversation ?? "") : JSON.parse(textOf(bytes));
+    highBytes = at < 0 ? undefined : highBytesIn(list);
+    fields =
+      highBytes === undefined
+        ? JSON.parse(textOf(bytes))
+        : withLatin1(bytes, list, conversation ?? "");
   } catch {
     return notJson(bytes);
   }
@@ -43,7 +46,8 @@ export function readJson(bytes: Buffer, conversation?: string): RequestBody | Re
   if (hasTwice || hasLongNumber) {
     return readJson(Buffer.from(JSON.stringify(JSON.parse(textOf(bytes)))), conversation);
   }
-  return RequestBody.passed(bytes, places, fields, isLatin1 ? conversation : undefined);
+  const latin1 = { name: conversation ?? "", highBytes: highBytes ?? 0 };
+  return RequestBody.passed(bytes, places, fields, highBytes === undefined ? undefined : latin1);
 }
 
 /** The parser's own message quotes the text, which must not be in an error or a log. */
@@ -67,13 +71,43 @@ const EXCESS = {
 const OPEN_LIST = 91;
 /** A shorter list is decoded at once. */
 const LATIN1_BYTES_MIN = 1_024;
-/** An escape may be of a character that Latin-1 lacks. */
-const ESCAPE = Buffer.from("\\u");
 
-function isReadAsLatin1(list: Buffer): boolean {
-  if (list[0] !== OPEN_LIST || list.length < LATIN1_BYTES_MIN) return false;
-  return !isAscii(list) && !list.includes(ESCAPE);
+const EACH = 0x01010101;
+const EACH_HIGH = 0x80808080 | 0;
+const EACH_BACKSLASH = 0x5c5c5c5c;
+const BACKSLASH = 92;
+const LETTER_U = 117;
+
+/**
+ * Counts the bytes of characters beyond ASCII in a long list, four at a time. Returns undefined if it should not be read as
+ * Latin-1: it is short or all ASCII, or an escape may be of a character that Latin-1 lacks. A byte that was a backslash
+ * becomes 0, from which subtracting borrows the high bit; `graphics.stanford.edu/~seander/bithacks.html`, "haszero".
+ */
+function highBytesIn(list: Buffer): number | undefined {
+  const { buffer, byteOffset, length } = list;
+  if (list[0] !== OPEN_LIST || length < LATIN1_BYTES_MIN || isAscii(list)) return undefined;
+  const before = (4 - (byteOffset & 3)) & 3;
+  const words = new Int32Array(buffer, byteOffset + before, (length - before) >> 2);
+  const behind = before + 4 * words.length;
+  let count = 0;
+  for (const [from, to] of [[0, before] as const, [behind, length] as const]) {
+    for (let at = from; at < to; at++) {
+      count += (list[at] ?? 0) >> 7;
+      if (isEscape(list, at)) return undefined;
+    }
+  }
+  for (let at = 0; at < words.length; at++) {
+    const four = words[at] ?? 0;
+    count += Math.imul((four >>> 7) & EACH, EACH) >>> 24;
+    const backslash = four ^ EACH_BACKSLASH;
+    if (((backslash - EACH) & ~backslash & EACH_HIGH) === 0) continue;
+    const from = before + 4 * at;
+    for (let next = from; next < from + 4; next++) if (isEscape(list, next)) return undefined;
+  }
+  return count;
 }
+
+const isEscape = (list: Buffer, at: number) => list[at] === BACKSLASH && list[at + 1] === LETTER_U;
 
 function withLatin1(bytes: Buffer, list: Buffer, name: string): unknown {
   const from = list.byteOffset - bytes.byteOffset;

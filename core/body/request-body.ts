@@ -40,7 +40,13 @@ interface Source {
   readonly measured: Measured | undefined;
   readonly turns: Turns | undefined;
   /** The unread list that is there with its texts in Latin-1. */
-  latin1: string | undefined;
+  latin1: Latin1 | undefined;
+}
+
+/** A list whose texts are in Latin-1, and how many of its bytes are not ASCII. */
+interface Latin1 {
+  readonly name: string;
+  readonly highBytes: number;
 }
 
 /**
@@ -69,9 +75,9 @@ export class RequestBody {
     bytes: Buffer,
     places: readonly number[],
     fields: JsonObject,
-    latin1?: string,
+    latin1?: Latin1,
   ): RequestBody {
-    const unread = new Set(latin1 === undefined ? [] : [latin1]);
+    const unread = new Set(latin1 ? [latin1.name] : []);
     const facts = { measured: undefined, turns: undefined, latin1 };
     return new RequestBody(
       { bytes, places, names: namesAt(bytes, places), fields, unread, ...facts },
@@ -171,15 +177,15 @@ export class RequestBody {
   /** The lists of which `outline` has only stand-ins. */
   get standIns(): string[] {
     const { unread, latin1 } = this.source ?? {};
-    return [...(unread ?? [])].filter((name) => name !== latin1);
+    return [...(unread ?? [])].filter((name) => name !== latin1?.name);
   }
 
   /** The list whose texts `outline` has in Latin-1, and how many of its bytes are not ASCII. */
   get latin1(): { readonly list: unknown; readonly highBytes: number } | undefined {
     const { source } = this;
-    const name = source?.latin1;
-    if (!source || name === undefined || !source.unread.has(name)) return undefined;
-    return { list: source.fields[name], highBytes: highBytesIn(listOf(source, name)) };
+    if (!source?.latin1 || !source.unread.has(source.latin1.name)) return undefined;
+    const { name, highBytes } = source.latin1;
+    return { list: source.fields[name], highBytes };
   }
 
   /** True if it goes out as the bytes that came, with changed fields. */
@@ -216,7 +222,7 @@ export class RequestBody {
       if (!Array.isArray(list) || listOf(source, name).length < SHED_BYTES_MIN) continue;
       list.fill(STAND_IN);
       source.unread.add(name);
-      if (name === source.latin1) source.latin1 = undefined;
+      if (name === source.latin1?.name) source.latin1 = undefined;
     }
   }
 
@@ -303,20 +309,4 @@ export function namesAt(bytes: Buffer, places: readonly number[]): string[] {
 /** Decodes bytes that are UTF-8. */
 export function textOf(bytes: Buffer): string {
   return bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
-}
-
-const EACH = 0x01010101;
-
-/** Counts the bytes of characters beyond ASCII, four at a time. */
-function highBytesIn(bytes: Buffer): number {
-  const { buffer, byteOffset, length } = bytes;
-  const first = Math.min(length, (4 - (byteOffset & 3)) & 3);
-  const words = (length - first) >> 2;
-  let count = 0;
-  for (const four of new Int32Array(buffer, byteOffset + first, words)) {
-    count += Math.imul((four >>> 7) & EACH, EACH) >>> 24;
-  }
-  for (let at = 0; at < first; at++) count += (bytes[at] ?? 0) >> 7;
-  for (let at = first + 4 * words; at < length; at++) count += (bytes[at] ?? 0) >> 7;
-  return count;
 }

@@ -17,9 +17,9 @@ const WAITS_BYTES_MIN = 2_097_152;
  */
 const COST_US_MIN = 500;
 /** Measured: the time to read and count a KB of text here, and that of each quote and escape in it. */
-const US_PER_KB = 1.4;
+const US_PER_KB = 1.8;
 const US_PER_QUOTE = 0.09;
-const US_PER_ESCAPE = 0.007;
+const US_PER_ESCAPE = 0.035;
 const SAMPLES = 16;
 const SAMPLE_BYTES = 512;
 

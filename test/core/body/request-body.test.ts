@@ -89,9 +89,14 @@ t.test("a long conversation beyond ASCII", async (t) => {
     }
   });
 
-  t.test("is decoded at once if it has escapes", async (t) => {
-    const body = read(came.replace("văn", "v\\u0103n"));
-    t.strictSame(body.outline["turns"], turns);
+  t.test("is decoded at once if it has an escape, wherever that is", async (t) => {
+    for (let at = 0; at < 12; at++) {
+      const first = `${"x".repeat(at)}\\u0103`;
+      const body = read(`{"model":"m","turns":["${first}","${LONG}"]}`);
+      t.strictSame(body.outline["turns"], [`${"x".repeat(at)}ă`, LONG]);
+    }
+    const body = read(`{"turns":["${LONG}\\u0103"]}`);
+    t.strictSame(body.outline["turns"], [`${LONG}ă`]);
   });
 
   t.test("is dropped during the reply, and comes back", async (t) => {
