@@ -1,14 +1,14 @@
 import { type AccountsRoom, openAccounts } from "../accounts/index.ts";
+import { LongBodies } from "../body/long-bodies.ts";
+import { BodyThreads } from "../body/threads.ts";
 import { endpoints } from "../catalogue/endpoint.ts";
 import { notOffered } from "../config/catalogue-review.ts";
 import { dearCalls } from "../config/dear-calls.ts";
 import type { GatewayConfig } from "../config/load.ts";
 import { BodyBudget, budgetLimits } from "../http/body-budget.ts";
-import { OwnBodyThreads } from "../http/body-threads.ts";
 import { logCall } from "../http/call-log.ts";
 import { requiredFields, withDefaultSteps } from "../http/default-steps.ts";
 import { addHealthRoutes } from "../http/health.ts";
-import { LongBodies } from "../http/long-bodies.ts";
 import { addModelRoutes } from "../http/models.ts";
 import { Pipeline } from "../http/pipeline.ts";
 import type { Runtime } from "../http/runtime.ts";
@@ -67,7 +67,7 @@ export class Gateway {
   private readonly money: Money;
   private readonly accounts: AccountsRoom;
   private readonly pace: Pace;
-  private readonly bodyThreads: OwnBodyThreads;
+  private readonly bodyThreads: BodyThreads;
   private readonly longBodies: LongBodies;
   private readonly bodies: BodyBudget;
   private readonly unread: UnreadReplies;
@@ -105,7 +105,7 @@ export class Gateway {
     const shared = { database, loads, holdStore, clock, log };
     this.accounts = openAccounts({ ...shared, slots, keyCacheBytesMax });
     this.pace = new Pace({ backlog: money.backlog, log });
-    this.bodyThreads = new OwnBodyThreads(log);
+    this.bodyThreads = new BodyThreads(log);
     this.unread = new UnreadReplies(unreadBytesMax, log);
     this.bodies = new BodyBudget(budgetLimits(config.limits), clock);
     this.refused = new RefusedCallsCounter({ database, clock, log });

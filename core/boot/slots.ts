@@ -1,9 +1,9 @@
 import type { KeySealer } from "../accounts/index.ts";
+import type { BodyMeasure } from "../body/thread-work.ts";
 import type { DiscountSource } from "../catalogue/discount.ts";
 import type { Corrections } from "../money/ledger/corrections.ts";
 import type { Operations } from "../money/operations.ts";
 import type { Wallets } from "../money/wallet.ts";
-import type { BodyMeasure } from "../plugin/body-threads.ts";
 import type { ModelNames } from "../plugin/model-names.ts";
 import type {
   CoreSlot,

@@ -1,3 +1,4 @@
+import type { LongBodies } from "../body/long-bodies.ts";
 import { readJson } from "../body/read-json.ts";
 import { RequestBody } from "../body/request-body.ts";
 import type { AwaitableVerdict } from "../plugin/plugin.ts";
@@ -5,7 +6,6 @@ import { isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
 import { wires } from "../wire/wires.ts";
 import { parseFormBody } from "./body.ts";
 import type { HttpCall } from "./http-call.ts";
-import type { LongBodies } from "./long-bodies.ts";
 
 /**
  * Reads the body into the fields of the call, which keeps its bytes, and checks those that core needs. Returns the

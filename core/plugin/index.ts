@@ -19,13 +19,13 @@ export type { UpstreamKind } from "./upstream-kind.ts";
 
 export type { Account, AccountKey } from "../accounts/index.ts";
 export { bodyParts, RequestBody } from "../body/request-body.ts";
+export { measuresOf } from "../body/thread-work.ts";
 export { formParts, openListener } from "../listener/index.ts";
 export { correctionJson } from "../money/correction-json.ts";
 export { isOwnReference } from "../money/ledger/corrections.ts";
 export type { Wallets } from "../money/wallet.ts";
 export { TRANSFER_REFERENCE } from "../usage/books.ts";
 export { imageType } from "../wire/vision.ts";
-export { measuresOf } from "./body-threads.ts";
 export type { Config } from "./config.ts";
 export { contentTypeOf } from "./plugin.ts";
 export type { Services } from "./services.ts";

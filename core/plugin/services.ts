@@ -1,4 +1,5 @@
 import type { Accounts, Keys, OperatorActions } from "../accounts/index.ts";
+import type { BodyThreads } from "../body/threads.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Protocol } from "../catalogue/endpoint.ts";
 import type { Database } from "../database/database.ts";
@@ -13,7 +14,6 @@ import type { StoreFault } from "../process/store-fault.ts";
 import type { Workers } from "../process/workers.ts";
 import type { UsageBooks } from "../usage/books.ts";
 import type { Wire } from "../wire/wire.ts";
-import type { BodyThreads } from "./body-threads.ts";
 import type { Config, Upstreams } from "./config.ts";
 import type { Slots } from "./slot.ts";
 
@@ -57,7 +57,7 @@ export interface Services extends Slots {
   /** The other processes that share the port, if there are any. */
   readonly workers: Workers;
   /** Threads for work on long bodies. */
-  readonly bodyThreads: BodyThreads;
+  readonly bodyThreads: Pick<BodyThreads, "run" | "waiting">;
   /** For each protocol: how to read and write its bodies and events. */
   readonly wires: Readonly<Record<Protocol, Wire>>;
   /** Fetches images that a request names by address. */

@@ -1,10 +1,10 @@
 import type { KeySealer } from "../accounts/index.ts";
+import type { BodyMeasure } from "../body/thread-work.ts";
 import type { DiscountSource } from "../catalogue/discount.ts";
 import type { Corrections } from "../money/ledger/corrections.ts";
 import type { Operations } from "../money/operations.ts";
 import type { Wallets } from "../money/wallet.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
-import type { BodyMeasure } from "./body-threads.ts";
 import type { ModelNames } from "./model-names.ts";
 import type { PlainRequest } from "./router.ts";
 

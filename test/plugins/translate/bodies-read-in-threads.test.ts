@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
+import { LongBodies } from "../../../core/body/long-bodies.ts";
 import { readJson } from "../../../core/body/read-json.ts";
+import { BodyThreads } from "../../../core/body/threads.ts";
 import { endpoints, PROTOCOLS } from "../../../core/catalogue/endpoint.ts";
 import type { Profile } from "../../../core/catalogue/profile.ts";
-import { OwnBodyThreads } from "../../../core/http/body-threads.ts";
 import type { HttpCall } from "../../../core/http/http-call.ts";
-import { LongBodies } from "../../../core/http/long-bodies.ts";
 import { offeredFeatures } from "../../../core/http/offered-features.ts";
 import type { Services } from "../../../core/plugin/services.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
@@ -34,14 +34,14 @@ const MORE_PROFILES: readonly Profile[] = [
   { thinking: "budget", sampling: "one" },
 ];
 
-const bodyThreads = new OwnBodyThreads(recordedLog().log);
+const bodyThreads = new BodyThreads(recordedLog().log);
 t.teardown(() => bodyThreads.stop());
 const module = new URL("../../../plugins/meter/bound-thread.js", import.meta.url).href;
 const bodyMeasures = { all: [{ name: "contents", module }], provide() {} };
 const threads = {
   isReady: true,
   warmUp() {},
-  run: bodyThreads.run.bind(bodyThreads) as OwnBodyThreads["run"],
+  run: bodyThreads.run.bind(bodyThreads) as BodyThreads["run"],
 };
 const longBodies = new LongBodies(threads, () => bodyMeasures.all, 0);
 const counts = { unread: 0, stayedUnread: 0, edited: 0, refused: 0 };

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { readJson } from "../../../core/body/read-json.ts";
+import { BodyThreads } from "../../../core/body/threads.ts";
 import { endpoints } from "../../../core/catalogue/endpoint.ts";
-import { OwnBodyThreads } from "../../../core/http/body-threads.ts";
 import type { HttpCall } from "../../../core/http/http-call.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import { isRefusal } from "../../../core/wire/refusal.ts";
@@ -39,7 +39,7 @@ function largestTree(): JsonObject {
 }
 
 t.test("a body that breaks a thread gets 413, and its neighbours are translated", async (t) => {
-  const bodyThreads = new OwnBodyThreads(recordedLog().log, { threads: 1, heapMb: 17 });
+  const bodyThreads = new BodyThreads(recordedLog().log, { threads: 1, heapMb: 17 });
   t.teardown(() => bodyThreads.stop());
   const { services } = deskOf({
     ...{ bodyThreads, bodyMeasures: { all: [] } },

@@ -3,9 +3,9 @@ import fc from "fast-check";
 import t from "tap";
 import { readJson } from "../../../core/body/read-json.ts";
 import type { RequestBody } from "../../../core/body/request-body.ts";
+import { BodyThreads } from "../../../core/body/threads.ts";
 import { endpoints } from "../../../core/catalogue/endpoint.ts";
 import type { Profile } from "../../../core/catalogue/profile.ts";
-import { OwnBodyThreads } from "../../../core/http/body-threads.ts";
 import type { HttpCall } from "../../../core/http/http-call.ts";
 import type { Services } from "../../../core/plugin/services.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
@@ -21,7 +21,7 @@ import { CROSSINGS, longBody, PROFILES, REQUEST_CASES, RESPONSES } from "./long-
 
 type Client = "messages" | "chat" | "responses";
 
-const bodyThreads = new OwnBodyThreads(recordedLog().log);
+const bodyThreads = new BodyThreads(recordedLog().log);
 t.teardown(() => bodyThreads.stop());
 const module = new URL("../../../plugins/meter/bound-thread.js", import.meta.url).href;
 const bodyMeasures = { all: [{ name: "contents", module }] };

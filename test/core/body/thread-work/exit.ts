@@ -1,4 +1,4 @@
-import type { ThreadWork } from "../../../../core/plugin/body-threads.ts";
+import type { ThreadWork } from "../../../../core/body/thread-work.ts";
 
 /** Ends its thread. */
 const exit: ThreadWork<unknown, never> = async () => process.exit(0);

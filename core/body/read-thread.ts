@@ -1,9 +1,9 @@
-import { readJson } from "../body/read-json.ts";
-import type { BodyParts } from "../body/request-body.ts";
-import { turnsOf } from "../body/turns.ts";
 import { PROTOCOLS, type Protocol } from "../catalogue/endpoint.ts";
-import { type BodyMeasure, measuresOf, type ThreadWork } from "../plugin/body-threads.ts";
 import { isRefusal, type Refusal } from "../wire/refusal.ts";
+import { readJson } from "./read-json.ts";
+import type { BodyParts } from "./request-body.ts";
+import { type BodyMeasure, measuresOf, type ThreadWork } from "./thread-work.ts";
+import { turnsOf } from "./turns.ts";
 
 export interface ReadInput {
   readonly protocol: Protocol;

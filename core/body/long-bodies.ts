@@ -1,11 +1,10 @@
-import { readJson } from "../body/read-json.ts";
-import { LONG_BODY_BYTES_MIN, RequestBody } from "../body/request-body.ts";
-import { PROTOCOLS } from "../catalogue/endpoint.ts";
-import type { BodyMeasure } from "../plugin/body-threads.ts";
+import { type Endpoint, PROTOCOLS } from "../catalogue/endpoint.ts";
 import { isRefusal, type Refusal } from "../wire/refusal.ts";
-import type { OwnBodyThreads } from "./body-threads.ts";
-import type { HttpCall } from "./http-call.ts";
+import { readJson } from "./read-json.ts";
 import type { ReadInput, ReadResult } from "./read-thread.ts";
+import { RequestBody } from "./request-body.ts";
+import { type BodyMeasure, type Caller, LONG_BODY_BYTES_MIN } from "./thread-work.ts";
+import type { BodyThreads } from "./threads.ts";
 
 const THREAD = new URL("./read-thread.js", import.meta.url);
 /** A shorter body does not wait until the first thread has started. */
@@ -23,7 +22,12 @@ const US_PER_ESCAPE = 0.035;
 const SAMPLES = 16;
 const SAMPLE_BYTES = 512;
 
-type Threads = Pick<OwnBodyThreads, "run" | "isReady" | "warmUp">;
+/** A call whose body may be long. */
+interface LongCall extends Caller {
+  readonly endpoint: Pick<Endpoint, "protocol">;
+}
+
+type Threads = Pick<BodyThreads, "run" | "isReady" | "warmUp">;
 
 /** Reads long bodies in a thread, so that their checks and their bound take no time of other calls. */
 export class LongBodies {
@@ -38,7 +42,7 @@ export class LongBodies {
   }
 
   /** Returns undefined for a body that this thread should read. The bytes must not be used until then. */
-  read(call: HttpCall, bytes: Buffer): Promise<RequestBody | Refusal> | undefined {
+  read(call: LongCall, bytes: Buffer): Promise<RequestBody | Refusal> | undefined {
     const { protocol } = call.endpoint;
     const { length } = bytes;
     if (length < LONG_BODY_BYTES_MIN || PROTOCOLS[protocol].conversation === undefined)
@@ -46,17 +50,13 @@ export class LongBodies {
     if (costUs(bytes) < this.costUsMin) return undefined;
     const { threads } = this;
     if (!threads.isReady && length < WAITS_BYTES_MIN) {
-      try {
-        threads.warmUp();
-      } catch {
-        // This body is read here anyway. A body that needs a thread gets a 503, which is logged.
-      }
+      threads.warmUp();
       return undefined;
     }
     return this.readInThread(call, bytes);
   }
 
-  private async readInThread(call: HttpCall, bytes: Buffer): Promise<RequestBody | Refusal> {
+  private async readInThread(call: LongCall, bytes: Buffer): Promise<RequestBody | Refusal> {
     const { protocol } = call.endpoint;
     const input: ReadInput = { protocol, measures: this.measures() };
     const result = await this.threads.run<ReadResult>(call, THREAD, input, bytes, true);

@@ -1,4 +1,4 @@
-import type { ThreadWork } from "../../../../core/plugin/body-threads.ts";
+import type { ThreadWork } from "../../../../core/body/thread-work.ts";
 
 /** Throws: an error, or one of a stack or a string that is too large. */
 const throws: ThreadWork<{ isTooMuch: boolean }, never> = async ({ isTooMuch }) => {

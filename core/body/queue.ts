@@ -1,6 +1,6 @@
-import type { Call } from "../plugin/call.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
-import type { ThreadJob } from "./body-thread.ts";
+import type { ThreadJob } from "./thread.ts";
+import type { Caller } from "./thread-work.ts";
 
 export interface QueueLimits {
   /** Only one thread at a time works on a body from this size on: for its memory, and so that shorter ones pass it. */
@@ -12,8 +12,6 @@ export interface QueueLimits {
 
 /** Large bodies leave a quarter of the bytes that may wait to shorter ones, which take turns on both threads. */
 const LARGE_SHARE = 3 / 4;
-
-export type Caller = Pick<Call, "id" | "key" | "gone">;
 
 export interface Job extends ThreadJob {
   readonly call: Caller;

@@ -1,4 +1,4 @@
-import type { ThreadWork } from "../../../../core/plugin/body-threads.ts";
+import type { ThreadWork } from "../../../../core/body/thread-work.ts";
 
 /** Returns what it got. Waits until the shared flag is set, if there is one. */
 const echo: ThreadWork<{ said: string; wait?: SharedArrayBuffer }, unknown> = async (

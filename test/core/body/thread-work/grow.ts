@@ -1,4 +1,4 @@
-import type { ThreadWork } from "../../../../core/plugin/body-threads.ts";
+import type { ThreadWork } from "../../../../core/body/thread-work.ts";
 
 /** Takes memory until there is none left. */
 const grow: ThreadWork<unknown, never> = async () => {

@@ -1,5 +1,6 @@
+import { createRequire } from "node:module";
 import t, { type Test } from "tap";
-import { OwnBodyThreads, type ThreadLimits } from "../../../core/http/body-threads.ts";
+import { BodyThreads, type ThreadLimits } from "../../../core/body/threads.ts";
 import { isRefusal } from "../../../core/wire/refusal.ts";
 import { recordedLog } from "../../support/log.ts";
 import { keyOf } from "../../support/plugin-desk.ts";
@@ -11,13 +12,13 @@ const callOf = (id = "K", accountId = id) => ({
 });
 const BYTES = Buffer.from('{"model":"m"}');
 
-function threads(t: Test, limits: Partial<ThreadLimits> = {}): OwnBodyThreads {
-  const made = new OwnBodyThreads(recordedLog().log, limits);
+function threads(t: Test, limits: Partial<ThreadLimits> = {}): BodyThreads {
+  const made = new BodyThreads(recordedLog().log, limits);
   t.teardown(() => made.stop());
   return made;
 }
 
-function echo(made: OwnBodyThreads, said: string, call = callOf(), wait?: SharedArrayBuffer) {
+function echo(made: BodyThreads, said: string, call = callOf(), wait?: SharedArrayBuffer) {
   return made.run(call, workOf("echo"), { said, ...(wait && { wait }) }, BYTES);
 }
 
@@ -48,19 +49,20 @@ t.test("work runs in a thread on a copy of the bytes", async (t) => {
   t.equal(BYTES.toString(), '{"model":"m"}');
 });
 
-for (const [what, work, limits, reason] of [
-  ["takes all memory of its thread", "grow", { heapMb: 32 }, "memory"],
-  ["does not end", "spin", { jobMs: 1_500 }, "time"],
+for (const [what, work, limits, err] of [
+  ["takes all memory of its thread", "grow", { heapMb: 32 }, { code: "ERR_WORKER_OUT_OF_MEMORY" }],
+  ["does not end", "spin", { jobMs: 1_500 }, { type: "AbortError" }],
+  ["ends its thread", "exit", {}, { message: "worker exited with code: 0" }],
 ] as const) {
   t.test(`a body that ${what} gets 413, and those behind it their results`, async (t) => {
     const { log, lines } = recordedLog();
-    const made = new OwnBodyThreads(log, { threads: 1, ...limits });
+    const made = new BodyThreads(log, { threads: 1, ...limits });
     t.teardown(() => made.stop());
     const breaks = made.run(callOf(), workOf(work), {}, BYTES);
     const rest = ["a", "b"].map((said) => echo(made, said));
     t.strictSame(await outcomesOf([breaks, ...rest]), [413, "a", "b"]);
     t.equal(outcomeOf(await echo(made, "later")), "later");
-    t.match(lines, [{ call_id: "call", key_id: "K", bytes: BYTES.length, reason }]);
+    t.match(lines, [{ call_id: "call", key_id: "K", bytes: BYTES.length, err }]);
   });
 }
 
@@ -73,25 +75,6 @@ t.test("a body beside one that breaks its thread gets its result", async (t) => 
   release();
   t.equal(outcomeOf(await beside), "beside");
 });
-
-const isLinux = process.platform === "linux";
-
-t.test(
-  "a body gets 413 for its processor time, and not for time that it waits",
-  { skip: !isLinux && "only Linux shows the processor time of a thread" },
-  async (t) => {
-    const { log, lines } = recordedLog();
-    const made = new OwnBodyThreads(log, { threads: 2, jobCpuMs: 200, jobCpuMsPerMb: 0 });
-    t.teardown(() => made.stop());
-    const { wait, release } = held();
-    const waits = echo(made, "waits", callOf("other"), wait);
-    for (const _ of [1, 2])
-      t.equal(outcomeOf(await made.run(callOf(), workOf("spin"), {}, BYTES)), 413);
-    release();
-    t.equal(outcomeOf(await waits), "waits");
-    t.match(lines, [{ reason: "processor time" }, { reason: "processor time" }]);
-  },
-);
 
 t.test("work that throws rejects; a string or stack that is too large gets 413", async (t) => {
   const made = threads(t);
@@ -239,7 +222,7 @@ t.test("the body of a client that left while it waited is not worked on", async 
 t.test(
   "a stop ends threads: running and waiting bodies get 503, and so do later ones",
   async (t) => {
-    const made = new OwnBodyThreads(recordedLog().log, { threads: 1 });
+    const made = new BodyThreads(recordedLog().log, { threads: 1 });
     const spins = made.run(callOf(), workOf("spin"), {}, BYTES);
     const waits = echo(made, "waits");
     await made.stop();
@@ -249,10 +232,50 @@ t.test(
 );
 
 t.test("a thread without work ends, and another starts", async (t) => {
-  for (const limits of [{ idleMs: 10 }, { idleAfterLargeMs: 10, largeBytesMin: 1 }]) {
-    const made = threads(t, limits);
-    t.equal(outcomeOf(await echo(made, "first")), "first");
-    await until("the thread has ended", () => made.threadCount === 0);
-    t.equal(outcomeOf(await echo(made, "second")), "second");
-  }
+  const made = threads(t, { idleMs: 10 });
+  t.equal(outcomeOf(await echo(made, "first")), "first");
+  await until("the thread has ended", () => made.threadCount === 0);
+  t.notOk(made.isReady);
+  t.equal(outcomeOf(await echo(made, "second")), "second");
+});
+
+t.test("a thread is started ahead of the bodies that need it", async (t) => {
+  const made = threads(t);
+  made.warmUp();
+  made.warmUp();
+  await until("the thread has started", () => made.isReady);
+  t.equal(made.threadCount, 1);
+});
+
+/** More bytes than there is memory for. */
+const ENDLESS = { length: Number.MAX_SAFE_INTEGER } as Uint8Array;
+
+t.test(
+  "a body that cannot be copied to a thread gets 503, and those beside it results",
+  async (t) => {
+    const max = Number.POSITIVE_INFINITY;
+    const { log, lines } = recordedLog();
+    const limits = { waitingBytesMax: max, waitingBytesOfAccountMax: max };
+    const made = new BodyThreads(log, { threads: 1, ...limits });
+    t.teardown(() => made.stop());
+    const all = [echo(made, "first"), made.run(callOf(), workOf("echo"), {}, ENDLESS)];
+    all.push(echo(made, "last"));
+    t.strictSame(await outcomesOf(all), ["first", 503, "last"]);
+    t.match(lines, [{ call_id: "call", err: { type: "RangeError" } }]);
+  },
+);
+
+t.test("bodies get 503 while no thread can start, and results once one can", async (t) => {
+  const workerThreads = createRequire(import.meta.url)("node:worker_threads");
+  const { Worker } = workerThreads;
+  const made = threads(t, { threads: 1 });
+  workerThreads.Worker = function fail() {
+    throw new Error("EAGAIN");
+  };
+  t.teardown(() => {
+    workerThreads.Worker = Worker;
+  });
+  t.strictSame(await outcomesOf([echo(made, "a"), echo(made, "b")]), [503, 503]);
+  workerThreads.Worker = Worker;
+  for (const said of ["later", "and again"]) t.equal(outcomeOf(await echo(made, said)), said);
 });

@@ -1,4 +1,4 @@
-import type { ThreadWork } from "../../../../core/plugin/body-threads.ts";
+import type { ThreadWork } from "../../../../core/body/thread-work.ts";
 
 /** Never ends. */
 const spin: ThreadWork<unknown, never> = async () => {

@@ -1,0 +1,192 @@
+import { fileURLToPath } from "node:url";
+import { Piscina } from "piscina";
+import type { Log } from "../process/log.ts";
+import { type Refusal, refuse } from "../wire/refusal.ts";
+import { BodyQueue, BUSY, type Job, type QueueLimits } from "./queue.ts";
+import type { ThreadJob, ThreadReply } from "./thread.ts";
+import type { Caller } from "./thread-work.ts";
+
+export interface ThreadLimits extends QueueLimits {
+  /** A second thread starts when the first is busy. */
+  readonly threads: number;
+  /**
+   * Heap of a thread. Beyond it, the thread ends. The bytes of a body are not part of it. 20 MB of Vietnamese take some
+   * 150 MB.
+   */
+  readonly heapMb: number;
+  /** Time for one job, and for each MB of it besides: many times what honest bodies take on a busy machine. */
+  readonly jobMs: number;
+  readonly jobMsPerMb: number;
+  /** A thread without work ends after this time. */
+  readonly idleMs: number;
+}
+
+const MB = 1_048_576;
+const LIMITS: ThreadLimits = {
+  threads: 2,
+  largeBytesMin: 2 * MB,
+  heapMb: 256,
+  jobMs: 10_000,
+  jobMsPerMb: 1_000,
+  idleMs: 10_000,
+  waitingBytesMax: 128 * MB,
+  waitingBytesOfAccountMax: 32 * MB,
+};
+
+/**
+ * Threads that work on long bodies, so that one body does not stop all other calls. A thread has bounded memory and
+ * time. A body that exceeds them breaks its thread, and no other call: bodies wait here, and a thread gets one at a time.
+ * Threads start with the first long body. They keep no process alive.
+ */
+export class BodyThreads {
+  private readonly log: Log;
+  private readonly limits: ThreadLimits;
+  private readonly pool: Piscina;
+  private readonly queue: BodyQueue;
+  private readonly running = new Set<Job>();
+  private started = 0;
+  private isStopped = false;
+
+  constructor(log: Log, limits: Partial<ThreadLimits> = {}) {
+    this.log = log;
+    this.limits = { ...LIMITS, ...limits };
+    this.queue = new BodyQueue(this.limits);
+    const { threads, idleMs, heapMb } = this.limits;
+    this.pool = new Piscina({
+      filename: fileURLToPath(new URL("./thread.js", import.meta.url)),
+      minThreads: 0,
+      maxThreads: threads,
+      idleTimeout: idleMs,
+      recordTiming: false,
+      resourceLimits: { maxOldGenerationSizeMb: heapMb },
+    });
+    this.pool.on("workerCreate", () => this.started++);
+    this.pool.on("workerDestroy", () => this.started--);
+    this.pool.on("error", (error) => log.warn({ err: error }, "a thread for bodies ended"));
+  }
+
+  /**
+   * Calls the default export of a module, a `ThreadWork`, in a thread. Input and result must be plain data. The bytes are
+   * copied, unless they are lent: then the caller must not use them, and the work may hand them back in its result.
+   * Resolves with the result, or a refusal: 413 if the body breaks the thread, 429 or 503 if too many bytes wait. Rejects
+   * if the work throws.
+   */
+  run<Result>(
+    call: Caller,
+    module: URL,
+    input: unknown,
+    bytes: Uint8Array,
+    isLent = false,
+  ): Promise<Result | Refusal> {
+    const size = bytes.length;
+    const refusal = this.refusalFor(call, size);
+    if (refusal) return Promise.resolve(refusal);
+    return new Promise((resolve, reject) => {
+      const work = { module: module.href, input, bytes, isLent, size };
+      this.queue.add({ ...work, call, reject, resolve: resolve as Job["resolve"] });
+      this.next();
+    });
+  }
+
+  /** Bodies that wait for a thread. */
+  get waiting(): number {
+    return this.queue.length;
+  }
+
+  /** True if a thread has started, whether it works or not. */
+  get isReady(): boolean {
+    return this.started > 0;
+  }
+
+  /** Threads that have not ended. */
+  get threadCount(): number {
+    return this.pool.threads.length;
+  }
+
+  /** Starts a thread if there is none, for bodies that come later. */
+  warmUp(): void {
+    // A body that needs a thread gets a 503 if none can start, which is logged.
+    if (this.threadCount === 0) this.pool.run(undefined).catch(() => undefined);
+  }
+
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    this.queue.refuseAll(STOPPED);
+    for (const job of this.running) job.resolve(STOPPED);
+    // The pool's own `destroy` rejects jobs for which no thread could start, and nothing has their promises.
+    await Promise.all(this.pool.threads.map((thread) => thread.terminate()));
+  }
+
+  private refusalFor(call: Caller, bytes: number): Refusal | undefined {
+    if (this.isStopped) return STOPPED;
+    // A body that a thread takes now does not wait, whatever waits for the thread of large bodies.
+    const isFree = this.running.size < this.limits.threads;
+    if (isFree && this.queue.mayRun(bytes, [...this.running])) return undefined;
+    return this.queue.refusalFor(call, bytes);
+  }
+
+  private next(): void {
+    while (this.running.size < this.limits.threads) {
+      const job = this.queue.next([...this.running]);
+      if (!job) return;
+      this.queue.take(job);
+      this.running.add(job);
+      void this.work(job);
+    }
+  }
+
+  private async work(job: Job): Promise<void> {
+    const { jobMs, jobMsPerMb } = this.limits;
+    const tooLong = new AbortController();
+    const timer = setTimeout(() => tooLong.abort(), jobMs + (job.size / MB) * jobMsPerMb);
+    timer.unref();
+    let sent: ThreadJob | undefined;
+    try {
+      sent = sentTo(job);
+      const transferList = [sent.bytes.buffer as ArrayBuffer];
+      const reply: ThreadReply = await this.pool.run(sent, {
+        transferList,
+        signal: tooLong.signal,
+      });
+      if ("result" in reply) job.resolve(reply.result);
+      else if (reply.isTooMuch) job.resolve(BROKEN);
+      else job.reject(reply.error);
+    } catch (error) {
+      // If no thread could start, the pool still has the job, and nothing has its promise: it must do nothing.
+      if (sent) sent.module = "";
+      job.resolve(this.refusalAfter(error, job));
+    }
+    clearTimeout(timer);
+    this.running.delete(job);
+    this.next();
+  }
+
+  /** Returns the refusal of a body whose thread has ended, or could not start. */
+  private refusalAfter(error: unknown, { call, size }: Job): Refusal {
+    if (this.isStopped) return STOPPED;
+    const { name = "", code = "", message = "" } = error as NodeJS.ErrnoException;
+    const isBroken =
+      name === "AbortError" ||
+      code === "ERR_WORKER_OUT_OF_MEMORY" ||
+      message.startsWith("worker exited");
+    const fields = { call_id: call.id, key_id: call.key?.id, bytes: size, err: error };
+    if (isBroken) {
+      this.log.warn(fields, "reading or translating a body broke its thread; its call gets 413");
+    } else this.log.warn(fields, "a long body found no thread; it gets 503");
+    return isBroken ? BROKEN : BUSY;
+  }
+}
+
+/**
+ * Copies the bytes, unless they are lent: plugins may read the body of the call again. Shared memory would need no copy, but
+ * V8 does not count it, so bodies would pile up before they are collected.
+ */
+function sentTo({ module, input, bytes, isLent }: Job): ThreadJob {
+  const mayHand = isLent && bytes.byteLength === bytes.buffer.byteLength;
+  return { module, input, bytes: mayHand ? bytes : new Uint8Array(bytes) };
+}
+
+const BROKEN = refuse.tooLarge(
+  "The request body takes more memory or time to read than the gateway gives to one call: send a shorter conversation.",
+);
+const STOPPED = refuse.unavailable("The gateway is shutting down.");
