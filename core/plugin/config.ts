@@ -1,8 +1,9 @@
-import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { Catalogue, Route } from "../catalogue/catalogue.ts";
 import type { Protocol } from "../catalogue/endpoint.ts";
 import type { AllowedFeatures } from "../catalogue/features.ts";
 import type { Profile } from "../catalogue/profile.ts";
 import type { JsonObject } from "../process/json.ts";
+import type { Usage } from "../wire/usage/usage.ts";
 
 /** A checked config. Times are milliseconds, sizes are bytes. */
 export interface Config {
@@ -115,6 +116,29 @@ interface ListedPlugin {
 export interface Upstreams {
   get(name: string): Upstream | undefined;
   all(): Iterable<Upstream>;
+  /** Replaces what operators have switched off. Calls in flight finish. */
+  switchOff(list: readonly SwitchedOff[]): void;
+}
+
+/** An upstream that operators have switched off: all of it, or one model or one key of it if that is not empty. */
+export interface SwitchedOff {
+  readonly upstream: string;
+  /** The name of the model there. */
+  readonly model: string;
+  /** The `id` of the key. */
+  readonly key: string;
+}
+
+/** The result of a call that an operator has made to try an upstream. */
+export interface Trial {
+  readonly served: boolean;
+  /** The HTTP status; missing if none came. */
+  readonly status?: number;
+  /** Why it was not served, as failed attempts state it. Never the provider's text. */
+  readonly cause?: string;
+  readonly reason?: string;
+  readonly ms?: number;
+  readonly usage?: Usage;
 }
 
 /** An upstream, as plugins see it. */
@@ -124,6 +148,10 @@ export interface Upstream {
   /** That of all its models first, then those of the models that have failed. */
   readonly breakers: Iterable<ModelBreaker>;
   readonly keys: readonly KeyState[];
+  /** The models that operators have switched off here; an empty name stands for all. */
+  readonly off: ReadonlySet<string>;
+  /** Makes one short, real call by a route, with the key of this `id`. */
+  try(route: Route, key: string): Promise<Trial>;
   /** Returns true if the upstream takes calls of the protocol. */
   speaks(protocol: Protocol): boolean;
   /** Returns what operators may see: addresses, the number of keys. No secrets. */

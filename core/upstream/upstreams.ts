@@ -1,8 +1,16 @@
 import type { Dispatcher } from "undici";
 // All of undici takes 10 MB more, for parts that the gateway never uses.
 import Agent from "undici/lib/dispatcher/agent.js";
+import type { Route } from "../catalogue/catalogue.ts";
 import type { Protocol } from "../catalogue/endpoint.ts";
-import type { Limits, Upstream, UpstreamConfig, Upstreams } from "../plugin/config.ts";
+import type {
+  Limits,
+  SwitchedOff,
+  Trial,
+  Upstream,
+  UpstreamConfig,
+  Upstreams,
+} from "../plugin/config.ts";
 import type { LoadedUpstream, UpstreamAdapter } from "../plugin/upstream-kind.ts";
 import type { Clock } from "../process/clock.ts";
 import type { JsonObject } from "../process/json.ts";
@@ -12,11 +20,14 @@ import { upstreamConnector } from "./connect.ts";
 import { KeyPool, type PooledKey } from "./key-pool.ts";
 import { KnownAddresses } from "./known-addresses.ts";
 import { RetryBudget } from "./retry-budget.ts";
+import { tryRoute } from "./trial.ts";
 
 /**
  * Time beyond the limit of a call: longer than the server takes to notice a call over its limit.
  */
 const DEADLINE_GRACE_MS = 10_000;
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** An upstream for calls: its kind's adapter, its connections, its keys and its breakers. */
 export class HttpUpstream implements Upstream {
@@ -27,6 +38,9 @@ export class HttpUpstream implements Upstream {
   readonly breakers: Breakers;
   readonly pool: KeyPool;
   readonly budget = new RetryBudget();
+  /** Set by `switchOff` alone. */
+  off: ReadonlySet<string> = NONE;
+  private readonly clock: Clock;
   /** Texts that no customer may see in its errors, the longest first. */
   readonly hidden: readonly string[];
   /** The longest wait for a connection, and for credentials. */
@@ -46,6 +60,7 @@ export class HttpUpstream implements Upstream {
     this.hidden = [...(this.adapter.hidden?.() ?? [])].sort((a, b) => b.length - a.length);
     this.dispatcher = dispatcher;
     this.connectMs = connectMs;
+    this.clock = clock;
     this.breakers = new Breakers(name, clock, log);
     this.pool = new KeyPool(this.adapter.keys ?? [], clock);
   }
@@ -55,8 +70,15 @@ export class HttpUpstream implements Upstream {
   }
 
   /** Returns true if an operator has switched it off for this model. */
-  isOff(_model: string): boolean {
-    return false;
+  isOff(model: string): boolean {
+    return this.off.size > 0 && (this.off.has("") || this.off.has(model));
+  }
+
+  try(route: Route, id: string): Promise<Trial> {
+    const key = this.keys.find((one) => one.id === id);
+    return key
+      ? tryRoute(this, route, key, this.clock)
+      : Promise.resolve({ served: false, reason: "there is no such key" });
   }
 
   speaks(protocol: Protocol): boolean {
@@ -115,6 +137,14 @@ export class ConnectedUpstreams implements Upstreams {
 
   all(): Iterable<HttpUpstream> {
     return this.byName.values();
+  }
+
+  switchOff(list: readonly SwitchedOff[]): void {
+    for (const upstream of this.all()) {
+      const own = list.filter((each) => each.upstream === upstream.name);
+      upstream.off = new Set(own.filter(({ key }) => key === "").map(({ model }) => model));
+      for (const key of upstream.keys) key.isOff = own.some((each) => each.key === key.id);
+    }
   }
 
   async close(): Promise<void> {

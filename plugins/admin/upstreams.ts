@@ -42,6 +42,7 @@ function shown(upstream: Upstream, clock: Clock): object {
     name,
     kind: config.kind,
     ...upstream.describe(),
+    switched_off: [...upstream.off].map((model) => (model === "" ? "all models" : model)),
     // The worst of its models, and their sum.
     breaker: states.find((state) => state !== "closed") ?? "closed",
     failures: list.reduce((sum, { failures }) => sum + failures, 0),

@@ -56,13 +56,11 @@ export async function startRoutedGateway(
   const catalogue = join(folder, "catalogue.yaml");
   writeFileSync(catalogue, stringify({ models: entries }));
   const [first = ""] = Object.keys(models);
-  try {
-    return await startGateway({
-      simulator,
-      config: { catalogue, limits, upstreams },
-      plugins: { alias: { default_family: "any", families: { any: first } } },
-    });
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  // It may be started again.
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  return startGateway({
+    simulator,
+    config: { catalogue, limits, upstreams },
+    plugins: { alias: { default_family: "any", families: { any: first } } },
+  });
 }

@@ -1,0 +1,134 @@
+import { RequestBody } from "../body/request-body.ts";
+import type { Route } from "../catalogue/catalogue.ts";
+import { endpoints, type Protocol } from "../catalogue/endpoint.ts";
+import { maxTokensField } from "../catalogue/profile.ts";
+import type { Trial } from "../plugin/config.ts";
+import type { Clock } from "../process/clock.ts";
+import type { JsonObject } from "../process/json.ts";
+import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
+import { Usage } from "../wire/usage/usage.ts";
+import { wires } from "../wire/wires.ts";
+import { Attempt, type AttemptListener } from "./attempt.ts";
+import { failures } from "./failure-cause.ts";
+import { refusedBy } from "./fault.ts";
+import type { PooledKey } from "./key-pool.ts";
+import type { HttpUpstream } from "./upstreams.ts";
+import { WholeReply } from "./whole-reply.ts";
+
+const TIMEOUT_MS = 60_000;
+const REPLY_BYTES_MAX = 1_048_576;
+const PROMPT = "Reply with the word OK.";
+/** Enough for models that think first. */
+const OUTPUT_TOKENS = 512;
+
+/**
+ * Makes one short, real call by a route with one key, and returns what came of it. The provider bills it; no customer does.
+ * A success ends the rest of the key, and closes the breaker.
+ */
+export async function tryRoute(
+  upstream: HttpUpstream,
+  route: Route,
+  key: PooledKey,
+  clock: Clock,
+): Promise<Trial> {
+  const protocol = (["messages", "chat", "responses"] as const).find((one) => upstream.speaks(one));
+  if (!protocol) return { served: false, reason: "only models that write text can be tried" };
+  const { upstreamPath: path } = endpoints.find((one) => one.protocol === protocol) ?? {
+    upstreamPath: "",
+  };
+  const body = RequestBody.of(bodyFor(protocol, upstream, route));
+  const call = {
+    protocol,
+    path,
+    stream: false,
+    contentType: "application/json",
+    body,
+    headers: [],
+  };
+  const request = upstream.adapter.request(call, route);
+  if (!request) return { served: false, reason: "this kind of upstream cannot express the call" };
+  const beganMs = clock.monotonic();
+  const credentials = await upstream.adapter.authorise(request, clock.now(), key.text);
+  const reply = new TrialReply(protocol);
+  const attempt = new Attempt(upstream, reply);
+  attempt.send(request, credentials);
+  const result = await withTimeout(reply.done, TIMEOUT_MS);
+  const ms = Math.round(clock.monotonic() - beganMs);
+  if (result === TIMED_OUT) {
+    attempt.abort();
+    return { served: false, reason: `no reply within ${TIMEOUT_MS / 1_000} seconds`, ms };
+  }
+  if (result.served) {
+    key.succeed(route.model);
+    upstream.breakers.succeed(route.model);
+  }
+  return { ...result, ms };
+}
+
+function bodyFor(protocol: Protocol, upstream: HttpUpstream, route: Route): JsonObject {
+  const { model } = route;
+  const messages = [{ role: "user", content: PROMPT }];
+  switch (protocol) {
+    case "messages":
+      return { model, max_tokens: OUTPUT_TOKENS, messages };
+    case "responses":
+      return { model, max_output_tokens: OUTPUT_TOKENS, input: PROMPT, store: false };
+    default: {
+      const field = maxTokensField(upstream.config.profile, route.profile);
+      return { model, [field]: OUTPUT_TOKENS, messages };
+    }
+  }
+}
+
+/** The reply to a trial, which is read whole. */
+class TrialReply implements AttemptListener {
+  readonly done: Promise<Trial>;
+  private readonly protocol: Protocol;
+  private readonly whole = new WholeReply();
+  private status = 0;
+  private end: (trial: Trial) => void = () => {};
+
+  constructor(protocol: Protocol) {
+    this.protocol = protocol;
+    this.done = new Promise((resolve) => {
+      this.end = resolve;
+    });
+  }
+
+  sent(): void {}
+
+  replied(status: number): void {
+    this.status = status;
+  }
+
+  received(chunk: Buffer): void {
+    if (this.whole.bytes <= REPLY_BYTES_MAX) this.whole.add(chunk);
+  }
+
+  completed(): void {
+    const wire = wires[this.protocol];
+    const { reply, text, worth } = this.whole.judge(wire);
+    const { status } = this;
+    if (status < 200 || status >= 300)
+      return this.refused(failures.refused(refusedBy(status, text)));
+    const error = worth === "charged" ? undefined : this.whole.error();
+    if (error) return this.refused(failures.refused(error));
+    if (!reply || worth === "none")
+      return this.refused(failures.unreadable("no reply of the protocol"));
+    const usage = new Usage();
+    wire.readReply(reply, usage);
+    this.end({ served: true, status, usage });
+  }
+
+  private refused({ cause, reason }: { readonly cause: string; readonly reason: string }): void {
+    this.end({ served: false, status: this.status, cause, reason });
+  }
+
+  failed(error: Error): void {
+    this.refused(failures.byError(error));
+  }
+
+  bug(error: unknown): void {
+    this.failed(error instanceof Error ? error : new Error("a bug"));
+  }
+}
