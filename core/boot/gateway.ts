@@ -239,7 +239,7 @@ export class Gateway {
     return [...changedSettings(given, config), ...this.code.changed(given)];
   }
 
-  /** What new calls are served with. */
+  /** The parts that serve new calls. */
   private runtime(): Runtime {
     const { config, running, upstreams, services, clock, log, bodies, longBodies, unread } = this;
     const all = new Router();
