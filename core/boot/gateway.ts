@@ -244,7 +244,7 @@ export class Gateway {
     const { config, running, upstreams, services, clock, log, bodies, longBodies, unread } = this;
     const all = new Router();
     for (const endpoint of endpoints) {
-      all.add({ method: "POST", path: endpoint.path, access: "call", endpoint });
+      all.addRoute({ method: "POST", path: endpoint.path, access: "call", endpoint });
     }
     const isTranslated = config.plugins.some(({ module }) => module.sets?.includes("upstream"));
     addModelRoutes(

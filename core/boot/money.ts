@@ -3,7 +3,7 @@ import { Backlog } from "../money/backlog.ts";
 import { Committer } from "../money/committer.ts";
 import type { HoldStoreHealth } from "../money/hold-store.ts";
 import { stopMoney } from "../money/stop.ts";
-import { StoredWallets } from "../money/wallets.ts";
+import { StoredWallets } from "../money/stored-wallets.ts";
 import { announced } from "../process/announced.ts";
 import type { Clock } from "../process/clock.ts";
 import type { LineLog } from "../process/log.ts";

@@ -43,8 +43,8 @@ export function addHealthRoutes(
     });
     return pinging;
   };
-  router.add({ ...common, path: "/healthz", handler: () => json(200, ALIVE) });
-  router.add({
+  router.addRoute({ ...common, path: "/healthz", handler: () => json(200, ALIVE) });
+  router.addRoute({
     ...common,
     path: "/readyz",
     handler: async () => {

@@ -25,7 +25,7 @@ export function addModelRoutes(router: Router, catalogue: () => Catalogue, paths
     return list;
   };
   const common = { method: "GET", access: "key" } as const;
-  router.add({
+  router.addRoute({
     ...common,
     path: "/v1/models",
     handler: (request) => {
@@ -37,7 +37,7 @@ export function addModelRoutes(router: Router, catalogue: () => Catalogue, paths
       return list.respond(request, start, end);
     },
   });
-  router.add({
+  router.addRoute({
     ...common,
     path: "/v1/models/*",
     handler: (request) => {

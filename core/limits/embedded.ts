@@ -17,7 +17,7 @@ export class EmbeddedRateLimiter implements RateLimiter {
     this.clock = clock;
   }
 
-  take(keyId: string, perMinute: number, burst: number): Rate {
+  takeCall(keyId: string, perMinute: number, burst: number): Rate {
     const nowMs = this.clock.monotonic();
     const rate = gcra(this.arrivals.get(keyId), nowMs, perMinute, burst);
     if (this.arrivals.size >= this.sweepAt && !this.arrivals.has(keyId)) this.sweep(nowMs);
@@ -25,7 +25,7 @@ export class EmbeddedRateLimiter implements RateLimiter {
     return rate;
   }
 
-  enter(keyId: string, callId: string, max: number): boolean {
+  enterCall(keyId: string, callId: string, max: number): boolean {
     const calls = this.running.get(keyId) ?? new Set<string>();
     if (calls.size >= max) return false;
     calls.add(callId);
@@ -33,7 +33,7 @@ export class EmbeddedRateLimiter implements RateLimiter {
     return true;
   }
 
-  leave(keyId: string, callId: string): void {
+  leaveCall(keyId: string, callId: string): void {
     const calls = this.running.get(keyId);
     if (calls?.delete(callId) && calls.size === 0) this.running.delete(keyId);
   }

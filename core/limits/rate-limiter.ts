@@ -3,11 +3,11 @@ export interface RateLimiter {
   /**
    * Takes one call out of `perMinute`, by GCRA: an even rate, with a burst of up to `burst` calls.
    */
-  take(keyId: string, perMinute: number, burst: number): Rate | Promise<Rate>;
+  takeCall(keyId: string, perMinute: number, burst: number): Rate | Promise<Rate>;
   /** Counts a call as running and returns true. Returns false if `max` calls run already. */
-  enter(keyId: string, callId: string, max: number): boolean | Promise<boolean>;
-  /** Ends a call that `enter` has counted. */
-  leave(keyId: string, callId: string): void | Promise<void>;
+  enterCall(keyId: string, callId: string, max: number): boolean | Promise<boolean>;
+  /** Ends a call that `enterCall` has counted. */
+  leaveCall(keyId: string, callId: string): void | Promise<void>;
 }
 
 export interface Rate {

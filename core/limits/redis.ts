@@ -28,7 +28,7 @@ export class RedisRateLimiter implements RateLimiter {
     this.prefix = prefix;
   }
 
-  async take(keyId: string, perMinute: number, burst: number): Promise<Rate> {
+  async takeCall(keyId: string, perMinute: number, burst: number): Promise<Rate> {
     const args = [String(MINUTE_MS / perMinute), String(burst)];
     try {
       const reply = await this.client.run(takeScript, [this.key("rate", keyId)], args);
@@ -44,7 +44,7 @@ export class RedisRateLimiter implements RateLimiter {
     }
   }
 
-  async enter(keyId: string, callId: string, max: number): Promise<boolean> {
+  async enterCall(keyId: string, callId: string, max: number): Promise<boolean> {
     try {
       const entered = await this.renew(keyId, callId, max);
       if (entered) this.running.set(callId, keyId);
@@ -55,7 +55,7 @@ export class RedisRateLimiter implements RateLimiter {
     }
   }
 
-  async leave(keyId: string, callId: string): Promise<void> {
+  async leaveCall(keyId: string, callId: string): Promise<void> {
     this.running.delete(callId);
     // If this fails, the lease expires.
     await this.client.call("ZREM", this.key("running", keyId), callId).catch(() => {});

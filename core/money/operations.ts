@@ -11,9 +11,9 @@ import {
 import type { LedgerArchive } from "./ledger-archive.ts";
 import type { RestoreResult } from "./restorable.ts";
 import type { StandingCall } from "./standing-call.ts";
+import type { StoredWallets } from "./stored-wallets.ts";
 import type { UsageRecord } from "./usage-fields.ts";
 import type { ReconcileRow } from "./wallet.ts";
-import type { StoredWallets } from "./wallets.ts";
 
 /** The books of money, as operators prove and repair them. None of this moves money. */
 export interface Operations {

@@ -3,7 +3,7 @@ import type { Committer } from "./committer.ts";
 import type { HoldStore } from "./hold-store.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import type { StandingCall } from "./standing-call.ts";
-import type { StoredWallets } from "./wallets.ts";
+import type { StoredWallets } from "./stored-wallets.ts";
 
 interface MoneyParts {
   readonly wallets: StoredWallets;

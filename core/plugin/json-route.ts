@@ -51,7 +51,7 @@ export function addOperatorRoutes(
   const enter = async (request: PlainRequest) => {
     return (await services.guards.operator.current(request)) ?? "operator";
   };
-  add(router, services, prefix, audited, enter, true);
+  addRoutes(router, services, prefix, audited, enter, true);
 }
 
 /** Adds routes for signed-in customers, under `prefix`. The handler gets the customer. */
@@ -61,7 +61,9 @@ export function addCustomerRoutes(
   prefix: string,
   routes: readonly CustomerRoute[],
 ): void {
-  add(router, services, prefix, routes, (request) => services.guards.customer.current(request));
+  addRoutes(router, services, prefix, routes, (request) =>
+    services.guards.customer.current(request),
+  );
 }
 
 /** Adds routes without an access check, under `prefix`. */
@@ -71,10 +73,10 @@ export function addPublicRoutes(
   prefix: string,
   routes: readonly PublicRoute[],
 ): void {
-  add(router, services, prefix, routes, async () => "public");
+  addRoutes(router, services, prefix, routes, async () => "public");
 }
 
-function add<Visitor>(
+function addRoutes<Visitor>(
   router: Router,
   services: Services,
   prefix: string,
@@ -83,7 +85,7 @@ function add<Visitor>(
   forOperators = false,
 ): void {
   for (const route of routes) {
-    router.add({
+    router.addRoute({
       method: route.method,
       path: prefix + route.path,
       forOperators,

@@ -95,7 +95,7 @@ export class Router {
   private readonly matches = new Map<Route, Match>();
   private readonly patterns: { parts: readonly string[]; route: Route }[] = [];
 
-  add(route: Route): void {
+  addRoute(route: Route): void {
     if (route.path.includes(":") || route.path.endsWith("*")) {
       this.patterns.push({ parts: route.path.split("/"), route });
       return;
@@ -119,7 +119,7 @@ export class Router {
   part(forOperators: boolean): Router {
     const part = new Router();
     for (const route of this.all()) {
-      if ((route.forOperators ?? false) === forOperators) part.add(route);
+      if ((route.forOperators ?? false) === forOperators) part.addRoute(route);
     }
     return part;
   }

@@ -81,7 +81,7 @@ export class AdminToken {
   /** Counts a wrong token. Right ones are not counted, so commands are never throttled. */
   private async count(address: string): Promise<void> {
     const { rateLimiter, clock } = this.services;
-    const rate = await rateLimiter.take(`admin:${address}`, WRONG_PER_MINUTE, WRONG_AT_ONCE);
+    const rate = await rateLimiter.takeCall(`admin:${address}`, WRONG_PER_MINUTE, WRONG_AT_ONCE);
     if (rate.allowed) return;
     this.log.warn({ address }, "an address sends wrong admin tokens; it has to wait");
     if (this.blocked.size >= BLOCKED_MAX) this.blocked.clear();

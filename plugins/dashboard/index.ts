@@ -50,17 +50,17 @@ export default function dashboard(
       const files = pageFiles();
       const names = { serviceName: settings.service_name, support: settings.support };
       const open = { method: "GET", access: "public", bodyBytesMax: 0 } as const;
-      router.add({ ...open, path: "/dashboard/*", handler: pagesHandler(files, names) });
+      router.addRoute({ ...open, path: "/dashboard/*", handler: pagesHandler(files, names) });
       const front = frontHandler(services, { ...names, ...files });
-      router.add({ ...open, path: "/", handler: front });
+      router.addRoute({ ...open, path: "/", handler: front });
       // Browsers look for an icon here.
       const location = ["location", `${files.folder}/icon.svg`, "cache-control", "no-store"];
-      router.add({
+      router.addRoute({
         ...open,
         path: "/favicon.ico",
         handler: () => ({ status: 302, headers: location }),
       });
-      router.add({
+      router.addRoute({
         ...open,
         path: "/account/v1/catalogue",
         handler: catalogueHandler(services, settings.popular_models),

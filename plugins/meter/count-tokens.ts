@@ -21,7 +21,7 @@ export function addCountTokensRoute(
   services: Services,
 ): void {
   const published = new PublishedCounts(services.upstreams);
-  router.add({
+  router.addRoute({
     method: "POST",
     path: "/v1/messages/count_tokens",
     access: "key",

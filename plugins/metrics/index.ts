@@ -63,7 +63,7 @@ export default function metrics(
     },
 
     routes(router) {
-      router.add({
+      router.addRoute({
         method: "GET",
         path: "/metrics",
         forOperators: true,

@@ -9,6 +9,8 @@ import {
   whole,
 } from "../../core/plugin/index.ts";
 
+type Rate = Awaited<ReturnType<Services["rateLimiter"]["takeCall"]>>;
+
 export const requires = ["key"];
 
 const limit = whole(0, 1_000_000);
@@ -31,7 +33,7 @@ export default function rateLimit(
 
   function enter(call: Call, keyId: string): Verdict | Promise<Verdict> {
     if (settings.concurrent_calls === 0) return undefined;
-    const entered = rateLimiter.enter(keyId, call.id, settings.concurrent_calls);
+    const entered = rateLimiter.enterCall(keyId, call.id, settings.concurrent_calls);
     return entered instanceof Promise ? entered.then(decide) : decide(entered);
 
     function decide(allowed: boolean): Verdict {
@@ -54,12 +56,10 @@ export default function rateLimit(
       const perMinute = key.requestsPerMinute ?? settings.requests_per_minute;
       if (perMinute === 0) return enter(call, key.id);
       const burst = settings.burst === 0 ? perMinute : settings.burst;
-      const rate = rateLimiter.take(key.id, perMinute, burst);
+      const rate = rateLimiter.takeCall(key.id, perMinute, burst);
       return rate instanceof Promise ? rate.then(decide) : decide(rate);
 
-      function decide(
-        taken: Awaited<ReturnType<Services["rateLimiter"]["take"]>>,
-      ): Verdict | Promise<Verdict> {
+      function decide(taken: Rate): Verdict | Promise<Verdict> {
         const headers = rateHeaders(taken, perMinute);
         if (taken.allowed) {
           call.replyHeaders.push(...headers);
@@ -74,16 +74,13 @@ export default function rateLimit(
 
     close(call) {
       if (settings.concurrent_calls === 0 || !running.delete(call) || !call.key) return undefined;
-      const left = rateLimiter.leave(call.key.id, call.id);
+      const left = rateLimiter.leaveCall(call.key.id, call.id);
       return left instanceof Promise ? left : undefined;
     },
   };
 }
 
-function rateHeaders(
-  rate: Awaited<ReturnType<Services["rateLimiter"]["take"]>>,
-  perMinute: number,
-): string[] {
+function rateHeaders(rate: Rate, perMinute: number): string[] {
   return [
     "x-ratelimit-limit-requests",
     String(perMinute),

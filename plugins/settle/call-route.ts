@@ -27,7 +27,7 @@ const PING_TIMEOUT_MS = 1_000;
 export function addCallRoute(router: Router, services: Services): void {
   const { wallets, clock, status, usage } = services;
 
-  router.add({
+  router.addRoute({
     method: "GET",
     path: "/v1/calls/:call",
     access: "key",

@@ -18,7 +18,7 @@ const PLUGIN = `
 export default ({ holdStore }) => ({
   name: "backlog",
   routes(router) {
-    router.add({
+    router.addRoute({
       method: "POST", path: "/backlog", access: "public", bodyBytesMax: 0,
       handler({ query }) {
         const calls = Number(query.get("calls"));

@@ -13,7 +13,7 @@ const STUCK = `
 export default function stuck() {
   const stand = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
   const route = { method: "POST", path: "/stuck", access: "public", bodyBytesMax: 1 };
-  return { name: "stuck", routes: (router) => router.add({ ...route, handler: stand }) };
+  return { name: "stuck", routes: (router) => router.addRoute({ ...route, handler: stand }) };
 }
 `;
 

@@ -59,7 +59,7 @@ export async function startServer(
   const upstreams = new ConnectedUpstreams(config, systemClock, log);
   const router = new Router();
   for (const endpoint of endpoints) {
-    router.add({ method: "POST", path: endpoint.path, access: "call", endpoint });
+    router.addRoute({ method: "POST", path: endpoint.path, access: "call", endpoint });
   }
   const pipeline = new Pipeline([...plugins, serving(config)]);
   const { limits } = config;

@@ -12,7 +12,7 @@ import { Committer } from "../../core/money/committer.ts";
 import type { HoldStore } from "../../core/money/hold-store.ts";
 import { Pace } from "../../core/money/pace.ts";
 import { stopMoney } from "../../core/money/stop.ts";
-import { StoredWallets } from "../../core/money/wallets.ts";
+import { StoredWallets } from "../../core/money/stored-wallets.ts";
 import type { Limits } from "../../core/plugin/config.ts";
 import { Router } from "../../core/plugin/router.ts";
 import type { Services } from "../../core/plugin/services.ts";

@@ -28,8 +28,8 @@ export default (services) => ({
     addPublicRoutes(router, services, "/w", [{ method: "GET", path: "/public", handle: handle("public") }]);
     for (const access of ["public", "own", "key"]) {
       const handler = access === "own" ? () => refusal(access) : async () => refusal(access);
-      router.add({ method: "GET", path: "/w/plain/" + access, access, bodyBytesMax: 0, handler });
-      router.add({ method: "GET", path: "/v1/messages/" + access, access, bodyBytesMax: 0, handler });
+      router.addRoute({ method: "GET", path: "/w/plain/" + access, access, bodyBytesMax: 0, handler });
+      router.addRoute({ method: "GET", path: "/v1/messages/" + access, access, bodyBytesMax: 0, handler });
     }
   },
 });

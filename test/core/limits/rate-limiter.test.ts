@@ -52,7 +52,7 @@ t.test("the rate limiter", async (t) => {
         const bucket = new Bucket(perMinute, most);
         for (const wait of waits) {
           clock.ms += wait;
-          const { allowed, remaining, resetMs, retryMs } = limiter.take("key", perMinute, most);
+          const { allowed, remaining, resetMs, retryMs } = limiter.takeCall("key", perMinute, most);
           const got = { allowed, remaining, resetMs, retryMs };
           assert.deepEqual(got, bucket.take(clock.ms));
         }
@@ -68,7 +68,7 @@ t.test("the rate limiter", async (t) => {
         const allowedAt: number[] = [];
         for (const wait of waits) {
           clock.ms += wait;
-          if (limiter.take("key", perMinute, most).allowed) allowedAt.push(clock.ms);
+          if (limiter.takeCall("key", perMinute, most).allowed) allowedAt.push(clock.ms);
         }
         for (const start of allowedAt) {
           const within = allowedAt.filter((at) => at >= start && at < start + 60_000).length;
@@ -81,30 +81,30 @@ t.test("the rate limiter", async (t) => {
   t.test("allows a call after exactly retryMs, and refuses it 1 ms earlier", async (t) => {
     const clock = stoppedClock();
     const limiter = new EmbeddedRateLimiter(clock);
-    while (limiter.take("key", 60, 5).allowed) {}
-    const { retryMs } = limiter.take("key", 60, 5);
+    while (limiter.takeCall("key", 60, 5).allowed) {}
+    const { retryMs } = limiter.takeCall("key", 60, 5);
     clock.ms += retryMs - 1;
-    t.equal(limiter.take("key", 60, 5).allowed, false);
+    t.equal(limiter.takeCall("key", 60, 5).allowed, false);
     clock.ms += 1;
-    t.equal(limiter.take("key", 60, 5).allowed, true);
+    t.equal(limiter.takeCall("key", 60, 5).allowed, true);
   });
 
   t.test("does not count refused calls, so constant retries do not lock a key out", async (t) => {
     const clock = stoppedClock();
     const limiter = new EmbeddedRateLimiter(clock);
     let allowed = 0;
-    for (; clock.ms < 60_000; clock.ms += 10) if (limiter.take("key", 60, 1).allowed) allowed++;
+    for (; clock.ms < 60_000; clock.ms += 10) if (limiter.takeCall("key", 60, 1).allowed) allowed++;
     t.equal(allowed, 60);
   });
 
   t.test("limits each key separately, even after 25,000 others", async (t) => {
     const clock = stoppedClock();
     const limiter = new EmbeddedRateLimiter(clock);
-    t.equal(limiter.take("first", 1, 1).allowed, true);
-    for (let key = 0; key < 25_000; key++) limiter.take(`key ${key}`, 1, 1);
-    t.equal(limiter.take("first", 1, 1).allowed, false);
+    t.equal(limiter.takeCall("first", 1, 1).allowed, true);
+    for (let key = 0; key < 25_000; key++) limiter.takeCall(`key ${key}`, 1, 1);
+    t.equal(limiter.takeCall("first", 1, 1).allowed, false);
     clock.ms += 60_000;
-    t.equal(limiter.take("first", 1, 1).allowed, true);
+    t.equal(limiter.takeCall("first", 1, 1).allowed, true);
   });
 
   t.test("does not look at all keys for each new one, and forgets those that rest", async (t) => {
@@ -116,25 +116,25 @@ t.test("the rate limiter", async (t) => {
       looks += keys.size;
       return Map.prototype[Symbol.iterator].call(keys) as MapIterator<[string, number]>;
     };
-    for (let key = 0; key < 50_000; key++) limiter.take(`key ${key}`, 1, 1);
+    for (let key = 0; key < 50_000; key++) limiter.takeCall(`key ${key}`, 1, 1);
     t.equal(keys.size, 50_000);
     t.ok(looks <= 2 * 50_000, `${looks} looks`);
     clock.ms += 60_000;
-    for (let key = 50_000; key < 150_000; key++) limiter.take(`key ${key}`, 1, 1);
+    for (let key = 50_000; key < 150_000; key++) limiter.takeCall(`key ${key}`, 1, 1);
     t.ok(keys.size <= 100_000, `${keys.size} keys`);
   });
 
   t.test("allows a number of calls in flight, and another when one ends", async (t) => {
     const limiter = new EmbeddedRateLimiter(stoppedClock());
-    t.equal(limiter.enter("key", "a", 2), true);
-    t.equal(limiter.enter("key", "b", 2), true);
-    t.equal(limiter.enter("key", "c", 2), false);
-    t.equal(limiter.enter("other", "d", 2), true);
-    limiter.leave("key", "c");
-    t.equal(limiter.enter("key", "c", 2), false, "a refused call cannot leave");
-    limiter.leave("key", "a");
-    limiter.leave("key", "a");
-    t.equal(limiter.enter("key", "c", 2), true);
-    t.equal(limiter.enter("key", "e", 2), false);
+    t.equal(limiter.enterCall("key", "a", 2), true);
+    t.equal(limiter.enterCall("key", "b", 2), true);
+    t.equal(limiter.enterCall("key", "c", 2), false);
+    t.equal(limiter.enterCall("other", "d", 2), true);
+    limiter.leaveCall("key", "c");
+    t.equal(limiter.enterCall("key", "c", 2), false, "a refused call cannot leave");
+    limiter.leaveCall("key", "a");
+    limiter.leaveCall("key", "a");
+    t.equal(limiter.enterCall("key", "c", 2), true);
+    t.equal(limiter.enterCall("key", "e", 2), false);
   });
 });

@@ -24,7 +24,7 @@ t.teardown(async () => {
 
 t.test("two gateways share a key's calls per minute", async (t) => {
   const taken = await Promise.all(
-    Array.from({ length: 20 }, (_, n) => limiters[n % 2]!.take("K1", 6, 6)),
+    Array.from({ length: 20 }, (_, n) => limiters[n % 2]!.takeCall("K1", 6, 6)),
   );
   t.equal(taken.filter((rate) => rate.allowed).length, 6);
   const refused = taken.find((rate) => !rate.allowed);
@@ -35,19 +35,19 @@ t.test("two gateways share a key's calls per minute", async (t) => {
 
 t.test("two gateways share a key's limit of calls in flight", async (t) => {
   const entered = await Promise.all(
-    Array.from({ length: 10 }, (_, n) => limiters[n % 2]!.enter("K2", `c${n}`, 3)),
+    Array.from({ length: 10 }, (_, n) => limiters[n % 2]!.enterCall("K2", `c${n}`, 3)),
   );
   t.equal(entered.filter(Boolean).length, 3);
   const first = entered.indexOf(true);
-  t.equal(await limiters[first % 2]!.enter("K2", `c${first}`, 3), true);
-  await limiters[0]!.leave("K2", `c${first}`);
-  t.equal(await limiters[1]!.enter("K2", "next", 3), true);
-  t.equal(await limiters[1]!.enter("K2", "one too many", 3), false);
+  t.equal(await limiters[first % 2]!.enterCall("K2", `c${first}`, 3), true);
+  await limiters[0]!.leaveCall("K2", `c${first}`);
+  t.equal(await limiters[1]!.enterCall("K2", "next", 3), true);
+  t.equal(await limiters[1]!.enterCall("K2", "one too many", 3), false);
 });
 
 t.test("a call in flight on a dead gateway expires", async (t) => {
-  await limiters[0]!.enter("K3", "c1", 1);
-  t.equal(await limiters[1]!.enter("K3", "c2", 1), false);
+  await limiters[0]!.enterCall("K3", "c1", 1);
+  t.equal(await limiters[1]!.enterCall("K3", "c2", 1), false);
   const [key] = (await server.call("KEYS", "*:K3")) as string[];
   const leftMs = Number(await server.call("PTTL", String(key)));
   t.ok(leftMs > 0 && leftMs <= 30_000, `${leftMs} ms`);
@@ -55,7 +55,7 @@ t.test("a call in flight on a dead gateway expires", async (t) => {
 
 t.test("while Redis is down nothing is limited, because no call gets a hold", async (t) => {
   await server.kill();
-  t.equal((await limiters[0]!.take("K1", 6, 6)).allowed, true);
-  t.equal(await limiters[0]!.enter("K2", "c", 1), true);
-  await limiters[0]!.leave("K2", "c");
+  t.equal((await limiters[0]!.takeCall("K1", 6, 6)).allowed, true);
+  t.equal(await limiters[0]!.enterCall("K2", "c", 1), true);
+  await limiters[0]!.leaveCall("K2", "c");
 });

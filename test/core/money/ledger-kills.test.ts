@@ -11,7 +11,7 @@ import { Committer } from "../../../core/money/committer.ts";
 import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
 import { PostgresLedger } from "../../../core/money/ledger/postgres.ts";
 import type { Ledger } from "../../../core/money/ledger.ts";
-import { StoredWallets } from "../../../core/money/wallets.ts";
+import { StoredWallets } from "../../../core/money/stored-wallets.ts";
 import { systemClock } from "../../../core/process/clock.ts";
 import { newId } from "../../../core/process/id.ts";
 import { MemoryHistory } from "../../support/commit-counts.ts";

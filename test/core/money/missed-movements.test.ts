@@ -7,7 +7,7 @@ import type {
   LimitSnapshot,
 } from "../../../core/money/hold-store.ts";
 import { LIFETIMES } from "../../../core/money/lifetimes.ts";
-import { StoredWallets } from "../../../core/money/wallets.ts";
+import { StoredWallets } from "../../../core/money/stored-wallets.ts";
 import { ManualMachine } from "./manual-machine.ts";
 import { StubLedger } from "./stub-ledger.ts";
 import { movement } from "./wallet-fixtures.ts";

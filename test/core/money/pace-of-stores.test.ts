@@ -8,7 +8,7 @@ import { Backlog } from "../../../core/money/backlog.ts";
 import { Committer } from "../../../core/money/committer.ts";
 import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
 import { Pace } from "../../../core/money/pace.ts";
-import { StoredWallets } from "../../../core/money/wallets.ts";
+import { StoredWallets } from "../../../core/money/stored-wallets.ts";
 import type { Call } from "../../../core/plugin/call.ts";
 import { MemoryHistory } from "../../support/commit-counts.ts";
 import { recordedLog } from "../../support/log.ts";

@@ -2,7 +2,7 @@ import t from "tap";
 import { Committer } from "../../../core/money/committer.ts";
 import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
 import { stopMoney } from "../../../core/money/stop.ts";
-import { StoredWallets } from "../../../core/money/wallets.ts";
+import { StoredWallets } from "../../../core/money/stored-wallets.ts";
 import type { Machine } from "../../../core/process/machine.ts";
 import { MemoryHistory } from "../../support/commit-counts.ts";
 import { posting } from "../../support/posting.ts";

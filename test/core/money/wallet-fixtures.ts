@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
 import type { Credit } from "../../../core/money/ledger.ts";
-import { StoredWallets } from "../../../core/money/wallets.ts";
+import { StoredWallets } from "../../../core/money/stored-wallets.ts";
 import { MemoryHistory } from "../../support/commit-counts.ts";
 import { recordedLog } from "../../support/log.ts";
 import { StubLedger } from "./stub-ledger.ts";

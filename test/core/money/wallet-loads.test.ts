@@ -7,7 +7,7 @@ import type {
 } from "../../../core/money/hold-store.ts";
 import type { Ledger } from "../../../core/money/ledger.ts";
 import { LIFETIMES } from "../../../core/money/lifetimes.ts";
-import { StoredWallets } from "../../../core/money/wallets.ts";
+import { StoredWallets } from "../../../core/money/stored-wallets.ts";
 import { ManualMachine } from "./manual-machine.ts";
 import { holdRequest } from "./wallet-fixtures.ts";
 

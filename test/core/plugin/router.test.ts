@@ -6,7 +6,7 @@ function routerOf(...routes: readonly string[]): Router {
   for (const route of routes) {
     const [method = "", path = ""] = route.split(" ");
     const handler = () => ({ status: 200 });
-    router.add({ method, path, access: "public", bodyBytesMax: 0, handler });
+    router.addRoute({ method, path, access: "public", bodyBytesMax: 0, handler });
   }
   return router;
 }

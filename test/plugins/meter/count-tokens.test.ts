@@ -33,7 +33,7 @@ async function reply(count: Count) {
       },
     },
   });
-  const router = { add: (added: Route) => (route = added) };
+  const router = { addRoute: (added: Route) => (route = added) };
   addCountTokensRoute(router as never, counter as unknown as TokenCounter, services);
   if (route?.access !== "key") throw new Error("the route needs no key");
   const body = Buffer.from("{}");

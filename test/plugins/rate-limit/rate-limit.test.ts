@@ -21,15 +21,15 @@ class Limited {
   constructor(settings: Partial<Settings> = {}) {
     const later = <T>(value: T): T | Promise<T> => (this.isLate ? Promise.resolve(value) : value);
     const rateLimiter = {
-      take: (key: string, perMinute: number, burst: number) => {
+      takeCall: (key: string, perMinute: number, burst: number) => {
         this.asked.push(`take ${key} ${perMinute} ${burst}`);
         return later(this.rate);
       },
-      enter: (key: string, call: string, max: number) => {
+      enterCall: (key: string, call: string, max: number) => {
         this.asked.push(`enter ${key} ${call} ${max}`);
         return later(this.mayEnter);
       },
-      leave: (key: string, call: string) => {
+      leaveCall: (key: string, call: string) => {
         this.asked.push(`leave ${key} ${call}`);
         return later(undefined);
       },

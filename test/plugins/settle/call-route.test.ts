@@ -39,7 +39,7 @@ async function shown(
     },
   });
   desk.nowMs = NOW;
-  addCallRoute({ add: (added: Route) => (route = added) } as never, desk.services);
+  addCallRoute({ addRoute: (added: Route) => (route = added) } as never, desk.services);
   const callId = parts.callId ?? newId(NOW - 1_000);
   const request = { params: params ?? { call: callId }, accountId: "A" };
   if (route?.access !== "key") throw new Error("the route needs no key");
@@ -121,7 +121,7 @@ t.test("the explanation of a call", async (t) => {
 t.test("the plugin adds the route that explains a call", async (t) => {
   const added: Route[] = [];
   settle(deskOf().services, { slice_tokens: 16 } as never).routes?.({
-    add: (route: Route) => added.push(route),
+    addRoute: (route: Route) => added.push(route),
   } as never);
   t.match(added, [{ method: "GET", path: "/v1/calls/:call" }]);
 });

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import t from "tap";
 import { movementHoldId } from "../../../../core/money/movement-hold.ts";
 import type { RedisHoldStore } from "../../../../core/money/redis/store.ts";
-import { StoredWallets } from "../../../../core/money/wallets.ts";
+import { StoredWallets } from "../../../../core/money/stored-wallets.ts";
 import { startRedis, type TestRedis } from "../../../support/redis.ts";
 import { until } from "../../../support/until.ts";
 import { StubLedger } from "../stub-ledger.ts";
