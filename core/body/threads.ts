@@ -68,7 +68,7 @@ export class BodyThreads {
   /**
    * Calls the default export of a module, a `ThreadWork`, in a thread. Input and result must be plain data. The bytes are
    * copied, unless they are lent: then the caller must not use them, and the work may hand them back in its result.
-   * Resolves with the result, or a refusal: 413 if the body breaks the thread, 429 or 503 if too many bytes wait. Rejects
+   * Resolves with the result, or a refusal: 413 if the body exceeds the memory or time of its thread, 429 or 503 if too many bytes wait. Rejects
    * if the work throws.
    */
   run<Result>(
@@ -171,7 +171,7 @@ export class BodyThreads {
       message.startsWith("worker exited");
     const fields = { call_id: call.id, key_id: call.key?.id, bytes: size, err: error };
     if (isBroken) {
-      this.log.warn(fields, "reading or translating a body broke its thread; its call gets 413");
+      this.log.warn(fields, "a body exceeded the memory or time of its thread; the call gets 413");
     } else this.log.warn(fields, "a long body found no thread; it gets 503");
     return isBroken ? BROKEN : BUSY;
   }
