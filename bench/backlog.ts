@@ -62,7 +62,7 @@ async function commitBacklog(children: Children, fsync: boolean) {
  */
 async function fill(children: Children, { redis, sql }: Stores): Promise<number> {
   const accountIds = await fundAccounts(sql, CALLS);
-  const { store, client } = await openStore(redis, children, accountIds, CALLS);
+  const { store, client } = await openStore({ redis, sql }, children, accountIds, CALLS);
   const usedBytes = () => redisNumber(client, "memory", "used_memory");
   const before = await usedBytes();
   await postAll(store, accountIds, CALLS);

@@ -71,11 +71,11 @@ async function ledgerOnly(ledger: PostgresLedger, accountIds: readonly string[])
 /** Measures from posted calls in memory until they are committed and acknowledged in Redis. */
 async function redisToLedger(
   ledger: PostgresLedger,
-  { redis }: Stores,
+  stores: Stores,
   children: Children,
   accountIds: readonly string[],
 ) {
-  const { store } = await openStore(redis, children, accountIds, 2 * CALLS);
+  const { store } = await openStore(stores, children, accountIds, 2 * CALLS);
   await postAll(store, accountIds, CALLS);
   const settings = { batchEntries: BATCH, lingerMs: LINGER_MS };
   const committer = new Committer({ holdStore: store, ledger, log: quietLog, ...settings });

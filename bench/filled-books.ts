@@ -77,7 +77,7 @@ async function makeKeys(sql: Sql, accounts: number): Promise<Customer[]> {
 
 /** Opens the wallets of all accounts in Redis, as gateways have done that died. Another must be a member. */
 export async function openWallets(children: Children, { redis, sql }: Stores): Promise<number> {
-  const { store, client } = await startStore(redis.url, children.folder("spool"), 1);
+  const { store, client } = await startStore(redis.url, sql, children.folder("spool"), 1);
   let opened = 0;
   for (let last = NO_ACCOUNT; ; ) {
     const page = await sql.query<OpenedWallet>(

@@ -67,10 +67,11 @@ export const idleProcesses: Scenario = {
       await pause(SETTLED_MS);
       await add(0);
     }
+    const stores = [redis, postgres] as const;
     let members = 0;
     for (const count of MEMBERS === 0 ? [] : [Math.ceil(MEMBERS / 2), MEMBERS]) {
       while (members < count)
-        members += await startMembers(children, redis, Math.min(MEMBERS_AT_ONCE, count - members));
+        members += await startMembers(children, stores, Math.min(MEMBERS_AT_ONCE, count - members));
       await pause(SETTLED_MS);
       await add(members);
     }
@@ -92,8 +93,13 @@ export const idleProcesses: Scenario = {
 };
 
 /** Starts hold stores in one process, on the core that Redis does not use. Returns how many. */
-async function startMembers(children: Children, redis: StoreServer, count: number) {
-  const program = script("idle-members.js", redis.url, count, children.folder("members"));
+async function startMembers(
+  children: Children,
+  [redis, postgres]: readonly [StoreServer, StoreServer],
+  count: number,
+) {
+  const folder = children.folder("members");
+  const program = script("idle-members.js", redis.url, postgres.url, count, folder);
   const child = children.start("members", { ...program, core: PROXY_CORE, ipc: true });
   let isReady = false;
   child.process.once("message", () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { connect, type Sql } from "../core/database/client.ts";
+import { PostgresEpochs } from "../core/money/ledger/epochs.ts";
 import type { LedgerHistory } from "../core/money/ledger-history.ts";
 import type { Posting } from "../core/money/outbox-entry.ts";
 import { RedisHoldStore } from "../core/money/redis/store.ts";
@@ -70,6 +71,7 @@ export async function fundAccounts(sql: Sql, calls: number): Promise<string[]> {
 /** Opens a hold store, as a gateway has it. The caller must stop it. */
 export async function startStore(
   redisUrl: string,
+  sql: Sql,
   spoolFolder: string,
   outboxEntriesMax: number,
 ): Promise<{ store: RedisHoldStore; client: RedisClient }> {
@@ -84,6 +86,7 @@ export async function startStore(
       hasCall: async () => false,
       credited: async () => undefined,
       history: NO_HISTORY,
+      epochs: new PostgresEpochs(sql),
     },
     log: quietLog,
   });
@@ -93,12 +96,12 @@ export async function startStore(
 
 /** Opens a hold store with these wallets loaded. The caller must stop it. */
 export async function openStore(
-  redis: StoreServer,
+  { redis, sql }: Pick<Stores, "redis" | "sql">,
   children: Children,
   accountIds: readonly string[],
   calls: number,
 ): Promise<{ store: RedisHoldStore; client: RedisClient }> {
-  const opened = await startStore(redis.url, children.folder("spool"), calls + 1);
+  const opened = await startStore(redis.url, sql, children.folder("spool"), calls + 1);
   const balanceMicroVnd = wealth(calls);
   const wallet = { creditVersion: 1, creditedMicroVnd: balanceMicroVnd, balanceMicroVnd };
   for (const accountId of accountIds)

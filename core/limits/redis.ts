@@ -1,4 +1,4 @@
-import { bucketIndexOf, bucketName } from "../redis/buckets.ts";
+import { bucketIndexOf, bucketName, bucketsOf } from "../redis/buckets.ts";
 import type { RedisClient } from "../redis/client.ts";
 import { listOf, numberOf } from "../redis/reply.ts";
 import { readLua, script } from "../redis/script.ts";
@@ -74,6 +74,6 @@ export class RedisRateLimiter implements RateLimiter {
   }
 
   private key(what: string, keyId: string): string {
-    return `${this.prefix}:{${bucketName(bucketIndexOf(keyId))}}:${what}:${keyId}`;
+    return `${this.prefix}:{${bucketName(bucketIndexOf(keyId, bucketsOf(this.client)))}}:${what}:${keyId}`;
   }
 }

@@ -8,6 +8,7 @@ import { WakeableSleep } from "../process/wakeable-sleep.ts";
 import type { Backlog } from "./backlog.ts";
 import type { HoldStore } from "./hold-store.ts";
 import { EntryRefused, type Ledger } from "./ledger.ts";
+import { MembershipEnded } from "./ledger-epochs.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import type { OutboxEntry, StoredEntry, UnreadableEntry } from "./outbox-entry.ts";
 
@@ -116,7 +117,10 @@ export class Committer {
       const entries = await holdStore.read(batchEntries, this.stopping ? 0 : LIFETIMES.readWaitMs);
       if (entries.length > 0) {
         failpoint("commit.read");
-        await this.commitReadable(entries);
+        await this.commitReadable(entries).catch((error: unknown) => {
+          if (error instanceof MembershipEnded) holdStore.refused?.(entries);
+          throw error;
+        });
         failpoint("commit.committed");
         await holdStore.acknowledge(entries);
         failpoint("commit.acknowledged");

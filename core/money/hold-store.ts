@@ -104,6 +104,12 @@ export interface HoldStore extends Restorable {
   /** Takes entries out of `uncommitted` that the ledger has committed or quarantined. */
   acknowledge(entries: readonly StoredEntry[]): Awaitable<void>;
 
+  /**
+   * The ledger refused to commit these entries with `MembershipEnded`: the store posts again what it has to. The embedded
+   * store has no members.
+   */
+  refused?(entries: readonly StoredEntry[]): void;
+
   /** Returns how many posted calls are not in the ledger yet, as far as this process knows. */
   uncommittedCalls(): number;
 

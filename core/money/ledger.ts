@@ -1,4 +1,5 @@
 import type { LimitSnapshot, LoadedVersion, WalletSnapshot } from "./hold-store.ts";
+import type { LedgerEpochs } from "./ledger-epochs.ts";
 import type { LedgerHistory } from "./ledger-history.ts";
 import type { OutboxEntry, StoredEntry } from "./outbox-entry.ts";
 import type { UsageRecord } from "./usage-fields.ts";
@@ -12,6 +13,8 @@ import type { UsageRecord } from "./usage-fields.ts";
 export interface Ledger {
   /** Shows if the ledger lost commits, for example because it was restored from a backup. */
   readonly history: LedgerHistory;
+  /** The epochs of the hold store in Redis. */
+  readonly epochs: LedgerEpochs;
 
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -20,14 +23,14 @@ export interface Ledger {
 
   /**
    * Commits charges and usage records of ended calls, in one transaction, idempotent by call id.
-   * Rejects with EntryRefused if the database will never take one of them. After any other error,
-   * try again later.
+   * Rejects with EntryRefused if the database will never take one of them, with MembershipEnded if
+   * this gateway was removed from the epoch of one. After any other error, try again later.
    */
   commit(entries: readonly OutboxEntry[]): Promise<void>;
 
   /**
    * Puts an entry that can never be committed into quarantine, for an operator to look at.
-   * Idempotent by call id.
+   * Idempotent by call id. Rejects with MembershipEnded as `commit` does.
    */
   quarantine(entry: StoredEntry, reason: string): Promise<void>;
 

@@ -6,34 +6,28 @@ export const KEY_KEPT_MS = 3_600_000;
  * how, and is checked at import. Lua scripts get these numbers as arguments.
  */
 export const LIFETIMES = {
-  // Membership: this process in a bucket of Redis.
+  // Membership: this gateway in a bucket of Redis.
 
-  /** Time between two heartbeats of a process. */
+  /** Time between two looks of a gateway at a bucket, each of which is a heartbeat. */
   heartbeatMs: 1_000,
-  /** A process without a heartbeat for this long is watched in every bucket. */
-  quietMs: 4_000,
-  /**
-   * Maximum time between two rounds of a bucket in which nothing changes and whose members all beat. A heartbeat makes the
-   * rounds run that are due before the next one: each sixth does, if none is late.
-   */
-  settledRoundMs: 6_500,
-  /** Redis forgets the heartbeat of a dead process after this time. */
-  beatKeptMs: 60_000,
-  /** A process without a heartbeat for this long loses its leases: others void its holds and claim its outbox. */
+  /** The same in a cluster, which has 16 buckets. */
+  clusterHeartbeatMs: 3_000,
+  /** A gateway without a heartbeat for this long loses its leases: others void its holds and claim its outbox. */
   leaseMs: 10_000,
-  /** Minimum age of an epoch before loads are allowed, so that all other processes have noticed the epoch. */
-  graceMs: 1_500,
-  /**
-   * The same minimum age for a process that was a member of the epoch before, and so knows which processes to await.
-   */
-  witnessGraceMs: 300,
-  /** Time between two rounds of a process that joins a bucket. */
+  /** Time between two looks of a gateway that joins a bucket. */
   joiningRoundMs: 20,
-  /** Backoff after a round that Redis did not reply to; doubles up to `roundRetryMsMax`. */
+  /** Backoff after a round that Redis or the ledger did not reply to; doubles up to `roundRetryMsMax`. */
   roundRetryMsMin: 50,
   roundRetryMsMax: 250,
-  /** A round that takes longer does not count as one of the few at once: its server may be down, while others reply. */
-  roundCountedMs: 200,
+  /** A gateway waits this long for the ledger before its next look. */
+  epochsReplyMs: 2_500,
+  /** A gateway that took the name of the next epoch begins it within this time, or has died. */
+  epochTakenMs: 1_000,
+  /** For each member, a gateway waits this much longer until it asks the ledger again if an epoch may open. */
+  openMsEach: 5,
+  /** A gateway ends at most `epochsEndedMax` epochs of a bucket within this time. */
+  epochsEndedWithinMs: 60_000,
+  epochsEndedMax: 30,
   /** An operation waits this long for a bucket that is being joined. */
   joinWaitMs: 900,
   /** A start fails if Redis does not reply for this long. */
@@ -169,44 +163,28 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
     (of) => of.heartbeatMs > of.replyTimeoutMs,
   ],
   [
-    "leaseMs / 2 > quietMs > 2 * heartbeatMs + replyTimeoutMs; otherwise a live process is neither fresh nor seen between looks",
-    (of) => of.leaseMs / 2 > of.quietMs && of.quietMs > 2 * of.heartbeatMs + of.replyTimeoutMs,
+    "leaseMs / 2 > clusterHeartbeatMs + replyTimeoutMs; otherwise a gateway that dies is not seen to be silent",
+    (of) => of.leaseMs / 2 > of.clusterHeartbeatMs + of.replyTimeoutMs,
   ],
   [
-    "leaseMs > settledRoundMs + 2 * heartbeatMs; otherwise leases of living processes end while heartbeats cannot be read, and only rounds show them",
-    (of) => of.leaseMs > of.settledRoundMs + 2 * of.heartbeatMs,
+    "leaseMs > clusterHeartbeatMs + epochsReplyMs + 2 * replyTimeoutMs; otherwise leases of living gateways end while the ledger is slow",
+    (of) => of.leaseMs > of.clusterHeartbeatMs + of.epochsReplyMs + 2 * of.replyTimeoutMs,
   ],
   [
-    "beatKeptMs > leaseMs; otherwise the heartbeat of a live process is forgotten",
-    (of) => of.beatKeptMs > of.leaseMs,
-  ],
-  [
-    "graceMs > heartbeatMs + replyTimeoutMs + joiningRoundMs; otherwise wallets are loaded before other processes notice the epoch",
-    (of) => of.graceMs > of.heartbeatMs + of.replyTimeoutMs + of.joiningRoundMs,
-  ],
-  [
-    "witnessGraceMs > roundRetryMsMax + joiningRoundMs; otherwise a retrying process cannot join the epoch in time",
-    (of) => of.witnessGraceMs > of.roundRetryMsMax + of.joiningRoundMs,
-  ],
-  [
-    "witnessGraceMs <= graceMs; otherwise the process that knows more waits longer",
-    (of) => of.witnessGraceMs <= of.graceMs,
+    "epochTakenMs > 2 * replyTimeoutMs; otherwise two gateways begin epochs in turn",
+    (of) => of.epochTakenMs > 2 * of.replyTimeoutMs,
   ],
   [
     "roundRetryMsMax <= heartbeatMs; otherwise recovery from an outage takes longer than a normal round",
     (of) => of.roundRetryMsMax <= of.heartbeatMs,
   ],
   [
-    "roundCountedMs < replyTimeoutMs; otherwise rounds that get no reply hold up those that would",
-    (of) => of.roundCountedMs < of.replyTimeoutMs,
+    "startTimeoutMs > leaseMs + epochTakenMs; otherwise a start fails while it waits for the leases of dead processes",
+    (of) => of.startTimeoutMs > of.leaseMs + of.epochTakenMs,
   ],
   [
-    "startTimeoutMs > leaseMs + graceMs; otherwise a start fails while it waits for the leases of dead processes",
-    (of) => of.startTimeoutMs > of.leaseMs + of.graceMs,
-  ],
-  [
-    "catchUpMs > leaseMs + graceMs; otherwise a start fails while Redis is being joined",
-    (of) => of.catchUpMs > of.leaseMs + of.graceMs,
+    "catchUpMs > leaseMs + epochTakenMs; otherwise a start fails while Redis is being joined",
+    (of) => of.catchUpMs > of.leaseMs + of.epochTakenMs,
   ],
   [
     "leaveTimeoutMs > replyTimeoutMs; otherwise a process stops before Redis replies, and its holds stay until its lease ends",

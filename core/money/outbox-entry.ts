@@ -15,7 +15,14 @@ export interface OutboxEntry {
   readonly writtenOffMicroVnd: MicroVnd;
   /** The entry without its position, as `encodeEntry` wrote it. */
   readonly text: string;
+  readonly membership?: Membership;
 }
+
+/**
+ * With Redis, the gateway that commits an entry, and the epoch in which it read it: `<bucket>|<epoch>|<gateway>`. The
+ * ledger refuses the commit once that gateway is not a member of it.
+ */
+type Membership = string;
 
 /** An entry that this version of the gateway cannot read. It goes to quarantine as text. */
 export interface UnreadableEntry {
@@ -27,6 +34,7 @@ export interface UnreadableEntry {
   readonly chargedMicroVnd: MicroVnd;
   /** Why the entry cannot be read, and what to do. */
   readonly reason: string;
+  readonly membership?: Membership;
 }
 
 /**

@@ -36,8 +36,9 @@ export const FAILPOINTS = [
   // A wallet is loaded from the ledger into the hold store.
   "wallet.read",
   "wallet.loaded",
-  // A Redis bucket starts a new epoch.
-  "bucket.declared",
+  // A bucket of Redis gets a new epoch: its name is in the ledger; it has begun in Redis.
+  "epoch.named",
+  "epoch.begun",
   "bucket.joined",
   "bucket.requeued",
   "bucket.loadable",

@@ -1,8 +1,13 @@
-/** Never change it: this number and the hash decide which bucket has an account's keys. */
-export const BUCKETS = 64;
+/** Never change it: this number and the hash decide which bucket of a cluster has an account's keys. */
+export const CLUSTER_BUCKETS = 16;
+
+/** Returns how many buckets a Redis has: its keys are in that many slots. */
+export function bucketsOf({ isCluster }: { readonly isCluster: boolean }): number {
+  return isCluster ? CLUSTER_BUCKETS : 1;
+}
 
 /** Returns the bucket of an id, by FNV-1a: even, and the same in every process and version. */
-export function bucketIndexOf(id: string, buckets: number = BUCKETS): number {
+export function bucketIndexOf(id: string, buckets: number): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < id.length; at += 1) {
     hash = Math.imul(hash ^ id.charCodeAt(at), 0x01000193);

@@ -109,6 +109,11 @@ export function isUnknownScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("NOSCRIPT");
 }
 
+/** Keys of the command are moving to another node of the cluster. Some may be there already, and others not. */
+export function isMovedSlot(error: unknown): boolean {
+  return error instanceof Error && /^TRYAGAIN|non local key/.test(error.message);
+}
+
 function connect(servers: string | readonly string[], timeoutMs: number): Redis | Cluster {
   const common = {
     connectTimeout: CONNECT_TIMEOUT_MS,

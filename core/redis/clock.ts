@@ -1,5 +1,5 @@
 import type { Clock } from "../process/clock.ts";
-import { BUCKETS, bucketName } from "./buckets.ts";
+import { bucketName, bucketsOf } from "./buckets.ts";
 import type { RedisCommands } from "./client.ts";
 import { script } from "./script.ts";
 
@@ -15,7 +15,7 @@ export async function timeOfRedis(
   prefix: string,
   clock: Pick<Clock, "now">,
 ): Promise<number> {
-  const buckets = Array.from({ length: client.isCluster ? BUCKETS : 1 }, (_, at) => bucketName(at));
+  const buckets = Array.from({ length: bucketsOf(client) }, (_, at) => bucketName(at));
   const asked = buckets.map(async (bucket) => {
     const reply = await client.run(TIME, [`${prefix}:{${bucket}}:clock`], []);
     const ms = msOf(reply);

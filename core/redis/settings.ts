@@ -1,5 +1,5 @@
 import type { StoreFault } from "../process/store-fault.ts";
-import { BUCKETS, bucketName } from "./buckets.ts";
+import { bucketName, bucketsOf } from "./buckets.ts";
 import type { RedisCommands } from "./client.ts";
 import { script } from "./script.ts";
 
@@ -15,7 +15,7 @@ export async function faultsOfRedis(
   client: Pick<RedisCommands, "isCluster" | "run">,
   prefix: string,
 ): Promise<readonly StoreFault[]> {
-  const buckets = Array.from({ length: client.isCluster ? BUCKETS : 1 }, (_, at) => bucketName(at));
+  const buckets = Array.from({ length: bucketsOf(client) }, (_, at) => bucketName(at));
   const infos = await Promise.all(
     buckets.map((bucket) => client.run(INFO, [`${prefix}:{${bucket}}:settings`], [])),
   );

@@ -1,10 +1,13 @@
+import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import t from "tap";
+import { connect } from "../../core/database/client.ts";
 import { FAILPOINTS, type Failpoint } from "../../core/process/failpoint.ts";
 import type { Customer } from "../support/admin.ts";
 import { ArmedGateway, diesAtStart, refusingPlugin } from "../support/armed.ts";
 import { type GatewayOptions, startGateway, type TestGateway } from "../support/gateway.ts";
+import { recordedLog } from "../support/log.ts";
 import { type PostgresServer, startPostgresServer } from "../support/postgres-server.ts";
 import { assertReconciled } from "../support/proof.ts";
 import { type RedisServer, startRedisServer } from "../support/redis.ts";
@@ -17,35 +20,55 @@ import { assertNoHolds, committedIn, prove, untilClaimed, untilServed } from "./
 const LANES = 2;
 const DURABLE = { settings: ["--save", "", "--appendonly", "yes", "--appendfsync", "always"] };
 
+const SQL = { statementTimeoutMs: 60_000, log: recordedLog().log };
+
 let postgres: PostgresServer;
 let simulator: TestSimulator;
 let plugin: string;
-/** Serves no calls; reads the ledger and creates customers. */
-let office: TestGateway;
-let officeRedis: RedisServer;
 
 t.before(async () => {
-  [postgres, simulator, officeRedis] = await Promise.all([
-    startPostgresServer(),
-    startTestSimulator(),
-    startRedisServer(),
-  ]);
+  [postgres, simulator] = await Promise.all([startPostgresServer(), startTestSimulator()]);
   plugin = refusingPlugin();
-  office = await startGateway(options(officeRedis.url));
 });
 
 t.teardown(async () => {
-  await office.close();
-  await Promise.all([simulator.stop(), officeRedis.stop(), postgres.stop()]);
+  await Promise.all([simulator.stop(), postgres.stop()]);
   rmSync(dirname(plugin), { recursive: true });
 });
 
-function options(hot: string, more: Partial<GatewayOptions> = {}, ledger = postgres.url) {
-  return { ...failpointOptions(simulator, plugin, { hot, ledger }), ...more };
-}
+/** The ledger of one Redis, with customers. */
+class Books {
+  readonly url: string;
+  private readonly customers: Customer[] = [];
 
-function customerOf(): Promise<Customer> {
-  return customerAt(office);
+  private constructor(url: string) {
+    this.url = url;
+  }
+
+  static async open(customers: number): Promise<Books> {
+    const sql = connect({ server: { url: postgres.url }, connectionsMax: 1, ...SQL });
+    const name = `books_${randomUUID().replaceAll("-", "")}`;
+    await sql.query(`create database ${name}`);
+    await sql.end(1);
+    const books = new Books(new URL(`/${name}`, postgres.url).href);
+    const office = await startGateway(books.gateway("embedded"));
+    while (books.customers.length < customers) books.customers.push(await customerAt(office));
+    await office.stop();
+    await office.close();
+    return books;
+  }
+
+  /** The options of a gateway. `way`: the port by which it reaches the ledger. */
+  gateway(hot: string, more: Partial<GatewayOptions> = {}, way = postgres.port) {
+    const ledger = this.url.replace(`:${postgres.port}/`, `:${way}/`);
+    return { ...failpointOptions(simulator, plugin, { hot, ledger }), ...more };
+  }
+
+  customer(): Customer {
+    const customer = this.customers.pop();
+    if (customer === undefined) throw new Error("open the books with more customers");
+    return customer;
+  }
 }
 
 async function inLanes<T>(list: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
@@ -59,10 +82,11 @@ async function inLanes<T>(list: readonly T[], work: (item: T) => Promise<void>):
 t.test("a gateway that dies between two steps of money", { jobs: 2 }, async (t) => {
   t.test("loses nothing, because another gateway takes over: Redis", async () => {
     const redis = await startRedisServer(DURABLE);
-    const other = await startGateway(options(redis.url));
+    const books = await Books.open(DRIVEN.length);
+    const other = await startGateway(books.gateway(redis.url));
     const claims: Claim[] = [];
     await inLanes(DRIVEN, async (point) => {
-      const { armed, claim } = await crash(point, options(redis.url), await customerOf());
+      const { armed, claim } = await crash(point, books.gateway(redis.url), books.customer());
       claims.push(claim);
       await armed.gateway.close();
     });
@@ -76,19 +100,20 @@ t.test("a gateway that dies between two steps of money", { jobs: 2 }, async (t) 
 
   t.test("loses no spooled call, however often the next starts die too", async (t) => {
     const redis = await startRedisServer(DURABLE);
-    const armed = await ArmedGateway.start("spool.kept", options(redis.url));
-    const first = await customerOf();
+    const books = await Books.open(2);
+    const armed = await ArmedGateway.start("spool.kept", books.gateway(redis.url));
+    const first = books.customer();
     const cut = await callWhileRedisDies(armed.gateway, first, redis);
     await armed.died();
     const { data } = armed.gateway;
-    const next = await startWith(redis, data);
-    const second = await customerOf();
+    const next = await startWith(redis, books.gateway(redis.url, { data }));
+    const second = books.customer();
     const whole = await callWhileRedisDies(next, second, redis);
     t.ok(whole.isWhole);
     await next.kill9();
     await redis.start();
-    await diesAtStart("spool.replaying", options(redis.url, { data }));
-    await diesAtStart("spool.resent", options(redis.url, { data }));
+    await diesAtStart("spool.replaying", books.gateway(redis.url, { data }));
+    await diesAtStart("spool.resent", books.gateway(redis.url, { data }));
     await next.start();
     await prove(next, { what: "spool.kept", customer: first, creditVnd: CREDIT_VND, ...cut });
     await prove(next, { what: "spool.resent", customer: second, creditVnd: CREDIT_VND, ...whole });
@@ -101,27 +126,27 @@ t.test("a gateway that dies between two steps of money", { jobs: 2 }, async (t) 
 
   t.test("loses no call in its outbox, though gateways die while taking it over", async (t) => {
     const redis = await startRedisServer(DURABLE);
+    const books = await Books.open(1);
     const way = await startTcpProxy(postgres.port);
-    const cutOff = postgres.url.replace(String(postgres.port), String(way.port));
-    const dead = await startGateway(options(redis.url, {}, cutOff));
-    const customer = await customerOf();
+    const dead = await startGateway(books.gateway(redis.url, {}, way.port));
+    const customer = books.customer();
     const done = await callWhile(dead, customer, () => way.cut());
     t.ok(done.isWhole);
     await dead.kill9();
-    const reaper = await ArmedGateway.start("lease.reaped", options(redis.url));
+    const reaper = await ArmedGateway.start("lease.reaped", books.gateway(redis.url));
     await reaper.died();
     // The next gateway claims the outbox, and cannot reach the ledger to commit it.
     way.restore();
-    const claimer = await startGateway(options(redis.url, {}, cutOff));
+    const claimer = await startGateway(books.gateway(redis.url, {}, way.port));
     way.cut();
     await untilClaimed(redis);
     await claimer.kill9();
     for (const point of ["lease.claimed", "lease.finished"] as const) {
-      const armed = await ArmedGateway.start(point, options(redis.url));
+      const armed = await ArmedGateway.start(point, books.gateway(redis.url));
       await armed.died();
       await armed.gateway.close();
     }
-    const last = await startGateway(options(redis.url));
+    const last = await startGateway(books.gateway(redis.url));
     await prove(last, { what: "lease", customer, creditVnd: CREDIT_VND, ...done });
     await assertReconciled(last);
     await assertNoHolds(redis);
@@ -132,22 +157,24 @@ t.test("a gateway that dies between two steps of money", { jobs: 2 }, async (t) 
 
   t.test("loses nothing while it joins or rebuilds a bucket", async (t) => {
     const redis = await startRedisServer();
+    const books = await Books.open(2);
     const wipe = () => redis.call("FLUSHALL");
-    await diesAtStart("bucket.joined", options(redis.url), wipe);
-    await diesAtStart("bucket.loadable", options(redis.url), wipe);
-    const armed = await ArmedGateway.start("bucket.declared", options(redis.url));
-    const customer = await customerOf();
-    await call(armed.gateway, await customerOf());
+    await diesAtStart("epoch.named", books.gateway(redis.url), wipe);
+    await diesAtStart("bucket.joined", books.gateway(redis.url), wipe);
+    await diesAtStart("bucket.loadable", books.gateway(redis.url), wipe);
+    const armed = await ArmedGateway.start("epoch.begun", books.gateway(redis.url));
+    const customer = books.customer();
+    await call(armed.gateway, books.customer());
     await redis.call("SAVE");
     const done = await call(armed.gateway, customer);
     t.ok(done.isWhole);
-    await committedIn(office, customer);
+    await committedIn(armed.gateway, customer);
     // Redis restarts with an old state, without the second call.
     await redis.kill();
     await redis.start();
     await armed.died();
     await armed.startUnarmed();
-    await prove(armed.gateway, { what: "declared", customer, creditVnd: CREDIT_VND, ...done });
+    await prove(armed.gateway, { what: "begun", customer, creditVnd: CREDIT_VND, ...done });
     await assertReconciled(armed.gateway);
     await assertNoHolds(redis);
     await armed.gateway.close();
@@ -156,11 +183,14 @@ t.test("a gateway that dies between two steps of money", { jobs: 2 }, async (t) 
 
   t.test("loses one charge and nothing else if Redis is wiped while it is frozen", async () => {
     const redis = await startRedisServer();
+    const books = await Books.open(1);
     const way = await startTcpProxy(postgres.port);
-    const cutOff = postgres.url.replace(String(postgres.port), String(way.port));
-    const armed = await ArmedGateway.start("bucket.requeued", options(redis.url, {}, cutOff));
-    const other = await startGateway(options(redis.url));
-    const customer = await customerOf();
+    const armed = await ArmedGateway.start(
+      "bucket.requeued",
+      books.gateway(redis.url, {}, way.port),
+    );
+    const other = await startGateway(books.gateway(redis.url));
+    const customer = books.customer();
     const done = await callWhile(armed.gateway, customer, () => way.cut());
     armed.gateway.signal("SIGSTOP");
     await redis.call("FLUSHALL");
@@ -185,7 +215,8 @@ t.test("a gateway that dies between two steps of money", { jobs: 2 }, async (t) 
       "spool.kept",
       "spool.replaying",
       "spool.resent",
-      "bucket.declared",
+      "epoch.named",
+      "epoch.begun",
       "bucket.joined",
       "bucket.requeued",
       "bucket.loadable",
@@ -206,7 +237,7 @@ function callWhileRedisDies(gateway: TestGateway, customer: Customer, redis: Red
   return callWhile(gateway, customer, () => redis.kill());
 }
 
-async function startWith(redis: RedisServer, data: string): Promise<TestGateway> {
+async function startWith(redis: RedisServer, options: GatewayOptions): Promise<TestGateway> {
   await redis.start();
-  return startGateway(options(redis.url, { data }));
+  return startGateway(options);
 }

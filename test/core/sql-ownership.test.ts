@@ -26,6 +26,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     ...["ledger_proof", "proven_wallets", "proven_limits", "proof_checkpoint"],
     ...["archived_months", "archived_tables", "archived_wallets", "archived_limits"],
     ...["ledger_writers", "ledger_generations", "usage_of_many_keys"],
+    ...["hold_epochs", "hold_members"],
   ],
   // It reads the records, the movements, and which months have left, beside its own sums.
   "core/usage/": [

@@ -100,11 +100,6 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     why: "the largest write: one record, of at most 64 KB, more or less",
   },
   {
-    source: "core/money/redis/session.ts",
-    before: 'this.keys = keys.under("", process);',
-    why: "no operation runs before an epoch is found, which sets them again",
-  },
-  {
     source: "core/money/redis/standing.ts",
     before: "for (let at = 0; at < fields.length; at += 2) {",
     after: "for (let at = 0; at <= fields.length; at += 2) {",
@@ -190,12 +185,6 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     before: "this.recent.add(callId, posted, 0, 0);",
     after: "this.recent.add(callId, posted, 0, 1);",
     why: "calls without positions may be forgotten up to any position",
-  },
-  {
-    source: "core/money/redis/look.ts",
-    before: 'const { version = "", members = [] } = view ?? {};',
-    after: 'const { version = "mutated",',
-    why: "the first look of a process lists the members anyway",
   },
   {
     source: "core/money/redis/idle-wallets.ts",

@@ -12,6 +12,7 @@ import {
 import type { OutboxEntry, StoredEntry } from "../../core/money/outbox-entry.ts";
 import { callOf } from "../../core/money/unreadable.ts";
 import { MemoryHistory } from "./commit-counts.ts";
+import { EpochBooks, epochsOf } from "./epoch-books.ts";
 
 interface MemoryLimit {
   readonly accountId: string;
@@ -57,6 +58,8 @@ type MoneyOfLedger = Pick<
 export class MemoryLedger implements MoneyOfLedger {
   readonly history = new MemoryHistory();
   readonly charges = new Map<string, Charge>();
+  readonly epochBooks = new EpochBooks();
+  readonly epochs = epochsOf(async (work) => work(this.epochBooks));
   readonly parked: StoredEntry[] = [];
   private readonly walletsById = new Map<string, MemoryWallet>();
   private readonly movements = new Map<string, Credit>();
@@ -79,6 +82,7 @@ export class MemoryLedger implements MoneyOfLedger {
   }
 
   async commit(entries: readonly OutboxEntry[]): Promise<void> {
+    this.epochBooks.require(entries);
     for (const { posting } of entries) {
       if (!this.walletsById.has(posting.accountId)) throw new EntryRefused("no such account");
     }

@@ -41,6 +41,7 @@ export const LATER = {
   keyRevoked: "an API key is revoked",
 } as const;
 export const LATER_REDIS = {
+  ledgerCut: "one gateway cannot reach the ledger, and the others can",
   redisFailOver: "a replica of Redis is promoted, which lacks writes that were acknowledged",
 } as const;
 

@@ -62,6 +62,15 @@ export const faults: Readonly<Partial<Record<FaultName, Fault>>> = {
       world.ledger.state = "up";
     });
   },
+  ledgerCut: onHost((world, host, random) => {
+    const { gateway } = host;
+    if (!gateway) return;
+    const { ledger, scheduler } = world;
+    const ms = random.below(random.chance(0.5) ? 25_000 : 4_000);
+    ledger.cutOff.add(gateway.process);
+    world.note(`${host.name} cut off from the ledger for ${ms} ms`);
+    scheduler.after(ms, `ledger of ${host.name}`, () => ledger.cutOff.delete(gateway.process));
+  }),
   ledgerSlow(world, random) {
     world.ledger.isSlow = true;
     world.note("ledger slow");
@@ -208,6 +217,7 @@ function runNewer(world: World, host: Host, random: Random): void {
 export function heal(world: World): void {
   const { ledger } = world;
   ledger.state = "up";
+  ledger.cutOff.clear();
   ledger.isSlow = false;
   ledger.lostReplies = 0;
   world.redis?.heal();

@@ -8,12 +8,14 @@ import type {
   LimitChange,
   LimitChangeResult,
 } from "../../core/money/ledger.ts";
+import type { LedgerEpochs } from "../../core/money/ledger-epochs.ts";
 import type {
   LedgerHistory,
   LedgerProgress,
   LedgerState,
 } from "../../core/money/ledger-history.ts";
 import type { OutboxEntry, StoredEntry } from "../../core/money/outbox-entry.ts";
+import { epochsOf } from "../support/epoch-books.ts";
 import type { Random } from "../support/random.ts";
 import { LedgerBooks } from "./ledger.ts";
 import type { SimulatedProcess } from "./process.ts";
@@ -44,6 +46,8 @@ export class LedgerServer {
   private readonly clients = new WeakMap<SimulatedProcess, LedgerClient>();
   /** `refuses`: connections are refused. `hangs`: requests get no reply. */
   state: "up" | "refuses" | "hangs" = "up";
+  /** Gateways that cannot reach it. */
+  readonly cutOff = new Set<SimulatedProcess>();
   isSlow = false;
   /** Share of requests that are carried out, but whose reply is lost. Some movements are carried out later than that. */
   lostReplies = 0;
@@ -98,6 +102,7 @@ export class LedgerServer {
         process.receive(ms, `ledger ${name} failed`, () => reject(new Error(reason)));
       const there = this.latencyMs();
       if (this.state === "refuses") return fail(there, "connect ECONNREFUSED");
+      if (this.cutOff.has(process)) return fail(REPLY_TIMEOUT_MS, "the ledger does not answer");
       if (this.state === "hangs") return fail(REPLY_TIMEOUT_MS, "the ledger does not answer");
       this.scheduler.after(there, `ledger ${name}`, () => {
         if (this.state !== "up") return fail(1, "the connection was closed");
@@ -141,7 +146,17 @@ export class LedgerServer {
 /** The methods that move money; the others only display it. */
 type MoneyOfLedger = Pick<
   Ledger,
-  | ("history" | "start" | "stop" | "ping" | "commit" | "quarantine" | "quarantined" | "hasCall")
+  | (
+      | "history"
+      | "epochs"
+      | "start"
+      | "stop"
+      | "ping"
+      | "commit"
+      | "quarantine"
+      | "quarantined"
+      | "hasCall"
+    )
   | ("commitQuarantined" | "changeLimit" | "removeLimit")
   | ("credit" | "credited" | "now" | "completeThrough" | "wallet" | "sum" | "sums")
 >;
@@ -151,6 +166,9 @@ class LedgerClient implements MoneyOfLedger {
   private readonly process: SimulatedProcess;
   private readonly writer: LedgerWriter;
   readonly history: LedgerHistory;
+  readonly epochs: LedgerEpochs = epochsOf((work) =>
+    this.ask("epochs", ({ epochs }) => work(epochs)),
+  );
 
   constructor(server: LedgerServer, process: SimulatedProcess) {
     this.server = server;

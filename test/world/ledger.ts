@@ -11,6 +11,7 @@ import {
 import type { OutboxEntry, StoredEntry } from "../../core/money/outbox-entry.ts";
 import { callOf } from "../../core/money/unreadable.ts";
 import { CommitCounts } from "../support/commit-counts.ts";
+import { EpochBooks } from "../support/epoch-books.ts";
 import { LimitBooks } from "./limit-books.ts";
 
 interface Wallet {
@@ -37,6 +38,7 @@ export class LedgerBooks {
   readonly revokedKeys = new Set<string>();
   limits = new LimitBooks();
   counts = new CommitCounts();
+  epochs = new EpochBooks();
 
   /** Returns a backup. */
   copy(): LedgerBooks {
@@ -49,6 +51,7 @@ export class LedgerBooks {
     for (const keyId of this.revokedKeys) copy.revokedKeys.add(keyId);
     copy.limits = this.limits.copy();
     copy.counts = this.counts.copy();
+    copy.epochs = this.epochs.copy();
     return copy;
   }
 
@@ -57,6 +60,7 @@ export class LedgerBooks {
   }
 
   commit(entries: readonly OutboxEntry[]): void {
+    this.epochs.require(entries);
     const seen = new Set<string>();
     const fresh = entries.filter(({ posting: { callId } }) => {
       if (seen.has(callId) || this.charges.has(callId)) return false;
@@ -82,6 +86,7 @@ export class LedgerBooks {
   }
 
   park(entry: StoredEntry, reason: string): void {
+    this.epochs.require([entry]);
     const { callId } = callOf(entry);
     if (!this.hasCall(callId)) this.quarantine.set(callId, { entry, reason });
   }

@@ -25,7 +25,6 @@ import type { WorldPlan } from "./world-plan.ts";
 /** Fewer joining rounds than in production: these rounds are most of the cost of a run, and fewer find as many bugs. */
 const TIMES = {
   heartbeatMs: 1_000,
-  graceMs: 1_500,
   joiningRoundMs: 45,
   // Shorter than in production: above `movementCommitMs` is enough, as a statement of this ledger takes no time.
   unownedMovementMs: 25_000,

@@ -499,6 +499,77 @@ begin
 end
 $$;
 
+-- Epochs of the hold store --------------------------------------------------------------------------------------------
+
+-- Redis is a cache of wallets. An epoch is the time in which a bucket of it has surely lost nothing; `core/money/redis`
+-- says when one ends. The name of the next is above every one before, and is never used twice: `<counter>-<random>`.
+create table hold_epochs (
+  bucket text primary key,
+  name text not null,
+  -- The ledger went back to before the last epoch, so it may not know all members.
+  is_restored boolean not null,
+  -- Wallets may be loaded.
+  is_open boolean not null default false
+);
+
+-- The gateways that may have posts of an epoch, each in the last one that it entered.
+create table hold_members (
+  bucket text not null,
+  gateway text not null,
+  epoch text not null,
+  primary key (bucket, gateway)
+);
+
+-- Makes a gateway a member of an epoch, and of no other. Returns false if the bucket has another epoch. Waits for commits of
+-- its posts of the epoch before, which the ledger refuses from then on; not for long, since it holds up loads of wallets.
+create function enter_epoch(of_bucket text, epoch_name text, member text) returns boolean
+language plpgsql set lock_timeout = '2s' as $$
+begin
+  perform from hold_epochs where bucket = of_bucket and name = epoch_name for share;
+  if not found then
+    return false;
+  end if;
+  insert into hold_members (bucket, gateway, epoch) values (of_bucket, member, epoch_name)
+  on conflict (bucket, gateway) do update set epoch = excluded.epoch;
+  return true;
+end
+$$;
+
+-- Opens an epoch, and removes the members that have not entered it: the commits of their posts are refused from then on.
+-- Waits for those that are running, as above. Returns false, and changes nothing, if another gateway than those in `removable`
+-- has not entered it, or if the bucket has another epoch.
+create function open_epoch(of_bucket text, epoch_name text, removable text[]) returns boolean
+language plpgsql set lock_timeout = '2s' as $$
+begin
+  perform from hold_epochs where bucket = of_bucket and name = epoch_name for update;
+  if not found or exists (
+    select from hold_members
+    where bucket = of_bucket and epoch <> epoch_name and gateway <> all (removable)
+  ) then
+    return false;
+  end if;
+  delete from hold_members where bucket = of_bucket and epoch <> epoch_name;
+  update hold_epochs set is_open = true where bucket = of_bucket;
+  return true;
+end
+$$;
+
+-- Refuses a commit, by SQLSTATE TG002, unless each of `memberships`, `<bucket>|<epoch>|<gateway>`, is in force. They stay in
+-- force until the end of the transaction.
+create function require_members(memberships text[]) returns void
+language plpgsql as $$
+declare
+  found_members integer;
+begin
+  perform from hold_members where bucket || '|' || epoch || '|' || gateway = any (memberships)
+  order by bucket, gateway for share;
+  get diagnostics found_members = row_count;
+  if found_members < cardinality(memberships) then
+    raise exception 'not all of % are members', memberships using errcode = 'TG002';
+  end if;
+end
+$$;
+
 -- The data folder whose gateway has the balances of this ledger in its memory (`stores.hot: embedded`). Only its journal has
 -- the posted calls that are not committed, so no other gateway may load wallets until then. At most one row: none if the
 -- balances are in Redis, or if the last such gateway has stopped with every call committed.

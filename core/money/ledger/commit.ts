@@ -2,6 +2,7 @@ import { type Sql, sqlState } from "../../database/client.ts";
 import { idTime } from "../../process/id.ts";
 import { EntryRefused } from "../ledger.ts";
 import type { OutboxEntry, Posting } from "../outbox-entry.ts";
+import { fenced, membershipsOf } from "./epochs.ts";
 import type { PostgresHistory } from "./history.ts";
 import { makeUsagePartition } from "./usage.ts";
 
@@ -18,6 +19,7 @@ const COMMIT = "select settle_calls($1::text::uuid[], $3::text::uuid[], $2::text
  * cannot read it: its charge would then be taken off the wallet twice. If the ledger refuses a call, it stays there.
  */
 const LEAVE_QUARANTINE = "leave_quarantine($3::text::text[])";
+const AS_MEMBER = "require_members($4::text::text[])";
 
 /** Commits entries, and takes their calls out of quarantine. */
 export type Commit = (entries: readonly OutboxEntry[]) => Promise<void>;
@@ -54,10 +56,11 @@ export function createCommit(sql: Sql, history: PostgresHistory): Commit {
       `{${accountIds.join(",")}}`,
       `[${fresh.map((entry) => entry.text).join(",")}]`,
       `{${fresh.map((entry) => entry.posting.callId).join(",")}}`,
+      membershipsOf(fresh),
     ];
     const commit = async () => {
       await makePartitions(fresh.map((entry) => entry.posting));
-      await history.commit(COMMIT, batch, LEAVE_QUARANTINE);
+      await history.commit(COMMIT, batch, `${LEAVE_QUARANTINE}, ${AS_MEMBER}`);
     };
     try {
       await commit().catch((error: unknown) => {
@@ -67,7 +70,7 @@ export function createCommit(sql: Sql, history: PostgresHistory): Commit {
         return commit();
       });
     } catch (error) {
-      throw isRefusal(error) ? new EntryRefused(String(error), { cause: error }) : error;
+      throw isRefusal(error) ? new EntryRefused(String(error), { cause: error }) : fenced(error);
     }
   };
 }

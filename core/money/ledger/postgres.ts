@@ -33,6 +33,7 @@ import {
   now,
   readWallet,
 } from "./credit.ts";
+import { PostgresEpochs } from "./epochs.ts";
 import { PostgresHistory } from "./history.ts";
 import { limitSum, limitSums } from "./limit-sums.ts";
 import { changeLimit, removeLimit } from "./limits.ts";
@@ -67,6 +68,7 @@ export class PostgresLedger implements Ledger {
   private timer: NodeJS.Timeout | undefined;
 
   readonly history: PostgresHistory;
+  readonly epochs: PostgresEpochs;
   /** The database for plugins with their own tables; usable once the ledger has started. */
   readonly database: PluginDatabase;
   /** Connections for what new calls load: see `DatabaseServer`. */
@@ -81,6 +83,7 @@ export class PostgresLedger implements Ledger {
     this.clock = options.clock;
     this.log = options.log;
     this.history = new PostgresHistory(this.commits);
+    this.epochs = new PostgresEpochs(this.loads);
     this.commitAll = createCommit(this.commits, this.history);
     this.proof = new LedgerProof(this.sql);
   }

@@ -4,6 +4,7 @@ import { decodeEntry, entryOf } from "../entry.ts";
 import type { QuarantinedCall } from "../ledger.ts";
 import type { StoredEntry } from "../outbox-entry.ts";
 import { callOf } from "../unreadable.ts";
+import { fenced, membershipsOf } from "./epochs.ts";
 import type { PostgresHistory } from "./history.ts";
 
 const REASON_CHARACTERS_MAX = 2_000;
@@ -32,16 +33,20 @@ export async function quarantine(
   reason: string,
 ): Promise<void> {
   const { callId, accountId, limits } = callOf(entry);
-  await history.commit(
+  const stored = history.commit(
     `select true as stored where quarantine_call(
       $1::text::uuid, $2::text::uuid, $3, $4, $5, $6::text::json, $7, $8
     )`,
     [
       ...[isId(accountId) ? accountId : null, isId(callId) ? callId : null],
       ...[callId, accountId, entry.chargedMicroVnd, limits && JSON.stringify(limits)],
-      ...[entry.text, reason.slice(0, REASON_CHARACTERS_MAX)],
+      ...[entry.text, reason.slice(0, REASON_CHARACTERS_MAX), membershipsOf([entry])],
     ],
+    "require_members($9::text::text[])",
   );
+  await stored.catch((error: unknown) => {
+    throw fenced(error);
+  });
 }
 
 export async function quarantined(sql: Sql): Promise<number> {

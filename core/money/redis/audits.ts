@@ -3,14 +3,11 @@ import type { Machine } from "../../process/machine.ts";
 import type { CreditTotal } from "../hold-store.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import { type MovementHold, movementOf } from "../movement-hold.ts";
-import type { Bucket } from "./bucket.ts";
+import { asReply, type Bucket } from "./bucket.ts";
 import type { RedisChanges } from "./changes.ts";
 import type { Holds } from "./holds.ts";
-import type { LedgerLookup } from "./ledger-lookup.ts";
 import type { Membership } from "./membership.ts";
-import type { MembershipTimes } from "./membership-options.ts";
-import { asReply } from "./session.ts";
-import type { Member } from "./view.ts";
+import type { LedgerLookup, StoreTimes } from "./store-options.ts";
 
 /** Rounds between two audits of a bucket. */
 const AUDIT_EVERY_ROUNDS = LIFETIMES.auditMs / LIFETIMES.heartbeatMs;
@@ -21,7 +18,7 @@ interface AuditsOptions {
   readonly changes: RedisChanges;
   readonly ledger: LedgerLookup;
   /** `unownedMovementMs`: age at which the hold of a movement that no process has is ended. */
-  readonly times: Pick<MembershipTimes, "unownedMovementMs">;
+  readonly times: Pick<StoreTimes, "unownedMovementMs">;
   readonly machine: Machine;
   readonly log: Log;
 }
@@ -54,7 +51,8 @@ export class Audits {
   private async audit(bucket: Bucket, count: number): Promise<void> {
     const { memberships, holds } = this.options;
     const membership = memberships.get(bucket);
-    const { hasHolds = false, members = [] } = membership?.view ?? {};
+    const { hasHolds = false } = membership?.view ?? {};
+    const members = [...(membership?.view?.members.keys() ?? [])];
     const isAuditor = this.isAuditor(bucket, members);
     const isDue = isAuditor || holds.mayHaveLost(bucket) || count % members.length === 0;
     if (!membership || !hasHolds || !isDue) {
@@ -67,8 +65,8 @@ export class Audits {
   }
 
   /** True for one of the processes: only it sees for how long no process had the hold of a movement. */
-  private isAuditor(bucket: Bucket, members: readonly Member[]): boolean {
-    const before = members.filter(({ process }) => process < bucket.process).length;
+  private isAuditor(bucket: Bucket, members: readonly string[]): boolean {
+    const before = members.filter((process) => process < bucket.process).length;
     const index = [...this.options.memberships.keys()].indexOf(bucket);
     return before === index % members.length;
   }

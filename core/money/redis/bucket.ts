@@ -1,35 +1,89 @@
 import type { Machine } from "../../process/machine.ts";
 import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
-import { RedisAway } from "../../redis/client.ts";
+import {
+  isOutOfMemory,
+  isUnknownScript,
+  RedisAway,
+  type RedisCommands,
+} from "../../redis/client.ts";
+import { listOf, numberOf } from "../../redis/reply.ts";
+import type { Script } from "../../redis/script.ts";
 import { LIFETIMES } from "../lifetimes.ts";
-import type { RedisKeptProgress } from "./kept-progress.ts";
 import type { BucketKeys, EpochKeys } from "./keys.ts";
-import type { BucketState, Readiness } from "./readiness.ts";
-import type { LedgerOperation, MoneyOperation } from "./scripts.ts";
-import { asReply, isJoining, NotMember, type Reply, type Session } from "./session.ts";
+import { type MoneyOperation, moneyScript } from "./scripts.ts";
 
 const ATTEMPTS = 3;
 
-interface BucketOptions {
-  readonly machine: Machine;
-  readonly counts: Pick<RedisKeptProgress, "edition" | "firstEdition">;
+/** The operation was not done, because this gateway is not a member of the bucket's epoch. */
+export class NotMember extends Error {
+  constructor(bucket: string) {
+    super(`bucket ${bucket} is being joined; try again`);
+    this.name = "NotMember";
+  }
+}
+
+/** Redis counts fewer operations of this gateway than it had acknowledged: it has lost data, so its reply is ignored. */
+export class LostOperations extends Error {
+  constructor(bucket: string) {
+    super(`Redis lost operations in bucket ${bucket}; its wallets are rebuilt from the ledger`);
+    this.name = "LostOperations";
+  }
+}
+
+/** Returns true if an operation was not done because its bucket must be joined first. */
+export function isJoining(error: unknown): boolean {
+  return error instanceof NotMember || isUnknownScript(error);
+}
+
+/** The reply to an operation on money, without the leading count of operations. */
+export type Reply = readonly unknown[];
+
+/** A `read` for `Bucket.run` that returns the reply unchanged. */
+export function asReply(reply: Reply): Reply {
+  return reply;
 }
 
 /**
- * One of the 64 buckets of accounts, as holds, posts and wallets see it: they run operations in it, or wait until it is
- * ready. Each bucket fails and recovers by itself. Only `Membership` changes its state.
+ * `away`: Redis does not reply. `joining`: it replies, and this gateway has not entered the epoch. `ready`: money moves, and
+ * wallets can be loaded once the epoch is open.
+ */
+type BucketState = "away" | "joining" | "ready";
+
+interface BucketOptions {
+  readonly client: RedisCommands;
+  /** Id of this gateway, a UUID. */
+  readonly process: string;
+  readonly machine: Machine;
+  /** Called with the error of every operation that failed, and the epoch in which it ran. */
+  readonly onTrouble: (error: unknown, epoch: string) => void;
+}
+
+/**
+ * The wallets of some accounts, in one slot of Redis: all of them, or one part in 16 with a cluster. Runs this gateway's
+ * operations on money in the bucket's epoch, or waits until they can run. Only `Membership` changes its state.
  */
 export class Bucket {
   readonly keys: BucketKeys;
-  private readonly session: Session;
-  private readonly readiness: Readiness;
+  /** Why this gateway may take no hold, though its posts are taken; undefined if it may. */
+  refusal: string | undefined;
   private readonly options: BucketOptions;
+  private script: Script;
+  private currentEpoch = "";
+  private currentProcess: string;
+  private currentKeys: EpochKeys;
+  private incarnation = 0;
+  private seen = 0;
+  private full = false;
+  private currentState: BucketState = "away";
+  private isOpen = false;
+  private waiters: (() => void)[] = [];
 
-  constructor(keys: BucketKeys, session: Session, readiness: Readiness, options: BucketOptions) {
+  constructor(keys: BucketKeys, options: BucketOptions) {
     this.keys = keys;
-    this.session = session;
-    this.readiness = readiness;
     this.options = options;
+    this.currentProcess = options.process;
+    this.currentKeys = keys.under("", options.process);
+    this.script = moneyScript(keys.base, "");
   }
 
   /** `b07`. */
@@ -37,91 +91,124 @@ export class Bucket {
     return this.keys.bucket;
   }
 
-  get state(): BucketState {
-    return this.readiness.state;
-  }
-
-  /** True if money may be moved and wallets may be loaded. */
-  get isReady(): boolean {
-    return this.readiness.isReady;
-  }
-
-  /** True if Redis refused a write for want of memory, until it takes one again. */
-  get isFull(): boolean {
-    return this.session.isFull;
-  }
-
-  /** Asks if Redis has room again. Never rejects. */
-  tryRoom(): Promise<void> {
-    return this.session.tryRoom();
-  }
-
-  /** The epoch that this process last joined, ms since 1970 as text; "" before the first. */
+  /** The epoch that this gateway last entered; "" before the first, and after its leases were ended. */
   get epoch(): string {
-    return this.session.epoch;
+    return this.currentEpoch;
   }
 
   /** The Redis keys of this epoch. */
   get epochKeys(): EpochKeys {
-    return this.session.epochKeys;
+    return this.currentKeys;
   }
 
-  /** Id of this process in Redis. It changes when its leases were ended. */
+  /** Id of this gateway in the bucket. It changes when its leases were ended. */
   get process(): string {
-    return this.session.process;
+    return this.currentProcess;
   }
 
-  /** The highest count of the operations of this process that Redis has acknowledged. */
+  /** The highest count of the operations of this gateway that Redis has acknowledged in this epoch. */
   get operationsSeen(): number {
-    return this.session.operationsSeen;
+    return this.seen;
   }
 
-  /** True if a place, `<epoch>|<process>|<entry>`, is in this process's own outbox of this epoch. */
+  /** See `OutboxEntry.membership`. */
+  get membership(): string {
+    return `${this.name}|${this.epoch}|${this.process}`;
+  }
+
+  get state(): BucketState {
+    return this.currentState;
+  }
+
+  /** True if money may be moved and wallets may be loaded. */
+  get isReady(): boolean {
+    return this.currentState === "ready" && this.isOpen;
+  }
+
+  /** True if Redis refused a write for want of memory, until it takes one again. */
+  get isFull(): boolean {
+    return this.full;
+  }
+
+  /** True if a place, `<epoch>|<gateway>|<entry>`, is in this gateway's own outbox of this epoch. */
   isOwn(place: string): boolean {
     return place.startsWith(`${this.epoch}|${this.process}|`);
   }
 
-  /** See `Session.run`. */
+  /** This gateway has entered an epoch that began on this server. */
+  enter(epoch: string, server: string): void {
+    this.currentEpoch = epoch;
+    this.seen = 1;
+    this.currentKeys = this.keys.under(epoch, this.process);
+    this.script = moneyScript(this.keys.base, server);
+  }
+
+  /** Takes another id, after the leases of this gateway were ended. */
+  expelled(): void {
+    this.incarnation += 1;
+    this.currentProcess = `${this.options.process}~${this.incarnation}`;
+    this.currentEpoch = "";
+  }
+
+  set(state: BucketState, isOpen: boolean): void {
+    this.currentState = state;
+    this.isOpen = isOpen;
+    if (!this.isReady) return;
+    const { waiters } = this;
+    this.waiters = [];
+    for (const wake of waiters) wake();
+  }
+
+  /**
+   * Loads the script of operations into the server on which the epoch began; changes nothing else, and rejects on any other
+   * server. Operations themselves are sent by the hash of the script only: see `moneyScript`.
+   */
+  async load(server: string): Promise<void> {
+    const { members, wallets, holds } = this.currentKeys;
+    const script = moneyScript(this.keys.base, server);
+    await this.options.client.load(script, [members, wallets, holds], ["noop", this.process]);
+  }
+
+  /**
+   * Runs one operation on money. Rejects if it was not done, or if its outcome is unknown; every operation is idempotent,
+   * so it can be repeated. `read` converts the reply here, which saves the promise of another `then`.
+   */
   run<T>(
-    operation: Exclude<MoneyOperation, LedgerOperation>,
+    operation: MoneyOperation,
     keys: readonly string[],
     args: readonly string[],
     read: (reply: Reply) => T,
   ): Promise<T> {
-    return this.session.run(operation, keys, args, read);
-  }
-
-  /** Runs an operation with what was read from the ledger, or committed to it. The wallets rest on its counts then. */
-  async runFromLedger(
-    operation: LedgerOperation,
-    keys: readonly string[],
-    args: readonly string[],
-  ): Promise<Reply> {
-    const { counts } = this.options;
-    const edition = counts.edition || (await counts.firstEdition());
-    return this.session.run(operation, keys, [...args, edition], asReply);
+    const { members, wallets, holds } = this.currentKeys;
+    const { epoch } = this;
+    return this.options.client
+      .evalsha(
+        this.script.sha,
+        [members, wallets, holds, ...keys],
+        [operation, this.process, ...args],
+      )
+      .then(
+        (reply) => read(this.check(reply, epoch)),
+        (error: unknown) => this.failed(error, epoch),
+      );
   }
 
   /** Resolves once money may be moved and wallets may be loaded. */
   whenLoadable(): Promise<void> {
-    return this.readiness.whenReady();
+    if (this.isReady) return Promise.resolve();
+    return new Promise((resolve) => this.waiters.push(resolve));
   }
 
   /** Waits for a bucket that is being joined. Rejects if Redis is unreachable, or after `joinWaitMs`. */
   async whenReady(): Promise<void> {
     if (this.isReady) return;
     if (this.state === "away") throw new RedisAway("away");
-    const joined = await withTimeout(
-      this.whenLoadable(),
-      LIFETIMES.joinWaitMs,
-      this.options.machine,
-    );
+    const { machine } = this.options;
+    const joined = await withTimeout(this.whenLoadable(), LIFETIMES.joinWaitMs, machine);
     if (joined === TIMED_OUT) throw new NotMember(this.name);
   }
 
-  /**
-   * Runs `work` as a member of the bucket. If the bucket must be joined first, waits and tries again, 3 times in all.
-   */
+  /** Runs `work` as a member of the bucket. If it must be joined first, waits and tries again, 3 times in all. */
   async asMember<T>(work: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       await this.whenReady();
@@ -131,5 +218,33 @@ export class Bucket {
         if (attempt >= ATTEMPTS || !isJoining(error)) throw error;
       }
     }
+  }
+
+  /** Writes a key that needs memory, to see if Redis takes it. Never rejects. */
+  async tryRoom(): Promise<void> {
+    try {
+      const expiry = String(LIFETIMES.roomKeptMs);
+      await this.options.client.call("SET", this.keys.room, "", "PX", expiry);
+      this.full = false;
+    } catch {
+      // Still full, or unreachable: the next heartbeat asks again.
+    }
+  }
+
+  private check(reply: unknown, epoch: string): Reply {
+    const [count, ...rest] = listOf(reply);
+    const n = numberOf(count);
+    if (n === 0) return this.failed(new NotMember(this.name), epoch);
+    if (epoch !== this.epoch) throw new NotMember(this.name);
+    if (n <= this.seen) return this.failed(new LostOperations(this.name), epoch);
+    this.seen = n;
+    return rest;
+  }
+
+  private failed(error: unknown, epoch: string): never {
+    // At its maxmemory Redis still acknowledges, which is what gives it room again: the bucket stays ready for that.
+    if (isOutOfMemory(error)) this.full = true;
+    else this.options.onTrouble(error, epoch);
+    throw error;
   }
 }

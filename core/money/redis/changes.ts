@@ -3,10 +3,9 @@ import { textOf } from "../../redis/reply.ts";
 import type { CreditTotal, LimitSnapshot, WalletSnapshot } from "../hold-store.ts";
 import { requireLimit } from "../limit.ts";
 import { type MovementHold, movementOf } from "../movement-hold.ts";
-import type { Bucket } from "./bucket.ts";
+import { asReply, type Bucket, NotMember, type Reply } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
-import type { LedgerLookup } from "./ledger-lookup.ts";
-import { NotMember, type Reply } from "./session.ts";
+import type { LedgerLookup } from "./store-options.ts";
 import { amountOf } from "./view.ts";
 
 /** More than one retry is needed only if another movement is committed between the lookup of the holds and its end. */
@@ -149,7 +148,7 @@ function inEpoch(
   args: readonly string[],
 ): Promise<Reply | undefined> {
   return bucket.asMember(async () =>
-    bucket.epoch === epoch ? bucket.runFromLedger(operation, [], args) : undefined,
+    bucket.epoch === epoch ? bucket.run(operation, [], args, asReply) : undefined,
   );
 }
 

@@ -6,11 +6,10 @@ import type { LedgerWatch } from "../ledger-watch.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { OutboxEntry, StoredEntry, UnreadableEntry } from "../outbox-entry.ts";
 import { callOf } from "../unreadable.ts";
-import type { Bucket } from "./bucket.ts";
+import { asReply, type Bucket } from "./bucket.ts";
 import { limitsText } from "./holds.ts";
 import type { Membership } from "./membership.ts";
-import { readOutbox } from "./orphans.ts";
-import { outboxOf } from "./place.ts";
+import { outboxOf, readOutbox } from "./outboxes.ts";
 
 /** An entry in the spool whose text names no account. Call `done` once it is in quarantine. */
 interface UnreadableText {
@@ -44,8 +43,6 @@ export class Commits {
   private readonly options: CommitsOptions;
   private readonly byName: ReadonlyMap<string, Bucket>;
   private readonly outstanding: ReadonlyMap<Bucket, Outstanding>;
-  /** Buckets whose entries the committer has in hand: from one `read` to its acknowledgement, or to the next `read`. */
-  private readonly handedOut = new Set<Bucket>();
   private readonly unreadable = new Map<string, UnreadableText>();
   private next = 0;
   private uncommittedCalls = 0;
@@ -71,7 +68,7 @@ export class Commits {
   add(bucket: Bucket, entry: StoredEntry): void {
     const { uncommitted } = this.of(bucket);
     if (!uncommitted.has(entry.entryId)) this.uncommittedCalls += 1;
-    uncommitted.set(entry.entryId, entry);
+    uncommitted.set(entry.entryId, { ...entry, membership: bucket.membership });
     this.pause.wake();
   }
 
@@ -92,8 +89,16 @@ export class Commits {
     return undefined;
   }
 
-  hasUncommitted(bucket: Bucket): boolean {
-    return this.of(bucket).uncommitted.size > 0;
+  /** The uncommitted calls of a bucket, oldest first. */
+  uncommitted(bucket: Bucket): StoredEntry[] {
+    return [...this.of(bucket).uncommitted.values()];
+  }
+
+  /** The ledger refused a commit: a gateway that commits one of these entries is no member of its epoch any more. */
+  refused(entries: readonly StoredEntry[]): void {
+    const names = new Set(entries.map(({ membership = "" }) => membership.split("|")[0]));
+    for (const [bucket, membership] of this.options.memberships)
+      if (names.has(bucket.name)) membership.refused();
   }
 
   /** Removes the uncommitted calls of a bucket, and returns them. */
@@ -110,15 +115,7 @@ export class Commits {
     this.pause.wake();
   }
 
-  isCommitting(bucket: Bucket): boolean {
-    return this.handedOut.has(bucket);
-  }
-
   async read(max: number, waitMs: number): Promise<StoredEntry[]> {
-    // A commit without a reply may still be running. Its calls are read again, and their next commit waits for it. They are
-    // posted again instead only if this process was silent for a lease while Redis lost its data, which may leave a drift:
-    // the README of the project lists that double failure.
-    this.handedOut.clear();
     const canWait = waitMs > 0 && !this.stopped;
     if (canWait && this.uncommittedCalls > 0 && this.uncommittedCalls < max)
       await this.waitForMore();
@@ -143,12 +140,10 @@ export class Commits {
    */
   async acknowledge(entries: readonly StoredEntry[]): Promise<void> {
     await this.acknowledgeNow(entries);
-    this.handedOut.clear();
   }
 
   /**
-   * Retries the acknowledgements that failed. Those of an earlier epoch are dropped: `acknowledgeGroup` skips them. The
-   * committer may have other entries in hand, which stay handed out.
+   * Retries the acknowledgements that failed. Those of an earlier epoch are dropped: `acknowledgeGroup` skips them.
    */
   async acknowledgeRest(bucket: Bucket): Promise<void> {
     const outstanding = this.of(bucket);
@@ -209,7 +204,7 @@ export class Commits {
         const charged = accountId === "" ? "0" : String(entry.chargedMicroVnd);
         args.push(entry.entryId.slice(outbox.length + 1), account, charged);
       }
-      await bucket.runFromLedger("acknowledge", keys, args);
+      await bucket.run("acknowledge", keys, args, asReply);
     } catch {
       if (!isOrphan) outstanding.unacknowledged.push(...entries);
     }
@@ -223,26 +218,24 @@ export class Commits {
     this.next = (this.next + 1) % buckets.length;
     for (let at = 0; at < buckets.length && entries.length < max; at += 1) {
       const bucket = buckets[(this.next + at) % buckets.length];
-      if (bucket === undefined || !this.hasUncommitted(bucket) || !this.isFresh(bucket)) continue;
-      this.handedOut.add(bucket);
+      if (bucket === undefined || !this.canCommit(bucket)) continue;
       for (const entry of this.of(bucket).uncommitted.values()) {
-        entries.push(entry);
         if (entries.length >= max) break;
+        entries.push(entry);
       }
     }
     for (const [bucket, membership] of this.options.memberships) {
-      if (entries.length >= max) break;
       for (const orphan of membership.claimed) {
         if (entries.length >= max) break;
-        if (!this.isFresh(bucket)) continue;
+        if (!this.canCommit(bucket)) continue;
         entries.push(...(await this.readOrphan(bucket, membership, orphan, max - entries.length)));
       }
     }
     return entries;
   }
 
-  private isFresh(bucket: Bucket): boolean {
-    return this.options.memberships.get(bucket)?.isFresh(this.options.machine.monotonic()) ?? false;
+  private canCommit(bucket: Bucket): boolean {
+    return this.options.memberships.get(bucket)?.canCommit ?? false;
   }
 
   private of(bucket: Bucket): Outstanding {
@@ -259,11 +252,12 @@ export class Commits {
   ): Promise<StoredEntry[]> {
     const [epoch = "", process = ""] = orphan.split("|");
     const outbox = bucket.keys.outbox(epoch, process);
+    const { membership: member } = bucket;
     try {
       const reply = await this.options.client.call("XRANGE", outbox, "-", "+", "COUNT", `${max}`);
       const entries = readOutbox(bucket.name, orphan, reply);
       if (entries.length === 0) await membership.finish(orphan);
-      return entries;
+      return entries.map((entry) => ({ ...entry, membership: member }));
     } catch (error) {
       this.options.log.warn(
         { err: error, orphan },

@@ -17,17 +17,10 @@ export class FailureDetector {
     this.leaseMs = leaseMs;
   }
 
-  /**
-   * Records a heartbeat ("" for none). Returns true if it has not changed for a lease. A process that was not watched
-   * before counts as silent since `sinceMs`.
-   */
-  isSilent(process: string, beat: string, nowMs: number, sinceMs: number = nowMs): boolean {
+  /** Records a heartbeat ("" for none). Returns true if it has not changed for a lease. */
+  isSilent(process: string, beat: string, nowMs: number): boolean {
     const seen = this.seen.get(process);
-    if (!seen || nowMs - seen.seenAtMs > this.leaseMs / 2) {
-      this.seen.set(process, { beat, sinceMs, seenAtMs: nowMs });
-      return false;
-    }
-    if (seen.beat !== beat) {
+    if (!seen || seen.beat !== beat || nowMs - seen.seenAtMs > this.leaseMs / 2) {
       this.seen.set(process, { beat, sinceMs: nowMs, seenAtMs: nowMs });
       return false;
     }
@@ -35,19 +28,11 @@ export class FailureDetector {
     return nowMs - seen.sinceMs >= this.leaseMs;
   }
 
-  /** Returns when the heartbeat of a process changed last, as far as it was watched. */
-  sinceMs(process: string): number | undefined {
-    return this.seen.get(process)?.sinceMs;
-  }
-
-  /** Moves a process to another name, with "" as its heartbeat. Its silence so far counts. */
-  rename(process: string, name: string): void {
-    const seen = this.seen.get(process);
-    this.seen.delete(process);
-    if (seen !== undefined) this.seen.set(name, { ...seen, beat: "" });
-  }
-
   forget(process: string): void {
     this.seen.delete(process);
+  }
+
+  forgetAll(): void {
+    this.seen.clear();
   }
 }

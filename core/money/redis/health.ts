@@ -16,6 +16,11 @@ const CAUSES = [
     is: ({ isFull }: Bucket) => isFull,
   },
   {
+    cause: "ledger_unreachable",
+    reason: "Redis lost its data, and this gateway cannot reach the ledger",
+    is: ({ refusal }: Bucket) => refusal !== undefined,
+  },
+  {
     cause: "joining",
     reason: "waiting for other gateways to join",
     is: ({ state }: Bucket) => state === "joining",
@@ -28,7 +33,7 @@ const CAUSES = [
 ] as const;
 
 export function healthOf(buckets: readonly Bucket[]): HoldStoreHealth {
-  const out = buckets.filter(({ isReady, isFull }) => !isReady || isFull);
+  const out = buckets.filter(({ isReady, isFull, refusal }) => !isReady || isFull || refusal);
   const found = CAUSES.find(({ is }) => out.some(is));
   if (found === undefined) return { kind: "ok" };
   const kind = out.length === buckets.length ? "away" : "impaired";

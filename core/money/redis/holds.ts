@@ -4,10 +4,9 @@ import { messageOf } from "../../process/thrown.ts";
 import { textOf } from "../../redis/reply.ts";
 import type { ExtendRequest, ExtendResult, HoldRequest, HoldResult } from "../hold-store.ts";
 import { isMovementHold } from "../movement-hold.ts";
-import type { Bucket } from "./bucket.ts";
+import { asReply, type Bucket, isJoining, type Reply } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
-import type { LedgerLookup } from "./ledger-lookup.ts";
-import { asReply, isJoining, type Reply } from "./session.ts";
+import type { LedgerLookup } from "./store-options.ts";
 import { amountOf } from "./view.ts";
 import type { RedisWallets } from "./wallets.ts";
 
@@ -51,7 +50,7 @@ export class Holds {
     const bucket = this.options.buckets.of(accountId);
     if (bucket.state === "joining") return { kind: "unknown" };
     if (bucket.state === "away") return { kind: "unavailable", reason: "Redis is unreachable" };
-    const reason = this.options.refusal(this.own.size);
+    const reason = bucket.refusal ?? this.options.refusal(this.own.size);
     if (reason !== undefined) return { kind: "unavailable", reason };
     const known = this.own.get(callId);
     const { epoch } = bucket;

@@ -1,8 +1,7 @@
 import { type Machine, sleep } from "../../process/machine.ts";
-import type { Bucket } from "./bucket.ts";
+import { asReply, type Bucket } from "./bucket.ts";
 import type { Membership } from "./membership.ts";
-import type { MembershipTimes } from "./membership-options.ts";
-import { asReply } from "./session.ts";
+import type { StoreTimes } from "./store-options.ts";
 import type { RedisWallets } from "./wallets.ts";
 
 /** Hash fields per scan, about 80 wallets: they take half a millisecond of Redis, while calls run. */
@@ -11,7 +10,7 @@ const PAGE = 500;
 interface IdleWalletsOptions {
   readonly memberships: ReadonlyMap<Bucket, Membership>;
   readonly wallets: RedisWallets;
-  readonly times: Pick<MembershipTimes, "walletIdleMs" | "idleLookMs" | "closePauseMs">;
+  readonly times: Pick<StoreTimes, "walletIdleMs" | "idleLookMs" | "closePauseMs">;
   readonly machine: Machine;
 }
 
@@ -43,8 +42,8 @@ export class IdleWallets {
     const nowMs = machine.monotonic();
     if (nowMs < (this.dueMs.get(bucket) ?? 0)) return;
     this.dueMs.set(bucket, nowMs + this.lookMs);
-    const members = memberships.get(bucket)?.view?.members ?? [];
-    if (members.some(({ process }) => process < bucket.process)) return;
+    const members = memberships.get(bucket)?.view?.members.keys() ?? [];
+    if ([...members].some((process) => process < bucket.process)) return;
     // A look that failed is repeated by the next one.
     await this.close(bucket).catch(() => {});
   }

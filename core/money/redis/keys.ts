@@ -12,29 +12,6 @@ export interface EpochKeys {
   readonly outbox: string;
 }
 
-/** Returns the key of the ledger's progress: one key for all buckets, stored in the first. */
-export function progressKey(prefix: string): string {
-  return `${prefix}:{${bucketName(0)}}:ledger`;
-}
-
-/** Returns the key of the edition of that progress, beside it: see `RedisKeptProgress`. */
-export function editionKey(prefix: string): string {
-  return `${prefix}:{${bucketName(0)}}:edition`;
-}
-
-/**
- * Returns the key of a process's heartbeat for all buckets, stored in the first. No lease ends by
- * it.
- */
-export function beatKey(prefix: string, process: string): string {
-  return `${prefix}:{${bucketName(0)}}:beat:${process}`;
-}
-
-/** Returns a key beside the heartbeats that never exists. */
-export function noKey(prefix: string): string {
-  return `${prefix}:{${bucketName(0)}}:none`;
-}
-
 /** The names of a bucket's keys. All share a hash tag, so a script touches one node of a cluster. */
 export class BucketKeys {
   /** `b07`. */
@@ -43,16 +20,13 @@ export class BucketKeys {
   readonly base: string;
   readonly epoch: string;
   /**
-   * The keys that scripts about members declare: `epoch`, and one that never exists. While a slot moves to another node,
-   * a cluster runs a script at a node that has all declared keys, though the others may still be elsewhere: members would
-   * look lost. A missing key among them makes it refuse the script until the slot has moved.
+   * The keys that `epoch.lua` declares: `epoch`, and one that never exists. While a slot moves to another node, a cluster
+   * runs a script at a node that has all declared keys, though others may still be elsewhere. A missing key among them makes
+   * it refuse the script until the slot has moved.
    */
-  readonly ofMembers: readonly string[];
-  /**
-   * The version of the bucket. Changes with the epoch, the members, the orphans and whether wallets
-   * may be loaded.
-   */
-  readonly version: string;
+  readonly ofEpoch: readonly string[];
+  /** How far the ledger was, as far as the wallets know. Belongs to no epoch. */
+  readonly ledger: string;
   /** A key that is written to see if Redis has room. */
   readonly room: string;
   /** Outboxes of dead gateways: see the README of this folder. */
@@ -62,8 +36,8 @@ export class BucketKeys {
     this.bucket = bucketName(index);
     this.base = `${prefix}:{${this.bucket}}:`;
     this.epoch = `${this.base}epoch`;
-    this.ofMembers = [this.epoch, `${this.base}none`];
-    this.version = `${this.base}version`;
+    this.ofEpoch = [this.epoch, `${this.base}none`];
+    this.ledger = `${this.base}ledger`;
     this.room = `${this.base}room`;
     this.orphans = `${this.base}orphans`;
   }

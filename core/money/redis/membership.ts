@@ -1,97 +1,111 @@
 import { backoffMs } from "../../process/backoff.ts";
 import { failpoint } from "../../process/failpoint.ts";
-import { isUnknownScript } from "../../redis/client.ts";
+import { type Machine, sleep } from "../../process/machine.ts";
+import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
+import { isMovedSlot, isUnknownScript, type RedisCommands } from "../../redis/client.ts";
 import { numberOf, textOf } from "../../redis/reply.ts";
+import type { LedgerEpochs } from "../ledger-epochs.ts";
 import { LIFETIMES } from "../lifetimes.ts";
-import { Bucket } from "./bucket.ts";
-import { Doubt } from "./doubt.ts";
-import { type HeldCalls, readHeldCalls } from "./held-calls.ts";
-import { judge } from "./judgement.ts";
+import type { OutboxEntry, StoredEntry } from "../outbox-entry.ts";
+import { asReply, Bucket, isJoining, LostOperations } from "./bucket.ts";
+import { FailureDetector } from "./failure-detector.ts";
 import type { BucketKeys } from "./keys.ts";
-import { lookArguments } from "./look.ts";
-import type { MembershipOptions } from "./membership-options.ts";
-import { claimOrphans } from "./orphans.ts";
-import { Peers, type SilentMember } from "./peers.ts";
-import { settledRoundMsOf } from "./quiet.ts";
-import { Readiness } from "./readiness.ts";
-import { type MembersOperation, membersScript } from "./scripts.ts";
-import { asReply, isJoining, NotMember, Session } from "./session.ts";
-import { Settled } from "./settled.ts";
-import { type BucketView, isAbandoned, readView } from "./view.ts";
+import { epochScript } from "./scripts.ts";
+import type { StoreTimes } from "./store-options.ts";
+import { type HeldCalls, readHeldCalls, readView, type View } from "./view.ts";
+
+/** Posts in one step of handing over: about 100 KB. */
+const HANDED_OVER_MAX = 100;
+
+export interface MembershipEvents {
+  /** A look or an operation failed: Redis did not reply, or this gateway must join first. */
+  failed(bucket: Bucket, error: unknown, wasReady: boolean): void;
+  /** The ledger did not reply, and this gateway cannot join without it. */
+  ledgerFailed(error: unknown): void;
+  /** The bucket has a new epoch, because Redis may have lost data. */
+  moved(bucket: Bucket): void;
+  /** This gateway has ended too many epochs of the bucket, and waits. */
+  endsTooMany(bucket: Bucket, reason: string): void;
+  /** Called before this gateway begins an epoch. None begins if this rejects. */
+  beginning(bucket: Bucket): Promise<void>;
+  /** The posts that this gateway does not know to be in the ledger. */
+  uncommitted(bucket: Bucket): readonly StoredEntry[];
+  /** The uncommitted posts must be sent again. */
+  mustResend(bucket: Bucket): void;
+  /** This gateway has entered an epoch. */
+  entered(bucket: Bucket): Promise<void>;
+  /** The leases of this gateway ended while it was suspended: its holds are gone. */
+  expelled(bucket: Bucket): void;
+  /** The leases of a silent member were ended, and its holds voided. */
+  reaped(bucket: Bucket, gateway: string, voidedHolds: number): void;
+  /** A round found the bucket ready: work that an outage delayed can go on. */
+  maintained(membership: Membership): void;
+}
+
+interface MembershipOptions {
+  readonly client: RedisCommands;
+  /** Id of this gateway, a UUID. */
+  readonly process: string;
+  readonly epochs: LedgerEpochs;
+  readonly times: Pick<StoreTimes, "heartbeatMs" | "leaseMs" | "joiningRoundMs">;
+  readonly machine: Machine;
+  readonly events: MembershipEvents;
+}
+
+/** The ledger did not reply to a question about epochs. Redis did, so it is not away. */
+class LedgerAway extends Error {}
 
 /**
- * Keeps this process a member of one bucket. Each round sends a heartbeat, checks whether Redis lost data, and ends the
- * leases of silent members. A new epoch allows loads once every member has committed its posts of the old one.
+ * This gateway in the epochs of one bucket. Redis is a cache of the ledger, so whatever looks odd ends the epoch: another
+ * server, no epoch or an earlier one, fewer operations than were acknowledged, an unknown script, a slot that moved, another
+ * epoch in the ledger. Wallets are loaded again once every gateway of the ledger's list has committed its posts and entered
+ * the next epoch, or was silent for a lease, and no earlier outbox is left.
  */
 export class Membership {
-  /** The bucket as holds, posts, wallets and commits use it. */
   readonly bucket: Bucket;
-  /** Orphaned outboxes that this process has claimed, and so has to commit. */
+  /** Outboxes of other gateways that this one has claimed, and so has to commit. */
   readonly claimed = new Set<string>();
-  readonly settled = new Settled();
-  /** This process ends an epoch whose wallets are not believed. */
-  readonly doubt = new Doubt();
   private readonly options: MembershipOptions;
-  private readonly session: Session;
-  private readonly readiness = new Readiness();
-  private readonly peers: Peers;
-  private moving = false;
+  private readonly detector: FailureDetector;
+  private lastView: View | undefined;
+  /** The last epoch that this gateway entered, also after its leases were ended. */
+  private lastEntered = "";
+  /** An epoch that must end. */
+  private odd: { readonly epoch: string; readonly reason: string } | undefined;
+  /** The epoch that the last look found, and the monotonic time at which a look found it first. */
+  private found = { epoch: "", atMs: 0 };
+  /** The name in the ledger that no epoch in Redis has, and when this gateway read it first. */
+  private taken = { name: "", atMs: 0 };
+  private isMoving = false;
+  /** True if the ledger has this gateway as a member of the epoch. Without it this gateway takes no hold, and commits nothing. */
+  private isListed = false;
+  /** The ledger refused a commit: perhaps it does not have this gateway as a member. */
+  private isRefused = false;
+  private endedAtMs: number[] = [];
+  private nextOpenMs = 0;
   /** Rounds that failed since the last that did not. */
   private failures = 0;
-  private lastView: BucketView | undefined;
-  /** True if this process was a member of the epoch before, so it knows the other members. */
-  private isWitness = false;
-  /** The last epoch that this process declared. */
-  private begunEpoch = "";
-  /** The edition that wallets rest on which this process has found, and does not believe yet: see `RedisKeptProgress`. */
-  private foundEdition: string | undefined;
-  /** Monotonic time at which this process joined the epoch. */
-  private joinedAtMs = Number.NEGATIVE_INFINITY;
-  /** Monotonic time of the last round that found the leases of this process in force. */
-  private freshAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(keys: BucketKeys, options: MembershipOptions) {
     this.options = options;
-    this.session = new Session({ ...options, keys, onTrouble: (error) => this.fail(error) });
-    this.bucket = new Bucket(keys, this.session, this.readiness, options);
-    this.peers = new Peers(options.times.leaseMs, (member) => options.pulse.beatAtMs(member));
-  }
-
-  /**
-   * Returns true if the leases of this process are surely in force: half a lease has not passed since the last check.
-   * Otherwise (after a suspend) others may have loaded wallets without its posts: do not commit them before a check.
-   */
-  isFresh(nowMs: number): boolean {
-    return nowMs - this.freshAtMs < this.options.times.leaseMs / 2;
+    const onTrouble = (error: unknown, epoch: string) => this.trouble(error, epoch);
+    this.bucket = new Bucket(keys, { ...options, onTrouble });
+    this.detector = new FailureDetector(options.times.leaseMs);
   }
 
   /** The bucket as the last round found it. */
-  get view(): BucketView | undefined {
+  get view(): View | undefined {
     return this.lastView;
   }
 
-  /**
-   * Takes the epoch and version of the bucket, and the server ("" if not known), as the heartbeat read them after `nowMs`.
-   * If nothing changed since the last round, this is as good as a round. Returns false if a round must look now.
-   */
-  glanced(epoch: unknown, version: unknown, nowMs: number, server: string): boolean {
-    if (!this.settled.isSettled) return this.settled.end();
-    // After a suspend a round must look: other processes may have ended the leases of this one.
-    const isServer = server === "" || server === this.session.serverFound;
-    const isSame = isServer && epoch === this.session.epoch && version === this.view?.version;
-    if (!isSame || !this.isFresh(nowMs)) {
-      // The next look then already says that posts of the earlier epoch are missing, before others allow loads.
-      if (epoch === "" || Number(epoch) > Number(this.session.epoch)) this.noticeMove();
-      return this.settled.end(epoch === this.session.epoch && this.isFresh(nowMs));
-    }
-    this.freshAtMs = Math.max(this.freshAtMs, nowMs);
-    this.options.events.maintained(this.bucket);
-    return true;
+  /** True if the ledger takes commits of this gateway. */
+  get canCommit(): boolean {
+    return this.isListed && !this.isRefused;
   }
 
-  /** A heartbeat of all settled buckets found this one as the last look did. */
-  beaten(hasHolds: boolean): void {
-    if (this.lastView !== undefined) this.lastView = { ...this.lastView, hasHolds };
+  /** The ledger refused a commit of this bucket: looks if this gateway is still a member. */
+  refused(): void {
+    this.isRefused = true;
   }
 
   /** Runs one round. Returns the delay before the next, in ms. Never rejects. */
@@ -101,31 +115,40 @@ export class Membership {
       this.failures = 0;
       return waitMs;
     } catch (error) {
-      // The server restarted and raised the fence. The next round handles that.
-      if (isUnknownScript(error)) return 0;
-      this.fail(error);
+      if (error instanceof LedgerAway) {
+        this.options.events.ledgerFailed(error.cause);
+        if (this.bucket.state !== "ready") this.close("joining");
+      } else {
+        this.trouble(error, this.lastView?.epoch ?? "");
+      }
       this.failures += 1;
       return backoffMs(this.failures, LIFETIMES.roundRetryMsMin, LIFETIMES.roundRetryMsMax);
     }
   }
 
-  /** Records a failed operation. No money moves in the bucket until a round has checked it. */
-  fail(error: unknown): void {
-    const wasReady = this.readiness.state === "ready";
-    this.settled.end();
-    this.readiness.set(isJoining(error) ? "joining" : "away", false);
-    this.options.events.failed(this.bucket, error, wasReady);
-  }
-
-  /** Epochs up to this one have wallets from before the ledger went back. If Redis has one again, it ends again. */
-  end(endedEpoch: number): void {
-    if (!this.doubt.end(endedEpoch) || !this.doubt.isOver(this.session.epoch)) return;
-    this.fail(new NotMember(this.bucket.name));
-  }
-
-  /** Ends the membership: voids the holds of this process, and lets another process claim its outbox. */
+  /** Ends the membership: voids the holds of this gateway, and lets another one claim its outbox. */
   async leave(): Promise<void> {
-    if (this.session.epoch !== "") await this.ask("leave", this.session.epoch);
+    const { bucket } = this;
+    if (bucket.epoch === "") return;
+    await this.ask("leave", bucket.epoch);
+    await this.options.epochs.leave(bucket.name, [bucket.process]);
+  }
+
+  /** Ends the epoch, because an operator restores the wallets from the ledger. Rejects if a store does not reply. */
+  async endNow(): Promise<void> {
+    const { machine, times } = this.options;
+    const { epoch } = await this.look();
+    if (epoch === "") return;
+    const untilMs = machine.monotonic() + LIFETIMES.restoreWaitMs;
+    this.doubt(epoch, "an operator restores the wallets");
+    this.close("joining");
+    while ((await this.look()).epoch === epoch) {
+      if (machine.monotonic() > untilMs)
+        throw new Error(
+          "the wallets in Redis could not be dropped: the ledger does not reply; try again",
+        );
+      await sleep(machine, times.joiningRoundMs);
+    }
   }
 
   /** Returns the holds that an audit checks. */
@@ -141,160 +164,280 @@ export class Membership {
   }
 
   private async round(nowMs: number): Promise<number> {
-    const { session, settled } = this;
-    const { isOutdated } = settled;
-    const { pulse, client } = this.options;
+    const { bucket } = this;
     // Read before `look` is sent: replies that arrive later may count operations that `look` cannot see.
-    const seen = session.operationsSeen;
-    const isListWanted = !(settled.isSettled || isOutdated) || !pulse.isQuiet;
-    settled.look();
-    const { isCluster } = client;
-    const found = { session, view: this.view, isMoving: this.moving, pulse, isCluster };
-    const args = lookArguments({ ...found, isListWanted, isOutdated });
-    const view = readView(await this.ask("look", ...args), this.view?.members);
-    this.lastView = view;
-    if (view.isListed || view.isUpdated) pulse.listed();
-    session.found(view);
-    if (this.doubt.concerns(view.epoch, this.begunEpoch)) return this.declare(view.epoch);
-    switch (judge(session.epoch, seen, view)) {
-      case "member":
-        return this.maintain(view, nowMs);
-      case "new":
-        return this.join(view, nowMs);
-      case "lost":
-        return this.declare(view.epoch, session.epoch);
-      case "reaped":
-        return this.expelled();
-      case "moved":
-        return this.move(view, nowMs);
+    const seen = bucket.operationsSeen;
+    const view = await this.look();
+    if (view.epoch !== this.found.epoch) this.found = { epoch: view.epoch, atMs: nowMs };
+    const isMine = view.epoch !== "" && view.epoch === bucket.epoch;
+    if (isMine && view.isReaped) return this.expelled();
+    const reason = this.oddity(view, isMine ? seen : undefined);
+    if (reason !== undefined) return this.end(view, reason, nowMs);
+    return isMine ? this.maintain(view, nowMs) : this.move(view, nowMs);
+  }
+
+  /** Returns what is odd about a bucket, so that its epoch must end; undefined if nothing is. `seen`: of a member. */
+  private oddity(view: View, seen: number | undefined): string | undefined {
+    const { epoch } = view;
+    if (epoch === "") return "Redis has no epoch";
+    if (view.server !== view.epochServer) return "Redis restarted, or another server took over";
+    if (seen !== undefined && view.operations < seen) return "Redis has lost operations";
+    const { lastEntered } = this;
+    if (epoch !== lastEntered && counterOf(epoch) <= counterOf(lastEntered))
+      return "Redis has an earlier epoch";
+    return this.odd?.epoch === epoch ? this.odd.reason : undefined;
+  }
+
+  private async end(view: View, reason: string, nowMs: number): Promise<number> {
+    const { bucket, options } = this;
+    const { events, times } = options;
+    this.close("joining");
+    this.noticeMove();
+    const sinceMs = nowMs - LIFETIMES.epochsEndedWithinMs;
+    this.endedAtMs = this.endedAtMs.filter((atMs) => atMs > sinceMs);
+    if (this.endedAtMs.length >= LIFETIMES.epochsEndedMax) {
+      events.endsTooMany(bucket, reason);
+      return LIFETIMES.roundRetryMsMax;
+    }
+    if (!(await this.begin(view, nowMs))) return times.joiningRoundMs;
+    this.endedAtMs.push(nowMs);
+    return 0;
+  }
+
+  /**
+   * Takes the name of the next epoch in the ledger, then begins it in Redis. Returns false if another gateway does. One that
+   * took a name and died leaves a name that no epoch has; it is skipped after `epochTakenMs`.
+   */
+  private async begin(view: View, nowMs: number): Promise<boolean> {
+    const { bucket, options } = this;
+    const { events, epochs, machine } = options;
+    await events.beginning(bucket);
+    const last = await this.askLedger(() => epochs.read(bucket.name));
+    const known = Math.max(counterOf(view.epoch), counterOf(this.lastEntered));
+    const counter = counterOf(last.name);
+    if (counter > known) {
+      if (this.taken.name !== last.name) this.taken = { name: last.name, atMs: nowMs };
+      if (nowMs - this.taken.atMs < LIFETIMES.epochTakenMs) return false;
+    }
+    const name = `${Math.max(counter, known) + 1}-${machine.uuid().slice(0, 8)}`;
+    const isBegun = await this.askLedger(() =>
+      epochs.begin(bucket.name, last.name, name, counter < known),
+    );
+    if (!isBegun) return false;
+    failpoint("epoch.named");
+    const begun = textOf(await this.ask("begin", view.epoch, name, view.server));
+    failpoint("epoch.begun");
+    return begun !== "";
+  }
+
+  /** Another epoch has begun. Commits what this gateway posted, then enters it. */
+  private async move(view: View, nowMs: number): Promise<number> {
+    const { bucket, options, isRefused } = this;
+    const { events, times } = options;
+    this.close("joining");
+    this.noticeMove();
+    const isLate = nowMs - this.found.atMs >= times.leaseMs;
+    const posts = bucket.epoch === "" ? [] : events.uncommitted(bucket);
+    if (posts.length > 0) {
+      if (!view.isOpen && !isRefused && !isLate) return times.joiningRoundMs;
+      // Without them nothing is lost: they are posted again. But wallets would be loaded without them.
+      if (isLate && !(await this.handOver(view, posts))) return 0;
+      events.mustResend(bucket);
+      failpoint("bucket.requeued");
+    }
+    try {
+      if (!(await this.list(view.epoch))) return 0;
+    } catch (error) {
+      // Others wait for this gateway, and it cannot reach the ledger. It enters without, and takes no hold.
+      if (!isLate || bucket.epoch === "") throw error;
+      this.isListed = false;
+      bucket.refusal = "Redis lost its data, and this gateway cannot reach the ledger";
+    }
+    await bucket.load(view.server);
+    if (textOf(await this.ask("enter", view.epoch)) === "") return 0;
+    bucket.enter(view.epoch, view.server);
+    this.lastEntered = view.epoch;
+    this.isMoving = false;
+    this.detector.forgetAll();
+    failpoint("bucket.joined");
+    await events.entered(bucket);
+    return 0;
+  }
+
+  /** Makes this gateway a member in the ledger; the ledger refuses its commits of earlier epochs from then on. */
+  private async list(epoch: string): Promise<boolean> {
+    const { bucket, options } = this;
+    const isLast = await this.askLedger(() =>
+      options.epochs.enter(bucket.name, epoch, bucket.process),
+    );
+    if (isLast) {
+      this.isListed = true;
+      this.isRefused = false;
+      bucket.refusal = undefined;
+    } else this.doubt(epoch, "the ledger has another epoch");
+    return isLast;
+  }
+
+  /** Gives the posts to an outbox that no gateway has claimed, so that one that reaches the ledger commits them. */
+  private async handOver(view: View, posts: readonly StoredEntry[]): Promise<boolean> {
+    const { bucket } = this;
+    for (let at = 0; at < posts.length; at += HANDED_OVER_MAX) {
+      const args = posts.slice(at, at + HANDED_OVER_MAX).flatMap(handedOver);
+      const isTaken = await this.ask("hand-over", view.epoch, bucket.epoch, ...args);
+      if (isTaken !== 1) return false;
+    }
+    return true;
+  }
+
+  private async maintain(view: View, nowMs: number): Promise<number> {
+    const { bucket, options } = this;
+    const { times, events } = options;
+    await this.endLeases(view, nowMs);
+    if (!this.canCommit) await this.listAgain();
+    if (this.canCommit) await this.claim(view);
+    if (this.odd?.epoch === view.epoch) return 0;
+    // Fails on another server than the one on which the epoch began.
+    if (bucket.state !== "ready") await bucket.run("noop", [], [], asReply);
+    const isOpen = view.isOpen || (await this.open(view, nowMs));
+    bucket.set("ready", isOpen);
+    events.maintained(this);
+    return isOpen ? times.heartbeatMs : Math.min(times.joiningRoundMs, times.heartbeatMs);
+  }
+
+  /** Heartbeats go on while the ledger is down. */
+  private async listAgain(): Promise<void> {
+    try {
+      await this.list(this.bucket.epoch);
+    } catch (error) {
+      if (!(error instanceof LedgerAway)) throw error;
+      this.options.events.ledgerFailed(error.cause);
     }
   }
 
-  /** The bucket is in another epoch. Commits the posts of the old one, then joins. */
-  private async move(view: BucketView, nowMs: number): Promise<number> {
-    const { events } = this.options;
-    this.noticeMove();
-    // Once loads are accepted, wallets may be loaded without these posts: a retry of the committer must not read them again.
-    this.freshAtMs = view.acceptsLoads ? Number.NEGATIVE_INFINITY : nowMs;
-    if (!events.hasUncommitted(this.bucket)) return this.join(view, nowMs);
-    if (!view.acceptsLoads || events.isCommitting(this.bucket))
-      return this.options.times.joiningRoundMs;
-    events.mustResend(this.bucket);
-    failpoint("bucket.requeued");
+  /** Ends the leases of members that were silent for a lease by this gateway's own clock. */
+  private async endLeases(view: View, nowMs: number): Promise<void> {
+    const { bucket, options } = this;
+    for (const [gateway, beat] of view.members) {
+      if (gateway === bucket.process || !this.detector.isSilent(gateway, beat, nowMs)) continue;
+      const voided = numberOf(await this.ask("reap", bucket.epoch, gateway, beat));
+      this.detector.forget(gateway);
+      if (voided < 0) continue;
+      failpoint("lease.reaped");
+      // The next epoch would wait for it. If this fails, it does so, for a lease.
+      options.epochs.leave(bucket.name, [gateway]).catch(() => {});
+      options.events.reaped(bucket, gateway, voided);
+    }
+  }
+
+  /** Claims the orphaned outboxes that no living member has claimed. */
+  private async claim(view: View): Promise<void> {
+    for (const [orphan, claimer] of view.orphans) {
+      const isClaimed =
+        claimer === this.bucket.process ||
+        (!view.members.has(claimer) && (await this.ask("claim", orphan, claimer)) === 1);
+      if (!isClaimed) continue;
+      failpoint("lease.claimed");
+      this.claimed.add(orphan);
+    }
+  }
+
+  /** Opens the epoch once no gateway is awaited and no earlier outbox is left. Returns true if it is open. */
+  private async open(view: View, nowMs: number): Promise<boolean> {
+    const { bucket, options, found } = this;
+    const { epochs, times } = options;
+    if (!this.isListed || view.hasEarlierOutbox || nowMs < this.nextOpenMs) return false;
+    // Together all gateways ask the ledger some 200 times a second.
+    this.nextOpenMs = nowMs + times.joiningRoundMs + LIFETIMES.openMsEach * view.members.size;
+    const last = await this.askLedger(() => epochs.read(bucket.name));
+    if (last.name !== view.epoch) {
+      this.doubt(view.epoch, "the ledger has another epoch");
+      return false;
+    }
+    // After a restore the ledger perhaps does not know a gateway that lives. It writes itself again within a lease.
+    if (last.isRestored && nowMs - found.atMs < times.leaseMs) return false;
+    const removable: string[] = [];
+    for (const [gateway, epoch] of last.members) {
+      if (epoch === view.epoch) continue;
+      const beat = view.joining.get(gateway) ?? "";
+      const isSilent = this.detector.isSilent(`joining ${gateway}`, beat, nowMs);
+      if (isSilent || view.members.has(gateway)) removable.push(gateway);
+    }
+    if (!(await this.askLedger(() => epochs.open(bucket.name, view.epoch, removable))))
+      return false;
+    const isOpen = (await this.ask("open", view.epoch)) === 1;
+    if (isOpen) failpoint("bucket.loadable");
+    return isOpen;
+  }
+
+  /** Others ended the leases of this gateway: its holds are gone, and its outbox is theirs. */
+  private expelled(): number {
+    const { bucket, options } = this;
+    this.close("joining");
+    options.events.expelled(bucket);
+    this.claimed.clear();
+    this.isListed = false;
+    options.epochs.leave(bucket.name, [bucket.process]).catch(() => {});
+    bucket.expelled();
     return 0;
   }
 
   private noticeMove(): void {
-    if (this.moving) return;
-    this.moving = true;
-    this.isWitness = true;
+    if (this.isMoving) return;
+    this.isMoving = true;
     this.claimed.clear();
-    this.peers.awaitAllElsewhere();
-    this.readiness.set("joining", false);
-    this.options.events.moved(this.bucket);
+    this.detector.forgetAll();
+    if (this.bucket.epoch !== "") this.options.events.moved(this.bucket);
   }
 
-  private expelled(): number {
-    const { events } = this.options;
-    this.readiness.set("joining", false);
-    if (events.isCommitting(this.bucket)) return this.options.times.joiningRoundMs;
-    events.expelled(this.bucket);
-    this.claimed.clear();
-    this.isWitness = false;
-    this.begunEpoch = "";
-    this.session.begin();
-    return 0;
+  private trouble(error: unknown, epoch: string): void {
+    const wasReady = this.bucket.state === "ready";
+    if (isUnknownScript(error)) this.doubt(epoch, "Redis does not know the script of this epoch");
+    if (error instanceof LostOperations) this.doubt(epoch, "Redis has lost operations");
+    if (isMovedSlot(error)) this.doubt(epoch, "the slot moved to another node");
+    this.close(isJoining(error) ? "joining" : "away");
+    this.options.events.failed(this.bucket, error, wasReady);
   }
 
-  private async join(view: BucketView, nowMs: number): Promise<number> {
-    const { session } = this;
-    this.readiness.set("joining", false);
-    const isFound = session.epoch === "" && view.epoch !== this.begunEpoch;
-    if (isFound && isAbandoned(view)) return this.declare(view.epoch);
-    if (view.epoch === "") await this.options.events.beginning(this.bucket);
-    const epoch = textOf(await this.ask("join", view.epoch, session.epoch || "0"));
-    if (epoch === "") return 0;
-    this.moving = false;
-    this.foundEdition = isFound ? view.edition : undefined;
-    session.enter(epoch);
-    this.joinedAtMs = nowMs;
-    failpoint("bucket.joined");
-    await this.options.events.joined(this.bucket);
-    return 0;
+  private doubt(epoch: string, reason: string): void {
+    if (epoch !== "") this.odd = { epoch, reason };
   }
 
-  private async maintain(view: BucketView, nowMs: number): Promise<number> {
-    const { session, peers, readiness, foundEdition } = this;
-    const { times, events, pulse, counts } = this.options;
-    this.moving = false;
-    this.freshAtMs = nowMs;
-    if (session.isFenced) {
-      readiness.set("joining", false);
-      peers.awaitAll();
+  private close(state: "joining" | "away"): void {
+    this.bucket.set(state, false);
+  }
+
+  private async look(): Promise<View> {
+    const view = readView(await this.ask("look"));
+    this.lastView = view;
+    return view;
+  }
+
+  private async askLedger<T>(work: () => Promise<T>): Promise<T> {
+    const { machine } = this.options;
+    try {
+      const result = await withTimeout(work(), LIFETIMES.epochsReplyMs, machine);
+      if (result !== TIMED_OUT) return result;
+    } catch (error) {
+      throw new LedgerAway("the ledger failed", { cause: error });
     }
-    const silent = peers.silent(view, session.process, nowMs);
-    const givenUp = peers.updateAwaited(view, nowMs);
-    if (session.isFenced && view.acceptsLoads && (silent.length > 0 || givenUp)) {
-      // Redis restarted, and a member that could confirm its data has not rejoined within a lease: the data is not
-      // trusted. Its end may take several rounds, and the members who were silent are forgotten now.
-      for (const { process } of silent) peers.giveUp(process);
-      this.doubt.raise(view.epoch);
-      return this.declare(view.epoch);
-    }
-    for (const member of silent) await this.reap(member);
-    await claimOrphans(view, session.process, this.claimed, (...args) => this.ask(...args));
-    peers.rememberMembers(view, session.process);
-    if (session.isFenced) {
-      if (peers.isAwaited || view.members.some((member) => !member.verified))
-        return times.joiningRoundMs;
-      await session.liftFence();
-    } else if (readiness.state !== "ready") {
-      await session.run("noop", [], [], asReply);
-    }
-    if (foundEdition !== undefined && !(await counts.covers(this.bucket, foundEdition)))
-      return this.declare(view.epoch);
-    this.foundEdition = undefined;
-    const allowLoads = view.acceptsLoads || (await this.acceptsLoads(nowMs));
-    if (this.doubt.isOver(session.epoch)) return 0;
-    const isChanged = readiness.state !== "ready" || readiness.acceptsLoads !== allowLoads;
-    readiness.set("ready", allowLoads);
-    events.maintained(this.bucket);
-    if (!allowLoads || isChanged) return Math.min(times.joiningRoundMs, times.heartbeatMs);
-    if (!pulse.isQuiet || view.joining.size > 0 || view.orphans.size > 0) return times.heartbeatMs;
-    this.settled.begin();
-    return settledRoundMsOf(times);
+    throw new LedgerAway("the ledger failed", { cause: new Error("the ledger did not reply") });
   }
 
-  /** Ends an epoch that lost data, and begins the next. This process joins it in its next round. */
-  private async declare(epoch: string, after = epoch): Promise<number> {
-    await this.options.events.beginning(this.bucket);
-    this.begunEpoch = textOf(await this.ask("declare", epoch, this.doubt.exceeded(after)));
-    failpoint("bucket.declared");
-    return 0;
+  private ask(operation: string, ...args: string[]): Promise<unknown> {
+    const { ofEpoch } = this.bucket.keys;
+    const all = [operation, this.bucket.process, ...args];
+    return this.options.client.run(epochScript, ofEpoch, all);
   }
+}
 
-  private async reap({ process, beat }: SilentMember): Promise<void> {
-    const voided = numberOf(await this.ask("reap", this.session.epoch, process, beat));
-    this.peers.forget(process);
-    if (voided < 0) return;
-    failpoint("lease.reaped");
-    this.options.events.reaped(this.bucket, process, voided);
-  }
+/** Returns the counter of an epoch's name; 0 for "". */
+function counterOf(name: string): number {
+  return Number.parseInt(name, 10) || 0;
+}
 
-  /** Asks for loads once the others had time to notice the epoch: by this process's clock, as Redis's may be set back. */
-  private async acceptsLoads(nowMs: number): Promise<boolean> {
-    if (this.peers.isAwaited) return false;
-    const { graceMs } = this.options.times;
-    const ageMs = this.isWitness ? Math.min(graceMs, LIFETIMES.witnessGraceMs) : graceMs;
-    if (nowMs - this.joinedAtMs < ageMs) return false;
-    const isAllowed = (await this.ask("allow-loads", this.session.epoch)) === 1;
-    if (isAllowed) failpoint("bucket.loadable");
-    return isAllowed;
-  }
-
-  private ask(operation: MembersOperation, ...args: string[]): Promise<unknown> {
-    const { ofMembers } = this.bucket.keys;
-    const all = [operation, this.session.process, ...args];
-    return this.options.client.run(membersScript, ofMembers, all);
-  }
+/** Returns a post as `hand-over` of `epoch.lua` takes it. */
+function handedOver(entry: StoredEntry): string[] {
+  const { callId } = entry.posting ?? entry.call;
+  const off = (entry as Partial<OutboxEntry>).writtenOffMicroVnd ?? 0;
+  return [callId, entry.text, String(entry.chargedMicroVnd), String(off)];
 }

@@ -39,6 +39,20 @@ export class OutageLog {
     );
   }
 
+  ledgerFailed(error: unknown): void {
+    this.throttled.warn(
+      { err: error },
+      "cannot reach the ledger, and Redis may have lost data; new calls get 503 until the ledger replies",
+    );
+  }
+
+  endsTooMany(gateway: string, reason: string): void {
+    this.throttled.warn(
+      { gateway, reason },
+      "this gateway has found Redis odd too often within a minute; it waits, and its calls get 503",
+    );
+  }
+
   recovered(bucketName: string): void {
     this.wasReached = true;
     if (!this.failedBuckets.delete(bucketName) || this.failedBuckets.size > 0) return;
@@ -47,10 +61,7 @@ export class OutageLog {
   }
 
   moved(): void {
-    this.throttled.warn(
-      {},
-      "Redis lost data or was restored from an old snapshot; rebuilding wallets from the ledger",
-    );
+    this.throttled.warn({}, "Redis restarted, or lost data; rebuilding wallets from the ledger");
   }
 
   reaped(process: string, voidedHolds: number): void {

@@ -9,9 +9,8 @@ import type { StoredEntry } from "../outbox-entry.ts";
 import { unsentPost } from "../standing.ts";
 import type { StandingCall } from "../standing-call.ts";
 import { callOf, costOf } from "../unreadable.ts";
-import type { Bucket } from "./bucket.ts";
-import type { LedgerLookup } from "./ledger-lookup.ts";
-import type { Reply } from "./session.ts";
+import type { Bucket, Reply } from "./bucket.ts";
+import type { LedgerLookup } from "./store-options.ts";
 import { amountOf } from "./view.ts";
 
 /** Monotonic time and epoch of a post's first attempt, and the id that this process had in Redis. */
@@ -155,8 +154,8 @@ export class Resender {
       if (!(await this.actions.load(accountId))) return this.addUnchargeable(bucket, entry);
       reply = await this.actions.post(bucket, entry);
     }
-    if (reply[0] === "unknown")
-      throw new Error("the epoch changed during the load; the next round sends the post");
+    if (reply[0] === "unknown" || bucket.epoch !== epoch)
+      throw new Error("the epoch changed during the post; the next round sends it again");
     this.actions.forgetHold(bucket, callId);
     // A duplicate in this process's own outbox: an earlier attempt succeeded without a reply. Commit it now.
     if (reply[0] === "posted" || bucket.isOwn(textOf(reply[3]))) {

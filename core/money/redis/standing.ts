@@ -4,7 +4,7 @@ import { listOf, textOf } from "../../redis/reply.ts";
 import { standingHold, standingPost } from "../standing.ts";
 import type { StandingCall } from "../standing-call.ts";
 import type { Bucket } from "./bucket.ts";
-import { readOutbox } from "./orphans.ts";
+import { readOutbox } from "./outboxes.ts";
 
 /** Holds per scan. */
 const PAGE = "1000";

@@ -1,6 +1,8 @@
+import { failpoint } from "../../process/failpoint.ts";
 import { type Machine, systemMachine } from "../../process/machine.ts";
+import { PeriodicTask } from "../../process/periodic.ts";
 import { withTimeout } from "../../process/timeout.ts";
-import { BUCKETS } from "../../redis/buckets.ts";
+import { bucketsOf } from "../../redis/buckets.ts";
 import type {
   CreditTotal,
   ExtendRequest,
@@ -20,18 +22,14 @@ import { BucketMap } from "./bucket-map.ts";
 import { RedisChanges } from "./changes.ts";
 import { Commits } from "./commits.ts";
 import { healthOfStore } from "./health.ts";
-import { Heartbeat } from "./heartbeat.ts";
 import { Holds } from "./holds.ts";
 import { IdleWallets } from "./idle-wallets.ts";
 import { RedisKeptProgress } from "./kept-progress.ts";
 import { BucketKeys } from "./keys.ts";
-import { Membership } from "./membership.ts";
-import type { MembershipEvents } from "./membership-options.ts";
+import { Membership, type MembershipEvents } from "./membership.ts";
 import { OutageLog } from "./outage-log.ts";
 import { Posts } from "./posts.ts";
-import { restore } from "./restore.ts";
 import { Revocations } from "./revocations.ts";
-import { Rounds } from "./rounds.ts";
 import { whenServing } from "./serving.ts";
 import { standingCalls } from "./standing.ts";
 import type { RedisHoldStoreOptions } from "./store-options.ts";
@@ -46,7 +44,7 @@ export class RedisHoldStore implements HoldStore {
   private readonly machine: Machine;
   private readonly buckets: readonly Bucket[];
   private readonly memberships = new Map<Bucket, Membership>();
-  private readonly rounds: Rounds;
+  private readonly rounds: readonly PeriodicTask[];
   private readonly outageLog: OutageLog;
   private readonly revocations: Revocations;
   private readonly commits: Commits;
@@ -62,7 +60,9 @@ export class RedisHoldStore implements HoldStore {
 
   constructor(options: RedisHoldStoreOptions) {
     const { client, prefix, log, ledger, machine = systemMachine } = options;
-    const times = { ...LIFETIMES, ...options.times };
+    const { heartbeatMs, clusterHeartbeatMs } = LIFETIMES;
+    const beat = { heartbeatMs: client.isCluster ? clusterHeartbeatMs : heartbeatMs };
+    const times = { ...LIFETIMES, ...beat, ...options.times };
     const spool = { machine, ...options.spool };
     this.startTimeoutMs = times.startTimeoutMs;
     this.options = options;
@@ -70,23 +70,21 @@ export class RedisHoldStore implements HoldStore {
     this.outageLog = new OutageLog(log, () => machine.monotonic());
     const process = machine.uuid();
     const { memberships } = this;
-    const events = this.membershipEvents();
-    const hurry = (membership: Membership) => this.rounds.hurry(membership);
-    const beatSettled = (nowMs: number) => this.rounds.beatSettled(nowMs);
-    const beating = { prefix, memberships, hurry, beatSettled };
-    const pulse = new Heartbeat({ client, process, times, machine, ...beating });
-    const counts = new RedisKeptProgress(client, prefix, () => this.buckets[0]);
-    const shared = { process, client, times, machine, events, pulse, counts };
-    for (let index = 0; index < (options.buckets ?? BUCKETS); index += 1) {
-      const keys = new BucketKeys(prefix, index);
-      const membership = new Membership(keys, shared);
+    const { epochs } = ledger;
+    const shared = { process, client, times, machine, epochs, events: this.membershipEvents() };
+    const count = options.buckets ?? bucketsOf(client);
+    const keys = Array.from({ length: count }, (_, index) => new BucketKeys(prefix, index));
+    for (const each of keys) {
+      const membership = new Membership(each, shared);
       memberships.set(membership.bucket, membership);
     }
     this.buckets = [...memberships.keys()];
-    const onEnded = (endedEpoch: number) => {
-      for (const membership of memberships.values()) membership.end(endedEpoch);
-    };
-    this.watch = new LedgerWatch({ history: ledger.history, kept: counts, onEnded, machine, log });
+    this.rounds = Array.from(
+      memberships.values(),
+      (each) => new PeriodicTask(() => each.step(machine.monotonic()), machine),
+    );
+    const kept = new RedisKeptProgress(client, keys);
+    this.watch = new LedgerWatch({ history: ledger.history, kept, machine, log });
     const { watch } = this;
     const buckets = new BucketMap(this.buckets);
     this.revocations = new Revocations(client, buckets, machine);
@@ -99,14 +97,12 @@ export class RedisHoldStore implements HoldStore {
     this.posts = new Posts({ buckets, wallets, holds, commits, spool, ledger, machine, log });
     this.audits = new Audits({ memberships, holds, changes, ledger, times, machine, log });
     this.idle = new IdleWallets({ memberships, wallets, times, machine });
-    const all = memberships.values();
-    this.rounds = new Rounds({ client, prefix, pulse, memberships: all, times, machine });
   }
 
   async start(): Promise<void> {
     await this.posts.start();
-    this.options.client.connect(() => this.rounds.hurryAll());
-    this.rounds.start();
+    this.options.client.connect(() => this.hurry());
+    for (const task of this.rounds) task.start();
     try {
       await whenServing(this.buckets, this.startTimeoutMs, this.machine, this.options.log);
     } catch (error) {
@@ -120,7 +116,7 @@ export class RedisHoldStore implements HoldStore {
     this.stopped = true;
     await this.watch.stop();
     this.commits.stop();
-    await this.rounds.stop();
+    await Promise.all(this.rounds.map((task) => task.stop()));
     const left = Array.from(this.memberships.values(), (each) => each.leave().catch(() => {}));
     await withTimeout(Promise.all(left), LIFETIMES.leaveTimeoutMs, this.machine);
     this.options.client.disconnect();
@@ -221,8 +217,30 @@ export class RedisHoldStore implements HoldStore {
     return this.watch.wentBack;
   }
 
-  restoreFromLedger(): Promise<RestoreResult> {
-    return restore(this.options.client, this.buckets, this.watch, this.machine);
+  /**
+   * Drops every wallet, and then accepts that the ledger lost commits: the page on money says why in this order. Rejects
+   * if a bucket cannot be reached; it is safe to repeat. Resolves once wallets load here again, so that the operator's next
+   * command finds them: a new epoch opens in milliseconds, or after the lease of a gateway that is dead.
+   */
+  async restoreFromLedger(): Promise<RestoreResult> {
+    await Promise.all(Array.from(this.memberships.values(), (each) => each.endNow()));
+    failpoint("restore.epochs");
+    await this.watch.restored();
+    failpoint("restore.accepted");
+    this.hurry();
+    const loadable = Promise.all(this.buckets.map((bucket) => bucket.whenLoadable()));
+    await withTimeout(loadable, LIFETIMES.restoreWaitMs, this.machine);
+    return { kind: "restored" };
+  }
+
+  refused(entries: readonly StoredEntry[]): void {
+    this.commits.refused(entries);
+    this.hurry();
+  }
+
+  /** A failure in one bucket mostly means all: they look now, not at their next heartbeat. */
+  private hurry(): void {
+    for (const task of this.rounds) task.hurry();
   }
 
   /** Returns why no hold can be taken in addition to `holds` others. Its post must find room later. */
@@ -244,34 +262,32 @@ export class RedisHoldStore implements HoldStore {
     return {
       failed: (bucket, error, wasReady) => {
         if (bucket.state === "away" && !this.stopped) this.outageLog.failed(bucket.name, error);
-        // A failure in one bucket mostly means all: they check now, not at their next heartbeat.
-        if (wasReady) this.rounds.hurryAll();
+        if (wasReady) this.hurry();
       },
+      ledgerFailed: (error) => this.outageLog.ledgerFailed(error),
       moved: () => this.outageLog.moved(),
+      endsTooMany: ({ process }, reason) => this.outageLog.endsTooMany(process, reason),
+      // Another gateway that enters the new epoch must find the counts there.
+      beginning: () => this.watch.keepAgain(),
+      uncommitted: (bucket) => this.commits.uncommitted(bucket),
       mustResend: (bucket) => this.posts.resendUncommitted(bucket),
+      entered: async (bucket) => {
+        await this.watch.keepAgain().catch(() => {});
+        await this.revocations.applyAll(bucket);
+      },
       expelled: (bucket) => {
         this.outageLog.expelled();
         this.posts.resendUncommitted(bucket);
         this.holds.expireAll(bucket);
       },
-      // Another process that joins the new epoch must find the counts there.
-      beginning: async (bucket) => {
-        if (bucket === this.buckets[0]) await this.watch.keepAgain();
-      },
-      joined: async (bucket) => {
-        await this.watch.keepAgain().catch(() => {});
-        await this.revocations.applyAll(bucket);
-      },
       reaped: (_, process, voidedHolds) => this.outageLog.reaped(process, voidedHolds),
-      maintained: (bucket) => this.maintained(bucket),
-      hasUncommitted: (bucket) => this.commits.hasUncommitted(bucket),
-      isCommitting: (bucket) => this.commits.isCommitting(bucket),
+      maintained: (membership) => this.maintained(membership),
     };
   }
 
-  private maintained(bucket: Bucket): void {
+  private maintained({ bucket, claimed }: Membership): void {
     this.outageLog.recovered(bucket.name);
-    if ((this.memberships.get(bucket)?.claimed.size ?? 0) > 0) this.commits.wake();
+    if (claimed.size > 0) this.commits.wake();
     this.revocations.applyMissed(bucket).catch(() => {});
     if (!bucket.isReady) return;
     if (bucket.isFull) void bucket.tryRoom().then(() => bucket.isFull && this.outageLog.full());

@@ -1,10 +1,9 @@
 import type { Posted } from "../hold-store.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { Posting } from "../outbox-entry.ts";
-import type { Bucket } from "./bucket.ts";
+import { asReply, type Bucket } from "./bucket.ts";
 import { limitsText } from "./holds.ts";
 import type { Sent } from "./resender.ts";
-import { asReply } from "./session.ts";
 
 /** A post without a reply that the spool could not keep. Redis may have it, or get it later. */
 interface UnheardPost {

@@ -4,9 +4,8 @@ import type { RedisCommands } from "../../redis/client.ts";
 import { listOf, textOf } from "../../redis/reply.ts";
 import type { Balances, LimitBalances, LoadedVersion, WalletSnapshot } from "../hold-store.ts";
 import { requireLimit } from "../limit.ts";
-import type { Bucket } from "./bucket.ts";
+import { asReply, type Bucket, isJoining, NotMember } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
-import { asReply, isJoining, NotMember } from "./session.ts";
 
 const LOAD_ATTEMPTS = 3;
 /** Hash fields per scan, for all wallets. A wallet has six, and five more for each limit. */
@@ -116,7 +115,7 @@ export class RedisWallets {
         }
         // Posts of that epoch were committed after this read.
         if (bucket.epoch !== epoch) throw new NotMember(bucket.name);
-        const [kind] = await bucket.runFromLedger("load", [bucket.epochKeys.acceptsLoads], args);
+        const [kind] = await bucket.run("load", [bucket.epochKeys.acceptsLoads], args, asReply);
         failpoint("wallet.loaded");
         if (kind === "loaded") return true;
       } catch (error) {

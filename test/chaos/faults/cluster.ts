@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { arrayOf } from "../../../core/process/json.ts";
-import { BUCKETS, bucketName } from "../../../core/redis/buckets.ts";
+import { bucketName, CLUSTER_BUCKETS } from "../../../core/redis/buckets.ts";
 import { asked, type RedisNode, roleOf } from "../redis-stage.ts";
 import { type Fault, type Ground, oneOf, type Strike } from "./fault.ts";
 
@@ -160,7 +160,7 @@ async function moveKeys(
 async function ownedBuckets(node: RedisNode): Promise<string[]> {
   const ranges = await rangesOf(node);
   const slots = await Promise.all(
-    Array.from({ length: BUCKETS }, (_, at) =>
+    Array.from({ length: CLUSTER_BUCKETS }, (_, at) =>
       node.server.call("CLUSTER", "KEYSLOT", `{${bucketName(at)}}`),
     ),
   );

@@ -8,19 +8,15 @@ import { packageRoot } from "../../../core/process/root.ts";
 /** A change that breaks each relation alone. */
 const BROKEN: Record<string, Partial<Lifetimes>> = {
   "heartbeatMs > replyTimeoutMs": { heartbeatMs: 400 },
-  "leaseMs / 2 > quietMs > 2 * heartbeatMs + replyTimeoutMs": { quietMs: 5_000 },
-  "leaseMs > settledRoundMs + 2 * heartbeatMs": { settledRoundMs: 8_000 },
-  "beatKeptMs > leaseMs": { beatKeptMs: 10_000 },
-  "graceMs > heartbeatMs + replyTimeoutMs + joiningRoundMs": { graceMs: 1_470 },
-  "witnessGraceMs > roundRetryMsMax + joiningRoundMs": { witnessGraceMs: 270 },
-  "witnessGraceMs <= graceMs": { witnessGraceMs: 1_501 },
-  "roundRetryMsMax <= heartbeatMs": { roundRetryMsMax: 1_001, witnessGraceMs: 1_500 },
-  "roundCountedMs < replyTimeoutMs": { roundCountedMs: 450 },
-  "startTimeoutMs > leaseMs + graceMs": { startTimeoutMs: 11_500 },
-  "catchUpMs > leaseMs + graceMs": { catchUpMs: 11_500 },
+  "leaseMs / 2 > clusterHeartbeatMs + replyTimeoutMs": { clusterHeartbeatMs: 4_550 },
+  "leaseMs > clusterHeartbeatMs + epochsReplyMs + 2 * replyTimeoutMs": { epochsReplyMs: 6_100 },
+  "epochTakenMs > 2 * replyTimeoutMs": { epochTakenMs: 900 },
+  "roundRetryMsMax <= heartbeatMs": { roundRetryMsMax: 1_001 },
+  "startTimeoutMs > leaseMs + epochTakenMs": { startTimeoutMs: 11_000 },
+  "catchUpMs > leaseMs + epochTakenMs": { catchUpMs: 11_000 },
   "leaveTimeoutMs > replyTimeoutMs": { leaveTimeoutMs: 450 },
   "auditMs >= heartbeatMs": { auditMs: 999 },
-  "2 * replyTimeoutMs < 1 s": { replyTimeoutMs: 500, graceMs: 2_000 },
+  "2 * replyTimeoutMs < 1 s": { replyTimeoutMs: 500, epochTakenMs: 1_001 },
   "joinWaitMs < loadTimeoutMs <= 5 s": { joinWaitMs: 5_000 },
   "committedCallKeptMs > askLedgerAfterMs + leaseMs + replyTimeoutMs": {
     committedCallKeptMs: 70_450,
@@ -43,15 +39,13 @@ const BROKEN: Record<string, Partial<Lifetimes>> = {
 
 /** Changes of the other part of a relation of three times. */
 const BROKEN_ELSEWHERE: typeof BROKEN = {
-  "leaseMs / 2 > quietMs > 2 * heartbeatMs + replyTimeoutMs": { quietMs: 2_450 },
   "joinWaitMs < loadTimeoutMs <= 5 s": { loadTimeoutMs: 5_001 },
   "paceWaitMsMax > paceDelayMsMax > paceTickMs": { paceTickMs: 5_000 },
 };
 
 /** Changes up to which a relation still holds. */
 const AT_THE_LIMIT: readonly Partial<Lifetimes>[] = [
-  { witnessGraceMs: 1_500 },
-  { roundRetryMsMax: 1_000, witnessGraceMs: 1_500 },
+  { roundRetryMsMax: 1_000 },
   { auditMs: 1_000 },
   { loadTimeoutMs: 5_000 },
   { commitRetryMsMin: 2_000 },

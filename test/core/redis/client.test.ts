@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import t, { type Test } from "tap";
-import { membersScript } from "../../../core/money/redis/scripts.ts";
+import { epochScript } from "../../../core/money/redis/scripts.ts";
 import { RedisAway, RedisClient } from "../../../core/redis/client.ts";
 import { startRedisCluster, startRedisServer } from "../../support/redis.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
@@ -129,9 +129,9 @@ t.test("a script unknown to the server is loaded on its first use", async (t) =>
   t.teardown(() => server.stop());
   const client = await connected(t, server.url);
   const args = ["look", "p", "0", "0", "0"];
-  await t.rejects(client.evalsha(membersScript.sha, ["{a}:epoch"], args), /NOSCRIPT/);
-  t.ok(Array.isArray(await client.run(membersScript, ["{a}:epoch"], args)));
-  t.ok(Array.isArray(await client.evalsha(membersScript.sha, ["{a}:epoch"], args)));
+  await t.rejects(client.evalsha(epochScript.sha, ["{a}:epoch"], args), /NOSCRIPT/);
+  t.ok(Array.isArray(await client.run(epochScript, ["{a}:epoch"], args)));
+  t.ok(Array.isArray(await client.evalsha(epochScript.sha, ["{a}:epoch"], args)));
 });
 
 t.test("a stall of this process does not count as a timeout of Redis", async (t) => {

@@ -1,5 +1,4 @@
 import type { FaultName, StoreKind } from "../fault-names.ts";
-import { CLUSTER_PLANTS } from "./cluster-plants.ts";
 
 /**
  * A bug for a simulated run: a replacement in one place of the code. Production code does not know
@@ -56,8 +55,8 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   },
   "posts are acknowledged before they are committed": {
     file: "core/money/committer.ts",
-    find: "await this.commitReadable(entries);",
-    replace: "await holdStore.acknowledge(entries); await this.commitReadable(entries);",
+    find: "await this.commitReadable(entries).catch(",
+    replace: "await holdStore.acknowledge(entries); await this.commitReadable(entries).catch(",
     store: "redis",
     faults: { ledgerAway: 1_500, kill: 3_000 },
   },
@@ -116,9 +115,9 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     from: 2,
   },
   "a restore keeps the wallets": {
-    file: "core/money/redis/restore.ts",
-    find: "await Promise.all(buckets.map((bucket) => endEpoch(client, bucket)));",
-    replace: "[0];",
+    file: "core/money/redis/membership.ts",
+    find: 'this.doubt(epoch, "an operator restores the wallets");',
+    replace: "return;",
     store: "redis",
     faults: { ledgerRestored: 6_000 },
     from: 2,
@@ -137,26 +136,17 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     store: "embedded",
     faults: { diskFull: 2_500 },
   },
-  "a lost post is not noticed": {
-    file: "core/money/redis/judgement.ts",
-    find: 'view.operations >= operationsSeen ? "member" : "lost"',
-    replace: '"member"',
+  "posts that were handed over have no owner": {
+    file: `${LUA}epoch.lua`,
+    find: "call('HSETNX', base .. 'orphans', place, '')",
+    replace: "",
     store: "redis",
-    faults: { redisOldSnapshot: 4_000 },
-    from: 2,
+    faults: { redisWipe: 4_000, ledgerCut: 4_000 },
   },
-  "the fence is lifted at once": {
+  "a new epoch is entered with posts in hand": {
     file: "core/money/redis/membership.ts",
-    find: "if (peers.isAwaited || view.members.some((member) => !member.verified))",
-    replace: "if (false)",
-    store: "redis",
-    faults: { redisOldSnapshot: 3_000, freeze: 3_000 },
-    from: 4,
-  },
-  "a new epoch is joined with posts in hand": {
-    file: "core/money/redis/membership.ts",
-    find: "if (!events.hasUncommitted(this.bucket))",
-    replace: "if (true)",
+    find: "if (posts.length > 0) {",
+    replace: "if (false) {",
     store: "redis",
     faults: { redisWipe: 3_000, ledgerAway: 3_000 },
     from: 4,
@@ -208,14 +198,14 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     faults: {},
   },
   "the posts of a dead gateway are left behind": {
-    file: `${LUA}reap.lua`,
-    find: "leave_outbox(process, me)",
+    file: `${LUA}epoch.lua`,
+    find: "leave_outbox(member, me)",
     replace: "",
     store: "redis",
     faults: { kill: 2_500, ledgerAway: 2_500 },
   },
   "the hold of a movement stays with its dead gateway": {
-    file: `${LUA}members.lua`,
+    file: `${LUA}epoch.lua`,
     find: "call('HSET', key('holds'), found[at], amount .. ':' .. since .. ':' .. account .. limits)",
     replace: "",
     store: "redis",
@@ -232,7 +222,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     from: 7,
   },
   "the calls of a dead gateway stay in their limits": {
-    file: `${LUA}members.lua`,
+    file: `${LUA}epoch.lua`,
     find: "call('HINCRBY', key('w'), account .. limit .. ':la', amount)",
     replace: "",
     store: "redis",
@@ -267,14 +257,6 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     store: "redis",
     faults: { diskFull: 1_000, redisLosesReplies: 1_200 },
   },
-  "an epoch is kept though a member of it never rejoins": {
-    file: "core/money/redis/membership.ts",
-    find: "(silent.length > 0 || givenUp)",
-    replace: "false",
-    store: "redis",
-    faults: { redisOldSnapshot: 3_000, kill: 2_000 },
-    from: 5,
-  },
   "a movement in doubt is not completed": {
     file: "core/money/late-movements.ts",
     find: "complete({ accountId, reference }, again) {\n",
@@ -284,12 +266,4 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     movements: 200,
     from: 3,
   },
-  "a fail-over that lost posts is not noticed": {
-    file: "core/money/redis/judgement.ts",
-    find: 'view.operations >= operationsSeen ? "member" : "lost"',
-    replace: '"member"',
-    store: "redis",
-    faults: { redisFailOver: 2_000, ledgerAway: 4_000 },
-  },
-  ...CLUSTER_PLANTS,
 };

@@ -2,20 +2,11 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { MICRO_VND_MAX } from "../../../core/catalogue/amount.ts";
+import { BucketKeys } from "../../../core/money/redis/keys.ts";
 import {
-  BucketKeys,
-  beatKey,
-  editionKey,
-  noKey,
-  progressKey,
-} from "../../../core/money/redis/keys.ts";
-import {
-  beatScript,
-  type MembersOperation,
+  epochScript,
   type MoneyOperation,
-  membersScript,
   moneyScript,
-  settledScript,
 } from "../../../core/money/redis/scripts.ts";
 import { packageRoot } from "../../../core/process/root.ts";
 import { RedisClient } from "../../../core/redis/client.ts";
@@ -32,15 +23,11 @@ const SEEDS = 32;
 const OPERATIONS = 300;
 const LUA = "core/money/redis/lua";
 /** The files that begin scripts. They are not operations themselves. */
-const HEADS = ["members", "money", "server"];
+const HEADS = ["epoch", "money"];
 const progressScript = script(readLua(`${LUA}/progress.lua`));
-/** An epoch is at least this, so both servers begin the same ones. */
-const EPOCH_MIN = "9000000000000000";
 const LATER_MS = "600000";
-/** The version of a bucket is the time of its last change. */
-const VERSION = /"(1\d{12})"/;
 /** The place of a post: its epoch, its process, and its id in their outbox, which contains the time. */
-const PLACE = /(\d{16})\|(p\d)\|(\d{13}-\d+)/g;
+const PLACE = /(\d+-e)\|(p\d)\|(\d{13}-\d+)/g;
 
 type Run = (script: Script, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
 
@@ -140,9 +127,6 @@ function simulatedRun(lua: LuaScripts): Run {
 class Side {
   private readonly places: string[] = [];
   private readonly ids: string[] = [];
-  private version = "";
-  /** The version that was found before it. */
-  private before = "";
   private readonly execute: Run;
   private readonly money: Script;
   private readonly server: string;
@@ -159,22 +143,13 @@ class Side {
 
   async run({ script, keys, args }: Operation): Promise<string> {
     const own = args.map((each) =>
-      each
-        .replace(/^#(\d+)$/, (_, at) => this.ids[at] ?? "1-1")
-        .replace("@server", this.server)
-        .replace("@version", this.version)
-        .replace("@before", this.before),
+      each.replace(/^#(\d+)$/, (_, at) => this.ids[at] ?? "1-1").replace("@server", this.server),
     );
     const found = await this.execute(script === "money" ? this.money : script, keys, own).then(
       JSON.stringify,
       failed,
     );
-    const version = VERSION.exec(found)?.[1] ?? this.version;
-    if (version !== this.version) this.before = this.version;
-    this.version = version;
-    const reply = found
-      .replace(/[0-9a-f]{40} table: 0x[0-9a-f]+ [0-9a-f]{40}/, "server")
-      .replace(VERSION, '"version"');
+    const reply = found.replace(/[0-9a-f]{40} table: 0x[0-9a-f]+ [0-9a-f]{40}/g, "server");
     return reply.replace(PLACE, (place, epoch, process, id) => {
       if (reply.includes('"posted"') || !this.places.includes(place)) {
         this.places.push(place);
@@ -196,7 +171,8 @@ function failed(error: unknown): string {
 class Plan {
   private readonly random: Random;
   private readonly keys = new BucketKeys("t", 0);
-  private epoch = "";
+  private epoch = "1-e";
+  private counter = 1;
   private begun = 0;
   private version = 0;
   private credited = 0;
@@ -208,8 +184,8 @@ class Plan {
 
   /** Learns the epoch, and the outbox of a new post, from a reply. */
   hear(reply: string): void {
-    this.epoch = /9\d{15}/.exec(reply)?.[0] ?? this.epoch;
-    const place = /"posted".*"(\d+)\|(p\d)\|#/.exec(reply);
+    this.epoch = /^"(\d+-e)"$/.exec(reply)?.[1] ?? this.epoch;
+    const place = /"posted".*"(\d+-e)\|(p\d)\|#/.exec(reply);
     if (place) this.outboxes.push(this.keys.outbox(place[1] ?? "", place[2] ?? ""));
   }
 
@@ -218,9 +194,7 @@ class Plan {
     if (this.begun <= SETUP.length) return this.setUp(this.begun - 1);
     const { random } = this;
     if (random.chance(0.03)) return this.ofProgress();
-    if (random.chance(0.02)) return this.ofHeartbeat();
-    if (random.chance(0.01)) return this.ofSettled();
-    return random.chance(0.06) ? this.ofMembers() : this.ofMoney();
+    return random.chance(0.06) ? this.ofEpoch() : this.ofMoney();
   }
 
   /** Returns an operation with commit counts of three writers: some raise the kept counts, and some drop them. */
@@ -231,86 +205,43 @@ class Plan {
     const dropped = counts();
     const generation = String(random.below(2 + this.begun / 60));
     const isAllWanted = random.pick(["1", "1", "0"]);
-    const args = [
-      this.edition(),
-      isAllWanted,
-      generation,
-      `${dropped.length / 2}`,
-      ...dropped,
-      ...counts(),
-    ];
-    const keys = [progressKey("t"), editionKey("t")];
-    return { name: "progress", script: progressScript, keys, args };
-  }
-
-  /** The first is known, since a new one begins with the time. */
-  private edition(): string {
-    return this.random.pick(
-      ["0000000000007", "0000000000008"].map(
-        (since) => `${since}.${String(this.random.below(9)).padStart(15, "0")}`,
-      ),
-    );
-  }
-
-  private ofHeartbeat(): Operation {
-    const { random } = this;
-    const processes = [`p${random.below(3)}`, "p0", "p1", "p2"];
-    const keys = [noKey("t"), ...processes.map((process) => beatKey("t", process))];
-    const args = [random.pick(["", String(this.begun)]), LATER_MS];
-    return { name: "beat", script: beatScript, keys, args };
-  }
-
-  private ofSettled(): Operation {
-    const { random } = this;
-    const process = `p${random.below(3)}`;
-    const { members } = this.keys.under(this.epoch, process);
-    const each = () => [process, String(random.pick([1, this.begun])), String(random.below(4))];
-    const args = [
-      random.pick(["@server", "@server", "run table: none data"]),
-      ...each(),
-      ...each(),
-    ];
-    return { name: "settled", script: settledScript, keys: [noKey("t"), members, members], args };
+    const args = [isAllWanted, generation, `${dropped.length / 2}`, ...dropped, ...counts()];
+    return { name: "progress", script: progressScript, keys: [this.keys.ledger], args };
   }
 
   private setUp(at: number): Operation {
-    return this.members(SETUP[at] ?? "look", `p${at % 3}`, [this.epoch, EPOCH_MIN]);
+    const [name = "look", ...args] = SETUP[at] ?? [];
+    return this.named(name, `p${(at - 1) % 3}`, args);
   }
 
-  private ofMembers(): Operation {
+  private ofEpoch(): Operation {
     const { random, epoch } = this;
     const [process, other] = [`p${random.below(3)}`, `p${random.below(3)}`];
-    const argumentsOf: Readonly<Record<MembersOperation, readonly string[]>> = {
-      look: [
-        ...[
-          random.pick([epoch, epoch, "0"]),
-          "0",
-          random.pick(["0", "1"]),
-          random.pick(["", "@server"]),
-        ],
-        ...[random.pick(["@version", "@before"]), String(random.below(4))],
-        ...[random.pick(["0", "0", "1"]), random.pick(["0", "1", "1"]), random.pick(["0", "1"])],
+    const earlier = random.pick([epoch, "0-e", "1-e"]);
+    const argumentsOf: Readonly<Record<string, readonly string[]>> = {
+      look: [],
+      begin: [
+        random.pick([epoch, epoch, "0-e"]),
+        `${++this.counter}-e`,
+        random.pick(["@server", "@server", "@server", "other"]),
       ],
-      join: [epoch, EPOCH_MIN],
-      declare: [epoch, EPOCH_MIN],
-      reap: [epoch, other, random.pick(["1", "2"])],
+      enter: [epoch],
       leave: [epoch],
-      "allow-loads": [epoch],
-      claim: [`${epoch}|${other}`, ""],
-      finish: [`${epoch}|${other}`],
+      reap: [epoch, other, random.pick(["1", "2"])],
+      open: [epoch],
+      claim: [`${earlier}|${other}`, ""],
+      finish: [`${earlier}|${other}`],
+      "hand-over": [epoch, earlier, `c${random.below(12)}`, "entry", "5", "0"],
       "held-calls": [],
     };
-    const [name, args] = random.pick(Object.entries(argumentsOf));
-    return this.members(name, process, args);
+    // Most operations are those of members.
+    const name = random.pick([...Object.keys(argumentsOf), "enter", "enter", "open"]);
+    return this.named(name, process, argumentsOf[name] ?? []);
   }
 
-  private members(name: string, process: string, args: readonly string[]): Operation {
-    return {
-      name,
-      script: membersScript,
-      keys: this.keys.ofMembers,
-      args: [name, process, ...args],
-    };
+  private named(name: string, process: string, args: readonly string[]): Operation {
+    const keys = this.keys.ofEpoch;
+    return { name, script: epochScript, keys, args: [name, process, ...args] };
   }
 
   private ofMoney(): Operation {
@@ -336,7 +267,7 @@ class Plan {
         [acceptsLoads],
         [
           ...[account, amount(), version, String(this.credited), random.pick(["", "", "1", "2"])],
-          ...["day", amount(), "1", "5000", this.edition()],
+          ...["day", amount(), "1", "5000"],
         ],
       ],
       close: [
@@ -351,19 +282,10 @@ class Plan {
       acknowledge: this.acknowledge(account + limits),
       "set-limit": [
         [],
-        [
-          account,
-          name,
-          version,
-          amount(),
-          amount(),
-          random.pick(["", "1", "1", "2"]),
-          this.edition(),
-        ],
+        [account, name, version, amount(), amount(), random.pick(["", "1", "1", "2"])],
       ],
       "drop-limit": [[], [account, name]],
       noop: [[], []],
-      stamp: [[], [this.edition()]],
     };
     const [operation, [keys, args]] = random.pick(Object.entries(all));
     return {
@@ -392,7 +314,7 @@ class Plan {
     const charge = String(this.random.below(300));
     return [
       [outbox, this.keys.call("c1")],
-      [isOfThisEpoch, LATER_MS, `#${at}`, account, charge, this.edition()],
+      [isOfThisEpoch, LATER_MS, `#${at}`, account, charge],
     ];
   }
 
@@ -407,16 +329,15 @@ class Plan {
       { length: random.pick([0, 0, 1, 2]) },
       () => `c${random.below(12)}`,
     );
-    return [
-      account,
-      String(this.version),
-      total,
-      String(MICRO_VND_MAX),
-      ...released,
-      this.edition(),
-    ];
+    return [account, String(this.version), total, String(MICRO_VND_MAX), ...released];
   }
 }
 
-/** The first three processes join, so that most operations are those of members. */
-const SETUP = ["join", "join", "join", "allow-loads"];
+/** The first three gateways enter an epoch, so that most operations are those of members. */
+const SETUP = [
+  ["begin", "", "1-e", "@server"],
+  ["enter", "1-e"],
+  ["enter", "1-e"],
+  ["enter", "1-e"],
+  ["open", "1-e"],
+];

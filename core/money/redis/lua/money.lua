@@ -8,8 +8,8 @@
 -- itself would write 1e+15. Replies carry amounts as text too: the client's parser adds digit by digit and is off by
 -- one close to 2^53.
 --
--- A reply begins with the count of this process's operations in this epoch. The count only rises: a process that
--- gets a lower one knows that Redis lost data. A process that is not a member changes nothing and gets 0.
+-- A reply begins with the count of this process's operations in this epoch. The count only rises: a process that gets a
+-- lower one knows that Redis lost data. A process that is not a member, or is in an earlier epoch, changes nothing and gets 0.
 local wallets, holds = KEYS[2], KEYS[3]
 local owner = ARGV[2]
 local call = redis.call
@@ -27,23 +27,13 @@ end
 -- begin with a write that needs none and changes nothing. A post that Redis has already, by an earlier attempt without a
 -- reply, needs no memory either: only its result lets its process commit it, which gives memory back.
 local done = ARGV[1] == 'post' and call('GET', KEYS[5])
-if done or ARGV[1] == 'acknowledge' or ARGV[1] == 'void' or ARGV[1] == 'close' or ARGV[1] == 'noop' or ARGV[1] == 'stamp' then
+if done or ARGV[1] == 'acknowledge' or ARGV[1] == 'void' or ARGV[1] == 'close' or ARGV[1] == 'noop' then
   call('HDEL', KEYS[1], '')
 end
 local n = call('HINCRBY', KEYS[1], owner, '1')
 if n < 2 then
   call('HDEL', KEYS[1], owner)
   return { 0 }
-end
-
--- These bring what the ledger has into the wallets, and have one more argument at the end: the edition of the ledger's
--- counts that the wallets rest on from now, see `RedisKeptProgress`. `stamp` does nothing else, and nothing without wallets.
-if ARGV[1] == 'stamp' or ARGV[1] == 'acknowledge' or ARGV[1] == 'load' or ARGV[1] == 'credit' or ARGV[1] == 'set-limit' then
-  local edition = table.remove(ARGV)
-  local has_wallets = ARGV[1] ~= 'stamp' or call('EXISTS', wallets) == 1
-  if has_wallets and edition > (call('HGET', wallets, ':edition') or '') then
-    call('HSET', wallets, ':edition', edition)
-  end
 end
 
 local function text(amount)

@@ -5,6 +5,7 @@ import { refusedCallsTests } from "../../usage/refused-calls.ts";
 import { usageBooksTests } from "../../usage/usage-books.ts";
 import { commitTests } from "./commit.ts";
 import { creditTests } from "./credit.ts";
+import { epochsTests } from "./epochs.ts";
 import { guardTests } from "./guards.ts";
 import { historyTests } from "./history.ts";
 import { limitTests } from "./limits.ts";
@@ -32,6 +33,7 @@ export function ledgerConformance(t: Test, name: string, get: () => LedgerUnderT
     refusedCallsTests(t, get);
     guardTests(t, get);
     historyTests(t, get);
+    epochsTests(t, get);
     proofTests(t, get);
   });
 }

@@ -4,9 +4,7 @@ import type { Credit } from "../../../../core/money/ledger.ts";
 import { LIFETIMES } from "../../../../core/money/lifetimes.ts";
 import { type MovementHold, movementHoldId } from "../../../../core/money/movement-hold.ts";
 import { Audits } from "../../../../core/money/redis/audits.ts";
-import { Bucket } from "../../../../core/money/redis/bucket.ts";
-import { BucketKeys } from "../../../../core/money/redis/keys.ts";
-import { Readiness } from "../../../../core/money/redis/readiness.ts";
+import type { Bucket } from "../../../../core/money/redis/bucket.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { ManualMachine } from "../manual-machine.ts";
 
@@ -35,22 +33,21 @@ class Stage {
   constructor(members: readonly string[] = ["me"]) {
     const stage = this;
     const { machine, done } = this;
-    const session = {
-      process: "me",
+    this.bucket = {
+      ...{ name: "b00", process: "me" },
       get epoch() {
         return stage.epoch;
       },
       async run(operation: string, _keys: unknown, args: readonly string[]) {
         done.push([operation, ...args].join(" "));
       },
-    };
-    // biome-ignore lint/suspicious/noExplicitAny: only the parts of a session that audits use
-    this.bucket = new Bucket(new BucketKeys("t", 0), session as any, new Readiness(), {
-      ...{ machine, counts: { edition: "1", firstEdition: async () => "1" } },
-    });
+    } as unknown as Bucket;
     const membership = {
       get view() {
-        return { hasHolds: stage.hasHolds, members: members.map((process) => ({ process })) };
+        return {
+          hasHolds: stage.hasHolds,
+          members: new Map(members.map((process) => [process, "1"])),
+        };
       },
       async heldCalls() {
         if (stage.isAway) throw new Error("away");

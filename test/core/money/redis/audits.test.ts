@@ -6,8 +6,8 @@ import { Bucket } from "../../../../core/money/redis/bucket.ts";
 import { BucketMap } from "../../../../core/money/redis/bucket-map.ts";
 import { Holds } from "../../../../core/money/redis/holds.ts";
 import { BucketKeys } from "../../../../core/money/redis/keys.ts";
-import { Readiness } from "../../../../core/money/redis/readiness.ts";
 import { systemMachine } from "../../../../core/process/machine.ts";
+import type { RedisCommands } from "../../../../core/redis/client.ts";
 import { recordedLog } from "../../../support/log.ts";
 
 const BUCKETS = 8;
@@ -27,26 +27,24 @@ interface Process {
 /** A process whose buckets are ready and have many members, with a Redis that only knows what a hold replies. */
 function processOf(id: string, members: readonly string[]): Process {
   const state = { isReplying: true };
-  const session = {
-    process: id,
-    epoch: "1",
-    run(_operation: string, _keys: unknown, _args: unknown, read: (reply: unknown[]) => unknown) {
-      return state.isReplying
-        ? Promise.resolve(read(["held", "5"]))
-        : Promise.reject(new Error("cut"));
+  const client = {
+    evalsha: async () => {
+      if (!state.isReplying) throw new Error("cut");
+      return [++operations, "held", "5"];
     },
-  };
+  } as unknown as RedisCommands;
+  let operations = 1;
   const read: string[] = [];
-  const readiness = new Readiness();
-  readiness.set("ready", true);
   const all = Array.from({ length: BUCKETS }, (_, at) => {
-    // biome-ignore lint/suspicious/noExplicitAny: only the parts of a session that holds use
-    return new Bucket(new BucketKeys("test", at), session as any, readiness, {
-      ...{ machine: systemMachine, counts: { edition: "1", firstEdition: async () => "1" } },
-    });
+    const keys = new BucketKeys("test", at);
+    const machine = systemMachine;
+    const bucket = new Bucket(keys, { client, process: id, machine, onTrouble: () => {} });
+    bucket.enter("1-a", "");
+    bucket.set("ready", true);
+    return bucket;
   });
   const buckets = new BucketMap(all);
-  const view = { hasHolds: true, members: members.map((process) => ({ process })) };
+  const view = { hasHolds: true, members: new Map(members.map((process) => [process, "1"])) };
   const memberships = new Map(
     all.map((bucket) => [
       bucket,

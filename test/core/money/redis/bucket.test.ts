@@ -1,16 +1,36 @@
 import t from "tap";
-import { Bucket } from "../../../../core/money/redis/bucket.ts";
+import { asReply, Bucket, NotMember } from "../../../../core/money/redis/bucket.ts";
 import { BucketKeys } from "../../../../core/money/redis/keys.ts";
-import { Readiness } from "../../../../core/money/redis/readiness.ts";
-import { NotMember, type Session } from "../../../../core/money/redis/session.ts";
+import type { RedisCommands } from "../../../../core/redis/client.ts";
 import { ManualMachine } from "../manual-machine.ts";
 
+/** A bucket in a Redis that replies with these counts of operations. */
+function stage(counts: number[] = []) {
+  const client = { evalsha: async () => [counts.shift(), "ok"] } as unknown as RedisCommands;
+  const troubles: unknown[] = [];
+  const onTrouble = (error: unknown) => troubles.push(error);
+  const machine = new ManualMachine();
+  const bucket = new Bucket(new BucketKeys("t", 0), { client, process: "me", machine, onTrouble });
+  bucket.enter("1-a", "");
+  bucket.set("ready", true);
+  return { bucket, troubles };
+}
+
+t.test("a reply counts only if its count of operations is above all before", async (t) => {
+  const { bucket, troubles } = stage([2, 3, 3, 2, 4, 0]);
+  const run = () => bucket.run("noop", [], [], asReply);
+  t.strictSame(await run(), ["ok"]);
+  t.strictSame(await run(), ["ok"]);
+  await t.rejects(run(), /Redis lost operations/);
+  await t.rejects(run(), /Redis lost operations/);
+  t.strictSame(await run(), ["ok"]);
+  await t.rejects(run(), /is being joined/);
+  t.equal(bucket.operationsSeen, 4);
+  t.equal(troubles.length, 3);
+});
+
 t.test("work in a bucket that must be joined first is tried three times", async (t) => {
-  const readiness = new Readiness();
-  readiness.set("ready", true);
-  const bucket = new Bucket(new BucketKeys("t", 0), {} as Session, readiness, {
-    ...{ machine: new ManualMachine(), counts: { edition: "1", firstEdition: async () => "1" } },
-  });
+  const { bucket } = stage();
   let tries = 0;
   const work = (failures: number, error: Error) => {
     tries = 0;

@@ -27,7 +27,7 @@ interface Pair {
 async function inPair(body: (pair: Pair) => Promise<void>) {
   const server = await startRedisServer({ settings: ["--save", "", "--appendonly", "no"] });
   const client = new SwitchedClient([server]);
-  const world = new World({ servers: server.url, times: { leaseMs: 2_000, graceMs: 50 } });
+  const world = new World({ servers: server.url, times: { leaseMs: 2_000 } });
   try {
     const dies = await world.addGateway({ client });
     const lives = await world.addGateway();
@@ -110,7 +110,7 @@ t.test(
 );
 
 t.test(
-  "a gateway frozen between a read and its commit, while Redis is wiped, leaves a drift",
+  "a gateway frozen between a read and its commit, while Redis is wiped, costs nothing",
   async (t) =>
     inPair(async ({ world, server, dies: sleeps, lives, client }) => {
       const commit = world.ledger.commit.bind(world.ledger);
@@ -133,14 +133,9 @@ t.test(
       await until("that call is charged", () => world.ledger.charges.size === 1);
       wake();
       client.primary = server;
+      // The ledger refuses the late commit. The call is posted again, to the wallet as it is now.
       await until("the first call is charged", () => world.ledger.charges.has(late));
-      await until("both have committed", () => {
-        return world.stores.every((store) => store.uncommittedCalls() === 0);
-      });
       t.equal((await world.ledger.wallet("A"))?.balanceMicroVnd, FUNDED - 1_400n);
-      t.match(await lives.store.balances("A"), { availableMicroVnd: Number(FUNDED) - 700 });
-      t.strictSame(await lives.store.restoreFromLedger(), { kind: "restored" });
-      await until("the wallet is loaded again", isServed);
     }),
 );
 

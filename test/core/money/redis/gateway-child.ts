@@ -3,6 +3,7 @@
  * reports their results.
  */
 import { createInterface } from "node:readline";
+import type { LedgerEpoch, LedgerEpochs } from "../../../../core/money/ledger-epochs.ts";
 import { MemoryHistory } from "../../../support/commit-counts.ts";
 import { posting } from "../../../support/posting.ts";
 import { startStore } from "./store.ts";
@@ -16,6 +17,7 @@ const { store } = await startStore({
     hasCall: async () => false,
     credited: async () => undefined,
     history: new MemoryHistory(),
+    epochs: epochsOfParent(),
   },
 });
 process.stdout.write("ready\n");
@@ -25,6 +27,27 @@ for await (const line of createInterface({ input: process.stdin })) {
     (error: Error) => error.message,
   );
   process.stdout.write(`${JSON.stringify(answer)}\n`);
+}
+
+/** The ledger's list of gateways, which the parent has. */
+function epochsOfParent(): LedgerEpochs {
+  const waiting: ((reply: unknown) => void)[] = [];
+  process.on("message", (reply) => waiting.shift()?.(reply));
+  const ask = (...asked: unknown[]) =>
+    new Promise<never>((resolve) => {
+      waiting.push((reply) => resolve(reply as never));
+      process.send?.(asked);
+    });
+  return {
+    async read(bucket) {
+      const epoch = (await ask("read", bucket)) as { members: [string, string][] } & LedgerEpoch;
+      return { ...epoch, members: new Map(epoch.members) };
+    },
+    begin: (...args) => ask("begin", ...args),
+    enter: (...args) => ask("enter", ...args),
+    leave: (...args) => ask("leave", ...args),
+    open: (...args) => ask("open", ...args),
+  };
 }
 
 async function step(

@@ -1,6 +1,6 @@
 import t from "tap";
 import { BucketKeys } from "../../../../core/money/redis/keys.ts";
-import { membersScript, moneyScript } from "../../../../core/money/redis/scripts.ts";
+import { epochScript, moneyScript } from "../../../../core/money/redis/scripts.ts";
 import { readView } from "../../../../core/money/redis/view.ts";
 import { startRedisServer } from "../../../support/redis.ts";
 import { connectedClient } from "./store.ts";
@@ -15,7 +15,7 @@ t.test("no operation on money runs on a server that its script does not name", a
     await redis.stop();
   });
   const keys = new BucketKeys("t", 0);
-  const look = await client.run(membersScript, [keys.epoch], ["look", "me", "0", "0", "0", ""]);
+  const look = await client.run(epochScript, keys.ofEpoch, ["look", "me"]);
   const { server } = readView(look);
   const run = (operation: string, named: string) => {
     const script = moneyScript("b00", named);

@@ -5,9 +5,10 @@ import { createInterface, type Interface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import t from "tap";
+import type { LedgerEpoch, LedgerEpochs } from "../../../../core/money/ledger-epochs.ts";
 import { callIdOf } from "../../../support/posting.ts";
 import { startRedis, type TestRedis } from "../../../support/redis.ts";
-import { startStore, type TestStore } from "./store.ts";
+import { emptyLedger, startStore, type TestStore } from "./store.ts";
 
 const CHILD = fileURLToPath(new URL("./gateway-child.js", import.meta.url));
 const LEASE_MS = 1_000;
@@ -33,10 +34,13 @@ class Child {
   readonly process: ChildProcess;
   private readonly lines: AsyncIterator<string>;
   private readonly reader: Interface;
+  private readonly epochs: LedgerEpochs;
 
   constructor(prefix: string) {
+    this.epochs = emptyLedger(prefix).epochs;
     const args = [CHILD, String(redis.servers), prefix, String(WALLET.balanceMicroVnd)];
-    this.process = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
+    this.process = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit", "ipc"] });
+    this.process.on("message", (asked) => void this.reply(asked as [keyof LedgerEpochs, string]));
     assert.ok(this.process.stdout);
     this.reader = createInterface({ input: this.process.stdout });
     this.lines = this.reader[Symbol.asyncIterator]();
@@ -50,6 +54,15 @@ class Child {
   async ask(command: string): Promise<unknown> {
     this.process.stdin?.write(`${command}\n`);
     return JSON.parse(await this.line());
+  }
+
+  /** Asks the ledger for the child. */
+  private async reply([method, ...args]: [keyof LedgerEpochs, ...string[]]): Promise<void> {
+    const epochs = this.epochs as unknown as Record<string, (...args: string[]) => Promise<object>>;
+    const reply = await epochs[method]?.(...args);
+    if (!this.process.connected) return;
+    const { members } = (reply ?? {}) as Partial<LedgerEpoch>;
+    this.process.send(members ? { ...reply, members: [...members] } : (reply ?? true));
   }
 
   async kill(): Promise<void> {

@@ -3,7 +3,7 @@ import type { RedisHoldStore } from "../../../../core/money/redis/store.ts";
 import { posting } from "../../../support/posting.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
 import { until } from "../../../support/until.ts";
-import { connectedClient, EMPTY_LEDGER, startStore } from "./store.ts";
+import { connectedClient, emptyLedger, startStore } from "./store.ts";
 
 let server: RedisServer;
 
@@ -33,7 +33,7 @@ t.test("a wallet is read from the ledger once, by one load of all that wait for 
 
 t.test("a post whose wallet is not loaded is kept, and charged once it is", async (t) => {
   const amounts = { balanceMicroVnd: 5n, creditVersion: 1, creditedMicroVnd: 5n };
-  const ledger = { ...EMPTY_LEDGER, wallet: async () => ({ accountId: "D", ...amounts }) };
+  const ledger = { ...emptyLedger("load"), wallet: async () => ({ accountId: "D", ...amounts }) };
   const { store, dispose } = await startStore({ servers: server.url, ledger });
   t.teardown(dispose);
   const posted = await store.post(posting({ callId: "c1", accountId: "D", costMicroVnd: 3 }));

@@ -26,7 +26,7 @@ async function inWorld(
   const server = await startRedisServer();
   const proxy = await startTcpProxy(server.port);
   // Long leases, so that a slow gateway does not lose its own.
-  const world = new World({ servers: server.url, times: { leaseMs, graceMs: 50 } });
+  const world = new World({ servers: server.url, times: { leaseMs } });
   try {
     const x = await world.addGateway();
     const y = await world.addGateway({ servers: `redis://127.0.0.1:${proxy.port}` });

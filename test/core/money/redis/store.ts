@@ -2,16 +2,16 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { LedgerLookup } from "../../../../core/money/redis/ledger-lookup.ts";
-import type { MembershipTimes } from "../../../../core/money/redis/membership-options.ts";
-import { membersScript } from "../../../../core/money/redis/scripts.ts";
+import { epochScript } from "../../../../core/money/redis/scripts.ts";
 import { RedisHoldStore } from "../../../../core/money/redis/store.ts";
+import type { LedgerLookup, StoreTimes } from "../../../../core/money/redis/store-options.ts";
 import { readView } from "../../../../core/money/redis/view.ts";
 import type { Log } from "../../../../core/process/log.ts";
 import { type Machine, systemMachine } from "../../../../core/process/machine.ts";
 import { bucketName } from "../../../../core/redis/buckets.ts";
 import { RedisClient, type RedisCommands } from "../../../../core/redis/client.ts";
 import { MemoryHistory } from "../../../support/commit-counts.ts";
+import { EpochBooks, epochsOf } from "../../../support/epoch-books.ts";
 import { recordedLog } from "../../../support/log.ts";
 
 /** Fewer than in production, so that a start takes milliseconds. */
@@ -19,7 +19,7 @@ export const BUCKETS = 4;
 /** Longer than in production: on a busy machine 500 calls at once wait for more than 450 ms. */
 const REPLY_TIMEOUT_MS = 10_000;
 /** On a busy machine a process may wait some 100 ms now and then. */
-const TIMING: Partial<MembershipTimes> = { heartbeatMs: 20, leaseMs: 1_000, graceMs: 0 };
+const TIMING: Partial<StoreTimes> = { heartbeatMs: 20, leaseMs: 1_000 };
 
 export interface StoreOptions {
   readonly servers: string | readonly string[];
@@ -29,7 +29,7 @@ export interface StoreOptions {
   readonly spoolBytesMax?: number;
   readonly machine?: Machine;
   readonly ledger?: LedgerLookup;
-  readonly times?: Partial<MembershipTimes>;
+  readonly times?: Partial<StoreTimes>;
   readonly outboxEntriesMax?: number;
   readonly log?: Log;
   readonly client?: RedisCommands;
@@ -47,13 +47,20 @@ export interface TestStore {
   dispose(): Promise<void>;
 }
 
-/** An empty ledger, for tests in which the store never reads it. */
-export const EMPTY_LEDGER: LedgerLookup = {
-  wallet: () => Promise.resolve(undefined),
-  hasCall: () => Promise.resolve(false),
-  credited: () => Promise.resolve(undefined),
-  history: new MemoryHistory(),
-};
+/** An empty ledger, for tests in which the store never reads it. Stores with one prefix share its epochs. */
+export function emptyLedger(prefix: string): LedgerLookup {
+  const books = epochs.get(prefix) ?? new EpochBooks();
+  epochs.set(prefix, books);
+  return {
+    wallet: () => Promise.resolve(undefined),
+    hasCall: () => Promise.resolve(false),
+    credited: () => Promise.resolve(undefined),
+    history: new MemoryHistory(),
+    epochs: epochsOf(async (work) => work(books)),
+  };
+}
+
+const epochs = new Map<string, EpochBooks>();
 
 export async function startStore(options: StoreOptions): Promise<TestStore> {
   const prefix = options.prefix ?? `test-${randomUUID()}`;
@@ -68,7 +75,7 @@ export async function startStore(options: StoreOptions): Promise<TestStore> {
     times: { ...TIMING, ...options.times },
     spool: { folder: spoolFolder, bytesMax: options.spoolBytesMax ?? 10_000_000, log, machine },
     outboxEntriesMax: options.outboxEntriesMax ?? 100_000,
-    ledger: options.ledger ?? EMPTY_LEDGER,
+    ledger: options.ledger ?? emptyLedger(prefix),
     log,
   });
   options.beforeStart?.(store);
@@ -120,20 +127,19 @@ export async function endLeases(
 ): Promise<void> {
   const client = await connectedClient(servers);
   for (let index = 0; index < BUCKETS; index += 1) {
-    const keys = [`${prefix}:{${bucketName(index)}}:epoch`];
-    const ask = (...args: string[]) => client.run(membersScript, keys, args);
-    const reply = await ask("look", "reaper", "0", "0", "0");
-    const look = readView(reply);
-    // Another gateway ends them, and stays: an epoch without members would not be believed.
-    await ask("join", "witness", look.epoch, "0");
-    for (const { process, beat } of look.members) {
+    const keys = [
+      `${prefix}:{${bucketName(index)}}:epoch`,
+      `${prefix}:{${bucketName(index)}}:none`,
+    ];
+    // By a process that is no member, so the next gateway claims the outbox at once.
+    const ask = (...args: string[]) => client.run(epochScript, keys, [...args]);
+    const look = async () => readView(await ask("look", "reaper"));
+    const { epoch, members } = await look();
+    for (const [process, beat] of members) {
       let current = beat;
-      // By a process that is no member, so the next gateway claims the outbox at once. A process that has sent another
-      // heartbeat since then keeps its leases.
-      while ((await ask("reap", "reaper", look.epoch, process, current)) === -1) {
-        const { members } = readView(await ask("look", "reaper", "0", "0", "0"));
-        current = members.find((member) => member.process === process)?.beat ?? current;
-      }
+      // A process that has sent another heartbeat since then keeps its leases.
+      while ((await ask("reap", "reaper", epoch, process, current)) === -1)
+        current = (await look()).members.get(process) ?? current;
     }
   }
   client.disconnect();

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { MembershipEnded } from "../../../../core/money/ledger-epochs.ts";
 import type { RedisHoldStore } from "../../../../core/money/redis/store.ts";
 import { MemoryLedger } from "../../../support/memory-ledger.ts";
 import { posting, readable } from "../../../support/posting.ts";
@@ -200,8 +201,13 @@ export class World {
         await new Promise((resolve) => setTimeout(resolve, POLL_MS));
         continue;
       }
-      await this.ledger.commit(entries);
-      await store.acknowledge(entries);
+      try {
+        await this.ledger.commit(entries);
+        await store.acknowledge(entries);
+      } catch (error) {
+        if (!(error instanceof MembershipEnded)) throw error;
+        store.refused(entries);
+      }
     }
   }
 }

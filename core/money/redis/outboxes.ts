@@ -1,9 +1,15 @@
-import { failpoint } from "../../process/failpoint.ts";
 import { countOf } from "../../process/json.ts";
 import { listOf, textOf } from "../../redis/reply.ts";
 import { decodeEntry, entryOf } from "../entry.ts";
 import type { StoredEntry } from "../outbox-entry.ts";
-import type { BucketView } from "./view.ts";
+
+/**
+ * Returns the outbox of an entry: its id without the last part. An id is `bucket|epoch|gateway|id in the outbox`, for
+ * example `b07|12-5f0c2b91|<uuid>|1700000000001-0`.
+ */
+export function outboxOf({ entryId }: StoredEntry): string {
+  return entryId.slice(0, entryId.lastIndexOf("|"));
+}
 
 /** Parses the entries of an outbox from the reply to `XRANGE`. `post.lua` writes the fields. */
 export function readOutbox(bucketName: string, orphan: string, reply: unknown): StoredEntry[] {
@@ -15,21 +21,4 @@ export function readOutbox(bucketName: string, orphan: string, reply: unknown): 
     if (entry.posting === undefined) return { ...entry, chargedMicroVnd };
     return entryOf(entry.entryId, entry.posting, chargedMicroVnd, Number(writtenOff), entry.text);
   });
-}
-
-/** Claims the orphaned outboxes that no member has claimed, and adds to `claimed` those that this process has. */
-export async function claimOrphans(
-  view: BucketView,
-  process: string,
-  claimed: Set<string>,
-  ask: (operation: "claim", orphan: string, claimer: string) => Promise<unknown>,
-): Promise<void> {
-  const members = new Set(view.members.map((member) => member.process));
-  for (const [orphan, claimer] of view.orphans) {
-    if (claimer === process) claimed.add(orphan);
-    else if (!members.has(claimer) && (await ask("claim", orphan, claimer)) === 1) {
-      failpoint("lease.claimed");
-      claimed.add(orphan);
-    }
-  }
 }

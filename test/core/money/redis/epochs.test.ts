@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import t from "tap";
+import { posting } from "../../../support/posting.ts";
+import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
+import { until } from "../../../support/until.ts";
+import { BUCKETS, type TestStore } from "./store.ts";
+import { SwitchedClient } from "./switched-client.ts";
+import { World } from "./world.ts";
+
+const FUNDED = 10_000n;
+const LEASE_MS = 1_500;
+
+interface Pair {
+  readonly world: World;
+  readonly server: RedisServer;
+  readonly x: TestStore;
+  readonly y: TestStore;
+  /** The connection of gateway X. */
+  readonly client: SwitchedClient;
+}
+
+/** Two gateways on one Redis, and account A. Ends with the check of both stores. */
+async function inPair(body: (pair: Pair) => Promise<void>, leaseMs = LEASE_MS) {
+  const server = await startRedisServer();
+  const client = new SwitchedClient([server]);
+  const world = new World({ servers: server.url, times: { leaseMs } });
+  try {
+    const x = await world.addGateway({ client });
+    const y = await world.addGateway();
+    await world.addAccount("A", FUNDED);
+    await body({ world, server, x, y, client });
+    await world.check();
+  } finally {
+    await world.dispose();
+    await server.stop();
+  }
+}
+
+/** The bucket of account A, and its epoch in Redis. */
+async function epochOfA(server: RedisServer, { prefix }: TestStore) {
+  const keys = (await server.call("KEYS", `${prefix}:*:w`)) as string[];
+  const [, bucket = ""] = /\{(b\d\d)\}/.exec(keys[0] ?? "") ?? [];
+  return { bucket, epoch: String(await server.call("GET", `${prefix}:{${bucket}}:epoch`)) };
+}
+
+const isServed =
+  (world: World, { store }: TestStore) =>
+  async () =>
+    (await world.call(store, "A")) === "posted";
+
+t.test(
+  "the names of epochs rise, also if Redis and the ledger forget them, and none comes twice",
+  async (t) =>
+    inPair(async ({ world, server, x, y }) => {
+      const names: string[] = [];
+      const seen = async () => {
+        await until("calls go on", isServed(world, x));
+        const { bucket, epoch } = await epochOfA(server, x);
+        t.equal(world.ledger.epochBooks.read(bucket).name, epoch);
+        names.push(epoch);
+      };
+      await seen();
+      await server.call("FLUSHALL");
+      await seen();
+      const { epochs } = world.ledger.epochBooks;
+      const backup = new Map([...epochs].map(([bucket, epoch]) => [bucket, { ...epoch }]));
+      await server.call("FLUSHALL");
+      await seen();
+      // The ledger is restored from a backup, without its last epochs.
+      await world.quiet();
+      for (const [bucket, epoch] of backup) epochs.set(bucket, epoch);
+      world.ledger.epochBooks.members.clear();
+      t.equal(await world.call(y.store, "A"), "posted");
+      await until("its gateways write themselves again, in another epoch", async () => {
+        return (await epochOfA(server, x)).epoch !== names.at(-1);
+      });
+      await seen();
+      const counters = names.map((name) => Number.parseInt(name, 10));
+      for (const [at, counter] of counters.entries()) t.equal(counter, at + counters[0]!);
+      t.equal(new Set(names).size, names.length);
+      for (const name of names) t.match(name, /^\d+-[0-9a-f]{8}$/);
+    }),
+);
+
+t.test(
+  "a gateway that lives is waited for, and its posts are in the wallets that load then",
+  async (t) =>
+    inPair(async ({ world, server, x, y }) => {
+      world.pause(x.store);
+      t.equal(await world.call(x.store, "A"), "posted");
+      await server.call("FLUSHALL");
+      let isLoaded = false;
+      const loaded = y.store
+        .load("A", () => world.ledger.wallet("A"))
+        .then(() => {
+          isLoaded = true;
+        });
+      await until("the next epoch has begun", async () => {
+        const keys = (await server.call("KEYS", `${x.prefix}:*:joining`)) as string[];
+        return keys.length > 0;
+      });
+      t.equal(isLoaded, false);
+      world.resume(x.store);
+      await loaded;
+      t.match(await y.store.balances("A"), { availableMicroVnd: Number(FUNDED) - 700 });
+    }, 60_000),
+);
+
+t.test(
+  "a gateway that cannot reach the ledger hands its posts over, and sells nothing until it can",
+  async (t) =>
+    inPair(async ({ world, server, x, y }) => {
+      const reach = cutOff(world, x);
+      t.equal(await world.call(x.store, "A"), "posted");
+      const [callId = ""] = world.posted.keys();
+      await server.call("FLUSHALL");
+      await until("the other gateway commits that call", () => world.ledger.charges.has(callId));
+      await until("calls go on at the other one", isServed(world, y));
+      await until("it says why it sells nothing", () => {
+        const health = x.store.health();
+        return health.kind !== "ok" && health.cause === "ledger_unreachable";
+      });
+      t.equal(await world.call(x.store, "A"), "refused");
+      // A call that runs there is posted.
+      const callId2 = "c2";
+      world.posted.set(callId2, 5);
+      await x.store.post(posting({ callId: callId2, accountId: "A", costMicroVnd: 5 }));
+      reach();
+      await until("calls go on", isServed(world, x));
+    }),
+);
+
+t.test("an epoch that began without its server's script is not believed", async (t) =>
+  inPair(async ({ world, server, x }) => {
+    await until("calls go on", isServed(world, x));
+    const before = await epochOfA(server, x);
+    await server.call("SCRIPT", "FLUSH");
+    await until("calls go on", isServed(world, x));
+    t.not((await epochOfA(server, x)).epoch, before.epoch);
+  }),
+);
+
+t.test("two gateways that find Redis empty begin one epoch a bucket", async (t) =>
+  inPair(async ({ world, server, x, y }) => {
+    await until("calls go on", isServed(world, x));
+    const counters = () =>
+      [...world.ledger.epochBooks.epochs.values()].map(({ name }) => Number.parseInt(name, 10));
+    t.equal(counters().length, BUCKETS);
+    const before = counters();
+    await server.call("FLUSHALL");
+    for (const gateway of [x, y]) await until("calls go on", isServed(world, gateway));
+    t.strictSame(
+      counters(),
+      before.map((counter) => counter + 1),
+    );
+  }, 60_000),
+);
+
+/** Cuts a gateway off from the ledger. Returns a function that lets it reach the ledger again. */
+function cutOff(world: World, { store }: TestStore): () => void {
+  const { epochs } = world.ledger;
+  world.pause(store);
+  const gateways = new Set(processesOf(store));
+  const enter = epochs.enter.bind(epochs);
+  epochs.enter = (bucket, name, gateway) =>
+    gateways.has(gateway.replace(/~\d+$/, ""))
+      ? Promise.reject(new Error("cut off by the test"))
+      : enter(bucket, name, gateway);
+  return () => {
+    gateways.clear();
+    world.resume(store);
+  };
+}
+
+/** The id of a gateway in Redis. */
+function processesOf(store: TestStore["store"]): string[] {
+  const { buckets } = store as unknown as { buckets: readonly { process: string }[] };
+  assert.equal(buckets.length, BUCKETS);
+  return buckets.map(({ process }) => process);
+}
