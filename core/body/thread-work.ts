@@ -21,7 +21,7 @@ export interface BodyMeasure {
 }
 
 /** Measures a body in the thread that has it. The result is plain data. */
-export type MeasureWork<Result> = (body: RequestBody) => Result;
+type MeasureWork<Result> = (body: RequestBody) => Result;
 
 /** Takes all measures of a body. */
 export async function measuresOf(

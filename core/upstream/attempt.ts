@@ -4,8 +4,8 @@ import { errorOf } from "../process/thrown.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 import { Decompressor } from "./decompressor.ts";
 import { freeOnceSent } from "./freed-bodies.ts";
+import type { HttpUpstream } from "./http-upstream.ts";
 import { countRead, isTurnFull, REPLY_BYTES_A_TURN, rest } from "./resting-replies.ts";
-import type { HttpUpstream } from "./upstreams.ts";
 
 /** Receives the events of the attempt under way. */
 export interface AttemptListener {

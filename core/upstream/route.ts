@@ -1,7 +1,8 @@
 import type { Model, Route } from "../catalogue/catalogue.ts";
 import type { Protocol } from "../catalogue/endpoint.ts";
+import type { HttpUpstream } from "./http-upstream.ts";
 import type { PooledKey } from "./key-pool.ts";
-import type { ConnectedUpstreams, HttpUpstream } from "./upstreams.ts";
+import type { ConnectedUpstreams } from "./upstreams.ts";
 
 /** One way to make an attempt: a route with a key of its upstream. */
 export interface Way {

@@ -11,8 +11,8 @@ import { wires } from "../wire/wires.ts";
 import { Attempt, type AttemptListener } from "./attempt.ts";
 import { failures } from "./failure-cause.ts";
 import { refusedBy } from "./fault.ts";
+import type { HttpUpstream } from "./http-upstream.ts";
 import type { PooledKey } from "./key-pool.ts";
-import type { HttpUpstream } from "./upstreams.ts";
 import { WholeReply } from "./whole-reply.ts";
 
 const TIMEOUT_MS = 60_000;

@@ -3,8 +3,10 @@ import type { Limits } from "../../core/plugin/config.ts";
 import type { LoadedUpstream } from "../../core/plugin/upstream-kind.ts";
 import type { Clock } from "../../core/process/clock.ts";
 import type { Log } from "../../core/process/log.ts";
+import { HttpUpstream } from "../../core/upstream/http-upstream.ts";
 import { httpJson } from "../../core/upstream/kinds/http-json.ts";
-import { ConnectedUpstreams, HttpUpstream } from "../../core/upstream/upstreams.ts";
+import { tryRoute } from "../../core/upstream/trial.ts";
+import { ConnectedUpstreams } from "../../core/upstream/upstreams.ts";
 import type { SimulatedProvider } from "./provider.ts";
 
 const NAME = "main";
@@ -25,7 +27,15 @@ export class SimulatedUpstreams extends ConnectedUpstreams {
       createAdapter: () => httpJson.create(settings),
     } as unknown as LoadedUpstream;
     const dispatcher = provider as unknown as Dispatcher;
-    this.upstream = new HttpUpstream(NAME, config, dispatcher, limits.connectMs, clock, log);
+    this.upstream = new HttpUpstream(
+      NAME,
+      config,
+      dispatcher,
+      limits.connectMs,
+      clock,
+      log,
+      tryRoute,
+    );
   }
 
   override get(name: string): HttpUpstream | undefined {

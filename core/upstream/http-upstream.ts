@@ -1,0 +1,85 @@
+import type { Dispatcher } from "undici";
+import type { Route } from "../catalogue/catalogue.ts";
+import type { Protocol } from "../catalogue/endpoint.ts";
+import type { Trial, Upstream, UpstreamConfig } from "../plugin/config.ts";
+import type { LoadedUpstream, UpstreamAdapter } from "../plugin/upstream-kind.ts";
+import type { Clock } from "../process/clock.ts";
+import type { JsonObject } from "../process/json.ts";
+import type { Log } from "../process/log.ts";
+import { Breakers } from "./breakers.ts";
+import { KeyPool, type PooledKey } from "./key-pool.ts";
+import { RetryBudget } from "./retry-budget.ts";
+
+/** Makes one short, real call by a route with one key. */
+type TryRoute = (
+  upstream: HttpUpstream,
+  route: Route,
+  key: PooledKey,
+  clock: Clock,
+) => Promise<Trial>;
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** An upstream for calls: its kind's adapter, its connections, its keys and its breakers. */
+export class HttpUpstream implements Upstream {
+  readonly name: string;
+  readonly config: UpstreamConfig;
+  readonly adapter: UpstreamAdapter;
+  readonly dispatcher: Dispatcher;
+  readonly breakers: Breakers;
+  readonly pool: KeyPool;
+  readonly budget = new RetryBudget();
+  /** Set by `switchOff` alone. */
+  off: ReadonlySet<string> = NONE;
+  private readonly clock: Clock;
+  private readonly tryRoute: TryRoute;
+  /** Texts that no customer may see in its errors, the longest first. */
+  readonly hidden: readonly string[];
+  /** The longest wait for a connection, and for credentials. */
+  readonly connectMs: number;
+
+  constructor(
+    name: string,
+    config: LoadedUpstream,
+    dispatcher: Dispatcher,
+    connectMs: number,
+    clock: Clock,
+    log: Log,
+    tryRoute: TryRoute,
+  ) {
+    this.name = name;
+    this.config = config;
+    this.adapter = config.createAdapter();
+    this.hidden = [...(this.adapter.hidden?.() ?? [])].sort((a, b) => b.length - a.length);
+    this.dispatcher = dispatcher;
+    this.connectMs = connectMs;
+    this.clock = clock;
+    this.tryRoute = tryRoute;
+    this.breakers = new Breakers(name, clock, log);
+    this.pool = new KeyPool(this.adapter.keys ?? [], clock);
+  }
+
+  get keys(): readonly PooledKey[] {
+    return this.pool.keys;
+  }
+
+  /** Returns true if an operator has switched it off for this model. */
+  isOff(model: string): boolean {
+    return this.off.size > 0 && (this.off.has("") || this.off.has(model));
+  }
+
+  try(route: Route, id: string): Promise<Trial> {
+    const key = this.keys.find((one) => one.id === id);
+    return key
+      ? this.tryRoute(this, route, key, this.clock)
+      : Promise.resolve({ served: false, reason: "there is no such key" });
+  }
+
+  speaks(protocol: Protocol): boolean {
+    return this.config.protocols.has(protocol);
+  }
+
+  describe(): JsonObject {
+    return this.adapter.describe();
+  }
+}
