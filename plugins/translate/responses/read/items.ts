@@ -13,6 +13,9 @@ import type {
 } from "../../types.ts";
 import type { ClientTools } from "./tools.ts";
 
+const COMPACT_YOURSELF =
+  "have the client summarize the conversation (Codex does with a provider of your own, in model_providers)";
+
 /** Reads the items of a Responses request into the turns of a Messages conversation. */
 export class Items {
   /** System texts before the first turn. */
@@ -52,6 +55,14 @@ export class Items {
         this.addResult(item, path);
         return;
       case "additional_tools":
+      case "tool_search_output":
+        return;
+      case "compaction_trigger":
+        notes.unsupported(path, `this model makes no compactions: ${COMPACT_YOURSELF}`);
+        return;
+      case "compaction":
+        // Without it, the model would have lost all that was said before.
+        notes.unsupported(path, `only its maker can read a compaction: ${COMPACT_YOURSELF}`);
         return;
       default:
         // Items of tools that ran at another provider.
