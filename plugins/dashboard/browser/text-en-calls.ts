@@ -99,6 +99,7 @@ export const calls = {
   "usage.astable": "Show as a table",
   "usage.day": "Day",
   "usage.records": "Calls",
+  "usage.empty": "No calls in this period. A call appears within seconds after it ends.",
   "usage.none": "No calls match these filters.",
   "usage.newer": "Newer",
   "usage.older": "Older",

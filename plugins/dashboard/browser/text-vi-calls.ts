@@ -99,6 +99,8 @@ export const calls = {
   "usage.astable": "Xem dạng bảng",
   "usage.day": "Ngày",
   "usage.records": "Các lượt gọi",
+  "usage.empty":
+    "Chưa có lượt gọi nào trong khoảng này. Lượt gọi hiện ra vài giây sau khi kết thúc.",
   "usage.none": "Không có lượt gọi nào phù hợp.",
   "usage.newer": "Mới hơn",
   "usage.older": "Cũ hơn",

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { packageRoot } from "../../../core/process/root.ts";
 import { startBrowser } from "../../support/browser.ts";
+import { SHIPPED_CATALOGUE } from "../../support/catalogue.ts";
 import { signInByForm, startDashboard } from "../../support/dashboard.ts";
 import { topupSettings } from "./bank.ts";
 import { showCustomer } from "./show-customer.ts";
@@ -24,7 +25,10 @@ interface View {
 
 async function main(): Promise<void> {
   const [folder] = process.argv.slice(2);
-  const dashboard = await startDashboard({ plugins: { topup: topupSettings() } });
+  const dashboard = await startDashboard({
+    config: { catalogue: SHIPPED_CATALOGUE },
+    plugins: { topup: topupSettings() },
+  });
   const browser = await startBrowser();
   try {
     const { orderId, session } = await showCustomer(dashboard);
@@ -93,19 +97,18 @@ async function forReadme(camera: Camera): Promise<void> {
   const folder = join(packageRoot, "plugins/dashboard/pictures");
   mkdirSync(folder, { recursive: true });
   const desktop = { width: 1240, height: 780 };
-  const phone = { width: 360, height: 640 };
+  const phone = { width: 360, height: 720 };
   const wanted = [
-    ["overview", "", { language: "vi", theme: "light", size: desktop }],
+    ["overview", "", { language: "en", theme: "light", size: desktop }],
+    ["connect", "how-to?client=claude-code", { language: "en", theme: "light", size: desktop }],
     ["usage", "usage", { language: "en", theme: "dark", size: desktop }],
-    ["chat", "chat", { language: "vi", theme: "light", size: desktop }],
-    ["keys-phone", "keys", { language: "en", theme: "light", size: phone }],
+    ["front", "../?language=vi", { language: "vi", theme: "light", size: desktop }],
     ["top-up-phone", `top-up/${camera.orderId}`, { language: "vi", theme: "light", size: phone }],
     ["overview-phone", "", { language: "vi", theme: "dark", size: phone }],
   ] as const;
   for (const [name, path, view] of wanted) {
     const page = await open(camera, view, true, view.size === desktop ? 0.6 : 1);
     await visit(page, `${camera.url}/dashboard/${path}`);
-    if (path === "chat") await converse(page);
     const file = join(folder, `${name}.png`);
     await shoot(page, file, false);
     console.log(`${file}  ${statSync(file).size} bytes`);

@@ -4,6 +4,7 @@ import { callTable } from "../call-table.ts";
 import type { CallPage } from "../contract.ts";
 import { el, fill } from "../dom.ts";
 import { failed } from "../page-head.ts";
+import { BASE } from "../routes.ts";
 import { t } from "../text.ts";
 import { isWide } from "../wide.ts";
 import { archivedNote } from "./archived-note.ts";
@@ -91,7 +92,15 @@ export function usageTable(signal: AbortSignal): {
 }
 
 /** Says why the list is empty: calls that were refused at once are in another list. */
-function nothing({ status }: Filter): HTMLElement {
+function nothing({ status, model, key }: Filter): HTMLElement {
+  if (status === "" && model === "" && key === "") {
+    return el(
+      "div",
+      { class: "empty" },
+      el("p", {}, t("usage.empty")),
+      el("a", { class: "button", href: `${BASE}/how-to` }, t("nav.howto")),
+    );
+  }
   const isOfFailed = status !== "" && status !== "ok";
   return el("p", { class: "empty" }, t("usage.none"), isOfFailed && ` ${t("usage.none.refused")}`);
 }
