@@ -2,8 +2,8 @@ import { type Endpoint, PROTOCOLS } from "../catalogue/endpoint.ts";
 import { isRefusal, type Refusal } from "../wire/refusal.ts";
 import { readJson } from "./read-json.ts";
 import type { ReadInput, ReadResult } from "./read-thread.ts";
-import { RequestBody } from "./request-body.ts";
-import { type BodyMeasure, type Caller, LONG_BODY_BYTES_MIN } from "./thread-work.ts";
+import { LONG_BODY_BYTES_MIN, RequestBody } from "./request-body.ts";
+import type { BodyMeasure, Caller } from "./thread-work.ts";
 import type { BodyThreads } from "./threads.ts";
 
 const THREAD = new URL("./read-thread.js", import.meta.url);

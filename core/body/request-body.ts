@@ -18,7 +18,7 @@ export interface BodyParts {
 }
 
 /** Bodies from this size on are parsed, translated and written in a thread. */
-const LONG_BODY_BYTES_MIN = 65_536;
+export const LONG_BODY_BYTES_MIN = 65_536;
 
 type WrittenParts = Omit<BodyParts, "measured" | "turns">;
 

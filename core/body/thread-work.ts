@@ -35,6 +35,3 @@ export async function measuresOf(
   }
   return values;
 }
-
-/** Bodies from this size on are parsed, translated and written in a thread. */
-export const LONG_BODY_BYTES_MIN = 65_536;

@@ -1,11 +1,11 @@
 import { type AccountsRoom, openAccounts } from "../accounts/index.ts";
+import { BodyBudget, budgetLimits } from "../body/budget.ts";
 import { LongBodies } from "../body/long-bodies.ts";
 import { BodyThreads } from "../body/threads.ts";
 import { endpoints } from "../catalogue/endpoint.ts";
 import { notOffered } from "../config/catalogue-review.ts";
 import { dearCalls } from "../config/dear-calls.ts";
 import type { GatewayConfig } from "../config/load.ts";
-import { BodyBudget, budgetLimits } from "../http/body-budget.ts";
 import { logCall } from "../http/call-log.ts";
 import { requiredFields, withDefaultSteps } from "../http/default-steps.ts";
 import { addHealthRoutes } from "../http/health.ts";

@@ -1,4 +1,5 @@
 import type { CallerKey } from "../accounts/index.ts";
+import type { FormPart } from "../body/form.ts";
 import { RequestBody } from "../body/request-body.ts";
 import type { MicroVnd } from "../catalogue/amount.ts";
 import type { Model, Route } from "../catalogue/catalogue.ts";
@@ -11,7 +12,6 @@ import type {
   EndedCall,
   FailedAttempt,
   Flow,
-  FormPart,
   Held,
   Outcome,
   UpstreamRequest,

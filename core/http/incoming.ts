@@ -1,3 +1,12 @@
+import type { Share } from "../body/budget.ts";
+import {
+  bodyTooLarge,
+  declaredLength,
+  discardRest,
+  isChunked,
+  type Reading,
+  readBody,
+} from "../body/receive.ts";
 import type { Endpoint } from "../catalogue/endpoint.ts";
 import type { HttpResponse } from "../listener/index.ts";
 import { type Flow, GONE } from "../plugin/call.ts";
@@ -6,7 +15,6 @@ import type { PlainHandler, PlainRequest } from "../plugin/router.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 import { Exchange } from "../upstream/exchange.ts";
 import { completeRefusal, isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
-import type { Share } from "./body-budget.ts";
 import { isOver } from "./call-state.ts";
 import { missingFor } from "./default-steps.ts";
 import { HttpCall } from "./http-call.ts";
@@ -15,14 +23,6 @@ import { SinkMisuse } from "./ordered-sink.ts";
 import { parseCall } from "./parse-call.ts";
 import type { OnOver } from "./pipeline.ts";
 import type { RequestHead } from "./plain.ts";
-import {
-  bodyTooLarge,
-  declaredLength,
-  discardRest,
-  isChunked,
-  type Reading,
-  readBody,
-} from "./receive-body.ts";
 import { Reply } from "./reply.ts";
 import type { Runtime } from "./runtime.ts";
 import { inItsTurn } from "./turn-share.ts";

@@ -1,10 +1,10 @@
+import { parseFormBody } from "../body/form.ts";
 import type { LongBodies } from "../body/long-bodies.ts";
 import { readJson } from "../body/read-json.ts";
 import { RequestBody } from "../body/request-body.ts";
 import type { AwaitableVerdict } from "../plugin/plugin.ts";
 import { isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
 import { wires } from "../wire/wires.ts";
-import { parseFormBody } from "./body.ts";
 import type { HttpCall } from "./http-call.ts";
 
 /**

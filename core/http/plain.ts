@@ -1,11 +1,11 @@
+import type { Share } from "../body/budget.ts";
+import { bodyTooLarge, declaredLength, discardRest, readBody } from "../body/receive.ts";
 import type { HttpRequest, HttpResponse } from "../listener/index.ts";
 import type { PlainHandler, PlainRequest, PlainResponse } from "../plugin/router.ts";
 import { addressBlock, type TrustedProxies } from "../process/client-address.ts";
 import type { Log } from "../process/log.ts";
 import { completeRefusal, isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
-import type { Share } from "./body-budget.ts";
 import { sendRefusal, wireOf } from "./errors.ts";
-import { bodyTooLarge, declaredLength, discardRest, readBody } from "./receive-body.ts";
 import { inItsTurn } from "./turn-share.ts";
 import { CORKED_BYTES_MAX, endHead, endWhole, statusLine, writeSlice } from "./write.ts";
 

@@ -1,3 +1,4 @@
+import type { BodyBudget } from "../body/budget.ts";
 import type { LongBodies } from "../body/long-bodies.ts";
 import type { Limits } from "../plugin/config.ts";
 import type { Field } from "../plugin/plugin.ts";
@@ -6,7 +7,6 @@ import type { TrustedProxies } from "../process/client-address.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import type { ConnectedUpstreams } from "../upstream/upstreams.ts";
-import type { BodyBudget } from "./body-budget.ts";
 import type { Pipeline } from "./pipeline.ts";
 import type { UnreadReplies } from "./unread-replies.ts";
 

@@ -1,4 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
+import {
+  ambiguity,
+  declaredLength,
+  discardRest,
+  isChunked,
+  type Reading,
+  readBody,
+} from "../body/receive.ts";
 import { type Endpoint, KEYED_SERVES_NOTHING } from "../catalogue/endpoint.ts";
 import type { HttpRequest, HttpResponse, Listener } from "../listener/index.ts";
 import type { EndedCall } from "../plugin/call.ts";
@@ -16,14 +24,6 @@ import { HttpCallsInFlight } from "./in-flight.ts";
 import { Incoming, LINGER_MS } from "./incoming.ts";
 import type { OnOver } from "./pipeline.ts";
 import { requestHead, servePlain } from "./plain.ts";
-import {
-  ambiguity,
-  declaredLength,
-  discardRest,
-  isChunked,
-  type Reading,
-  readBody,
-} from "./receive-body.ts";
 import type { Runtime } from "./runtime.ts";
 import { inItsTurn } from "./turn-share.ts";
 

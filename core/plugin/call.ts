@@ -1,4 +1,5 @@
 import type { CallerKey } from "../accounts/index.ts";
+import type { FormPart } from "../body/form.ts";
 import type { RequestBody } from "../body/request-body.ts";
 import type { MicroVnd } from "../catalogue/amount.ts";
 import type { Model, Route } from "../catalogue/catalogue.ts";
@@ -10,14 +11,6 @@ import type { CallOutcome } from "../money/usage-fields.ts";
 import type { JsonObject } from "../process/json.ts";
 import type { Refusal } from "../wire/refusal.ts";
 import type { Usage } from "../wire/usage/usage.ts";
-
-/** One part of a multipart body. */
-export interface FormPart {
-  readonly name: string;
-  readonly data: Buffer;
-  readonly filename?: string;
-  readonly type?: string;
-}
 
 /** The request to the upstream, in the upstream's protocol. */
 export interface UpstreamRequest {

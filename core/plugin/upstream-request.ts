@@ -1,7 +1,8 @@
+import type { FormPart } from "../body/form.ts";
 import type { RequestBody } from "../body/request-body.ts";
 import type { Model } from "../catalogue/catalogue.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
-import type { Call, FormPart, UpstreamRequest } from "./call.ts";
+import type { Call, UpstreamRequest } from "./call.ts";
 
 /** Returns the unchanged request, for an upstream that speaks the endpoint's protocol. */
 export function unchangedRequest({ endpoint, body, betaHeaders }: Call): UpstreamRequest {

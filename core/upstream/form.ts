@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { FormPart } from "../plugin/call.ts";
+import type { FormPart } from "../body/form.ts";
 import type { OutgoingBody } from "../plugin/upstream-kind.ts";
 
 /** A form on its way to an upstream. Its fields are read and set like those of a JSON body. */

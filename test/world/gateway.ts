@@ -1,6 +1,6 @@
 import type { CallerKey } from "../../core/accounts/account.ts";
+import { BodyBudget } from "../../core/body/budget.ts";
 import { endpoints } from "../../core/catalogue/endpoint.ts";
-import { BodyBudget } from "../../core/http/body-budget.ts";
 import type { HttpCall } from "../../core/http/http-call.ts";
 import { HttpCallsInFlight } from "../../core/http/in-flight.ts";
 import { Incoming } from "../../core/http/incoming.ts";

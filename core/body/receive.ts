@@ -1,6 +1,6 @@
 import type { HttpResponse } from "../listener/index.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
-import type { Share } from "./body-budget.ts";
+import type { Share } from "./budget.ts";
 
 export function bodyTooLarge(bytesMax: number): Refusal {
   const megabytes = bytesMax / 1_048_576;

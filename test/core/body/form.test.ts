@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { parseFormBody } from "../../../core/http/body.ts";
+import { parseFormBody } from "../../../core/body/form.ts";
 import { isRefusal } from "../../../core/wire/refusal.ts";
 
 const BOUNDARY = "----a-boundary-of-this-test";

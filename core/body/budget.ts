@@ -1,7 +1,6 @@
-import type { Limits } from "../plugin/config.ts";
 import type { Clock } from "../process/clock.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
-import { BodyPace, type Rest } from "./body-pace.ts";
+import { BodyPace, type Rest } from "./pace.ts";
 
 /** This much of each body does not count, so that short requests are served while long ones take all of the budget. */
 const FREE_BYTES = 16 * 1024;
@@ -23,7 +22,11 @@ interface BudgetLimits {
   readonly bodiesMax: number;
 }
 
-export function budgetLimits(limits: Limits): BudgetLimits {
+export function budgetLimits(limits: {
+  readonly receivingBytesMax: number;
+  readonly bodyBytesMax: number;
+  readonly callsMax: number;
+}): BudgetLimits {
   const { receivingBytesMax, bodyBytesMax, callsMax } = limits;
   return { bytesMax: receivingBytesMax, bodyBytesMax, bodiesMax: callsMax };
 }

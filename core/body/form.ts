@@ -1,8 +1,15 @@
 import { isAscii } from "node:buffer";
 import { formParts } from "../listener/index.ts";
-import type { FormPart } from "../plugin/call.ts";
 import type { JsonObject } from "../process/json.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
+
+/** One part of a multipart body. */
+export interface FormPart {
+  readonly name: string;
+  readonly data: Buffer;
+  readonly filename?: string;
+  readonly type?: string;
+}
 
 /** Maximum size of the text fields of a form together. A longer part must be a file, or an image as text. */
 const FIELD_BYTES_MAX = 1_048_576;

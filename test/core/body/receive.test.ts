@@ -1,6 +1,6 @@
 import t from "tap";
-import { BodyBudget } from "../../../core/http/body-budget.ts";
-import { readBody } from "../../../core/http/receive-body.ts";
+import { BodyBudget } from "../../../core/body/budget.ts";
+import { readBody } from "../../../core/body/receive.ts";
 import type { HttpResponse } from "../../../core/listener/index.ts";
 import { systemClock } from "../../../core/process/clock.ts";
 
