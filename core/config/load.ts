@@ -5,6 +5,7 @@ import type { ConfigWithPlugins, LoadedPlugin } from "../plugin/plugin.ts";
 import type { LoadedUpstream } from "../plugin/upstream-kind.ts";
 import { arrayOf, objectOf } from "../process/json.ts";
 import type { UpstreamKinds } from "../upstream/kinds/index.ts";
+import type { ProxyVariables } from "../upstream/proxy.ts";
 import { catalogueOf, type UpstreamProtocols } from "./catalogue-review.ts";
 import type { Environment } from "./environment.ts";
 import { reviewPlugins } from "./plugin-review.ts";
@@ -23,6 +24,7 @@ export { formatProblems } from "./problem.ts";
 
 /** The checked config. Plugins see only its `Config` part, which has no provider keys. */
 export interface GatewayConfig extends ConfigWithPlugins {
+  readonly proxies: ProxyVariables;
   readonly upstreams: Readonly<Record<string, LoadedUpstream>>;
 }
 
@@ -63,6 +65,7 @@ export async function loadConfig(
     settings,
     catalogue,
     placed.map(({ loaded }) => loaded),
+    environment,
   );
   if (Object.keys(config.upstreams).length === 0) {
     const message = "expected a key of at least one upstream; without one, no model can be called";
@@ -104,6 +107,7 @@ function toConfig(
   settings: GatewayFile,
   catalogue: Catalogue,
   plugins: readonly LoadedPlugin[],
+  environment: Environment,
 ): GatewayConfig {
   const { listen, admin, stores, limits, log, headers, images, upstreams, unbilled } = settings;
   const { host, port, workers, engine, trusted_proxies: trustedProxies } = listen;
@@ -147,6 +151,11 @@ function toConfig(
     headers,
     images: { privateAddresses: images.private_addresses, nameServers: images.name_servers },
     upstreams: used,
+    // Either case, as other programs take them.
+    proxies: {
+      httpsProxy: environment["HTTPS_PROXY"] ?? environment["https_proxy"],
+      noProxy: environment["NO_PROXY"] ?? environment["no_proxy"],
+    },
     catalogue: catalogue.offeredBy(new Set(Object.keys(used))),
     unbilled,
     plugins,

@@ -4,7 +4,7 @@ import { features } from "../catalogue/features.ts";
 import { profile } from "../catalogue/profile.ts";
 import type { LoadedUpstream, UpstreamKind } from "../plugin/upstream-kind.ts";
 import { isObject, type JsonObject, objectOf } from "../process/json.ts";
-import { described, mapping, named, oneOf, refusingLists, whole } from "../process/options.ts";
+import { described, mapping, named, oneOf, refusingLists, url, whole } from "../process/options.ts";
 import type { UpstreamKinds } from "../upstream/kinds/index.ts";
 import { attempt, isSchema } from "./validate.ts";
 
@@ -14,6 +14,8 @@ type Checked = Omit<LoadedUpstream, "connections"> & {
   /** False if the upstream's keys were left empty: the upstream is then not used. */
   readonly isConfigured: boolean;
 };
+
+const PROXY = "the http:// or https:// address of a proxy, or none";
 
 /** The settings that all kinds of upstream share. */
 const common = {
@@ -25,6 +27,19 @@ const common = {
     described(
       whole(1, 1_000_000),
       "Maximum connections at the same time. Default: limits.calls_max.",
+    ),
+  ),
+  connection_seconds: v.optional(
+    described(
+      whole(1, 86_400),
+      "Greatest age of a connection, in seconds; then it is closed after its call, and the name looked up again.",
+    ),
+    300,
+  ),
+  proxy: v.optional(
+    described(
+      v.union([v.literal("none"), url(["http", "https"], PROXY)], PROXY),
+      "Proxy for connections to this upstream, with user and password if it needs them; none: a direct connection. Default: HTTPS_PROXY, except for the hosts of NO_PROXY.",
     ),
   ),
   first_byte_seconds: v.optional(
@@ -122,6 +137,8 @@ function upstreamOf(kind: UpstreamKind, kinds: UpstreamKinds): v.GenericSchema<u
         connections,
         first_byte_seconds: firstByteSeconds,
         reply_seconds: replySeconds,
+        connection_seconds: connectionSeconds,
+        proxy,
         ...settings
       }): Checked => ({
         kind: name,
@@ -129,6 +146,8 @@ function upstreamOf(kind: UpstreamKind, kinds: UpstreamKinds): v.GenericSchema<u
         profile,
         features,
         connections,
+        proxy,
+        connectionAgeMs: connectionSeconds * 1_000,
         firstByteMs: firstByteSeconds * 1_000,
         replyMs: (replySeconds ?? Number.POSITIVE_INFINITY) * 1_000,
         isConfigured: kind.isConfigured?.(settings) ?? true,

@@ -140,5 +140,9 @@ export interface ReplyDecoder {
 
 /** An upstream of a checked config. Only its adapter knows its settings, including keys. */
 export interface LoadedUpstream extends UpstreamConfig {
+  /** The address of its proxy, perhaps with a password, or `none`; undefined for that of the environment. */
+  readonly proxy: string | undefined;
+  /** Greatest age of a connection. */
+  readonly connectionAgeMs: number;
   createAdapter(): UpstreamAdapter;
 }

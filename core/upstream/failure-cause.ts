@@ -36,6 +36,8 @@ const CAUSES: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: OWN,
 };
 const TLS = /^(?:ERR_TLS|ERR_SSL|EPROTO|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_)/;
+/** The proxy between here and the upstream. */
+const PROXY = /^the proxy /;
 /** Codes of the HTTP parser, and of a body that cannot be decompressed. */
 const UNREADABLE = /^(?:HPE_|Z_|ERR__ERROR_)/;
 
@@ -63,7 +65,8 @@ export const failures = {
     const code = "code" in error ? error.code : undefined;
     if (error instanceof NotAuthorised) return { cause: "credentials", reason: error.code };
     if (typeof code !== "string") return { cause: "connection", reason: "the connection failed" };
-    return { cause: causeOf(code), reason: code };
+    const certificate = "certificate" in error ? `: ${error.certificate}` : "";
+    return { cause: causeOf(code), reason: code + certificate };
   },
 } as const;
 
@@ -76,6 +79,7 @@ function causeOf(code: string): string {
   const known = CAUSES[code];
   if (known !== undefined) return known;
   if (TLS.test(code)) return "tls";
+  if (PROXY.test(code)) return "connect";
   return UNREADABLE.test(code) ? "unreadable" : "connection";
 }
 

@@ -1,12 +1,13 @@
-// All of undici takes 10 MB more, for parts that the gateway never uses.
-import Agent from "undici/lib/dispatcher/agent.js";
+import type { Dispatcher } from "undici";
 import type { Limits, SwitchedOff, Upstreams } from "../plugin/config.ts";
 import type { LoadedUpstream } from "../plugin/upstream-kind.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
+import { upstreamAgent } from "./agent.ts";
 import { upstreamConnector } from "./connect.ts";
 import { HttpUpstream } from "./http-upstream.ts";
 import { KnownAddresses } from "./known-addresses.ts";
+import { type ProxyVariables, proxyFor } from "./proxy.ts";
 import { tryRoute } from "./trial.ts";
 
 /**
@@ -17,13 +18,14 @@ const DEADLINE_GRACE_MS = 10_000;
 /** The parts of a config that upstreams need. */
 interface UpstreamsConfig {
   readonly limits: Limits;
+  readonly proxies: ProxyVariables;
   readonly upstreams: Readonly<Record<string, LoadedUpstream>>;
 }
 
 /** All upstreams of a config, by name, and the connections to them. */
 export class ConnectedUpstreams implements Upstreams {
   private readonly byName = new Map<string, HttpUpstream>();
-  private readonly agents: Agent[] = [];
+  private readonly agents: Dispatcher[] = [];
   readonly limits: Limits;
 
   constructor(
@@ -38,18 +40,14 @@ export class ConnectedUpstreams implements Upstreams {
     // timeouts come later: else both fire at once, and the client may get the error of a broken
     // connection instead of the time limit.
     const silenceMs = callMs + DEADLINE_GRACE_MS;
-    const connect = upstreamConnector(connectMs, addresses.lookup);
     for (const [name, upstream] of Object.entries(config.upstreams)) {
-      const agent = new Agent({
-        connections: upstream.connections,
-        pipelining: 1,
-        connect,
-        headersTimeout: silenceMs,
-        bodyTimeout: silenceMs,
-        keepAliveTimeout: 30_000,
-        // The same limit as for a client's headers.
-        maxHeaderSize: 65_536,
+      const connect = upstreamConnector({
+        connectMs,
+        lookup: addresses.lookup,
+        proxyFor: (origin) => proxyFor(origin, upstream.proxy, config.proxies),
       });
+      const { connections, connectionAgeMs: ageMs } = upstream;
+      const agent = upstreamAgent({ connections, ageMs, silenceMs, connect });
       this.agents.push(agent);
       this.byName.set(
         name,

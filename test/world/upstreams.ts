@@ -16,7 +16,11 @@ export class SimulatedUpstreams extends ConnectedUpstreams {
   private readonly upstream: HttpUpstream;
 
   constructor(provider: SimulatedProvider, limits: Limits, clock: Clock, log: Log) {
-    super({ limits, upstreams: {} }, clock, log);
+    super(
+      { limits, upstreams: {}, proxies: { httpsProxy: undefined, noProxy: undefined } },
+      clock,
+      log,
+    );
     const settings = {
       protocols: { chat: "https://provider.example/v1" },
       keys: ["k"],
@@ -24,6 +28,8 @@ export class SimulatedUpstreams extends ConnectedUpstreams {
     };
     const config = {
       protocols: new Set(["chat"]),
+      firstByteMs: Number.POSITIVE_INFINITY,
+      replyMs: Number.POSITIVE_INFINITY,
       createAdapter: () => httpJson.create(settings),
     } as unknown as LoadedUpstream;
     const dispatcher = provider as unknown as Dispatcher;
