@@ -39,6 +39,7 @@ t.test("a valid config", async (t) => {
         connectMs: 10_000,
         firstByteMs: 900_000,
         idleMs: 900_000,
+        heartbeatMs: 60_000,
         drainMs: 60_000,
         handoverMs: 10_000,
         clockDifferenceMs: 300_000,
@@ -53,11 +54,10 @@ t.test("a valid config", async (t) => {
     const protocols = new Set(["messages"]);
     t.strictSame(main, {
       ...{ kind: "http-json", protocols, profile: {}, features: {} },
-      connections: 20_000,
+      ...{ connections: 20_000, firstByteMs: 120_000, replyMs: Number.POSITIVE_INFINITY },
     });
     t.strictSame(createAdapter().describe(), {
       protocols: { messages: "http://127.0.0.1:9001" },
-      keys: 1,
     });
     t.strictSame(credentialsOf(upstreams["main"]), ["x-api-key", "key"]);
     t.equal(catalogue.models.length, 2);
