@@ -64,6 +64,27 @@ t.test("states that few customers see", async (t) => {
     await page.getByText("Bạn đang ngoại tuyến").waitFor({ state: "detached" });
   });
 
+  t.test("a page that fails can be asked for again, and a slow one says that it is", async (t) => {
+    const { page } = await stage.visitor();
+    const catalogue = "**/account/v1/catalogue";
+    await page.route(catalogue, (route) => route.fulfill({ status: 500, json: {} }));
+    await page.goto(`${stage.url}/dashboard/models`);
+    await page.locator(".notice.bad", { hasText: "Hệ thống gặp lỗi." }).waitFor();
+    await page.unroute(catalogue);
+    await page.getByRole("button", { name: "Thử lại" }).click();
+    await page.locator("summary", { hasText: "Anthropic" }).waitFor();
+
+    let goOn = () => {};
+    await page.route(catalogue, (route) => {
+      goOn = () => void route.continue();
+    });
+    await page.getByRole("link", { name: "Hướng dẫn" }).click();
+    t.equal(await page.getByRole("heading", { level: 1 }).textContent(), "Hướng dẫn");
+    await page.getByText("Trang tải lâu hơn bình thường.").waitFor();
+    goOn();
+    await page.getByRole("radio", { name: "Claude Code" }).waitFor();
+  });
+
   t.test("an ended session says so, and leads back to the page", async (t) => {
     const { page, session } = await signedIn();
     const { data } = (await session.get("/sessions")).body;
