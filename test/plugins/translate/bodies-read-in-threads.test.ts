@@ -212,7 +212,7 @@ t.test("a body goes to a thread only if that spares more time than the way takes
       },
       () => [],
     );
-  const prose = Buffer.from(JSON.stringify({ messages: [{ content: "Đi dạo. ".repeat(20_000) }] }));
+  const prose = Buffer.from(JSON.stringify({ messages: [{ content: "Đi dạo. ".repeat(9_000) }] }));
   const tools = Buffer.from(
     JSON.stringify({ messages: Array(4_000).fill({ role: "tool", id: "c" }) }),
   );
