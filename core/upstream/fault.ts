@@ -168,7 +168,7 @@ function messageOf(stated: unknown, error: JsonObject, root: JsonObject, base: J
 }
 
 /** Returns the status that an error in a successful reply stands for: a number in it, or else one by its name. */
-function statedStatus({ codes, types }: StatedError): number {
+function statedStatus({ codes, types, message }: StatedError): number {
   for (const code of codes) {
     const status = Number(code);
     if (Number.isInteger(status) && status >= 400 && status < 600) return status;
@@ -177,5 +177,5 @@ function statedStatus({ codes, types }: StatedError): number {
     const status = STATUS_BY_NAME[name];
     if (status !== undefined) return status;
   }
-  return 502;
+  return /\boverloaded\b/i.test(message) ? 529 : 502;
 }

@@ -626,7 +626,8 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
       const invalid = "invalid_request_error";
       await refused(message({ status: 400 }), Anthropic.BadRequestError, 400, invalid);
       await refused(message({ status: 422 }), Anthropic.BadRequestError, 400, invalid);
-      await refused(message({ status: 404 }), Anthropic.NotFoundError, 404, "not_found_error");
+      // The gateway chose the model's name, so the customer is not at fault.
+      await refused(message({ status: 404 }), Anthropic.InternalServerError, 502, "api_error");
       await refused(message({ status: 413 }), Anthropic.APIError, 413, "request_too_large");
     });
 

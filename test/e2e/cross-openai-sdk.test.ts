@@ -554,10 +554,8 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
 
     t.test("for requests that the provider refuses", async () => {
       await refused(chat({ status: 400 }), OpenAI.BadRequestError, { status: 400 });
-      await refused(chat({ status: 404 }), OpenAI.NotFoundError, {
-        status: 404,
-        code: "model_not_found",
-      });
+      // The gateway chose the model's name, so the customer is not at fault.
+      await refused(chat({ status: 404 }), OpenAI.InternalServerError, { status: 502 });
       await refused(chat({ status: 413 }), OpenAI.APIError, {
         status: 413,
         code: "request_too_large",

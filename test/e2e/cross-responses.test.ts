@@ -123,7 +123,7 @@ t.test("a Responses client on models of other protocols", async (t) => {
       const error = { message: "no room" };
       const { reply } = await ask({ status: 429, error }, { model });
       t.equal(reply.status, 429);
-      t.match(reply.json.error, { message: /no room/, code: "rate_limit_exceeded" });
+      t.match(reply.json.error, { message: /takes no more calls/, code: "rate_limit_exceeded" });
       const failing = { text: "one two three four", error_after_events: 5, error };
       const broken = await ask(failing, { model, stream: true });
       const events = eventsOf(broken.reply.text);

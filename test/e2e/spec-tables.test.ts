@@ -420,10 +420,8 @@ t.test("the specification's tables", async (t) => {
       "4xx of the provider with an HTML page are passed on in the protocol's shape",
       async (t) => {
         for (const [status, type] of [
-          [404, "not_found_error"],
           [413, "request_too_large"],
           [418, "invalid_request_error"],
-          [429, "rate_limit_error"],
         ] as const) {
           const page = {
             status,

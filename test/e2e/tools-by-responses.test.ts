@@ -190,7 +190,7 @@ t.test("tools together with thinking go out as Responses", async (t) => {
       const error = { message: "no room", code: "rate_limit_exceeded" };
       const { reply } = await ask(client, { status: 429, error });
       t.equal(reply.status, 429);
-      t.match(reply.json.error, { message: /no room/ });
+      t.match(reply.json.error, { message: /takes no more calls/ });
       const long = "Your input exceeds the context window of this model.";
       const tooLong = { message: long, code: "context_length_exceeded" };
       const { reply: full } = await ask(client, { status: 400, error: tooLong });
@@ -198,7 +198,11 @@ t.test("tools together with thinking go out as Responses", async (t) => {
         t.match(full.json.error.message, /^prompt is too long: \d+ tokens/);
       else t.equal(full.json.error.code, "context_length_exceeded");
       for (const error_event of ["error", "failed"] as const) {
-        const failing = { text: "one two three four", error_after_events: 6, error, error_event };
+        const failed = { message: "no room", code: "server_error" };
+        const failing = {
+          text: "one two three four",
+          ...{ error_after_events: 6, error: failed, error_event },
+        };
         const { reply: broken } = await ask(client, failing, { stream: true });
         t.match(eventsOf(broken.text).at(-1).error, { message: "no room" });
       }
