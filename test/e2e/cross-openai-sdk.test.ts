@@ -555,7 +555,10 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
     t.test("for requests that the provider refuses", async () => {
       await refused(chat({ status: 400 }), OpenAI.BadRequestError, { status: 400 });
       // The gateway chose the model's name, so the customer is not at fault.
-      await refused(chat({ status: 404 }), OpenAI.InternalServerError, { status: 502 });
+      await refused(chat({ status: 404 }), OpenAI.InternalServerError, {
+        status: 502,
+        type: "api_error",
+      });
       await refused(chat({ status: 413 }), OpenAI.APIError, {
         status: 413,
         code: "request_too_large",
