@@ -3,8 +3,15 @@ import { bucketName, bucketsOf } from "./buckets.ts";
 import type { RedisCommands } from "./client.ts";
 import { script } from "./script.ts";
 
+const SECTIONS = ["server", "memory", "persistence", "replication"];
 /** The key only says which node of a cluster runs it. */
-const INFO = script("return redis.call('INFO', 'memory') .. redis.call('INFO', 'persistence')");
+const INFO = script(
+  `return ${SECTIONS.map((name) => `redis.call('INFO', '${name}')`).join(" .. ")}`,
+);
+/** A proxy that spreads commands over servers shows another one soon. */
+const LOOKS = 3;
+/** A lease of a gateway: see `LIFETIMES`. */
+const LEASE_MS = 10_000;
 const FILE = "as in config/deploy/redis.conf";
 
 /**
@@ -12,7 +19,7 @@ const FILE = "as in config/deploy/redis.conf";
  * a node does not reply.
  */
 export async function faultsOfRedis(
-  client: Pick<RedisCommands, "isCluster" | "run">,
+  client: Pick<RedisCommands, "isCluster" | "run" | "call">,
   prefix: string,
 ): Promise<readonly StoreFault[]> {
   const buckets = Array.from({ length: bucketsOf(client) }, (_, at) => bucketName(at));
@@ -20,6 +27,8 @@ export async function faultsOfRedis(
     buckets.map((bucket) => client.run(INFO, [`${prefix}:{${bucket}}:settings`], [])),
   );
   const faults = infos.flatMap((info) => faultsIn(String(info)));
+  if (client.isCluster) faults.push(...(await slowFailOver(client)));
+  else faults.push(...(await changingServer(client, prefix, String(infos[0]))));
   return [...new Map(faults.map((fault) => [fault.setting, fault])).values()];
 }
 
@@ -38,5 +47,44 @@ function faultsIn(info: string): StoreFault[] {
       `(appendonly no): set appendonly to yes, ${FILE}`;
     faults.push({ store: "redis", setting: "appendonly", breaks: false, advice });
   }
+  // Redis shows the second line only if the setting is above 0.
+  if (/^connected_slaves:[1-9]/m.test(info) && !/^min_slaves_good_slaves:/m.test(info)) {
+    const advice =
+      "stores.hot: a primary that is cut off would sell what its replica sells after a fail-over (min-replicas-to-write 0): " +
+      `set min-replicas-to-write to 1, ${FILE}`;
+    faults.push({ store: "redis", setting: "min-replicas-to-write", breaks: false, advice });
+  }
   return faults;
+}
+
+type Client = Pick<RedisCommands, "run" | "call">;
+
+/** Each change of the server ends the epoch of all wallets: see `core/money/redis`. */
+async function changingServer(
+  client: Client,
+  prefix: string,
+  first: string,
+): Promise<StoreFault[]> {
+  const runId = (info: string) => /^run_id:(\S+)/m.exec(info)?.[1];
+  for (let look = 1; look < LOOKS; look += 1) {
+    const info = String(await client.run(INFO, [`${prefix}:{b00}:settings`], []));
+    if (runId(info) === runId(first)) continue;
+    const advice =
+      "stores.hot: several Redis servers reply at this address (run_id): name one server, or the nodes of a cluster, " +
+      "instead of a proxy that spreads commands over them";
+    return [{ store: "redis", setting: "run_id", breaks: true, advice }];
+  }
+  return [];
+}
+
+/** A managed cluster may refuse to show its settings. */
+async function slowFailOver(client: Client): Promise<StoreFault[]> {
+  const setting = "cluster-node-timeout";
+  const reply = await client.call("CONFIG", "GET", setting).catch(() => []);
+  const ms = Number((Array.isArray(reply) ? reply[1] : undefined) ?? 0);
+  if (ms < LEASE_MS) return [];
+  const advice =
+    `stores.hot: after a crash of a node its accounts get 503 for longer than a lease (${setting} ${ms}): ` +
+    `set ${setting} below ${LEASE_MS}, ${FILE}`;
+  return [{ store: "redis", setting, breaks: false, advice }];
 }

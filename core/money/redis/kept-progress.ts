@@ -21,29 +21,40 @@ export class RedisKeptProgress implements KeptProgress {
     this.keys = buckets.map(({ ledger }) => ledger);
   }
 
-  keep(progress: LedgerProgress, dropped: ReadonlyMap<string, number>): Promise<LedgerProgress> {
-    return this.run(progress, dropped, true);
-  }
-
-  async raise(progress: LedgerProgress): Promise<void> {
-    await this.run(progress, new Map(), false);
-  }
-
   /** Rejects if no node replies. Those that do not reply get the counts at the next comparison. */
-  private async run(
+  async keep(
+    progress: LedgerProgress,
+    dropped: ReadonlyMap<string, number>,
+    again?: "again",
+  ): Promise<LedgerProgress> {
+    const kept = this.run(progress, dropped, true);
+    if (again) return Promise.any(kept).catch(firstOf);
+    const read = (await Promise.allSettled(kept)).flatMap((one) =>
+      one.status === "fulfilled" ? [one.value] : [],
+    );
+    if (read.length === 0) await kept[0];
+    return read.reduce(merged, NO_PROGRESS);
+  }
+
+  /** Resolves with the first reply: what is sent to a node after this gets there after the counts. */
+  async raise(progress: LedgerProgress): Promise<void> {
+    await Promise.any(this.run(progress, new Map(), false)).catch(firstOf);
+  }
+
+  private run(
     { generation, commits }: LedgerProgress,
     dropped: ReadonlyMap<string, number>,
     isAllWanted: boolean,
-  ): Promise<LedgerProgress> {
+  ): Promise<LedgerProgress>[] {
     const counts = [...dropped, ...commits].flat();
     const args = [isAllWanted ? 1 : 0, generation, dropped.size, ...counts].map(String);
-    const kept = await Promise.allSettled(
-      this.keys.map(async (key) => progressIn(await this.client.run(SCRIPT, [key], args))),
-    );
-    const read = kept.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-    if (read.length === 0) throw (kept[0] as PromiseRejectedResult).reason;
-    return read.reduce(merged, NO_PROGRESS);
+    return this.keys.map(async (key) => progressIn(await this.client.run(SCRIPT, [key], args)));
   }
+}
+
+/** Throws the first error of `Promise.any`. */
+function firstOf(error: unknown): never {
+  throw error instanceof AggregateError ? error.errors[0] : error;
 }
 
 function progressIn(reply: unknown): LedgerProgress {

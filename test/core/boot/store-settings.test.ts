@@ -90,3 +90,44 @@ t.test("settings of Redis", async (t) => {
   ]);
   t.ok(told.length <= 4, "each is logged once while it lasts");
 });
+
+t.test("a Redis with a replica", async (t) => {
+  const [server, replica] = [await startRedisServer(), await startRedisServer()];
+  const client = new RedisClient(server.url, 1_000);
+  await new Promise<void>((resolve) => client.connect(resolve));
+  t.teardown(async () => {
+    client.disconnect();
+    await server.stop();
+    await replica.stop();
+  });
+  const settings = async () => (await faultsOfRedis(client, "test")).map(({ setting }) => setting);
+  t.notOk((await settings()).includes("min-replicas-to-write"));
+  await replica.call("REPLICAOF", "127.0.0.1", `${server.port}`);
+  await until("it follows", async () => (await settings()).includes("min-replicas-to-write"));
+  await server.call("CONFIG", "SET", "min-replicas-to-write", "1");
+  t.notOk((await settings()).includes("min-replicas-to-write"));
+});
+
+t.test("a proxy that leads to several Redis servers is refused", async (t) => {
+  let turn = 0;
+  const client = {
+    isCluster: false,
+    run: async () => `run_id:${"ab"[turn++ % 2]}\r\naof_enabled:1\r\n`,
+    call: async () => [],
+  };
+  t.match(await faultsOfRedis(client, "test"), [{ setting: "run_id", breaks: true }]);
+});
+
+t.test("a cluster that replaces a node only after leases have ended", async (t) => {
+  const faults = async (timeoutMs: string) =>
+    faultsOfRedis(
+      {
+        isCluster: true,
+        run: async () => "",
+        call: async () => ["cluster-node-timeout", timeoutMs],
+      },
+      "test",
+    );
+  t.match(await faults("15000"), [{ setting: "cluster-node-timeout", breaks: false }]);
+  t.strictSame(await faults("5000"), []);
+});

@@ -37,7 +37,7 @@ async function inWorld(t: Test, body: (parts: Parts) => Promise<void>): Promise<
     const keys = listOf(await client.call("KEYS", `${prefix}:*:w`));
     const each = await Promise.all(keys.map((key) => client.call("HKEYS", String(key))));
     const names = each.flatMap((names) => listOf(names).map(String));
-    return names.filter((name) => name !== ":closes" && name !== ":edition");
+    return names.filter((name) => name !== ":closes");
   };
   t.teardown(async () => {
     await world.dispose();
