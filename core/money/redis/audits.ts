@@ -1,7 +1,6 @@
 import type { Log } from "../../process/log.ts";
 import type { Machine } from "../../process/machine.ts";
 import type { CreditTotal } from "../hold-store.ts";
-import { LIFETIMES } from "../lifetimes.ts";
 import { type MovementHold, movementOf } from "../movement-hold.ts";
 import { asReply, type Bucket } from "./bucket.ts";
 import type { RedisChanges } from "./changes.ts";
@@ -9,14 +8,13 @@ import type { Holds } from "./holds.ts";
 import type { Membership } from "./membership.ts";
 import type { LedgerLookup, StoreTimes } from "./store-options.ts";
 
-/** Rounds between two audits of a bucket. */
-const AUDIT_EVERY_ROUNDS = LIFETIMES.auditMs / LIFETIMES.heartbeatMs;
-
 interface AuditsOptions {
   readonly memberships: ReadonlyMap<Bucket, Membership>;
   readonly holds: Holds;
   readonly changes: RedisChanges;
   readonly ledger: LedgerLookup;
+  /** Rounds between two audits of a bucket. */
+  readonly everyRounds: number;
   /** `unownedMovementMs`: age at which the hold of a movement that no process has is ended. */
   readonly times: Pick<StoreTimes, "unownedMovementMs">;
   readonly machine: Machine;
@@ -43,9 +41,10 @@ export class Audits {
   async round(bucket: Bucket): Promise<void> {
     const round = this.rounds.get(bucket) ?? 0;
     this.rounds.set(bucket, round + 1);
-    if (round % AUDIT_EVERY_ROUNDS !== 0) return;
+    const { everyRounds } = this.options;
+    if (round % everyRounds !== 0) return;
     // A failed audit is repeated by the next one.
-    await this.audit(bucket, round / AUDIT_EVERY_ROUNDS).catch(() => {});
+    await this.audit(bucket, round / everyRounds).catch(() => {});
   }
 
   private async audit(bucket: Bucket, count: number): Promise<void> {

@@ -4,7 +4,7 @@ import { readLua, script } from "../../redis/script.ts";
 import type { LedgerProgress } from "../ledger-history.ts";
 import { merged, NO_PROGRESS } from "../ledger-progress.ts";
 import type { KeptProgress } from "../ledger-watch.ts";
-import type { BucketKeys } from "./keys.ts";
+import type { Bucket } from "./bucket.ts";
 
 const SCRIPT = script(readLua("core/money/redis/lua/progress.lua"));
 
@@ -14,11 +14,11 @@ const SCRIPT = script(readLua("core/money/redis/lua/progress.lua"));
  */
 export class RedisKeptProgress implements KeptProgress {
   private readonly client: RedisCommands;
-  private readonly keys: readonly string[];
+  private readonly buckets: readonly Pick<Bucket, "keys" | "state">[];
 
-  constructor(client: RedisCommands, buckets: readonly BucketKeys[]) {
+  constructor(client: RedisCommands, buckets: readonly Pick<Bucket, "keys" | "state">[]) {
     this.client = client;
-    this.keys = buckets.map(({ ledger }) => ledger);
+    this.buckets = buckets;
   }
 
   /** Rejects if no node replies. Those that do not reply get the counts at the next comparison. */
@@ -48,7 +48,11 @@ export class RedisKeptProgress implements KeptProgress {
   ): Promise<LedgerProgress>[] {
     const counts = [...dropped, ...commits].flat();
     const args = [isAllWanted ? 1 : 0, generation, dropped.size, ...counts].map(String);
-    return this.keys.map(async (key) => progressIn(await this.client.run(SCRIPT, [key], args)));
+    // A node that is down gets the counts with its next epoch.
+    const reached = this.buckets.filter(({ state }) => state !== "away");
+    return (reached.length > 0 ? reached : this.buckets).map(async ({ keys: { ledger } }) =>
+      progressIn(await this.client.run(SCRIPT, [ledger], args)),
+    );
   }
 }
 

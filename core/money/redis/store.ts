@@ -83,7 +83,7 @@ export class RedisHoldStore implements HoldStore {
       memberships.values(),
       (each) => new PeriodicTask(() => each.step(machine.monotonic()), machine),
     );
-    const kept = new RedisKeptProgress(client, keys);
+    const kept = new RedisKeptProgress(client, this.buckets);
     this.watch = new LedgerWatch({ history: ledger.history, kept, machine, log });
     const { watch } = this;
     const buckets = new BucketMap(this.buckets);
@@ -95,7 +95,11 @@ export class RedisHoldStore implements HoldStore {
     this.holds = new Holds({ buckets, wallets, ledger, refusal: this.refusal.bind(this), machine });
     const { holds } = this;
     this.posts = new Posts({ buckets, wallets, holds, commits, spool, ledger, machine, log });
-    this.audits = new Audits({ memberships, holds, changes, ledger, times, machine, log });
+    const everyRounds = client.isCluster
+      ? Math.ceil(LIFETIMES.auditMs / clusterHeartbeatMs)
+      : LIFETIMES.auditMs / heartbeatMs;
+    const audited = { memberships, holds, changes, ledger, everyRounds };
+    this.audits = new Audits({ ...audited, times, machine, log });
     this.idle = new IdleWallets({ memberships, wallets, times, machine });
   }
 

@@ -72,7 +72,7 @@ class Stage {
             ? { kind: "credited", applied: false, wallet: { ...COMMITTED, accountId } }
             : undefined,
       },
-      ...{ times: LIFETIMES, machine, log: this.logged.log },
+      ...{ everyRounds: 10, times: LIFETIMES, machine, log: this.logged.log },
     };
     // biome-ignore lint/suspicious/noExplicitAny: only the parts that audits use
     this.audits = new Audits(options as any);

@@ -68,7 +68,10 @@ function processOf(id: string, members: readonly string[]): Process {
     machine,
   });
   // biome-ignore lint/suspicious/noExplicitAny: only the parts of a membership that audits use
-  const options: any = { memberships, holds, times: LIFETIMES, machine, log: recordedLog().log };
+  const options: any = {
+    ...{ memberships, holds, everyRounds: 10, times: LIFETIMES, machine },
+    log: recordedLog().log,
+  };
   const audits = new Audits(options);
   return Object.assign(state, {
     holds,

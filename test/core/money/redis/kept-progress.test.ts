@@ -5,7 +5,13 @@ import { startRedis } from "../../../support/redis.ts";
 import { connectedClient } from "./store.ts";
 
 const NONE = new Map<string, number>();
-const buckets = [new BucketKeys("t", 0), new BucketKeys("t", 1)];
+const states: ("away" | "ready")[] = ["ready", "ready"];
+const buckets = states.map((_, at) => ({
+  keys: new BucketKeys("t", at),
+  get state() {
+    return states[at] ?? "away";
+  },
+}));
 
 t.test("the highest counts of the ledger's commits stay in each bucket", async (t) => {
   const redis = await startRedis();
@@ -24,7 +30,7 @@ t.test("the highest counts of the ledger's commits stay in each bucket", async (
   await kept.raise(counts(0, ["a", 2], ["c", 7]));
   const all = counts(0, ["a", 3], ["b", 1], ["c", 7]);
   t.strictSame(await read(), all, "a lower count changes nothing");
-  await client.call("DEL", buckets[0]?.ledger ?? "");
+  await client.call("DEL", buckets[0]?.keys.ledger ?? "");
   t.strictSame(await read(), all, "a bucket that is lost has them from the others");
   t.strictSame(await kept.keep(counts(0), new Map([["c", 6]])), all, "c has risen since");
   const dropped = await kept.keep(counts(0), new Map([["c", 7]]));
@@ -36,18 +42,27 @@ t.test("the highest counts of the ledger's commits stay in each bucket", async (
 
 t.test("counts are kept while some nodes of a cluster do not reply", async (t) => {
   const away = new Set<string>();
+  const sent: string[] = [];
   const client = {
     async run(_: unknown, [key = ""]: readonly string[]) {
+      sent.push(key);
       if (away.has(key)) throw new Error("away");
       return ["generation", "0", "a", "3"];
     },
   };
   const kept = new RedisKeptProgress(client as never, buckets);
   const progress = { generation: 0, commits: new Map([["a", 3]]) };
-  const [first, second] = buckets.map(({ ledger }) => ledger);
+  const [first, second] = buckets.map(({ keys }) => keys.ledger);
   away.add(first ?? "");
   t.strictSame(await kept.keep(progress, NONE), progress);
   away.add(second ?? "");
   await t.rejects(kept.keep(progress, NONE), /away/);
   await t.rejects(kept.raise(progress), /away/);
+  sent.length = 0;
+  states[0] = "away";
+  await t.rejects(kept.raise(progress), /away/);
+  t.strictSame(sent, [second], "a bucket that is known to be away is not asked");
+  states[1] = "away";
+  await t.rejects(kept.raise(progress), /away/);
+  t.strictSame(sent.slice(1), [first, second], "unless all are");
 });
