@@ -61,7 +61,7 @@ t.test("counts are kept while some nodes of a cluster do not reply", async (t) =
   sent.length = 0;
   states[0] = "away";
   await t.rejects(kept.raise(progress), /away/);
-  t.strictSame(sent, [second], "a bucket that is known to be away is not asked");
+  t.strictSame(sent, [second], "a bucket that is known to be down is not asked");
   states[1] = "away";
   await t.rejects(kept.raise(progress), /away/);
   t.strictSame(sent.slice(1), [first, second], "unless all are");
