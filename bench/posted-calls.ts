@@ -26,7 +26,9 @@ export const quietLog = pino({ level: "silent" });
 const NO_HISTORY: LedgerHistory = {
   confirmed: { generation: 0, commits: new Map() },
   enter() {},
-  read: async () => ({ generation: 0, commits: new Map(), recent: new Set(), endedEpoch: 0 }),
+  read: async () => ({
+    ...{ id: "the ledger", generation: 0, commits: new Map(), recent: new Set(), endedEpoch: 0 },
+  }),
   forgetOld: async () => {},
   beginGeneration: async () => {},
 };

@@ -14,6 +14,8 @@ export interface LedgerProgress {
 
 /** The commits of the ledger, as it is now. */
 export interface LedgerState extends LedgerProgress {
+  /** The ledger itself, a UUID. A copy of its database has the same. */
+  readonly id: string;
   /** Writers that committed in the last day. */
   readonly recent: ReadonlySet<string>;
   /**

@@ -1,13 +1,17 @@
+import { backoffMs } from "../process/backoff.ts";
 import type { Log } from "../process/log.ts";
-import type { Machine } from "../process/machine.ts";
+import { type Machine, sleep } from "../process/machine.ts";
 import { PeriodicTask } from "../process/periodic.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
+import { messageOf } from "../process/thrown.ts";
 import type { LedgerHistory, LedgerProgress } from "./ledger-history.ts";
 import { isBehind, merged, NO_PROGRESS, without } from "./ledger-progress.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 
-/** Remembers the highest progress of the ledger that any process saw, for longer than this process lives. */
+/** Remembers the ledger, and the highest progress of it that any process saw, for longer than this process lives. */
 export interface KeptProgress {
+  /** Keeps the name of the ledger whose money the hold store has, unless one is kept. Returns the kept one. */
+  home(ledgerId: string): string | Promise<string>;
   /**
    * Raises the kept counts to `progress`, drops the counts in `dropped` that are unchanged, and returns all kept
    * counts. `again`: some may be lost that were kept before.
@@ -34,9 +38,23 @@ interface LedgerWatchOptions {
 }
 
 const UNCHECKED = "the ledger has not been compared yet with the commits that it had confirmed";
+const ELSEWHERE =
+  "the hold store has the money of another ledger: stores.hot and stores.ledger do not belong together";
 const WENT_BACK =
   "the ledger lacks commits that it had confirmed: it was restored from a backup, or is a replica that was behind; " +
   "run `npm run admin -- restore` (see Backup and restore in config/deploy/README.md)";
+
+/** The hold store has the money of another ledger. */
+export class OtherLedger extends Error {
+  constructor(home: string, ledgerId: string) {
+    super(
+      `stores: the hold store has the money of ledger ${home}, and stores.ledger is ledger ${ledgerId}. Calls would be ` +
+        "charged in the wrong books. Correct the address of the one or the other; if the ledger of before is gone for " +
+        "good, empty that Redis database, or move the journal's folder away",
+    );
+    this.name = "OtherLedger";
+  }
+}
 
 /**
  * Notices a ledger that went back, at the start and then every few seconds. Until an operator restores, no hold is taken:
@@ -64,6 +82,36 @@ export class LedgerWatch {
     this.task = new PeriodicTask(() => this.round(), machine);
   }
 
+  /**
+   * Compares the ledger with what is kept, before this process takes part in the hold store. Rejects with OtherLedger if
+   * that has the money of another one, and if a store does not reply for `timeoutMs`.
+   */
+  async requireHome(timeoutMs: number = LIFETIMES.startTimeoutMs): Promise<void> {
+    const { machine } = this.options;
+    const deadlineMs = machine.monotonic() + timeoutMs;
+    for (let failures = 1; ; failures += 1) {
+      try {
+        return await this.compareFirst();
+      } catch (error) {
+        if (error instanceof OtherLedger) throw error;
+        if (machine.monotonic() >= deadlineMs) {
+          const text = `stores: cannot compare the hold store with the ledger: ${messageOf(error)}; check both`;
+          throw new Error(text, { cause: error });
+        }
+      }
+      const { roundRetryMsMin, roundRetryMsMax } = LIFETIMES;
+      await sleep(machine, backoffMs(failures, roundRetryMsMin, roundRetryMsMax));
+    }
+  }
+
+  private async compareFirst(): Promise<void> {
+    const { history, kept } = this.options;
+    const { id } = await history.read([]);
+    const home = await kept.home(id);
+    if (home !== id) throw new OtherLedger(home, id);
+    await this.check();
+  }
+
   /** Resolves after the first comparison, even if it failed: until one succeeds, no hold may be taken. */
   start(): Promise<void> {
     const checked = new Promise<void>((resolve) => {
@@ -88,7 +136,16 @@ export class LedgerWatch {
 
   /** A word for `refusal`, for metrics. */
   get cause(): string {
+    if (this.reason === ELSEWHERE) return "other_ledger";
     return this.wentBack ? "ledger_went_back" : "ledger_not_compared";
+  }
+
+  /**
+   * False if the hold store has the calls of another ledger, or if the ledger lacks some of them. Then this process commits
+   * its own calls only.
+   */
+  get isHome(): boolean {
+    return this.reason !== ELSEWHERE && !this.wentBack;
   }
 
   /** True if this process has compared the stored commit counts with the ledger. */
@@ -159,6 +216,7 @@ export class LedgerWatch {
     const ledger = await history.read([...known.commits.keys()]);
     // If an operator has restored, the counts that were confirmed to this process before are void.
     history.enter(ledger.generation);
+    if ((await this.options.kept.home(ledger.id)) !== ledger.id) return this.found(ELSEWHERE);
     if (isBehind(ledger, known)) return this.found(WENT_BACK);
     const own = history.confirmed.commits;
     const isOld = (writer: string) => !ledger.recent.has(writer) && !own.has(writer);
@@ -194,6 +252,8 @@ export class LedgerWatch {
   private found(reason: string | undefined): void {
     const { log } = this.options;
     const { wentBack } = this;
+    if (reason === ELSEWHERE && this.reason !== reason)
+      log.error({ reason }, "cannot use this ledger; new calls get 503");
     this.reason = reason;
     if (this.wentBack && !wentBack)
       log.error({ reason }, "the ledger went back; new calls get 503");

@@ -13,6 +13,8 @@ import {
 
 /** The counts that a ledger keeps of its commits, as `count_commit` and its tables do. */
 export class CommitCounts {
+  /** The name of the ledger. */
+  id = "memory-ledger";
   generation = 0;
   endedEpoch = 0;
   readonly counts = new Map<string, number>();
@@ -32,12 +34,13 @@ export class CommitCounts {
   }
 
   read(): LedgerState {
-    const { generation, endedEpoch, counts } = this;
-    return { generation, endedEpoch, commits: new Map(counts), recent: new Set(counts.keys()) };
+    const { id, generation, endedEpoch, counts } = this;
+    return { id, generation, endedEpoch, commits: new Map(counts), recent: new Set(counts.keys()) };
   }
 
   copy(): CommitCounts {
     const copy = new CommitCounts();
+    copy.id = this.id;
     copy.generation = this.generation;
     copy.endedEpoch = this.endedEpoch;
     for (const [writer, count] of this.counts) copy.counts.set(writer, count);

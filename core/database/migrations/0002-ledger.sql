@@ -4,6 +4,14 @@
 -- Every operation on money is one statement for its client, and so one transaction that no client can leave half way: a
 -- gateway that is frozen or cut off holds no lock on a wallet.
 
+-- Names this ledger. A hold store keeps the name of the ledger whose money it has, so that no other is used with it.
+create table ledger_identity (
+  id uuid not null default gen_random_uuid(),
+  is_only boolean primary key default true check (is_only)
+);
+
+insert into ledger_identity default values;
+
 -- Wallets -------------------------------------------------------------------------------------------------------------
 
 -- The balance after the last ledger row of an account. The lock on this row orders all movements of the account.

@@ -8,6 +8,7 @@ import { isCovered, merged, NO_PROGRESS, without } from "../ledger-progress.ts";
 import type { KeptProgress } from "../ledger-watch.ts";
 
 const NAME = /^progress\.(\d+)$/;
+const HOME = /^ledger\.([\w-]+)$/;
 
 /**
  * The highest progress of the ledger that this gateway saw, in a file beside the journal. A new file replaces the one
@@ -20,11 +21,24 @@ export class FileKeptProgress implements KeptProgress {
   private readonly failures: ThrottledLog;
   private kept: LedgerProgress | undefined;
   private number = 0;
+  private homeId: string | undefined;
 
   constructor(machine: Machine, folder: string, log: Log) {
     this.machine = machine;
     this.folder = folder;
     this.failures = new ThrottledLog(log, { nowMs: () => machine.monotonic() });
+  }
+
+  /** The name of a file says which ledger it is. */
+  home(ledgerId: string): string {
+    const { disk } = this.machine;
+    [this.homeId] = this.homeId
+      ? [this.homeId]
+      : disk.list(this.folder).flatMap((name) => HOME.exec(name)?.[1] ?? []);
+    if (this.homeId !== undefined) return this.homeId;
+    disk.close(disk.create(join(this.folder, `ledger.${ledgerId}`)));
+    disk.syncFolder(this.folder);
+    return ledgerId;
   }
 
   keep(progress: LedgerProgress, dropped: ReadonlyMap<string, number>): LedgerProgress {

@@ -78,6 +78,12 @@ export class EmbeddedHoldStore implements HoldStore {
 
   async start(): Promise<void> {
     await this.posted.start();
+    try {
+      await this.watch.requireHome();
+    } catch (error) {
+      await this.posted.stop();
+      throw error;
+    }
     await this.watch.start();
     this.idle.start();
   }

@@ -14,6 +14,7 @@ import { type CommitCount, LedgerWriter } from "./writer.ts";
 const WENT_BACK = "TG001";
 
 interface StateRow {
+  readonly id: string;
   readonly generation: bigint;
   readonly ended_epoch: bigint;
   readonly counts: CountRow[] | null;
@@ -70,7 +71,8 @@ export class PostgresHistory implements LedgerHistory {
 
   async read(writers: readonly string[]): Promise<LedgerState> {
     const [row] = await this.sql.query<StateRow>(
-      `select coalesce(max(generation), 0)::bigint as generation,
+      `select (select id from ledger_identity) as id,
+        coalesce(max(generation), 0)::bigint as generation,
         coalesce(max(ended_epoch), 0)::bigint as ended_epoch,
         (
           select json_agg(json_build_object('writer', writer, 'commits', commits, 'recent', is_recent))
@@ -86,6 +88,7 @@ export class PostgresHistory implements LedgerHistory {
     );
     const counts = row?.counts ?? [];
     return {
+      id: row?.id ?? "",
       generation: Number(row?.generation ?? 0),
       commits: new Map(counts.map(({ writer, commits }) => [writer, Number(commits)])),
       recent: new Set(counts.filter(({ recent }) => recent).map(({ writer }) => writer)),

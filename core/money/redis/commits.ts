@@ -23,7 +23,7 @@ interface CommitsOptions {
   readonly memberships: ReadonlyMap<Bucket, Membership>;
   readonly machine: Machine;
   readonly log: Log;
-  readonly watch: Pick<LedgerWatch, "keep">;
+  readonly watch: Pick<LedgerWatch, "keep" | "isHome">;
 }
 
 /** The posted calls of one bucket that are not both committed and acknowledged. */
@@ -225,6 +225,7 @@ export class Commits {
       }
     }
     for (const [bucket, membership] of this.options.memberships) {
+      if (!this.options.watch.isHome) break;
       for (const orphan of membership.claimed) {
         if (entries.length >= max) break;
         if (!this.canCommit(bucket)) continue;

@@ -1,5 +1,5 @@
 import type { RedisCommands } from "../../redis/client.ts";
-import { mapOf } from "../../redis/reply.ts";
+import { mapOf, textOf } from "../../redis/reply.ts";
 import { readLua, script } from "../../redis/script.ts";
 import type { LedgerProgress } from "../ledger-history.ts";
 import { merged, NO_PROGRESS } from "../ledger-progress.ts";
@@ -19,6 +19,29 @@ export class RedisKeptProgress implements KeptProgress {
   constructor(client: RedisCommands, buckets: readonly Pick<Bucket, "keys" | "state">[]) {
     this.client = client;
     this.buckets = buckets;
+  }
+
+  /** Rejects if no node replies. */
+  async home(ledgerId: string): Promise<string> {
+    const asked = this.reached().map(({ keys: { home } }) => this.homeOf(home, ledgerId));
+    const homes = (await Promise.allSettled(asked)).flatMap((one) =>
+      one.status === "fulfilled" ? [one.value] : [],
+    );
+    if (homes.length === 0) await asked[0];
+    return homes.find((home) => home !== ledgerId) ?? ledgerId;
+  }
+
+  private async homeOf(key: string, ledgerId: string): Promise<string> {
+    const kept = await this.client.call("HGET", key, "ledger");
+    if (kept !== null) return textOf(kept);
+    await this.client.call("HSETNX", key, "ledger", ledgerId);
+    return textOf(await this.client.call("HGET", key, "ledger"));
+  }
+
+  /** A node that is down gets the counts with its next epoch. */
+  private reached(): readonly Pick<Bucket, "keys" | "state">[] {
+    const reached = this.buckets.filter(({ state }) => state !== "away");
+    return reached.length > 0 ? reached : this.buckets;
   }
 
   /** Rejects if no node replies. Those that do not reply get the counts at the next comparison. */
@@ -48,9 +71,7 @@ export class RedisKeptProgress implements KeptProgress {
   ): Promise<LedgerProgress>[] {
     const counts = [...dropped, ...commits].flat();
     const args = [isAllWanted ? 1 : 0, generation, dropped.size, ...counts].map(String);
-    // A node that is down gets the counts with its next epoch.
-    const reached = this.buckets.filter(({ state }) => state !== "away");
-    return (reached.length > 0 ? reached : this.buckets).map(async ({ keys: { ledger } }) =>
+    return this.reached().map(async ({ keys: { ledger } }) =>
       progressIn(await this.client.run(SCRIPT, [ledger], args)),
     );
   }

@@ -27,6 +27,8 @@ export class BucketKeys {
   readonly ofEpoch: readonly string[];
   /** How far the ledger was, as far as the wallets know. Belongs to no epoch. */
   readonly ledger: string;
+  /** Names the ledger whose money the bucket has. */
+  readonly home: string;
   /** A key that is written to see if Redis has room. */
   readonly room: string;
   /** Outboxes of dead gateways: see the README of this folder. */
@@ -38,6 +40,7 @@ export class BucketKeys {
     this.epoch = `${this.base}epoch`;
     this.ofEpoch = [this.epoch, `${this.base}none`];
     this.ledger = `${this.base}ledger`;
+    this.home = `${this.base}home`;
     this.room = `${this.base}room`;
     this.orphans = `${this.base}orphans`;
   }

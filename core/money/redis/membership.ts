@@ -18,6 +18,8 @@ import { type HeldCalls, readHeldCalls, readView, type View } from "./view.ts";
 const HANDED_OVER_MAX = 100;
 
 export interface MembershipEvents {
+  /** Says if the ledger may take the posts of other gateways. */
+  mayClaim(): boolean;
   /** A look or an operation failed: Redis did not reply, or this gateway must join first. */
   failed(bucket: Bucket, error: unknown, wasReady: boolean): void;
   /** The ledger did not reply, and this gateway cannot join without it. */
@@ -294,7 +296,7 @@ export class Membership {
     const { times, events } = options;
     await this.endLeases(view, nowMs);
     if (!this.canCommit) await this.listAgain();
-    if (this.canCommit) await this.claim(view);
+    if (this.canCommit && events.mayClaim()) await this.claim(view);
     if (this.odd?.epoch === view.epoch) return 0;
     // Fails on another server than the one on which the epoch began.
     if (bucket.state !== "ready") await bucket.run("noop", [], [], asReply);

@@ -57,6 +57,7 @@ export class RedisHoldStore implements HoldStore {
   private readonly watch: LedgerWatch;
   private readonly startTimeoutMs: number;
   private stopped = false;
+  private isRestoring = false;
 
   constructor(options: RedisHoldStoreOptions) {
     const { client, prefix, log, ledger, machine = systemMachine } = options;
@@ -81,7 +82,7 @@ export class RedisHoldStore implements HoldStore {
     this.buckets = [...memberships.keys()];
     this.rounds = Array.from(
       memberships.values(),
-      (each) => new PeriodicTask(() => each.step(machine.monotonic()), machine),
+      (each) => new PeriodicTask(() => this.step(each), machine),
     );
     const kept = new RedisKeptProgress(client, this.buckets);
     this.watch = new LedgerWatch({ history: ledger.history, kept, machine, log });
@@ -106,9 +107,11 @@ export class RedisHoldStore implements HoldStore {
   async start(): Promise<void> {
     await this.posts.start();
     this.options.client.connect(() => this.hurry());
-    for (const task of this.rounds) task.start();
     try {
-      await whenServing(this.buckets, this.startTimeoutMs, this.machine, this.options.log);
+      await this.watch.requireHome(this.startTimeoutMs);
+      for (const task of this.rounds) task.start();
+      if (this.watch.isHome)
+        await whenServing(this.buckets, this.startTimeoutMs, this.machine, this.options.log);
     } catch (error) {
       await this.stop();
       throw error;
@@ -227,10 +230,16 @@ export class RedisHoldStore implements HoldStore {
    * command finds them: a new epoch opens in milliseconds, or after the lease of a gateway that is dead.
    */
   async restoreFromLedger(): Promise<RestoreResult> {
-    await Promise.all(Array.from(this.memberships.values(), (each) => each.endNow()));
-    failpoint("restore.epochs");
-    await this.watch.restored();
-    failpoint("restore.accepted");
+    this.isRestoring = true;
+    try {
+      this.hurry();
+      await Promise.all(Array.from(this.memberships.values(), (each) => each.endNow()));
+      failpoint("restore.epochs");
+      await this.watch.restored();
+      failpoint("restore.accepted");
+    } finally {
+      this.isRestoring = false;
+    }
     this.hurry();
     const loadable = Promise.all(this.buckets.map((bucket) => bucket.whenLoadable()));
     await withTimeout(loadable, LIFETIMES.restoreWaitMs, this.machine);
@@ -240,6 +249,13 @@ export class RedisHoldStore implements HoldStore {
   refused(entries: readonly StoredEntry[]): void {
     this.commits.refused(entries);
     this.hurry();
+  }
+
+  /** A ledger that went back has other epochs. A gateway that starts on it would end those of gateways on the right one. */
+  private step(membership: Membership): Promise<number> {
+    const isOut = !this.watch.isHome && membership.bucket.epoch === "" && !this.isRestoring;
+    if (isOut) return Promise.resolve(LIFETIMES.ledgerCheckMs);
+    return membership.step(this.machine.monotonic());
   }
 
   /** A failure in one bucket mostly means all: they look now, not at their next heartbeat. */
@@ -274,6 +290,7 @@ export class RedisHoldStore implements HoldStore {
       // Another gateway that enters the new epoch must find the counts there.
       beginning: () => this.watch.keepAgain(),
       uncommitted: (bucket) => this.commits.uncommitted(bucket),
+      mayClaim: () => this.watch.isHome,
       mustResend: (bucket) => this.posts.resendUncommitted(bucket),
       entered: async (bucket) => {
         await this.watch.keepAgain().catch(() => {});

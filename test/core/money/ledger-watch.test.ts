@@ -18,6 +18,12 @@ import { simulatedMachine } from "./simulated-machine.ts";
 class SharedProgress implements KeptProgress {
   progress = NO_PROGRESS;
   readonly dropped: string[] = [];
+  private ledgerId: string | undefined;
+
+  home(ledgerId: string): string {
+    this.ledgerId ??= ledgerId;
+    return this.ledgerId;
+  }
 
   keep(progress: LedgerProgress, dropped: ReadonlyMap<string, number>): LedgerProgress {
     this.dropped.push(...dropped.keys());

@@ -3,10 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { FileKeptProgress } from "../../../../core/money/embedded/kept-progress.ts";
+import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
 import { NO_PROGRESS } from "../../../../core/money/ledger-progress.ts";
 import type { Disk } from "../../../../core/process/disk.ts";
 import { systemMachine } from "../../../../core/process/machine.ts";
+import { CommitCounts, MemoryHistory } from "../../../support/commit-counts.ts";
 import { recordedLog } from "../../../support/log.ts";
+import { posting } from "../../../support/posting.ts";
 import { until } from "../../../support/until.ts";
 
 const NOTHING = new Map<string, number>();
@@ -119,4 +122,26 @@ t.test("a file that could not be synced replaces none", async (t) => {
   keep(2);
   await until("the failure is logged", () => lines.length > 0);
   t.strictSame([files(), open.size], [["progress.1", "progress.2"], 0]);
+});
+
+t.test("a folder with the calls of one ledger is not used with another", async (t) => {
+  const start = async (id: string) => {
+    const counts = new CommitCounts();
+    counts.id = id;
+    const { log } = recordedLog();
+    const store = new EmbeddedHoldStore({
+      journal: { folder, bytesMax: 1e6, sync: false, log },
+      outboxEntriesMax: 1_000,
+      history: new MemoryHistory(() => counts),
+    });
+    await store.start();
+    return store;
+  };
+  const first = await start("a");
+  first.post(posting({ callId: "c1", accountId: "A", costMicroVnd: 0 }));
+  await first.stop();
+  await t.rejects(start("b"), /has the money of ledger a, and stores.ledger is ledger b/);
+  const again = await start("a");
+  t.equal(again.uncommittedCalls(), 1, "nothing was committed elsewhere");
+  await again.stop();
 });

@@ -245,17 +245,6 @@ t.test("concurrent loads share one read of the wallet", async (t) =>
   }),
 );
 
-t.test("a store whose ledger could not be compared yet names that as the cause", async (t) => {
-  const folder = temporaryFolder();
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const history = new MemoryHistory();
-  history.read = () => Promise.reject(new Error("the ledger is down"));
-  const store = storeIn(folder, {}, history);
-  await store.start();
-  t.match(store.health(), { kind: "away", cause: "ledger_not_compared" });
-  await store.stop();
-});
-
 t.test(
   "calls of accounts whose wallets are wanted are committed before a long backlog",
   async (t) => {

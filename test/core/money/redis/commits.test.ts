@@ -37,7 +37,7 @@ function stage() {
   const commits = new Commits({
     ...{ client: {} as never, buckets: [bucket], machine, log: recordedLog().log },
     memberships: new Map([[bucket, membership as unknown as Membership]]),
-    watch: { keep: async () => {} },
+    watch: { keep: async () => {}, isHome: true },
   });
   const add = (callId: string, id: string) => {
     const call = posting({ callId, accountId: "A", costMicroVnd: 1 });
@@ -77,7 +77,7 @@ t.test(
     const commits = new Commits({
       ...{ client: {} as never, buckets, machine: new ManualMachine(), log: recordedLog().log },
       memberships: new Map(buckets.map((bucket) => [bucket, membership])),
-      watch: { keep: async () => {} },
+      watch: { keep: async () => {}, isHome: true },
     });
     for (const bucket of buckets) {
       const call = posting({ callId: `of ${bucket.name}`, accountId: "A", costMicroVnd: 1 });
