@@ -1,16 +1,15 @@
 /**
- * Takes old months out of the ledger: close, export, add up, detach, drop, each a step that can be
- * repeated. A month is `2026-03` (UTC). The sums of archived charges stay in the ledger, so all balances are still proven.
+ * Takes the records of old calls out of the ledger: close, export, add up, detach, drop, each a step that can be
+ * repeated. A month is `2026-03` (UTC). Every charge stays in the ledger, so all balances are proven as before.
  */
 export interface LedgerArchive {
   /** Returns all months, oldest first. The rows of open months are estimated. */
   months(): Promise<LedgerMonth[]>;
 
   /**
-   * Closes a month: its rows never change again, and calls of it that come later go to quarantine.
-   * `unproven`: `Ledger.prove` must add up its rows first.
+   * Closes a month: its records never change again, and calls of it that come later go to quarantine.
    */
-  close(month: string): Promise<"closed" | "no_month" | "unproven">;
+  close(month: string): Promise<"closed" | "no_month">;
 
   /** Opens a closed month again. Returns false if it is not closed. */
   reopen(month: string): Promise<boolean>;
@@ -34,7 +33,7 @@ export interface LedgerArchive {
   drop(month: string): Promise<LedgerMonth["state"]>;
 }
 
-export type Detached = "detached" | "no_month" | "not_added_up" | "other_rows" | "unproven";
+export type Detached = "detached" | "no_month" | "not_added_up" | "other_rows";
 
 export interface LedgerMonth {
   readonly month: string;
@@ -47,7 +46,6 @@ export interface LedgerMonth {
 /** A table of an archived month, as the ledger has added it up. */
 export interface ArchivedTable {
   readonly name: string;
-  readonly isUsage: boolean;
   readonly rows: bigint;
   /** The sum of the first 52 bits of the SHA-256 of each row's text. */
   readonly digest: string;

@@ -125,16 +125,9 @@ export interface Ledger {
 
   /**
    * Adds up the next ledger rows, some 100,000, for all later `sums`; with `isRestart`, from the
-   * first row on, and compares with the rows that were proven before. `sums` does it too, without
-   * progress, unless `isQuick`.
+   * first row on. `sums` does it too, without progress, unless `isQuick`.
    */
   prove(options?: { readonly isRestart?: boolean }): Promise<ProofProgress>;
-
-  /**
-   * Lets the rows that a proof found changed count as they are. Returns false if it found none, or if
-   * they are being compared again.
-   */
-  acceptChangedRows(): Promise<boolean>;
 
   /** Returns the sums of one wallet, or of one limit of it, as of one instant. */
   sum(accountId: string, limit?: string | null): Promise<LedgerSum | undefined>;
@@ -256,19 +249,7 @@ export interface ProofProgress {
   readonly last: bigint;
   /** Only at the end: what kept the newest rows out of this proof. They are added up by each sum until it ends. */
   readonly heldUpBy?: OpenTransaction;
-  /** Only at the end: rows that the last proof from the beginning found changed. */
-  readonly changed?: ChangedRows;
   readonly isDone: boolean;
-}
-
-/** Rows of the ledger that are not those that were proven before. Someone changed, added or removed one. */
-export interface ChangedRows {
-  /** The id of the last row that was compared. */
-  readonly through: bigint;
-  /** How many accounts have such rows. */
-  readonly accounts: number;
-  /** The first hundred of them. */
-  readonly accountIds: readonly string[];
 }
 
 /** A transaction that runs for long and may still write rows. Null: hidden from the role of the gateway. */

@@ -24,8 +24,6 @@ export interface Operations {
   reconcile(options?: { readonly isQuick?: boolean }): AsyncIterable<ReconcileRow>;
   /** Adds up ledger rows in advance, so that `reconcile` need not read them: see `Ledger.prove`. */
   prove(options?: { readonly isRestart?: boolean }): Promise<ProofProgress>;
-  /** Lets the rows that a proof found changed count as they are: see `Ledger.acceptChangedRows`. */
-  acceptChangedRows(): Promise<boolean>;
   /** Returns the record of a posted call, as `Wallets.call` does. */
   call(callId: string): Promise<FoundCall | undefined>;
   /** Returns records of calls of an account, newest first. */
@@ -64,7 +62,6 @@ export function operationsOf({ wallets, holdStore, ledger, archive }: Stores): O
   return {
     reconcile: (options) => wallets.reconcile(options),
     prove: (options) => wallets.prove(options),
-    acceptChangedRows: () => wallets.acceptChangedRows(),
     call: (callId) => wallets.call(callId),
     usage: (query) => ledger.usage(query),
     standing: () => holdStore.standing(),

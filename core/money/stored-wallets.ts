@@ -193,10 +193,6 @@ export class StoredWallets implements Wallets {
     return this.ledger.prove(options);
   }
 
-  acceptChangedRows(): Promise<boolean> {
-    return this.ledger.acceptChangedRows();
-  }
-
   /** Returns the result of a hold. If its wallet or a limit is not loaded, loads it and holds again. */
   private loaded(request: HoldRequest, result: HoldResult): Awaitable<WalletHold> {
     return result.kind === "unknown" || result.kind === "no_limit"

@@ -20,7 +20,7 @@ const CURSOR = "the last line of the page before";
 const LINES = 2_000;
 
 const pageQuery = mapping({
-  table: matching(/^(?:ledger_entries|usage_records)_[a-z0-9_]{1,40}$/, "a table of the month"),
+  table: matching(/^usage_records_[a-z0-9_]{1,40}$/, "a table of the month"),
   after: v.optional(matching(/^\{.{1,200}\}$/, CURSOR)),
 });
 
@@ -35,7 +35,7 @@ const manifestBody = v.looseObject({
   ),
 });
 
-/** Routes that take old months out of the ledger. The client writes the files: see cli/archive-file.ts. */
+/** Routes that take the records of old months out of the ledger. The client writes the files: see cli/archive-file.ts. */
 export function archiveRoutes(services: Services): OperatorRoute[] {
   const { operations, clock } = services;
 
@@ -62,10 +62,6 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
   const monthIn = (params: Readonly<Record<string, string>>) => params["month"] ?? "";
   const noMonth = (month: string) =>
     refuse.notFound(`The ledger has no month ${month}: ${MONTHS}.`, { param: "month" });
-  const unproven = refuse.conflict(
-    "The rows of this month are not all proven. Run `npm run admin -- reconcile`, then try again.",
-    { code: "month_unproven" },
-  );
 
   return [
     {
@@ -91,8 +87,8 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
         );
         if (known === undefined) return noMonth(month);
         const tables = await operations.current.archive.tables(month);
-        const listed = tables.map(({ name, isUsage, rows, digest }) => {
-          return { name, is_usage: isUsage, rows: Number(rows), digest };
+        const listed = tables.map(({ name, rows, digest }) => {
+          return { name, rows: Number(rows), digest };
         });
         return done({ month, state: known.state, tables: listed });
       },
@@ -105,8 +101,7 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
         const refusal = refusalOf(month);
         if (refusal) return refusal;
         const result = await operations.current.archive.close(month);
-        if (result === "no_month") return noMonth(month);
-        return result === "unproven" ? unproven : done({ month, state: "closed" });
+        return result === "no_month" ? noMonth(month) : done({ month, state: "closed" });
       },
     },
     {
@@ -150,7 +145,6 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
         const result = await operations.current.archive.detach(month, manifest);
         if (result === "detached") return done({ month, state: "detached" });
         if (result === "no_month") return noMonth(month);
-        if (result === "unproven") return unproven;
         return refuse.conflict(
           "The rows of the files do not match the ledger. Nothing has changed; export the month again.",
           { code: "archive_differs" },

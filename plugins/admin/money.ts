@@ -146,31 +146,13 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
         const wanted = readQuery(proofQuery, query);
         if (isRefusal(wanted)) return wanted;
         const progress = await operations.current.prove({ isRestart: wanted.restart === "true" });
-        const { provenThrough, last, heldUpBy, changed, isDone } = progress;
+        const { provenThrough, last, heldUpBy, isDone } = progress;
         return done({
           proven_rows: String(provenThrough),
           rows: String(last),
           ...(heldUpBy !== undefined && { held_up_by: heldUpBy }),
-          ...(changed !== undefined && {
-            changed_rows: {
-              through_row: String(changed.through),
-              accounts: changed.accounts,
-              account_ids: changed.accountIds,
-            },
-          }),
           done: isDone,
         });
-      },
-    },
-    {
-      method: "POST",
-      path: "/reconcile/accept-changes",
-      async handle() {
-        if (await operations.current.acceptChangedRows()) return done({ accepted: true });
-        return refuse.conflict(
-          "There is nothing to accept: no proof has found changed rows, or one is comparing them again.",
-          { code: "no_changed_rows" },
-        );
       },
     },
   ];

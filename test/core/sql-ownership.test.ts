@@ -23,8 +23,8 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   "core/money/": [
     ...["wallets", "ledger_entries", "usage_records", "usage_daily", "quarantine"],
     ...["wallet_limits", "wallet_limit_changes", "balances_owner"],
-    ...["ledger_proof", "proven_wallets", "proven_limits", "proof_checkpoint"],
-    ...["archived_months", "archived_tables", "archived_wallets", "archived_limits"],
+    ...["ledger_proof", "proven_wallets", "proven_limits"],
+    ...["archived_months", "archived_tables"],
     ...["ledger_writers", "ledger_generations", "usage_of_many_keys"],
     ...["hold_epochs", "hold_members"],
   ],

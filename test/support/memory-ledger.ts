@@ -240,10 +240,6 @@ export class MemoryLedger implements MoneyOfLedger {
     return { provenThrough: 0n, last: 0n, isDone: true };
   }
 
-  async acceptChangedRows(): Promise<boolean> {
-    return false;
-  }
-
   async *sums(): AsyncGenerator<LedgerSum> {
     for (const accountId of this.walletsById.keys()) {
       const sum = await this.sum(accountId);

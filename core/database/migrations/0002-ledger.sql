@@ -600,10 +600,7 @@ create table balances_owner (
 -- Without this, each run would add up the whole ledger.
 create table ledger_proof (
   is_only boolean primary key default true check (is_only),
-  entry_id bigint not null,
-  -- The row up to which `proof_checkpoint` was proven, if a full proof has to compare with it: it has not come there yet, or
-  -- has found a difference.
-  checkpoint_entry bigint
+  entry_id bigint not null
 );
 
 insert into ledger_proof (entry_id) values (0);
@@ -611,10 +608,7 @@ insert into ledger_proof (entry_id) values (0);
 create table proven_wallets (
   account_id uuid primary key,
   -- In µđ.
-  amount bigint not null,
-  -- The sum of the digests of the rows: a full proof also finds rows that were changed by hand without changing a sum, such
-  -- as an amount moved from one row to another.
-  digest numeric not null
+  amount bigint not null
 );
 
 create table proven_limits (
@@ -624,67 +618,8 @@ create table proven_limits (
   primary key (account_id, name)
 );
 
--- What was proven before a full proof began.
-create table proof_checkpoint (
-  account_id uuid primary key,
-  amount bigint not null,
-  digest numeric not null,
-  -- True if the full proof found other rows.
-  is_changed boolean not null default false,
-  -- What it found, if it found other rows of any account.
-  found_amount bigint,
-  found_digest numeric
-);
-
--- Returns the first 52 bits of the SHA-256 of a row: sums of them do not depend on the order of the rows. The columns
--- are named here, so a column that is added to the table changes no digest. Settings of a session change none either.
-create function entry_digest(entry ledger_entries) returns bigint language sql stable as $$
-  select ('x' || left(encode(sha256(convert_to(concat_ws(
-    '|', entry.id, entry.account_id, entry.kind, entry.amount, entry.balance_after, entry.call_id,
-    quote_nullable(entry.reference), quote_nullable(entry.reason),
-    extract(epoch from entry.at), quote_nullable(entry.limits::text)
-  ), 'UTF8')), 'hex'), 13))::bit(52)::bigint
-$$;
-
--- Marks the accounts whose rows are not those of the checkpoint. If there are none, the checkpoint goes.
-create function compare_with_checkpoint() returns void language plpgsql as $$
-begin
-  insert into proof_checkpoint (account_id, amount, digest)
-    select account_id, 0, 0 from proven_wallets on conflict do nothing;
-  perform from proof_checkpoint kept left join proven_wallets proven using (account_id)
-    where kept.amount <> coalesce(proven.amount, 0) or kept.digest <> coalesce(proven.digest, 0) limit 1;
-  if not found then
-    update ledger_proof set checkpoint_entry = null;
-    delete from proof_checkpoint;
-    return;
-  end if;
-  update proof_checkpoint set
-    is_changed = proof_checkpoint.amount <> found.amount or proof_checkpoint.digest <> found.digest,
-    found_amount = found.amount,
-    found_digest = found.digest
-  from (
-    select account_id, coalesce(proven.amount, 0) as amount, coalesce(proven.digest, 0) as digest
-    from proof_checkpoint left join proven_wallets proven using (account_id)
-  ) found
-  where found.account_id = proof_checkpoint.account_id;
-end
-$$;
-
--- Accepts the changed rows that a full proof found. Returns false if it found none, or if they are being compared again.
-create function accept_changed_rows() returns boolean language plpgsql as $$
-begin
-  perform from ledger_proof where entry_id >= checkpoint_entry for update;
-  if not found or not exists (select from proof_checkpoint where is_changed) then
-    return false;
-  end if;
-  update ledger_proof set checkpoint_entry = null;
-  delete from proof_checkpoint;
-  return true;
-end
-$$;
-
 -- Adds up the next rows, at most so many, and none after `through`. No transaction may be open that can still write a row up
--- to `through`. A page ends at the checkpoint. Returns the id up to which all rows are added up.
+-- to `through`. Returns the id up to which all rows are added up.
 create function prove_ledger(through bigint, rows_max integer) returns bigint
 language plpgsql set plan_cache_mode = force_custom_plan as $$
 declare
@@ -695,12 +630,8 @@ begin
   select id into page_end from ledger_entries
     where id > proof.entry_id and id <= through order by id offset rows_max - 1 limit 1;
   page_end := greatest(proof.entry_id, coalesce(page_end, through));
-  if proof.checkpoint_entry > proof.entry_id then
-    page_end := least(page_end, proof.checkpoint_entry);
-  end if;
   with page as materialized (
-    select account_id, amount, limits, entry_digest(entry) as digest from ledger_entries entry
-      where id > proof.entry_id and id <= page_end
+    select account_id, amount, limits from ledger_entries where id > proof.entry_id and id <= page_end
   ),
   of_limits as (
     insert into proven_limits as earlier
@@ -709,42 +640,20 @@ begin
       group by account_id, named.name
       on conflict (account_id, name) do update set charged = earlier.charged + excluded.charged
   )
-  insert into proven_wallets as wallet (account_id, amount, digest)
-    select account_id, sum(amount)::bigint, sum(digest) from page group by account_id
-    on conflict (account_id) do update
-      set amount = wallet.amount + excluded.amount, digest = wallet.digest + excluded.digest;
+  insert into proven_wallets as wallet (account_id, amount)
+    select account_id, sum(amount)::bigint from page group by account_id
+    on conflict (account_id) do update set amount = wallet.amount + excluded.amount;
   update ledger_proof set entry_id = page_end;
-  if page_end = proof.checkpoint_entry and page_end > proof.entry_id then
-    perform compare_with_checkpoint();
-  end if;
   return page_end;
 end
 $$;
 
--- Begins a full proof, with the sums of archived months. What was proven becomes the checkpoint to compare with. A checkpoint
--- that was not reached yet stays. To one that differed, what was proven after it is added.
+-- Begins a full proof: every row is added up again.
 create function restart_ledger_proof() returns void language plpgsql as $$
-declare
-  proof ledger_proof;
 begin
-  select * into proof from ledger_proof for update;
-  if proof.entry_id > 0 and proof.entry_id >= coalesce(proof.checkpoint_entry, 0) then
-    insert into proof_checkpoint as kept (account_id, amount, digest)
-      select account_id, amount, digest from proven_wallets
-      on conflict (account_id) do update
-        set amount = kept.amount + excluded.amount - kept.found_amount,
-          digest = kept.digest + excluded.digest - kept.found_digest;
-    proof.checkpoint_entry := proof.entry_id;
-  end if;
-  update ledger_proof set entry_id = 0, checkpoint_entry = proof.checkpoint_entry;
+  update ledger_proof set entry_id = 0;
   delete from proven_wallets;
-  insert into proven_wallets (account_id, amount, digest)
-    select account_id, sum(amount)::bigint, sum(digest) from archived_wallets join archived_months using (month)
-    where state <> 'closed' group by account_id;
   delete from proven_limits;
-  insert into proven_limits (account_id, name, charged)
-    select account_id, name, sum(charged)::bigint from archived_limits join archived_months using (month)
-    where state <> 'closed' group by account_id, name;
 end
 $$;
 
@@ -776,10 +685,10 @@ $$;
 
 -- Months --------------------------------------------------------------------------------------------------------------
 
--- The months, such as `2026-03`, that an operator takes out of the ledger.
+-- The months, such as `2026-03`, whose usage records an operator takes out of the ledger. Ledger rows stay.
 create table archived_months (
   month text primary key,
-  -- `closed`: its rows never change again. `detached`: its tables are not in the ledger any more. `dropped`: they are gone.
+  -- `closed`: its records never change again. `detached`: its table is not in `usage_records` any more. `dropped`: it is gone.
   state text not null check (state in ('closed', 'detached', 'dropped')),
   closed_at timestamptz not null default now(),
   detached_at timestamptz,
@@ -787,12 +696,11 @@ create table archived_months (
   manifest json
 );
 
--- The tables of a month. `digest` is the sum of the first 52 bits of the SHA-256 of each row's line, so that an export
--- can be compared with the rows in any order.
+-- The table of a month. `digest` is the sum of the first 52 bits of the SHA-256 of each row's line, so that an export can be
+-- compared with the rows in any order.
 create table archived_tables (
   name text primary key,
   month text not null references archived_months on delete cascade,
-  is_usage boolean not null,
   rows bigint not null default 0,
   digest numeric not null default 0,
   -- The last row that is added up.
@@ -800,25 +708,7 @@ create table archived_tables (
   is_added_up boolean not null default false
 );
 
-create table archived_wallets (
-  month text not null references archived_months on delete cascade,
-  account_id uuid not null,
-  -- In µđ; negative, because only charges are archived.
-  amount bigint not null,
-  rows bigint not null,
-  digest numeric not null,
-  primary key (account_id, month)
-);
-
-create table archived_limits (
-  month text not null references archived_months on delete cascade,
-  account_id uuid not null,
-  name text not null,
-  charged bigint not null,
-  primary key (account_id, name, month)
-);
-
--- The ids of the calls of an archived month are not in the ledger any more: in a new table, a call would be charged twice.
+-- Records of an archived month are in the operator's files. A new table would have some, and look like all of them.
 create function refuse_archived_month(wanted text) returns void language plpgsql as $$
 begin
   if exists (select from archived_months where month = wanted) then
@@ -846,8 +736,6 @@ begin
     return;
   end if;
   perform pg_advisory_xact_lock(hashtext('make_usage_partition'));
-  -- `close_month` has the same lock.
-  perform refuse_archived_month(to_char(first_day, 'YYYY-MM'));
   -- `to_regclass` does not see yet what the process before has made.
   if exists (select from pg_class where relname = partition_name and pg_table_is_visible(oid)) then
     return;
@@ -899,16 +787,14 @@ begin
 end
 $$;
 
--- Returns all months that have tables or were archived. Rows of open months are estimated. `ledger_entries_rest` is of no
--- month.
+-- Returns all months that have usage records or were archived. Rows of open months are estimated.
 create function ledger_months() returns table (month text, state text, rows bigint, bytes bigint)
 language sql stable as $$
   with parts as (
     select replace(right(relname, 7), '_', '-') as month, sum(greatest(reltuples, 0))::bigint as rows,
       sum(pg_total_relation_size(pg_class.oid))::bigint as bytes
     from pg_inherits join pg_class on pg_class.oid = inhrelid
-    where inhparent in ('ledger_entries'::regclass, 'usage_records'::regclass)
-      and relname <> 'ledger_entries_rest'
+    where inhparent = 'usage_records'::regclass
     group by 1
   )
   select month, coalesce(archived.state, 'open'),
@@ -929,17 +815,14 @@ begin
 end
 $$;
 
--- Closes a month: from now on its rows never change. Calls of it that come later go to quarantine. Returns 'closed', or
--- why nothing was done: 'no_month', or 'unproven' if `prove_ledger` has not added up all its rows, or if a full proof has yet
--- to compare them or found changed ones.
+-- Closes a month: from now on its records never change. Calls of it that come later go to quarantine. Returns 'closed', or
+-- 'no_month'.
 create function close_month(wanted text) returns text
 language plpgsql set lock_timeout = '2s' as $$
 declare
-  ledger_name text := 'ledger_entries_' || replace(wanted, '-', '_');
-  part record;
-  newest bigint;
+  part_name text := 'usage_records_' || replace(wanted, '-', '_');
 begin
-  -- So that no table of this month is made until then.
+  -- So that its table is not made until then.
   perform pg_advisory_xact_lock(hashtext('make_usage_partition'));
   if exists (select from archived_months where month = wanted) then
     return 'closed';
@@ -948,25 +831,11 @@ begin
     return 'no_month';
   end if;
   insert into archived_months (month, state) values (wanted, 'closed');
-  insert into archived_tables (name, month, is_usage)
-    select relname, wanted, inhparent = 'usage_records'::regclass
-    from pg_inherits join pg_class on pg_class.oid = inhrelid
-    where inhparent in ('ledger_entries'::regclass, 'usage_records'::regclass)
-      and relname in (ledger_name, 'usage_records_' || replace(wanted, '-', '_'));
-  for part in select name from archived_tables where month = wanted order by name loop
-    -- Waits for running commits of this month. A trigger for each row is the only kind that every insert reaches.
-    execute format(
-      'create trigger month_is_closed before insert on %I for each row execute function refuse_closed_month()',
-      part.name
-    );
-  end loop;
-  if to_regclass(ledger_name) is not null then
-    execute format('select max(id) from %I', ledger_name) into newest;
-  end if;
-  if exists (select from ledger_proof where newest > entry_id or checkpoint_entry is not null) then
-    perform reopen_month(wanted);
-    return 'unproven';
-  end if;
+  insert into archived_tables (name, month) values (part_name, wanted);
+  -- Waits for running commits of this month. A trigger for each row is the only kind that every insert reaches.
+  execute format(
+    'create trigger month_is_closed before insert on %I for each row execute function refuse_closed_month()', part_name
+  );
   return 'closed';
 end
 $$;
@@ -989,29 +858,24 @@ begin
 end
 $$;
 
--- Returns the next rows of a table of a closed month, one JSON text each, in the order of their keys. `last_line` is that of
+-- Returns the next rows of the table of a closed month, one JSON text each, in the order of their keys. `last_line` is that of
 -- the page before. The session's settings do not change the text.
 create function archive_lines(part text, last_line json, rows_max integer) returns setof text
 language plpgsql stable set timezone = 'UTC' set extra_float_digits = 1 set plan_cache_mode = force_custom_plan as $$
-declare
-  is_usage_part boolean;
 begin
-  select is_usage into strict is_usage_part from archived_tables where name = part;
-  if is_usage_part then
-    return query execute format(
-      'select row_to_json(entry)::text from %I entry where (at, call_id) > ($1, $2) order by at, call_id limit $3', part
-    ) using
-      coalesce((last_line->>'at')::timestamptz, '-infinity'),
-      coalesce((last_line->>'call_id')::uuid, '00000000-0000-0000-0000-000000000000'), rows_max;
-  else
-    return query execute format(
-      'select row_to_json(entry)::text from %I entry where id > $1 order by id limit $2', part
-    ) using coalesce((last_line->>'id')::bigint, 0), rows_max;
+  perform from archived_tables where name = part;
+  if not found then
+    raise exception 'the table % is of no closed month', part using errcode = 'no_data_found';
   end if;
+  return query execute format(
+    'select row_to_json(entry)::text from %I entry where (at, call_id) > ($1, $2) order by at, call_id limit $3', part
+  ) using
+    coalesce((last_line->>'at')::timestamptz, '-infinity'),
+    coalesce((last_line->>'call_id')::uuid, '00000000-0000-0000-0000-000000000000'), rows_max;
 end
 $$;
 
--- Adds up the next rows of a closed month, by table, account and limit. Returns how many, 0 once all are added up.
+-- Adds up the next rows of a closed month. Returns how many, 0 once all are added up.
 create function add_up_month(wanted text, rows_max integer) returns integer language plpgsql as $$
 declare
   part archived_tables;
@@ -1020,33 +884,14 @@ declare
   last_line json;
 begin
   perform from archived_months where month = wanted and state = 'closed' for update;
-  select * into part from archived_tables
-    where month = wanted and not is_added_up order by name limit 1;
+  select * into part from archived_tables where month = wanted and not is_added_up;
   if not found then
     return 0;
   end if;
   with page as materialized (
     select line::json as line, n,
-      case when not part.is_usage then json_populate_record(null::ledger_entries, line::json) end as entry,
       ('x' || left(encode(sha256(convert_to(line, 'UTF8')), 'hex'), 13))::bit(52)::bigint as digest
     from archive_lines(part.name, part.last, rows_max) with ordinality lines (line, n)
-  ),
-  limits as (
-    insert into archived_limits as sums
-    select wanted, (entry).account_id, named.name, -sum((entry).amount)::bigint
-    from page cross join json_array_elements_text((entry).limits) named (name)
-    where not part.is_usage
-    group by 2, 3
-    on conflict (month, account_id, name) do update set charged = sums.charged + excluded.charged
-  ),
-  accounts as (
-    insert into archived_wallets as sums (month, account_id, amount, rows, digest)
-    select wanted, (entry).account_id, sum((entry).amount)::bigint, count(*), sum(entry_digest(entry))
-    from page where not part.is_usage
-    group by 2
-    on conflict (month, account_id) do update
-      set amount = sums.amount + excluded.amount, rows = sums.rows + excluded.rows,
-        digest = sums.digest + excluded.digest
   )
   select count(*), coalesce(sum(digest), 0), (select line from page order by n desc limit 1)
     into added, added_digest, last_line from page;
@@ -1057,20 +902,15 @@ begin
 end
 $$;
 
--- Takes the tables of a closed month out of the ledger: in one transaction, with a short lock. `exported` has, for each
--- table, the rows and the digest of the operator's file. Returns 'detached', or why nothing was done.
+-- Takes the table of a closed month out of the usage records: in one transaction, with a short lock. `exported` has the rows
+-- and the digest of the operator's file. Returns 'detached', or why nothing was done.
 create function detach_month(wanted text, exported json) returns text
 language plpgsql set lock_timeout = '2s' as $$
-declare
-  part record;
-  newest bigint;
 begin
   perform from archived_months where month = wanted and state = 'closed' for update;
   if not found then
     return case when exists (select from archived_months where month = wanted) then 'detached' else 'no_month' end;
   end if;
-  -- No proof runs until the end of this transaction.
-  perform from ledger_proof for update;
   if exists (select from archived_tables where month = wanted and not is_added_up) then
     return 'not_added_up';
   end if;
@@ -1082,24 +922,15 @@ begin
   ) then
     return 'other_rows';
   end if;
-  for part in select name from archived_tables where month = wanted and not is_usage loop
-    execute format('select max(id) from %I', part.name) into newest;
-  end loop;
-  if exists (select from ledger_proof where newest > entry_id or checkpoint_entry is not null) then
-    return 'unproven';
-  end if;
-  for part in select name, is_usage from archived_tables where month = wanted order by name loop
-    execute format(
-      'alter table %I detach partition %I',
-      case when part.is_usage then 'usage_records' else 'ledger_entries' end, part.name
-    );
-  end loop;
+  execute format(
+    'alter table usage_records detach partition %I', (select name from archived_tables where month = wanted)
+  );
   update archived_months set state = 'detached', detached_at = now(), manifest = exported where month = wanted;
   return 'detached';
 end
 $$;
 
--- Deletes the tables of a detached month. Returns the state of the month after that.
+-- Deletes the table of a detached month. Returns the state of the month after that.
 create function drop_month(wanted text) returns text language plpgsql set lock_timeout = '2s' as $$
 declare
   part record;

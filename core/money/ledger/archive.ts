@@ -39,8 +39,7 @@ export function archiveOf(
     reopen: (month) => locking("select reopen_month($1) as result", [month]),
     tables: (month) =>
       database.query<ArchivedTable>(
-        `select name, is_usage as "isUsage", rows, digest::text as digest
-        from archived_tables where month = $1 order by name`,
+        "select name, rows, digest::text as digest from archived_tables where month = $1 order by name",
         [month],
       ),
     lines: async (table, after, limit) => {

@@ -220,10 +220,6 @@ export class PostgresLedger implements Ledger {
     return this.proof.advance();
   }
 
-  acceptChangedRows(): Promise<boolean> {
-    return this.proof.acceptChanges();
-  }
-
   async *sums(isQuick = false): AsyncGenerator<LedgerSum> {
     const prove = async () => {
       while (!(await this.proof.advance()).isDone);

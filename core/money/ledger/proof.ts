@@ -1,6 +1,6 @@
 import type { Sql } from "../../database/client.ts";
 import { type Machine, sleep, systemMachine } from "../../process/machine.ts";
-import type { ChangedRows, OpenTransaction, ProofProgress } from "../ledger.ts";
+import type { OpenTransaction, ProofProgress } from "../ledger.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 
 /** Rows that one statement adds up: some 0.2 s. */
@@ -12,15 +12,6 @@ const OLDEST = `
   union all
   (select null, gid, prepared from pg_prepared_xacts order by age(transaction) desc limit 1)
   order by since limit 1`;
-
-/**
- * Accounts whose rows a full proof found changed. It compares no row after the checkpoint, and none has been written
- * before it since.
- */
-const CHANGED = `
-  select checkpoint_entry as through, count(*)::integer as accounts,
-    array_to_json((array_agg(account_id order by account_id))[:100]) as "accountIds"
-  from ledger_proof cross join proof_checkpoint where is_changed group by checkpoint_entry`;
 
 type ProvenRows = Pick<ProofProgress, "provenThrough" | "last">;
 
@@ -49,9 +40,7 @@ export class LedgerProof {
     if (provenThrough < last) return { provenThrough, last, isDone: false };
     this.bound = undefined;
     const { heldUpBy } = this;
-    const [changed] = await this.sql.query<ChangedRows>(CHANGED);
-    const found = { ...(heldUpBy && { heldUpBy }), ...(changed && { changed }) };
-    return { provenThrough, last, ...found, isDone: true };
+    return { provenThrough, last, ...(heldUpBy && { heldUpBy }), isDone: true };
   }
 
   async restart(): Promise<void> {
@@ -59,17 +48,10 @@ export class LedgerProof {
     await this.sql.query("select restart_ledger_proof()");
   }
 
-  async acceptChanges(): Promise<boolean> {
-    const text = "select accept_changed_rows() as accepted";
-    const [row] = await this.sql.query<{ accepted: boolean }>(text);
-    return row?.accepted ?? false;
-  }
-
-  /** Adds up the next rows: up to `bound`, and at least to the checkpoint, whose rows no transaction can still write. */
+  /** Adds up the next rows, up to `bound`. */
   private async proveRows(bound: bigint): Promise<ProvenRows> {
     const [row] = await this.sql.query<ProvenRows>(
-      `select prove_ledger(last, $2) as "provenThrough", last
-      from (select greatest($1::bigint, checkpoint_entry) as last from ledger_proof) bound`,
+      `select prove_ledger($1, $2) as "provenThrough", $1::bigint as last`,
       [bound, this.rows],
     );
     return row ?? { provenThrough: 0n, last: bound };

@@ -15,12 +15,12 @@ export interface ArchiveFile {
   readonly digest: string;
   /** Of the compressed file, in hexadecimal. */
   readonly sha256: string;
-  /** The sum of `amount` of all rows, in µđ; of records of calls, minus the sum of `charged`. */
+  /** The sum of `charged` of all records, in µđ. */
   readonly sum_micro_vnd: string;
   readonly accounts: number;
   /** SHA-256 of a line for each account, in the order of their ids: id, rows, sum in µđ. */
   readonly accounts_sha256: string;
-  /** The ids of the first and the last row: numbers of the ledger, or of calls. */
+  /** The ids of the first and the last call. */
   readonly first: string | null;
   readonly last: string | null;
 }
@@ -72,15 +72,14 @@ export async function addUpFile(path: string): Promise<ArchiveFile> {
   let [first, last]: [string | null, string | null] = [null, null];
   for await (const line of readLines(path, (bytes) => hash.update(bytes))) {
     const row = rowIn(line, path);
-    const amount =
-      "amount" in row ? BigInt(String(row["amount"])) : -BigInt(String(row["charged"]));
+    const amount = BigInt(String(row["charged"]));
     const account = String(row["account_id"]);
     const known = sums.get(account) ?? { rows: 0, sum: 0n };
     sums.set(account, { rows: known.rows + 1, sum: known.sum + amount });
     rows += 1;
     digest += digestOf(line);
     total += amount;
-    last = String(row["id"] ?? row["call_id"]);
+    last = String(row["call_id"]);
     first ??= last;
   }
   const accounts = createHash("sha256");

@@ -137,10 +137,10 @@ t.test("an export of a month", async (t) => {
       if (!existsSync(manifest)) t.not(await state(), "detached");
       if ((await state()) === "detached") break;
     }
-    t.ok(request > 10, `${request} requests`);
+    t.ok(request > 6, `${request} requests`);
     t.ok(parts > 2, "some were killed while they wrote");
     if ((await state()) !== "detached") t.equal((await cli(...exportWords)).code, 0);
-    t.equal(linesWritten(), 2 * CALLS.length, "a charge and a record of each call");
+    t.equal(linesWritten(), CALLS.length, "a record of each call");
     t.equal((await cli("archive", "verify", "--file", manifest)).code, 0);
     t.equal((await cli("reconcile", "--full")).code, 0);
   });
@@ -150,7 +150,7 @@ t.test("an export of a month", async (t) => {
     t.equal(dropped.code, 0, dropped.stderr);
     t.equal(await state(), "dropped");
     const left = await sql.query(
-      "select from pg_class where relname ~ '^(ledger_entries|usage_records)_2026_01'",
+      "select from pg_class where relname ~ '^usage_records_2026_01'",
     );
     t.equal(left.length, 0);
     for (const words of [["reconcile"], ["reconcile", "--full"]]) {

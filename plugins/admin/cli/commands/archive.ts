@@ -28,7 +28,7 @@ export const archiveCommands: readonly Command[] = [
     words: "archive list",
     required: [],
     optional: [],
-    about: "list the months of the ledger: rows, bytes, state, and whether each can be archived",
+    about: "list the months of usage records: rows, bytes, state, and whether each can be archived",
     run: async (client) => value(await client.get("/archive")),
   },
   {
@@ -37,8 +37,8 @@ export const archiveCommands: readonly Command[] = [
     optional: [],
     placeholders: { month: "YYYY-MM", to: "FOLDER" },
     about:
-      "export a month that is older than stores.months_kept into files, read them back, and take the month out of the " +
-      "ledger. Its tables stay until archive drop. Can be stopped and run again",
+      "export the usage records of a month that is older than stores.months_kept into a file, read it back, and take them " +
+      "out of the ledger; charges stay. Their table stays until archive drop. Can be stopped and run again",
     run: async (client, { month = "", to = "" }) => value(await exportMonth(client, month, to)),
   },
   {
@@ -46,7 +46,7 @@ export const archiveCommands: readonly Command[] = [
     required: ["month", "file"],
     optional: [],
     placeholders: { month: "YYYY-MM", file: "MANIFEST" },
-    about: "delete the tables of an exported month, after its files are verified once more",
+    about: "delete the records of an exported month, after its file is verified once more",
     run: async (client, { month = "", file = "" }) => {
       const verified = await verify(client, file);
       if (verified.month !== month) {
@@ -141,8 +141,8 @@ async function* linesOf(client: Client, path: string, table: string): AsyncGener
 
 /** Returns what the next page begins after: the columns that order the rows. */
 function keyOf(line: string): string {
-  const { id, at, call_id } = objectOf(parseJson(line)) ?? {};
-  return JSON.stringify(id === undefined ? { at, call_id } : { id });
+  const { at, call_id } = objectOf(parseJson(line)) ?? {};
+  return JSON.stringify({ at, call_id });
 }
 
 /** Lets the ledger add up its rows itself, to compare them with the files. */

@@ -101,21 +101,17 @@ export const moneyCommands: readonly Command[] = [
     words: "reconcile",
     required: [],
     optional: ["older-than-seconds"],
-    flags: ["full", "accept-changes"],
+    flags: ["full"],
     about:
       "compare all wallets with the ledger; exit 1 and show the rows that differ, and items that are older than a call may last. " +
-      "Adds up the ledger rows since the last time; with --full, all of them, and exits 1 if one is not as it was " +
-      "proven before. --accept-changes: accepts such rows as they are",
+      "Adds up the ledger rows since the last time; with --full, all of them",
     run: async (client, options) => {
-      const { "older-than-seconds": olderThan, "accept-changes": accepts, full } = options;
-      if (accepts !== undefined) await client.post("/reconcile/accept-changes", {});
-      const changed = await prove(client, full !== undefined);
+      const { "older-than-seconds": olderThan, full } = options;
+      await prove(client, full !== undefined);
       const report = await client.get("/reconcile", given({ older_than_seconds: olderThan }));
       if (!isObject(report)) return { kind: "value", value: report, exitCode: EXIT.refused };
-      const isClean =
-        changed === undefined && report["drift"] === false && (report["overdue"] ?? 0) === 0;
-      const shown = { ...report, ...(changed !== undefined && { changed_rows: changed }) };
-      return { kind: "value", value: shown, exitCode: isClean ? EXIT.ok : EXIT.refused };
+      const isClean = report["drift"] === false && (report["overdue"] ?? 0) === 0;
+      return { kind: "value", value: report, exitCode: isClean ? EXIT.ok : EXIT.refused };
     },
   },
   {
@@ -188,30 +184,13 @@ function warnOf(transaction: unknown): void {
   );
 }
 
-/** Says what to do about rows that were changed by hand. */
-function warnOfChanges(changed: unknown): void {
-  if (!isObject(changed)) return;
-  console.error(
-    `error: ledger rows were changed, added or removed by hand: up to row ${changed["through_row"]} they are not those ` +
-      `that were proven before (accounts: ${changed["accounts"]}). Compare them with a backup, put them back, and run ` +
-      "reconcile --full; or accept them as they are: reconcile --accept-changes",
-  );
-}
-
-/**
- * Adds up the ledger page by page, and shows the progress. If it is stopped, the next `prove` continues from there.
- * Returns which rows are not as they were proven before; undefined if none.
- */
-async function prove(client: Client, isFull: boolean): Promise<unknown> {
+/** Adds up the ledger page by page, and shows the progress. If it is stopped, the next `prove` continues from there. */
+async function prove(client: Client, isFull: boolean): Promise<void> {
   let query = given({ restart: isFull ? "true" : undefined });
   for (;;) {
     const progress = await client.get("/reconcile/proof", query);
-    if (!isObject(progress)) return undefined;
-    if (progress["done"] === true) {
-      warnOf(progress["held_up_by"]);
-      warnOfChanges(progress["changed_rows"]);
-      return progress["changed_rows"];
-    }
+    if (!isObject(progress)) return;
+    if (progress["done"] === true) return warnOf(progress["held_up_by"]);
     console.error(`added up ${progress["proven_rows"]} of ${progress["rows"]} ledger rows`);
     query = {};
   }
