@@ -149,9 +149,7 @@ t.test("an export of a month", async (t) => {
     const dropped = await cli("archive", "drop", "--month", MONTH, "--file", manifest);
     t.equal(dropped.code, 0, dropped.stderr);
     t.equal(await state(), "dropped");
-    const left = await sql.query(
-      "select from pg_class where relname ~ '^usage_records_2026_01'",
-    );
+    const left = await sql.query("select from pg_class where relname ~ '^usage_records_2026_01'");
     t.equal(left.length, 0);
     for (const words of [["reconcile"], ["reconcile", "--full"]]) {
       const { code, stdout } = await cli(...words);
