@@ -27,6 +27,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     ...["archived_months", "archived_tables"],
     ...["ledger_writers", "ledger_generations", "usage_of_many_keys"],
     ...["hold_epochs", "hold_members"],
+    "ledger_identity",
   ],
   // It reads the records, the movements, and which months have left, beside its own sums.
   "core/usage/": [

@@ -138,7 +138,9 @@ t.test("a ledger with a partition for each month", async (t) => {
       /month 2025-05 is archived/,
     );
     await closing;
-    await t.rejects(ledger.commit([call]), EntryRefused);
+    await ledger.commit([call]);
+    const late = charge(a, 10, { callId: newId(JANUARY), at: JANUARY });
+    await t.rejects(ledger.commit([late]), EntryRefused);
     await ledger.quarantine(call, "archived");
     t.equal(await ledger.quarantined(), 0, "its charge is in the ledger still");
     t.equal(await agreedBalance(ledger, a), 90n);
