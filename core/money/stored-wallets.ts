@@ -91,8 +91,9 @@ export class StoredWallets implements Wallets {
         const { kind } = this.holdStore.health();
         // A short outage of a store is no reason to fail the start.
         const isLast = attempt >= CATCH_UP_ATTEMPTS;
-        // The hold store has decided that a start may go on without some of its nodes.
-        if (kind === "impaired" || (kind === "away" && isLast))
+        // The hold store has decided that a start may go on without some of its nodes. And if the ledger went back, the start
+        // must end, so that an operator can restore.
+        if (kind === "impaired" || this.holdStore.ledgerWentBack() || (kind === "away" && isLast))
           return this.late.whenPossible(() => this.missed.catchUp());
         if (isLast) throw error;
         await sleep(this.machine, LIFETIMES.catchUpRetryMs);

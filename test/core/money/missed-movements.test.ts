@@ -44,6 +44,7 @@ class Stage {
     };
     const holdStore: Partial<HoldStore> = {
       async *loadedVersions() {},
+      ledgerWentBack: () => false,
       health: () => this.health,
       hold: async ({ amountMicroVnd }: HoldRequest) => ({ kind: "held", amountMicroVnd }),
       credit: async (total: CreditTotal) => {
