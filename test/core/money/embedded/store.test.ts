@@ -8,6 +8,7 @@ import type { LedgerHistory } from "../../../../core/money/ledger-history.ts";
 import { MemoryHistory } from "../../../support/commit-counts.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { callIdOf, posting } from "../../../support/posting.ts";
+import { until } from "../../../support/until.ts";
 import { holdStoreConformance } from "../conformance.ts";
 import type { HoldStoreUnderTest } from "../under-test.ts";
 
@@ -297,6 +298,8 @@ t.test("a start is not ready while a load would wait for a long backlog of befor
     posting({ callId: `c${n}`, accountId: "A", costMicroVnd: 1 }),
   );
   for (let n = 0; n < posts.length; n += 1_000) before.postAll(posts.slice(n, n + 1_000));
+  // A busy machine may take seconds to write them.
+  await until("the disk has them", () => before.unsyncedMs() < 3_000);
   t.strictSame(before.health(), { kind: "ok" }, "its own calls are in memory");
   await before.stop();
 
