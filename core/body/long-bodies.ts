@@ -14,14 +14,11 @@ const WAITS_BYTES_MIN = 2_097_152;
  * The way to a thread and back takes some 0.3 ms of the main thread, and a thread needs more processor time for a body
  * than this thread does: only bodies that take more here go there.
  */
-const COST_US_MIN = 400;
+const COST_US_MIN = 500;
 /** Measured: the time to read and count a KB of text here, and that of each quote and escape in it. */
 const US_PER_KB = 1.8;
 const US_PER_QUOTE = 0.09;
 const US_PER_ESCAPE = 0.035;
-/** V8 keeps a longer text in memory of its own, which it gets and gives back for each. */
-const LARGE_BYTES_MIN = 131_072;
-const US_OF_LARGE = 200;
 const SAMPLES = 16;
 const SAMPLE_BYTES = 512;
 
@@ -90,8 +87,7 @@ function costUs(bytes: Buffer): number {
   }
   const kb = bytes.length / 1_024;
   const sampledKb = (SAMPLES * SAMPLE_BYTES) / 1_024;
-  const ofLarge = bytes.length > LARGE_BYTES_MIN ? US_OF_LARGE : 0;
-  return ofLarge + kb * (US_PER_KB + (quotes * US_PER_QUOTE + escapes * US_PER_ESCAPE) / sampledKb);
+  return kb * (US_PER_KB + (quotes * US_PER_QUOTE + escapes * US_PER_ESCAPE) / sampledKb);
 }
 
 const QUOTE = 34;

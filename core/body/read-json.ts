@@ -32,7 +32,7 @@ export function readJson(bytes: Buffer, conversation?: string): RequestBody | Re
     fields =
       highBytes === undefined
         ? JSON.parse(textOf(bytes))
-        : withLatin1(bytes, list, conversation ?? "");
+        : withLatin1(bytes, list, conversation ?? "", scan.commas);
   } catch {
     return notJson(bytes);
   }
@@ -69,6 +69,7 @@ const EXCESS = {
 };
 
 const OPEN_LIST = 91;
+const CLOSE_LIST = 93;
 /** A shorter list is decoded at once. */
 const LATIN1_BYTES_MIN = 1_024;
 
@@ -85,7 +86,8 @@ const LETTER_U = 117;
  */
 function highBytesIn(list: Buffer): number | undefined {
   const { buffer, byteOffset, length } = list;
-  if (list[0] !== OPEN_LIST || length < LATIN1_BYTES_MIN || isAscii(list)) return undefined;
+  if (list[0] !== OPEN_LIST || list[length - 1] !== CLOSE_LIST) return undefined;
+  if (length < LATIN1_BYTES_MIN || isAscii(list)) return undefined;
   const before = (4 - (byteOffset & 3)) & 3;
   const words = new Int32Array(buffer, byteOffset + before, (length - before) >> 2);
   const behind = before + 4 * words.length;
@@ -109,13 +111,31 @@ function highBytesIn(list: Buffer): number | undefined {
 
 const isEscape = (list: Buffer, at: number) => list[at] === BACKSLASH && list[at + 1] === LETTER_U;
 
-function withLatin1(bytes: Buffer, list: Buffer, name: string): unknown {
+/** V8 keeps a text of more than 128 KB in memory of its own, which takes longer to get than such a text to parse. */
+const PARSED_BYTES = 65_536;
+
+function withLatin1(bytes: Buffer, list: Buffer, name: string, commas: readonly number[]): unknown {
   const from = list.byteOffset - bytes.byteOffset;
   const before = bytes.toString("utf8", 0, from);
   const behind = bytes.toString("utf8", from + list.length);
   const fields: unknown = JSON.parse(`${before}[]${behind}`);
-  if (isObject(fields)) fields[name] = JSON.parse(list.toString("latin1"));
+  if (isObject(fields)) fields[name] = entriesOf(bytes, from, from + list.length, commas);
   return fields;
+}
+
+/** Parses a list in parts of several entries. `from`: its first bracket; `to`: behind its last. */
+function entriesOf(bytes: Buffer, from: number, to: number, commas: readonly number[]): unknown[] {
+  const entries: unknown[] = [];
+  let begun = from + 1;
+  const parse = (end: number) => {
+    const part: unknown[] = JSON.parse(`[${bytes.toString("latin1", begun, end)}]`);
+    if (part.length === 0 && begun > from + 1) throw new SyntaxError("a comma is too many");
+    for (const entry of part) entries.push(entry);
+    begun = end + 1;
+  };
+  for (const comma of commas) if (comma - begun >= PARSED_BYTES && comma < to) parse(comma);
+  parse(to - 1);
+  return entries;
 }
 
 /** Counts the names of all objects. Of a name that comes twice in one object, the parser has kept one. */

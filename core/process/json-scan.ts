@@ -18,6 +18,8 @@ const NUMBER_BYTES_MAX = 25;
 interface JsonScan {
   /** For each top-level field: the quotes of its name, and the start and end of its value. */
   readonly places: readonly number[];
+  /** The commas between the entries of top-level lists, and between fields of objects there. */
+  readonly commas: readonly number[];
   /** How many names all objects have together. */
   readonly names: number;
   /** True if a number has more digits than a parser keeps. */
@@ -35,6 +37,7 @@ export function scanJson(
 ): JsonScan | "levels" | "values" | "malformed" {
   const { length } = bytes;
   const places: number[] = [];
+  const commas: number[] = [];
   let depth = 0;
   let count = 0;
   let names = 0;
@@ -65,7 +68,10 @@ export function scanJson(
       if (++count > values) return "values";
       isValue = byte === COLON;
       if (isValue) names++;
-      if (depth !== 1) continue;
+      if (depth !== 1) {
+        if (depth === 2 && byte === COMMA) commas.push(at);
+        continue;
+      }
       if (isValue) {
         places.push(open, close, startOfValue(bytes, at + 1));
         isOpen = true;
@@ -87,7 +93,7 @@ export function scanJson(
       }
     }
   }
-  return { places, names, hasLongNumber };
+  return { places, commas, names, hasLongNumber };
 }
 
 /**

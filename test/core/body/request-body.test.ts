@@ -99,6 +99,33 @@ t.test("a long conversation beyond ASCII", async (t) => {
     t.strictSame(body.outline["turns"], [`${LONG}ă`]);
   });
 
+  t.test("is parsed in parts, like a whole", async (t) => {
+    const text = "đường ".repeat(1_000);
+    for (const count of [1, 30, 31, 90]) {
+      const many = Array.from({ length: count }, (_, at) => ({ at, text, list: [at, [1, 2]] }));
+      const json = JSON.stringify({ before: [1, 2], turns: many, behind: [{ a: 1, b: 2 }] });
+      const outline = read(json).outline["turns"];
+      const decoded = JSON.stringify(outline).replaceAll(/[\x80-\xff]+/g, (raw) =>
+        Buffer.from(raw, "latin1").toString(),
+      );
+      t.equal(decoded, JSON.stringify(many));
+      t.strictSame(read(json).json(), JSON.parse(json));
+    }
+    const turns = Array(40).fill(`"${text}"`);
+    for (const [broken, by] of [
+      [`[${turns.join(",")},]`, "at its end"],
+      [`[,${turns.join(",")}]`, "at its start"],
+      [`[${turns.join(",").replace('","', '",,"')}]`, "in the middle"],
+      [`[${turns.join(",")}}`, "another bracket"],
+    ] as const) {
+      t.ok(isRefusal(readJson(Buffer.from(`{"turns":${broken}}`), "turns")), by);
+    }
+    for (let at = 0; at < turns.length; at++) {
+      const commas = turns.map((turn, index) => (index === at ? `${turn},` : turn)).join(",");
+      t.ok(isRefusal(readJson(Buffer.from(`{"turns":[${commas}]}`), "turns")), `comma ${at}`);
+    }
+  });
+
   t.test("is dropped during the reply, and comes back", async (t) => {
     const body = read(came);
     body.shed();
