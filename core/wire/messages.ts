@@ -27,12 +27,9 @@ export const messages: Wire = {
   check(body: JsonObject): Refusal | undefined {
     const refusal = checkFields(body, { messages: "list", stream: "flag" });
     if (refusal) return refusal;
-    const limit = body["max_tokens"];
-    if (countOf(limit) === undefined || limit === 0) {
-      return refuse.badRequest(
-        "max_tokens: a whole number of at least 1 is required",
-        "max_tokens",
-      );
+    // With 0, Claude only reads the request into its cache.
+    if (countOf(body["max_tokens"]) === undefined) {
+      return refuse.badRequest("max_tokens: a whole number is required", "max_tokens");
     }
     return body["thread"] == null ? undefined : threadRefusal(body["thread"]);
   },

@@ -183,7 +183,7 @@ export default function settle(
       const isCounted = call.stream && !hidesReasoning(model, upstream, services.upstreams);
       const output = isCounted ? Math.min(slice, most) : most;
       held = { ...held, outputTokens: output, outputTokensMax: most };
-      floorTokens = choices;
+      floorTokens = Math.min(choices, most);
     } else if (model.maxOutputTokens !== undefined) {
       // No hold ends the output at a price per call, so the provider must, even if the client sets no limit.
       upstream.outputLimit = model.maxOutputTokens;

@@ -16,6 +16,7 @@ import {
   type Verdict,
 } from "../../core/plugin/index.ts";
 import { FetchPlaces } from "./fetch-places.ts";
+import { hideIdentity } from "./identity.ts";
 import { fetchImages, imageEditForm, isAddress } from "./image-edit.ts";
 import { KeepAlivePings } from "./keep-alive-pings.ts";
 import { nativeRequest } from "./native.ts";
@@ -183,6 +184,7 @@ export default function translate(services: Services): Plugin {
       const { endpoint, model } = call;
       if (!model) return undefined;
       if (endpoint.multipart) return editImages(call);
+      hideIdentity(call, seal.key);
       const made = make(call, model);
       if (!wantsBytes(model, services)) return made;
       return made instanceof Promise

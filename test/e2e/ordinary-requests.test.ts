@@ -100,7 +100,7 @@ const ROWS: readonly Row[] = [
         { type: "bash_20250124", name: "bash" },
         { type: "text_editor_20250728", name: "str_replace_based_edit_tool" },
         { type: "memory_20250818", name: "memory" },
-        { type: "computer_20251124", name: "computer", display_width_px: 1, display_height_px: 1 },
+        { type: "computer_toolset_20260801" },
       ],
       messages: [
         {

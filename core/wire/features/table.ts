@@ -62,7 +62,21 @@ export const STORE: FieldRow = {
   replacement: false,
 };
 
+/** Fields of Messages that name customers, workspaces or payments of the provider's account, which all customers share. */
+const OF_THE_ACCOUNT = [
+  "billing_policy",
+  "fallback_credit_token",
+  "user_profile_id",
+  "workspace_id",
+];
+
 export const FIELDS: readonly FieldRow[] = [
+  ...OF_THE_ACCOUNT.map(
+    (field): FieldRow => ({
+      ...{ field, on: MESSAGES, rule: "optional", feature: undefined },
+      ...{ why: "all customers share the provider's account", instead: WORDS.leaveOut },
+    }),
+  ),
   {
     field: "background",
     on: RESPONSES,

@@ -60,8 +60,10 @@ function read(body: JsonObject): Ask | Problem {
   if (turns.length === 0) return problem("messages: at least one message is required");
   const wrong = turns.findIndex((turn) => !isObject(turn) || typeof turn["role"] !== "string");
   if (wrong >= 0) return problem(`messages.${wrong}.role: Field required`);
-  const maxTokens = positiveInteger(body["max_tokens"]);
-  if (maxTokens === undefined) return problem("max_tokens: Field required, a positive integer");
+  // With 0, the model says nothing.
+  const maxTokens = body["max_tokens"] === 0 ? 0 : positiveInteger(body["max_tokens"]);
+  if (maxTokens === undefined)
+    return problem("max_tokens: Field required, an integer of 0 or more");
   return {
     model,
     stream: body["stream"] === true,

@@ -118,7 +118,7 @@ export const claudeThinking: readonly Rule[] = [
     id: "a-budget-below-cap",
     source: "Claude docs: extended thinking",
     refuses: ({ body }) =>
-      Number(objectIn(body, "thinking")?.["budget_tokens"] ?? 0) >= Number(body["max_tokens"]) &&
+      Number(objectIn(body, "thinking")?.["budget_tokens"] ?? -1) >= Number(body["max_tokens"]) &&
       "`max_tokens` must be greater than `thinking.budget_tokens`",
   },
 ];
