@@ -30,6 +30,8 @@ const REPLY_TIMEOUT_MS = 5_000;
 /** A movement without a reply may be carried out this much later: its client has gone, and the server has not noticed. */
 const LATE_MS_MAX = 15_000;
 const LATE = new Set(["credit", "limit"]);
+/** With Redis, a commit may be too: its gateway may die before, and the wallets be loaded again. */
+const LATE_WITH_REDIS = "commit";
 const LATE_SHARE = 0.3;
 
 const BACKUPS_MAX = 20;
@@ -108,7 +110,7 @@ export class LedgerServer {
         if (this.state !== "up") return fail(1, "the connection was closed");
         if (this.owner !== undefined && this.owner !== process) return;
         const isLost = this.random.chance(this.lostReplies);
-        if (isLost && LATE.has(name) && this.random.chance(LATE_SHARE)) {
+        if (isLost && this.mayBeLate(name) && this.random.chance(LATE_SHARE)) {
           this.carryOutLate(name, work);
           return fail(1, "the connection was closed");
         }
@@ -136,6 +138,10 @@ export class LedgerServer {
         // The error has no receiver.
       }
     });
+  }
+
+  private mayBeLate(name: string): boolean {
+    return LATE.has(name) || (name === LATE_WITH_REDIS && this.owner === undefined);
   }
 
   private latencyMs(): number {

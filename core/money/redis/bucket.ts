@@ -65,7 +65,7 @@ interface BucketOptions {
 export class Bucket {
   readonly keys: BucketKeys;
   /** Why this gateway may take no hold, though its posts are taken; undefined if it may. */
-  refusal: string | undefined;
+  refusal: { readonly cause: string; readonly reason: string } | undefined;
   private readonly options: BucketOptions;
   private script: Script;
   private currentEpoch = "";

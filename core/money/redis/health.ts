@@ -2,42 +2,31 @@ import type { HoldStoreHealth } from "../hold-store.ts";
 import type { LedgerWatch } from "../ledger-watch.ts";
 import type { Bucket } from "./bucket.ts";
 
-/** The reasons for which no money moves in a bucket, the farthest from ready first. */
-const CAUSES = [
-  {
-    cause: "redis_unreachable",
-    reason: "Redis is unreachable",
-    is: ({ state }: Bucket) => state === "away",
-  },
-  {
-    cause: "redis_full",
-    reason:
-      "Redis is full (maxmemory): it has room again once posted calls are committed; if it stays full, raise maxmemory",
-    is: ({ isFull }: Bucket) => isFull,
-  },
-  {
-    cause: "ledger_unreachable",
-    reason: "Redis lost its data, and this gateway cannot reach the ledger",
-    is: ({ refusal }: Bucket) => refusal !== undefined,
-  },
-  {
-    cause: "joining",
-    reason: "waiting for other gateways to join",
-    is: ({ state }: Bucket) => state === "joining",
-  },
-  {
-    cause: "uncommitted_posts",
-    reason: "waiting until the posts of dead gateways are committed",
-    is: ({ isReady }: Bucket) => !isReady,
-  },
-] as const;
+const UNREACHABLE = { cause: "redis_unreachable", reason: "Redis is unreachable" };
+const FULL = {
+  cause: "redis_full",
+  reason:
+    "Redis is full (maxmemory): it has room again once posted calls are committed; if it stays full, raise maxmemory",
+};
+const JOINING = { cause: "joining", reason: "waiting for other gateways to join" };
+const UNCOMMITTED = {
+  cause: "uncommitted_posts",
+  reason: "waiting until the posts of dead gateways are committed",
+};
+
+/** Returns why some buckets take no hold: the reason of the one that is the farthest from ready. */
+function reasonOf(out: readonly Bucket[]) {
+  if (out.some(({ state }) => state === "away")) return UNREACHABLE;
+  if (out.some(({ isFull }) => isFull)) return FULL;
+  const refusal = out.find((bucket) => bucket.refusal)?.refusal;
+  return refusal ?? (out.some(({ state }) => state === "joining") ? JOINING : UNCOMMITTED);
+}
 
 export function healthOf(buckets: readonly Bucket[]): HoldStoreHealth {
   const out = buckets.filter(({ isReady, isFull, refusal }) => !isReady || isFull || refusal);
-  const found = CAUSES.find(({ is }) => out.some(is));
-  if (found === undefined) return { kind: "ok" };
+  if (out.length === 0) return { kind: "ok" };
   const kind = out.length === buckets.length ? "away" : "impaired";
-  const { cause, reason } = found;
+  const { cause, reason } = reasonOf(out);
   return { kind, cause, reason: `${reason} (${out.length} of ${buckets.length} buckets)` };
 }
 

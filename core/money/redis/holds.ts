@@ -50,7 +50,7 @@ export class Holds {
     const bucket = this.options.buckets.of(accountId);
     if (bucket.state === "joining") return { kind: "unknown" };
     if (bucket.state === "away") return { kind: "unavailable", reason: "Redis is unreachable" };
-    const reason = bucket.refusal ?? this.options.refusal(this.own.size);
+    const reason = bucket.refusal?.reason ?? this.options.refusal(this.own.size);
     if (reason !== undefined) return { kind: "unavailable", reason };
     const known = this.own.get(callId);
     const { epoch } = bucket;

@@ -198,6 +198,8 @@ export class Membership {
     const sinceMs = nowMs - LIFETIMES.epochsEndedWithinMs;
     this.endedAtMs = this.endedAtMs.filter((atMs) => atMs > sinceMs);
     if (this.endedAtMs.length >= LIFETIMES.epochsEndedMax) {
+      const why = `this gateway ended ${this.endedAtMs.length} epochs of Redis within a minute: ${reason}`;
+      bucket.refusal = { cause: "epochs_end_too_often", reason: why };
       events.endsTooMany(bucket, reason);
       return LIFETIMES.roundRetryMsMax;
     }
@@ -253,7 +255,8 @@ export class Membership {
       // Others wait for this gateway, and it cannot reach the ledger. It enters without, and takes no hold.
       if (!isLate || bucket.epoch === "") throw error;
       this.isListed = false;
-      bucket.refusal = "Redis lost its data, and this gateway cannot reach the ledger";
+      const why = "Redis lost its data, and this gateway cannot reach the ledger";
+      bucket.refusal = { cause: "ledger_unreachable", reason: why };
     }
     await bucket.load(view.server);
     if (textOf(await this.ask("enter", view.epoch)) === "") return 0;

@@ -20,7 +20,11 @@ interface Pair {
 }
 
 /** Two gateways on one Redis, and account A. Ends with the check of both stores. */
-async function inPair(body: (pair: Pair) => Promise<void>, leaseMs = LEASE_MS) {
+async function inPair(
+  body: (pair: Pair) => Promise<void>,
+  leaseMs = LEASE_MS,
+  check: "checked" | "unchecked" = "checked",
+) {
   const server = await startRedisServer();
   const client = new SwitchedClient([server]);
   const world = new World({ servers: server.url, times: { leaseMs } });
@@ -29,7 +33,7 @@ async function inPair(body: (pair: Pair) => Promise<void>, leaseMs = LEASE_MS) {
     const y = await world.addGateway();
     await world.addAccount("A", FUNDED);
     await body({ world, server, x, y, client });
-    await world.check();
+    if (check === "checked") await world.check();
   } finally {
     await world.dispose();
     await server.stop();
@@ -154,6 +158,27 @@ t.test("two gateways that find Redis empty begin one epoch a bucket", async (t) 
       before.map((counter) => counter + 1),
     );
   }, 60_000),
+);
+
+t.test("a gateway that ends epochs again and again stops after 30, and says so", async (t) =>
+  inPair(
+    async ({ world, server, y }) => {
+      await until("calls go on", isServed(world, y));
+      const saysSo = () => {
+        const health = y.store.health();
+        return health.kind !== "ok" && health.cause === "epochs_end_too_often";
+      };
+      await until("it waits", async () => {
+        await server.call("FLUSHALL");
+        return saysSo();
+      });
+      t.match(y.store.health(), {
+        reason: /this gateway ended 30 epochs of Redis within a minute/,
+      });
+    },
+    60_000,
+    "unchecked",
+  ),
 );
 
 /** Cuts a gateway off from the ledger. Returns a function that lets it reach the ledger again. */
