@@ -1,11 +1,11 @@
 import { dirname, isAbsolute, join } from "node:path";
 import type * as v from "valibot";
 import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { ProxyVariables } from "../plugin/config.ts";
 import type { ConfigWithPlugins, LoadedPlugin } from "../plugin/plugin.ts";
 import type { LoadedUpstream } from "../plugin/upstream-kind.ts";
 import { arrayOf, objectOf } from "../process/json.ts";
 import type { UpstreamKinds } from "../upstream/kinds/index.ts";
-import type { ProxyVariables } from "../upstream/proxy.ts";
 import { catalogueOf, type UpstreamProtocols } from "./catalogue-review.ts";
 import type { Environment } from "./environment.ts";
 import { reviewPlugins } from "./plugin-review.ts";

@@ -200,3 +200,9 @@ export interface Failure {
   readonly atMs: number;
   readonly reason: string;
 }
+
+/** The environment's variables for proxies, in either case. */
+export interface ProxyVariables {
+  readonly httpsProxy: string | undefined;
+  readonly noProxy: string | undefined;
+}

@@ -9,7 +9,7 @@ import { openTunnel } from "./proxy.ts";
 const RESET = "ECONNRESET";
 
 /** How to reach an upstream. */
-export interface Reach {
+interface Reach {
   readonly connectMs: number;
   readonly lookup: LookupFunction;
   /** Returns the proxy for an origin; undefined to connect directly. */

@@ -1,16 +1,11 @@
 import { connect as connectTcp, type LookupFunction, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
+import type { ProxyVariables } from "../plugin/config.ts";
 
 /** A proxy's reply to CONNECT is a status line and a few headers. */
 const HEAD_BYTES_MAX = 16_384;
 const END = "\r\n\r\n";
 const STATUS = /^HTTP\/1\.[01] (\d{3})/;
-
-/** The environment's variables for proxies, in either case. */
-export interface ProxyVariables {
-  readonly httpsProxy: string | undefined;
-  readonly noProxy: string | undefined;
-}
 
 /**
  * Returns the proxy for an origin, or undefined to connect directly. `own`: the setting of the upstream, which may be

@@ -1,5 +1,5 @@
 import type { Dispatcher } from "undici";
-import type { Limits, SwitchedOff, Upstreams } from "../plugin/config.ts";
+import type { Limits, ProxyVariables, SwitchedOff, Upstreams } from "../plugin/config.ts";
 import type { LoadedUpstream } from "../plugin/upstream-kind.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
@@ -7,7 +7,7 @@ import { upstreamAgent } from "./agent.ts";
 import { upstreamConnector } from "./connect.ts";
 import { HttpUpstream } from "./http-upstream.ts";
 import { KnownAddresses } from "./known-addresses.ts";
-import { type ProxyVariables, proxyFor } from "./proxy.ts";
+import { proxyFor } from "./proxy.ts";
 import { tryRoute } from "./trial.ts";
 
 /**

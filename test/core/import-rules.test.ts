@@ -42,7 +42,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   redis: ["process"],
   catalogue: ["process"],
   wire: ["catalogue", "process", "sse"],
-  body: ["catalogue", "process", "wire"],
+  body: ["catalogue", "listener", "process", "wire"],
   limits: ["redis", "process"],
   money: ["catalogue", "database", "process", "redis", "wire"],
   accounts: ["catalogue", "database", "money", "process"],

@@ -677,7 +677,6 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
         [{ container: "c" }, /container/],
         [{ mcp_servers: [{ type: "url", url: "https://example.com", name: "m" }] }, /mcp_servers/],
         [{ inference_geo: "us" }, /inference_geo/],
-        [{ stop_sequences: ["a", "b", "c", "d", "e"] }, /stop_sequences/],
         [{ tools: [{ type: "web_search_20250305", name: "web_search" }] }, /tools\[0\]/],
         [{ temperature: 1.5 }, /temperature/],
         [

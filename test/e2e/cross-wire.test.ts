@@ -73,7 +73,9 @@ t.test("translated replies on the wire", async (t) => {
             .map((event) =>
               JSON.stringify(event)
                 .replace(/(msg_)[0-9a-f]+/, "$1")
-                .replace(/"created":\d+/, ""),
+                .replace(/"created":\d+/, "")
+                // An estimate, from the length of the request.
+                .replace(/("message_start".*"input_tokens":)\d+/, "$1"),
             );
         };
         const plain = await read({});
@@ -95,7 +97,8 @@ t.test("translated replies on the wire", async (t) => {
           const page = { body: "<html>Not Found</html>", content_type: "text/html" };
           for (const more of [{}, stream]) {
             for (const [status, expected] of [
-              [404, 404],
+              // The gateway chose the address.
+              [404, 502],
               [413, 413],
               [429, 429],
               [500, 502],

@@ -99,8 +99,8 @@ create table ledger_entries (
 create unique index ledger_entries_call on ledger_entries (call_id) where call_id is not null;
 create index ledger_entries_account on ledger_entries (account_id, id) include (amount);
 -- Sums of top-ups do not read charges.
-create index ledger_entries_topped_up on ledger_entries (account_id, at) include (amount, reference)
-  where kind = 'topup';
+create index ledger_entries_moved on ledger_entries (account_id, at) include (kind, amount, reference)
+  where kind <> 'charge';
 
 -- Rows without a month: movements, which are few and never archived, and charges whose id has no time from 2020 to 2099.
 -- The bounds are constants, so Postgres need not look for rows of a month when it gets a partition.

@@ -47,6 +47,7 @@ t.test("a valid config", async (t) => {
       log: { level: "info" },
       headers: { prefix: "x-svc-" },
       images: { privateAddresses: false, nameServers: [] },
+      proxies: { httpsProxy: undefined, noProxy: undefined },
       unbilled: true,
     });
     t.strictSame(Object.keys(upstreams), ["main"]);
@@ -54,7 +55,8 @@ t.test("a valid config", async (t) => {
     const protocols = new Set(["messages"]);
     t.strictSame(main, {
       ...{ kind: "http-json", protocols, profile: {}, features: {} },
-      ...{ connections: 20_000, firstByteMs: 120_000, replyMs: Number.POSITIVE_INFINITY },
+      ...{ connections: 20_000, connectionAgeMs: 300_000, proxy: undefined },
+      ...{ firstByteMs: 120_000, replyMs: Number.POSITIVE_INFINITY },
     });
     t.strictSame(createAdapter().describe(), {
       protocols: { messages: "http://127.0.0.1:9001" },

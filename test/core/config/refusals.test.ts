@@ -24,7 +24,7 @@ const settings: readonly Row[] = [
   [
     `    keys:`,
     `    key: x\n    keys:`,
-    `gateway.yaml:10 upstreams.main.key: unknown key; expected kind, protocols, keys, headers, profile, connections, first_byte_seconds, reply_seconds, features`,
+    `gateway.yaml:10 upstreams.main.key: unknown key; expected kind, protocols, keys, headers, profile, connections, connection_seconds, proxy, first_byte_seconds, reply_seconds, features`,
   ],
   [
     `messages: "`,
@@ -755,7 +755,7 @@ plugins: [./plugin.js: { a: 1 }, ./missing.js]
       `gateway.yaml:2 listen.port: expected a whole number from 0 to 65535, got text`,
       `gateway.yaml:3 stores.hot: expected embedded, a redis:// or rediss:// URL, or a list of them for a cluster`,
       `gateway.yaml:5 upstreams.main.keys[0]: environment variable MAIN_KEY is not set`,
-      `gateway.yaml:5 upstreams.main.tls: unknown key; expected kind, protocols, keys, headers, profile, connections, first_byte_seconds, reply_seconds, features`,
+      `gateway.yaml:5 upstreams.main.tls: unknown key; expected kind, protocols, keys, headers, profile, connections, connection_seconds, proxy, first_byte_seconds, reply_seconds, features`,
       `gateway.yaml:7 plugins[0]["./plugin.js"]: expected no options; this plugin has none`,
       `gateway.yaml:7 plugins[1]: expected a built-in plugin, a path that begins with ./, ../ or /, or an installed package; found none named ./missing.js`,
       `catalogue.yaml:3 models[0].price_vnd_per_mtok: expected a price from 1500 to 55000 đ (price_range.vnd_per_mtok), got a smaller number`,

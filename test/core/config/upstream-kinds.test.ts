@@ -46,7 +46,7 @@ t.test("the kind of an upstream", async (t) => {
       "with settings of another kind",
       `    kind: signing\n    address: http://a\n    secret: s\n    keys: [k]\n`,
       [
-        "gateway.yaml:12 upstreams.main.keys: unknown key; expected kind, address, secret, token_address, forms_only, profile, connections, first_byte_seconds, reply_seconds, features",
+        "gateway.yaml:12 upstreams.main.keys: unknown key; expected kind, address, secret, token_address, forms_only, profile, connections, connection_seconds, proxy, first_byte_seconds, reply_seconds, features",
       ],
     ],
     [

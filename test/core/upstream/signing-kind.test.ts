@@ -250,7 +250,10 @@ t.test("asynchronous credentials", async (t) => {
 async function lastFailure(gateway: GatewayOfKinds): Promise<unknown> {
   const { body } = await admin(gateway, "GET", "/upstreams");
   const upstreams = arrayOf(body["upstreams"]).filter(isObject);
-  return objectOf(upstreams.find(({ name }) => name === "token")?.["last_failure"])?.["reason"];
+  const breakers = arrayOf(upstreams.find(({ name }) => name === "token")?.["breakers"]).map(
+    objectOf,
+  );
+  return objectOf(breakers.find((one) => one?.["last_failure"])?.["last_failure"])?.["reason"];
 }
 
 function messages(model: string): object {

@@ -33,6 +33,7 @@ const GROWING = /^(?:usage_records|usage_daily|usage_past_days|ledger_entries|re
 const OTHERS: Readonly<Record<string, string>> = {
   "core/money/ledger/credit.ts":
     "looks for one reference by its unique index, and reads the newest movements by their ids",
+  "core/money/ledger/corrections.ts": "looks for references and for a call by their unique indexes",
   "core/money/ledger/proof.ts": "reads the next 100,000 rows by their ids",
   "core/money/ledger/quarantine.ts": "looks for one call by its unique index",
   "core/usage/model-health.ts": "reads the newest 10,000 calls by their time, once a minute",

@@ -267,7 +267,7 @@ t.test("plans", async (t) => {
         topUps(database, { accountId, from, to, referencePrefix }),
       );
       t.ok(rows <= 2, `${rows} rows`);
-      t.equal(indexes, "ledger_entries_rest_account_id_at_amount_reference_idx");
+      t.equal(indexes, "ledger_entries_rest_account_id_at_kind_amount_reference_idx");
     }
   });
 });
