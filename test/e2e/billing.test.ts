@@ -422,7 +422,7 @@ t.test("billing", async (t) => {
 
       t.test("and a refused call is logged too, at no cost", async (t) => {
         const customer = await customerWith(gateway);
-        const answer = await messages(customer, {}, { max_tokens: 0 });
+        const answer = await messages(customer, {}, { max_tokens: -1 });
         const id = answer.headers.get("x-request-id")!;
         const [line] = await callLines(gateway, id);
         t.equal(line.status, 400);

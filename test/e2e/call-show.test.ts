@@ -228,6 +228,7 @@ t.test("the explanation of a call's cost", async (t) => {
         sql.query(`update usage_records set ${set} where call_id = $1`, [id]),
       );
     const id = idOf(await post(gateway, paths.messages, customer, bodies.messages(TOKENS)));
+    await until("it is recorded", async () => (await shown(id)).state === "recorded");
     await change("charged = charged - 1000000, written_off = 1000000", id);
     const less = await shown(id);
     t.strictSame([less.cost_vnd, less.recomputed_vnd], ["49.25348", "49.25348"]);
