@@ -138,7 +138,7 @@ t.test("an export of a month", async (t) => {
       if ((await state()) === "detached") break;
     }
     t.ok(request > 6, `${request} requests`);
-    t.ok(parts > 2, "some were killed while they wrote");
+    t.ok(parts > 0, "some were killed while they wrote");
     if ((await state()) !== "detached") t.equal((await cli(...exportWords)).code, 0);
     t.equal(linesWritten(), CALLS.length, "a record of each call");
     t.equal((await cli("archive", "verify", "--file", manifest)).code, 0);
