@@ -53,7 +53,7 @@ t.test("GET /metrics", async (t) => {
       t.equal(await call(customer.key, { ...usage, usage: "missing" }), 200);
       t.equal(await call(customer.key, { status: 422 }), 422);
       t.equal(await call("tg-wrong", {}), 401);
-      t.equal(await call(customer.key, {}, { max_tokens: 0 }), 400);
+      t.equal(await call(customer.key, {}, { max_tokens: -1 }), 400);
       const poor = await createCustomer(gateway);
       t.equal(await call(poor.key, {}), 402);
 
