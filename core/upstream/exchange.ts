@@ -402,9 +402,17 @@ export class Exchange implements AttemptListener, Flow {
   /** Ends the reply with `outcome` and cancels the upstream. */
   cut(outcome: Outcome): void {
     if (this.over) return;
+    if (this.call.gone) this.passHeld();
     if (!this.begun) this.dispatch.forget();
     this.attempt?.abort();
     this.finish(outcome);
+  }
+
+  /** Passes on what was held back of a stream whose client has left: it states the input, and nothing else is tried. */
+  private passHeld(): void {
+    if (this.begun || this.preamble.isEmpty) return;
+    this.begin();
+    for (const held of this.preamble.release()) this.pass(held);
   }
 
   private gather(event: ServerEvent): void {
@@ -422,6 +430,8 @@ export class Exchange implements AttemptListener, Flow {
   }
 
   private holdBack(event: ServerEvent): void {
+    if (this.call.gone) this.passHeld();
+    if (this.begun) return this.pass(event);
     switch (this.preamble.take(event)) {
       case "more":
         return;

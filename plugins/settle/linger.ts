@@ -12,7 +12,7 @@ interface LingerSettings {
  * Returns how long the upstream of a call may continue after its client has left, in milliseconds,
  * so that it can report what it bills. Only the provider can count what it does not stream, and it
  * bills that in full, so such a call runs to its end. Reasoning that is not streamed cannot be
- * counted here either, so the gateway waits longer for its report.
+ * counted here either, so the gateway waits longer for its report if the price depends on it.
  */
 export function lingerMsOf(
   { stream }: Pick<Call, "stream">,
@@ -27,6 +27,7 @@ export function lingerMsOf(
   const isStreamed = stream || upstream.body?.outline["stream"] === true;
   const isWhole = !isStreamed || protocol === "images" || protocol === "speech";
   if (isWhole || settings.when_client_leaves === "drain") return Number.POSITIVE_INFINITY;
-  const isHidden = hidesReasoning(model, upstream, upstreams);
+  // A price per call does not depend on what is counted.
+  const isHidden = model.price.unit === "mtok" && hidesReasoning(model, upstream, upstreams);
   return (isHidden ? settings.linger_reasoning_seconds : settings.linger_seconds) * 1_000;
 }

@@ -104,7 +104,10 @@ t.test("the table of limits", async (t) => {
       await reload(gateway, { plugins: { "rate-limit": { concurrent_calls: 2 } } });
       const own = await customerWith(gateway);
       const open = async () => {
-        const body = bodies.chat({ silent_ms: 600_000 }, { stream: true });
+        const body = bodies.chat(
+          { text: "begun", silent_ms: 600_000, silent_after_events: 3 },
+          { stream: true },
+        );
         const stream = await openStream(gateway, paths.chat, own, body);
         await stream.until((text) => text.includes("data: "));
         return stream;

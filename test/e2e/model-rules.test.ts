@@ -81,7 +81,7 @@ const EDITS: readonly Edit[] = [
     protocol: "messages",
     models: ["gpt-5.6-sol", "gpt-4.1", "gemini-3.5-flash"],
     change: { output_config: { format: { type: "json_schema", schema: loose } } },
-    dropped: lostIn("output_config.format"),
+    dropped: `${lostIn("output_config.format")},output_config.format.strict`,
   },
   {
     why: "the schema of a reply to a Responses client is rewritten",

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
+import { packageRoot } from "../../core/process/root.ts";
 import { type Customer, createCustomer } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
@@ -15,14 +16,15 @@ const WAITS = "the ledger is slower than the calls; new calls wait";
 
 /** Reports any number of uncommitted calls: `POST /backlog?calls=N`. */
 const PLUGIN = `
-export default ({ holdStore }) => ({
+import { EmbeddedHoldStore } from "${join(packageRoot, "dist/core/money/embedded/store.js")}";
+export default () => ({
   name: "backlog",
   routes(router) {
     router.addRoute({
       method: "POST", path: "/backlog", access: "public", bodyBytesMax: 0,
       handler({ query }) {
         const calls = Number(query.get("calls"));
-        holdStore.uncommittedCalls = () => calls;
+        EmbeddedHoldStore.prototype.uncommittedCalls = () => calls;
         return { status: 204, headers: [], body: "" };
       },
     });

@@ -28,6 +28,9 @@ const CALLS = [
   [paths.speech, bodies.speech()],
 ] as const;
 
+/** A stream that is silent after its first text. */
+const BEGUN = { text: "begun", silent_ms: 600_000, silent_after_events: 3 };
+
 t.test("the specification's tables", async (t) => {
   let gateway: TestGateway;
   let customer: Customer;
@@ -288,7 +291,7 @@ t.test("the specification's tables", async (t) => {
         [paths.messages, bodies.messages({}, { messages: undefined }), "messages"],
         [paths.messages, bodies.messages({}, { messages: [] }), "messages"],
         [paths.messages, bodies.messages({}, { max_tokens: undefined }), "max_tokens"],
-        [paths.messages, bodies.messages({}, { max_tokens: 0 }), "max_tokens"],
+        [paths.messages, bodies.messages({}, { max_tokens: -1 }), "max_tokens"],
         [paths.messages, bodies.messages({}, { max_tokens: 1.5 }), "max_tokens"],
         [paths.messages, bodies.messages({}, { stream: "yes" }), "stream"],
         [paths.chat, bodies.chat({}, { model: undefined }), "model"],
@@ -497,7 +500,7 @@ t.test("the specification's tables", async (t) => {
           gateway,
           paths.chat,
           own,
-          bodies.chat({ silent_ms: 600_000 }, { stream: true }),
+          bodies.chat(BEGUN, { stream: true }),
         );
         await stream.until((text) => text.includes("data: "));
         for (const [path, body] of CALLS) {
@@ -518,12 +521,12 @@ t.test("the specification's tables", async (t) => {
         await reload(gateway, { config: { limits: { call_seconds: 1 } } });
         const answer = await post(gateway, paths.messages, own, bodies.messages({ hang: true }));
         assertError(answer, 504, "timeout_error", /longer than the limit of 1 second/, {}, true);
-        const stream = bodies.chat({ silent_ms: 600_000 }, { stream: true });
+        await assertNotCharged(gateway, own);
+        const stream = bodies.chat(BEGUN, { stream: true });
         const cut = await post(gateway, paths.chat, own, stream);
         t.equal(cut.status, 200);
         t.match(cut.text, /"type":"timeout_error"[^\n]*\n\n$/);
         await reload(gateway, {});
-        await assertNotCharged(gateway, own);
       },
     );
 
