@@ -88,7 +88,7 @@ const EDITS: readonly Edit[] = [
     protocol: "responses",
     models: ["gemini-3.5-flash"],
     change: { text: { format: { type: "json_schema", name: "a", schema: loose } } },
-    dropped: lostIn("text.format"),
+    dropped: `${lostIn("text.format")},text.format.strict`,
   },
   {
     why: "settings of turns are named, and the tools that a turn adds or removes are the list",
