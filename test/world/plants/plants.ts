@@ -66,7 +66,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: "",
     store: "embedded",
     faults: { kill: 2_000, ledgerSlow: 2_000 },
-    from: 7,
+    from: 110,
   },
   "a charge that the journal refused is not taken back": {
     file: "core/money/embedded/calls.ts",
