@@ -402,15 +402,15 @@ export class Exchange implements AttemptListener, Flow {
   /** Ends the reply with `outcome` and cancels the upstream. */
   cut(outcome: Outcome): void {
     if (this.over) return;
-    if (this.call.gone) this.passHeld();
+    // The beginning of a stream states its input, and nothing else is tried for a client who has left.
+    if (this.call.gone && !this.begun && !this.preamble.isEmpty) this.passHeld();
     if (!this.begun) this.dispatch.forget();
     this.attempt?.abort();
     this.finish(outcome);
   }
 
-  /** Passes on what was held back of a stream whose client has left: it states the input, and nothing else is tried. */
+  /** Begins to pass the stream on, with what was held back of it. */
   private passHeld(): void {
-    if (this.begun || this.preamble.isEmpty) return;
     this.begin();
     for (const held of this.preamble.release()) this.pass(held);
   }
@@ -430,8 +430,6 @@ export class Exchange implements AttemptListener, Flow {
   }
 
   private holdBack(event: ServerEvent): void {
-    if (this.call.gone) this.passHeld();
-    if (this.begun) return this.pass(event);
     switch (this.preamble.take(event)) {
       case "more":
         return;
@@ -440,8 +438,7 @@ export class Exchange implements AttemptListener, Flow {
       case "error":
         if (this.refusedInReply(refusedBy(200, event.data), false)) return;
     }
-    this.begin();
-    for (const held of this.preamble.release()) this.pass(held);
+    this.passHeld();
     this.pass(event);
   }
 
