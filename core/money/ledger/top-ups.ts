@@ -18,11 +18,11 @@ export async function topUps(
   const [sums] = await database.query<TopUpSums>(
     `with top_ups as (
       select at, amount, reference from ledger_entries
-      where account_id = $1 and kind = 'topup' and kind <> 'charge' and call_id is null and ${beginning("reference", "$4::text")}
+      where account_id = $1 and kind = 'topup' and call_id is null and ${beginning("reference", "$4::text")}
     ), taken_back as (
       select substring(reference from '^${TAKEN_BACK_REFERENCE}\\d+:(.*)$') as reference, sum(amount) as amount
       from ledger_entries
-      where account_id = $1 and kind = 'adjustment' and kind <> 'charge' and call_id is null
+      where account_id = $1 and kind = 'adjustment' and call_id is null
         and ${beginning("reference", `'${TAKEN_BACK_REFERENCE}'`)}
       group by 1
     )
