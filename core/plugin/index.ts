@@ -43,6 +43,7 @@ export { usageJson } from "../money/usage-json.ts";
 export { dayOf, endOfDay, startOfDay } from "../process/vietnam-day.ts";
 
 export { overflowMessage } from "../wire/overflow.ts";
+export { STATUS_BY_NAME } from "../wire/provider-error.ts";
 export { readUsage } from "../wire/usage/read.ts";
 export { Usage } from "../wire/usage/usage.ts";
 

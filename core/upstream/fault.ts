@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, objectOf, parseJson } from "../process/json.ts";
+import { STATUS_BY_NAME } from "../wire/provider-error.ts";
 import { type Fault, type KnownRefusal, REFUSALS } from "./refusals.ts";
 
 /** A refusal of a provider. Never its text, which may quote the request or name the operator's account. */
@@ -29,28 +30,6 @@ const OF_THE_ACCOUNT =
   /\b(?:your|this) (?:api[ _-]?key|account|organi[sz]ation|plan|team|billing|subscription|workspace|credits?|quota)\b|\bapi[ _-]key\b|\bcredit balance\b|\b(?:insufficient|exceeded?|out of) (?:\w+ ){0,2}(?:balance|credits?|quota|funds)\b|\bbilling (?:details|limit|hard)|\barrears\b|\bplease (?:recharge|top ?up)|余额|欠费|充值/i;
 
 const NOT_FOR_CUSTOMERS = "The model's provider refused the request.";
-
-/** Names of errors in a reply with status 200, and the statuses that they stand for. */
-const STATUS_BY_NAME: Readonly<Record<string, number>> = {
-  invalid_request_error: 400,
-  context_length_exceeded: 400,
-  invalid_prompt: 400,
-  invalid_image: 400,
-  image_too_large: 400,
-  authentication_error: 401,
-  billing_error: 402,
-  insufficient_quota: 402,
-  permission_error: 403,
-  not_found_error: 404,
-  model_not_found: 404,
-  request_too_large: 413,
-  rate_limit_error: 429,
-  rate_limit_exceeded: 429,
-  overloaded_error: 529,
-  overloaded: 529,
-  server_is_overloaded: 529,
-  slow_down: 529,
-};
 
 /**
  * Returns whose trouble a refusal is. `text`: the body, or the data of an error event; undefined if it is not known.

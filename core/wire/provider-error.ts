@@ -2,6 +2,28 @@ import type { Protocol } from "../catalogue/endpoint.ts";
 import { isObject, type JsonObject, parseJson } from "../process/json.ts";
 import { isOverflow, overflowForMessages, overflowSizes } from "./overflow.ts";
 
+/** Types and codes of errors in a reply with status 200, and the statuses that they stand for. */
+export const STATUS_BY_NAME: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  context_length_exceeded: 400,
+  invalid_prompt: 400,
+  invalid_image: 400,
+  image_too_large: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  insufficient_quota: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  model_not_found: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+  overloaded_error: 529,
+  overloaded: 529,
+  server_is_overloaded: 529,
+  slow_down: 529,
+};
+
 /**
  * Gives the error of a provider the shape and the code that clients of its protocol look for. Google
  * sends a list of one, xAI a string, Amazon a message alone; few name an overflow by its code.

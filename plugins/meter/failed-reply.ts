@@ -6,27 +6,11 @@ import {
   type Protocol,
   type Refusal,
   refuse,
+  STATUS_BY_NAME,
 } from "../../core/plugin/index.ts";
 
 const INVALID = "The upstream provider sent an invalid reply. Nothing was charged; try again.";
 const OVERLOADED = 529;
-
-/** The statuses that types and codes of errors stand for. Any other one is a failure of the provider. */
-const STATUS_BY_NAME: Readonly<Record<string, number>> = {
-  invalid_request_error: 400,
-  context_length_exceeded: 400,
-  authentication_error: 401,
-  billing_error: 402,
-  insufficient_quota: 402,
-  permission_error: 403,
-  not_found_error: 404,
-  model_not_found: 404,
-  request_too_large: 413,
-  rate_limit_error: 429,
-  rate_limit_exceeded: 429,
-  overloaded_error: OVERLOADED,
-  overloaded: OVERLOADED,
-};
 
 /**
  * Returns the outcome of a successful status whose body is not a reply, for a client of `protocol`. An error in the
