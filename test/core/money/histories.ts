@@ -6,7 +6,7 @@ import { posting, readable } from "../../support/posting.ts";
 import type { Create, HoldStoreUnderTest } from "./under-test.ts";
 
 const RUNS = 60;
-const ACCOUNTS = ["A", "B"];
+export const ACCOUNTS = ["A", "B"];
 /** Limit of an account; every second call counts against it. */
 const LIMIT = "key:K";
 const LIMIT_MICRO_VND = 2_000;
