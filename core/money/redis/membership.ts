@@ -78,6 +78,8 @@ export class Membership {
   private found = { epoch: "", atMs: 0 };
   /** The name in the ledger that no epoch in Redis has, and when this gateway read it first. */
   private taken = { name: "", atMs: 0 };
+  /** The name that this gateway took last: only this one may begin it. */
+  private ownName = "";
   private isMoving = false;
   /** True if the ledger has this gateway as a member of the epoch. Without it this gateway takes no hold, and commits nothing. */
   private isListed = false;
@@ -210,7 +212,7 @@ export class Membership {
 
   /**
    * Takes the name of the next epoch in the ledger, then begins it in Redis. Returns false if another gateway does. One that
-   * took a name and died leaves a name that no epoch has; it is skipped after `epochTakenMs`.
+   * took a name and died leaves a name that no epoch has; it is skipped after `epochTakenMs`, and this gateway's own at once.
    */
   private async begin(view: View, nowMs: number): Promise<boolean> {
     const { bucket, options } = this;
@@ -219,7 +221,7 @@ export class Membership {
     const last = await this.askLedger(() => epochs.read(bucket.name));
     const known = Math.max(counterOf(view.epoch), counterOf(this.lastEntered));
     const counter = counterOf(last.name);
-    if (counter > known) {
+    if (counter > known && last.name !== this.ownName) {
       if (this.taken.name !== last.name) this.taken = { name: last.name, atMs: nowMs };
       if (nowMs - this.taken.atMs < LIFETIMES.epochTakenMs) return false;
     }
@@ -228,6 +230,7 @@ export class Membership {
       epochs.begin(bucket.name, last.name, name, counter < known),
     );
     if (!isBegun) return false;
+    this.ownName = name;
     failpoint("epoch.named");
     const begun = textOf(await this.ask("begin", view.epoch, name, view.server));
     failpoint("epoch.begun");

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import t from "tap";
+import { systemMachine } from "../../../../core/process/machine.ts";
+import { bucketName } from "../../../../core/redis/buckets.ts";
 import { posting } from "../../../support/posting.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
 import { until } from "../../../support/until.ts";
-import { BUCKETS, type TestStore } from "./store.ts";
+import { BUCKETS, emptyLedger, startStore, type TestStore } from "./store.ts";
 import { SwitchedClient } from "./switched-client.ts";
 import { World } from "./world.ts";
 
@@ -158,6 +161,30 @@ t.test("two gateways that find Redis empty begin one epoch a bucket", async (t) 
       before.map((counter) => counter + 1),
     );
   }, 60_000),
+);
+
+t.test(
+  "a gateway that took a name and could not begin its epoch takes the next at once",
+  async (t) => {
+    const server = await startRedisServer();
+    const client = new SwitchedClient([server]);
+    // Its clock stands: a wait for the owner of a name does not end.
+    const machine = { ...systemMachine, monotonic: () => 1_000_000 };
+    const prefix = `test-${randomUUID()}`;
+    const ledger = emptyLedger(prefix);
+    const { dispose } = await startStore({ servers: server.url, prefix, client, machine, ledger });
+    t.teardown(() => Promise.all([dispose(), server.stop()]));
+    const bucket = bucketName(0);
+    client.unsent.add("begin");
+    await server.call("FLUSHALL");
+    await until("it took a name", async () =>
+      (await ledger.epochs.read(bucket)).name.startsWith("2-"),
+    );
+    client.unsent.clear();
+    await until("the next epoch begins", async () =>
+      String(await server.call("GET", `${prefix}:{${bucket}}:epoch`)).startsWith("3-"),
+    );
+  },
 );
 
 t.test("a gateway that ends epochs again and again stops after 30, and says so", async (t) =>

@@ -74,6 +74,7 @@ export async function startStore(options: StoreOptions): Promise<TestStore> {
     buckets: BUCKETS,
     times: { ...TIMING, ...options.times },
     spool: { folder: spoolFolder, bytesMax: options.spoolBytesMax ?? 10_000_000, log, machine },
+    machine,
     outboxEntriesMax: options.outboxEntriesMax ?? 100_000,
     ledger: options.ledger ?? emptyLedger(prefix),
     log,
