@@ -13,7 +13,6 @@ import { packageRoot, packageVersion } from "./process/root.ts";
 import { isWorker, superviseWorkers, whenOrphaned } from "./process/supervisor.ts";
 import { messageOf } from "./process/thrown.ts";
 import { reportThrownWork } from "./process/turn.ts";
-import { Watchdog } from "./process/watchdog.ts";
 import { SupervisedWorkers } from "./process/workers.ts";
 
 /**
@@ -68,10 +67,8 @@ async function main(): Promise<void> {
   keepFreedMemory();
   const { Gateway } = await import("./boot/gateway.ts");
   announceFailpoint(log);
-  const watchdog = new Watchdog();
   const workers = isWorker() ? new SupervisedWorkers() : undefined;
   const gateway = await Gateway.start(config, log, undefined, workers);
-  watchdog.arm();
   started();
 
   let stopping = false;

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { backoffMs } from "./backoff.ts";
 import type { Log } from "./log.ts";
-import { WorkerRelay } from "./worker-relay.ts";
+import type { FromWorker, ToWorker } from "./workers.ts";
 
 interface ClusterOptions {
   /** The script that each worker runs. */
@@ -9,6 +9,8 @@ interface ClusterOptions {
   readonly args: readonly string[];
   readonly workers: number;
   readonly log: Log;
+  /** Time between two questions whether a worker is alive. */
+  readonly aliveMs?: number;
 }
 
 /** If a worker fails this soon after the start, the config or a store is at fault, so all workers stop. */
@@ -17,18 +19,27 @@ const RESTART_MS_MIN = 200;
 const RESTART_MS_MAX = 5_000;
 /** A crash after this time counts as the first one, so the restart delay starts again at its minimum. */
 const SOUND_MS = 30_000;
+const ALIVE_MS = 5_000;
+/** A worker is killed after so many questions without a reply, which take a minute. */
+const UNANSWERED_MAX = 12;
+
+interface Member {
+  readonly child: ChildProcess;
+  /** Questions whether it is alive without a reply. Counts no time, so that a machine may sleep. */
+  unanswered: number;
+}
 
 /**
  * Runs the gateway in several processes that share its port. Resolves with the exit code when all have ended.
- * Restarts a worker that dies; passes SIGTERM, SIGINT and SIGHUP to all. Workers notice when this process dies
- * (`whenOrphaned`), so a kill -9 of it leaves no worker running.
+ * Restarts a worker that dies, or whose event loop does not turn for a minute; passes SIGTERM, SIGINT and SIGHUP to all,
+ * and reports between workers. Workers notice when this process dies (`whenOrphaned`), so a kill -9 of it leaves no worker
+ * running.
  */
 export function superviseWorkers(options: ClusterOptions): Promise<number> {
   const { log } = options;
   const startedMs = performance.now();
-  const running = new Map<number, ChildProcess>();
+  const running = new Map<number, Member>();
   const failures = new Map<number, number>();
-  const relay = new WorkerRelay();
   let restarts: NodeJS.Timeout[] = [];
   let stopping = false;
   let exitCode = 0;
@@ -37,16 +48,40 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
     function start(worker: number): void {
       const child = fork(options.script, options.args);
       const bornMs = performance.now();
-      running.set(worker, child);
-      relay.add(worker, child);
+      const member = { child, unanswered: 0 };
+      running.set(worker, member);
+      child.on("message", (message: FromWorker) => pass(message, worker, member));
       child.once("error", (error) =>
         log.error({ err: error, worker }, "cannot start or signal a worker"),
       );
       child.once("exit", (code, signal) => {
         running.delete(worker);
-        relay.remove(worker);
         ended(worker, code, signal, performance.now() - bornMs);
       });
+    }
+
+    /** Passes on questions and reports of a worker. */
+    function pass(message: FromWorker, worker: number, member: Member): void {
+      if (message.kind === "alive") member.unanswered = 0;
+      else if (message.kind === "report") {
+        const { kind, to, id, report } = message;
+        send(running.get(to), { kind, id, worker, report });
+      } else {
+        const { kind, topic, id } = message;
+        const others = [...running.keys()].filter((other) => other !== worker);
+        send(member, { kind: "asked", id, worker, others });
+        for (const other of others) send(running.get(other), { kind, topic, id, from: worker });
+      }
+    }
+
+    function killStuck(): void {
+      for (const [worker, member] of running) {
+        if (member.unanswered++ < UNANSWERED_MAX) send(member, { kind: "alive?" });
+        else {
+          log.error({ worker }, "the event loop of a worker does not turn; killing the worker");
+          member.child.kill("SIGKILL");
+        }
+      }
     }
 
     function ended(
@@ -76,11 +111,13 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
       stopping = true;
       for (const restart of restarts) clearTimeout(restart);
       restarts = [];
-      for (const child of running.values()) child.kill(signal);
+      for (const { child } of running.values()) child.kill(signal);
     }
 
     function finishWhenEmpty(): void {
-      if (running.size === 0) resolve(exitCode);
+      if (running.size > 0) return;
+      clearInterval(asking);
+      resolve(exitCode);
     }
 
     const onStop = () => {
@@ -90,10 +127,16 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
     process.on("SIGTERM", onStop);
     process.on("SIGINT", onStop);
     process.on("SIGHUP", () => {
-      for (const child of running.values()) child.kill("SIGHUP");
+      for (const { child } of running.values()) child.kill("SIGHUP");
     });
+    const asking = setInterval(killStuck, options.aliveMs ?? ALIVE_MS);
     for (let worker = 0; worker < options.workers; worker += 1) start(worker);
   });
+}
+
+/** A worker that has just died is reported by its `exit`. */
+function send(member: Member | undefined, message: ToWorker): void {
+  if (member?.child.connected) member.child.send(message, () => {});
 }
 
 /** Returns true if this process is a worker of a supervisor. */

@@ -1,10 +1,10 @@
-import { arrayOf, isObject } from "./json.ts";
+import { isObject } from "./json.ts";
 
-/** How long the supervisor may take to reply. It waits for its workers for a second at most. */
-const REPORTS_MS = 3_000;
+/** How long a worker may take to report before its last report is taken. */
+const REPORT_MS = 1_000;
 
 /** The report of another worker. */
-export interface WorkerReport {
+interface WorkerReport {
   /** The number of the worker, counted from 0. */
   readonly worker: number;
   /** The report as JSON; undefined if the worker has never made one. */
@@ -14,25 +14,34 @@ export interface WorkerReport {
 }
 
 /** The reports of all other workers. */
-export interface WorkerReports {
+interface WorkerReports {
   /** The number of the worker that has asked. */
   readonly worker: number;
   readonly others: readonly WorkerReport[];
 }
 
-/** A question of a worker to the others. */
-export interface Question {
-  readonly kind: "ask";
-  readonly topic: string;
-  readonly id: number;
-}
+/** A message of a worker to its supervisor. `to`: the number of the worker that has asked. */
+export type FromWorker =
+  | { readonly kind: "alive" }
+  | { readonly kind: "ask"; readonly topic: string; readonly id: number }
+  | { readonly kind: "report"; readonly to: number; readonly id: number; readonly report: unknown };
 
-/** A report of a worker that was asked. */
-interface Report {
-  readonly kind: "report";
-  readonly topic: string;
-  readonly report: unknown;
-}
+/** A message of a supervisor to a worker. */
+export type ToWorker =
+  | { readonly kind: "alive?" }
+  | { readonly kind: "ask"; readonly topic: string; readonly id: number; readonly from: number }
+  | {
+      readonly kind: "asked";
+      readonly id: number;
+      readonly worker: number;
+      readonly others: readonly number[];
+    }
+  | {
+      readonly kind: "report";
+      readonly id: number;
+      readonly worker: number;
+      readonly report: unknown;
+    };
 
 /** The other processes that share the port of this gateway, if `listen.workers` is above 1. */
 export interface Workers {
@@ -48,21 +57,22 @@ export const noWorkers: Workers = {
   ask: () => Promise.resolve(undefined),
 };
 
-/** The other workers, by way of the supervisor. */
+/** The other workers, by way of the supervisor, which also asks whether this one is alive. */
 export class SupervisedWorkers implements Workers {
   private readonly makers = new Map<string, () => unknown>();
   private readonly asked = new Map<string, Promise<WorkerReports | undefined>>();
-  private readonly waiting = new Map<number, (reports: WorkerReports) => void>();
+  private readonly waiting = new Map<number, (message: ToWorker) => void>();
+  /** The last report on a topic, by the number of the worker. */
+  private readonly last = new Map<string, Map<number, unknown>>();
   private nextId = 1;
 
   constructor() {
-    process.on("message", (message: unknown) => {
-      if (!isObject(message)) return;
-      const { kind, topic, id, worker, others } = message;
-      if (kind === "ask" && typeof topic === "string") void this.make(topic);
-      else if (kind === "reports" && typeof id === "number" && typeof worker === "number") {
-        this.waiting.get(id)?.({ worker, others: arrayOf(others) as readonly WorkerReport[] });
-      }
+    process.on("message", (given: unknown) => {
+      if (!isObject(given)) return;
+      const message = given as ToWorker;
+      if (message.kind === "alive?") send({ kind: "alive" });
+      else if (message.kind === "ask") void this.make(message);
+      else this.waiting.get(message.id)?.(message);
     });
   }
 
@@ -81,26 +91,44 @@ export class SupervisedWorkers implements Workers {
 
   private askNow(topic: string): Promise<WorkerReports | undefined> {
     const id = this.nextId++;
-    return new Promise<WorkerReports | undefined>((resolve) => {
-      const late = setTimeout(() => resolve(undefined), REPORTS_MS);
-      this.waiting.set(id, (reports) => {
+    const last = this.last.get(topic) ?? new Map<number, unknown>();
+    this.last.set(topic, last);
+    const heard = new Set<number>();
+    let asked: Extract<ToWorker, { kind: "asked" }> | undefined;
+    return new Promise((resolve) => {
+      const finish = () => {
         clearTimeout(late);
-        resolve(reports);
+        this.waiting.delete(id);
+        if (!asked) return resolve(undefined);
+        const { worker, others } = asked;
+        const reports = others.map((other) => {
+          return { worker: other, report: last.get(other), isOld: !heard.has(other) };
+        });
+        resolve({ worker, others: reports });
+      };
+      const late = setTimeout(finish, REPORT_MS);
+      this.waiting.set(id, (message) => {
+        if (message.kind === "asked") asked = message;
+        if (message.kind === "report") {
+          last.set(message.worker, message.report);
+          heard.add(message.worker);
+        }
+        if (asked?.others.every((other) => heard.has(other))) finish();
       });
       send({ kind: "ask", topic, id });
-    }).finally(() => this.waiting.delete(id));
+    });
   }
 
-  private async make(topic: string): Promise<void> {
+  private async make({ topic, id, from }: Extract<ToWorker, { kind: "ask" }>): Promise<void> {
     try {
-      send({ kind: "report", topic, report: await this.makers.get(topic)?.() });
+      send({ kind: "report", to: from, id, report: await this.makers.get(topic)?.() });
     } catch {
-      // This worker counts as stuck: the others get its last report.
+      // This worker counts as stuck: the others take its last report.
     }
   }
 }
 
 /** Without a supervisor, the process is about to end. */
-function send(message: Question | Report): void {
+function send(message: FromWorker): void {
   if (process.connected) process.send?.(message, undefined, undefined, () => {});
 }

@@ -2,7 +2,6 @@ import { Agent, get } from "node:http";
 import type { Violation } from "./evidence.ts";
 
 const EVERY_MS = 1_000;
-/** A gateway's own watchdog ends its process after the same time. */
 const SILENT_MS_MAX = 15_000;
 
 /** The part of a gateway that the watch needs. */

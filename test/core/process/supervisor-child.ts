@@ -6,4 +6,4 @@ import { superviseWorkers } from "../../../core/process/supervisor.ts";
 const script = fileURLToPath(new URL("./worker-child.js", import.meta.url));
 const log = pino({ level: "silent" });
 const args = process.argv.slice(2);
-process.exit(await superviseWorkers({ script, args, workers: 2, log }));
+process.exit(await superviseWorkers({ script, args, workers: 2, log, aliveMs: 250 }));

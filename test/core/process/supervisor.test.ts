@@ -47,6 +47,21 @@ t.test("a dead worker is started again, and signals reach all workers", async (t
   t.equal(code, 0);
 });
 
+t.test("a worker whose event loop does not turn is killed and started again", async (t) => {
+  const supervisor = new Supervisor("stuck");
+  const pids = await supervisor.both("start");
+  process.kill(pids[0]!, "SIGHUP");
+  t.equal(await supervisor.next("hup"), pids[0]);
+  const next = await supervisor.next("start");
+  t.notOk(pids.includes(next));
+  // The other one still replies to it.
+  process.kill(next, "SIGUSR2");
+  t.equal(await supervisor.next("heard"), pids[1]);
+  supervisor.process.kill("SIGTERM");
+  await supervisor.both("term");
+  await once(supervisor.process, "exit");
+});
+
 t.test("workers that cannot start end the supervisor with an error", async (t) => {
   const supervisor = new Supervisor("broken");
   const [code] = await once(supervisor.process, "exit");
