@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
-import { KeyForm } from "../core/accounts/key-form.ts";
 import { keyRowsOf } from "../core/accounts/key-rows.ts";
+import { KeyForm } from "../core/accounts/keys.ts";
 import type { Sql } from "../core/database/client.ts";
 import { databaseOf } from "../core/database/plugin-database.ts";
 import type { Children } from "./children.ts";

@@ -1,12 +1,22 @@
-import { searchAccounts } from "../core/accounts/account-search.ts";
-import { keyNames, latestKeysOf } from "../core/accounts/key-records.ts";
+import { StoredAccounts } from "../core/accounts/accounts.ts";
 import type { Sql } from "../core/database/client.ts";
+import type { Database } from "../core/database/database.ts";
 import { limitSums } from "../core/money/ledger/limit-sums.ts";
 import { sum, sums } from "../core/money/ledger/sums.ts";
 import { topUps } from "../core/money/ledger/top-ups.ts";
 import { callById, usage } from "../core/money/ledger/usage.ts";
 import type { UsageBooks, UsageFilter } from "../core/usage/books.ts";
 import { daysSummedMax } from "../plugins/dashboard/usage-input.ts";
+
+/** The accounts of a database, without a cache of keys and a hold store to tell of changes. */
+function accountsIn(database: Database): StoredAccounts {
+  const nothing = async () => {};
+  return new StoredAccounts(
+    database,
+    { forgetAccount() {} },
+    { revoke: nothing, restore: nothing },
+  );
+}
 
 /** An account with calls, and what its queries ask for. */
 export interface Asked {
@@ -172,10 +182,16 @@ export const usageQueries: readonly Query[] = [
   {
     name: "operator: account by id",
     run: (database, _books, { accountId }) =>
-      searchAccounts(database, { query: accountId, limit: PAGE }),
+      accountsIn(database).search({ query: accountId, limit: PAGE }),
   },
-  { name: "names of keys", run: (database, _books, { keys }) => keyNames(database, keys) },
-  { name: "keys", run: (database, _books, { accountId }) => latestKeysOf(database, accountId, 10) },
+  {
+    name: "names of keys",
+    run: (database, _books, { keys }) => accountsIn(database).keyNames(keys),
+  },
+  {
+    name: "keys",
+    run: (database, _books, { accountId }) => accountsIn(database).latestKeys(accountId, 10),
+  },
   {
     name: "top-ups",
     run: (database, _books, { accountId, at }) =>

@@ -1,25 +1,25 @@
 import type { Database } from "../database/database.ts";
 import type { HoldStore } from "../money/hold-store.ts";
-import { isId } from "../process/id.ts";
-import type {
-  Account,
-  AccountKey,
-  AccountSearch,
-  Accounts,
-  NewAccountResult,
-  SealedKey,
-  SealedKeyRecord,
-} from "./account.ts";
+import { FIRST_ID, isId } from "../process/id.ts";
 import {
-  accountByEmail,
-  accountById,
-  createAccount,
-  setAccountDiscount,
-  setAccountStatus,
-} from "./account-rows.ts";
-import { searchAccounts } from "./account-search.ts";
-import { keyNames, keysOf, latestKeysOf, setKeyLimit } from "./key-records.ts";
-import { keysSealedByOthers, resealKey, sealedKeyOf } from "./sealed-keys.ts";
+  type Account,
+  type AccountKey,
+  type AccountSearch,
+  type Accounts,
+  KEY_PREFIX,
+  KEY_SHOWN_CHARACTERS,
+  type NewAccountResult,
+  type SealedKey,
+  type SealedKeyRecord,
+} from "./account.ts";
+
+const ACCOUNT = `
+  select id, email, status, discount_bps as "discountBps", created_at as "createdAt" from accounts`;
+const KEY = `id, name, prefix, status, requests_per_minute as "requestsPerMinute",
+  created_at as "createdAt", revoked_at as "revokedAt", sealed is not null as "isSealed"`;
+const SEALED_KEY = `
+  select id as "keyId", account_id as "accountId", sealed, sealed_by as "sealedBy" from api_keys`;
+const SEALED_KEYS_AT_ONCE = 200;
 
 /** The keys that this process has cached. */
 export interface KnownKeys {
@@ -43,59 +43,146 @@ export class StoredAccounts implements Accounts {
     this.holdStore = holdStore;
   }
 
-  create(account: { readonly id: string; readonly email: string }): Promise<NewAccountResult> {
-    return createAccount(this.database, account);
+  /** One statement, so that no account lacks a wallet. */
+  async create(account: {
+    readonly id: string;
+    readonly email: string;
+  }): Promise<NewAccountResult> {
+    const created = await this.database.query(
+      `with account as (
+        insert into accounts (id, email) values ($1, $2)
+        on conflict (lower(email)) do nothing
+        returning id
+      )
+      insert into wallets (account_id) select id from account returning account_id`,
+      [account.id, account.email],
+    );
+    return created.length === 1 ? "created" : "email_taken";
   }
 
   async find(id: string): Promise<Account | undefined> {
-    return isId(id) ? accountById(this.database, id) : undefined;
+    if (!isId(id)) return undefined;
+    const [found] = await this.database.query<Account>(`${ACCOUNT} where id = $1`, [id]);
+    return found;
   }
 
-  findByEmail(email: string): Promise<Account | undefined> {
-    return accountByEmail(this.database, email);
+  async findByEmail(email: string): Promise<Account | undefined> {
+    const byEmail = `${ACCOUNT} where lower(email) = lower($1)`;
+    const [found] = await this.database.query<Account>(byEmail, [email]);
+    return found;
   }
 
-  search(search: AccountSearch): Promise<Account[]> {
-    return searchAccounts(this.database, search);
+  /**
+   * Oldest first (ids sort by time). A query is the id of an account or a key, the beginning of a key that exists, an
+   * e-mail address, or part of one. Only the last reads all accounts.
+   */
+  async search({ query, after, limit }: AccountSearch): Promise<Account[]> {
+    const text = query?.toLowerCase() ?? "";
+    const parameters = [after ?? null, limit] as const;
+    const page = (condition: string, ...values: readonly string[]) =>
+      this.database.query<Account>(
+        `${ACCOUNT} account
+        where ($1::uuid is null or id > $1) and ${condition}
+        order by id limit $2`,
+        [...parameters, ...values],
+      );
+    if (isId(text)) {
+      return page(
+        "id in (select $3::uuid union select account_id from api_keys where id = $3)",
+        text,
+      );
+    }
+    if (text.startsWith(KEY_PREFIX) && text.length > KEY_PREFIX.length) {
+      const prefix = query?.slice(0, KEY_SHOWN_CHARACTERS) ?? "";
+      const [known] = await this.database.query(
+        // Ordered, so that no scan of the table seems quicker.
+        `select from api_keys where prefix collate "C" between $1 and $1 || '~'
+        order by prefix collate "C" limit 1`,
+        [prefix],
+      );
+      // Otherwise it is an address that begins like a key.
+      if (known) {
+        return page(
+          `id in (select account_id from api_keys where prefix collate "C" between $3 and $3 || '~')`,
+          prefix,
+        );
+      }
+    }
+    if (text.includes("@")) {
+      const named = await page("lower(email) = $3", text);
+      if (named.length > 0) return named;
+    }
+    return text === "" ? page("true") : page("position($3 in lower(email)) > 0", text);
   }
 
   async setStatus(id: string, status: Account["status"]): Promise<boolean> {
     if (!isId(id)) return false;
-    const keyIds = await setAccountStatus(this.database, id, status);
-    if (keyIds === undefined) return false;
+    const set = "update accounts set status = $2 where id = $1 returning id";
+    if ((await this.database.query(set, [id, status])).length === 0) return false;
+    const keys = await this.database.query<{ id: string }>(
+      "select id from api_keys where account_id = $1 and status = 'active'",
+      [id],
+    );
     this.known.forgetAccount(id);
     const { holdStore } = this;
-    const mark = (keyId: string) =>
-      status === "suspended" ? holdStore.revoke(keyId, id) : holdStore.restore(keyId, id);
+    const mark = (key: { readonly id: string }) =>
+      status === "suspended" ? holdStore.revoke(key.id, id) : holdStore.restore(key.id, id);
     // Marks all keys at once. If the hold store is down, each change is applied when it reconnects.
-    await Promise.all(keyIds.map(mark));
+    await Promise.all(keys.map(mark));
     return true;
   }
 
   async setDiscount(id: string, discountBps: number): Promise<boolean> {
-    if (!isId(id) || !(await setAccountDiscount(this.database, id, discountBps))) return false;
+    if (!isId(id)) return false;
+    const set = "update accounts set discount_bps = $2 where id = $1 returning id";
+    if ((await this.database.query(set, [id, discountBps])).length === 0) return false;
     this.known.forgetAccount(id);
     return true;
   }
 
   async keys(accountId: string): Promise<AccountKey[]> {
-    return isId(accountId) ? keysOf(this.database, accountId) : [];
+    if (!isId(accountId)) return [];
+    return this.database.query(
+      `select ${KEY} from api_keys where account_id = $1 order by created_at, id`,
+      [accountId],
+    );
   }
 
   async latestKeys(accountId: string, revokedMax: number): Promise<AccountKey[]> {
-    return isId(accountId) ? latestKeysOf(this.database, accountId, revokedMax) : [];
+    if (!isId(accountId)) return [];
+    return this.database.query(
+      `select ${KEY}
+      from (
+        select *, row_number() over (
+          partition by status order by coalesce(revoked_at, created_at) desc, id desc
+        ) as place
+        from api_keys where account_id = $1
+      ) ranked
+      where status = 'active' or place <= $2
+      order by status, place`,
+      [accountId, revokedMax],
+    );
   }
 
   async keyNames(keyIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const ids = [...new Set(keyIds)].filter(isId);
-    return ids.length > 0 ? keyNames(this.database, ids) : new Map();
+    if (ids.length === 0) return new Map();
+    const keys = await this.database.query<{ id: string; name: string }>(
+      "select key.id, key.name from api_keys key join unnest($1::text::uuid[]) wanted (id) using (id)",
+      [`{${ids.join(",")}}`],
+    );
+    return new Map(keys.map(({ id, name }) => [id, name]));
   }
 
   async setKeyLimit(keyId: string, requestsPerMinute: number | null): Promise<boolean> {
     if (!isId(keyId)) return false;
-    const accountId = await setKeyLimit(this.database, keyId, requestsPerMinute);
-    if (accountId === undefined) return false;
-    this.known.forgetAccount(accountId);
+    const [changed] = await this.database.query<{ accountId: string }>(
+      `update api_keys set requests_per_minute = $2 where id = $1
+      returning account_id as "accountId"`,
+      [keyId, requestsPerMinute],
+    );
+    if (!changed) return false;
+    this.known.forgetAccount(changed.accountId);
     return true;
   }
 
@@ -104,14 +191,27 @@ export class StoredAccounts implements Accounts {
     keyId: string,
   ): Promise<SealedKeyRecord | "unsealed" | undefined> {
     if (!isId(accountId) || !isId(keyId)) return undefined;
-    return sealedKeyOf(this.database, accountId, keyId);
+    const [record] = await this.database.query<{
+      [K in keyof SealedKeyRecord]: SealedKeyRecord[K] | null;
+    }>(`${SEALED_KEY} where id = $1 and account_id = $2`, [keyId, accountId]);
+    if (!record) return undefined;
+    const { sealed, sealedBy } = record;
+    return sealed && sealedBy ? { keyId, accountId, sealed, sealedBy } : "unsealed";
   }
 
-  keysSealedByOthers(masterKey: string, after: string | undefined): Promise<SealedKeyRecord[]> {
-    return keysSealedByOthers(this.database, masterKey, after);
+  keysSealedByOthers(masterKey: string, after = FIRST_ID): Promise<SealedKeyRecord[]> {
+    return this.database.query(
+      `${SEALED_KEY} where sealed_by <> $1 and id > $2 order by id limit ${SEALED_KEYS_AT_ONCE}`,
+      [masterKey, after],
+    );
   }
 
-  resealKey(keyId: string, sealedBy: string, next: SealedKey): Promise<boolean> {
-    return resealKey(this.database, keyId, sealedBy, next);
+  async resealKey(keyId: string, sealedBy: string, next: SealedKey): Promise<boolean> {
+    const updated = await this.database.query(
+      `update api_keys set sealed = $2, sealed_by = $3
+      where id = $1 and sealed_by = $4 returning id`,
+      [keyId, next.sealed, next.sealedBy, sealedBy],
+    );
+    return updated.length > 0;
   }
 }

@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { createHmac, hash, randomBytes } from "node:crypto";
 import type { DiscountSource } from "../catalogue/discount.ts";
 import type { HoldStore } from "../money/hold-store.ts";
 import { KEY_KEPT_MS } from "../money/lifetimes.ts";
@@ -9,6 +9,7 @@ import { ThrottledLog } from "../process/throttled-log.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import {
   type CallerKey,
+  KEY_PREFIX,
   KEY_SHOWN_CHARACTERS,
   type KeyRecord,
   type KeySealer,
@@ -17,8 +18,6 @@ import {
 } from "./account.ts";
 import type { KnownKeys } from "./accounts.ts";
 import { KeyCache, type KnownKey } from "./key-cache.ts";
-import { KeyForm } from "./key-form.ts";
-import { KeyReadings } from "./key-readings.ts";
 import type { KeyRows } from "./key-rows.ts";
 
 /** A cached key is read again after this time, in the background. */
@@ -217,3 +216,115 @@ export class CachedKeys implements Keys, KnownKeys {
 
 /** One list for all keys without discounts, so that nothing is allocated for them. */
 const NO_DISCOUNTS: CallerKey["discounts"] = [];
+
+const RANDOM_BYTES = 30;
+const RANDOM_CHARACTERS = (RANDOM_BYTES / 3) * 4;
+/** Length of the MAC: one guess in 2^48 passes, and then costs one read. */
+const MAC_BYTES = 6;
+
+/**
+ * The form of API keys: `tg-`, 40 random characters, and 8 of a MAC under a secret of the ledger. So a guess is refused
+ * without a read.
+ */
+export class KeyForm {
+  private readonly rows: Pick<KeyRows, "macSecret">;
+  private secret: Buffer | undefined = undefined;
+
+  constructor(rows: Pick<KeyRows, "macSecret">) {
+    this.rows = rows;
+  }
+
+  /** Reads the secret. Until then, every string passes for a key. */
+  async start(): Promise<void> {
+    this.secret = await this.rows.macSecret();
+  }
+
+  async create(): Promise<string> {
+    const secret = this.secret ?? (await this.rows.macSecret());
+    const random = randomBytes(RANDOM_BYTES).toString("base64url");
+    return KEY_PREFIX + random + macOf(random, secret);
+  }
+
+  /** Returns false if the string cannot be a key. */
+  canBeKey(text: string): boolean {
+    if (this.secret === undefined) return true;
+    if (!text.startsWith(KEY_PREFIX)) return false;
+    const random = text.slice(KEY_PREFIX.length, KEY_PREFIX.length + RANDOM_CHARACTERS);
+    const mac = text.slice(KEY_PREFIX.length + RANDOM_CHARACTERS);
+    // The time of this comparison may reveal a part of the MAC, which saves a guesser no more than one read.
+    return random.length === RANDOM_CHARACTERS && mac === macOf(random, this.secret);
+  }
+}
+
+function macOf(random: string, secret: Buffer): string {
+  const mac = createHmac("sha256", secret).update(random).digest();
+  return mac.subarray(0, MAC_BYTES).toString("base64url");
+}
+
+interface KeyReadingsOptions {
+  /** Reads a key from the ledger. */
+  readonly readKey: (name: string) => Promise<CallerKey | undefined>;
+  /** Called once for each query that succeeded, in the same step as the check for changes. */
+  readonly store: (name: string, key: CallerKey | undefined) => void;
+}
+
+interface Reading {
+  /** How many changes were known when the query began. */
+  readonly change: number;
+  readonly result: Promise<CallerKey | undefined>;
+}
+
+/**
+ * Reads keys from the ledger. Concurrent reads of one key share one query. A key whose account changes during the
+ * query is read again: the query may have seen it as it was before.
+ */
+class KeyReadings {
+  private readonly options: KeyReadingsOptions;
+  /** Running queries by the name of the key, oldest first. */
+  private readonly running = new Map<string, Reading>();
+  /** Accounts that changed since the oldest running query began, with the number of their last change, oldest first. */
+  private readonly changed = new Map<string, number>();
+  private changes = 0;
+
+  constructor(options: KeyReadingsOptions) {
+    this.options = options;
+  }
+
+  read(name: string): Promise<CallerKey | undefined> {
+    const running = this.running.get(name);
+    if (running) return running.result;
+    const change = this.changes;
+    const result = this.options.readKey(name).then(
+      (key) => {
+        const hasChanged = key !== undefined && (this.changed.get(key.accountId) ?? 0) > change;
+        this.end(name);
+        if (hasChanged) return this.read(name);
+        this.options.store(name, key);
+        return key;
+      },
+      (error: unknown) => {
+        this.end(name);
+        throw error;
+      },
+    );
+    this.running.set(name, { change, result });
+    return result;
+  }
+
+  /** Call when an account changes. Results of queries that are running are then not used for it. */
+  accountChanged(accountId: string): void {
+    this.changes += 1;
+    if (this.running.size === 0) return;
+    this.changed.delete(accountId);
+    this.changed.set(accountId, this.changes);
+  }
+
+  private end(name: string): void {
+    this.running.delete(name);
+    const [oldest] = this.running.values();
+    for (const [accountId, change] of this.changed) {
+      if (oldest !== undefined && change > oldest.change) return;
+      this.changed.delete(accountId);
+    }
+  }
+}

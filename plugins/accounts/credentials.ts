@@ -23,7 +23,7 @@ export interface Credentials {
 
 type Row = Pick<Credentials, "passwordHash" | "isEmailVerified" | "language">;
 
-/** The id of no account. It is looked up too, so that the time of a reply does not reveal which accounts exist. */
+/** No account has this id. A sign-in with an unknown address looks it up, so that it takes as long as any other. */
 export const NO_ACCOUNT = "00000000-0000-0000-0000-000000000000";
 
 /** Stores password hashes, and the hashes of the tokens in mails. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Test } from "tap";
-import { accountChanges } from "../../../core/accounts/account-rows.ts";
+import { accountChanges } from "../../../core/accounts/key-changes.ts";
 import { newId } from "../../../core/process/id.ts";
 import { fundedAccount } from "../money/ledger/fixtures.ts";
 import type { AccountsUnderTest } from "./conformance.ts";

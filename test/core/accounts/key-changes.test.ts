@@ -1,6 +1,5 @@
 import t from "tap";
-import type { AccountChange } from "../../../core/accounts/account-rows.ts";
-import { KeyChanges } from "../../../core/accounts/key-changes.ts";
+import { type AccountChange, KeyChanges } from "../../../core/accounts/key-changes.ts";
 import { systemClock } from "../../../core/process/clock.ts";
 import { recordedLog } from "../../support/log.ts";
 import { until } from "../../support/until.ts";

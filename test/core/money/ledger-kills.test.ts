@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { createAccount } from "../../../core/accounts/account-rows.ts";
 import { connect } from "../../../core/database/client.ts";
 import { EmbeddedDatabase } from "../../../core/database/embedded.ts";
 import { remoteServer } from "../../../core/database/server.ts";
@@ -19,6 +18,7 @@ import { copyEmptyLedger } from "../../support/ledger-template.ts";
 import { recordedLog } from "../../support/log.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";
 import { posting } from "../../support/posting.ts";
+import { accountsIn } from "../../support/stored-accounts.ts";
 import { until } from "../../support/until.ts";
 
 /** `KILLS=50` for a longer run. */
@@ -41,7 +41,7 @@ async function surviveKills(ledger: PostgresLedger, kill: () => Promise<void>): 
   const committer = new Committer({ holdStore, ledger, log, batchEntries: 100, lingerMs: 1 });
   committer.start();
   const accountId = newId(clock.now());
-  await createAccount(ledger.database, { id: accountId, email: `${accountId}@example.com` });
+  await accountsIn(ledger.database).create({ id: accountId, email: `${accountId}@example.com` });
   await wallets.credit(movement(accountId));
   const requestOf = (callId: string) => {
     return { callId, accountId, keyId: "K", amountMicroVnd: 99, floorMicroVnd: 1 };

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { createAccount } from "../../../../core/accounts/account-rows.ts";
 import { entryOf } from "../../../../core/money/entry.ts";
 import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import type { Credit, CreditResult, Ledger } from "../../../../core/money/ledger.ts";
 import type { OutboxEntry, Posting } from "../../../../core/money/outbox-entry.ts";
 import { newId } from "../../../../core/process/id.ts";
 import { posting } from "../../../support/posting.ts";
+import { accountsIn } from "../../../support/stored-accounts.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 
 export const AT = Date.UTC(2025, 5, 15, 12);
@@ -17,7 +17,7 @@ export async function fundedAccount(
 ): Promise<string> {
   const id = newId(AT);
   const account = { id, email: `${id}@example.com` };
-  assert.equal(await createAccount(ledger.database, account), "created");
+  assert.equal(await accountsIn(ledger.database).create(account), "created");
   if (amountMicroVnd > 0n) {
     const result = await ledger.credit(topUp(id, amountMicroVnd));
     assert.equal(result.kind, "credited");

@@ -1,13 +1,12 @@
 import t from "tap";
-import { accountChanges } from "../../../../core/accounts/account-rows.ts";
-import { searchAccounts } from "../../../../core/accounts/account-search.ts";
-import { keyNames, keysOf } from "../../../../core/accounts/key-records.ts";
+import { accountChanges } from "../../../../core/accounts/key-changes.ts";
 import type { Sql } from "../../../../core/database/client.ts";
 import type { Parameter } from "../../../../core/database/database.ts";
 import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { topUps } from "../../../../core/money/ledger/top-ups.ts";
 import { newId } from "../../../../core/process/id.ts";
 import { usageBooksOf } from "../../../../core/usage/usage-books.ts";
+import { accountsIn } from "../../../support/stored-accounts.ts";
 import { AT, fundedAccount, topUp } from "./fixtures.ts";
 import { startTestLedger, type TestLedger } from "./test-ledger.ts";
 
@@ -199,8 +198,8 @@ t.test("plans", async (t) => {
           await books.sums(accountId, by, { from });
         await books.byKey(accountId, [busyKey]);
         await topUps(database, { accountId, from, to: new Date(), referencePrefix: "" });
-        await keyNames(database, [busyKey]);
-        await keysOf(database, ownerOfKeys);
+        await accountsIn(database).keyNames([busyKey]);
+        await accountsIn(database).keys(ownerOfKeys);
         await accountChanges(database, 1_000).next();
       });
       t.strictSame(scanned, []);
@@ -215,7 +214,7 @@ t.test("plans", async (t) => {
       );
       for (const query of [key?.id, key?.accountId]) {
         const { scanned, rows } = await rowsRead(async (database) => {
-          const found = await searchAccounts(database, { query, limit: 10 });
+          const found = await accountsIn(database).search({ query, limit: 10 });
           t.strictSame(
             found.map(({ id }) => id),
             [key?.accountId],
@@ -225,10 +224,10 @@ t.test("plans", async (t) => {
         t.ok(rows <= 10, `${rows} rows`);
       }
       const { indexes, scanned } = await rowsRead(async (database) => {
-        const found = await searchAccounts(database, { query: `${key?.prefix}abc`, limit: 10 });
+        const found = await accountsIn(database).search({ query: `${key?.prefix}abc`, limit: 10 });
         t.ok(found.some(({ id }) => id === key?.accountId));
         const email = found[0]?.email ?? "";
-        const named = await searchAccounts(database, { query: email.toUpperCase(), limit: 10 });
+        const named = await accountsIn(database).search({ query: email.toUpperCase(), limit: 10 });
         t.equal(named[0]?.email, email);
       });
       t.match(indexes, "api_keys_prefix");
@@ -255,7 +254,7 @@ t.test("plans", async (t) => {
         const books = usageBooksOf({ ...ledger.database, query: database.query });
         t.equal((await books.byKey(ownerOfKeys, keyIds)).length, keyIds.length);
       });
-      const names = await rowsRead((database) => keyNames(database, keyIds));
+      const names = await rowsRead((database) => accountsIn(database).keyNames(keyIds));
       t.notMatch(`${used.filters} ${names.filters}`, /any|cstring/i);
     },
   );
