@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { described, mapping, whole } from "../process/options.ts";
+import { described, mapping, setting, whole } from "../process/options.ts";
 import { priceFactor } from "./price-factors.ts";
 
 /**
@@ -49,16 +49,14 @@ interface FeatureFacts {
 const ACCEPTED = "i_accept_shared_ids: true";
 
 const terms = {
-  fees: v.optional(described(whole(0, 10_000_000), "đ for each use that the provider reports."), 0),
-  factor: v.optional(described(priceFactor, "Factor on the model's unit price."), 1),
-  hold_tokens: v.optional(
-    described(
-      whole(0, 10_000_000),
-      "Input tokens that the hold covers in addition for a call that uses the feature.",
-    ),
+  fees: setting(whole(0, 10_000_000), "đ for each use that the provider reports.", 0),
+  factor: setting(priceFactor, "Factor on the model's unit price.", 1),
+  hold_tokens: setting(
+    whole(0, 10_000_000),
+    "Input tokens that the hold covers in addition for a call that uses the feature.",
     0,
   ),
-  hold_uses: v.optional(described(whole(1, 1000), "Uses whose fees the hold covers."), 1),
+  hold_uses: setting(whole(1, 1000), "Uses whose fees the hold covers.", 1),
 };
 
 const plain = mapping(terms);

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { described, mapping, whole } from "../process/options.ts";
+import { described, mapping, setting, whole } from "../process/options.ts";
 
 /** Effort levels in ascending order. A profile lists those its model accepts. */
 export const EFFORT_LEVELS = ["minimal", "low", "medium", "high", "xhigh", "max"] as const;
@@ -14,18 +14,16 @@ const samplingValues = v.strictObject({
 });
 
 const tokens = (what: string) =>
-  v.optional(described(whole(0, 1_000_000), `Input tokens that the provider adds ${what}.`));
+  setting(whole(0, 1_000_000), `Input tokens that the provider adds ${what}.`);
 
 /**
  * Input that a provider counts and that the text of a request does not show, in tokens. A profile
  * states what differs from the model's family; `plugins/meter/families.ts` has the families.
  */
 const overheadTokens = mapping({
-  text_percent: v.optional(
-    described(
-      whole(50, 500),
-      "Tokens of a text, in percent of those that other tokenizers need for it.",
-    ),
+  text_percent: setting(
+    whole(50, 500),
+    "Tokens of a text, in percent of those that other tokenizers need for it.",
   ),
   request: tokens("to each request"),
   tools: tokens("to a request with tools, once"),

@@ -19,6 +19,7 @@ import {
   named,
   oneOf,
   refusingLists,
+  setting,
   some,
   text,
   whole,
@@ -43,22 +44,12 @@ const route = mapping({
     matching(/^[\x21-\x7e]{1,200}$/, "the model's name at the upstream"),
     "The model's name at the upstream.",
   ),
-  weight: v.optional(described(whole(1, 1000), "Share among routes of the same priority."), 1),
-  priority: v.optional(described(whole(0, 1000), "Lower priorities are tried first."), 0),
-  first_byte_seconds: v.optional(
-    described(whole(1, 86_400), "Overrides first_byte_seconds of the upstream."),
-  ),
-  reply_seconds: v.optional(
-    described(whole(1, 86_400), "Overrides reply_seconds of the upstream."),
-  ),
-  profile: v.optional(
-    described(refusingLists(profile), "Overrides keys of the upstream's profile."),
-    {},
-  ),
-  features: v.optional(
-    described(features, "Features that this route sells, with their prices."),
-    {},
-  ),
+  weight: setting(whole(1, 1000), "Share among routes of the same priority.", 1),
+  priority: setting(whole(0, 1000), "Lower priorities are tried first.", 0),
+  first_byte_seconds: setting(whole(1, 86_400), "Overrides first_byte_seconds of the upstream."),
+  reply_seconds: setting(whole(1, 86_400), "Overrides reply_seconds of the upstream."),
+  profile: setting(refusingLists(profile), "Overrides keys of the upstream's profile.", {}),
+  features: setting(features, "Features that this route sells, with their prices.", {}),
 });
 
 const sizeFactors = v.pipe(
@@ -93,55 +84,50 @@ export const entry = {
     matching(/^[A-Za-z0-9][\w.:@-]*(?:\/[A-Za-z0-9][\w.:@-]*)*$/, "a model id without spaces"),
     "Public id. Only ids priced per call begin with req/, only ids on the AWS channel with svc/.",
   ),
-  price_vnd_per_mtok: v.optional(described(price, "đ per 1,000,000 input and output tokens.")),
-  price_vnd_per_call: v.optional(described(price, "đ per call; for image models, per image.")),
-  price: v.optional(
-    described(priceFactors, "Factors on this price by what is counted; 1 by default."),
-    {},
+  price_vnd_per_mtok: setting(price, "đ per 1,000,000 input and output tokens."),
+  price_vnd_per_call: setting(price, "đ per call; for image models, per image."),
+  price: setting(priceFactors, "Factors on this price by what is counted; 1 by default.", {}),
+  channel: setting(oneOf(CHANNELS), "Channel that serves the model.", "standard"),
+  context_window: setting(tokens, "Maximum input and output tokens together."),
+  input_tokens_max: setting(
+    tokens,
+    "Maximum input tokens of one call. Bounds the cost of a call at a fixed price.",
   ),
-  channel: v.optional(described(oneOf(CHANNELS), "Channel that serves the model."), "standard"),
-  context_window: v.optional(described(tokens, "Maximum input and output tokens together.")),
-  input_tokens_max: v.optional(
-    described(
-      tokens,
-      "Maximum input tokens of one call. Bounds the cost of a call at a fixed price.",
-    ),
-  ),
-  max_output_tokens: v.optional(described(tokens, "Maximum output tokens of one reply.")),
-  labels: v.optional(
-    described(
-      v.array(oneOf(LABELS), `a list of ${LABELS.join(", ")}`),
-      "Capabilities of the model.",
-    ),
+  max_output_tokens: setting(tokens, "Maximum output tokens of one reply."),
+  labels: setting(
+    v.array(oneOf(LABELS), `a list of ${LABELS.join(", ")}`),
+    "Capabilities of the model.",
     [],
   ),
   standard: described(oneOf(STANDARDS), "The model's native protocol."),
   routes: described(some(route, "a list of at least one route"), "Upstreams that serve the model."),
-  features: v.optional(
-    described(features, "Features that every route of the model sells, with their prices."),
+  features: setting(
+    features,
+    "Features that every route of the model sells, with their prices.",
     {},
   ),
-  image_pixels_max: v.optional(
-    described(pixels, "Largest image that the price itself covers, in pixels."),
+  image_pixels_max: setting(
+    pixels,
+    "Largest image that the price itself covers, in pixels.",
     MEDIA_DEFAULTS.pixelsMax,
   ),
-  size_factors: v.optional(
-    described(sizeFactors, "Factors on the price of larger images. Still larger ones get 400."),
+  size_factors: setting(
+    sizeFactors,
+    "Factors on the price of larger images. Still larger ones get 400.",
   ),
-  input_characters_max: v.optional(
-    described(whole(1, 10_000_000), "Longest text that the price of a speech call covers."),
+  input_characters_max: setting(
+    whole(1, 10_000_000),
+    "Longest text that the price of a speech call covers.",
     MEDIA_DEFAULTS.charactersMax,
   ),
-  option_factors: v.optional(
-    described(
-      named(
-        named(priceFactor, /^[\w-]{1,40}$/, "a value of the option", "a mapping by value"),
-        /^[a-z_]{1,40}$/,
-        "the name of an option",
-        "a mapping by option",
-      ),
-      "Factors on the price of an image by option and value; the first value is sent if a call names none.",
+  option_factors: setting(
+    named(
+      named(priceFactor, /^[\w-]{1,40}$/, "a value of the option", "a mapping by value"),
+      /^[a-z_]{1,40}$/,
+      "the name of an option",
+      "a mapping by option",
     ),
+    "Factors on the price of an image by option and value; the first value is sent if a call names none.",
     {},
   ),
 };
@@ -151,27 +137,18 @@ const bounds = v.pipe(
   v.check(([low, high]) => low <= high, "a list of the lowest and the highest price"),
 );
 export const priceRange = mapping({
-  vnd_per_mtok: v.optional(
-    described(bounds, "Lowest and highest price per 1,000,000 tokens."),
-    [1500, 55_000],
-  ),
-  vnd_per_call: v.optional(described(bounds, "Lowest and highest price per call."), [230, 1350]),
+  vnd_per_mtok: setting(bounds, "Lowest and highest price per 1,000,000 tokens.", [1500, 55_000]),
+  vnd_per_call: setting(bounds, "Lowest and highest price per call.", [230, 1350]),
 });
 export const idPrefix = mapping({
-  per_call: v.optional(described(text("an id prefix"), "Ids of models priced per call."), "req/"),
-  aws: v.optional(described(text("an id prefix"), "Ids of models on the AWS channel."), "svc/"),
+  per_call: setting(text("an id prefix"), "Ids of models priced per call.", "req/"),
+  aws: setting(text("an id prefix"), "Ids of models on the AWS channel.", "svc/"),
 });
 
 /** Schema of the catalogue file. */
 export const catalogueFile = mapping({
-  price_range: v.optional(
-    described(priceRange, "Prices outside this range are refused as typing errors."),
-    {},
-  ),
-  id_prefix: v.optional(
-    described(idPrefix, "Id prefixes that show how a model is priced and served."),
-    {},
-  ),
+  price_range: setting(priceRange, "Prices outside this range are refused as typing errors.", {}),
+  id_prefix: setting(idPrefix, "Id prefixes that show how a model is priced and served.", {}),
   models: some(mapping(entry), "a list of at least one model"),
 });
 

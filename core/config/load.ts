@@ -8,13 +8,12 @@ import { arrayOf, objectOf } from "../process/json.ts";
 import type { UpstreamKinds } from "../upstream/kinds/index.ts";
 import { catalogueOf, type UpstreamProtocols } from "./catalogue-review.ts";
 import type { Environment } from "./environment.ts";
-import { reviewPlugins } from "./plugin-review.ts";
 import { type ImportPlugin, loadPlugins, reviewOptions, withKindsOf } from "./plugins.ts";
 import { type Problem, Problems } from "./problem.ts";
 import { readCatalogue } from "./read-catalogue.ts";
 import { readSource } from "./read-source.ts";
+import { reviewConfig } from "./review.ts";
 import { catalogue as catalogueKey, gatewayFile } from "./schema.ts";
-import { reviewSettings } from "./settings-review.ts";
 import type { Source } from "./source.ts";
 import { protocolsWritten, upstreamsSchema } from "./upstream-schema.ts";
 import { attempt, validate } from "./validate.ts";
@@ -56,8 +55,7 @@ export async function loadConfig(
     [],
     problems,
   );
-  reviewSettings(written, source, problems);
-  reviewPlugins(placed, placed.length === entries.length, written, source, problems);
+  reviewConfig(source, placed, placed.length === entries.length, problems);
   const catalogue = await loadCatalogue(written, kinds, source, environment, problems);
 
   if (!settings || !catalogue) return { ok: false, problems: problems.list() };

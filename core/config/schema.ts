@@ -7,6 +7,7 @@ import {
   matching,
   oneOf,
   refusingLists,
+  setting,
   some,
   text,
   url,
@@ -17,21 +18,19 @@ import {
 
 const HOST_NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_.])?$/;
 
-const host = v.optional(
-  described(
-    v.pipe(
-      text("an address or host name"),
-      v.check(
-        (name) => isIP(name) !== 0 || HOST_NAME.test(name),
-        "an address or host name, without http:// and without a port",
-      ),
-      v.check(
-        (name) => isIP(name) !== 0 || !ENDS_WITH_NUMBER.test(name),
-        "an address of four numbers from 0 to 255, or a host name",
-      ),
+const host = setting(
+  v.pipe(
+    text("an address or host name"),
+    v.check(
+      (name) => isIP(name) !== 0 || HOST_NAME.test(name),
+      "an address or host name, without http:// and without a port",
     ),
-    "Address to listen on; 0.0.0.0 for all addresses.",
+    v.check(
+      (name) => isIP(name) !== 0 || !ENDS_WITH_NUMBER.test(name),
+      "an address of four numbers from 0 to 255, or a host name",
+    ),
   ),
+  "Address to listen on; 0.0.0.0 for all addresses.",
   "127.0.0.1",
 );
 
@@ -43,31 +42,25 @@ const ENDS_WITH_NUMBER = /(?:^|\.)\d+\.?$/;
 export const listen = v.optional(
   mapping({
     host,
-    port: v.optional(described(whole(0, 65_535), "Port to listen on; 0 for any free port."), 8080),
-    workers: v.optional(
-      described(
-        whole(1, 256),
-        "Processes that share the port. More than one needs Redis and Postgres.",
-      ),
+    port: setting(whole(0, 65_535), "Port to listen on; 0 for any free port.", 8080),
+    workers: setting(
+      whole(1, 256),
+      "Processes that share the port. More than one needs Redis and Postgres.",
       1,
     ),
-    engine: v.optional(
-      described(
-        v.picklist(["auto", "native", "node"], "auto, native or node"),
-        "The HTTP server. native: uWebSockets.js, for Node 20 and 22 on glibc. node: node:http, for any Node, at " +
-          "a third more processor time a call. auto: native if it can be loaded.",
-      ),
+    engine: setting(
+      v.picklist(["auto", "native", "node"], "auto, native or node"),
+      "The HTTP server. native: uWebSockets.js, for Node 20 and 22 on glibc. node: node:http, for any Node, at " +
+        "a third more processor time a call. auto: native if it can be loaded.",
       "auto",
     ),
-    trusted_proxies: v.optional(
-      described(
-        v.array(
-          v.pipe(v.string(PROXY), v.check(isAddressRange, PROXY)),
-          "a list of addresses and ranges",
-        ),
-        "Proxies that may state the address of a client, in x-forwarded-for: addresses, ranges such as 203.0.113.0/24, " +
-          "loopback, private.",
+    trusted_proxies: setting(
+      v.array(
+        v.pipe(v.string(PROXY), v.check(isAddressRange, PROXY)),
+        "a list of addresses and ranges",
       ),
+      "Proxies that may state the address of a client, in x-forwarded-for: addresses, ranges such as 203.0.113.0/24, " +
+        "loopback, private.",
       [...NEARBY],
     ),
   }),
@@ -76,17 +69,13 @@ export const listen = v.optional(
 
 export const admin = v.optional(
   mapping({
-    token: v.optional(
-      described(
-        matching(/^[\x21-\x7e]+$/, "a token without spaces"),
-        "Token of the admin commands. Default: a random one, kept in the data folder.",
-      ),
+    token: setting(
+      matching(/^[\x21-\x7e]+$/, "a token without spaces"),
+      "Token of the admin commands. Default: a random one, kept in the data folder.",
     ),
-    listen: v.optional(
-      described(
-        mapping({ host, port: described(whole(1, 65_535), "Port to listen on.") }),
-        "An address of its own for the admin API, /metrics and the details of /readyz. Default: that of customers.",
-      ),
+    listen: setting(
+      mapping({ host, port: described(whole(1, 65_535), "Port to listen on.") }),
+      "An address of its own for the admin API, /metrics and the details of /readyz. Default: that of customers.",
     ),
   }),
   {},
@@ -98,50 +87,40 @@ const LEDGER = "embedded or a postgres:// URL";
 
 export const stores = v.optional(
   mapping({
-    hot: v.optional(
-      described(
-        v.union(
-          [
-            v.literal("embedded"),
-            url(REDIS, HOT),
-            some(url(REDIS, "a redis:// or rediss:// URL"), "a list of Redis URLs"),
-          ],
-          HOT,
-        ),
-        "Store of balances, holds and outbox: embedded, one Redis, or nodes of a Redis Cluster.",
+    hot: setting(
+      v.union(
+        [
+          v.literal("embedded"),
+          url(REDIS, HOT),
+          some(url(REDIS, "a redis:// or rediss:// URL"), "a list of Redis URLs"),
+        ],
+        HOT,
       ),
+      "Store of balances, holds and outbox: embedded, one Redis, or nodes of a Redis Cluster.",
       "embedded",
     ),
-    ledger: v.optional(
-      described(
-        v.union([v.literal("embedded"), url(["postgres", "postgresql"], LEDGER)], LEDGER),
-        "Store of the durable ledger: embedded, or Postgres.",
-      ),
+    ledger: setting(
+      v.union([v.literal("embedded"), url(["postgres", "postgresql"], LEDGER)], LEDGER),
+      "Store of the durable ledger: embedded, or Postgres.",
       "embedded",
     ),
-    connections: v.optional(
-      described(
-        whole(5, 10_000),
-        "Maximum connections of one process to Postgres. Two serve only commits, and two what calls load. Default: 10.",
-      ),
+    connections: setting(
+      whole(5, 10_000),
+      "Maximum connections of one process to Postgres. Two serve only commits, and two what calls load. Default: 10.",
     ),
-    months_kept: v.optional(
-      described(
-        whole(1, 1_200),
-        "Whole months before this one whose calls stay in the ledger; older ones can be archived. Default: all.",
-      ),
+    months_kept: setting(
+      whole(1, 1_200),
+      "Whole months before this one whose calls stay in the ledger; older ones can be archived. Default: all.",
     ),
-    data: v.optional(
-      described(
-        v.pipe(
-          text("a folder"),
-          v.check(
-            (folder) => !/^~(?:\/|$)/.test(folder),
-            "a folder without ~, which only shells replace",
-          ),
+    data: setting(
+      v.pipe(
+        text("a folder"),
+        v.check(
+          (folder) => !/^~(?:\/|$)/.test(folder),
+          "a folder without ~, which only shells replace",
         ),
-        "Folder for embedded stores, spool and admin token; relative to the working directory.",
       ),
+      "Folder for embedded stores, spool and admin token; relative to the working directory.",
       "./data",
     ),
   }),
@@ -150,87 +129,70 @@ export const stores = v.optional(
 
 export const limits = v.optional(
   mapping({
-    body_mb: v.optional(described(whole(1, 1024), "Largest request body, in MB."), 20),
-    receiving_mb: v.optional(
-      described(
-        whole(1, 1_048_576),
-        "Maximum MB of request bodies that arrive at the same time; a quarter of it for one key.",
-      ),
+    body_mb: setting(whole(1, 1024), "Largest request body, in MB.", 20),
+    receiving_mb: setting(
+      whole(1, 1_048_576),
+      "Maximum MB of request bodies that arrive at the same time; a quarter of it for one key.",
       512,
     ),
-    header_kb: v.optional(described(whole(4, 256), "Largest request head, in KB."), 16),
-    reply_mb: v.optional(
-      described(whole(1, 1024), "Largest unstreamed reply, in MB. Does not limit streams."),
+    header_kb: setting(whole(4, 256), "Largest request head, in KB.", 16),
+    reply_mb: setting(
+      whole(1, 1024),
+      "Largest unstreamed reply, in MB. Does not limit streams.",
       64,
     ),
-    unread_mb: v.optional(
-      described(
-        whole(1, 1_048_576),
-        "Maximum MB of all replies that their clients have not read yet.",
-      ),
+    unread_mb: setting(
+      whole(1, 1_048_576),
+      "Maximum MB of all replies that their clients have not read yet.",
       256,
     ),
-    key_cache_mb: v.optional(
-      described(
-        whole(1, 1_048_576),
-        "Maximum MB of cached API keys of a process, at about 0.6 KB a key.",
-      ),
+    key_cache_mb: setting(
+      whole(1, 1_048_576),
+      "Maximum MB of cached API keys of a process, at about 0.6 KB a key.",
       64,
     ),
-    calls_max: v.optional(
-      described(
-        whole(1, 1_000_000),
-        "Maximum calls in flight per process; half of them for one account.",
-      ),
+    calls_max: setting(
+      whole(1, 1_000_000),
+      "Maximum calls in flight per process; half of them for one account.",
       20_000,
     ),
-    left_calls_max: v.optional(
-      described(
-        whole(1, 1_000_000),
-        "Maximum calls of one account, per process, that go on after their clients have left; more get 429.",
-      ),
+    left_calls_max: setting(
+      whole(1, 1_000_000),
+      "Maximum calls of one account, per process, that go on after their clients have left; more get 429.",
       20,
     ),
-    call_seconds: v.optional(described(whole(1, 86_400), "Longest call, in seconds."), 900),
-    connect_seconds: v.optional(
-      described(whole(1, 600), "Longest wait for a connection to an upstream, in seconds."),
+    call_seconds: setting(whole(1, 86_400), "Longest call, in seconds.", 900),
+    connect_seconds: setting(
+      whole(1, 600),
+      "Longest wait for a connection to an upstream, in seconds.",
       10,
     ),
-    first_byte_seconds: v.optional(
-      described(
-        whole(1, 86_400),
-        "Longest wait for the first byte of a stream, in seconds. Default: call_seconds.",
-      ),
+    first_byte_seconds: setting(
+      whole(1, 86_400),
+      "Longest wait for the first byte of a stream, in seconds. Default: call_seconds.",
     ),
-    idle_seconds: v.optional(
-      described(
-        whole(1, 86_400),
-        "Longest pause of a stream after its first byte, in seconds. Default: call_seconds.",
-      ),
+    idle_seconds: setting(
+      whole(1, 86_400),
+      "Longest pause of a stream after its first byte, in seconds. Default: call_seconds.",
     ),
-    heartbeat_seconds: v.optional(
-      described(
-        whole(0, 86_400),
-        "Silence of a stream after which its client gets a sign of life, then each quarter of it, in seconds; 0 = never. Proxies cut silent streams: Cloudflare after 100.",
-      ),
+    heartbeat_seconds: setting(
+      whole(0, 86_400),
+      "Silence of a stream after which its client gets a sign of life, then each quarter of it, in seconds; 0 = never. Proxies cut silent streams: Cloudflare after 100.",
       60,
     ),
-    drain_seconds: v.optional(
-      described(whole(0, 86_400), "Longest time for calls to finish after SIGTERM, in seconds."),
+    drain_seconds: setting(
+      whole(0, 86_400),
+      "Longest time for calls to finish after SIGTERM, in seconds.",
       60,
     ),
-    handover_seconds: v.optional(
-      described(
-        whole(0, 600),
-        "After SIGTERM, how long an idle connection stays open and a call on it is still served, in seconds: longer than proxies keep theirs.",
-      ),
+    handover_seconds: setting(
+      whole(0, 600),
+      "After SIGTERM, how long an idle connection stays open and a call on it is still served, in seconds: longer than proxies keep theirs.",
       10,
     ),
-    clock_difference_seconds: v.optional(
-      described(
-        whole(0, 86_400),
-        "Largest difference at which a gateway starts between its clock and those of Redis and Postgres, in seconds; 0 = any.",
-      ),
+    clock_difference_seconds: setting(
+      whole(0, 86_400),
+      "Largest difference at which a gateway starts between its clock and those of Redis and Postgres, in seconds; 0 = any.",
       300,
     ),
   }),
@@ -239,11 +201,9 @@ export const limits = v.optional(
 
 const log = v.optional(
   mapping({
-    level: v.optional(
-      described(
-        oneOf(["trace", "debug", "info", "warn", "error", "silent"]),
-        "Lowest level that is logged.",
-      ),
+    level: setting(
+      oneOf(["trace", "debug", "info", "warn", "error", "silent"]),
+      "Lowest level that is logged.",
       "info",
     ),
   }),
@@ -252,14 +212,12 @@ const log = v.optional(
 
 const headers = v.optional(
   mapping({
-    prefix: v.optional(
-      described(
-        matching(
-          /^[a-z][a-z0-9-]{0,30}-$/,
-          "lower-case letters, digits and dashes that end in a dash",
-        ),
-        "Prefix of the gateway's own response headers.",
+    prefix: setting(
+      matching(
+        /^[a-z][a-z0-9-]{0,30}-$/,
+        "lower-case letters, digits and dashes that end in a dash",
       ),
+      "Prefix of the gateway's own response headers.",
       "x-svc-",
     ),
   }),
@@ -270,21 +228,17 @@ const NAME_SERVER = "the address of a name server, such as 10.0.0.2 or 10.0.0.2:
 
 const images = v.optional(
   mapping({
-    private_addresses: v.optional(
-      described(
-        v.boolean("true or false"),
-        "Lets customers name images in private networks and on this machine. For tests and closed networks.",
-      ),
+    private_addresses: setting(
+      v.boolean("true or false"),
+      "Lets customers name images in private networks and on this machine. For tests and closed networks.",
       false,
     ),
-    name_servers: v.optional(
-      described(
-        v.array(
-          v.pipe(v.string(NAME_SERVER), v.check(isNameServer, NAME_SERVER)),
-          "a list of name servers",
-        ),
-        "Name servers that resolve the names in customers' addresses of images. Default: those of the machine.",
+    name_servers: setting(
+      v.array(
+        v.pipe(v.string(NAME_SERVER), v.check(isNameServer, NAME_SERVER)),
+        "a list of name servers",
       ),
+      "Name servers that resolve the names in customers' addresses of images. Default: those of the machine.",
       [],
     ),
   }),
@@ -324,11 +278,9 @@ const plugins = described(
   "Plugins, in the order in which they see a call. Each is a name, a path that begins with . or /, or a package.",
 );
 
-export const unbilled = v.optional(
-  described(
-    v.boolean("true or false"),
-    "Serves calls without meter and settle; nothing is held or charged. For load benchmarks and private use.",
-  ),
+export const unbilled = setting(
+  v.boolean("true or false"),
+  "Serves calls without meter and settle; nothing is held or charged. For load benchmarks and private use.",
   false,
 );
 

@@ -4,7 +4,16 @@ import { features } from "../catalogue/features.ts";
 import { profile } from "../catalogue/profile.ts";
 import type { LoadedUpstream, UpstreamKind } from "../plugin/upstream-kind.ts";
 import { isObject, type JsonObject, objectOf } from "../process/json.ts";
-import { described, mapping, named, oneOf, refusingLists, url, whole } from "../process/options.ts";
+import {
+  described,
+  mapping,
+  named,
+  oneOf,
+  refusingLists,
+  setting,
+  url,
+  whole,
+} from "../process/options.ts";
 import type { UpstreamKinds } from "../upstream/kinds/index.ts";
 import { attempt, isSchema } from "./validate.ts";
 
@@ -19,44 +28,32 @@ const PROXY = "the http:// or https:// address of a proxy, or none";
 
 /** The settings that all kinds of upstream share. */
 const common = {
-  profile: v.optional(
-    described(refusingLists(profile), "Features and limits of the provider's dialect."),
-    {},
+  profile: setting(refusingLists(profile), "Features and limits of the provider's dialect.", {}),
+  connections: setting(
+    whole(1, 1_000_000),
+    "Maximum connections at the same time. Default: limits.calls_max.",
   ),
-  connections: v.optional(
-    described(
-      whole(1, 1_000_000),
-      "Maximum connections at the same time. Default: limits.calls_max.",
-    ),
-  ),
-  connection_seconds: v.optional(
-    described(
-      whole(1, 86_400),
-      "Greatest age of a connection, in seconds; then it is closed after its call, and the name looked up again.",
-    ),
+  connection_seconds: setting(
+    whole(1, 86_400),
+    "Greatest age of a connection, in seconds; then it is closed after its call, and the name looked up again.",
     300,
   ),
-  proxy: v.optional(
-    described(
-      v.union([v.literal("none"), url(["http", "https"], PROXY)], PROXY),
-      "Proxy for connections to this upstream, with user and password if it needs them; none: a direct connection. Default: HTTPS_PROXY, except for the hosts of NO_PROXY.",
-    ),
+  proxy: setting(
+    v.union([v.literal("none"), url(["http", "https"], PROXY)], PROXY),
+    "Proxy for connections to this upstream, with user and password if it needs them; none: a direct connection. Default: HTTPS_PROXY, except for the hosts of NO_PROXY.",
   ),
-  first_byte_seconds: v.optional(
-    described(
-      whole(1, 86_400),
-      "Longest wait for the first content of a stream, in seconds, if another key or route can serve the call. Longer for models that think without a sign of it.",
-    ),
+  first_byte_seconds: setting(
+    whole(1, 86_400),
+    "Longest wait for the first content of a stream, in seconds, if another key or route can serve the call. Longer for models that think without a sign of it.",
     120,
   ),
-  reply_seconds: v.optional(
-    described(
-      whole(1, 86_400),
-      "The same for a whole reply that is not streamed. Default: none, as such a reply may rightly take minutes.",
-    ),
+  reply_seconds: setting(
+    whole(1, 86_400),
+    "The same for a whole reply that is not streamed. Default: none, as such a reply may rightly take minutes.",
   ),
-  features: v.optional(
-    described(features, "Features beyond plain tokens that calls may use, with their prices."),
+  features: setting(
+    features,
+    "Features beyond plain tokens that calls may use, with their prices.",
     {},
   ),
 };

@@ -74,6 +74,21 @@ export function described<const T extends v.GenericSchema>(schema: T, descriptio
   return v.pipe(schema, v.description(description));
 }
 
+type Described<T extends v.GenericSchema> = ReturnType<typeof described<T>>;
+
+/** A key that may be left out, with the description that editors show, and the value that it then has. */
+export function setting<const T extends v.GenericSchema>(
+  schema: T,
+  description: string,
+): v.OptionalSchema<Described<T>, undefined>;
+export function setting<
+  const T extends v.GenericSchema,
+  const D extends v.Default<Described<T>, undefined>,
+>(schema: T, description: string, fallback: D): v.OptionalSchema<Described<T>, D>;
+export function setting(schema: v.GenericSchema, description: string, fallback?: unknown) {
+  return v.optional(described(schema, description), fallback as never);
+}
+
 /** Returns what a schema expects, in its own words: its message for a missing value. */
 function expectationOf(schema: v.ObjectEntries[string]): string {
   if (schema.async) return "a value";

@@ -9,7 +9,7 @@ import type {
   UpstreamKind,
 } from "../../plugin/upstream-kind.ts";
 import type { JsonObject } from "../../process/json.ts";
-import { described, matching, some } from "../../process/options.ts";
+import { described, matching, setting, some } from "../../process/options.ts";
 import { type BaseAddress, baseAddresses, basesOf, protocolsOf } from "./addresses.ts";
 import { extraHeaders } from "./extra-headers.ts";
 
@@ -31,7 +31,7 @@ const settings = {
     ),
     "Keys of the provider, used in rotation. If all are empty, models that no other upstream serves are not offered.",
   ),
-  headers: v.optional(described(extraHeaders, "Extra headers for every request."), {}),
+  headers: setting(extraHeaders, "Extra headers for every request.", {}),
 };
 
 type Settings = SettingsOf<typeof settings>;
