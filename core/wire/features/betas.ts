@@ -1,50 +1,28 @@
 import type { FeatureName } from "../../catalogue/features.ts";
 import { arrayOf, type JsonObject, objectOf } from "../../process/json.ts";
 import type { Use } from "./find.ts";
-import type { Row } from "./table.ts";
+import { optional } from "./table.ts";
 
 /**
- * Betas that go upstream, by their name without its date: `free` always, the others if the config
- * allows the feature. All others are left out and named, since a beta may change what is billed.
+ * Betas that always go upstream, by their name without its date. All that are in neither list are left out and named, since
+ * a beta may change what is billed.
  */
-const BETAS: Readonly<Record<string, FeatureName | "free">> = {
-  "adaptive-thinking": "free",
-  "advanced-tool-use": "free",
-  "cache-diagnosis": "free",
-  "claude-code": "free",
-  compact: "free",
-  "computer-use": "free",
-  "context-management": "free",
-  "dev-full-thinking": "free",
-  effort: "free",
-  "fine-grained-tool-streaming": "free",
-  // Tools of the provider that come in this way are checked as all others.
-  "inline-tools": "free",
-  "interleaved-thinking": "free",
-  "max-tokens-3-5-sonnet": "free",
-  "mid-conversation-output-config": "free",
-  "mid-conversation-system": "free",
-  "mid-conversation-system-clear-at": "free",
-  "mid-conversation-tool-changes": "free",
-  "model-context-window-exceeded": "free",
-  "output-128k": "free",
-  "output-300k": "free",
-  pdfs: "free",
-  "per-turn-control": "free",
-  "prompt-caching": "free",
-  "prompt-caching-scope": "free",
-  "redact-thinking": "free",
-  "search-results": "free",
-  "structured-outputs": "free",
-  "task-budgets": "free",
-  "thinking-binding-controls": "free",
-  "thinking-display-updates": "free",
-  "thinking-token-count": "free",
-  "token-counting": "free",
-  "token-efficient-tools": "free",
-  "tool-examples": "free",
-  "tool-search-tool": "free",
+const FREE = new Set([
+  // Tools of the provider that come by `inline-tools` are checked as all others.
+  ...["adaptive-thinking", "advanced-tool-use", "cache-diagnosis", "claude-code", "compact"],
+  ...["computer-use", "context-management", "dev-full-thinking", "effort"],
+  ...["fine-grained-tool-streaming", "inline-tools", "interleaved-thinking"],
+  ...["max-tokens-3-5-sonnet", "mid-conversation-output-config", "mid-conversation-system"],
+  ...["mid-conversation-system-clear-at", "mid-conversation-tool-changes"],
+  ...["model-context-window-exceeded", "output-128k", "output-300k", "pdfs"],
+  ...["per-turn-control", "prompt-caching", "prompt-caching-scope", "redact-thinking"],
+  ...["search-results", "structured-outputs", "task-budgets", "thinking-binding-controls"],
+  ...["thinking-display-updates", "thinking-token-count", "token-counting"],
+  ...["token-efficient-tools", "tool-examples", "tool-search-tool", "responses=experimental"],
+]);
 
+/** Betas that go if the config allows the feature. */
+const PRICED: Readonly<Record<string, FeatureName>> = {
   "advisor-tool": "advisor",
   "code-execution": "code_execution",
   "code-execution-web-tools": "code_execution",
@@ -58,8 +36,6 @@ const BETAS: Readonly<Record<string, FeatureName | "free">> = {
   skills: "containers",
   "web-fetch": "web_fetch",
   "web-search": "web_search",
-
-  "responses=experimental": "free",
 };
 
 /**
@@ -98,7 +74,8 @@ const DATE = /-\d{4}-?\d{2}-?\d{2}$/;
 /** Returns what a beta switches on: `free` for tokens only, undefined for an unknown one. */
 export function featureOfBeta(beta: string): FeatureName | "free" | undefined {
   const name = withoutDate(beta);
-  return Object.hasOwn(BETAS, name) ? BETAS[name] : undefined;
+  if (FREE.has(name)) return "free";
+  return Object.hasOwn(PRICED, name) ? PRICED[name] : undefined;
 }
 
 /** Returns the fields and blocks of a Messages request that the provider takes with these betas. */
@@ -111,12 +88,7 @@ function withoutDate(beta: string): string {
   return beta.replace(DATE, "");
 }
 
-const ROW: Row = {
-  rule: "optional",
-  feature: undefined,
-  why: "its beta is not offered here",
-  instead: "leave it out",
-};
+const ROW = optional(undefined, "its beta is not offered here", "leave it out");
 
 /** Fields to whose own fields betas add. */
 const HOLDERS = ["thinking", "output_config"];

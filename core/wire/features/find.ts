@@ -2,9 +2,17 @@ import type { Protocol } from "../../catalogue/endpoint.ts";
 import { arrayOf, type JsonObject, objectOf } from "../../process/json.ts";
 import { isPublicHost } from "../../process/public-address.ts";
 import { misspelledIn, misspelledInTool } from "./names.ts";
-import { PARTS } from "./parts.ts";
-import { FIELDS, type FieldRow, MISSPELLED, type Row, STORE } from "./table.ts";
-import { rowOfTool } from "./tools.ts";
+import {
+  demand,
+  FIELDS,
+  type FieldRow,
+  hint,
+  MISSPELLED,
+  optional,
+  type Row,
+  STORE,
+  WORDS,
+} from "./table.ts";
 
 /** A part of a request that has a row in the table. */
 export interface Use {
@@ -295,4 +303,134 @@ function isBareId(node: JsonObject): boolean {
 
 function isId(value: unknown): boolean {
   return value !== undefined && value !== null && value !== "";
+}
+
+/** Parts of turns, tool results and input items beyond their own text. */
+const PARTS = {
+  fileId: demand("files", "files are not kept here", WORDS.sendContent),
+  address: demand(
+    undefined,
+    "only data: and public http(s) addresses are taken",
+    WORDS.sendContent,
+  ),
+  remoteFile: demand("remote_files", "only images may be given as a URL", WORDS.sendContent),
+  containerUpload: demand("containers", "containers are not offered", WORDS.sendContent),
+  stored: demand("stored_state", WORDS.noState, WORDS.sendContent),
+  reasoningReference: optional("stored_state", WORDS.noState, WORDS.leaveOut),
+  reference: demand(
+    "stored_state",
+    WORDS.noState,
+    "send the content itself (AI SDK: `store: false` in the provider options, or `openai.chat(model)`)",
+  ),
+  longCache: hint("long_cache", "long cache entries cost more", "leave ttl out"),
+} as const satisfies Readonly<Record<string, Row>>;
+
+/** Tools that the client runs, or that only shape the reply: they cost their tokens. */
+const OWN: Readonly<Partial<Record<Protocol, ReadonlySet<string>>>> = {
+  messages: new Set(["custom"]),
+  chat: new Set(["function", "custom"]),
+  responses: new Set(["function", "custom", "local_shell", "apply_patch", "namespace"]),
+};
+
+/** Tools of Messages that the client runs, alone or as a set of tools; a date follows the name. */
+const RUN_BY_CLIENT = /^(?:bash|text_editor|computer|memory|browser)(?:_toolset)?_\d{8}$/;
+
+/** Prefixes of a vendor, as in `openrouter:web_search`. */
+const VENDOR = /^[a-z][a-z0-9_-]*[:/]/;
+
+/** Types of tools that the provider runs. The first row whose form matches counts. */
+const HOSTED: readonly (Row & { readonly type: RegExp })[] = [
+  {
+    type: /^file_search|^retrieval|^knowledge|^document_library/,
+    ...demand("file_search", "files are not kept here", WORDS.ownTool),
+  },
+  {
+    type: /^tool_search/,
+    ...demand(
+      "tool_search",
+      "a search by the provider is not offered",
+      "send the tools themselves",
+    ),
+  },
+  { type: /search|^builtin_function$/, ...demand("web_search", WORDS.noSearch, WORDS.ownTool) },
+  {
+    type: /^web_(?:fetch|extractor)|^url_context|^visit_website/,
+    ...demand("web_fetch", "pages are not fetched from here", WORDS.ownTool),
+  },
+  {
+    type: /^code_(?:execution|interpreter)/,
+    ...demand("code_execution", "code is not run here", WORDS.ownTool),
+  },
+  {
+    type: /^image_generation/,
+    ...demand("image_generation", "chat models make no images here", "use /v1/images/generations"),
+  },
+  { type: /^mcp/, ...demand("mcp", WORDS.noMcp, WORDS.ownTool) },
+  { type: /^computer/, ...demand("computer", "this tool is not offered", WORDS.ownTool) },
+  {
+    type: /^shell$|^hosted_shell/,
+    ...demand("hosted_shell", "hosted containers are not offered", "use a local environment"),
+  },
+  {
+    type: /^advisor/,
+    ...demand("advisor", "an advisor is another model at another price", WORDS.leaveOut),
+  },
+];
+
+const UNKNOWN: Row = demand(
+  undefined,
+  "a tool of this type is not known here",
+  "offer it as a function",
+);
+
+/** Functions of these names turn on tools of the provider in relays to Gemini. */
+const OF_RELAYS: Readonly<Record<string, string>> = {
+  googleSearch: "web_search",
+  codeExecution: "code_execution",
+  urlContext: "url_context",
+};
+
+/** Codex offers these by default. They are left out on Responses, unless `tool_choice` names one. */
+const OPTIONAL_ON_RESPONSES = new Map<Row["feature"], Row>(
+  HOSTED.filter(({ feature }) => feature === "web_search" || feature === "image_generation").map(
+    (row) => [row.feature, { ...row, rule: "optional" }],
+  ),
+);
+
+/** Returns the row of a tool that is not the client's own; undefined for one that costs tokens only. */
+function rowOfTool(tool: JsonObject, protocol: Protocol): Row | undefined {
+  const { type } = tool;
+  if (type === undefined || type === null) {
+    // Some clients leave the type of a function out.
+    if (protocol === "messages") return undefined;
+    return isFunction(tool) ? rowOfFunction(tool) : UNKNOWN;
+  }
+  if (typeof type !== "string") return UNKNOWN;
+  if (OWN[protocol]?.has(type)) return protocol === "chat" ? rowOfFunction(tool) : undefined;
+  if (protocol === "messages" && RUN_BY_CLIENT.test(type)) return undefined;
+  if (protocol === "responses" && runsAtClient(tool, type)) return undefined;
+  const row = rowOfType(type.replace(VENDOR, "")) ?? UNKNOWN;
+  return protocol === "responses" ? (OPTIONAL_ON_RESPONSES.get(row.feature) ?? row) : row;
+}
+
+function rowOfType(type: string): Row | undefined {
+  return HOSTED.find((hosted) => hosted.type.test(type));
+}
+
+function rowOfFunction(tool: JsonObject): Row | undefined {
+  const name = objectOf(tool["function"])?.["name"];
+  if (typeof name !== "string" || !Object.hasOwn(OF_RELAYS, name)) return undefined;
+  const row = rowOfType(OF_RELAYS[name] ?? "");
+  return row && { ...row, instead: "give your own function another name" };
+}
+
+function isFunction(tool: JsonObject): boolean {
+  return objectOf(tool["function"]) !== undefined || typeof tool["name"] === "string";
+}
+
+function runsAtClient(tool: JsonObject, type: string): boolean {
+  if (type === "tool_search") return tool["execution"] === "client";
+  if (type !== "shell") return false;
+  const environment = objectOf(tool["environment"]);
+  return environment === undefined || environment["type"] === "local";
 }

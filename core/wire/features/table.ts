@@ -3,16 +3,15 @@ import type { FeatureName } from "../../catalogue/features.ts";
 import { objectOf } from "../../process/json.ts";
 
 /**
- * Everything in a request that makes a provider bill more than plain tokens, keeps state there, or
- * reads state by its id. Each row describes a part of a request, and what happens to it unless the
- * config allows the feature:
+ * The parts of a request that a provider bills beyond plain tokens, and those that keep or read state there. A row says
+ * what happens to such a part unless the config allows its feature:
  *
  * - `hint`: left out, because the reply is the same without it.
  * - `optional`: left out, and named in the response header `x-svc-left-out`.
  * - `demand`: refused with 400. The message names the field, why, and what to do instead.
  *
- * This file has the top-level fields, `parts.ts` the parts of turns, `tools.ts` the types of tools,
- * `betas.ts` the beta headers, `names.ts` the spellings of fields. `find.ts` walks a request by them. Fields and parts that are not listed go upstream
+ * This file has the top-level fields, `find.ts` the parts of turns and the types of tools, `betas.ts` the beta headers,
+ * `names.ts` the spellings of fields. `find.ts` walks a request by them. Fields and parts that are not listed go upstream
  * unchanged. Types of tools and beta headers that are not listed do not go upstream.
  */
 export interface Row {
@@ -33,6 +32,16 @@ export interface FieldRow extends Row {
   /** The value that is sent instead of a hint; undefined leaves the field out. */
   readonly replacement?: unknown;
 }
+
+type Feature = Row["feature"];
+
+function rowBy(rule: Row["rule"]) {
+  return (feature: Feature, why: string, instead: string): Row => ({ rule, feature, why, instead });
+}
+
+export const hint = rowBy("hint");
+export const optional = rowBy("optional");
+export const demand = rowBy("demand");
 
 const ALL: readonly Protocol[] = ["messages", "chat", "responses"];
 const MESSAGES: readonly Protocol[] = ["messages"];
@@ -55,10 +64,7 @@ export const WORDS = {
 export const STORE: FieldRow = {
   field: "store",
   on: ALL,
-  rule: "hint",
-  feature: "store",
-  why: WORDS.noState,
-  instead: WORDS.leaveOut,
+  ...hint("store", WORDS.noState, WORDS.leaveOut),
   replacement: false,
 };
 
@@ -70,262 +76,165 @@ const OF_THE_ACCOUNT = [
   "workspace_id",
 ];
 
+const OF_ACCOUNT = optional(
+  undefined,
+  "all customers share the provider's account",
+  WORDS.leaveOut,
+);
+
 export const FIELDS: readonly FieldRow[] = [
-  ...OF_THE_ACCOUNT.map(
-    (field): FieldRow => ({
-      ...{ field, on: MESSAGES, rule: "optional", feature: undefined },
-      ...{ why: "all customers share the provider's account", instead: WORDS.leaveOut },
-    }),
-  ),
+  ...OF_THE_ACCOUNT.map((field) => ({ field, on: MESSAGES, ...OF_ACCOUNT })),
   {
     field: "background",
     on: RESPONSES,
-    rule: "demand",
-    feature: undefined,
-    why: "a reply that comes later cannot be charged",
-    instead: WORDS.leaveOut,
+    ...demand(undefined, "a reply that comes later cannot be charged", WORDS.leaveOut),
   },
   {
     field: "deferred",
     on: CHAT,
-    rule: "demand",
-    feature: undefined,
-    why: "a reply that comes later cannot be charged",
-    instead: WORDS.leaveOut,
+    ...demand(undefined, "a reply that comes later cannot be charged", WORDS.leaveOut),
   },
   {
     field: "previous_response_id",
     on: RESPONSES,
-    rule: "demand",
-    feature: "stored_state",
-    why: WORDS.noState,
-    instead: WORDS.sendAll,
+    ...demand("stored_state", WORDS.noState, WORDS.sendAll),
   },
-  {
-    field: "conversation",
-    on: RESPONSES,
-    rule: "demand",
-    feature: "stored_state",
-    why: WORDS.noState,
-    instead: WORDS.sendAll,
-  },
+  { field: "conversation", on: RESPONSES, ...demand("stored_state", WORDS.noState, WORDS.sendAll) },
   {
     field: "prompt",
     on: RESPONSES,
-    rule: "demand",
-    feature: "stored_state",
-    why: "stored prompts are not offered",
-    instead: "send the text in instructions or input",
+    ...demand(
+      "stored_state",
+      "stored prompts are not offered",
+      "send the text in instructions or input",
+    ),
   },
   {
     field: "container",
     on: ALL,
-    rule: "demand",
-    feature: "containers",
-    why: "containers and skills are not offered",
-    instead: WORDS.leaveOut,
+    ...demand("containers", "containers and skills are not offered", WORDS.leaveOut),
   },
-  {
-    field: "mcp_servers",
-    on: ALL,
-    rule: "demand",
-    feature: "mcp",
-    why: WORDS.noMcp,
-    instead: WORDS.ownTool,
-  },
-  {
-    field: "web_search_options",
-    on: ALL,
-    rule: "demand",
-    feature: "web_search",
-    why: WORDS.noSearch,
-    instead: WORDS.ownTool,
-  },
+  { field: "mcp_servers", on: ALL, ...demand("mcp", WORDS.noMcp, WORDS.ownTool) },
+  { field: "web_search_options", on: ALL, ...demand("web_search", WORDS.noSearch, WORDS.ownTool) },
   {
     field: "search_parameters",
     on: ALL,
-    rule: "demand",
-    feature: "web_search",
-    why: WORDS.noSearch,
-    instead: WORDS.ownTool,
+    ...demand("web_search", WORDS.noSearch, WORDS.ownTool),
     asks: asksForSearch,
   },
-  {
-    field: "enable_search",
-    on: ALL,
-    rule: "demand",
-    feature: "web_search",
-    why: WORDS.noSearch,
-    instead: WORDS.ownTool,
-  },
+  { field: "enable_search", on: ALL, ...demand("web_search", WORDS.noSearch, WORDS.ownTool) },
   {
     field: "web_search",
     on: ALL,
-    rule: "demand",
-    feature: "web_search",
-    why: WORDS.noSearch,
-    instead: WORDS.ownTool,
+    ...demand("web_search", WORDS.noSearch, WORDS.ownTool),
     asks: (value) => objectOf(value)?.["enable"] !== false,
   },
   {
     field: "enable_code_interpreter",
     on: ALL,
-    rule: "demand",
-    feature: "code_execution",
-    why: "code is not run here",
-    instead: WORDS.ownTool,
+    ...demand("code_execution", "code is not run here", WORDS.ownTool),
   },
   {
     field: "data_sources",
     on: ALL,
-    rule: "demand",
-    feature: "provider_plugins",
-    why: "the provider searches no data here",
-    instead: WORDS.sendContent,
+    ...demand("provider_plugins", "the provider searches no data here", WORDS.sendContent),
   },
   {
     field: "plugins",
     on: ALL,
-    rule: "demand",
-    feature: "provider_plugins",
-    why: "a provider's own plugins are not offered",
-    instead: WORDS.leaveOut,
+    ...demand("provider_plugins", "a provider's own plugins are not offered", WORDS.leaveOut),
   },
   {
     field: "modalities",
     on: CHAT,
-    rule: "demand",
-    feature: "media_output",
-    why: "replies are text",
-    instead: "use /v1/audio/speech or /v1/images/generations",
+    ...demand("media_output", "replies are text", "use /v1/audio/speech or /v1/images/generations"),
     asks: isMoreThanText,
   },
   {
     field: "audio",
     on: CHAT,
-    rule: "demand",
-    feature: "media_output",
-    why: "replies are text",
-    instead: "use /v1/audio/speech",
+    ...demand("media_output", "replies are text", "use /v1/audio/speech"),
   },
   {
     field: "inference_geo",
     on: ALL,
-    rule: "demand",
-    feature: "inference_geo",
-    why: "a region cannot be chosen",
-    instead: WORDS.leaveOut,
+    ...demand("inference_geo", "a region cannot be chosen", WORDS.leaveOut),
     asks: isNot("global"),
   },
   {
     field: "best_of",
     on: ALL,
-    rule: "demand",
-    feature: "best_of",
-    why: "answers that are not returned are not offered",
-    instead: "ask for n answers",
+    ...demand("best_of", "answers that are not returned are not offered", "ask for n answers"),
     asks: isNot(1),
   },
   {
     field: "use_beam_search",
     on: ALL,
-    rule: "demand",
-    feature: "best_of",
-    why: "answers that are not returned are not offered",
-    instead: WORDS.leaveOut,
+    ...demand("best_of", "answers that are not returned are not offered", WORDS.leaveOut),
   },
   {
     field: "service_tier",
     on: ALL,
-    rule: "optional",
-    feature: "priority",
-    why: "this tier costs more",
-    instead: WORDS.leaveOut,
+    ...optional("priority", "this tier costs more", WORDS.leaveOut),
     asks: isNot("auto", "default", "flex", "standard", "standard_only"),
   },
   {
     field: "speed",
     on: ALL,
-    rule: "optional",
-    feature: "fast_mode",
-    why: "fast mode costs more",
-    instead: WORDS.leaveOut,
+    ...optional("fast_mode", "fast mode costs more", WORDS.leaveOut),
     asks: isNot("standard", "normal"),
   },
   {
     field: "fallbacks",
     on: ALL,
-    rule: "optional",
-    feature: "fallbacks",
-    why: "other models have other prices",
-    instead: WORDS.callAgain,
+    ...optional("fallbacks", "other models have other prices", WORDS.callAgain),
   },
   {
     field: "models",
     on: ALL,
-    rule: "optional",
-    feature: "fallbacks",
-    why: "other models have other prices",
-    instead: WORDS.callAgain,
+    ...optional("fallbacks", "other models have other prices", WORDS.callAgain),
   },
   {
     field: "provider",
     on: ALL,
-    rule: "optional",
-    feature: "fallbacks",
-    why: "other providers have other prices",
-    instead: WORDS.leaveOut,
+    ...optional("fallbacks", "other providers have other prices", WORDS.leaveOut),
   },
   {
     field: "preset",
     on: ALL,
-    rule: "optional",
-    feature: "fallbacks",
-    why: "a preset may name another model",
-    instead: WORDS.leaveOut,
+    ...optional("fallbacks", "a preset may name another model", WORDS.leaveOut),
   },
   {
     field: "extra_body",
     on: ALL,
-    rule: "optional",
-    feature: undefined,
-    why: "the fields in it are not read here",
-    instead: "send the fields themselves",
+    ...optional(undefined, "the fields in it are not read here", "send the fields themselves"),
   },
   STORE,
   {
     field: "betas",
     on: MESSAGES,
-    rule: "hint",
-    feature: undefined,
-    why: "betas are read from the header",
-    instead: "send the header anthropic-beta",
+    ...hint(undefined, "betas are read from the header", "send the header anthropic-beta"),
   },
   {
     field: "anthropic_beta",
     on: MESSAGES,
-    rule: "hint",
-    feature: undefined,
-    why: "betas are read from the header",
-    instead: "send the header anthropic-beta",
+    ...hint(undefined, "betas are read from the header", "send the header anthropic-beta"),
   },
 ];
 
 /** The row for a field that some providers read under another spelling than the one that is sent. */
-export const MISSPELLED: Row = {
-  rule: "demand",
-  feature: undefined,
-  why: "sent in another spelling, which some providers read as this field",
-  instead: "send each field once, under its documented name",
-};
+export const MISSPELLED: Row = demand(
+  undefined,
+  "sent in another spelling, which some providers read as this field",
+  "send each field once, under its documented name",
+);
 
 /** The row for more than one reply of a model that is priced per call. */
-export const ANSWERS: Row = {
-  rule: "demand",
-  feature: undefined,
-  why: "this model is priced per call, for one answer",
-  instead: "send one call for each answer",
-};
+export const ANSWERS: Row = demand(
+  undefined,
+  "this model is priced per call, for one answer",
+  "send one call for each answer",
+);
 
 function isNot(...harmless: readonly unknown[]): (value: unknown) => boolean {
   return (value) => !harmless.includes(value);
