@@ -49,30 +49,34 @@ interface CoreValues {
 export class SlotBoard {
   private serving: ReadonlySet<Owner> | undefined;
   private starting: ReadonlySet<Owner> | undefined;
-  private readonly operator: Place<OperatorGuard>;
-  private readonly customer: Place<CustomerGuard>;
-  private readonly customers: Place<Customers>;
-  private readonly modelNames: Place<ModelNames>;
-  private readonly keySealer: Place<KeySealer | undefined>;
-  private readonly discounts: Place<DiscountSource>;
-  private readonly counters: Place<PluginCounter>;
-  private readonly gauges: Place<PluginGauge>;
-  private readonly bodyMeasures: Place<BodyMeasure>;
+  private readonly places: {
+    readonly operator: Place<OperatorGuard>;
+    readonly customer: Place<CustomerGuard>;
+    readonly customers: Place<Customers>;
+    readonly modelNames: Place<ModelNames>;
+    readonly keySealer: Place<KeySealer | undefined>;
+    readonly discounts: Place<DiscountSource>;
+    readonly counters: Place<PluginCounter>;
+    readonly gauges: Place<PluginGauge>;
+    readonly bodyMeasures: Place<BodyMeasure>;
+  };
   private readonly exactNames: ModelNames;
   private readonly core: CoreValues;
 
   constructor(exactNames: ModelNames, core: CoreValues) {
     this.core = core;
     const counts = (viewer: Owner | undefined, owner: Owner) => this.counts(viewer, owner);
-    this.operator = new Place(counts);
-    this.customer = new Place(counts);
-    this.customers = new Place(counts);
-    this.modelNames = new Place(counts);
-    this.keySealer = new Place(counts);
-    this.discounts = new Place(counts);
-    this.counters = new Place(counts);
-    this.gauges = new Place(counts);
-    this.bodyMeasures = new Place(counts);
+    this.places = {
+      operator: new Place(counts),
+      customer: new Place(counts),
+      customers: new Place(counts),
+      modelNames: new Place(counts),
+      keySealer: new Place(counts),
+      discounts: new Place(counts),
+      counters: new Place(counts),
+      gauges: new Place(counts),
+      bodyMeasures: new Place(counts),
+    };
     this.exactNames = exactNames;
   }
 
@@ -81,21 +85,22 @@ export class SlotBoard {
    * fills none.
    */
   slotsOf(viewer: Owner | undefined): Slots {
+    const { places } = this;
     return {
       wallets: offered("wallets", this.core.wallets, viewer),
       operations: offered("operations", this.core.operations, viewer),
       corrections: offered("corrections", this.core.corrections, viewer),
       guards: {
-        operator: this.operator.slot(viewer, refuseOperators),
-        customer: this.customer.slot(viewer, refuseCustomers),
+        operator: places.operator.slot(viewer, refuseOperators),
+        customer: places.customer.slot(viewer, refuseCustomers),
       },
-      customers: this.customers.slot(viewer, noCustomers()),
-      modelNames: this.modelNames.slot(viewer, this.exactNames),
-      keySealer: this.keySealer.slot(viewer, undefined),
-      discounts: this.discounts.shared(viewer),
-      counters: this.counters.shared(viewer),
-      gauges: this.gauges.shared(viewer),
-      bodyMeasures: this.bodyMeasures.shared(viewer),
+      customers: places.customers.slot(viewer, noCustomers()),
+      modelNames: places.modelNames.slot(viewer, this.exactNames),
+      keySealer: places.keySealer.slot(viewer, undefined),
+      discounts: places.discounts.shared(viewer),
+      counters: places.counters.shared(viewer),
+      gauges: places.gauges.shared(viewer),
+      bodyMeasures: places.bodyMeasures.shared(viewer),
     };
   }
 
@@ -117,11 +122,7 @@ export class SlotBoard {
 
   /** Removes every value that a stopped plugin provided. */
   withdraw(owner: Owner): void {
-    for (const place of [this.operator, this.customer, this.customers, this.modelNames]) {
-      place.withdraw(owner);
-    }
-    for (const place of [this.counters, this.gauges, this.bodyMeasures]) place.withdraw(owner);
-    for (const place of [this.keySealer, this.discounts]) place.withdraw(owner);
+    for (const place of Object.values(this.places)) place.withdraw(owner);
   }
 
   private counts(viewer: Owner | undefined, owner: Owner): boolean {

@@ -4,7 +4,6 @@ import { codeOf } from "../process/thrown.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { type PostgresAddress, readAddress } from "./address.ts";
 import type { Parameter } from "./database.ts";
-import { Turns } from "./turns.ts";
 import { NotConnected, type Way, wayTo } from "./way.ts";
 
 /** A slow server takes several round trips for a connection. A server that is down refuses it at once. */
@@ -179,4 +178,45 @@ function isConnectionLost(error: unknown): boolean {
   if (error instanceof NotConnected || codeOf(error) === "CONNECT_TIMEOUT") return false;
   const state = sqlState(error);
   return state === undefined || state.startsWith("57P") || state.startsWith("08");
+}
+
+/** Lets at most `max` statements run at a time. The others wait in order, and fail after `timeoutMs`. */
+class Turns {
+  private readonly timeoutMs: number;
+  private readonly waiting = new Set<() => void>();
+  private free: number;
+
+  constructor(max: number, timeoutMs: number) {
+    this.free = max;
+    this.timeoutMs = timeoutMs;
+  }
+
+  /** Resolves when it is this statement's turn. Its owner calls `pass` after it. */
+  take(): Promise<void> {
+    if (this.free > 0) {
+      this.free -= 1;
+      return Promise.resolve();
+    }
+    return new Promise((resolve, reject) => {
+      const begin = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        this.waiting.delete(begin);
+        reject(new NotConnected(`all connections to Postgres are in use for ${this.timeoutMs} ms`));
+      }, this.timeoutMs);
+      this.waiting.add(begin);
+    });
+  }
+
+  pass(): void {
+    const [next] = this.waiting;
+    if (next === undefined) {
+      this.free += 1;
+      return;
+    }
+    this.waiting.delete(next);
+    next();
+  }
 }

@@ -3,7 +3,7 @@ import { closeSync, open, openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import t from "tap";
-import { syncInThread } from "../../../core/process/sync-thread.ts";
+import { syncInThread } from "../../../core/process/disk.ts";
 
 /** The threads of libuv's pool, on which files, names and hashes of passwords are worked at. */
 const POOL = Number(process.env.UV_THREADPOOL_SIZE ?? 4);

@@ -3,7 +3,7 @@ import type { Database } from "../../../core/database/database.ts";
 import { newId } from "../../../core/process/id.ts";
 import type { UsageFilter } from "../../../core/usage/books.ts";
 import { refusedCalls } from "../../../core/usage/refused-calls.ts";
-import { archivedBefore, archivedCall } from "../../../core/usage/usage-archived.ts";
+import { archivedBefore, archivedCall } from "../../../core/usage/usage-books.ts";
 import { callOf, callPage } from "../../../core/usage/usage-records.ts";
 
 interface Asked {

@@ -1,5 +1,4 @@
-import { RedisAway } from "../../../../core/redis/client.ts";
-import { ClusterBatch } from "../../../../core/redis/cluster-batch.ts";
+import { ClusterBatch, RedisAway } from "../../../../core/redis/client.ts";
 import type { Random } from "../../../support/random.ts";
 import type { SimulatedProcess } from "../../process.ts";
 import type { Scheduler } from "../../scheduler.ts";

@@ -1,5 +1,5 @@
 import { backoffMs } from "../../../../core/process/backoff.ts";
-import type { ClusterCommands } from "../../../../core/redis/cluster-batch.ts";
+import type { ClusterCommands } from "../../../../core/redis/client.ts";
 import { listOf } from "../../../../core/redis/reply.ts";
 import type { Random } from "../../../support/random.ts";
 import type { SimulatedProcess } from "../../process.ts";
