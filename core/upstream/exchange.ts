@@ -12,7 +12,7 @@ import { broken, refusedOutcome, refusedUnreadably, tooSlow } from "./broken.ts"
 import { Dispatch } from "./dispatch.ts";
 import { EmptyEvents } from "./empty-events.ts";
 import { type FailureCause, failures } from "./failure-cause.ts";
-import { isForOperator, type Refused, refusedBy } from "./fault.ts";
+import { isForOperator, messageIn, type Refused, refusedBy } from "./fault.ts";
 import { masked, maskedEvent } from "./mask.ts";
 import { Preamble } from "./preamble.ts";
 import { RefusedReply } from "./refused-reply.ts";
@@ -217,7 +217,11 @@ export class Exchange implements AttemptListener, Flow {
     const { reply, text, worth } = this.whole.judge(this.wire);
     const error = worth === "none" || worth === "free" ? this.whole.error() : undefined;
     if (error && this.refusedInReply(error, worth === "free")) return;
-    if (worth === "none" && !error) {
+    if (worth === "none" && error) {
+      const says = messageIn(masked(text, this.hidden)) || undefined;
+      return this.cut(refusedOutcome({ ...error, says }, this.call, retryHeaders(this.headers)));
+    }
+    if (worth === "none") {
       return this.fail(
         text.trim() === "" ? failures.empty : failures.unreadable("no reply"),
         broken(NO_REPLY),

@@ -59,6 +59,11 @@ export function isForOperator({ fault, says }: Refused): boolean {
   return says !== undefined || (fault !== "caller" && fault !== "upstream");
 }
 
+/** Returns the message of a provider's error, which may quote the customer's request; empty if it has none. */
+export function messageIn(text: string): string {
+  return errorIn(text).message;
+}
+
 /** Returns the refusal that the body of a reply with status 200 states, if it states one. */
 export function refusedInBody(text: string): Refused | undefined {
   return errorIn(text).isStated ? refusedBy(200, text) : undefined;

@@ -11,8 +11,8 @@ import {
 } from "../../core/plugin/index.ts";
 import type { Factors } from "./bound.ts";
 import { outputTokensOf } from "./estimate.ts";
-import { failedReply } from "./failed-reply.ts";
 import type { UsageCheck } from "./implausible.ts";
+import { INVALID } from "./reply-meter.ts";
 
 /**
  * Reads usage from a reply: from a stream as it passes, from a whole reply when it has ended. Providers may send either
@@ -113,8 +113,7 @@ export class EventMeter implements Sink {
     if (this.whole) return this.whole.end(outcome);
     const { call } = this;
     if (outcome.kind !== "complete") return this.client.end(outcome);
-    if (this.stage === "none")
-      return this.client.end(failedReply(undefined, call.endpoint.protocol));
+    if (this.stage === "none") return this.client.end(INVALID);
     // A complete stream costs its usage, even without any text, unless it only refuses.
     if (this.stage !== "refused") call.delivered = true;
     this.client.end(outcome);

@@ -6,6 +6,7 @@ import {
   objectOf,
   type Protocol,
   parseJson,
+  refuse,
   type ServerEvent,
   type Services,
   type Sink,
@@ -13,9 +14,18 @@ import {
 } from "../../core/plugin/index.ts";
 import type { Factors } from "./bound.ts";
 import { outputTokensOf } from "./estimate.ts";
-import { failedReply } from "./failed-reply.ts";
 import type { UsageCheck } from "./implausible.ts";
 import { ShortTexts } from "./short-texts.ts";
+
+/** A body, or a stream, that is no reply of its protocol. Core has handled the errors that it may state. */
+export const INVALID: Outcome = {
+  kind: "broken",
+  refusal: refuse.upstreamFailed(
+    "The upstream provider sent an invalid reply. Nothing was charged; try again.",
+  ),
+  truncated: false,
+  errorSent: false,
+};
 
 /** Reads usage from an unstreamed JSON reply; sets `call.replyBody`. Passes audio without counting it. */
 export class ReplyMeter implements Sink {
@@ -96,7 +106,7 @@ export class ReplyMeter implements Sink {
     const worth = reply ? this.wire.judge(reply) : "none";
     // The part that a provider makes after its reply is not charged, so such a reply is sold only if it was asked for.
     const isSold = worth === "pending" ? call.body.read("background") === true : worth !== "none";
-    if (!reply || !isSold) return failedReply(reply, call.endpoint.protocol);
+    if (!reply || !isSold) return INVALID;
     call.replyBody = reply;
     if (worth === "free") return undefined;
     call.delivered = true;

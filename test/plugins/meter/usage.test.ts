@@ -238,7 +238,7 @@ t.test("an unstreamed reply", async (t) => {
     sink.head(200, JSON_HEAD);
     sink.data(Buffer.from('{"error":{"message":"no","code":400}}'));
     sink.end(COMPLETE);
-    t.match(ends, [{ kind: "broken", refusal: { status: 400 } }]);
+    t.match(ends, [{ kind: "broken", refusal: { status: 502 } }]);
     t.equal(call.delivered, false, "JSON instead of audio");
   });
 
