@@ -1,8 +1,9 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import { isObject, JSON_MAX, type JsonObject } from "../process/json.ts";
 import { scanJson } from "../process/json-scan.ts";
+import { RawJson } from "../process/raw-json.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
-import { namesAt, RequestBody, textOf } from "./request-body.ts";
+import { ARGUMENTS, namesAt, RequestBody, textOf } from "./request-body.ts";
 
 /**
  * Reads a JSON body. Returns it, or the refusal that says what is wrong. The body keeps the bytes.
@@ -10,29 +11,38 @@ import { namesAt, RequestBody, textOf } from "./request-body.ts";
  * A provider may take another of two fields with the same name than the one that is priced here. So a name that comes
  * twice at the top is refused; inside of a field, core writes the body again, with the one that was read. So it does with
  * numbers of more digits than a parser keeps: the bound counts each number alike, and a provider may read all digits.
+ * Only in the arguments of tools, numbers stay as they came: a tool may take them for an id.
  *
  * Most bytes of a request are its `conversation`, and a call that is passed on needs only its structure. So its texts are
  * decoded as Latin-1, in a third of the time, until a plugin reads the field.
  */
-export function readJson(bytes: Buffer, conversation?: string): RequestBody | Refusal {
+export function readJson(
+  bytes: Buffer,
+  conversation?: string,
+  isWritten = false,
+): RequestBody | Refusal {
   if (!isUtf8(bytes))
     return refuse.badRequest("The request body is not UTF-8: send JSON in UTF-8.");
   const scan = scanJson(bytes);
   if (scan === "levels" || scan === "values") return EXCESS[scan];
   if (scan === "malformed") return notJson(bytes);
-  const { places, hasLongNumber } = scan;
+  const { places, hasLongNumber, hasUnusualNumber } = scan;
   let names: readonly string[];
   let fields: unknown;
   let highBytes: number | undefined;
+  let kept: unknown;
   try {
     names = namesAt(bytes, places);
     const at = 4 * names.indexOf(conversation ?? "");
     const list = at < 0 ? bytes : bytes.subarray(places[at + 2], places[at + 3]);
-    highBytes = at < 0 ? undefined : highBytesIn(list);
+    const mayKeep = hasUnusualNumber && at >= 0 && conversation !== undefined;
+    kept = mayKeep ? RawJson.parse(textOf(bytes), [conversation, ...ARGUMENTS]) : undefined;
+    highBytes = at < 0 || kept ? undefined : highBytesIn(list);
     fields =
-      highBytes === undefined
+      kept ??
+      (highBytes === undefined
         ? JSON.parse(textOf(bytes))
-        : withLatin1(bytes, list, conversation ?? "", scan.commas);
+        : withLatin1(bytes, list, conversation ?? "", scan.commas));
   } catch {
     return notJson(bytes);
   }
@@ -43,11 +53,15 @@ export function readJson(bytes: Buffer, conversation?: string): RequestBody | Re
     const field = /^\w*/.exec(twice)?.[0] ?? "";
     return refuse.badRequest(`${field}: sent twice; send each field once`, field);
   }
-  if (hasTwice || hasLongNumber) {
-    return readJson(Buffer.from(JSON.stringify(JSON.parse(textOf(bytes)))), conversation);
+  if (!isWritten && (hasTwice || hasLongNumber)) {
+    const read = kept ?? JSON.parse(textOf(bytes));
+    return readJson(Buffer.from(RawJson.write(read)), conversation, true);
   }
   const latin1 = { name: conversation ?? "", highBytes: highBytes ?? 0 };
-  return RequestBody.passed(bytes, places, fields, highBytes === undefined ? undefined : latin1);
+  return RequestBody.passed(bytes, places, fields, {
+    latin1: highBytes === undefined ? undefined : latin1,
+    keepsNumbers: kept !== undefined,
+  });
 }
 
 /** The parser's own message quotes the text, which must not be in an error or a log. */
@@ -147,6 +161,7 @@ function namesIn(tree: JsonObject): number {
       for (const entry of node) if (typeof entry === "object" && entry !== null) stack.push(entry);
       continue;
     }
+    if (node instanceof RawJson) continue;
     const object = node as JsonObject;
     for (const name in object) {
       count++;

@@ -1,7 +1,7 @@
 import { isAscii } from "node:buffer";
 import { freeMemory } from "../process/free-memory.ts";
 import type { JsonObject } from "../process/json.ts";
-import { spliced } from "./splice.ts";
+import { RawJson } from "../process/raw-json.ts";
 import type { Turns } from "./turns.ts";
 
 /** A JSON object that a thread has read or written. Plain data. */
@@ -13,9 +13,14 @@ export interface BodyParts {
   readonly fields: JsonObject;
   /** Lists that are bytes alone, by name: how many entries each has. */
   readonly unread: Readonly<Record<string, number>>;
+  /** True if `read` must keep numbers in the arguments of tools as they came. */
+  readonly keepsNumbers: boolean;
   readonly measured: Measured | undefined;
   readonly turns: Turns | undefined;
 }
+
+/** The path from a turn of Messages to the arguments of a tool, whose numbers stay as they came. */
+export const ARGUMENTS = ["content", "input"];
 
 /** Bodies from this size on are parsed, translated and written in a thread. */
 export const LONG_BODY_BYTES_MIN = 65_536;
@@ -37,6 +42,7 @@ interface Source {
   readonly fields: JsonObject;
   /** Lists in `fields` whose entries are not those of the bytes yet. */
   readonly unread: Set<string>;
+  readonly keepsNumbers: boolean;
   readonly measured: Measured | undefined;
   readonly turns: Turns | undefined;
   /** The unread list that is there with its texts in Latin-1. */
@@ -75,10 +81,10 @@ export class RequestBody {
     bytes: Buffer,
     places: readonly number[],
     fields: JsonObject,
-    latin1?: Latin1,
+    form: { readonly latin1: Latin1 | undefined; readonly keepsNumbers: boolean },
   ): RequestBody {
-    const unread = new Set(latin1 ? [latin1.name] : []);
-    const facts = { measured: undefined, turns: undefined, latin1 };
+    const unread = new Set(form.latin1 ? [form.latin1.name] : []);
+    const facts = { ...form, measured: undefined, turns: undefined };
     return new RequestBody(
       { bytes, places, names: namesAt(bytes, places), fields, unread, ...facts },
       fields,
@@ -86,11 +92,12 @@ export class RequestBody {
   }
 
   /** Returns the body that a thread has read or written. */
-  static from({ bytes: own, places, fields, unread, measured, turns }: BodyParts): RequestBody {
+  static from(parts: BodyParts): RequestBody {
+    const { bytes: own, places, fields, unread, keepsNumbers, measured, turns } = parts;
     const bytes = Buffer.from(own.buffer, own.byteOffset, own.byteLength);
     for (const name in unread) fields[name] = Array(unread[name]).fill(STAND_IN);
     const lists = new Set(Object.keys(unread));
-    const facts = { measured, turns, latin1: undefined };
+    const facts = { keepsNumbers, measured, turns, latin1: undefined };
     const names = namesAt(bytes, places);
     return new RequestBody({ bytes, places, names, fields, unread: lists, ...facts }, fields);
   }
@@ -131,9 +138,9 @@ export class RequestBody {
   /** Returns the body as it is sent, in memory of its own. */
   bytes(): Buffer {
     const { source, fields } = this;
-    if (!source) return Buffer.from(JSON.stringify(fields));
+    if (!source) return Buffer.from(RawJson.write(fields));
     const { bytes, places, names, fields: before } = source;
-    return spliced(bytes, places, names, before, fields, (name) => JSON.stringify(fields[name]));
+    return spliced(bytes, places, names, before, fields, (name) => RawJson.write(fields[name]));
   }
 
   /** Returns a body whose fields can be set without a change of this one. */
@@ -188,6 +195,11 @@ export class RequestBody {
     return { list: source.fields[name], highBytes };
   }
 
+  /** True if numbers in the arguments of tools are `RawJson`. */
+  get keepsNumbers(): boolean {
+    return this.source?.keepsNumbers === true;
+  }
+
   /** True if it goes out as the bytes that came, with changed fields. */
   get isBytes(): boolean {
     return this.source !== undefined;
@@ -199,8 +211,8 @@ export class RequestBody {
     const list = fields[name];
     if (!source || !Array.isArray(list)) return undefined;
     const unread = { [name]: list.length };
-    const { bytes, places } = source;
-    return { bytes, places, fields: { ...fields, [name]: [] }, unread };
+    const { bytes, places, keepsNumbers } = source;
+    return { bytes, places, fields: { ...fields, [name]: [] }, unread, keepsNumbers };
   }
 
   /** Returns a body that has this field alone, to be measured. */
@@ -234,11 +246,8 @@ export class RequestBody {
   }
 }
 
-/** Returns an object as a thread hands it to the main thread. `isUnread` names lists that stay bytes there. */
-export function bodyParts(
-  body: JsonObject,
-  isUnread: (name: string, bytes: number) => boolean,
-): WrittenParts {
+/** Returns an object as a thread hands it to the main thread. Lists of these names stay bytes there. */
+export function bodyParts(body: JsonObject, lists: ReadonlySet<string>): WrittenParts {
   const pieces: Buffer[] = [];
   const places: number[] = [];
   const fields: JsonObject = {};
@@ -256,10 +265,10 @@ export function bodyParts(
     add(Buffer.from(JSON.stringify(name)));
     places.push(open, size - 1);
     add(Buffer.from(":"));
-    const json = Buffer.from(JSON.stringify(value));
+    const json = Buffer.from(RawJson.write(value));
     places.push(size, size + json.length);
     add(json);
-    const isLeft = Array.isArray(value) && isUnread(name, json.length);
+    const isLeft = Array.isArray(value) && lists.has(name);
     if (isLeft) unread[name] = value.length;
     fields[name] = isLeft ? [] : value;
   }
@@ -268,7 +277,7 @@ export function bodyParts(
   const bytes = Buffer.from(new ArrayBuffer(size));
   let at = 0;
   for (const piece of pieces) at += piece.copy(bytes, at);
-  return { bytes, places, fields, unread };
+  return { bytes, places, fields, unread, keepsNumbers: true };
 }
 
 const NOTHING = Buffer.alloc(0);
@@ -291,7 +300,9 @@ function listOf({ bytes, places, names }: Source, name: string): Buffer {
 function readIn(source: Source, name: string): void {
   source.unread.delete(name);
   const list = source.fields[name];
-  const entries: unknown = JSON.parse(textOf(listOf(source, name)));
+  const json = textOf(listOf(source, name));
+  const kept = source.keepsNumbers ? RawJson.parse(json, ARGUMENTS) : undefined;
+  const entries = kept ?? JSON.parse(json);
   if (!Array.isArray(list) || !Array.isArray(entries)) throw new Error(`${name} is no list`);
   for (let at = 0; at < entries.length; at++) list[at] = entries[at];
 }
@@ -309,4 +320,74 @@ export function namesAt(bytes: Buffer, places: readonly number[]): string[] {
 /** Decodes bytes that are UTF-8. */
 export function textOf(bytes: Buffer): string {
   return bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
+}
+
+/** Replaces the bytes from `from` to `to` by a text. */
+interface Edit {
+  readonly from: number;
+  readonly to: number;
+  readonly text: string;
+}
+
+/**
+ * Returns the bytes of the object `before`, changed to have the fields of `after`: fields with the same value keep their
+ * bytes, others are set, added or deleted. Returns a copy even if nothing changes: the memory of both is freed at
+ * different times. `fields` holds four numbers for each of `names`: the quotes of the name, and the start and end of the
+ * value. `json` returns a field of `after`.
+ */
+function spliced(
+  bytes: Buffer,
+  fields: readonly number[],
+  names: readonly string[],
+  before: JsonObject,
+  after: JsonObject,
+  json: (name: string) => string,
+): Buffer {
+  const edits: Edit[] = [];
+  let last = names.length - 1;
+  while (last >= 0 && !has(after, names[last] ?? "")) last--;
+  for (let at = 0; at <= last; at++) {
+    const name = names[at] ?? "";
+    const field = 4 * at;
+    if (!has(after, name)) {
+      // Up to the next name, with the comma between them.
+      edits.push({ from: fields[field] ?? 0, to: fields[field + 4] ?? 0, text: "" });
+    } else if (after[name] !== before[name]) {
+      edits.push({ from: fields[field + 2] ?? 0, to: fields[field + 3] ?? 0, text: json(name) });
+    }
+  }
+  const added: string[] = [];
+  for (const name in after) {
+    if (has(after, name) && !Object.hasOwn(before, name)) added.push(name);
+  }
+  if (added.length > 0 || last < names.length - 1) {
+    // An object without fields has only whitespace after its brace.
+    const start = fields[0] ?? bytes.indexOf("{") + 1;
+    const text = added.map((name) => `${JSON.stringify(name)}:${json(name)}`).join(",");
+    edits.push({
+      from: last === -1 ? start : (fields[4 * last + 3] ?? 0),
+      to: fields.at(-1) ?? start,
+      text: last !== -1 && added.length > 0 ? `,${text}` : text,
+    });
+  }
+  return edited(bytes, edits);
+}
+
+const has = (body: JsonObject, name: string) =>
+  Object.hasOwn(body, name) && body[name] !== undefined;
+
+/** Applies edits, which are in the order of the bytes. */
+function edited(bytes: Buffer, edits: readonly Edit[]): Buffer {
+  let size = bytes.length;
+  for (const { from, to, text } of edits) size += Buffer.byteLength(text) - (to - from);
+  const out = Buffer.allocUnsafe(size);
+  let at = 0;
+  let copied = 0;
+  for (const { from, to, text } of edits) {
+    at += bytes.copy(out, at, copied, from);
+    at += out.write(text, at);
+    copied = to;
+  }
+  bytes.copy(out, at, copied);
+  return out;
 }

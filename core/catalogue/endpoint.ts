@@ -72,6 +72,12 @@ export const endpoints: readonly Endpoint[] = [
   endpoint("/v1/audio/speech", "speech", ["speech"], "/audio/speech"),
 ];
 
+/** Returns the endpoint of a protocol at another path, for a plugin that turns requests of its clients into that protocol. */
+export function endpointAt(path: string, protocol: Protocol): Endpoint {
+  const known = endpoints.find((one) => one.protocol === protocol && !one.multipart);
+  return { ...(known ?? messagesEndpoint), path };
+}
+
 /** The version of the Messages protocol that the gateway speaks and sends to upstreams. */
 export const MESSAGES_VERSION = "2023-06-01";
 

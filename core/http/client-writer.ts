@@ -1,7 +1,7 @@
 import type { HttpResponse } from "../listener/index.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 import type { Refusal } from "../wire/refusal.ts";
-import type { Wire } from "../wire/wire.ts";
+import type { ClientWire } from "../wire/wire.ts";
 import type { HttpCall } from "./http-call.ts";
 import type { KeptReply, UnreadReplies } from "./unread-replies.ts";
 import { CORKED_BYTES_MAX, endHead, endWhole, statusLine, writeSlice } from "./write.ts";
@@ -142,7 +142,7 @@ export class ClientWriter implements KeptReply {
   }
 
   /** Ends the reply with an error in the client's protocol, even if part of the reply is already sent. */
-  fail(refusal: Refusal, wire: Wire, eventsBefore: number): void {
+  fail(refusal: Refusal, wire: ClientWire, eventsBefore: number): void {
     if (this.sent && this.isEventStream) {
       this.add(Buffer.from(wire.errorEvent(refusal, eventsBefore)));
       return this.endStream();
@@ -153,7 +153,7 @@ export class ClientWriter implements KeptReply {
     else this.res.cork(() => this.writeFailure(refusal, wire));
   }
 
-  private writeFailure(refusal: Refusal, wire: Wire): void {
+  private writeFailure(refusal: Refusal, wire: ClientWire): void {
     this.writeHead(["content-type", "application/json", ...refusal.headers]);
     const body = wire.errorBody(refusal, this.call.id);
     if (this.headOnly) endHead(this.res, Buffer.byteLength(body));

@@ -2,7 +2,7 @@ import { endpoints } from "../catalogue/endpoint.ts";
 import type { HttpRequest, HttpResponse } from "../listener/index.ts";
 import type { Match } from "../plugin/router.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
-import type { Wire } from "../wire/wire.ts";
+import type { ClientWire, Wire } from "../wire/wire.ts";
 import { wires } from "../wire/wires.ts";
 import { endHead, statusLine } from "./write.ts";
 
@@ -28,7 +28,7 @@ export function wireOf(path: string, headers: Readonly<Record<string, string>>):
 export function sendRefusal(
   res: HttpResponse,
   method: string,
-  wire: Wire,
+  wire: ClientWire,
   refusal: Refusal,
   requestId: string,
   close = false,
@@ -49,7 +49,7 @@ export function sendRefusal(
 export function refuseAndCut(
   res: HttpResponse,
   method: string,
-  wire: Wire,
+  wire: ClientWire,
   refusal: Refusal,
   requestId: string,
 ): void {

@@ -19,6 +19,8 @@ import type {
 import type { JsonObject } from "../process/json.ts";
 import type { Refusal } from "../wire/refusal.ts";
 import type { Usage } from "../wire/usage/usage.ts";
+import type { ClientWire } from "../wire/wire.ts";
+import { wires } from "../wire/wires.ts";
 import { type CallState, STEPS, StepOutOfOrder } from "./call-state.ts";
 
 const NO_LIMITS: readonly CallLimit[] = [];
@@ -49,6 +51,8 @@ export class HttpCall implements Call {
   readonly startedMs: number;
   readonly endpoint: Endpoint;
   readonly headers: Readonly<Record<string, string>>;
+  /** The protocol of the client. */
+  readonly wire: ClientWire;
 
   body = EMPTY;
   form: FormPart[] | undefined = undefined;
@@ -112,12 +116,14 @@ export class HttpCall implements Call {
     startedMs: number,
     endpoint: Endpoint,
     headers: Readonly<Record<string, string>>,
+    wire: ClientWire = wires[endpoint.protocol],
   ) {
     this.id = id;
     this.at = at;
     this.startedMs = startedMs;
     this.endpoint = endpoint;
     this.headers = headers;
+    this.wire = wire;
   }
 
   get state(): CallState {

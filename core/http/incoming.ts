@@ -1,4 +1,7 @@
 import type { Share } from "../body/budget.ts";
+import { parseFormBody } from "../body/form.ts";
+import type { LongBodies } from "../body/long-bodies.ts";
+import { readJson } from "../body/read-json.ts";
 import {
   bodyTooLarge,
   declaredLength,
@@ -7,20 +10,21 @@ import {
   type Reading,
   readBody,
 } from "../body/receive.ts";
+import { RequestBody } from "../body/request-body.ts";
 import type { Endpoint } from "../catalogue/endpoint.ts";
 import type { HttpResponse } from "../listener/index.ts";
 import { type Flow, GONE } from "../plugin/call.ts";
-import type { Field, Verdict } from "../plugin/plugin.ts";
+import type { AwaitableVerdict, Field, Verdict } from "../plugin/plugin.ts";
 import type { PlainHandler, PlainRequest } from "../plugin/router.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 import { Exchange } from "../upstream/exchange.ts";
 import { completeRefusal, isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
+import type { ClientWire } from "../wire/wire.ts";
 import { isOver } from "./call-state.ts";
 import { missingFor } from "./default-steps.ts";
 import { HttpCall } from "./http-call.ts";
 import type { HttpCallsInFlight } from "./in-flight.ts";
 import { SinkMisuse } from "./ordered-sink.ts";
-import { parseCall } from "./parse-call.ts";
 import type { OnOver } from "./pipeline.ts";
 import type { RequestHead } from "./plain.ts";
 import { Reply } from "./reply.ts";
@@ -61,12 +65,13 @@ export class Incoming {
     onOver: OnOver,
     inFlight: HttpCallsInFlight,
     headOnly = false,
+    wire?: ClientWire,
   ) {
     const { clock } = runtime;
     this.res = res;
     this.runtime = runtime;
     this.inFlight = inFlight;
-    this.call = new HttpCall(id, clock.now(), clock.monotonic(), endpoint, headers);
+    this.call = new HttpCall(id, clock.now(), clock.monotonic(), endpoint, headers, wire);
     this.share = runtime.bodies.open(this.call);
     const over: OnOver = (call, pipeline) => {
       clearTimeout(this.readingOn);
@@ -308,4 +313,47 @@ export class Incoming {
       if (!isOver(call.state)) this.reply.refuseAndCut(refusal);
     }, LINGER_MS);
   }
+}
+
+/**
+ * Reads the body into the fields of the call, which keeps its bytes, and checks those that core needs. Returns the
+ * refusal if one is wrong: later for a long body, which a thread reads.
+ */
+function parseCall(
+  call: HttpCall,
+  body: Buffer,
+  longBodies: LongBodies | undefined,
+): AwaitableVerdict {
+  const type = call.headers["content-type"] ?? "";
+  const encoding = call.headers["content-encoding"] ?? "identity";
+  if (encoding.toLowerCase() !== "identity") {
+    return refuse.as(
+      415,
+      "invalid_request_error",
+      "Compressed bodies are not read: send the body without content-encoding.",
+    );
+  }
+  if (/^multipart\//i.test(type)) {
+    if (!call.endpoint.multipart)
+      return refuse.badRequest("This endpoint takes JSON: send content-type application/json.");
+    const parsed = parseFormBody(body, type);
+    if (isRefusal(parsed)) return parsed;
+    call.form = parsed.form;
+    call.body = RequestBody.of(parsed.fields);
+    return check(call);
+  }
+  const later = longBodies?.read(call, body);
+  if (later) return later.then((read) => use(call, read));
+  return use(call, readJson(body, call.endpoint.conversation));
+}
+
+function use(call: HttpCall, body: RequestBody | Refusal): Refusal | undefined {
+  if (isRefusal(body)) return body;
+  call.body = body;
+  return check(call);
+}
+
+function check(call: HttpCall): Refusal | undefined {
+  call.stream = call.body.read("stream") === true;
+  return call.wire.check(call.body.outline);
 }

@@ -1,5 +1,12 @@
 import type { Model, Route } from "../catalogue/catalogue.ts";
-import type { AllowedFeatures, FeatureName } from "../catalogue/features.ts";
+import {
+  type AllowedFeatures,
+  FEATURES,
+  type FeatureName,
+  type FeatureTerms,
+  type Surcharge,
+} from "../catalogue/features.ts";
+import { productOf } from "../catalogue/price-factors.ts";
 import type { Call } from "../plugin/call.ts";
 import { beyond } from "../plugin/model-names.ts";
 import type { Plugin, Verdict } from "../plugin/plugin.ts";
@@ -12,8 +19,6 @@ import { misspelledIn } from "../wire/features/names.ts";
 import { ANSWERS, MISSPELLED, type Row, STORE } from "../wire/features/table.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
 import { wires } from "../wire/wires.ts";
-import { mediaTerms } from "./media-terms.ts";
-import { surchargeOf } from "./surcharge.ts";
 
 type Parts = Pick<Services, "upstreams" | "config" | "log">;
 
@@ -248,3 +253,108 @@ function refusalOf({ why, instead }: Row, path: string): Refusal {
   const code = "unsupported_parameter";
   return refuse.badRequest(`${path}: ${why}; ${instead}`, { param, code });
 }
+
+/**
+ * Returns what the features of a call add to its price. Routes may sell a feature on different
+ * terms. The price is the highest of them, so that it does not depend on the route that serves.
+ */
+function surchargeOf(
+  used: ReadonlySet<FeatureName>,
+  routes: readonly AllowedFeatures[],
+): Surcharge {
+  const fees = new Map<FeatureName, number>();
+  let factor = 1;
+  let holdTokens = 0;
+  let holdFeesVnd = 0;
+  let unbounded = false;
+  for (const name of used) {
+    const terms = routes.flatMap((allowed) => allowed[name] ?? []);
+    const most = (value: (one: FeatureTerms) => number) => Math.max(...terms.map(value));
+    factor = productOf(
+      factor,
+      most((one) => one.factor),
+    );
+    holdTokens += most((one) => one.hold_tokens);
+    holdFeesVnd += most((one) => one.fees * one.hold_uses);
+    const fee = most((one) => one.fees);
+    if (fee > 0) fees.set(name, fee);
+    unbounded ||= "unbounded" in FEATURES[name];
+  }
+  return { factor, fees, holdTokens, holdFeesVnd, unbounded };
+}
+
+/** Image options that can cost a provider more, and the values that do. */
+const DEARER: Readonly<Record<string, ReadonlySet<unknown>>> = {
+  quality: new Set(["high", "hd"]),
+  input_fidelity: new Set(["high"]),
+};
+
+/**
+ * Limits a call for images or speech to what its price covers: the size of an image, the length of
+ * a text, and options. Prices sizes and options that the catalogue lists with a factor. Returns the
+ * names of dearer options that it left out, since the catalogue does not list them.
+ */
+function mediaTerms(call: Call, model: Model): string[] | Verdict {
+  if (call.endpoint.protocol === "speech") return tooLong(call, model);
+  const factor = sizeFactor(call, model);
+  return typeof factor === "number" ? priceOptions(call, model, factor) : factor;
+}
+
+function tooLong({ body }: Call, { media }: Model): Verdict {
+  const texts = [body.read("input"), body.read("instructions")];
+  const length = texts.reduce<number>(
+    (sum, text) => sum + (typeof text === "string" ? text.length : 0),
+    0,
+  );
+  if (length <= media.charactersMax) return undefined;
+  const message = `input: at most ${media.charactersMax} characters with instructions; split the text`;
+  return refuse.badRequest(message, "input");
+}
+
+/**
+ * An image whose size the provider chooses costs the price without a factor: providers choose
+ * ordinary sizes.
+ */
+function sizeFactor({ body }: Call, { media }: Model): number | Refusal {
+  const [width, height] = String(body.read("size") ?? "")
+    .split("x")
+    .map(Number);
+  const pixels = (width || 0) * (height || 0);
+  if (pixels <= media.pixelsMax) return 1;
+  const fits = media.sizeFactors.find(({ pixels_max }) => pixels <= pixels_max);
+  if (fits) return fits.factor;
+  const most = media.sizeFactors.at(-1)?.pixels_max ?? media.pixelsMax;
+  return refuse.badRequest(`size: at most ${most} pixels; ask for a smaller image`, "size");
+}
+
+function priceOptions(call: Call, { media }: Model, sizeFactor: number): string[] | Verdict {
+  const { body } = call;
+  let factor = sizeFactor;
+  for (const [name, factors] of Object.entries(media.optionFactors)) {
+    const given = body.read(name);
+    const isOpen = given === undefined || given === null || given === "auto";
+    const [first = ""] = Object.keys(factors);
+    // If the provider may choose the value, it could choose the dearest.
+    const value = isOpen && !("auto" in factors) ? first : String(given ?? "auto");
+    if (!Object.hasOwn(factors, value)) {
+      const known = Object.keys(factors).join(", ");
+      return refuse.badRequest(`${name}: one of ${known} is required`, name);
+    }
+    if (isOpen && value !== "auto") body.set(name, value);
+    factor = productOf(factor, factors[value] ?? 1);
+  }
+  if (factor !== 1) call.surcharge = { ...NOTHING_ELSE, factor };
+  const left = Object.keys(DEARER).filter(
+    (name) => !(name in media.optionFactors) && DEARER[name]?.has(body.read(name)),
+  );
+  for (const name of left) body.set(name, undefined);
+  return left;
+}
+
+const NOTHING_ELSE: Surcharge = {
+  factor: 1,
+  fees: new Map(),
+  holdTokens: 0,
+  holdFeesVnd: 0,
+  unbounded: false,
+};

@@ -1,19 +1,16 @@
 import type { HttpResponse } from "../listener/index.ts";
 import type { CallOutcome } from "../money/usage-fields.ts";
 import { COMPLETE, GONE, type Outcome } from "../plugin/call.ts";
-import type { Sink } from "../plugin/plugin.ts";
-import { contentTypeOf } from "../plugin/plugin.ts";
+import { contentTypeOf, type Sink } from "../plugin/plugin.ts";
 import type { PlainResponse } from "../plugin/router.ts";
 import { objectOf, parseJson } from "../process/json.ts";
 import type { Log } from "../process/log.ts";
 import type { ServerEvent } from "../sse/reader.ts";
 import { broken } from "../upstream/broken.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
-import { kindOf, type Wire } from "../wire/wire.ts";
-import { wires } from "../wire/wires.ts";
+import { type ClientWire, kindOf } from "../wire/wire.ts";
 import { isOver } from "./call-state.ts";
 import { ClientWriter } from "./client-writer.ts";
-import { Heartbeat } from "./heartbeat.ts";
 import type { HttpCall } from "./http-call.ts";
 import type { OnOver, Pipeline } from "./pipeline.ts";
 import type { Runtime } from "./runtime.ts";
@@ -37,7 +34,7 @@ export class Reply implements Sink {
   private readonly call: HttpCall;
   private readonly pipeline: Pipeline;
   private readonly log: Log;
-  private readonly wire: Wire;
+  private readonly wire: ClientWire;
   private readonly wholeBytesMax: number;
   private readonly onOver: OnOver;
   private readonly client: ClientWriter;
@@ -68,7 +65,7 @@ export class Reply implements Sink {
     this.call = call;
     this.pipeline = pipeline;
     this.log = log;
-    this.wire = wires[call.endpoint.protocol];
+    this.wire = call.wire;
     this.wholeBytesMax = limits.replyBytesMax;
     this.heartbeat = new Heartbeat(limits.heartbeatMs);
     this.onOver = onOver;
@@ -92,7 +89,7 @@ export class Reply implements Sink {
       call.status = 200;
       client.head(EVENT_STREAM, true);
     }
-    const mayPing = this.wire.protocol === "messages" && this.eventsWritten > 0;
+    const mayPing = call.endpoint.protocol === "messages" && this.eventsWritten > 0;
     client.add(mayPing ? PING : COMMENT);
     client.write();
   }
@@ -321,4 +318,35 @@ function tooLarge(bytesMax: number): Outcome {
   const megabytes = Math.floor(bytesMax / 1_048_576);
   const message = `The upstream's reply is larger than the ${megabytes} MB that this gateway keeps.`;
   return broken(message);
+}
+
+/** After the first sign of life come others, each after this part of the first wait. */
+const PARTS = 4;
+
+/** Says when a silent stream needs a sign of life: after `firstMs`, then each quarter of it. */
+class Heartbeat {
+  private readonly firstMs: number;
+  private sinceMs = 0;
+  private hasBeaten = false;
+
+  /** `firstMs` is infinite if no stream gets any. */
+  constructor(firstMs: number) {
+    this.firstMs = firstMs;
+  }
+
+  /** Begins again: the stream was not silent. */
+  restart(nowMs: number): void {
+    this.sinceMs = nowMs;
+    this.hasBeaten = false;
+  }
+
+  /** Returns true if one is due, and counts it as sent. `startedMs`: when the call began. */
+  isDue(nowMs: number, startedMs: number): boolean {
+    if (this.sinceMs === 0) this.sinceMs = startedMs;
+    const waitMs = this.hasBeaten ? this.firstMs / PARTS : this.firstMs;
+    if (nowMs - this.sinceMs < waitMs) return false;
+    this.sinceMs = nowMs;
+    this.hasBeaten = true;
+    return true;
+  }
 }

@@ -16,13 +16,14 @@ import type { Clock } from "../process/clock.ts";
 import { newId } from "../process/id.ts";
 import type { Log } from "../process/log.ts";
 import { withTimeout } from "../process/timeout.ts";
+import { atEndOfTurn } from "../process/turn.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
-import { EndedCalls } from "./ended-calls.ts";
+import type { ClientWire } from "../wire/wire.ts";
 import { headersOf, notServed, refuseAndCut, sendRefusal, wireOf } from "./errors.ts";
-import { isEnded } from "./http-call.ts";
+import { type EndedHttpCall, isEnded } from "./http-call.ts";
 import { HttpCallsInFlight } from "./in-flight.ts";
 import { Incoming, LINGER_MS } from "./incoming.ts";
-import type { OnOver } from "./pipeline.ts";
+import type { OnOver, Pipeline } from "./pipeline.ts";
 import { requestHead, servePlain } from "./plain.ts";
 import type { Runtime } from "./runtime.ts";
 import { inItsTurn } from "./turn-share.ts";
@@ -169,12 +170,13 @@ export class Server {
     const unclear = ambiguity(headers);
     if (unclear) return refuseAndCut(res, method, wireOf(path, headers), unclear, id);
     if (match.kind !== "route") {
-      return this.refuse(res, method, headers, path, notServed(match, path, headers), id);
+      const refusal = notServed(match, path, headers);
+      return this.refuse(res, method, headers, wireOf(path, headers), refusal, id);
     }
     const { route } = match;
     switch (route.access) {
       case "call":
-        return this.open(res, headers, route.endpoint, id);
+        return this.open(res, headers, route, id);
       case "key": {
         const head = requestHead(res, req, path, match.params, headers, id, runtime.proxies);
         const { protocol } = wireOf(path, headers);
@@ -202,7 +204,7 @@ export class Server {
     res: HttpResponse,
     method: string,
     headers: Readonly<Record<string, string>>,
-    path: string,
+    wire: ClientWire,
     refusal: Refusal,
     id: string,
   ): void {
@@ -216,7 +218,7 @@ export class Server {
       isDone = true;
       clearTimeout(linger);
       reading?.stop();
-      sendRefusal(res, method, wireOf(path, headers), refusal, id, close);
+      sendRefusal(res, method, wire, refusal, id, close);
     };
     res.onAborted(() => {
       isDone = true;
@@ -237,7 +239,7 @@ export class Server {
   private open(
     res: HttpResponse,
     headers: Readonly<Record<string, string>>,
-    endpoint: Endpoint,
+    { endpoint, wire }: { readonly endpoint: Endpoint; readonly wire?: ClientWire },
     id: string,
   ): void {
     const { runtime } = this;
@@ -245,8 +247,11 @@ export class Server {
       this.phase === "refusing"
         ? refuse.unavailable("The gateway is shutting down; another process takes new calls.")
         : (this.callsInFlight.refusal(runtime.limits.callsMax) ?? this.refusal());
-    if (refusal) return this.refuse(res, "POST", headers, endpoint.path, refusal, id);
-    this.begin(res, endpoint, headers, id).start();
+    if (refusal) {
+      const errors = wire ?? wireOf(endpoint.path, headers);
+      return this.refuse(res, "POST", headers, errors, refusal, id);
+    }
+    this.begin(res, endpoint, headers, id, false, wire).start();
   }
 
   private begin(
@@ -255,6 +260,7 @@ export class Server {
     headers: Readonly<Record<string, string>>,
     id: string,
     headOnly = false,
+    wire?: ClientWire,
   ): Incoming {
     const { runtime, onCallOver, callsInFlight } = this;
     const incoming = new Incoming(
@@ -266,6 +272,7 @@ export class Server {
       onCallOver,
       callsInFlight,
       headOnly,
+      wire,
     );
     callsInFlight.add(incoming.call);
     return incoming;
@@ -285,6 +292,43 @@ export class Server {
       const refusal = refuse.timedOut(message);
       const outcome = { kind: "broken", refusal, truncated: false, errorSent: false } as const;
       call.flow?.overdue(outcome, limits.callMs);
+    }
+  }
+}
+
+/**
+ * Reports each ended call once: to the plugins that it reached, then to `onEnded`. Runs at the end
+ * of a turn of the event loop, after everything that clients wait for.
+ */
+class EndedCalls {
+  private readonly onEnded: (call: EndedCall) => void;
+  private readonly log: Log;
+  private calls: EndedHttpCall[] = [];
+  /** The plugins of each call. A reload replaces them only for later calls. */
+  private pipelines: Pipeline[] = [];
+  private readonly onTurn = () => this.report();
+
+  constructor(onEnded: (call: EndedCall) => void, log: Log) {
+    this.onEnded = onEnded;
+    this.log = log;
+  }
+
+  add(call: EndedHttpCall, pipeline: Pipeline): void {
+    if (this.calls.length === 0) atEndOfTurn("ended", this.onTurn);
+    this.calls.push(call);
+    this.pipelines.push(pipeline);
+  }
+
+  /** Reports the waiting calls now. */
+  report(): void {
+    const { calls, pipelines } = this;
+    this.calls = [];
+    this.pipelines = [];
+    for (let at = 0; at < calls.length; at++) {
+      const call = calls[at];
+      if (call === undefined) continue;
+      pipelines[at]?.ended(call, this.log);
+      this.onEnded(call);
     }
   }
 }

@@ -43,14 +43,13 @@ export { usageJson } from "../money/usage-json.ts";
 export { dayOf, endOfDay, startOfDay } from "../process/vietnam-day.ts";
 
 export { overflowMessage } from "../wire/overflow.ts";
-export { STATUS_BY_NAME } from "../wire/provider-error.ts";
 export { readUsage } from "../wire/usage/read.ts";
 export { Usage } from "../wire/usage/usage.ts";
 
 // Models, and the protocols that clients and upstreams speak.
 
 export { type Model, outputTokensMax } from "../catalogue/catalogue.ts";
-export type { Protocol } from "../catalogue/endpoint.ts";
+export { endpointAt, type Protocol } from "../catalogue/endpoint.ts";
 
 export { EFFORT_LEVELS, mergeProfiles, type Profile } from "../catalogue/profile.ts";
 export { ServerEvent } from "../sse/reader.ts";
@@ -80,6 +79,7 @@ export {
   type PublicRoute,
   readBody,
   readQuery,
+  statementJson,
   walletJson,
 } from "./json-route.ts";
 export { httpAddress, reachableAddress } from "./public-host.ts";
@@ -99,6 +99,7 @@ export {
 } from "../process/json.ts";
 export { excessOf } from "../process/json-scan.ts";
 export { PeriodicTask } from "../process/periodic.ts";
+export { RawJson } from "../process/raw-json.ts";
 export { packageVersion } from "../process/root.ts";
 export { secretFile, TOKEN_RULE } from "../process/secret-file.ts";
 export { yieldToMainThread } from "../process/thread-priority.ts";

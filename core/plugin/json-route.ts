@@ -5,6 +5,7 @@ import { MovementPending } from "../money/ledger.ts";
 import { isId } from "../process/id.ts";
 import { objectOf, parseJson } from "../process/json.ts";
 import { codeOf } from "../process/thrown.ts";
+import type { Statement } from "../usage/books.ts";
 import { completeRefusal, isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
 import type { PlainRequest, PlainResponse, Router } from "./router.ts";
 import type { Services } from "./services.ts";
@@ -295,5 +296,20 @@ export function walletJson(wallet: WalletParts) {
     held_vnd: formatVnd(wallet.heldMicroVnd),
     available_vnd: formatVnd(wallet.availableMicroVnd),
     pending_vnd: formatVnd(wallet.uncommittedMicroVnd),
+  };
+}
+
+/** Returns a statement as every API shows it. `showsReferences`: the names of movements too, which operators may choose. */
+export function statementJson(found: Statement, showsReferences: boolean) {
+  return {
+    opening_vnd: formatVnd(found.openingMicroVnd),
+    closing_vnd: formatVnd(found.closingMicroVnd),
+    rows: found.rows.map(({ amountMicroVnd, balanceMicroVnd, reference, ...row }) => ({
+      ...row,
+      ...(showsReferences && { reference }),
+      amount_vnd: formatVnd(amountMicroVnd),
+      balance_vnd: formatVnd(balanceMicroVnd),
+    })),
+    cut: found.isCut,
   };
 }

@@ -1,5 +1,6 @@
 import type { Endpoint } from "../catalogue/endpoint.ts";
 import type { Refusal } from "../wire/refusal.ts";
+import type { ClientWire } from "../wire/wire.ts";
 
 /** A request to a plugin's own route, with its whole body. */
 export interface PlainRequest {
@@ -55,7 +56,12 @@ export type Route = {
   /** True for routes of operators. If the config has `admin.listen`, they are served only there. */
   readonly forOperators?: boolean;
 } & (
-  | { readonly access: "call"; readonly endpoint: Endpoint }
+  | {
+      readonly access: "call";
+      readonly endpoint: Endpoint;
+      /** The protocol of the clients, if a plugin turns their requests into the endpoint's protocol, and replies back. */
+      readonly wire?: ClientWire;
+    }
   | {
       readonly access: "key" | "own" | "public";
       readonly handler: PlainHandler;

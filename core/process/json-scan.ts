@@ -3,6 +3,10 @@ import { JSON_MAX } from "./json.ts";
 const QUOTE = 34;
 const COMMA = 44;
 const COLON = 58;
+const MINUS = 45;
+const POINT = 46;
+const DIGIT_ZERO = 48;
+const DIGIT_NINE = 57;
 const OPEN_LIST = 91;
 const BACKSLASH = 92;
 const CLOSE_LIST = 93;
@@ -13,6 +17,8 @@ const CLOSE_OBJECT = 125;
 const LOOPED_BYTES = 64;
 /** Maximum length of a number that `JSON.stringify` writes: -0.0000012345678901234567. */
 const NUMBER_BYTES_MAX = 25;
+/** A number of fewer bytes has no more digits than a parser keeps. */
+const USUAL_BYTES_MAX = 16;
 
 /** The positions of the fields of a JSON object in its bytes. Meaningless if the bytes are not JSON. */
 interface JsonScan {
@@ -24,6 +30,8 @@ interface JsonScan {
   readonly names: number;
   /** True if a number has more digits than a parser keeps. */
   readonly hasLongNumber: boolean;
+  /** True if `JSON.stringify` may write a number in another form than it came. */
+  readonly hasUnusualNumber: boolean;
 }
 
 /**
@@ -44,6 +52,7 @@ export function scanJson(
   /** The position of the latest structure: the end of a string, a comma, a colon or a bracket. */
   let mark = -1;
   let hasLongNumber = false;
+  let hasUnusualNumber = false;
   /** The quotes of the latest string. */
   let open = -1;
   let close = -1;
@@ -63,6 +72,7 @@ export function scanJson(
       at = end;
       mark = end;
     } else if (byte === COMMA || byte === COLON) {
+      if (at - mark > 2 && !hasUnusualNumber) hasUnusualNumber = isUnusual(bytes, mark + 1, at);
       if (at - mark > NUMBER_BYTES_MAX && isLong(bytes, mark + 1, at)) hasLongNumber = true;
       mark = at;
       if (++count > values) return "values";
@@ -85,6 +95,7 @@ export function scanJson(
       isValue = false;
       mark = at;
     } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) {
+      if (at - mark > 2 && !hasUnusualNumber) hasUnusualNumber = isUnusual(bytes, mark + 1, at);
       if (at - mark > NUMBER_BYTES_MAX && isLong(bytes, mark + 1, at)) hasLongNumber = true;
       mark = at;
       if (--depth === 0 && isOpen) {
@@ -93,7 +104,7 @@ export function scanJson(
       }
     }
   }
-  return { places, commas, names, hasLongNumber };
+  return { places, commas, names, hasLongNumber, hasUnusualNumber };
 }
 
 /**
@@ -112,6 +123,23 @@ export function excessOf(
 /** Returns true if the text between two marks is longer than a number, without the space around it. */
 function isLong(bytes: Buffer, from: number, to: number): boolean {
   return endOfValue(bytes, to) - startOfValue(bytes, from) > NUMBER_BYTES_MAX;
+}
+
+/** Returns true if the text between two marks is a number with an exponent, a needless sign or zero, or many digits. */
+function isUnusual(bytes: Buffer, before: number, to: number): boolean {
+  const from = startOfValue(bytes, before);
+  const first = bytes[from] ?? 0;
+  if (from >= to || first > DIGIT_NINE || first < MINUS) return false;
+  let hasPoint = false;
+  let at = from;
+  for (; at < to && (bytes[at] ?? 0) > 32; at++) {
+    const byte = bytes[at] ?? 0;
+    if (byte > DIGIT_NINE) return true;
+    if (byte === POINT) hasPoint = true;
+  }
+  if (at - from >= USUAL_BYTES_MAX) return true;
+  const isZero = bytes[at - 1] === DIGIT_ZERO;
+  return isZero && (hasPoint || (first === MINUS && at - from === 2));
 }
 
 /** Returns the index of the closing quote if it is near. Otherwise returns how far it looked, as a negative number. */

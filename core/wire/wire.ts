@@ -9,7 +9,7 @@ import type { Usage } from "./usage/usage.ts";
  * Returns what an event means to its stream. Classifies it once, and stores the result on the event
  * for later readers.
  */
-export function kindOf(event: ServerEvent, wire: Wire): EventKind {
+export function kindOf(event: ServerEvent, wire: Pick<Wire, "classify">): EventKind {
   event.kind ??= wire.classify(event);
   return event.kind;
 }
@@ -118,6 +118,9 @@ export interface Wire {
   /** Adds the text that a whole reply delivers. */
   countReply(reply: JsonObject, delivered: Delivered): void;
 }
+
+/** The parts of a protocol that core needs for the clients of an endpoint. */
+export type ClientWire = Pick<Wire, "check" | "classify" | "stage" | "errorBody" | "errorEvent">;
 
 /** Maximum length of a text for which a loop costs less than a native call. */
 const LOOPED_CHARACTERS = 40;

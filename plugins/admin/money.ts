@@ -14,6 +14,7 @@ import {
   refuse,
   type Services,
   startOfDay,
+  statementJson,
   walletJson,
 } from "../../core/plugin/index.ts";
 import { overdueCalls } from "./holds.ts";
@@ -91,21 +92,7 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
         if (!isId(account) || !(await accounts.find(account))) return unknownAccount(account);
         const to = endOfDay(wanted.to ?? dayOf(new Date(clock.now())));
         const found = await usage.statement(account, startOfDay(wanted.from), to);
-        return done({
-          opening_vnd: formatVnd(found.openingMicroVnd),
-          closing_vnd: formatVnd(found.closingMicroVnd),
-          rows: found.rows.map((row) => ({
-            at: row.at?.toISOString() ?? null,
-            day: row.day,
-            kind: row.kind,
-            amount_vnd: formatVnd(row.amountMicroVnd),
-            balance_vnd: formatVnd(row.balanceMicroVnd),
-            calls: row.calls,
-            reference: row.reference,
-            reason: row.reason,
-          })),
-          cut: found.isCut,
-        });
+        return done(statementJson(found, true));
       },
     },
     {

@@ -5,7 +5,7 @@ import type { CallRecord } from "./call-record.ts";
 export type Decimal = "point" | "comma";
 
 /** All money of an account in a period. */
-export type Statement = Awaited<ReturnType<Services["usage"]["statement"]>>;
+type Statement = Awaited<ReturnType<Services["usage"]["statement"]>>;
 
 interface Column {
   readonly name: string;

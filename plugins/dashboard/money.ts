@@ -1,12 +1,12 @@
 import {
   type CustomerRoute,
   done,
-  formatVnd,
   isRefusal,
   readQuery,
   type Services,
+  statementJson,
 } from "../../core/plugin/index.ts";
-import { type Statement, statementCsv } from "./csv.ts";
+import { statementCsv } from "./csv.ts";
 import { statementInput } from "./usage-input.ts";
 
 /** Routes for a customer's money: every movement and each day's charges, as a page and as a CSV file. */
@@ -19,12 +19,7 @@ export function moneyRoutes({ usage }: Services): CustomerRoute[] {
         const input = readQuery(statementInput, query);
         if (isRefusal(input)) return input;
         const found = await usage.statement(accountId, input.from, input.to);
-        return done({
-          opening_vnd: formatVnd(found.openingMicroVnd),
-          closing_vnd: formatVnd(found.closingMicroVnd),
-          rows: found.rows.map(rowJson),
-          cut: found.isCut,
-        });
+        return done(statementJson(found, false));
       },
     },
     {
@@ -51,16 +46,4 @@ export function moneyRoutes({ usage }: Services): CustomerRoute[] {
       },
     },
   ];
-}
-
-function rowJson(row: Statement["rows"][number]): object {
-  return {
-    at: row.at,
-    day: row.day,
-    kind: row.kind,
-    reason: row.reason,
-    calls: row.calls,
-    amount_vnd: formatVnd(row.amountMicroVnd),
-    balance_vnd: formatVnd(row.balanceMicroVnd),
-  };
 }

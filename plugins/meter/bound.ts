@@ -4,6 +4,7 @@ import {
   isObject,
   type JsonObject,
   objectOf,
+  RawJson,
   type RequestBody,
 } from "../../core/plugin/index.ts";
 import { densityTokens } from "./density.ts";
@@ -171,6 +172,7 @@ function visitLatin1(value: unknown, highBytes: number, contents: Contents): voi
 function visit(value: unknown, contents: Contents): void {
   if (typeof value === "string") countText(value, contents);
   else if (Array.isArray(value)) for (const entry of value) visit(entry, contents);
+  else if (value instanceof RawJson) contents.text.asciiBytes += value.text.length;
   else if (isObject(value)) visitPart(value, contents);
   else contents.text.asciiBytes += 4;
 }
@@ -202,6 +204,7 @@ function visitSpecial(name: string, field: unknown, type: unknown, contents: Con
 /** Visits values that a model reads as JSON, in which nothing is a file. */
 function visitPlain(value: unknown, contents: Contents): void {
   if (typeof value === "string") countText(value, contents);
+  else if (value instanceof RawJson) contents.text.asciiBytes += value.text.length;
   else if (Array.isArray(value)) for (const entry of value) visitPlain(entry, contents);
   else if (isObject(value)) {
     contents.items++;

@@ -1,10 +1,10 @@
-import { randomBytes } from "node:crypto";
 import {
   excessOf,
   isObject,
   JSON_MAX,
   type JsonObject,
   parseJson,
+  RawJson,
 } from "../../core/plugin/index.ts";
 import type { Notes } from "./notes.ts";
 
@@ -18,12 +18,12 @@ const texts = new WeakMap<JsonObject, string>();
  * Converts the arguments of a Chat tool call to the input of a Messages one. Wraps arguments that
  * are not a JSON object; replaced by `{}`, they would make an agent run the tool without arguments.
  */
-function inputOf(args: unknown, parse = parseJson): JsonObject {
+function inputOf(args: unknown): JsonObject {
   if (args === undefined || args === null) return {};
   if (isObject(args)) return isShallow(args) ? args : { [RAW]: "" };
   const text = textOf(args);
   if (text.trim() === "") return {};
-  const parsed = isExcessive(text) ? undefined : parse(text);
+  const parsed = isExcessive(text) ? undefined : (RawJson.parse(text) ?? parseJson(text));
   if (!isObject(parsed) || !isShallow(parsed)) return { [RAW]: text };
   texts.set(parsed, text);
   return parsed;
@@ -53,7 +53,7 @@ export function answeredInputOf(args: unknown): JsonObject {
     const twice = isText ? parseJson(once) : undefined;
     if (isObject(twice) && isShallow(twice)) return twice;
   }
-  const input = inputOf(args, (text) => parseWithLongNumbers(text) ?? parseJson(text));
+  const input = inputOf(args);
   // A client gets arguments that are cut off as they are, but no provider takes them.
   if (typeof args === "string" && isWrapped(input)) texts.set(input, args);
   return input;
@@ -67,28 +67,7 @@ export function argumentsOf(input: unknown): string {
   if (!isObject(input)) return "{}";
   const text = texts.get(input);
   if (text !== undefined) return text;
-  return isShallow(input) ? withLongNumbers(JSON.stringify(input)) : "{}";
-}
-
-/** Whole numbers of so many digits lose some of them in a parser. */
-const LONG_NUMBER = /\d{16}/;
-const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
-/** Stands for a long number in a text. No model can know it. */
-const MARK = `long-number-${randomBytes(12).toString("hex")}:`;
-const MARKED = new RegExp(`"${MARK}(-?\\d+)"`, "g");
-
-/** Parses JSON whose long numbers `argumentsOf` writes as they came; undefined if it has none. */
-export function parseWithLongNumbers(json: string): unknown {
-  if (!LONG_NUMBER.test(json)) return undefined;
-  const marked = json.replace(STRING_OR_NUMBER, (token) =>
-    /^-?\d{16,}$/.test(token) && String(Number(token)) !== token ? `"${MARK}${token}"` : token,
-  );
-  return parseJson(marked);
-}
-
-/** Writes long numbers as they came. */
-export function withLongNumbers(json: string): string {
-  return json.includes(MARK) ? json.replace(MARKED, "$1") : json;
+  return isShallow(input) ? RawJson.write(input) : "{}";
 }
 
 /** Returns the arguments text of a streamed delta; a value that is not a string becomes JSON. */

@@ -2,6 +2,8 @@ import {
   bodyParts,
   type JsonObject,
   measuresOf,
+  objectOf,
+  RawJson,
   RequestBody,
   type Services,
 } from "../../core/plugin/index.ts";
@@ -12,9 +14,13 @@ import { StateSeal } from "./state/seal.ts";
 import { textCharacters } from "./text-characters.ts";
 import { type Target, translateRequest } from "./translate-request.ts";
 
+/** The path to the arguments of tools, whose numbers stay as they came. */
+const NUMBERS = ["messages", "content", "input"];
+
 /** A long request, and what its translations need to know. */
 export interface ThreadInput {
   readonly reader: Reader;
+  readonly keepsNumbers: boolean;
   /** One for each form that the routes of the model take. */
   readonly targets: readonly Target[];
   readonly sealKey: Uint8Array;
@@ -40,7 +46,9 @@ async function translate(input: ThreadInput, bytes: Buffer): Promise<Handed> {
   const { reader, targets } = input;
   const seal = new StateSeal(input.sealKey);
   const client = targets[0]?.client ?? "messages";
-  const given: JsonObject = JSON.parse(bytes.toString());
+  const text = bytes.toString();
+  const kept = input.keepsNumbers ? RawJson.parse(text, NUMBERS) : undefined;
+  const given: JsonObject = objectOf(kept) ?? JSON.parse(text);
   const body = { ...readableBody(given, client, reader), model: reader.id };
   const characters = textCharacters(body);
   const results = targets.map((target) => translateRequest(body, target, seal));
@@ -50,7 +58,7 @@ async function translate(input: ThreadInput, bytes: Buffer): Promise<Handed> {
   const bodies: Parameters<typeof RequestBody.from>[0][] = [];
   const made = results.map((result): Translated<number, BackFacts> => {
     if (!result.ok) return result;
-    const parts = bodyParts(result.body, isUnread);
+    const parts = bodyParts(result.body, LISTS);
     const same = bodies.findIndex((other) => Buffer.compare(other.bytes, parts.bytes) === 0);
     return { ...result, body: same === -1 ? bodies.push({ ...parts, ...facts }) - 1 : same };
   });
@@ -62,10 +70,5 @@ async function translate(input: ThreadInput, bytes: Buffer): Promise<Handed> {
 
 export default translate;
 
-const LISTS = new Set(["messages", "input", "tools"]);
-const SHORT_BYTES_MAX = 4_096;
-
 /** No step after the translation reads the conversation, and of the tools only how many there are. */
-function isUnread(name: string, bytes: number): boolean {
-  return LISTS.has(name) && bytes > SHORT_BYTES_MAX;
-}
+const LISTS = new Set(["messages", "input", "tools"]);

@@ -1,12 +1,12 @@
 import {
   type Call,
   type Outcome,
+  RawJson,
   refuse,
   ServerEvent,
   type Services,
   type Sink,
 } from "../../core/plugin/index.ts";
-import { parseWithLongNumbers, withLongNumbers } from "./arguments.ts";
 import type { Reply } from "./errors.ts";
 import type { ReplyTranslation } from "./reply-translation.ts";
 import type { ClientStream, Mark, StreamTranslator } from "./stream.ts";
@@ -15,6 +15,9 @@ import { estimatedUsage } from "./usage.ts";
 
 const JSON_TYPE = ["content-type", "application/json"];
 const EVENT_STREAM_TYPE = ["content-type", "text/event-stream; charset=utf-8"];
+
+/** The path to the arguments of tools in a reply of Messages. */
+const ARGUMENTS = ["content", "input"];
 
 /** The kind of server event for each mark of the client's stream. */
 const KINDS = {
@@ -150,7 +153,7 @@ export class TranslatingSink implements Sink, ClientStream {
   private conclude(outcome: Outcome): Outcome {
     if (outcome.kind === "complete" && this.chunks.length > 0) {
       const text = Buffer.concat(this.chunks).toString("utf8");
-      const reply = this.translation.reply(parseWithLongNumbers(text) ?? this.call.replyBody);
+      const reply = this.translation.reply(RawJson.parse(text, ARGUMENTS) ?? this.call.replyBody);
       this.answer(reply, []);
       return { kind: reply.status === 200 ? "complete" : "refused" };
     }
@@ -184,7 +187,7 @@ export class TranslatingSink implements Sink, ClientStream {
     const isError = reply.status >= 400 && this.call.endpoint.protocol === "messages";
     // Errors of Messages name their request; SDKs show it to their users.
     const body = isError ? { ...reply.body, request_id: this.call.id } : reply.body;
-    this.client.data(Buffer.from(withLongNumbers(JSON.stringify(body))));
+    this.client.data(Buffer.from(RawJson.write(body)));
   }
 }
 

@@ -148,6 +148,7 @@ async function translatedInThread(
   const { bodyThreads, bodyMeasures } = services;
   const input: ThreadInput = {
     ...{ reader: readerOf(model), targets, sealKey: seal.key, measures: bodyMeasures.all },
+    keepsNumbers: call.body.keepsNumbers,
   };
   const bytes = call.body.bytes();
   const result = await bodyThreads.run<ThreadResult>(call, THREAD, input, bytes, true);

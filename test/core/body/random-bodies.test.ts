@@ -5,6 +5,7 @@ import { readJson } from "../../../core/body/read-json.ts";
 import type { RequestBody } from "../../../core/body/request-body.ts";
 import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import { excessOf, scanJson } from "../../../core/process/json-scan.ts";
+import { RawJson } from "../../../core/process/raw-json.ts";
 import { isRefusal } from "../../../core/wire/refusal.ts";
 import { contentsOf } from "../../../plugins/meter/bound.ts";
 import { Random } from "../../support/random.ts";
@@ -84,16 +85,19 @@ function check(random: Random, bytes: Buffer): void {
   const text = bytes.toString("utf8");
   const isLong = ([token]: RegExpExecArray) => /^[^"]/.test(token) && token.trim().length > 25;
   const hasLongNumber = [...text.matchAll(TOKENS)].some(isLong);
+  // In the arguments of tools, numbers stay as they came.
+  const kept = RawJson.parse(text, ["messages", "content", "input"]);
+  const exact = isObject(kept) ? kept : wanted;
   if (repeats || hasLongNumber) {
     counts.repeated++;
     // A number beyond those of a parser is written as null.
-    return assert.equal(got.bytes().toString(), JSON.stringify(wanted));
+    return assert.equal(got.bytes().toString(), RawJson.write(exact));
   }
   assert.equal(excessOf(bytes, 4, 30), excessOfScan(bytes));
   assert.deepEqual(got.bytes(), bytes);
-  checkBound(got, wanted);
+  checkBound(got, exact);
   checkEdits(random, got.copy(), bytes, wanted);
-  assert.deepStrictEqual(got.json(), wanted);
+  assert.deepStrictEqual(got.json(), exact);
   assert.deepEqual(got.bytes(), bytes);
 }
 

@@ -11,7 +11,7 @@ import { type Customer, createCustomer } from "../../support/admin.ts";
 import { billedCalls } from "../../support/billed.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { compile, OutsideFolder, readmeBlock } from "../../support/outside.ts";
-import { type Answer, bodies, paths, post } from "../../support/requests.ts";
+import { type Answer, asking, bodies, eventsOf, paths, post } from "../../support/requests.ts";
 import { startTestSimulator, type TestSimulator } from "../../support/simulator.ts";
 
 const TEAM = readmeBlock("js", "// team.js");
@@ -35,6 +35,7 @@ export default () => ({
   close: (call) => push(call, "close"),
 });
 `;
+const COMPLETIONS = readmeBlock("js", "// completions.js");
 const VENDOR = readmeBlock("js", "// vendor.js");
 const TSCONFIG = readmeBlock("json", "tollgate/plugin").replace(
   "/opt/tollgate/",
@@ -137,6 +138,33 @@ t.test("the README's plugin, outside of the repository", async (t) => {
         );
         t.strictSame(seen, hooks, path);
       }
+    } finally {
+      await gateway.close();
+    }
+  });
+
+  t.test("brings a protocol of clients, with prices, errors and translation", async (t) => {
+    folder.write("protocol/package.json", MODULE);
+    const plugin = folder.write("protocol/completions.js", COMPLETIONS);
+    const plugins = ["auth", plugin, "alias", "translate", "meter", "settle", "admin"];
+    const gateway = await startGateway({ simulator, config: { plugins } });
+    try {
+      const customer = await createCustomer(gateway, { creditVnd: 1000 });
+      const prompt = asking({ text: "one two", input_tokens: 10, output_tokens: 5 });
+      const path = "/v1/completions";
+      for (const model of ["gpt-4.1-nano", "claude-opus-5-5"]) {
+        const whole = await post(gateway, path, customer, { model, prompt });
+        t.equal(whole.status, 200, whole.text);
+        t.match(whole.json, { object: "text_completion", choices: [{ text: "one two" }] });
+        const streamed = await post(gateway, path, customer, { model, prompt, stream: true });
+        const texts = eventsOf(streamed.text).map((event) => event.choices?.[0]?.text ?? "");
+        t.equal(texts.join(""), "one two");
+        t.match(streamed.text, /data: \[DONE\]\n\n$/);
+      }
+      const calls = await billedCalls(gateway, customer, 4);
+      t.ok(calls.every((call) => Number(call["cost_vnd"]) > 0 && call["endpoint"] === path));
+      const refused = await post(gateway, path, customer, { model: "gpt-4.1-nano" });
+      t.strictSame([refused.status, refused.json.error.param], [400, "prompt"]);
     } finally {
       await gateway.close();
     }

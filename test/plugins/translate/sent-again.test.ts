@@ -15,7 +15,12 @@ function written(to: Protocol, size: number): Translation {
   ];
   const json = JSON.stringify({ input }).padEnd(size);
   const places = [1, 7, 9, json.indexOf("}]") + 2];
-  const facts = { unread: { input: 2 }, measured: undefined, turns: undefined };
+  const facts = {
+    unread: { input: 2 },
+    keepsNumbers: false,
+    measured: undefined,
+    turns: undefined,
+  };
   const body = RequestBody.from({ bytes: Buffer.from(json), places, fields: {}, ...facts });
   const made = { ok: true, body, dropped: [], context: {} } as never;
   return new Translation(
