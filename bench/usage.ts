@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { connect, type Sql } from "../core/database/client.ts";
 import { databaseOf } from "../core/database/plugin-database.ts";
-import { sumPastDays } from "../core/money/ledger/usage-past-days.ts";
 import { usageBooksOf } from "../core/usage/usage-books.ts";
 import type { Children } from "./children.ts";
 import { exactCpuMs } from "./cpu-time.ts";
@@ -121,7 +120,6 @@ async function fill(sql: Sql): Promise<void> {
     await fillMonth(sql, ROWS, month);
     console.error(`${month}: made`);
   }
-  await sumPastDays(sql, Date.parse(`${MONTHS.at(-1)}-28T00:00Z`));
   await sql.script("analyze", { isLong: true });
 }
 

@@ -2,7 +2,7 @@ import type { Database, Parameter } from "../database/database.ts";
 import { REFUND_REFERENCE, TAKEN_BACK_REFERENCE } from "../money/ledger/corrections.ts";
 import { dayOf, startOfDay } from "../process/vietnam-day.ts";
 import { type Statement, type StatementRow, TRANSFER_REFERENCE } from "./books.ts";
-import { summedBeforeOf, usageSource } from "./usage-sources.ts";
+import { hasManyKeys, usageSource } from "./usage-sources.ts";
 
 const MOVEMENTS_MAX = 5_000;
 
@@ -20,10 +20,10 @@ export async function statementOf(
   from: Date,
   to: Date,
 ): Promise<Statement> {
-  const summedBefore = await summedBeforeOf(database, accountId);
+  const ofManyKeys = await hasManyKeys(database, accountId);
   const parameters: Parameter[] = [accountId];
   const given = (value: Parameter) => `$${parameters.push(value)}`;
-  const source = usageSource(["day"], { to }, summedBefore, given);
+  const source = usageSource(["day"], { to }, ofManyKeys, given);
   const first = `${given(dayOf(from))}::date`;
   const [start, end] = [given(startOfDay(dayOf(from))), given(startOfDay(dayOf(to)))];
   const rows = await database.query<Row>(

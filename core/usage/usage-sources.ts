@@ -3,7 +3,6 @@ import { dayOf, endOfDay, startOfDay } from "../process/vietnam-day.ts";
 import type { UsageDimension, UsageFilter } from "./books.ts";
 import { SOUND } from "./usage-page-statement.ts";
 
-const NO_DAY = "-infinity";
 export const GROUPS: Readonly<Record<UsageDimension, string>> = {
   day: "day",
   model: "model",
@@ -12,20 +11,13 @@ export const GROUPS: Readonly<Record<UsageDimension, string>> = {
 const SUMS = ["calls", "input_tokens", "output_tokens", "charged"] as const;
 const COLUMNS = ["day", "model", "key_id", ...SUMS].join(", ");
 
-/**
- * Returns undefined if the account has only `usage_daily`. Else it has sums by key alone and by model alone, which it never
- * loses, and its days before the returned one are in `usage_past_days`: `-infinity` if none are. `usage_daily` has the
- * calls of every account, also these: see `0003-usage.sql`.
- */
-export async function summedBeforeOf(
+/** Returns true if the account has sums by key alone and by model alone too: see `0003-usage.sql`. */
+export async function hasManyKeys(
   database: Pick<Database, "query">,
   accountId: string,
-): Promise<string | undefined> {
-  const [found] = await database.query<{ day: string }>(
-    "select summed_before::text as day from usage_of_many_keys where account_id = $1",
-    [accountId],
-  );
-  return found?.day;
+): Promise<boolean> {
+  const find = "select from usage_of_many_keys where account_id = $1";
+  return (await database.query(find, [accountId])).length > 0;
 }
 
 /** Failed calls that are read for one reply: 0.2 s. */
@@ -40,7 +32,7 @@ export function sourceOfStatuses(
   by: readonly UsageDimension[],
   filter: UsageFilter,
   failed: readonly number[],
-  summedBefore: string | undefined,
+  ofManyKeys: boolean,
   given: (value: Parameter) => string,
 ): { readonly failedCalls: string; readonly source: string } {
   const { from, to, model, key, status } = filter;
@@ -61,7 +53,7 @@ export function sourceOfStatuses(
   const groups = by.map((dimension) => GROUPS[dimension]).join(", ");
   const less = SUMS.map((sum) => `-${sum}`).join(", ");
   const source = `(
-    select ${groups}, ${SUMS.join(", ")} from ${usageSource(by, filter, summedBefore, given)}
+    select ${groups}, ${SUMS.join(", ")} from ${usageSource(by, filter, ofManyKeys, given)}
     union all select ${groups}, ${less} from failed_calls
   ) sound`;
   return { failedCalls, source };
@@ -74,7 +66,7 @@ export function sourceOfStatuses(
 export function usageSource(
   by: readonly UsageDimension[],
   { from, to, model, key }: Omit<UsageFilter, "status">,
-  summedBefore: string | undefined,
+  ofManyKeys: boolean,
   given: (value: Parameter) => string,
 ): string {
   const first = from && dayOf(from);
@@ -86,40 +78,16 @@ export function usageSource(
   const ofModel = model === undefined ? [] : [`model = ${given(model)}`];
   const ofKey = key === undefined ? [] : [`key_id = ${given(key)}`];
   const all = [...ofDays, ...ofModel, ...ofKey];
-  if (summedBefore === undefined) return ofAccount("usage_daily", all);
+  if (!ofManyKeys) return ofAccount("usage_daily", all);
   if (!by.includes("key") && key === undefined) return ofAccount("usage_daily_models", all);
   if (!by.includes("model") && model === undefined) return ofAccount("usage_daily_keys", all);
-  const parts: string[] = [];
-  if ((first ?? NO_DAY) < summedBefore) {
-    const before = given(summedBefore);
-    const months = [`month < ${before}`, `used.day < ${before}`];
-    if (first) months.push(`month >= ${given(`${first.slice(0, 7)}-01`)}`);
-    if (last) months.push(`month <= ${given(last)}`);
-    parts.push(pastDays([...months, ...all]));
-  }
-  if (last === undefined || last >= summedBefore) {
-    const days = summedBefore === NO_DAY ? ofDays : [...ofDays, `day >= ${given(summedBefore)}`];
-    const isOfOne = model !== undefined || key !== undefined;
-    parts.push(
-      isOfOne
-        ? eachDayAndModel([...days, ...ofModel], ofKey)
-        : `select ${COLUMNS} from ${ofAccount("usage_daily", days)}`,
-    );
-  }
-  return `(${parts.join(" union all ")}) used`;
+  const isOfOne = model !== undefined || key !== undefined;
+  if (!isOfOne) return ofAccount("usage_daily", ofDays);
+  return `(${eachDayAndModel([...ofDays, ...ofModel], ofKey)}) used`;
 }
 
 function ofAccount(table: string, conditions: readonly string[]): string {
   return `${table} where ${["account_id = $1", ...conditions].join(" and ")}`;
-}
-
-/** Returns the daily sums in `usage_past_days`. */
-function pastDays(conditions: readonly string[]): string {
-  const used = `used (day, ${SUMS.join(", ")})`;
-  return `select day, model, key_id, ${SUMS.map((sum) => `used.${sum}`).join(", ")}
-    from usage_past_days past
-    cross join lateral unnest(days, ${SUMS.map((sum) => `past.${sum}`).join(", ")}) ${used}
-    where ${["account_id = $1", ...conditions].join(" and ")}`;
 }
 
 /**

@@ -5,8 +5,8 @@ import { failedStatuses } from "./usage-records.ts";
 import {
   FAILED_CALLS_MAX,
   GROUPS,
+  hasManyKeys,
   sourceOfStatuses,
-  summedBeforeOf,
   usageSource,
 } from "./usage-sources.ts";
 
@@ -35,21 +35,15 @@ export async function usageSums(
   by: readonly UsageDimension[],
   filter: UsageFilter,
 ): Promise<UsageSums> {
-  const summedBefore = await summedBeforeOf(database, accountId);
+  const ofManyKeys = await hasManyKeys(database, accountId);
   const parameters: Parameter[] = [accountId];
   const given = (value: Parameter) => `$${parameters.push(value)}`;
   const { status } = filter;
   const failed = typeof status === "number" && status !== SOUND ? [status] : undefined;
   const { failedCalls, source } =
     status === undefined
-      ? { failedCalls: undefined, source: usageSource(by, filter, summedBefore, given) }
-      : sourceOfStatuses(
-          by,
-          filter,
-          failed ?? (await failedStatuses(database)),
-          summedBefore,
-          given,
-        );
+      ? { failedCalls: undefined, source: usageSource(by, filter, ofManyKeys, given) }
+      : sourceOfStatuses(by, filter, failed ?? (await failedStatuses(database)), ofManyKeys, given);
   const groups = by.map((dimension) => GROUPS[dimension]);
   const isByDay = by.includes("day");
   // The newest days first, so that a cut takes the oldest.
@@ -99,8 +93,8 @@ export async function usageByKey(
   accountId: string,
   keyIds: readonly string[],
 ): Promise<KeyUsage[]> {
-  const hasManyKeys = (await summedBeforeOf(database, accountId)) !== undefined;
-  const table = hasManyKeys ? "usage_daily_keys" : "usage_daily";
+  const isSummed = await hasManyKeys(database, accountId);
+  const table = isSummed ? "usage_daily_keys" : "usage_daily";
   return database.query(
     `with used as materialized (
       select key_id as "keyId", sum(charged)::bigint as "chargedMicroVnd",

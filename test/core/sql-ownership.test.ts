@@ -39,7 +39,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
       "usage_daily_keys",
       "usage_daily_models",
     ],
-    ...["usage_of_many_keys", "usage_past_days", "refused_calls", "last_refused_calls"],
+    ...["usage_of_many_keys", "refused_calls", "last_refused_calls"],
   ],
 };
 

@@ -24,10 +24,7 @@ create table usage_daily (
 -- models has 1.5 million rows a year in `usage_daily`, which take 2 s to add up. These have 36,500 and 14,600. With few keys
 -- `usage_daily` is as quick, and each call would pay for more.
 create table usage_of_many_keys (
-  account_id uuid primary key,
-  -- The days before this one are in `usage_past_days`. A call that is committed late, for one of them, moves it back to the
-  -- first day of the month. Rows of that month or a later one are out of date then.
-  summed_before date not null default '-infinity'
+  account_id uuid primary key
 );
 
 create table usage_daily_keys (
@@ -54,27 +51,6 @@ create table usage_daily_models (
   primary key (account_id, day, model)
 ) with (fillfactor = 50);
 
--- Days that are over, for these accounts: a row for each month, model and key, with its days. The rows of a day in
--- `usage_daily` lie among those of all accounts, each in a page of its own: a year of one model by 100 keys is 36,500 pages.
--- Here it is 1,200 rows, those of a month side by side. They are written once a day, not by each commit.
-create table usage_past_days (
-  account_id uuid not null,
-  -- Its first day.
-  month date not null,
-  model text not null,
-  key_id uuid not null,
-  -- The days that have calls, and what each has. At most 31, so a row is below 1.4 KB.
-  days date[] not null,
-  calls bigint[] not null,
-  input_tokens bigint[] not null,
-  output_tokens bigint[] not null,
-  charged bigint[] not null,
-  primary key (account_id, month, model, key_id)
-);
-
-create index usage_past_days_of_model on usage_past_days (account_id, model, month);
-create index usage_past_days_of_key on usage_past_days (account_id, key_id, month);
-
 -- Adds new records to the sums. Plans are made each time, as in `settle_calls`.
 create function count_usage() returns trigger
 language plpgsql set plan_cache_mode = force_custom_plan as $$
@@ -88,14 +64,7 @@ begin
     group by 1, 2, 3, 4
   ),
   of_many_keys as materialized (
-    select fresh.*, summed_before from fresh join usage_of_many_keys using (account_id)
-  ),
-  late as (
-    update usage_of_many_keys many set summed_before = date_trunc('month', first_day::timestamp)::date
-    from (
-      select account_id, min(day) as first_day from of_many_keys where day < summed_before group by 1
-    ) late
-    where many.account_id = late.account_id
+    select fresh.* from fresh join usage_of_many_keys using (account_id)
   ),
   of_keys as (
     insert into usage_daily_keys as total (
@@ -170,47 +139,6 @@ end
 $$;
 
 create trigger api_keys_counted after insert on api_keys for each row execute function count_keys();
-
--- Sums the days of an account before `until` into `usage_past_days`, from the month on that is not summed yet, or not all of
--- it. Commits wait only for the comparison at its end. If a call of these days was committed in between, the account stays as
--- it was.
-create function sum_past_days(account uuid, until date) returns void
-language plpgsql set plan_cache_mode = force_custom_plan as $$
-declare
-  begun date;
-  summed bigint;
-begin
-  -- One process at a time.
-  if not pg_try_advisory_xact_lock(hashtext('sum_past_days')) then
-    return;
-  end if;
-  select date_trunc('month', summed_before::timestamp) into begun
-    from usage_of_many_keys where account_id = account and summed_before < until;
-  if not found then
-    return;
-  end if;
-  delete from usage_past_days where account_id = account and month >= begun;
-  with added as (
-    insert into usage_past_days
-    select
-      account_id, date_trunc('month', day::timestamp)::date, model, key_id, array_agg(day order by day),
-      array_agg(calls order by day), array_agg(input_tokens order by day),
-      array_agg(output_tokens order by day), array_agg(charged order by day)
-    from usage_daily where account_id = account and day >= begun and day < until
-    group by 1, 2, 3, 4
-    order by 1, 2, 3, 4
-    returning calls
-  )
-  select coalesce(sum(call), 0) into summed from added cross join lateral unnest(calls) call;
-  -- Waits for running commits of this account. The next ones see how far its days are summed.
-  perform from wallets where account_id = account for update;
-  update usage_of_many_keys set summed_before = until
-    where account_id = account and summed = (
-      select coalesce(sum(calls), 0) from usage_daily_models
-      where account_id = account and day >= begun and day < until
-    );
-end
-$$;
 
 -- Refused calls -------------------------------------------------------------------------------------------------------
 

@@ -42,7 +42,6 @@ import { quarantine, quarantined, quarantinedCall, quarantineList } from "./quar
 import { sum, sums, unknownAccounts } from "./sums.ts";
 import { topUps } from "./top-ups.ts";
 import { callById, hasCall, makeUsagePartitions, usage } from "./usage.ts";
-import { sumPastDays } from "./usage-past-days.ts";
 
 const HOUR_MS = 3_600_000;
 /** SQLSTATE of a statement that did not get its lock in time. */
@@ -97,12 +96,8 @@ export class PostgresLedger implements Ledger {
       await this.server.stop();
       throw error;
     }
-    this.timer = setInterval(() => {
-      this.makePartitionsSoon();
-      this.sumPastDaysSoon();
-    }, HOUR_MS);
+    this.timer = setInterval(() => this.makePartitionsSoon(), HOUR_MS);
     this.timer.unref();
-    this.sumPastDaysSoon();
   }
 
   private async prepare(): Promise<void> {
@@ -245,16 +240,6 @@ export class PostgresLedger implements Ledger {
   private makePartitionsSoon(): void {
     this.makePartitions().catch((error: unknown) => {
       this.log.error({ err: error }, "cannot make partitions ahead; commits make their own");
-    });
-  }
-
-  private sumPastDaysSoon(): void {
-    sumPastDays(this.sql, this.clock.now()).catch((error: unknown) => {
-      if (this.timer === undefined) return;
-      this.log.warn(
-        { err: error },
-        "cannot sum past days; usage pages of large accounts are slower",
-      );
     });
   }
 }

@@ -15,7 +15,6 @@ import {
 import type { Sql } from "../../../core/database/client.ts";
 import type { Parameter } from "../../../core/database/database.ts";
 import type { PostgresLedger } from "../../../core/money/ledger/postgres.ts";
-import { sumPastDays } from "../../../core/money/ledger/usage-past-days.ts";
 import { packageRoot } from "../../../core/process/root.ts";
 import { usageBooksOf } from "../../../core/usage/usage-books.ts";
 import { startTestLedger, type TestLedger } from "../money/ledger/test-ledger.ts";
@@ -28,7 +27,7 @@ const SUMS_READ_MAX = 4_500;
 /** An account that grows after Postgres has counted, so that it expects hardly any calls of it: one key, one model. */
 const NEW = { account: "11111111-0000-4000-8000-000000000001", calls: 3_000 };
 /** Tables that grow with the calls. */
-const GROWING = /^(?:usage_records|usage_daily|usage_past_days|ledger_entries|refused_calls)/;
+const GROWING = /^(?:usage_records|usage_daily|ledger_entries|refused_calls)/;
 /** Files whose statements on these tables are no reads of a page, a command or a scrape for one account. */
 const OTHERS: Readonly<Record<string, string>> = {
   "core/money/ledger/credit.ts":
@@ -36,7 +35,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   "core/money/ledger/corrections.ts": "looks for references and for a call by their unique indexes",
   "core/money/ledger/proof.ts": "reads the next 100,000 rows by their ids",
   "core/money/ledger/quarantine.ts": "looks for one call by its unique index",
-  "core/usage/model-health.ts": "reads the newest 10,000 calls by their time, once a minute",
+  "core/usage/usage-books.ts": "reads the newest 10,000 calls by their time, once a minute",
   "core/usage/usage-page-statement.ts": "is sent by usage-records.ts",
 };
 
@@ -64,10 +63,6 @@ t.test("every query of the pages", async (t) => {
     await usageBooksOf(ledger.database).prepare();
     await makeAccounts(sql, ROWS);
     for (const month of ROWS.months) await fillMonth(sql, ROWS, month);
-    // The days before 14 February are in `usage_past_days`, the others are read from `usage_daily`.
-    await sumPastDays(sql, Date.UTC(2026, 1, 15));
-    const past = "select max(days[cardinality(days)])::text as last from usage_past_days";
-    t.strictSame(await sql.query(past), [{ last: "2026-02-13" }]);
     await sql.script(`analyze; insert into usage_records
       select (json_populate_record(record, json_build_object(
         'account_id', '${NEW.account}', 'key_id', '${NEW.account}', 'model', 'model-0', 'call_id', gen_random_uuid()
@@ -184,8 +179,7 @@ t.test("every query of the pages", async (t) => {
   });
 
   t.test("is tried here", (t) => {
-    const reads =
-      /(?:from|join)\s+(?:usage_records|usage_daily|usage_past_days|ledger_entries|refused_calls)\b/;
+    const reads = /(?:from|join)\s+(?:usage_records|usage_daily|ledger_entries|refused_calls)\b/;
     const files = ["core", "plugins"].flatMap((folder) =>
       readdirSync(join(packageRoot, folder), { recursive: true, encoding: "utf8" })
         .filter((name) => name.endsWith(".ts"))

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import type { Test } from "tap";
-import { sumPastDays } from "../../../core/money/ledger/usage-past-days.ts";
 import { newId } from "../../../core/process/id.ts";
 import type {
   UsageBooks,
@@ -9,26 +8,10 @@ import type {
   UsageSums,
 } from "../../../core/usage/books.ts";
 import { usageBooksOf } from "../../../core/usage/usage-books.ts";
-import { until } from "../../support/until.ts";
 import type { LedgerUnderTest } from "../money/ledger/conformance.ts";
 import { AT, charge, fundedAccount } from "../money/ledger/fixtures.ts";
 
 const DAY_MS = 86_400_000;
-
-/** The statements on this database that wait for a lock. */
-const WAITING =
-  "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-
-/** Locks the wallet of an account until this many statements wait for a lock. */
-function holdUntil(count: number, accountId: string): string {
-  return `do $$ begin
-    perform from wallets where account_id = '${accountId}' for update;
-    while ${count} > (select count(*) from (${WAITING}) waiting) loop
-      perform pg_sleep(0.01);
-      perform pg_stat_clear_snapshot();
-    end loop;
-  end $$`;
-}
 
 export function usageBooksTests(t: Test, get: () => LedgerUnderTest): void {
   let books: UsageBooks;
@@ -190,73 +173,5 @@ export function usageBooksTests(t: Test, get: () => LedgerUnderTest): void {
     await sql.query("delete from usage_of_many_keys where account_id = $1", [accountId]);
     for (const [name, plain] of await sums()) t.strictSame(found.get(name), plain, name);
     t.strictSame(ofKeys, await byKey());
-  });
-
-  t.test("sums stay the same once their days are past, with calls that come late", async (t) => {
-    const { ledger, sql } = get();
-    const accountId = await fundedAccount(ledger, 1_000_000n);
-    const keys = Array.from({ length: 5 }, () => newId(AT));
-    await addKeys(accountId, keys);
-    // The last two of these days are in July.
-    const days = [0, 1, 16, 17].map((day) => AT + day * DAY_MS);
-    const some = (count: number, at: readonly number[]) =>
-      Array.from({ length: count }, (_, n) =>
-        charge(accountId, 10 + n, {
-          at: at[n % at.length] ?? AT,
-          keyId: keys[n % 5] ?? "",
-          model: ["a", "b", "c"][n % 3] ?? "",
-        }),
-      );
-    const calls = some(120, days);
-    await ledger.commit(calls);
-    const summedBefore = async () => {
-      const [row] = await sql.query<{ day: string }>(
-        "select summed_before::text as day from usage_of_many_keys where account_id = $1",
-        [accountId],
-      );
-      return row?.day;
-    };
-    const own = calls[0]?.posting;
-    assert.ok(own);
-    /** Checks that the sums are those of `usage_daily`, and its days summed before this one. */
-    const agree = async (day: string) => {
-      t.equal(await summedBefore(), day);
-      const found = await allSums(accountId, own);
-      const change =
-        "update usage_of_many_keys set summed_before = $2::text::date where account_id = $1";
-      await sql.query(change, [accountId, "-infinity"]);
-      for (const [name, plain] of await allSums(accountId, own)) {
-        t.strictSame(found.get(name), plain, `${day} ${name}`);
-      }
-      await sql.query(change, [accountId, day]);
-    };
-    const inJuly = Date.UTC(2025, 6, 3);
-    const inAugust = Date.UTC(2025, 7, 20);
-    await sumPastDays(sql, inJuly);
-    await agree("2025-07-02");
-    const [row] = await sql.query<{ most: number }>(
-      "select max(cardinality(days)) as most from usage_past_days where account_id = $1",
-      [accountId],
-    );
-    t.equal(row?.most, 2, "the days of June are written");
-
-    await ledger.commit(some(7, days.slice(1, 2)));
-    await agree("2025-06-01");
-    await sumPastDays(sql, inAugust);
-    await agree("2025-08-19");
-    await ledger.commit(some(7, days.slice(2, 3)));
-    await agree("2025-07-01");
-
-    // A call is committed after its day is read, and before all commits know that.
-    await sumPastDays(sql, inJuly);
-    const held = sql.script(holdUntil(2, accountId));
-    const lock = "select from wallets where account_id = $1 for update skip locked";
-    await until("it is held", async () => (await sql.query(lock, [accountId])).length === 0);
-    const late = ledger.commit(some(7, days.slice(3)));
-    await until("the commit waits", async () => (await sql.query(WAITING)).length === 1);
-    await Promise.all([held, late, sumPastDays(sql, inAugust)]);
-    await agree("2025-07-02");
-    await Promise.all([1, 2, 3].map(() => sumPastDays(sql, inAugust)));
-    await agree("2025-08-19");
   });
 }
