@@ -17,7 +17,7 @@ import { masked, maskedEvent } from "./mask.ts";
 import { Preamble } from "./preamble.ts";
 import { RefusedReply } from "./refused-reply.ts";
 import { decoderByType } from "./replies.ts";
-import { replyForm } from "./reply-form.ts";
+import { beginsEvents, EVENT_STREAM_TYPE, replyForm } from "./reply-form.ts";
 import { passedHeaders, retryAfterMs, retryHeaders, single } from "./reply-headers.ts";
 import type { ServedCall } from "./served-call.ts";
 import { Silence } from "./silence.ts";
@@ -80,6 +80,8 @@ export class Exchange implements AttemptListener, Flow {
   private reader: ReplyDecoder | undefined = undefined;
   /** True for a reply of one JSON body, which is passed on once it is whole. */
   private isWhole = false;
+  /** True while only the first bytes can tell what the reply is, since its server has stated no content type. */
+  private isOpen = false;
   /** True once the reply is passed on: no other attempt can serve the call. */
   private begun = false;
   /** True once the upstream's own error event was passed on. */
@@ -146,6 +148,7 @@ export class Exchange implements AttemptListener, Flow {
     const { decoder, type } = replyForm(read, statedType, this.wire.protocol, this.call.stream);
     this.passed = passedHeaders(type, headers);
     this.isWhole = decoder === "json";
+    this.isOpen = this.isWhole && statedType === undefined;
     if (decoder === "events") this.reader = new SseReader();
     else if (typeof decoder === "object") this.reader = decoder;
   }
@@ -157,6 +160,7 @@ export class Exchange implements AttemptListener, Flow {
       if (!this.refusal.add(chunk)) this.refusedBy(undefined);
       return;
     }
+    if (this.isOpen) this.decide(chunk);
     if (this.reader) this.read(this.reader, chunk);
     else if (this.isWhole && !this.begun) this.keep(chunk);
     else {
@@ -164,6 +168,19 @@ export class Exchange implements AttemptListener, Flow {
       this.sink.data(chunk);
     }
     if (!this.over && this.begun) this.flush();
+  }
+
+  private decide(chunk: Buffer): void {
+    const isStream = beginsEvents(chunk, this.wire.protocol);
+    if (isStream === undefined) return;
+    this.isOpen = false;
+    if (!isStream) return;
+    this.passed = passedHeaders(EVENT_STREAM_TYPE, this.headers);
+    this.isWhole = false;
+    this.reader = new SseReader();
+    // Blanks may have come before.
+    if (this.whole.bytes > 0) this.client.dropWhole();
+    this.whole.clear();
   }
 
   private read(reader: ReplyDecoder, chunk: Buffer): void {
@@ -303,6 +320,7 @@ export class Exchange implements AttemptListener, Flow {
     this.status = 0;
     this.reader = undefined;
     this.isWhole = false;
+    this.isOpen = false;
     this.last = undefined;
     this.beforeLast = undefined;
     this.refusal.clear();

@@ -1,10 +1,15 @@
-import type { Protocol } from "../catalogue/endpoint.ts";
+import { PROTOCOLS, type Protocol } from "../catalogue/endpoint.ts";
 import type { Decoder } from "../plugin/upstream-kind.ts";
 
 const JSON_TYPE = "application/json";
-const EVENT_STREAM_TYPE = "text/event-stream";
+/** The content type that a client gets for events. */
+export const EVENT_STREAM_TYPE = "text/event-stream";
 /** The content types of speech. Anything else, such as a page of a proxy, is no speech, and is not charged. */
 const AUDIO = /^(?:audio\/|(?:application|binary)\/octet-stream)/i;
+
+/** The beginnings of the lines of an event stream. */
+const LINES = ["event:", "data:", "id:", "retry:", ":"];
+const LINE_BYTES_MAX = 64;
 
 /** How to read a successful reply, and its content type for the client. */
 interface ReplyForm {
@@ -34,4 +39,16 @@ export function replyForm(
   return streamed && isText
     ? { decoder: "events", type: EVENT_STREAM_TYPE }
     : { decoder: "json", type: JSON_TYPE };
+}
+
+/**
+ * Returns true if the reply of a server that states no content type is an event stream, by its first bytes; undefined if they
+ * are only blank (KarpelesLab/teamclaude#456).
+ */
+export function beginsEvents(bytes: Uint8Array, protocol: Protocol): boolean | undefined {
+  if (PROTOCOLS[protocol].conversation === undefined) return false;
+  const text = Buffer.from(bytes).toString("latin1", 0, LINE_BYTES_MAX);
+  const line = text.replace(/^(?:\xef\xbb\xbf)?\s*/, "");
+  if (line === "") return undefined;
+  return LINES.some((start) => line.startsWith(start) || start.startsWith(line));
 }
