@@ -25,7 +25,7 @@ import { PROTOCOLS } from "./protocols.ts";
 import { imageAddresses, putImagesIn, wantsBytes } from "./remote-images.ts";
 import type { ReplyTranslation } from "./reply-translation.ts";
 import { StateSeal } from "./state/seal.ts";
-import { needsCut } from "./targets.ts";
+import { needsCut, needsSummary } from "./targets.ts";
 import { needsResponses, speaksResponsesAlone } from "./tools-by-responses.ts";
 import { TranslatingSink } from "./translating-sink.ts";
 import { type Translation, translationOf } from "./translation.ts";
@@ -91,7 +91,10 @@ export default function translate(services: Services): Plugin {
     const isAlone = speaksResponsesAlone(model, services);
     const other = isAlone ? "responses" : model.standard === "messages" ? "messages" : "chat";
     if (protocol === "responses") {
-      const isNative = hasRoute(model, protocol, services.upstreams);
+      const isNative =
+        isAlone ||
+        (hasRoute(model, protocol, services.upstreams) &&
+          !needsSummary(call.body, model, services));
       return { byResponses: false, to: isNative ? undefined : other };
     }
     if (protocol !== "messages" && protocol !== "chat") return PASSED;
@@ -135,7 +138,7 @@ export default function translate(services: Services): Plugin {
 
   /** Passes on a request in the model's own protocol, with the edits that the model needs. */
   function passRequest(call: Call, model: Model): Verdict {
-    const fitted = nativeRequest(call, model, services);
+    const fitted = nativeRequest(call, model, services, seal);
     if (isRefusal(fitted)) return fitted;
     const { request, dropped } = fitted;
     call.upstream = request;

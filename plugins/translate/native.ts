@@ -15,6 +15,8 @@ import { edited } from "./edits/index.ts";
 import { withoutImages } from "./edits/media.ts";
 import type { Translated } from "./notes.ts";
 import { hasEncryptedReasoning, RefusableState } from "./state/refused.ts";
+import { type StateSeal, summariesOf } from "./state/seal.ts";
+import { openSummaries } from "./summary/request.ts";
 
 /** A model, as far as a request must fit it. Plain data. */
 export interface Reader {
@@ -42,17 +44,27 @@ interface Fitted {
  * Edits the request of a client that speaks the model's protocol, for the best route that can
  * express it. Passes a body without an edit as it is. Refuses a demand that no route can meet.
  */
-export function nativeRequest(call: Call, model: Model, services: Services): Fitted | Refusal {
+export function nativeRequest(
+  call: Call,
+  model: Model,
+  services: Services,
+  seal: StateSeal,
+): Fitted | Refusal {
   const { body } = call;
   const { protocol } = call.endpoint;
   const conversation = protocol === "responses" ? "input" : "messages";
   const reader = readerOf(model);
   const request = unchangedRequest(call);
+  const summaries = summariesOf(seal, call.key?.accountId ?? "");
+  const readable = () => {
+    const given = readableBody(body.outline, protocol, reader);
+    // The facts about a conversation that is not read yet would name no compaction.
+    return protocol === "responses" && !body.turns ? openSummaries(given, summaries) : given;
+  };
   const fit = (route: Model["routes"][number]): Translated<JsonObject, undefined> => {
     const upstream = services.upstreams.get(route.upstream);
     const profile = mergeProfiles(upstream?.config.profile, route.profile);
-    const edit = () =>
-      edited(readableBody(body.outline, protocol, reader), protocol, profile, protocol, body);
+    const edit = () => edited(readable(), protocol, profile, protocol, body);
     if (!body.turns) for (const name of body.standIns) body.read(name);
     const made = edit();
     if (!made.ok || made.body[conversation] === body.outline[conversation]) return made;

@@ -2,9 +2,10 @@ import type { Model, Protocol, Services } from "../../core/plugin/index.ts";
 import { messagesErrorToChat, type OverflowSizes, type Reply, withChatError } from "./errors.ts";
 import { PROTOCOLS } from "./protocols.ts";
 import { type BackFacts, onward } from "./sides.ts";
-import { type StateSeal, stateOf } from "./state/seal.ts";
+import { type StateSeal, stateOf, summariesOf } from "./state/seal.ts";
 import { cutAtStops } from "./stops/reply.ts";
 import type { ClientStream, StreamTranslator, WayBack } from "./stream.ts";
+import { sealedSummary } from "./summary/reply.ts";
 
 /** Average for English and code, used only for an estimate. */
 const CHARACTERS_PER_TOKEN = 4;
@@ -89,10 +90,13 @@ export abstract class ReplyTranslation {
   }
 
   /** Returns the translation of the reply; undefined for a client of Messages on Messages. */
-  private wayBack({ client, upstream, maker, stops }: BackFacts): WayBack | undefined {
+  private wayBack({ client, upstream, maker, stops, summaryFor }: BackFacts): WayBack | undefined {
     const last = client && PROTOCOLS[this.client]?.client?.way(client, this.services.clock);
     const way = upstream && PROTOCOLS[this.to]?.upstream?.way(upstream, stateOf(this.seal, maker));
     if (stops) return cutAtStops(way, last, stops);
+    if (last && summaryFor !== undefined) {
+      return sealedSummary(way, last, summariesOf(this.seal, summaryFor));
+    }
     return way && last ? onward(way, last) : (way ?? last);
   }
 }

@@ -71,6 +71,8 @@ export interface BackFacts {
   readonly maker: string;
   /** Undefined unless the gateway cuts the reply. */
   readonly stops: GatewayStops | undefined;
+  /** The account that gets the reply as a sealed summary; undefined for all other replies. */
+  readonly summaryFor: string | undefined;
 }
 
 /** Goes on from Messages to the client's protocol: the client of `way` is a translation. */

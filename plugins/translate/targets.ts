@@ -4,9 +4,11 @@ import {
   mergeProfiles,
   type Profile,
   type Protocol,
+  type RequestBody,
   type Services,
 } from "../../core/plugin/index.ts";
 import { stopsBeyond } from "./stops/request.ts";
+import { asksForSummary } from "./summary/request.ts";
 import type { Target } from "./translate-request.ts";
 
 type Known = Pick<Services, "upstreams">;
@@ -35,17 +37,34 @@ export function needsCut(
   });
 }
 
+/**
+ * Returns true if a Responses request ends with the demand for a compaction, and the model's provider knows none: only OpenAI
+ * does. xAI has an endpoint of its own (xAI docs: context compaction).
+ */
+export function needsSummary(body: RequestBody, model: Model, { upstreams }: Known): boolean {
+  const isKnown = model.routes.some(({ upstream: name, profile }) => {
+    const upstream = upstreams.get(name);
+    const { maker = "openai" } = mergeProfiles(upstream?.config.profile, profile);
+    return maker === "openai" && upstream?.speaks("responses") === true;
+  });
+  // The facts about a conversation that is not read are of one without such a demand.
+  if (isKnown || body.turns) return false;
+  for (const name of body.standIns) body.read(name);
+  return asksForSummary(body.outline);
+}
+
 export function targetOf(
   route: Model["routes"][number],
   model: Model,
   { upstreams }: Known,
   client: Protocol,
   to: Protocol,
+  accountId: string,
 ): Target {
   const upstream = upstreams.get(route.upstream);
   const most = model.maxOutputTokens;
   const known: Profile =
     most === undefined ? {} : { default_max_tokens: most, max_output_tokens: most };
   const profile = { ...known, ...mergeProfiles(upstream?.config.profile, route.profile) };
-  return { client, to, profile, maker: profile.maker ?? route.upstream };
+  return { client, to, profile, maker: profile.maker ?? route.upstream, accountId };
 }

@@ -4,8 +4,9 @@ import { edited } from "./edits/index.ts";
 import type { Translated } from "./notes.ts";
 import { PROTOCOLS } from "./protocols.ts";
 import type { BackFacts } from "./sides.ts";
-import { type StateSeal, stateOf } from "./state/seal.ts";
+import { type StateSeal, stateOf, summariesOf } from "./state/seal.ts";
 import { mayThink, stopsBeyond, withoutStops } from "./stops/request.ts";
+import { asksForSummary, openSummaries, summaryRequest } from "./summary/request.ts";
 
 /** The protocols of both sides, and facts of the route that a request goes to. Plain data. */
 export interface Target {
@@ -14,6 +15,8 @@ export interface Target {
   readonly profile: Profile;
   /** The maker of the model, whose state goes back sealed. */
   readonly maker: string;
+  /** The account that summaries are sealed for. */
+  readonly accountId: string;
 }
 
 /** A translated request in the making. */
@@ -47,13 +50,18 @@ export function translateRequest(
 
 /** Reads the client's request into Messages, and writes it for the upstream. */
 function drafted(body: JsonObject, target: Target, seal: StateSeal): Translated<object, Draft> {
-  const { client, profile, maker } = target;
+  const { client, profile, maker, accountId } = target;
   if (client === target.to) return passed(body, target);
   const upstream = PROTOCOLS[target.to]?.upstream;
-  const read = PROTOCOLS[client]?.client?.read(body, profile, !upstream);
+  const isSummary = client === "responses" && asksForSummary(body);
+  const asked = isSummary ? summaryRequest(body) : body;
+  const opened =
+    client === "responses" ? openSummaries(asked, summariesOf(seal, accountId)) : asked;
+  const read = PROTOCOLS[client]?.client?.read(opened, profile, !upstream);
   if (read && !read.ok) return read;
   const given = { body: read?.body ?? body, dropped: read?.dropped ?? [] };
-  const back = { client: read?.context, upstream: undefined, maker, stops: undefined };
+  const summaryFor = isSummary ? accountId : undefined;
+  const back = { client: read?.context, upstream: undefined, maker, stops: undefined, summaryFor };
   if (!upstream) return draftOf({ ...given, back });
   const state = stateOf(seal, maker);
   const made = upstream.write(given.body, { profile, state, client, body });
@@ -65,7 +73,7 @@ function drafted(body: JsonObject, target: Target, seal: StateSeal): Translated<
 
 /** Leaves a Chat request as it is: only its reply is translated, to be cut. */
 function passed(body: JsonObject, { profile, maker }: Target): Translated<object, Draft> {
-  const back = { ...chatFacts(body, profile), maker, stops: undefined };
+  const back = { ...chatFacts(body, profile), maker, stops: undefined, summaryFor: undefined };
   const stream_options = { include_usage: true };
   return draftOf({ body: { ...body, stream_options }, dropped: [], back });
 }

@@ -13,6 +13,7 @@ import { ReplyTranslation } from "./reply-translation.ts";
 import type { BackFacts } from "./sides.ts";
 import { RefusableState } from "./state/refused.ts";
 import type { StateSeal } from "./state/seal.ts";
+import { ShortenedConversation } from "./summary/shorten.ts";
 import { routesTo, targetOf } from "./targets.ts";
 import { textCharacters } from "./text-characters.ts";
 import type { ThreadInput, ThreadResult } from "./thread.ts";
@@ -23,8 +24,8 @@ type Route = Model["routes"][number];
 const THREAD = new URL("./thread.js", import.meta.url);
 
 /**
- * A request with refused state goes out again only up to this size: this thread parses its items then, and all other
- * calls wait.
+ * A request with refused state, or a conversation that is too long for a summary, goes out again only up to this size: this
+ * thread parses its items then, and all other calls wait.
  */
 const SENT_AGAIN_BYTES_MAX = 4 * 1_048_576;
 
@@ -39,6 +40,7 @@ export class Translation extends ReplyTranslation {
   private readonly make: (route: Route) => Made | undefined;
   protected readonly characters: () => number;
   private readonly state = new RefusableState();
+  private readonly conversation = new ShortenedConversation();
   private latest: Made | undefined = undefined;
 
   constructor(
@@ -71,13 +73,17 @@ export class Translation extends ReplyTranslation {
 
   bodyFor(route: Route): RequestBody | undefined {
     const made = this.madeFor(route);
-    return made?.ok ? this.state.fit(made.body) : undefined;
+    return made?.ok ? this.conversation.fit(this.state.fit(made.body)) : undefined;
   }
 
-  /** As in `UpstreamRequest`: only Responses has state that a provider refuses in this way. */
+  /** As in `UpstreamRequest`: only Responses has state that a provider refuses, and only a summary may leave turns out. */
   sendsAgain(status: number, text: string): boolean {
-    if (this.to !== "responses" || !this.latest?.ok) return false;
-    return this.latest.body.length <= SENT_AGAIN_BYTES_MAX && this.state.sendsAgain(status, text);
+    const { latest } = this;
+    if (!latest?.ok || latest.body.length > SENT_AGAIN_BYTES_MAX) return false;
+    if (latest.context.summaryFor !== undefined) {
+      return this.conversation.sendsAgain(this.error(status, text));
+    }
+    return this.to === "responses" && this.state.sendsAgain(status, text);
   }
 
   /** Drops the bytes: a reply may stream for minutes. No other route is tried from now on. */
@@ -121,7 +127,7 @@ export function translatedHere(
   let latest: { readonly route: Route; readonly made: Made } | undefined;
   const make = (route: Route) => {
     if (latest?.route === route) return latest.made;
-    const target = targetOf(route, model, services, client, to);
+    const target = targetOf(route, model, services, client, to, accountOf(call));
     const result = translateRequest(body, target, seal);
     const made = result.ok ? { ...result, body: RequestBody.of(result.body) } : result;
     latest = { route, made };
@@ -141,7 +147,7 @@ async function translatedInThread(
   const client = call.endpoint.protocol;
   const forms = new Map<string, Route[]>();
   for (const route of routesTo(to, model, services)) {
-    const form = JSON.stringify(targetOf(route, model, services, client, to));
+    const form = JSON.stringify(targetOf(route, model, services, client, to, accountOf(call)));
     forms.set(form, [...(forms.get(form) ?? []), route]);
   }
   const targets = [...forms.keys()].map((form) => JSON.parse(form));
@@ -165,4 +171,8 @@ async function translatedInThread(
   }
   const make = (route: Route) => made.get(route);
   return new Translation(client, to, model, services, seal, make, () => result.characters);
+}
+
+function accountOf({ key }: Call): string {
+  return key?.accountId ?? "";
 }

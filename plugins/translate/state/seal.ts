@@ -54,6 +54,23 @@ export function isEnvelope(signature: string): boolean {
   return signature.startsWith(`${VERSION}.`);
 }
 
+/** Packs and opens the summaries of one account's conversations: no other account's is opened. */
+export interface SummarySeal {
+  pack(summary: string): string;
+  open(envelope: unknown): string | undefined;
+}
+
+/** No maker and no upstream has this name. */
+const SUMMARY = "=summary";
+
+export function summariesOf(seal: StateSeal, accountId: string): SummarySeal {
+  return {
+    pack: (summary) => seal.pack(SUMMARY, summary, accountId),
+    open: (envelope) =>
+      typeof envelope === "string" ? seal.open(SUMMARY, envelope, accountId) : undefined,
+  };
+}
+
 /** Packs and opens the state of one maker. */
 export interface MakerState {
   pack(state: string, text: string): string;

@@ -158,7 +158,8 @@ export function cutAtStops(
 
 const NOTHING = estimatedUsage(0, 0);
 
-function readerOf(last: ClientWay, client: ClientStream): EventReader {
+/** Returns a reader of events of Messages that writes for the client. */
+export function readerOf(last: ClientWay, client: ClientStream): EventReader {
   const reader = last.stream(client);
   return {
     take: (event) => reader.take(event),

@@ -16,6 +16,7 @@ import { endsWithImage, imagesIn } from "../../../core/wire/vision.ts";
 import { wires } from "../../../core/wire/wires.ts";
 import meter from "../../../plugins/meter/index.ts";
 import { nativeRequest } from "../../../plugins/translate/native.ts";
+import { StateSeal } from "../../../plugins/translate/state/seal.ts";
 import { damaged, randomJson } from "../../core/body/random-json.ts";
 import { newCall } from "../../support/call.ts";
 import { recordedLog } from "../../support/log.ts";
@@ -76,7 +77,7 @@ function passed(call: HttpCall, profile: Profile, seesImages: boolean): object {
   call.model = model;
   const refused = offeredFeatures(services as unknown as Services).request?.(call);
   if (refused) return { images, checked, refused };
-  const fitted = nativeRequest(call, model, services as unknown as Services);
+  const fitted = nativeRequest(call, model, services as unknown as Services, StateSeal.of(""));
   if (isRefusal(fitted)) return { images, checked, fitted };
   const { request, dropped } = fitted;
   call.upstream = request;

@@ -56,7 +56,7 @@ const seal = StateSeal.of("");
 function made(body: JsonObject, client: Client, to: Client, model: string) {
   const profile = profiles.get(model);
   assert.ok(profile, model);
-  const target = { client, to, profile, maker: String(profile["maker"]) };
+  const target = { client, to, profile, maker: String(profile["maker"]), accountId: "a" };
   return translateRequest(body, target, seal);
 }
 

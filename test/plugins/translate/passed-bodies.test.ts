@@ -8,6 +8,7 @@ import type { Services } from "../../../core/plugin/services.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import { isRefusal } from "../../../core/wire/refusal.ts";
 import { nativeRequest } from "../../../plugins/translate/native.ts";
+import { StateSeal } from "../../../plugins/translate/state/seal.ts";
 import { newCall } from "../../support/call.ts";
 import { modelOf } from "../../support/plugin-desk.ts";
 import { chatRequest, messagesRequest } from "./conversations.ts";
@@ -61,7 +62,7 @@ function made(
   const model = modelOf({ standard: protocol, routes: [route as never] });
   const upstream = { config: { profile }, speaks: () => true };
   const services = { upstreams: { get: () => upstream } } as unknown as Services;
-  const fitted = nativeRequest(call, model, services);
+  const fitted = nativeRequest(call, model, services, StateSeal.of(""));
   if (isRefusal(fitted)) return { refused: fitted };
   const { request, dropped } = fitted;
   const body = request.bodyFor?.(route as never) ?? request.body;

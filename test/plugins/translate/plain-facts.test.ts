@@ -28,7 +28,11 @@ t.test("responses to chat: what a reply must know of its request is plain data",
 });
 
 function check(body: JsonObject, client: "chat" | "messages" | "responses", to: typeof client) {
-  const made = translateRequest(body, { client, to, profile: {}, maker: "openai" }, seal);
+  const made = translateRequest(
+    body,
+    { client, to, profile: {}, maker: "openai", accountId: "a" },
+    seal,
+  );
   if (!made.ok) return false;
   assert.deepStrictEqual(structuredClone(made.context), made.context);
   return true;

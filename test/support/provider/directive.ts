@@ -21,6 +21,7 @@ import { v } from "../../../core/plugin/index.ts";
  *   thinking             thinking text: a thinking block, `reasoning_content`, a reasoning item
  *   signature            signature (Messages) or encrypted content (Responses) of the thinking
  *   redacted_thinking    data of a redacted thinking block (Messages)
+ *   compaction           encrypted content of a compaction item, which is then all of the reply (Responses)
  *   reasoning_field      place of the thinking in Chat: "reasoning_content" (default), "reasoning",
  *                        "reasoning_details" (a list), or "think" (in the content, as <think>)
  *   thought_signature    extra_content.google.thought_signature of the first call (Chat)
@@ -105,6 +106,7 @@ const directiveSchema = v.strictObject({
   thinking: v.optional(v.string()),
   signature: v.optional(v.string()),
   redacted_thinking: v.optional(v.string()),
+  compaction: v.optional(v.string()),
   reasoning_field: v.optional(
     v.picklist(["reasoning_content", "reasoning", "reasoning_details", "think"]),
   ),

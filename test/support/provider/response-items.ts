@@ -19,6 +19,8 @@ interface OutputItem {
 /** Returns the output items: reasoning, text, refusal, function calls, then the text after them. */
 export function outputItems(answer: Answer): OutputItem[] {
   const { id, thinking, text, refusal, tools, textAfter } = answer;
+  const { compaction } = answer.directive;
+  if (compaction !== undefined) return [compactionItem(`cmp_${id}`, compaction)];
   const items: OutputItem[] = [];
   if (thinking !== "") items.push(reasoningItem(`rs_${id}`, thinking, answer.directive.signature));
   if (text !== "") items.push(textItem(`msg_${id}`, text, () => textDeltas(answer)));
@@ -26,6 +28,11 @@ export function outputItems(answer: Answer): OutputItem[] {
   for (const [index, tool] of tools.entries()) items.push(callItem(answer, tool, index));
   if (textAfter !== "") items.push(textItem(`msg_${id}_after`, textAfter, () => pieces(textAfter)));
   return items;
+}
+
+function compactionItem(id: string, encrypted_content: string): OutputItem {
+  const item = { id, type: "compaction", encrypted_content };
+  return { opening: item, finished: item, *steps() {} };
 }
 
 function reasoningItem(id: string, text: string, signature: string | undefined): OutputItem {

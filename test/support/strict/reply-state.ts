@@ -1,5 +1,6 @@
 import type { Directive } from "../provider/directive.ts";
 import { prefixOf } from "./message-turns.ts";
+import { isTrigger } from "./responses-rules.ts";
 import { type Facts, text } from "./rule.ts";
 import { makeState } from "./state.ts";
 
@@ -16,6 +17,9 @@ export function withState(given: Directive, facts: Facts): Directive {
     };
   }
   if (protocol === "responses") {
+    if (isTrigger(turns.at(-1) ?? {})) {
+      return { ...given, compaction: makeState(family, "compaction", String(turns.length)) };
+    }
     if (thinking === undefined || given.signature !== undefined || !wantsState(body)) return given;
     return { ...given, signature: makeState(family, "reasoning", thinking) };
   }

@@ -23,6 +23,11 @@ function wrongShape(item: JsonObject): string | undefined {
   return plain ? "Invalid 'input[1].content': array too long." : undefined;
 }
 
+/** Returns true for the item that asks for a compaction. */
+export function isTrigger({ type }: JsonObject): boolean {
+  return type === "compaction_trigger";
+}
+
 /** Rules of the Responses endpoint, which OpenAI and xAI have. */
 export const responsesRules: readonly Rule[] = [
   {
@@ -115,6 +120,23 @@ export const responsesRules: readonly Rule[] = [
         `The encrypted content for item ${text(foreign["id"])} could not be verified. Reason: Encrypted content could not be decrypted or parsed.`
       );
     },
+  },
+  {
+    id: "r-compaction-own",
+    code: "invalid_encrypted_content",
+    source: "OpenAI docs: compaction; xAI docs: context compaction",
+    refuses: ({ turns, family }) =>
+      turns.some(
+        ({ type, encrypted_content }) =>
+          type === "compaction" && checkState(family, "compaction", encrypted_content) !== "own",
+      ) && "The encrypted content for item cmp_1 could not be verified.",
+  },
+  {
+    id: "r-compaction-trigger",
+    models: /^grok/,
+    source: "xAI docs: context compaction",
+    refuses: ({ turns }) =>
+      turns.some(isTrigger) && "Invalid value: 'compaction_trigger' is no type of an input item.",
   },
   {
     id: "r-reasoning-follows",

@@ -409,6 +409,12 @@ export const responsesCases: readonly StrictCase[] = [
     "grok-4.5",
     input({ ...reasoning, encrypted_content: "of another maker" }, fn, output),
   ],
+  [
+    "r-compaction-own",
+    "gpt-5.6-sol",
+    input({ type: "compaction", encrypted_content: "of another maker" }, user("b")),
+  ],
+  ["r-compaction-trigger", "grok-4.5", input(user("b"), { type: "compaction_trigger" })],
   ["r-reasoning-follows", "gpt-5.6-sol", input(reasoning, user("b"))],
   ["r-context", "gpt-5.6-sol", { input: "a".repeat(4 * 1_050_001) }],
 ];

@@ -14,7 +14,10 @@ import type {
 import type { ClientTools } from "./tools.ts";
 
 const COMPACT_YOURSELF =
-  "have the client summarize the conversation (Codex does with a provider of your own, in model_providers)";
+  "leave it out, and have the client summarize the conversation (Codex does with a provider of your own, in model_providers)";
+
+const ONLY_ITS_OWN =
+  "this model can read no compaction but one that this gateway has made for your account, unchanged";
 
 /** Reads the items of a Responses request into the turns of a Messages conversation. */
 export class Items {
@@ -58,11 +61,11 @@ export class Items {
       case "tool_search_output":
         return;
       case "compaction_trigger":
-        notes.unsupported(path, `this model makes no compactions: ${COMPACT_YOURSELF}`);
+        notes.invalid(path, "must be the last item");
         return;
       case "compaction":
         // Without it, the model would have lost all that was said before.
-        notes.unsupported(path, `only its maker can read a compaction: ${COMPACT_YOURSELF}`);
+        notes.unsupported(path, `${ONLY_ITS_OWN}: ${COMPACT_YOURSELF}`);
         return;
       default:
         // Items of tools that ran at another provider.

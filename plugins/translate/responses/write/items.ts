@@ -33,6 +33,12 @@ function stateOf(block: JsonObject, thinking: string): string | null {
   return isSigned ? packReasoning({ type: "thinking", thinking, signature }) : null;
 }
 
+/** `block` is a block of compaction whose content is sealed. */
+export function compactionItem(block: JsonObject, random: RandomText): JsonObject {
+  const { encrypted_content } = block;
+  return { id: `cmp_${random(24)}`, type: "compaction", encrypted_content };
+}
+
 /** `args` is the input as JSON; a custom tool gets the text in it. */
 export function callItem(
   tool: ClientTool,

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../../core/plugin/index.ts";
 import type { RandomText } from "../../ids.ts";
 import type { ResponsesContext } from "../read/request.ts";
 import { originalTool } from "../read/tools.ts";
-import { callItem, messageItem, reasoningItem, refusalItem } from "./items.ts";
+import { callItem, compactionItem, messageItem, reasoningItem, refusalItem } from "./items.ts";
 
 /** The facilities that an item uses to write itself. */
 interface Writing {
@@ -35,6 +35,8 @@ export abstract class OpenItem {
         return new OpenReasoning(block, at, writing);
       case "tool_use":
         return new OpenCall(block, at, writing);
+      case "compaction":
+        return new OpenCompaction(block, at, writing);
       default:
         return undefined;
     }
@@ -149,6 +151,24 @@ class OpenReasoning extends OpenItem {
     }
     const { signature } = this;
     return this.done(reasoningItem(this.id, { ...this.block, thinking, signature }, this.isShown));
+  }
+}
+
+/** It comes whole. */
+class OpenCompaction extends OpenItem {
+  private readonly item: JsonObject;
+
+  constructor(block: JsonObject, at: number, writing: Writing) {
+    const item = compactionItem(block, writing.random);
+    super(String(item["id"]), at, writing);
+    this.item = item;
+    this.added(item);
+  }
+
+  delta(): void {}
+
+  close(): JsonObject {
+    return this.done(this.item);
   }
 }
 

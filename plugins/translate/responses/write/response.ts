@@ -12,7 +12,7 @@ import { type RandomText, randomText } from "../../ids.ts";
 import type { ChatError } from "../../types.ts";
 import type { ResponsesContext } from "../read/request.ts";
 import { originalTool } from "../read/tools.ts";
-import { callItem, messageItem, reasoningItem, refusalItem } from "./items.ts";
+import { callItem, compactionItem, messageItem, reasoningItem, refusalItem } from "./items.ts";
 
 /** A Responses reply, without the fields that say how it ended. */
 export class ResponseObject {
@@ -107,6 +107,8 @@ function itemOf(
       const tool = originalTool(context.tools, String(block["name"] ?? ""));
       return callItem(tool, block["id"], argumentsOf(block["input"]), random);
     }
+    case "compaction":
+      return compactionItem(block, random);
     default:
       return undefined;
   }
