@@ -2,9 +2,9 @@ import { Worker } from "node:worker_threads";
 import type { CountReply } from "./token-worker.ts";
 import type { CountedInput } from "./tokenize.ts";
 
-const WAITING_MAX = 64;
-/** Maximum number of waiting requests of one key, so that other keys get a turn. */
-const WAITING_OF_KEY_MAX = 8;
+const WAITING_MAX = 256;
+/** Maximum number of waiting requests of one key. Claude Code sends 12 at once for `/context`, in each of its sessions. */
+const WAITING_OF_KEY_MAX = 64;
 /** Maximum bytes of waiting bodies, of all keys and of one. A single body of any size may wait. */
 const WAITING_BYTES_MAX = 64 * 1_048_576;
 const WAITING_BYTES_OF_KEY_MAX = WAITING_BYTES_MAX / 4;

@@ -11,8 +11,8 @@ const KEY = "a key";
 const BUSY = { kind: "busy" };
 
 /** One is being counted while these wait. */
-const WAITING_MAX = 64;
-const WAITING_OF_KEY_MAX = 8;
+const WAITING_MAX = 256;
+const WAITING_OF_KEY_MAX = 64;
 
 t.test("the thread that counts tokens", async (t) => {
   let counter: TokenCounter;
