@@ -7,7 +7,7 @@ import type { Profile } from "./profile.ts";
  * The kind of calls that a model serves. A chat model has one standard, `messages` or `chat`, and
  * serves both.
  */
-export type Standard = "messages" | "chat" | "images" | "speech";
+export type Standard = "messages" | "chat" | "images" | "speech" | "embeddings";
 export type Channel = "standard" | "aws";
 export type Label = "reasoning" | "vision" | "tools" | "streaming";
 
@@ -73,7 +73,7 @@ export interface Model {
   readonly id: string;
   readonly price: Price;
   readonly channel: Channel;
-  /** Tokens; undefined if the model has no context window. */
+  /** Tokens, of an embedding those of each text; undefined if the model has no context window. */
   readonly contextWindow: number | undefined;
   /** Tokens; undefined if only the context window limits the input. */
   readonly inputTokensMax: number | undefined;
@@ -94,6 +94,7 @@ const OUTPUT_TOKENS_DEFAULT = 32_000;
 
 /** Returns the maximum output tokens of a reply: the call's own limit, at most the model's. */
 export function outputTokensMax(limit: number | undefined, model: Model): number {
+  if (model.standard === "embeddings") return 0;
   const most = model.maxOutputTokens ?? OUTPUT_TOKENS_DEFAULT;
   return limit === undefined ? most : Math.min(limit, most);
 }

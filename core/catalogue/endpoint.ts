@@ -1,7 +1,7 @@
 import type { Standard } from "./catalogue.ts";
 
 /** The protocols that clients and upstreams speak. Image generation and image edits share one. */
-export type Protocol = "messages" | "chat" | "responses" | "images" | "speech";
+export type Protocol = "messages" | "chat" | "responses" | "images" | "speech" | "embeddings";
 
 /** The facts of a protocol that more than its wire needs. */
 interface ProtocolFacts {
@@ -13,14 +13,19 @@ interface ProtocolFacts {
   readonly isStandard: boolean;
 }
 
-const MEDIA: ProtocolFacts = { conversation: undefined, betaHeader: undefined, isStandard: true };
+const NO_CONVERSATION: ProtocolFacts = {
+  conversation: undefined,
+  betaHeader: undefined,
+  isStandard: true,
+};
 
 export const PROTOCOLS: Readonly<Record<Protocol, ProtocolFacts>> = {
   messages: { conversation: "messages", betaHeader: "anthropic-beta", isStandard: true },
   chat: { conversation: "messages", betaHeader: "openai-beta", isStandard: true },
   responses: { conversation: "input", betaHeader: "openai-beta", isStandard: false },
-  images: MEDIA,
-  speech: MEDIA,
+  images: NO_CONVERSATION,
+  speech: NO_CONVERSATION,
+  embeddings: NO_CONVERSATION,
 };
 
 /** A path that takes calls: the protocol of its clients, and the models that can serve it. */
@@ -70,6 +75,7 @@ export const endpoints: readonly Endpoint[] = [
   endpoint("/v1/images/generations", "images", ["images"], "/images/generations"),
   endpoint("/v1/images/edits", "images", ["images"], "/images/edits", true),
   endpoint("/v1/audio/speech", "speech", ["speech"], "/audio/speech"),
+  endpoint("/v1/embeddings", "embeddings", ["embeddings"], "/embeddings"),
 ];
 
 /** Returns the endpoint of a protocol at another path, for a plugin that turns requests of its clients into that protocol. */

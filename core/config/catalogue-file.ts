@@ -30,7 +30,13 @@ import {
  */
 export const PRICE_VND_MAX = 10_000_000;
 
-const STANDARDS = ["messages", "chat", "images", "speech"] as const satisfies readonly Standard[];
+const STANDARDS = [
+  "messages",
+  "chat",
+  "images",
+  "speech",
+  "embeddings",
+] as const satisfies readonly Standard[];
 const CHANNELS = ["standard", "aws"] as const satisfies readonly Channel[];
 const LABELS = ["reasoning", "vision", "tools", "streaming"] as const satisfies readonly Label[];
 
@@ -88,7 +94,10 @@ export const entry = {
   price_vnd_per_call: setting(price, "đ per call; for image models, per image."),
   price: setting(priceFactors, "Factors on this price by what is counted; 1 by default.", {}),
   channel: setting(oneOf(CHANNELS), "Channel that serves the model.", "standard"),
-  context_window: setting(tokens, "Maximum input and output tokens together."),
+  context_window: setting(
+    tokens,
+    "Maximum input and output tokens together; of an embedding, tokens of a text.",
+  ),
   input_tokens_max: setting(
     tokens,
     "Maximum input tokens of one call. Bounds the cost of a call at a fixed price.",

@@ -157,6 +157,12 @@ class Review {
       this.inRange([...at, "price_vnd_per_mtok"], perMtok, this.range.vnd_per_mtok, "vnd_per_mtok");
     }
     if (perCall !== undefined) {
+      if (standard === "embeddings") {
+        this.report(
+          [...at, "price_vnd_per_call"],
+          "expected price_vnd_per_mtok, since embeddings are billed by the tokens of their input",
+        );
+      }
       this.inRange([...at, "price_vnd_per_call"], perCall, this.range.vnd_per_call, "vnd_per_call");
     }
   }
@@ -166,7 +172,7 @@ class Review {
     const unit = perMtok !== undefined ? "mtok" : standard === "images" ? "image" : "call";
     const vnd = perMtok ?? perCall;
     if (vnd === undefined) return;
-    const kinds: readonly string[] = PRICE_KINDS[unit];
+    const kinds: readonly string[] = standard === "embeddings" ? ["input"] : PRICE_KINDS[unit];
     for (const [kind, factor] of Object.entries(factors ?? {})) {
       const place = [...at, "price", kind];
       if (!kinds.includes(kind)) {
@@ -200,10 +206,22 @@ class Review {
         [...at, "input_tokens_max"],
         `expected nothing, since the input of ${standard} models is not counted in tokens`,
       );
-    } else if (maxInput !== undefined && contextWindow !== undefined && maxInput > contextWindow) {
+    } else if (
+      maxInput !== undefined &&
+      contextWindow !== undefined &&
+      maxInput > contextWindow &&
+      // A call may have many texts.
+      standard !== "embeddings"
+    ) {
       this.report(
         [...at, "input_tokens_max"],
         "expected at most context_window, got a larger number",
+      );
+    }
+    if (maxOutput !== undefined && standard === "embeddings") {
+      this.report(
+        [...at, "max_output_tokens"],
+        "expected nothing, since embeddings models return no text",
       );
     }
     if (contextWindow !== undefined && maxOutput !== undefined && maxOutput > contextWindow) {

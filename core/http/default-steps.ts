@@ -137,4 +137,5 @@ const PATHS: Readonly<Record<Standard, string>> = {
   chat: "/v1/chat/completions",
   images: "/v1/images/generations",
   speech: "/v1/audio/speech",
+  embeddings: "/v1/embeddings",
 };

@@ -39,7 +39,7 @@ export function offeredFeatures(services: Parts): Plugin {
       const { model, endpoint } = call;
       const refusal = model && beyond(model, call);
       if (refusal) return refusal;
-      if (endpoint.serves.includes("images") || endpoint.serves.includes("speech")) {
+      if (endpoint.conversation === undefined) {
         const left = nameFault(call.body.outline, model) ?? (model && mediaTerms(call, model));
         if (!Array.isArray(left)) return left;
         reportLeftOut(call, left, services.config.headers.prefix);
@@ -79,7 +79,7 @@ export function offeredFeatures(services: Parts): Plugin {
   };
 }
 
-/** Refuses a name that a provider of images or speech may read as another one: in a form, `n[]` is a list of `n`. */
+/** Refuses a name that a provider may read as another one: in a form, `n[]` is a list of `n`. */
 function nameFault(body: JsonObject, model: Model | undefined): Refusal | undefined {
   for (const name in body) {
     const field = /^\w*/.exec(name)?.[0] ?? "";
@@ -290,12 +290,14 @@ const DEARER: Readonly<Record<string, ReadonlySet<unknown>>> = {
 };
 
 /**
- * Limits a call for images or speech to what its price covers: the size of an image, the length of
- * a text, and options. Prices sizes and options that the catalogue lists with a factor. Returns the
+ * Limits a call for images or speech, which are not priced by the token, to what its price covers: the size of an image, the
+ * length of a text, and options. Prices sizes and options that the catalogue lists with a factor. Returns the
  * names of dearer options that it left out, since the catalogue does not list them.
  */
 function mediaTerms(call: Call, model: Model): string[] | Verdict {
-  if (call.endpoint.protocol === "speech") return tooLong(call, model);
+  const { protocol } = call.endpoint;
+  if (protocol === "embeddings") return undefined;
+  if (protocol === "speech") return tooLong(call, model);
   const factor = sizeFactor(call, model);
   return typeof factor === "number" ? priceOptions(call, model, factor) : factor;
 }

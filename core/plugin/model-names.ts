@@ -27,6 +27,8 @@ export interface ModelNames {
 interface ModelFinder {
   /** Returns the model that a name means at an endpoint; undefined if it means none. */
   find(name: string, endpoint: Endpoint): Model | undefined;
+  /** Returns false if no model on offer fits the endpoint. */
+  serves(endpoint: Endpoint): boolean;
   /** Returns ids that the caller may have meant by an unknown name, the nearest first. */
   nearest?(name: string, endpoint: Endpoint): readonly string[];
   /** Returns response headers that describe the model: name, value, name, value. */
@@ -39,7 +41,11 @@ export function modelNamesBy(finder: ModelFinder): ModelNames {
     resolve(name, endpoint) {
       if (!isModelName(name)) return modelNameRequired();
       const model = finder.find(name, endpoint);
-      if (!model) return unknownModel(finder.nearest?.(name, endpoint));
+      if (!model) {
+        return finder.serves(endpoint)
+          ? unknownModel(finder.nearest?.(name, endpoint))
+          : noModelFor(endpoint);
+      }
       return unfitFor(endpoint, model) ?? { model, headers: finder.headers?.(model, name) ?? [] };
     },
   };
@@ -47,7 +53,10 @@ export function modelNamesBy(finder: ModelFinder): ModelNames {
 
 /** Returns names that resolve only ids of the catalogue. */
 export function exactNames(catalogue: () => Catalogue): ModelNames {
-  return modelNamesBy({ find: (name) => catalogue().get(name) });
+  return modelNamesBy({
+    find: (name) => catalogue().get(name),
+    serves: ({ serves }) => catalogue().models.some(({ standard }) => serves.includes(standard)),
+  });
 }
 
 const MODEL_CHARACTERS_MAX = 256;
@@ -67,6 +76,11 @@ function modelNameRequired(): Refusal {
 function unknownModel(nearest: readonly string[] = []): Refusal {
   const advice = nearest.length === 0 ? "" : ` The nearest names are ${nearest.join(", ")}.`;
   const message = `There is no model of this name here: GET /v1/models lists the names.${advice}`;
+  return refuse.notFound(message, { param: "model", code: "model_not_found" });
+}
+
+function noModelFor({ serves }: Endpoint): Refusal {
+  const message = `No model on offer here is for ${serves.join(" or ")}: GET /v1/models lists all models, with their endpoints.`;
   return refuse.notFound(message, { param: "model", code: "model_not_found" });
 }
 
@@ -121,6 +135,8 @@ function whereToGo(model: Model): string {
       return "makes images: use /v1/images/generations or /v1/images/edits";
     case "speech":
       return "speaks text: use /v1/audio/speech";
+    case "embeddings":
+      return "makes embeddings: use /v1/embeddings";
     default:
       return "is a chat model: use /v1/messages or /v1/chat/completions";
   }

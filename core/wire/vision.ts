@@ -23,7 +23,7 @@ type Images = "none" | "readable" | "unreadable" | "broken";
  * data of one is not base64.
  */
 export function imagesIn(body: JsonObject, protocol: Protocol): Images {
-  if (protocol === "images" || protocol === "speech") return "none";
+  if (PROTOCOLS[protocol].conversation === undefined) return "none";
   let found: Images = "none";
   for (const turn of turnsOf(body, protocol)) {
     const content = objectOf(turn)?.["content"];
@@ -42,7 +42,7 @@ export function imagesIn(body: JsonObject, protocol: Protocol): Images {
  * clients send them in a user message right after the results.
  */
 export function endsWithImage(body: JsonObject, protocol: Protocol): boolean {
-  if (protocol === "images" || protocol === "speech") return false;
+  if (PROTOCOLS[protocol].conversation === undefined) return false;
   const turns = turnsOf(body, protocol).map(objectOf);
   const spoken = turns.filter((turn) => !SYSTEM_ROLES.has(String(turn?.["role"])));
   const last = spoken.at(-1);

@@ -1,5 +1,6 @@
 import type { Protocol } from "../catalogue/endpoint.ts";
 import { chat } from "./chat.ts";
+import { embeddings } from "./embeddings.ts";
 import { images } from "./images.ts";
 import { messages } from "./messages.ts";
 import { responses } from "./responses.ts";
@@ -13,4 +14,5 @@ export const wires: Readonly<Record<Protocol, Wire>> = {
   responses,
   images,
   speech,
+  embeddings,
 };

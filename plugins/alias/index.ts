@@ -69,6 +69,7 @@ export default function alias(services: Services, settings: Settings): Plugin {
 
   const names = modelNamesBy({
     find,
+    serves: ({ serves }) => catalogue.models.some(({ standard }) => serves.includes(standard)),
     nearest: (name, endpoint) => nearest(name, endpoint, catalogue.models),
     headers(model, name) {
       const headers = [`${prefix}model`, model.id];

@@ -18,7 +18,7 @@ export function withdrawImplausible(
   model: Model,
   choices: number,
 ): Withdrawn | undefined {
-  const inputMax = TIMES_MAX * (model.contextWindow ?? CONTEXT_TOKENS_DEFAULT);
+  const inputMax = TIMES_MAX * (inputTokensMax(model, choices) ?? CONTEXT_TOKENS_DEFAULT);
   const outputMax = TIMES_MAX * choices * (model.maxOutputTokens ?? OUTPUT_TOKENS_DEFAULT);
   const { inputTokens, outputTokens } = usage;
   const input = inputTokens > inputMax;
@@ -39,6 +39,15 @@ export function withdrawImplausible(
   // The sum of the passes is in the number that is withdrawn.
   usage.passes = [];
   return { ...(input && { inputTokens }), ...(output && { outputTokens }) };
+}
+
+/** Returns the most input tokens that a call can have. Each text of a call for embeddings has a window of its own. */
+export function inputTokensMax(
+  { contextWindow, standard }: Model,
+  choices: number,
+): number | undefined {
+  if (contextWindow === undefined) return undefined;
+  return standard === "embeddings" ? contextWindow * choices : contextWindow;
 }
 
 /** Checks the usage that was reported for a call. Marks the call as estimated if a number was withdrawn. */

@@ -17,7 +17,7 @@ import { addCountTokensRoute } from "./count-tokens.ts";
 import { fillIn } from "./estimate.ts";
 import { EventMeter } from "./event-meter.ts";
 import { Overheads } from "./families.ts";
-import { type UsageCheck, withdrawImplausible } from "./implausible.ts";
+import { inputTokensMax, type UsageCheck, withdrawImplausible } from "./implausible.ts";
 import { ReplyMeter } from "./reply-meter.ts";
 import { TokenCounter } from "./token-counter.ts";
 
@@ -97,12 +97,14 @@ export default function meter(services: Services, settings: Settings): Plugin {
   const overheads = new Overheads(services.upstreams);
   const throttledLog = new ThrottledLog(services.log);
 
+  function choicesOf({ upstream }: Call): number {
+    return upstream?.body ? services.wires[upstream.protocol].choices(upstream.body) : 1;
+  }
+
   const check: UsageCheck = (call) => {
-    const { usage, model, upstream, route } = call;
-    if (!usage || !model || !upstream) return;
-    const { body } = upstream;
-    const choices = body ? services.wires[upstream.protocol].choices(body) : 1;
-    const withdrawn = withdrawImplausible(usage, model, choices);
+    const { usage, model, route } = call;
+    if (!usage || !model || !call.upstream) return;
+    const withdrawn = withdrawImplausible(usage, model, choicesOf(call));
     if (!withdrawn) return;
     call.estimated = true;
     throttledLog.warn(
@@ -118,7 +120,7 @@ export default function meter(services: Services, settings: Settings): Plugin {
   }
 
   function setBound(call: Call, model: Model, contents: PlainContents): void {
-    const most = model.contextWindow ?? Number.POSITIVE_INFINITY;
+    const most = inputTokensMax(model, choicesOf(call)) ?? Number.POSITIVE_INFINITY;
     const overhead = overheads.of(model);
     call.inputTokensBound = Math.min(tokensOf(contents, bound, overhead), most);
     call.inputTokensLikely = Math.min(tokensOf(contents, likely, overhead), most);
@@ -143,7 +145,7 @@ export default function meter(services: Services, settings: Settings): Plugin {
       const body = upstream?.body;
       if (!body || !model) return undefined;
       // Images and speech are not priced per token, so their tokens are recorded only if reported, never estimated.
-      if (model.standard === "messages" || model.standard === "chat") {
+      if (model.standard !== "images" && model.standard !== "speech") {
         setBound(call, model, contentsIn(body, CONTENTS.name));
         const refusal = tooLong(call, model);
         if (refusal) return refusal;

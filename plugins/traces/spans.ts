@@ -101,9 +101,8 @@ function timeOf(call: EndedCall, monotonicMs: number): number {
 
 /** The conventions have no other name for images and speech. */
 function operationOf({ endpoint }: EndedCall): string {
-  return endpoint.protocol === "images" || endpoint.protocol === "speech"
-    ? "generate_content"
-    : "chat";
+  if (endpoint.protocol === "embeddings") return "embeddings";
+  return endpoint.conversation === undefined ? "generate_content" : "chat";
 }
 
 function errorOf({ refusal, status, outcome }: EndedCall): string {

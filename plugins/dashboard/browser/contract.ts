@@ -204,7 +204,7 @@ export interface Sums {
 
 export interface Model {
   readonly id: string;
-  readonly standard: "messages" | "chat" | "images" | "speech";
+  readonly standard: "messages" | "chat" | "images" | "speech" | "embeddings";
   readonly channel: "standard" | "aws";
   readonly labels: readonly string[];
   readonly context_window: number | null;

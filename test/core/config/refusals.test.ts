@@ -29,7 +29,7 @@ const settings: readonly Row[] = [
   [
     `messages: "`,
     `message: x, messages: "`,
-    `gateway.yaml:9 upstreams.main.protocols.message: unknown key; expected messages, chat, responses, images, speech`,
+    `gateway.yaml:9 upstreams.main.protocols.message: unknown key; expected messages, chat, responses, images, speech, embeddings`,
   ],
   [
     `    keys:`,

@@ -1,6 +1,7 @@
 import { openListener } from "../../../core/plugin/index.ts";
 import { chat } from "./chat.ts";
 import { serveControl } from "./control.ts";
+import { embeddings } from "./embeddings.ts";
 import { imageEdits, imageGenerations } from "./images.ts";
 import { LiveCall } from "./live-call.ts";
 import { messages } from "./messages.ts";
@@ -39,6 +40,7 @@ const protocols: readonly Protocol[] = [
   imageGenerations,
   imageEdits,
   speech,
+  embeddings,
 ].map(withOddReplies);
 
 /**
