@@ -3,6 +3,7 @@ import {
   CLAUDE,
   CLAUDE_GRAMMAR,
   CLAUDE_GRAMMARS_MAX,
+  DIALECTS,
   OPENAI,
   OPENAI_GRAMMAR,
 } from "../schema/dialect.ts";
@@ -10,86 +11,152 @@ import { inGrammar } from "../schema/grammar.ts";
 import { asMoonshotSchema } from "../schema/moonshot.ts";
 import { rewriteParameters, rewriteSchema } from "../schema/rewrite.ts";
 import { isObjectSchema, isStrictReady } from "../schema/strict.ts";
+import { ContentCache } from "./content-cache.ts";
 import type { Draft } from "./draft.ts";
 
 type Use = "parameters" | "format";
+type Edit = (given: JsonObject, losses: Losses) => JsonObject;
 /** The object that has a schema, and perhaps says that the schema is strict. */
-type EditHolder = (holder: JsonObject, use: Use) => JsonObject;
+type EditHolder = (holder: JsonObject, use: Use, losses: Losses) => JsonObject;
 
 const NO_PARAMETERS = { type: "object", properties: {} };
+
+/** The losses of a request's schemas, and why they cannot be sent. */
+class Losses {
+  /** Names of fields, and of parts of them. */
+  readonly dropped: (readonly [name: string, part?: string])[] = [];
+  refusal: string | undefined = undefined;
+
+  lose(use: Use, keywords: readonly string[]): void {
+    const name = use === "format" ? "response_format" : "tools";
+    for (const keyword of keywords) this.dropped.push([name, keyword]);
+  }
+}
+
+/** The tools and the format of a request; each undefined if it stays as it is. */
+interface Fitted {
+  readonly tools: readonly unknown[] | undefined;
+  readonly format: JsonObject | undefined;
+  readonly losses: Losses;
+}
+
+/** An agent sends the same tools with each call, and to rewrite them takes longer than to compare them. */
+const fittedBefore = new ContentCache<Fitted>();
+
+/**
+ * Fits the tools and the format of a request. Sets the tools, names what was lost, and returns the format. `dialect` names
+ * all that the edits depend on beside the tools and the format themselves.
+ */
+function fit(
+  draft: Draft,
+  dialect: string,
+  format: JsonObject | undefined,
+  edits: { readonly tool: Edit; readonly format: Edit },
+): JsonObject | undefined {
+  const tools = draft.entries("tools");
+  if (tools.length === 0 && !format) return format;
+  const key = `${dialect}\n${JSON.stringify([format ?? null, tools])}`;
+  const fitted = fittedBefore.get(key, () => {
+    const losses = new Losses();
+    const made = format && edits.format(format, losses);
+    const all = tools.map((tool) => (isObject(tool) ? edits.tool(tool, losses) : tool));
+    const isChanged = all.some((tool, at) => tool !== tools[at]);
+    return {
+      tools: isChanged ? all : undefined,
+      format: made === format ? undefined : made,
+      losses,
+    };
+  });
+  const { dropped, refusal } = fitted.losses;
+  if (refusal !== undefined) draft.refuse("response_format", refusal);
+  for (const [name, part] of dropped) draft.nameDropped(name, part);
+  if (fitted.tools) draft.set("tools", fitted.tools);
+  return fitted.format ?? format;
+}
 
 /** Fits the schemas of tools and of the reply's format to what a Chat server takes. */
 export function editChatSchemas(draft: Draft): void {
   const edit = editOf(draft);
   if (!edit) return;
-  draft.editEntries("tools", (tool) => {
-    const called = tool["function"];
-    const made = isObject(called) ? edit(called, "parameters") : called;
-    return made === called ? tool : { ...tool, function: made };
+  const given = draft.object("response_format");
+  const named = objectOf(given?.["json_schema"]);
+  const made = fit(draft, dialectOf(draft), named, {
+    tool: (tool, losses) => {
+      const called = tool["function"];
+      const fitted = isObject(called) ? edit(called, "parameters", losses) : called;
+      return fitted === called ? tool : { ...tool, function: fitted };
+    },
+    format: (format, losses) => edit(format, "format", losses),
   });
-  const format = draft.object("response_format");
-  const named = objectOf(format?.["json_schema"]);
-  const made = named && edit(named, "format");
-  if (made !== named) draft.set("response_format", { ...format, json_schema: made });
+  if (made !== named) draft.set("response_format", { ...given, json_schema: made });
 }
 
 /** Native calls pass as they are. */
 function editOf(draft: Draft): EditHolder | undefined {
   const { schema } = draft.profile;
   if (schema === "moonshot") return asMoonshot;
-  if (draft.isTranslated) return (holder, use) => fitToOpenai(draft, holder, use);
+  if (draft.isTranslated) return chatEdit(draft);
   return schema === "present" ? withParameters : undefined;
 }
 
 /** Does the same for Responses. */
 export function editResponsesSchemas(draft: Draft): void {
   if (!draft.isTranslated) return;
-  draft.editEntries("tools", (tool) => fitToOpenai(draft, tool, "parameters"));
+  const edit = chatEdit(draft);
   const text = draft.object("text");
-  const format = objectOf(text?.["format"]);
-  const made = format && fitToOpenai(draft, format, "format");
-  if (made !== format) draft.set("text", { ...text, format: made });
+  const given = objectOf(text?.["format"]);
+  const made = fit(draft, dialectOf(draft), given, {
+    tool: (tool, losses) => edit(tool, "parameters", losses),
+    format: (format, losses) => edit(format, "format", losses),
+  });
+  if (made !== given) draft.set("text", { ...text, format: made });
 }
 
 /** Fits the schemas of tools and of the reply's format to what Claude takes. */
 export function editMessagesSchemas(draft: Draft): void {
   if (!draft.isTranslated) return;
+  const config = draft.object("output_config");
+  const given = objectOf(config?.["format"]);
   const room = { ...CLAUDE_GRAMMARS_MAX };
-  fitFormatToClaude(draft, room);
-  draft.editEntries("tools", (tool) => fitToolToClaude(draft, tool, room));
+  const made = fit(draft, "claude", given, {
+    tool: (tool, losses) => fitToolToClaude(tool, room, losses),
+    format: (format, losses) => fitFormatToClaude(format, room, losses),
+  });
+  if (made !== given) draft.set("output_config", { ...config, format: made });
+}
+
+function dialectOf({ profile, isTranslated }: Draft): string {
+  const { maker = "", dialect = "", schema = "" } = profile;
+  return `${maker} ${dialect} ${schema} ${isTranslated}`;
 }
 
 /** The room that is left for the grammars of a request. */
 type Room = Record<keyof typeof CLAUDE_GRAMMARS_MAX, number>;
 
-function fitFormatToClaude(draft: Draft, room: Room): void {
-  const config = draft.object("output_config");
-  const format = objectOf(config?.["format"]);
-  const given = format?.["schema"];
-  if (!isObject(given)) return;
+function fitFormatToClaude(format: JsonObject, room: Room, losses: Losses): JsonObject {
+  const given = format["schema"];
+  if (!isObject(given)) return format;
   const base = rewriteSchema(given, CLAUDE);
   const { schema, lost, unsaid, ...size } = inGrammar(base.schema, CLAUDE_GRAMMAR, false);
-  if (unsaid !== undefined) {
-    draft.refuse("response_format", `in its schema, ${unsaid}. Or ask for "json_object"`);
-  }
-  nameLost(draft, "format", [...base.lost, ...lost]);
+  if (unsaid !== undefined) losses.refusal = `in its schema, ${unsaid}. Or ask for "json_object"`;
+  losses.lose("format", [...base.lost, ...lost]);
   room.optionalProperties -= size.optionalProperties;
   room.unions -= size.unions;
-  if (schema !== given) draft.set("output_config", { ...config, format: { ...format, schema } });
+  return schema === given ? format : { ...format, schema };
 }
 
 /** A strict tool stays strict if its schema has a grammar, and the request has room for one more. */
-function fitToolToClaude(draft: Draft, tool: JsonObject, room: Room): JsonObject {
+function fitToolToClaude(tool: JsonObject, room: Room, losses: Losses): JsonObject {
   const { input_schema: given, strict, ...rest } = tool;
   if (!isObject(given)) return tool;
   const base = rewriteParameters(given, CLAUDE);
-  nameLost(draft, "parameters", base.lost);
+  losses.lose("parameters", base.lost);
   const made = strict === true ? inGrammar(base.schema, CLAUDE_GRAMMAR, true) : undefined;
   if (made && made.unsaid === undefined && takes(room, made)) {
-    nameLost(draft, "parameters", made.lost);
+    losses.lose("parameters", made.lost);
     return { ...rest, strict, input_schema: made.schema };
   }
-  if (strict === true) draft.nameDropped("strict");
+  if (strict === true) losses.dropped.push(["strict"]);
   else if (base.schema === given) return tool;
   return { ...rest, input_schema: base.schema };
 }
@@ -105,29 +172,28 @@ function takes(room: Room, size: Omit<Room, "strictTools">): boolean {
   return true;
 }
 
-function fitToOpenai(draft: Draft, holder: JsonObject, use: Use): JsonObject {
-  const keyword = use === "format" ? "schema" : use;
-  const given = holder[keyword];
-  if (!isObject(given)) return holder;
+/** Returns the edit for a server of Chat or Responses. */
+function chatEdit({ profile }: Draft): EditHolder {
   // Only OpenAI wants an object at the root of a format.
-  const isOpenai = draft.profile.dialect !== "compatible";
-  const rewrite = use === "parameters" || isOpenai ? rewriteParameters : rewriteSchema;
-  const isList = use === "format" && isOpenai && !isObjectSchema({ type: "object", ...given });
-  if (isList) {
-    draft.refuse("response_format", "its schema must be an object: make this a property of one");
-  }
-  const { schema, lost } = rewrite(given, OPENAI);
-  nameLost(draft, use, lost);
-  const isRefused = holder["strict"] === true && !isStrictReady(schema, OPENAI_GRAMMAR);
-  if (isRefused && use === "parameters") draft.nameDropped("strict");
-  else if (isRefused) draft.nameDropped("response_format", "strict");
-  if (!isRefused && schema === given) return holder;
-  const made = { ...holder, [keyword]: schema };
-  return isRefused ? notStrict(made, use) : made;
-}
-
-function nameLost(draft: Draft, use: Use, lost: readonly string[]): void {
-  for (const name of lost) draft.nameDropped(use === "format" ? "response_format" : "tools", name);
+  const isOpenai = profile.dialect !== "compatible";
+  const dialect = DIALECTS.get(profile.maker ?? "") ?? OPENAI;
+  return (holder, use, losses) => {
+    const keyword = use === "format" ? "schema" : use;
+    const given = holder[keyword];
+    if (!isObject(given)) return holder;
+    const rewrite = use === "parameters" || isOpenai ? rewriteParameters : rewriteSchema;
+    if (use === "format" && isOpenai && !isObjectSchema({ type: "object", ...given })) {
+      losses.refusal = "its schema must be an object: make this a property of one";
+    }
+    const { schema, lost } = rewrite(given, dialect);
+    losses.lose(use, lost);
+    const isRefused = holder["strict"] === true && !isStrictReady(schema, OPENAI_GRAMMAR);
+    if (isRefused)
+      losses.dropped.push(use === "format" ? ["response_format", "strict"] : ["strict"]);
+    if (!isRefused && schema === given) return holder;
+    const made = { ...holder, [keyword]: schema };
+    return isRefused ? notStrict(made, use) : made;
+  };
 }
 
 function notStrict({ strict: _, ...holder }: JsonObject, use: Use): JsonObject {

@@ -1,4 +1,5 @@
 import { isPythonPattern } from "./python-pattern.ts";
+import { isRe2Pattern } from "./re2-pattern.ts";
 
 /** The JSON schemas that a provider takes. `rewriteSchema` changes all others. A new provider is a new row here. */
 export interface SchemaDialect {
@@ -8,6 +9,16 @@ export interface SchemaDialect {
   readonly checksKeywords?: true;
   /** True if an array must say what its items are. */
   readonly needsItems?: true;
+  /** The keywords that the provider knows. Without it, all pass. `const` becomes `enum`, members of `allOf` are joined. */
+  readonly keywords?: ReadonlySet<string>;
+  /** The formats that the provider knows. Without it, all pass. */
+  readonly formats?: ReadonlySet<string>;
+  /** Keywords that it refuses although they say nothing about values. They go without a word. */
+  readonly refusedNames?: ReadonlySet<string>;
+  /** True if an object that does not say `additionalProperties` takes none. */
+  readonly closesObjects?: true;
+  /** True if no schema may refer to one around it. */
+  readonly refusesCircles?: true;
 }
 
 /**
@@ -21,6 +32,55 @@ export const OPENAI: SchemaDialect = {
   needsItems: true,
 };
 
+/**
+ * Gemini: the fields of its own `Schema`, beside those of JSON Schema that its structured outputs list (Gemini docs: Schema,
+ * structured outputs). It refuses the whole call for another one: pizza-bot-app/pizza-bot#62 (bounds), zed-industries/zed#44875
+ * (`const`), AstrBotDevs/AstrBot#7572 (`examples`). Its patterns are RE2's.
+ */
+const GOOGLE: SchemaDialect = {
+  compiles: isRe2Pattern,
+  checksKeywords: true,
+  needsItems: true,
+  keywords: new Set([
+    ...["type", "format", "title", "description", "nullable", "enum", "default", "example"],
+    ...["items", "prefixItems", "minItems", "maxItems", "minimum", "maximum"],
+    ...["properties", "required", "minProperties", "maxProperties", "propertyOrdering"],
+    ...["minLength", "maxLength", "pattern", "anyOf", "oneOf", "additionalProperties"],
+    ...["$ref", "$defs", "definitions", "$id", "$anchor", "$schema"],
+  ]),
+  formats: new Set([...["date-time", "date", "time", "enum", "int32", "int64", "float", "double"]]),
+};
+
+/**
+ * Grok: it holds the arguments of every tool to the schema, in which an object is closed unless it says otherwise, and
+ * references must not lead back (xAI docs: structured outputs).
+ */
+const XAI: SchemaDialect = {
+  compiles: isRe2Pattern,
+  checksKeywords: true,
+  needsItems: true,
+  closesObjects: true,
+  refusesCircles: true,
+};
+
+/**
+ * Mistral refuses names of schemas (BerriAI/litellm#13389) and the bounds of earlier drafts (SylphxAI/pdf-reader-mcp#63).
+ * Its grammars are Rust's, whose patterns have the limits of RE2.
+ */
+const MISTRAL: SchemaDialect = {
+  compiles: isRe2Pattern,
+  checksKeywords: true,
+  needsItems: true,
+  refusedNames: new Set(["$id", "$schema"]),
+};
+
+/** The dialects of servers of Chat and Responses by the maker of the model. Another maker's is OpenAI's. */
+export const DIALECTS: ReadonlyMap<string, SchemaDialect> = new Map([
+  ["google", GOOGLE],
+  ["xai", XAI],
+  ["mistral", MISTRAL],
+]);
+
 /** Claude wants valid schemas of draft 2020-12. Claude docs: define tools. */
 export const CLAUDE: SchemaDialect = { checksKeywords: true };
 
@@ -31,6 +91,16 @@ export const CLAUDE: SchemaDialect = { checksKeywords: true };
 export interface Grammar {
   readonly keywords: ReadonlySet<string>;
   readonly formats: ReadonlySet<string>;
+  /** The most that one schema may have. */
+  readonly most?: Readonly<Record<keyof SchemaSize, number>>;
+}
+
+/** The size of a schema: properties of all objects, levels of nesting, values of enums, and characters of names and values. */
+export interface SchemaSize {
+  properties: number;
+  levels: number;
+  values: number;
+  characters: number;
 }
 
 /** Keywords and formats of both. `$id` and `$schema` say nothing about values. */
@@ -49,6 +119,7 @@ export const OPENAI_GRAMMAR: Grammar = {
     ...["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
   ]),
   formats: new Set(SHARED_FORMATS),
+  most: { properties: 5_000, levels: 10, values: 1_000, characters: 120_000 },
 };
 
 /** Claude docs: structured outputs, JSON Schema limitations. The official SDK describes patterns too, instead of sending them. */

@@ -1,7 +1,6 @@
 import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
 import type { Grammar } from "./dialect.ts";
 import { SchemaDraft } from "./draft.ts";
-import { schemasIn } from "./positions.ts";
 import { SchemaReferences } from "./references.ts";
 import { isObjectSchema } from "./strict.ts";
 import { conjunction, resolved } from "./union.ts";
@@ -22,7 +21,6 @@ const NAMES = new Set(["$schema", "$id", "$comment"]);
 const LITERALS = ["enum", "const"] as const;
 const HOLDERS_BY_NAME = ["properties", "$defs", "definitions"] as const;
 /** A schema is no larger than a request, but references multiply. */
-const REFERENCES_DEEP_MAX = 64;
 const SCHEMAS_MAX = 20_000;
 
 /**
@@ -46,8 +44,6 @@ class Writing {
   private readonly references: SchemaReferences;
   private readonly isTool: boolean;
   private schemas = 0;
-  /** References that lead to no schema around them. */
-  private readonly plain = new Set<string>();
 
   constructor(given: JsonObject, grammar: Grammar, isTool: boolean) {
     this.grammar = grammar;
@@ -96,24 +92,12 @@ class Writing {
 
   /** Returns true for a reference that leads to a schema around it, or to none of this document. */
   private leadsBack($ref: string, path: string): boolean {
-    const fault = this.faultOf($ref, []);
-    if (fault !== undefined) this.cannotSay(path, fault);
+    const fault = this.references.faultOf($ref);
+    if (fault === "circle") this.cannotSay(path, "refers to itself: write its levels out");
+    else if (fault === "nowhere") {
+      this.cannotSay(path, `refers to ${$ref.slice(0, 64)}, which is not one of its $defs`);
+    }
     return fault !== undefined;
-  }
-
-  private faultOf($ref: string, around: readonly string[]): string | undefined {
-    if (this.plain.has($ref)) return undefined;
-    if (around.includes($ref) || around.length > REFERENCES_DEEP_MAX) {
-      return "refers to itself: write its levels out";
-    }
-    const target = $ref === "#" ? undefined : this.references.target($ref);
-    if (!target) return `refers to ${$ref.slice(0, 64)}, which is not one of its $defs`;
-    for (const inner of referencesIn(target)) {
-      const fault = this.faultOf(inner, [...around, $ref]);
-      if (fault !== undefined) return fault;
-    }
-    this.plain.add($ref);
-    return undefined;
   }
 
   private addType(draft: SchemaDraft): void {
@@ -217,10 +201,4 @@ class Writing {
 
 function at(path: string): string {
   return path === "" ? "" : `${path}.`;
-}
-
-function referencesIn(schema: JsonObject): string[] {
-  const { $ref } = schema;
-  const own = typeof $ref === "string" ? [$ref] : [];
-  return [...own, ...schemasIn(schema).filter(isObject).flatMap(referencesIn)];
 }

@@ -1,7 +1,10 @@
 import { isObject, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
+import { schemasIn } from "./positions.ts";
 
 /** Maximum properties of all targets that replace a reference: hostile references multiply. */
 const INLINED_MAX = 5_000;
+/** A chain of more references counts as one that leads back. */
+const CHAIN_MAX = 64;
 
 /**
  * The references inside of one JSON schema. Tools have them in many forms: `#/definitions/A`,
@@ -12,6 +15,8 @@ export class SchemaReferences {
   /** Names by the pointer of the target. */
   private readonly names = new Map<string, string>();
   private readonly targets = new Map<string, JsonObject>();
+  /** References without a fault. */
+  private readonly plain = new Set<string>();
 
   private inlinedCount = 0;
 
@@ -52,6 +57,20 @@ export class SchemaReferences {
     return isObject(found) ? found : undefined;
   }
 
+  /** Returns `circle` for a reference that leads to a schema around its target, `nowhere` for one that leaves the document. */
+  faultOf($ref: string, around: readonly string[] = []): "circle" | "nowhere" | undefined {
+    if (this.plain.has($ref)) return undefined;
+    if ($ref === "#" || around.includes($ref) || around.length > CHAIN_MAX) return "circle";
+    const target = this.target($ref);
+    if (!target) return "nowhere";
+    for (const inner of referencesIn(target)) {
+      const fault = this.faultOf(inner, [...around, $ref]);
+      if (fault !== undefined) return fault;
+    }
+    this.plain.add($ref);
+    return undefined;
+  }
+
   /** The targets that have a name, including those that get one during the iteration. */
   used(): Iterable<[name: string, target: JsonObject]> {
     return this.targets;
@@ -63,6 +82,12 @@ export class SchemaReferences {
     for (let count = 2; this.targets.has(name); count++) name = `${plain}_${count}`;
     return name;
   }
+}
+
+function referencesIn(schema: JsonObject): string[] {
+  const { $ref } = schema;
+  const own = typeof $ref === "string" ? [$ref] : [];
+  return [...own, ...schemasIn(schema).filter(isObject).flatMap(referencesIn)];
 }
 
 /** Returns the steps of a reference to a place in its own document. */

@@ -3,7 +3,8 @@ import type { SchemaDialect } from "./dialect.ts";
 import { SchemaDraft } from "./draft.ts";
 import { mapSchemasIn } from "./positions.ts";
 import { SchemaReferences } from "./references.ts";
-import { oneObject } from "./union.ts";
+import { isObjectSchema } from "./strict.ts";
+import { conjunction, oneObject } from "./union.ts";
 
 /** A schema that its provider compiles. */
 interface RewrittenSchema {
@@ -35,6 +36,8 @@ const BOUNDS = [
 const REFERENCES = ["$id", "$ref"] as const;
 const NO_URI_CHARACTER = /[^\x21-\x7e]|["<>\\^`{|}]/gu;
 
+const DEFINITIONS = new Set(["$defs", "definitions"]);
+
 /** Keywords that no provider takes at the root of a tool's schema. */
 const CHOICES = ["anyOf", "oneOf", "allOf", "not", "if", "then", "else", "enum", "const"];
 
@@ -44,7 +47,7 @@ const CHOICES = ["anyOf", "oneOf", "allOf", "not", "if", "then", "else", "enum",
  * recursion has an end. A rewritten schema stays as it is if it is rewritten again.
  */
 export function rewriteSchema(given: JsonObject, dialect: SchemaDialect): RewrittenSchema {
-  const rewriting = new Rewriting(dialect);
+  const rewriting = new Rewriting(dialect, given);
   const schema = rewriting.rewritten(given);
   return { schema, lost: [...rewriting.lost] };
 }
@@ -59,29 +62,36 @@ export function rewriteParameters(given: JsonObject, dialect: SchemaDialect): Re
     draft.remove(keyword);
     draft.describe(keyword, schema[keyword]);
   }
+  if (dialect.closesObjects) openObject(draft);
   return { schema: draft.finished(), lost: [...new Set([...lost, ...choices])] };
 }
 
 class Rewriting {
   readonly lost = new Set<string>();
   private readonly dialect: SchemaDialect;
+  private readonly references: SchemaReferences;
   private losses = 0;
+  private isDefinition = false;
 
-  constructor(dialect: SchemaDialect) {
+  constructor(dialect: SchemaDialect, root: JsonObject) {
     this.dialect = dialect;
+    this.references = new SchemaReferences(root);
   }
 
   /** A property, as a closure for each schema inside of another would cost more than the rest. */
   readonly rewritten = (given: JsonObject): JsonObject => {
-    const { compiles, checksKeywords, needsItems } = this.dialect;
-    const draft = new SchemaDraft(given);
+    const { compiles, checksKeywords, needsItems, keywords } = this.dialect;
+    const isJoined = keywords?.has("allOf") === false && given["allOf"] !== undefined;
+    const draft = new SchemaDraft(isJoined ? conjunction(given, this.references) : given);
     if (checksKeywords) this.correctKeywords(draft);
     this.rewriteInside(draft);
     if (compiles) {
       this.checkPattern(draft, compiles);
-      this.checkPatternProperties(draft, compiles);
+      const isKnown = keywords?.has("patternProperties") !== false;
+      this.checkPatternProperties(draft, isKnown ? compiles : () => false);
     }
     if (needsItems) addItems(draft);
+    this.fitWords(draft);
     return draft.finished();
   };
 
@@ -90,7 +100,10 @@ class Rewriting {
     for (const keyword in schema) {
       const before = this.losses;
       const value = schema[keyword];
+      const isOuter = !this.isDefinition && DEFINITIONS.has(keyword);
+      if (isOuter) this.isDefinition = true;
       const made = mapSchemasIn(keyword, value, this.rewritten);
+      if (isOuter) this.isDefinition = false;
       if (made === value) continue;
       const tied = EXACT.get(keyword);
       if (this.losses === before) draft.set(keyword, made);
@@ -98,6 +111,31 @@ class Rewriting {
       else if (keyword !== "oneOf") draft.set(keyword, made);
       else this.loosenOneOf(draft, made);
     }
+  }
+
+  private fitWords(draft: SchemaDraft): void {
+    const { keywords, formats, refusedNames, closesObjects, refusesCircles } = this.dialect;
+    if (refusesCircles && this.leadsBack(draft.value("$ref"))) this.lose(draft, ["$ref"]);
+    if (closesObjects) openObject(draft);
+    for (const name of refusedNames ?? []) draft.remove(name);
+    const format = draft.value("format");
+    if (formats && format !== undefined && !formats.has(String(format))) {
+      this.lose(draft, ["format"]);
+    }
+    if (!keywords) return;
+    const only = draft.value("const");
+    if (only !== undefined && draft.value("enum") === undefined) {
+      draft.remove("const");
+      draft.set("enum", [only]);
+    }
+    const unknown = Object.keys(draft.schema).filter((name) => !keywords.has(name));
+    this.lose(draft, unknown);
+  }
+
+  /** A reference from outside to a definition that leads back may stay, as the one inside of it goes. */
+  private leadsBack($ref: unknown): boolean {
+    if (typeof $ref !== "string" || this.references.faultOf($ref) !== "circle") return false;
+    return this.isDefinition || !/^#\/(?:\$defs|definitions)\//.test($ref);
   }
 
   /** With looser branches, a value may fit several. */
@@ -177,6 +215,12 @@ class Rewriting {
     }
     this.describe(draft, "patternProperties", Object.fromEntries(lost));
   }
+}
+
+/** Says that an object takes other properties, if it says nothing about them. */
+function openObject(draft: SchemaDraft): void {
+  const isOpen = draft.value("additionalProperties") === undefined;
+  if (isOpen && isObjectSchema(draft.schema)) draft.set("additionalProperties", true);
 }
 
 /** Drafts before 2020 write the schemas of a tuple as a list of items. */

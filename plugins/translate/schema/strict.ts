@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from "../../../core/plugin/index.ts";
-import type { Grammar } from "./dialect.ts";
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
+import type { Grammar, SchemaSize } from "./dialect.ts";
 import { schemasIn } from "./positions.ts";
 
 /** One of them says what values a schema takes. */
@@ -11,7 +11,28 @@ const TYPED = ["type", "$ref", "anyOf", "enum", "const"];
  * optional fields required.
  */
 export function isStrictReady(schema: JsonObject, grammar: Grammar): boolean {
-  return schema["anyOf"] === undefined && isReady(schema, grammar);
+  return schema["anyOf"] === undefined && isReady(schema, grammar) && isSmall(schema, grammar);
+}
+
+function isSmall(schema: JsonObject, { most }: Grammar): boolean {
+  if (!most) return true;
+  const size: SchemaSize = { properties: 0, levels: 0, values: 0, characters: 0 };
+  addSize(schema, 0, size);
+  return (Object.keys(most) as (keyof SchemaSize)[]).every((name) => size[name] <= most[name]);
+}
+
+/** `level`: how many objects are around the schema. */
+function addSize(schema: JsonObject, level: number, size: SchemaSize): void {
+  const names = [schema["properties"], schema["$defs"], schema["definitions"]].flatMap((named) =>
+    Object.keys(objectOf(named) ?? {}),
+  );
+  const values = [...arrayOf(schema["enum"]), schema["const"]].filter((one) => one !== undefined);
+  const inner = isObjectSchema(schema) ? level + 1 : level;
+  size.levels = Math.max(size.levels, inner);
+  size.properties += Object.keys(objectOf(schema["properties"]) ?? {}).length;
+  size.values += arrayOf(schema["enum"]).length;
+  for (const text of [...names, ...values]) size.characters += String(text).length;
+  for (const one of schemasIn(schema)) if (isObject(one)) addSize(one, inner, size);
 }
 
 function isReady(schema: unknown, grammar: Grammar): boolean {

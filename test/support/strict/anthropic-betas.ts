@@ -67,7 +67,8 @@ export const claudeBetas: readonly Rule[] = [
   },
   {
     id: "a-beta-turn",
-    source: "router-for-me/CLIProxyAPI#5563; Wei-Shaw/sub2api#6995",
+    source:
+      "router-for-me/CLIProxyAPI#5563; Wei-Shaw/sub2api#6995; router-for-me/CLIProxyAPI#5583; router-for-me/CLIProxyAPI#5738",
     refuses: (facts) => {
       for (const [at, turn] of facts.turns.entries()) {
         const name = missing(facts, turn, OF_TURNS);

@@ -64,7 +64,8 @@ const tools: readonly Rule[] = [
   {
     id: "a-forced-tool-newest",
     models: NEVER_FORCED,
-    source: "anthropics/claude-cookbooks#854; Claude docs: whats-new-fable-5-1",
+    source:
+      "anthropics/claude-cookbooks#854; Claude docs: whats-new-fable-5-1; langchain-ai/langchain-aws#1274",
     refuses: ({ body }) =>
       ["any", "tool"].includes(text(objectIn(body, "tool_choice")?.["type"])) &&
       'tool_choice: type "tool" and "any" are not supported for this model',
@@ -172,7 +173,8 @@ const signatures: readonly Rule[] = [
   {
     id: "a-signature-prefix",
     models: BOUND,
-    source: "Claude docs: preserved-thinking; anomalyco/opencode#48637",
+    source:
+      "Claude docs: preserved-thinking; anomalyco/opencode#48637; anthropics/claude-code#63229",
     refuses: (facts) => {
       if (dropsUnbound(facts)) return undefined;
       for (const [at, turn] of facts.turns.entries()) {

@@ -58,7 +58,8 @@ export const deepseek: readonly Rule[] = [
   },
   {
     id: "d-reasoning-replay",
-    source: "DeepSeek docs: thinking_mode; danny-avila/LibreChat#13366; openclaw/openclaw#73417",
+    source:
+      "DeepSeek docs: thinking_mode; danny-avila/LibreChat#13366; openclaw/openclaw#73417; diegosouzapw/OmniRoute#3632",
     refuses: (facts) =>
       deepseekThinks(facts) &&
       facts.turns.some(

@@ -1,6 +1,6 @@
 import { callsOf, capOf, runningSteps, unpaired } from "./chat-turns.ts";
 import { objectIn, type Rule, text, unknownField } from "./rule.ts";
-import { googleSchemaRefusal } from "./schema.ts";
+import { googleSchemaRefusal, googleWordsRefusal } from "./schema.ts";
 import { checkState } from "./state.ts";
 
 const FIELDS = new Set([
@@ -71,6 +71,12 @@ export const google: readonly Rule[] = [
     refuses: googleSchemaRefusal,
   },
   {
+    id: "g-schema-words",
+    source:
+      "Gemini docs: Schema; pizza-bot-app/pizza-bot#62; zed-industries/zed#44875; AstrBotDevs/AstrBot#7572",
+    refuses: googleWordsRefusal,
+  },
+  {
     id: "g-response-count",
     source: "google-gemini/gemini-cli#3814",
     refuses: (facts) =>
@@ -94,7 +100,8 @@ export const google: readonly Rule[] = [
   {
     id: "g-thought-signature, g-thought-own",
     models: /^gemini-3/,
-    source: "Gemini docs: thought-signatures; securo-finance/securo#884; decolua/9router#4136",
+    source:
+      "Gemini docs: thought-signatures; securo-finance/securo#884; decolua/9router#4136; badrisnarayanan/antigravity-claude-proxy#18; langgenius/dify-official-plugins#2088; agentjido/req_llm#427",
     refuses: (facts) => {
       for (const turn of facts.turns) {
         for (const call of callsOf(turn)) {

@@ -113,7 +113,7 @@ const tools: readonly Rule[] = [
   {
     id: "o-tools-default-effort",
     models: /^gpt-5\.[5-9]/,
-    source: "BerriAI/litellm#34569; danny-avila/LibreChat#14355",
+    source: "BerriAI/litellm#34569; danny-avila/LibreChat#14355; jeffdafoe/llm-memory-api#178",
     refuses: ({ model, body, tools: list }) =>
       list.length > 0 && body["reasoning_effort"] == null && NO_TOOLS_WITH_EFFORT(model),
   },
@@ -269,7 +269,8 @@ export const openai: readonly Rule[] = [
   {
     id: "o-tool-id-40, o-tools-128, o-user-64",
     code: "string_above_max_length",
-    source: "vybestack/llxprt-code#713; maximhq/bifrost#1000; OpenAI docs: function calling",
+    source:
+      "vybestack/llxprt-code#713; maximhq/bifrost#1000; OpenAI docs: function calling; looplj/axonhub#1669",
     refuses: tooManyOrLong,
   },
   ...tools,

@@ -203,6 +203,62 @@ function sum(schemas: readonly unknown[], count: (schema: JsonObject) => number)
   return total;
 }
 
+/** Keywords that Gemini's Schema and its structured outputs have. */
+const GOOGLE_KEYWORDS = new Set([
+  ...["type", "format", "title", "description", "nullable", "enum", "default", "example", "items"],
+  ...["prefixItems", "minItems", "maxItems", "minimum", "maximum", "properties", "required"],
+  ...["minProperties", "maxProperties", "propertyOrdering", "minLength", "maxLength", "pattern"],
+  ...["anyOf", "oneOf", "additionalProperties", "$ref", "$defs", "definitions", "$id", "$anchor"],
+  ...["$schema"],
+]);
+
+/** Returns Gemini's words about keywords that it does not know. */
+export function googleWordsRefusal({ tools }: Facts): string | undefined {
+  for (const [at, tool] of tools.entries()) {
+    const name = faultIn(objectIn(tool, "function")?.["parameters"], (schema) =>
+      Object.keys(schema).find((keyword) => !GOOGLE_KEYWORDS.has(keyword)),
+    );
+    if (!name) continue;
+    const place = `tools[0].function_declarations[${at}].parameters`;
+    return `Invalid JSON payload received. Unknown name "${name}" at '${place}': Cannot find field.`;
+  }
+  return undefined;
+}
+
+/** Returns the words of Grok about a schema that refers to one around it. */
+export function xaiSchemaRefusal({ tools }: Facts): string | undefined {
+  for (const tool of tools) {
+    const root = objectIn(objectIn(tool, "function") ?? tool, "parameters") ?? {};
+    const leadsBack = (schema: unknown, around: readonly string[]): boolean => {
+      const names = new Set<string>();
+      faultIn(schema, ({ $ref }) => {
+        if (typeof $ref === "string") names.add($ref);
+        return undefined;
+      });
+      return [...names].some((name) => {
+        if (name === "#" || around.includes(name)) return true;
+        const steps = name.startsWith("#/") ? name.slice(2).split("/") : undefined;
+        const target = steps?.reduce<unknown>((at, step) => (isObject(at) ? at[step] : at), root);
+        return isObject(target) && leadsBack(target, [...around, name]);
+      });
+    };
+    if (leadsBack(root, [])) return "Invalid request content: circular $ref is not supported.";
+  }
+  return undefined;
+}
+
+/** Returns Mistral's words about the names of a schema. */
+export function mistralSchemaRefusal({ tools }: Facts): string | undefined {
+  const fault = tools
+    .map((tool) =>
+      faultIn(objectIn(tool, "function")?.["parameters"], (schema) =>
+        ["$id", "$schema"].find((name) => name in schema),
+      ),
+    )
+    .find(Boolean);
+  return fault && `Grammar error: failed to compile JSON schema: unexpected ${fault}`;
+}
+
 /** Returns Gemini's words about an array of a tool that does not say what its items are. */
 export function googleSchemaRefusal({ tools }: Facts): string | undefined {
   for (const [at, tool] of tools.entries()) {

@@ -293,6 +293,11 @@ export const chatCases: readonly StrictCase[] = [
     "gemini-3.5-flash",
     { tools: [tool("a", schema({ properties: { e: { items: { type: "array" } } } }))] },
   ],
+  [
+    "g-schema-words",
+    "gemini-3.5-flash",
+    { tools: [tool("a", schema({ properties: { n: { exclusiveMinimum: 0 } } }))] },
+  ],
   ["g-tool-name", "gemini-3.5-flash", { tools: [tool("1a", schema({}))] }],
   ["g-response-count", "gemini-2.5-pro", unanswered],
   [
@@ -309,6 +314,15 @@ export const chatCases: readonly StrictCase[] = [
   ["x-stop, x-penalties", "grok-4.5", { stop: ["a"] }],
   ["x-effort-absent", "grok-4-fast", { reasoning_effort: "low" }],
   ["x-effort-values", "grok-4.5", { reasoning_effort: "none" }],
+  [
+    "x-schema-circle",
+    "grok-4.5",
+    {
+      tools: [
+        tool("a", schema({ $defs: { n: { items: { $ref: "#/$defs/n" } } }, $ref: "#/$defs/n" })),
+      ],
+    },
+  ],
   ["x-pairing", "grok-4.3", unanswered],
   ["x-context", "grok-4.5", long(500_001)],
   ["d-role", "deepseek-v4-pro", developer],
@@ -372,6 +386,11 @@ export const chatCases: readonly StrictCase[] = [
     "s-extra-message-field",
     "mistral-large-3",
     turns(user("a"), { ...said("b"), reasoning_content: "c" }, user("d")),
+  ],
+  [
+    "s-schema-names",
+    "mistral-large-3",
+    { tools: [tool("a", schema({ $schema: "http://json-schema.org/draft-07/schema#" }))] },
   ],
   ["s-last-role", "mistral-large-3", turns(user("a"), said("b"))],
   [

@@ -1,5 +1,6 @@
 import { unpaired } from "./chat-turns.ts";
 import { given, objectIn, type Rule, text } from "./rule.ts";
+import { xaiSchemaRefusal } from "./schema.ts";
 
 const NOT_SUPPORTED = (name: string) => `Argument not supported on this model: ${name}`;
 
@@ -11,6 +12,11 @@ export const xai: readonly Rule[] = [
       const name = given(body, "stop", "presence_penalty", "frequency_penalty");
       return name && NOT_SUPPORTED(name);
     },
+  },
+  {
+    id: "x-schema-circle",
+    source: "xAI docs: structured outputs",
+    refuses: xaiSchemaRefusal,
   },
   {
     id: "x-effort-absent",

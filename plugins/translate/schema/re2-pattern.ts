@@ -1,0 +1,25 @@
+/**
+ * Parts of patterns that RE2 or Rust's regex lack: look-around, groups by name or that do not give back, letters and digits behind a backslash
+ * that mean nothing to them, empty classes, and a range that begins with a class.
+ */
+const NOT_LINEAR =
+  /\(\?(?:[=!>]|<)|\\(?![aAbBdDfnpPrsStvwWxz])[A-Za-z0-9]|\[\^?\]|\[[^\]]*\\[wWdDsS]-[^\]]/;
+/** The most repetitions of an element. Source: RE2's syntax. */
+const REPEATED_MAX = 1_000;
+
+/**
+ * Returns true if an engine in linear time surely compiles the pattern: RE2 or Rust's regex, whose syntax is nearly one.
+ */
+export function isRe2Pattern(pattern: string): boolean {
+  const escaped = pattern.replaceAll("\\\\", "");
+  if (NOT_LINEAR.test(escaped)) return false;
+  for (const [, low, high] of escaped.matchAll(/\{(\d+)(?:,(\d*))?\}/g)) {
+    if (Math.max(Number(low), Number(high ?? 0)) > REPEATED_MAX) return false;
+  }
+  try {
+    new RegExp(pattern);
+    return true;
+  } catch {
+    return false;
+  }
+}
