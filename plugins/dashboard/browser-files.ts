@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { hashOf } from "./asset.ts";
+import { joinScripts } from "./join-scripts.ts";
 
 /** A file that browsers load. */
 export interface BrowserFile {
@@ -58,14 +59,22 @@ const LIBRARIES: readonly {
 /** tsc copies no styles, fonts or pictures to dist, so they are read from the sources. */
 const PUBLIC = fileURLToPath(new URL("../../../plugins/dashboard/public/", import.meta.url));
 
-/** Returns the compiled scripts, the fonts and pictures, and the libraries, sorted by name. */
+/** Returns the joined scripts, the fonts and pictures, and the libraries, sorted by name. */
 export function browserFiles(): BrowserFile[] {
-  const scripts = fileURLToPath(new URL("./browser/", import.meta.url));
+  const compiled = fileURLToPath(new URL("./browser/", import.meta.url));
+  const scripts = filesBelow(compiled, /\.js$/).map(([name, content]) => {
+    return [name, withoutSourceMap(content.toString())] as const;
+  });
+  const libraries = LIBRARIES.flatMap(({ specifier, name }) =>
+    specifier ? [[specifier, name] as const] : [],
+  );
   return [
-    ...filesBelow(scripts, /\.js$/),
+    ...joinScripts(new Map(scripts), new Map(libraries)),
     ...filesBelow(PUBLIC, /\.(?:svg|woff2)$/),
     ...libraryFiles(),
-  ].sort((a, b) => (a.name < b.name ? -1 : 1));
+  ]
+    .map(([name, content]) => file(name, content))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** Returns the text of a style sheet without its comments. Documents have it inside: see `pageStyle`. */
@@ -81,40 +90,21 @@ export function hashOfFiles(files: readonly BrowserFile[]): string {
   return hashOf(...files.flatMap(({ name, content }) => [name, "\n", content, "\n"]));
 }
 
-function filesBelow(folder: string, wanted: RegExp): BrowserFile[] {
+function filesBelow(folder: string, wanted: RegExp): [name: string, content: Buffer][] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((name) => wanted.test(name))
-    .map((path) => {
-      const name = path.split(sep).join("/");
-      const content = readFileSync(join(folder, path));
-      if (!name.endsWith(".js")) return file(name, content);
-      return file(name, withPaths(name, withoutSourceMap(content.toString())));
-    });
+    .map((path) => [path.split(sep).join("/"), readFileSync(join(folder, path))]);
 }
 
 /** Returns the files of libraries, each with its licence, which asks to be in every copy. */
-function libraryFiles(): BrowserFile[] {
+function libraryFiles(): [name: string, content: string][] {
   const { resolve } = createRequire(import.meta.url);
   return LIBRARIES.map(({ library, source, name, end = "" }) => {
     const folder = dirname(resolve(`${library}/package.json`));
     const licence = readFileSync(join(folder, "LICENSE"), "utf8").trim();
     const content = withoutSourceMap(readFileSync(join(folder, source), "utf8"));
-    return file(name, `/* ${library}\n${licence} */\n${content}${end}`);
+    return [name, `/* ${library}\n${licence} */\n${content}${end}`];
   });
-}
-
-/** Names a library by its file, as browsers look for no packages. */
-function withPaths(name: string, script: string): string {
-  const up = "../".repeat(name.split("/").length - 1) || "./";
-  const renamed = (quoted: string, specifier: string) => {
-    const library = LIBRARIES.find((one) => one.specifier === specifier);
-    if (!library) throw new Error(`${name} imports ${quoted}, which no browser can load`);
-    return `"${up}${library.name}"`;
-  };
-  // Imports come first. Further down the same words are code that a page shows.
-  const code = /^(?:export|const|let|class|function|async) /m.exec(script)?.index ?? script.length;
-  const head = script.slice(0, code).replace(/(?<=^import [^;"]*)"([^".][^"]*)"/gm, renamed);
-  return head + script.slice(code).replace(/(?<=\bimport\()"([^".][^"]*)"/g, renamed);
 }
 
 function withoutSourceMap(script: string): string {

@@ -26,7 +26,7 @@ export function documentFor(parts: DocumentParts): string {
   const text = TEXTS[language];
   const title = escaped(text[page?.title ?? "notfound.title"]);
   const name = escaped(parts.serviceName);
-  // The browser preloads these scripts in parallel instead of finding each one through an import.
+  // The browser loads these scripts in parallel, and with the styles, instead of finding each through an import.
   const preloads = importedBy(
     ["main.js", `text-${language}.js`, ...(page ? [scriptOf(page)] : [])],
     files,
@@ -38,12 +38,10 @@ export function documentFor(parts: DocumentParts): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${title} · ${name}</title>
+${preloads.join("\n")}
+<script type="module" src="${folder}/main.js"></script>
 <style>${style}</style>
 <link rel="icon" type="image/svg+xml" href="${folder}/icon.svg">
-${preloads.join("\n")}
-<link rel="preload" as="font" type="font/woff2" crossorigin fetchpriority="low" href="${folder}/fonts/manrope-latin.woff2">
-<link rel="preload" as="font" type="font/woff2" crossorigin fetchpriority="low" href="${folder}/fonts/manrope-vietnamese.woff2">
-<script type="module" src="${folder}/main.js"></script>
 </head>
 <body>
 <div id="app" class="starting"><span class="brand"><img class="mark" src="${folder}/icon.svg" alt="" width="32" height="32">${name}</span>

@@ -1,7 +1,8 @@
+import { parseCookie } from "cookie";
 import type { PlainRequest, PlainResponse } from "../../core/plugin/index.ts";
 import { type Asset, respond, textAsset } from "./asset.ts";
 import { pages } from "./browser/page-table.ts";
-import { findRoute, type Route } from "./browser/routes.ts";
+import { findRoute, type Route, SIGNED_IN_COOKIE } from "./browser/routes.ts";
 import { type BrowserFile, browserFiles, hashOfFiles, styleSheet } from "./browser-files.ts";
 import { type DocumentParts, documentFor } from "./document.ts";
 import { pageHeaders } from "./page-headers.ts";
@@ -47,9 +48,22 @@ export function pagesHandler(
     if (asset) return respond(asset, request);
     if (path.startsWith("assets/")) return { status: 404, headers: ["cache-control", "no-store"] };
     const page = findRoute(pages, request.path)?.route;
-    const response = respond(documents(request.headers, page), request, headers);
+    const read = page ? readAhead(page, request.headers["cookie"] ?? "") : [];
+    const response = respond(documents(request.headers, page), request, [...headers, ...read]);
     return response.status === 200 && !page ? { ...response, status: 404 } : response;
   };
+}
+
+/**
+ * Lets a browser in which a customer is signed in ask for the account and the data of the page while it loads the
+ * scripts. On a slow line each request after them takes another half second.
+ */
+function readAhead({ reads }: Route, cookies: string): string[] {
+  if (parseCookie(cookies)[SIGNED_IN_COOKIE] === undefined) return [];
+  const links = ["/me", ...reads].map(
+    (path) => `</account/v1${path}>; rel=preload; as=fetch; crossorigin`,
+  );
+  return ["link", links.join(", ")];
 }
 
 /** Makes a document when it is first asked for: for a page, by the cookies of the request, else by its languages. */

@@ -22,13 +22,29 @@ export function balanceLink(): HTMLElement {
     link.title = available === undefined ? "" : `${available} đ`;
   };
   show();
-  void readBalance().then(show, () => {});
+  void readWallet().then(show, () => {});
   return link;
 }
 
-/** Returns what can be spent, as a decimal string of đ. */
-export async function readBalance(): Promise<string> {
-  const { available_vnd } = await get<Wallet>("/wallet");
-  available = available_vnd;
-  return available_vnd;
+let wallet: Promise<Wallet> | undefined;
+
+/** Reads the wallet, once for all parts of a page. */
+export function readWallet(): Promise<Wallet> {
+  const read = async () => {
+    try {
+      const found = await get<Wallet>("/wallet");
+      available = found.available_vnd;
+      return found;
+    } catch (error) {
+      wallet = undefined;
+      throw error;
+    }
+  };
+  wallet ??= read();
+  return wallet;
+}
+
+/** Lets the next page read the wallet again. */
+export function forgetWallet(): void {
+  wallet = undefined;
 }

@@ -2,6 +2,7 @@ import { mountAnnouncements } from "./announce.ts";
 import { ApiError, whenSignedOut, whenSuspended } from "./api.ts";
 import { el, fill } from "./dom.ts";
 import { failureText } from "./failure.ts";
+import { awaitFont, loadFont } from "./font.ts";
 import { notice } from "./form.ts";
 import { pages } from "./page-table.ts";
 import { show, startRouter } from "./router.ts";
@@ -22,14 +23,16 @@ async function start(): Promise<void> {
     void show();
   });
   whenSuspended(showSuspended);
+  const account = loadAccount();
   try {
-    await loadAccount();
+    await Promise.all([account, awaitFont()]);
   } catch (error) {
     const isSuspended = error instanceof ApiError && error.code === "account_suspended";
     if (!isSuspended) showTrouble(error);
     return;
   }
-  startRouter(pages, (current) => showShell(pages, current));
+  await startRouter(pages, (current) => showShell(pages, current));
+  await loadFont();
 }
 
 /** Shows that nothing can be loaded, instead of a page. */

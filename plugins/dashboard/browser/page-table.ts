@@ -1,3 +1,4 @@
+import { dailySums } from "./daily-sums.ts";
 import type { Route } from "./routes.ts";
 
 /** All pages. The menu shows those with an icon, in this order. Each is the file of its path. */
@@ -8,6 +9,10 @@ export const pages: readonly Route[] = [
     access: "session",
     icon: "overview",
     inBar: true,
+    get reads() {
+      const sums = `/usage/summary?${new URLSearchParams(dailySums())}`;
+      return ["/usage?limit=5", "/wallet", sums, "/catalogue", "/promotions"];
+    },
     load: () => import("./pages/overview.ts"),
   },
   {
@@ -16,6 +21,7 @@ export const pages: readonly Route[] = [
     access: "session",
     icon: "usage",
     inBar: true,
+    reads: ["/catalogue", "/keys"],
     load: () => import("./pages/usage.ts"),
   },
   {
@@ -23,6 +29,7 @@ export const pages: readonly Route[] = [
     title: "nav.keys",
     access: "session",
     icon: "keys",
+    reads: ["/keys"],
     load: () => import("./pages/keys.ts"),
   },
   {
@@ -31,6 +38,7 @@ export const pages: readonly Route[] = [
     access: "session",
     icon: "topup",
     inBar: true,
+    reads: ["/top-ups/settings", "/promotions"],
     load: () => import("./pages/top-up.ts"),
   },
   {
@@ -38,6 +46,7 @@ export const pages: readonly Route[] = [
     title: "nav.money",
     access: "session",
     icon: "money",
+    reads: [],
     load: () => import("./pages/money.ts"),
   },
   {
@@ -46,6 +55,7 @@ export const pages: readonly Route[] = [
     access: "session",
     icon: "chat",
     inBar: true,
+    reads: ["/catalogue", "/keys"],
     load: () => import("./pages/chat.ts"),
   },
   {
@@ -53,6 +63,7 @@ export const pages: readonly Route[] = [
     title: "nav.models",
     access: "public",
     icon: "models",
+    reads: ["/catalogue"],
     load: () => import("./pages/models.ts"),
   },
   {
@@ -60,6 +71,7 @@ export const pages: readonly Route[] = [
     title: "nav.howto",
     access: "public",
     icon: "howto",
+    reads: ["/catalogue", "/keys"],
     load: () => import("./pages/how-to.ts"),
   },
   {
@@ -67,36 +79,42 @@ export const pages: readonly Route[] = [
     title: "nav.account",
     access: "session",
     icon: "account",
+    reads: [],
     load: () => import("./pages/account.ts"),
   },
   {
     path: "/sign-in",
     title: "signin.title",
     access: "visitor",
+    reads: [],
     load: () => import("./pages/sign-in.ts"),
   },
   {
     path: "/sign-up",
     title: "signup.title",
     access: "visitor",
+    reads: [],
     load: () => import("./pages/sign-up.ts"),
   },
   {
     path: "/forgot",
     title: "forgot.title",
     access: "public",
+    reads: [],
     load: () => import("./pages/forgot.ts"),
   },
   {
     path: "/reset",
     title: "reset.title",
     access: "public",
+    reads: [],
     load: () => import("./pages/reset.ts"),
   },
   {
     path: "/verify",
     title: "verify.title",
     access: "public",
+    reads: [],
     load: () => import("./pages/verify.ts"),
   },
 ];

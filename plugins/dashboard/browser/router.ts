@@ -1,5 +1,6 @@
 import { announce } from "./announce.ts";
 import { el, fill } from "./dom.ts";
+import { useFontIfLoaded } from "./font.ts";
 import { notice } from "./form.ts";
 import { failed, waiting } from "./page-head.ts";
 import { BASE, findRoute, type PageContext, type Route } from "./routes.ts";
@@ -17,10 +18,10 @@ let pageAbort = new AbortController();
 let pagesShown = 0;
 
 /**
- * Shows the page of the address, and follows links between pages without a reload of the document.
+ * Shows the page of the address, and from then on follows links between pages without a reload of the document.
  * Takes the routes and the frame as parameters, because importing them here would be circular.
  */
-export function startRouter(table: readonly Route[], renderFrame: Frame): void {
+export function startRouter(table: readonly Route[], renderFrame: Frame): Promise<void> {
   routes = table;
   frame = renderFrame;
   document.addEventListener("click", (event) => {
@@ -33,7 +34,7 @@ export function startRouter(table: readonly Route[], renderFrame: Frame): void {
     go(link.pathname + link.search);
   });
   addEventListener("popstate", () => void show());
-  void show();
+  return show();
 }
 
 /** Goes to a page. `replace` overwrites the current entry of the browser history. */
@@ -57,6 +58,7 @@ export async function show(): Promise<void> {
     return go(`${BASE}/sign-in${query}`, { replace: true });
   }
   if (access === "visitor" && account) return go(nextAddress(), { replace: true });
+  useFontIfLoaded();
   const root = frame(found?.route);
   const title = found ? t(found.route.title) : t("notfound.title");
   document.title = `${title} · ${document.documentElement.dataset["service"] ?? ""}`;

@@ -23,8 +23,16 @@ export interface Route {
   readonly icon?: IconName;
   /** Shows the page in the bottom bar of a phone, which has room for four. */
   readonly inBar?: boolean;
+  /**
+   * What the page reads first from the API. Browsers that may be signed in ask for it while they load the scripts, so it
+   * must be exactly what `render` asks for.
+   */
+  readonly reads: readonly string[];
   load(): Promise<PageModule>;
 }
+
+/** The cookie of a browser in which a customer is signed in, as far as it knows. It opens nothing. */
+export const SIGNED_IN_COOKIE = "tollgate_signed_in";
 
 export const BASE = "/dashboard";
 

@@ -1,12 +1,9 @@
 import { ApiError, get, post, setCsrfToken } from "./api.ts";
 import type { Account } from "./contract.ts";
+import { BASE, SIGNED_IN_COOKIE } from "./routes.ts";
 import { currentLanguage, rememberLanguage, setLanguage } from "./text.ts";
 
-/**
- * Set in local storage while a customer is signed in, so that a visitor's page skips a request that
- * gets 401.
- */
-const SIGNED_IN = "tollgate-signed-in";
+const YEAR_S = 31_536_000;
 
 let account: Account | undefined;
 let hasExpired = false;
@@ -16,12 +13,17 @@ export function currentAccount(): Account | undefined {
   return account;
 }
 
+/** Returns false if no customer is signed in, so that a visitor's page skips a request that gets 401. */
+function mayBeSignedIn(): boolean {
+  return document.cookie.includes(`${SIGNED_IN_COOKIE}=`);
+}
+
 /**
  * Loads the signed-in account, undefined if there is none. Rejects if the API is unreachable or
  * fails.
  */
 export async function loadAccount(): Promise<Account | undefined> {
-  if (localStorage.getItem(SIGNED_IN) === null) return undefined;
+  if (!mayBeSignedIn()) return undefined;
   try {
     await setAccount(await get<Account>("/me"));
   } catch (error) {
@@ -49,7 +51,7 @@ async function enter(path: string, body: object): Promise<void> {
 export function forgetAccount(): void {
   account = undefined;
   setCsrfToken("");
-  localStorage.removeItem(SIGNED_IN);
+  rememberSignedIn(0);
 }
 
 /** Forgets the account since the gateway has ended its session. */
@@ -69,10 +71,16 @@ async function setAccount(found: Account): Promise<void> {
   account = found;
   hasExpired = false;
   setCsrfToken(found.csrf_token);
-  localStorage.setItem(SIGNED_IN, "yes");
+  rememberSignedIn(YEAR_S);
   // The language of the account overrides that of the browser.
   if (found.language !== currentLanguage()) await setLanguage(found.language);
   rememberLanguage(found.language);
+}
+
+/** The gateway reads this cookie too: see `Route.reads`. */
+function rememberSignedIn(maxAgeS: number): void {
+  // biome-ignore lint/suspicious/noDocumentCookie: the cookie store is not there without https
+  document.cookie = `${SIGNED_IN_COOKIE}=yes; path=${BASE}; max-age=${maxAgeS}; samesite=lax`;
 }
 
 /** Changes the language of the pages and, for a signed-in customer, of the account. */

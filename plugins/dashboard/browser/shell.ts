@@ -1,5 +1,5 @@
 import { post } from "./api.ts";
-import { balanceLink } from "./balance.ts";
+import { balanceLink, forgetWallet } from "./balance.ts";
 import { openDialog } from "./dialog.ts";
 import { el, fill } from "./dom.ts";
 import { icon, mark } from "./icons.ts";
@@ -15,6 +15,7 @@ export function showShell(routes: readonly Route[], current: Route | undefined):
   const app = document.getElementById("app");
   if (!app) throw new Error("the document has no place for the app");
   const isCustomer = currentAccount() !== undefined;
+  forgetWallet();
   app.className = isCustomer ? "app" : "app visitor";
   fill(
     app,

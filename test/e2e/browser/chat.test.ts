@@ -132,10 +132,10 @@ t.test("the chat in a browser", async (t) => {
   t.test("shows hostile text as it grows, whole and not too deep", async (t) => {
     const { page } = await chatter(50_000);
     const script = await page.locator('script[src$="/main.js"]').getAttribute("src");
-    const address = new URL("chat/markdown.js", stage.url + script);
+    const address = new URL("chat/message-view.js", stage.url + script);
     const chat = await page.evaluateHandle<
       typeof import("../../../plugins/dashboard/browser/chat/markdown.ts")
-    >(`import("${address}")`);
+    >(`import("${address}").then((joined) => joined.$chat_markdown)`);
     const shown = await chat.evaluate(({ MarkdownView }) => {
       return ["*a **b ", "> ", "- ", "[", "a_b ", "- x\n\n  - "].map((text) => {
         const whole = text.repeat(3_000);

@@ -55,7 +55,7 @@ t.test("the files of the dashboard", async (t) => {
 
   t.test("weigh under 45 KB compressed for the first page, 170 KB in all", async (t) => {
     const all = await files();
-    t.ok(all.size > 40, [...all.keys()].join("\n"));
+    t.ok(all.size > 20, [...all.keys()].join("\n"));
     const names = [...all.keys()].map((path) => path.replace(/^.*\/assets\/[^/]+\//, ""));
     for (const name of ["uplot.js", "uplot.css", "markdown-it.js", "eventsource-parser/index.js"]) {
       t.ok(names.includes(`vendor/${name}`), name);
@@ -79,6 +79,32 @@ t.test("the files of the dashboard", async (t) => {
     }
     t.ok(fonts > 10_000 && fonts < FONT_BYTES, `${fonts} bytes of fonts`);
   });
+
+  t.test("are few: the scripts of a page come in three, all named by its document", async (t) => {
+    for (const path of ["", "/usage", "/keys", "/models", "/chat", "/sign-in"]) {
+      const { text } = await get(`/dashboard${path}`);
+      const scripts = [...text.matchAll(/<link rel="modulepreload" href="([^"]+)">/g)];
+      const names = scripts.map(([, url = ""]) => url.replace(/^.*\/assets\/[^/]+\//, ""));
+      const page = path === "" ? "/overview" : path;
+      const vendor = names.filter((name) => name.startsWith("vendor/"));
+      t.strictSame(names, ["main.js", `pages${page}.js`, "text-vi.js", ...vendor]);
+      t.equal(vendor.length, path === "/chat" ? 2 : 0, "the reader of streams");
+      t.ok(text.indexOf("modulepreload") < text.indexOf("<style>"), "asked for before the styles");
+    }
+  });
+
+  t.test(
+    "come together with the account and the data, where a customer is signed in",
+    async (t) => {
+      const cookie = "tollgate_signed_in=yes";
+      const { headers } = await get("/dashboard/keys", { cookie });
+      const link = (path: string) => `</account/v1${path}>; rel=preload; as=fetch; crossorigin`;
+      t.equal(headers["link"], `${link("/me")}, ${link("/keys")}`);
+      const today = String((await get("/dashboard", { cookie })).headers["link"]);
+      t.match(today, /usage\/summary\?by=day&from=20\d\d-\d\d-\d\d>/);
+      t.equal((await get("/dashboard/keys")).headers["link"], undefined);
+    },
+  );
 
   t.test("are compressed for clients that accept it, with the same content", async (t) => {
     const [path = ""] = [...(await files()).keys()].filter((name) => name.endsWith("/main.js"));

@@ -1,10 +1,10 @@
-import { announce } from "../announce.ts";
+import { announce, toast } from "../announce.ts";
 import { get } from "../api.ts";
 import { composer } from "../chat/composer.ts";
-import { AnswerView, questionView } from "../chat/message-view.ts";
 import { askModel, isAbort, type Turn } from "../chat/stream.ts";
 import type { Catalogue, Key, Model } from "../contract.ts";
 import { el, fill } from "../dom.ts";
+import { failureText } from "../failure.ts";
 import { choice, form } from "../form.ts";
 import { factorsText } from "../format.ts";
 import { keyText, makeOwnKey, usableKeys } from "../own-keys.ts";
@@ -34,6 +34,9 @@ export async function render(context: PageContext): Promise<void> {
   );
 }
 
+/** The Markdown of replies takes 40 KB of scripts, which the page does not wait for. */
+const messageViews = () => import("../chat/message-view.ts");
+
 /** Keeps the conversation in memory only: neither the browser nor the gateway stores it. */
 function conversation(
   { root, signal }: PageContext,
@@ -61,7 +64,7 @@ function conversation(
   const current = () => models.find(({ id }) => id === model.select.value);
 
   const input = composer({
-    send: (turn) => void answer(turn),
+    send: (turn) => void answer(turn).catch((error: unknown) => toast(failureText(error))),
     stop: () => running?.abort(),
   });
   const modelChanged = () => {
@@ -99,8 +102,10 @@ function conversation(
     ),
   );
   input.focus();
+  messageViews().catch(() => {});
 
   async function answer(turn: Turn): Promise<void> {
+    const { AnswerView, questionView } = await messageViews();
     log.querySelector(".welcome")?.remove();
     turns.push(turn);
     const view = new AnswerView(model.select.value);

@@ -154,7 +154,7 @@ function row(model: Model): HTMLElement {
     el(
       "span",
       { class: "badges" },
-      model.channel === "aws" && el("span", { class: "badge gold" }, "AWS"),
+      model.channel === "aws" && el("span", { class: "badge info" }, "AWS"),
       model.labels
         .filter((label) => label !== "streaming")
         .map((label) => el("span", { class: "badge" }, t(`label.${label}` as Text))),

@@ -1,5 +1,5 @@
 import { get } from "../api.ts";
-import { readBalance } from "../balance.ts";
+import { readWallet } from "../balance.ts";
 import { callTable } from "../call-table.ts";
 import type {
   CallRecord,
@@ -10,8 +10,8 @@ import type {
   Page,
   Promotions,
   Sum,
-  Wallet,
 } from "../contract.ts";
+import { BAR_DAYS, dailySums, firstOfMonth } from "../daily-sums.ts";
 import { dayBars } from "../day-bars.ts";
 import { type Child, el, fill } from "../dom.ts";
 import { notice } from "../form.ts";
@@ -23,7 +23,6 @@ import { BASE, type PageContext } from "../routes.ts";
 import { currentAccount } from "../session.ts";
 import { t } from "../text.ts";
 
-const DAYS = 14;
 /** How long the balance lasts goes by the last week. */
 const PACE_DAYS = 7;
 const LOW_DAYS = 3;
@@ -33,32 +32,32 @@ const LASTING_DAYS_MAX = 365;
 export async function render({ root, signal }: PageContext): Promise<void> {
   const head = pageHead(t("nav.overview"), currentAccount()?.email ?? "");
   fill(root, head, waiting());
-  const promotions = get<Promotions>("/promotions").catch(() => undefined);
-  const { data } = await get<Page<CallRecord>>("/usage", { limit: "5" });
-  if (signal.aborted) return;
   const part = (title: string, content: () => Promise<Child>, look = "") => {
     const body = el("div", { class: "part" });
     const place = el("section", { class: `card ${look}`, hidden: true }, el("h2", {}, title), body);
     return { place, loaded: loadInto(body, signal, content) };
   };
-  const steps = part(t("overview.nocalls"), firstSteps);
+  // All are asked for at once.
   const money = part(t("balance"), balance, "balance");
   const days = part(t("overview.spent"), recentDays);
-  const calls = card(t("overview.calls"), callTable(data), allCalls());
+  const promotions = get<Promotions>("/promotions").catch(() => undefined);
+  const { data } = await get<Page<CallRecord>>("/usage", { limit: "5" });
+  if (signal.aborted) return;
+  const steps = data.length === 0 ? [part(t("overview.nocalls"), firstSteps)] : [];
   fill(
     root,
     head,
-    data.length === 0 ? steps.place : null,
+    steps.map(({ place }) => place),
     el("div", { class: "grid two" }, money.place, days.place),
   );
-  // One after the other, so that no part moves when another one grows.
-  for (const { place, loaded } of data.length === 0 ? [steps, money, days] : [money, days]) {
+  // Shown one after the other, so that no part moves when another one grows.
+  for (const { place, loaded } of [...steps, money, days]) {
     place.hidden = false;
     await loaded;
   }
   const offered = await promotions;
   if (signal.aborted) return;
-  if (data.length > 0) root.append(calls);
+  if (data.length > 0) root.append(card(t("overview.calls"), callTable(data), allCalls()));
   // There are none without top-ups.
   if (offered) root.append(card(t("promotions.title"), promotionList(offered)));
 }
@@ -68,10 +67,7 @@ function allCalls(): HTMLElement {
 }
 
 async function balance(): Promise<Child> {
-  const [wallet, catalogue] = await Promise.all([
-    get<Wallet>("/wallet"),
-    get<Catalogue>("/catalogue"),
-  ]);
+  const [wallet, catalogue] = await Promise.all([readWallet(), get<Catalogue>("/catalogue")]);
   const available = Number(wallet.available_vnd);
   const held = Number(wallet.held_vnd);
   return [
@@ -126,22 +122,19 @@ const KINDS: Readonly<Record<Model["price_unit"], readonly (keyof Factors)[]>> =
 /** The cost of today and this month, how long the balance lasts, and a bar for each of the last days. */
 async function recentDays(): Promise<Child> {
   const today = dayBefore(0);
-  const month = `${today.slice(0, 7)}-01`;
-  const first = dayBefore(DAYS - 1);
-  const from = month < first ? month : first;
-  const [{ data }, available] = await Promise.all([
-    get<Page<Sum>>("/usage/summary", { by: "day", from }),
-    readBalance(),
+  const [{ data }, { available_vnd }] = await Promise.all([
+    get<Page<Sum>>("/usage/summary", dailySums()),
+    readWallet(),
   ]);
   const costSince = (start: string) =>
     data
       .filter(({ day = "" }) => day >= start)
       .reduce((sum, { cost_vnd }) => sum + Number(cost_vnd), 0);
   const aDay = costSince(dayBefore(PACE_DAYS - 1)) / PACE_DAYS;
-  const lasting = Math.floor(Number(available) / aDay);
+  const lasting = Math.floor(Number(available_vnd) / aDay);
   const figures = [
     [t("overview.today"), vnd(costSince(today))],
-    [t("overview.month"), vnd(costSince(month))],
+    [t("overview.month"), vnd(costSince(firstOfMonth()))],
     ...(aDay > 0 && lasting <= LASTING_DAYS_MAX
       ? [[t("overview.lasts"), t("overview.lasts.days", { days: number(lasting) })]]
       : []),
@@ -155,14 +148,14 @@ async function recentDays(): Promise<Child> {
       ),
     ),
     aDay > 0 && lasting < LOW_DAYS && notice("info", t("overview.low")),
-    el("h3", {}, t("overview.days", { days: DAYS })),
-    dayBars(DAYS, data),
+    el("h3", {}, t("overview.days", { days: BAR_DAYS })),
+    dayBars(BAR_DAYS, data),
   ];
 }
 
 /** The way to the first call; the first step that is open has the button. */
 async function firstSteps(): Promise<Child> {
-  const [keys, available] = await Promise.all([get<{ data: Key[] }>("/keys"), readBalance()]);
+  const [keys, wallet] = await Promise.all([get<{ data: Key[] }>("/keys"), readWallet()]);
   const steps = [
     {
       text: t("steps.verify"),
@@ -170,7 +163,7 @@ async function firstSteps(): Promise<Child> {
       path: "/account",
     },
     { text: t("overview.makekey"), isDone: keys.data.length > 0, path: "/keys" },
-    { text: t("topup.action"), isDone: Number(available) > 0, path: "/top-up" },
+    { text: t("topup.action"), isDone: Number(wallet.available_vnd) > 0, path: "/top-up" },
     { text: t("steps.call"), isDone: false, path: "/how-to" },
   ];
   const next = steps.findIndex(({ isDone }) => !isDone);

@@ -5,6 +5,7 @@ import { card, pageHead, waiting } from "../page-head.ts";
 import type { PageContext } from "../routes.ts";
 import { t } from "../text.ts";
 import { usageCharts } from "../usage/charts.ts";
+import { loadPlot } from "../usage/draw-stack.ts";
 import { exportButton } from "../usage/export.ts";
 import { filterBar } from "../usage/filters.ts";
 import { refusedCalls } from "../usage/refused.ts";
@@ -12,6 +13,8 @@ import { usageTable } from "../usage/table.ts";
 
 export async function render({ root, signal }: PageContext): Promise<void> {
   fill(root, pageHead(t("nav.usage"), t("usage.lead")), waiting());
+  // For the chart, which reports it if that fails.
+  loadPlot().catch(() => {});
   const [{ models }, { data: keys }] = await Promise.all([
     get<Catalogue>("/catalogue"),
     get<{ data: Key[] }>("/keys"),

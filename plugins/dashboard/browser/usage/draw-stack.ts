@@ -143,7 +143,7 @@ function showLegend(
 }
 
 /** Loads the chart library and its styles on first use. */
-async function loadPlot(): Promise<typeof uPlot> {
+export async function loadPlot(): Promise<typeof uPlot> {
   const style = new URL("../vendor/uplot.css", import.meta.url).pathname;
   if (!document.querySelector(`link[href="${style}"]`)) {
     document.head.append(el("link", { rel: "stylesheet", href: style }));
