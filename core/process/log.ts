@@ -1,5 +1,6 @@
 import { type Logger, pino } from "pino";
 import { LogOutput } from "./log-output.ts";
+import { readableLine } from "./readable-line.ts";
 
 /** The part of a logger that the gateway uses. Each method takes an object of fields, then a message. */
 export type Log = Pick<Logger, "debug" | "info" | "warn" | "error" | "isLevelEnabled">;
@@ -23,7 +24,7 @@ const LINE_FEED = 10;
 const LOST = "the log did not take these lines: its disk was full, or its reader was slow or gone";
 
 /**
- * Logs JSON lines to stdout, buffered for up to 250 ms. Copies each line into one buffer at once: as strings, lines
+ * Logs JSON lines to stdout, buffered for up to 250 ms; to a terminal, lines for people. Copies each line into one buffer at once: as strings, lines
  * are ropes of dozens of small objects that outlive the call, and were most of what the garbage collector moved.
  * Never pass keys, prompts or replies in any field.
  */
@@ -38,7 +39,9 @@ export function createLog(level: string): LineLog {
     bytes = 0;
     lines = 0;
   };
-  const write = (line: string) => {
+  const isTerminal = process.stdout.isTTY === true;
+  const write = (json: string) => {
+    const line = isTerminal ? readableLine(json) : json;
     bytes += gathered.write(line, bytes, LINE_BYTES_MAX - 1);
     if (gathered[bytes - 1] !== LINE_FEED) gathered[bytes++] = LINE_FEED;
     lines++;

@@ -12,7 +12,6 @@ const ADMIN_ADDRESS_DEFAULT = "http://127.0.0.1:8080";
 
 interface Demo {
   readonly address: string;
-  readonly accountId: string;
   readonly key: DemoKey;
   /** The password; undefined if customers cannot sign in. */
   readonly password: string | undefined;
@@ -21,16 +20,15 @@ interface Demo {
 
 /** Returns what the gateway prints at its start: its address, a key, and commands to copy. */
 export function greeting({ config, catalogue }: Services, demo: Demo): string {
-  const { accountId, balance } = demo;
+  const { balance } = demo;
   const address = reachableAddress(demo.address);
   const isOn = (plugin: string) => config.plugins.some(({ name }) => name === plugin);
-  const signIn = demo.password === undefined ? "" : `, sign in as ${DEMO_EMAIL} / ${demo.password}`;
   const lines = [`Tollgate takes calls at ${address}`, ""];
   if (demo.key.kind === "key") {
     const { key } = demo.key;
     const amount = new Intl.NumberFormat("en").format(Math.floor(balance / MICRO_VND_PER_VND));
     lines.push(`  demo key     ${key}`, `  balance      ${amount} đ`);
-    if (isOn("dashboard")) lines.push(`  dashboard    ${address}/dashboard${signIn}`);
+    if (isOn("dashboard")) lines.push(`  dashboard    ${address}/dashboard${signInPath(demo)}`);
     lines.push(`  Claude Code  ANTHROPIC_BASE_URL=${address} ANTHROPIC_AUTH_TOKEN=${key} claude`);
     lines.push("", ...example(address, key, catalogue));
   } else if (demo.key.kind === "too_many") {
@@ -43,10 +41,19 @@ export function greeting({ config, catalogue }: Services, demo: Demo): string {
     const { listen } = config.admin;
     const admin = listen ? reachableAddress(httpAddress(listen.host, listen.port)) : address;
     const url = admin === ADMIN_ADDRESS_DEFAULT ? "" : ` --url ${admin}`;
-    lines.push("", `  npm run admin -- wallet --account ${accountId}${url}`);
-    lines.push("  npm run admin -- help");
+    const account = `--account ${DEMO_EMAIL}${url}`;
+    const credit = `credit ${account} --amount-vnd 100000 --reference first`;
+    lines.push("", `  top up       npm run admin -- ${credit}`);
+    lines.push(`  wallet       npm run admin -- wallet ${account}`);
+    lines.push("  more         npm run admin -- help");
   }
   return `\n${lines.join("\n")}\n\n`;
+}
+
+/** The form of the sign-in page, filled in. The fragment of an address reaches no server and no log. */
+function signInPath({ password }: Demo): string {
+  if (password === undefined) return "";
+  return `/sign-in#${new URLSearchParams({ email: DEMO_EMAIL, password })}`;
 }
 
 function example(address: string, key: string, catalogue: Services["catalogue"]): string[] {

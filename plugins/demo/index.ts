@@ -52,7 +52,7 @@ export default function demo(services: Services): Plugin {
     async listening(address) {
       const wallet = await services.balances(accountId);
       const balance = wallet?.availableMicroVnd ?? 0;
-      process.stdout.write(greeting(services, { address, accountId, key, password, balance }));
+      process.stdout.write(greeting(services, { address, key, password, balance }));
     },
   };
 }

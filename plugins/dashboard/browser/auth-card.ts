@@ -16,11 +16,11 @@ export function authCard(title: string, lead: Child, ...content: Child[]): HTMLE
 }
 
 /**
- * Takes the token of a mail link out of the address. It is in the fragment, which browsers send to
- * no server.
+ * Takes the secrets of a link out of the address, such as the token of a mail. They are in the
+ * fragment, which browsers send to no server.
  */
-export function takeToken(): string {
-  const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
-  if (location.hash !== "") history.replaceState(null, "", location.pathname);
-  return token;
+export function takeSecrets(): URLSearchParams {
+  const secrets = new URLSearchParams(location.hash.slice(1));
+  if (location.hash !== "") history.replaceState(null, "", location.pathname + location.search);
+  return secrets;
 }

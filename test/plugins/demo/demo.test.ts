@@ -3,6 +3,7 @@ import { readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import t from "tap";
+import { packageRoot } from "../../../core/process/root.ts";
 import { admin, committedWallet } from "../../support/admin.ts";
 import { BrowserSession } from "../../support/browser-session.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
@@ -35,7 +36,23 @@ t.test("demo: the first start of the default config", async (t) => {
   }
 
   const keyIn = (text: string) => /demo key +(tg-[\w-]+)/.exec(text)?.[1];
-  const accountIn = (text: string) => /--account (\S+)/.exec(text)?.[1] ?? "";
+  const accountId = async (): Promise<string> => {
+    const { body } = await admin(gateway, "GET", "/accounts");
+    const [{ id }, ...others] = body["list"] as [{ id: string }];
+    t.strictSame(others, []);
+    return id;
+  };
+  /** The commands are for an operator beside the gateway. */
+  const operate = (command: string) => {
+    const [, ...args] = command.replace("npm run admin --", "cli").split(" ");
+    const cli = join(packageRoot, "dist/plugins/admin/cli.js");
+    const env = {
+      ...process.env,
+      GATEWAY_URL: gateway.url,
+      GATEWAY_ADMIN_TOKEN: gateway.adminToken,
+    };
+    return run(process.execPath, [cli, ...args], { env });
+  };
 
   t.test(
     "prints a curl line that works as it is, and is paid from the demo account's balance",
@@ -46,7 +63,7 @@ t.test("demo: the first start of the default config", async (t) => {
       const [line] = text.match(/^ {2}curl [\s\S]*?-d '[^']*'$/m) ?? [];
       const { stdout } = await run("sh", ["-c", `${line} -s`]);
       t.equal(JSON.parse(stdout).stop_reason, "end_turn");
-      const { balance } = await committedWallet(gateway, accountIn(text));
+      const { balance } = await committedWallet(gateway, await accountId());
       t.ok(Number(balance) < 100_000 && Number(balance) > 99_990, balance);
     },
   );
@@ -57,10 +74,21 @@ t.test("demo: the first start of the default config", async (t) => {
     t.ok(text.includes(claude));
   });
 
-  t.test("prints how to sign in on the dashboard", async (t) => {
+  t.test("prints a link to the sign-in form, filled in", async (t) => {
     const password = readFileSync(join(gateway.data, "demo-password"), "utf8").trim();
-    const line = `${gateway.url}/dashboard, sign in as demo@tollgate.local / ${password}\n`;
-    t.ok((await greeting()).includes(line));
+    const filled = `email=demo%40tollgate.local&password=${password}`;
+    t.ok((await greeting()).includes(`${gateway.url}/dashboard/sign-in#${filled}\n`));
+  });
+
+  t.test("prints the commands that top the demo account up and show its wallet", async (t) => {
+    const text = await greeting();
+    const command = (name: string) =>
+      new RegExp(`  ${name} +(npm run admin.*)`).exec(text)?.[1] ?? "";
+    const before = await committedWallet(gateway, await accountId());
+    await operate(command("top up"));
+    const { balance } = await committedWallet(gateway, await accountId());
+    t.equal(Number(balance) - Number(before.balance), 100_000);
+    t.match((await operate(command("wallet"))).stdout, balance);
   });
 
   t.test(
@@ -72,10 +100,7 @@ t.test("demo: the first start of the default config", async (t) => {
       const session = new BrowserSession(gateway);
       const { status, body } = await session.signIn("demo@tollgate.local", password);
       t.equal(status, 200);
-      t.strictSame(
-        [body.account.id, body.account.email_verified],
-        [accountIn(await greeting()), true],
-      );
+      t.strictSame([body.account.id, body.account.email_verified], [await accountId(), true]);
       const [key] = (await session.get("/keys")).body.data;
       const revealed = await session.post(`/keys/${key.id}/reveal`);
       t.equal(revealed.body.key, keyIn(await greeting()));
@@ -84,6 +109,7 @@ t.test("demo: the first start of the default config", async (t) => {
 
   t.test("keeps account, money and key across a restart", async (t) => {
     const before = await greeting();
+    const id = await accountId();
     await gateway.kill9();
     await startAgain();
     const text = await greeting();
@@ -91,10 +117,8 @@ t.test("demo: the first start of the default config", async (t) => {
     const password = readFileSync(join(gateway.data, "demo-password"), "utf8").trim();
     t.equal((await session.signIn("demo@tollgate.local", password)).status, 200);
     t.equal(keyIn(text), keyIn(before));
-    t.equal(accountIn(text), accountIn(before));
-    t.match(text, /balance +99,99\d/);
-    const { body } = await admin(gateway, "GET", "/accounts");
-    t.ok(Array.isArray(body["list"]) && body["list"].length === 1);
+    t.equal(await accountId(), id);
+    t.match(text, /balance +199,99\d/);
   });
 
   t.test(

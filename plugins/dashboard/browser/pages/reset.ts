@@ -1,5 +1,5 @@
 import { ApiError, post } from "../api.ts";
-import { authCard, takeToken } from "../auth-card.ts";
+import { authCard, takeSecrets } from "../auth-card.ts";
 import { el, fill } from "../dom.ts";
 import { form, notice } from "../form.ts";
 import { ago } from "../format.ts";
@@ -16,7 +16,7 @@ interface ActiveKey {
 }
 
 export async function render({ root, signal }: PageContext): Promise<void> {
-  const token = takeToken();
+  const token = takeSecrets().get("token") ?? "";
   fill(root, waiting());
   const keys = await activeKeys(token);
   if (signal.aborted) return;

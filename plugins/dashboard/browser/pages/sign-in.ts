@@ -1,5 +1,5 @@
 import { ApiError } from "../api.ts";
-import { authCard } from "../auth-card.ts";
+import { authCard, takeSecrets } from "../auth-card.ts";
 import { el, fill } from "../dom.ts";
 import { field, form, notice } from "../form.ts";
 import { go, nextAddress } from "../router.ts";
@@ -8,19 +8,23 @@ import { codeField } from "../second-factor.ts";
 import { signIn, takeExpired } from "../session.ts";
 import { t } from "../text.ts";
 
+/** A link may fill the form in, such as that of the demo account. It cannot submit it: that would sign strangers in. */
 export function render({ root }: PageContext): void {
+  const given = takeSecrets();
   const email = field(t("email"), {
     type: "email",
     name: "email",
     autocomplete: "username",
     inputmode: "email",
     required: true,
+    value: given.get("email"),
   });
   const password = field(t("password"), {
     type: "password",
     name: "password",
     autocomplete: "current-password",
     required: true,
+    value: given.get("password"),
   });
   const code = codeField();
   const second = el("div");

@@ -1,4 +1,4 @@
-import { authCard, takeToken } from "../auth-card.ts";
+import { authCard, takeSecrets } from "../auth-card.ts";
 import { el, fill } from "../dom.ts";
 import { field, form, notice } from "../form.ts";
 import { show } from "../router.ts";
@@ -8,7 +8,7 @@ import { t } from "../text.ts";
 
 /** Asks for the password of the sign-up: a stranger may have signed up with the reader's address. */
 export function render({ root }: PageContext): void {
-  const token = takeToken();
+  const token = takeSecrets().get("token") ?? "";
   if (token === "" && currentAccount()?.email_verified) {
     fill(root, verified());
     return;
