@@ -46,8 +46,8 @@ const english = {
 } as const;
 
 const vietnamese: Readonly<Record<keyof typeof english, string>> = {
-  title: "Một khóa API cho mọi mô hình, trả bằng đồng",
-  lead: "{count} mô hình của {makers} hãng tại một địa chỉ. Nạp tiền bằng chuyển khoản, trả đúng chi phí từng lượt gọi: không thuê bao, không nợ.",
+  title: "Một khóa API cho mọi mô hình, trả bằng tiền Việt",
+  lead: "{count} mô hình của {makers} hãng qua một địa chỉ. Nạp tiền bằng chuyển khoản, dùng bao nhiêu trả bấy nhiêu: không thuê bao, không nợ.",
   signUp: "Tạo tài khoản",
   signIn: "Đăng nhập",
   connect: "Hướng dẫn",

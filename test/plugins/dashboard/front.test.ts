@@ -35,7 +35,7 @@ t.test("the front page", async (t) => {
     t.match(text, /<meta name="description" content="102 models of \d+ makers/);
     t.match(text, '<a href="mailto:help@example.com">help@example.com</a>');
     t.match(text, '<link rel="alternate" hreflang="vi" href="/?language=vi">');
-    t.match((await page()).text, "Một khóa API cho mọi mô hình, trả bằng đồng");
+    t.match((await page()).text, "Một khóa API cho mọi mô hình, trả bằng tiền Việt");
 
     const chosen = await page("/?language=vi", { "accept-language": "en" });
     t.match(chosen.text, /<html lang="vi"/);
