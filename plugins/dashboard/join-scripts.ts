@@ -21,7 +21,7 @@ interface Script {
  * names do not meet: a constant named after it, `$pages_keys`, which holds its exports.
  *
  * `scripts`: texts by path. `libraries`: paths of library files, by what scripts import them as.
- * Throws if an import or an export has a form that it does not know.
+ * Throws if an import or an export has a form that it does not know, or if a script is imported in both ways.
  */
 export function joinScripts(
   scripts: ReadonlyMap<string, string>,
@@ -48,6 +48,9 @@ export function joinScripts(
     for (const other of script.onDemand) if (scripts.has(other)) roots.add(other);
   };
   for (const root of roots) visit(root, root);
+  for (const root of roots) {
+    if (ownerOf.get(root) !== root) throw new Error(`${root} is imported on demand and otherwise`);
+  }
 
   const joined = new Map<string, string>();
   for (const [name, into] of ownerOf) {

@@ -1,6 +1,7 @@
 import { type Attributes, type Child, el, fill, newId } from "./dom.ts";
 import { failureText } from "./failure.ts";
 import { icon } from "./icons.ts";
+import { t } from "./text.ts";
 
 export interface Field {
   readonly element: HTMLElement;
@@ -72,4 +73,20 @@ export function form(
 export function notice(kind: "good" | "bad" | "info", ...content: Child[]): HTMLElement {
   const sign = icon(kind === "good" ? "check" : "alert");
   return el("div", { class: `notice ${kind}` }, sign, el("div", {}, content));
+}
+
+/** The field for a new password: at least ten characters of any kind. */
+export function newPassword(label = t("password")): Field {
+  return field(
+    label,
+    {
+      type: "password",
+      name: "new-password",
+      autocomplete: "new-password",
+      minlength: 10,
+      maxlength: 200,
+      required: true,
+    },
+    t("password.hint"),
+  );
 }

@@ -1,4 +1,4 @@
-import type { Factors } from "./contract.ts";
+import type { Factors, Model } from "./contract.ts";
 import { currentLanguage, t } from "./text.ts";
 import type { Text } from "./text-en.ts";
 
@@ -146,4 +146,12 @@ export function factorsText(factors: Factors): string {
   return Object.entries(factors)
     .map(([kind, factor]) => `${t(`price.kind.${kind}` as Text)} × ${number(factor, 6)}`)
     .join(" · ");
+}
+
+/** Formats a price with its unit: "36.000 đ / 1 triệu token". */
+export function priceText({
+  price_unit,
+  price_vnd,
+}: Pick<Model, "price_unit" | "price_vnd">): string {
+  return t(`price.${price_unit}`, { price: number(price_vnd) });
 }

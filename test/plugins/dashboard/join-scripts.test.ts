@@ -74,4 +74,10 @@ t.test("what cannot be joined is refused", async (t) => {
   ] as const) {
     t.throws(() => joinScripts(new Map([["main.js", `${text}\n`]]), LIBRARIES), problem, text);
   }
+  const both = new Map([
+    ["main.js", 'export const load = [() => import("./a.js"), () => import("./b.js")];\n'],
+    ["a.js", 'import { b } from "./b.js";\nexport const a = b;\n'],
+    ["b.js", "export const b = 1;\n"],
+  ]);
+  t.throws(() => joinScripts(both, LIBRARIES), /b\.js is imported on demand and otherwise/);
 });

@@ -4,7 +4,7 @@ import type { Session } from "../contract.ts";
 import { confirmed } from "../dialog.ts";
 import { el, fill } from "../dom.ts";
 import { failureText } from "../failure.ts";
-import { choice, field, form } from "../form.ts";
+import { choice, field, form, newPassword } from "../form.ts";
 import { ago, date } from "../format.ts";
 import { card, loadInto, pageHead } from "../page-head.ts";
 import { go, show } from "../router.ts";
@@ -13,7 +13,6 @@ import { secondFactorCard } from "../second-factor.ts";
 import { chooseLanguage, currentAccount, forgetAccount } from "../session.ts";
 import { currentLanguage, t } from "../text.ts";
 import { currentTheme, setTheme, themes } from "../theme.ts";
-import { newPassword } from "./sign-up.ts";
 
 export async function render({ root, signal }: PageContext): Promise<void> {
   const sessions = el("div", {});

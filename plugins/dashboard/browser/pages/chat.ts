@@ -6,12 +6,11 @@ import type { Catalogue, Key, Model } from "../contract.ts";
 import { el, fill } from "../dom.ts";
 import { failureText } from "../failure.ts";
 import { choice, form } from "../form.ts";
-import { factorsText } from "../format.ts";
+import { factorsText, priceText } from "../format.ts";
 import { keyText, makeOwnKey, usableKeys } from "../own-keys.ts";
 import { card, pageHead, waiting } from "../page-head.ts";
 import type { PageContext } from "../routes.ts";
 import { t } from "../text.ts";
-import { priceText } from "./models.ts";
 
 export async function render(context: PageContext): Promise<void> {
   const { root, signal } = context;

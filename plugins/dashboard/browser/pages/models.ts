@@ -3,7 +3,7 @@ import type { Catalogue, Model } from "../contract.ts";
 import { copyButton } from "../copy.ts";
 import { el, fill } from "../dom.ts";
 import { choice, field } from "../form.ts";
-import { factorsText, number, tokenLimit } from "../format.ts";
+import { factorsText, number, priceText, tokenLimit } from "../format.ts";
 import { byMaker } from "../makers.ts";
 import { pageHead, waiting } from "../page-head.ts";
 import type { PageContext } from "../routes.ts";
@@ -178,11 +178,4 @@ function priceCell(model: Model): HTMLElement {
     el("span", { class: "hint" }, ` / ${unit}`),
     el("small", { class: "mapped" }, factorsText(model.price_factors)),
   );
-}
-
-/** Formats a price with its unit: "36.000 đ / 1 triệu token". */
-export function priceText({ price_unit, price_vnd }: Model): string {
-  const price = number(price_vnd);
-  if (price_unit === "mtok") return t("price.mtok", { price });
-  return price_unit === "call" ? t("price.call", { price }) : t("price.image", { price });
 }

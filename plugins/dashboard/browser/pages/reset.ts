@@ -1,13 +1,12 @@
 import { ApiError, post } from "../api.ts";
 import { authCard, takeSecrets } from "../auth-card.ts";
 import { el, fill } from "../dom.ts";
-import { form, notice } from "../form.ts";
+import { form, newPassword, notice } from "../form.ts";
 import { ago } from "../format.ts";
 import { waiting } from "../page-head.ts";
 import { BASE, type PageContext } from "../routes.ts";
 import { forgetAccount } from "../session.ts";
 import { t } from "../text.ts";
-import { newPassword } from "./sign-up.ts";
 
 interface ActiveKey {
   readonly name: string;

@@ -3,7 +3,7 @@ import { post } from "../api.ts";
 import { authCard } from "../auth-card.ts";
 import { el, fill } from "../dom.ts";
 import { failureText } from "../failure.ts";
-import { type Field, field, form, notice } from "../form.ts";
+import { field, form, newPassword, notice } from "../form.ts";
 import { BASE, type PageContext } from "../routes.ts";
 import { currentLanguage, t } from "../text.ts";
 
@@ -34,22 +34,6 @@ export function render({ root }: PageContext): void {
       form(t("signup.submit"), submit, email.element, password.element),
       el("p", {}, t("signup.known"), " ", el("a", { href: `${BASE}/sign-in` }, t("signin.title"))),
     ),
-  );
-}
-
-/** The field for a new password: at least ten characters of any kind. */
-export function newPassword(label = t("password")): Field {
-  return field(
-    label,
-    {
-      type: "password",
-      name: "new-password",
-      autocomplete: "new-password",
-      minlength: 10,
-      maxlength: 200,
-      required: true,
-    },
-    t("password.hint"),
   );
 }
 
