@@ -28,7 +28,7 @@ function callText(line: Readonly<Record<string, unknown>>): string {
   return `call ${status}${ending} ${model}, ${cost_vnd} đ, ${latency_ms} ms  ${call_id}`;
 }
 
-/** An error as its stack, text without quotes where it has no spaces, all else as JSON. */
+/** An error as its stack, text as it is unless it has spaces or quotes, all else as JSON. */
 function valueText(value: unknown): string {
   if (isObject(value) && typeof value["stack"] === "string") return value["stack"];
   if (typeof value === "string" && /^[^\s"]+$/.test(value)) return value;

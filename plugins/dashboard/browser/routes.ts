@@ -24,8 +24,8 @@ export interface Route {
   /** Shows the page in the bottom bar of a phone, which has room for four. */
   readonly inBar?: boolean;
   /**
-   * What the page reads first from the API. Browsers that may be signed in ask for it while they load the scripts, so it
-   * must be exactly what `render` asks for.
+   * The paths of the API that the page reads first. Browsers that may be signed in ask for them while they load the
+   * scripts, so they must be exactly what `render` asks for.
    */
   readonly reads: readonly string[];
   load(): Promise<PageModule>;
