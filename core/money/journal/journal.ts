@@ -64,6 +64,9 @@ export class Journal {
   /** The last records, which are not known to be on the disk, and since when there are any. */
   private unsynced: string[] = [];
   private unsyncedSinceMs = 0;
+  /** When the last round ran, and for how long all of them were late. */
+  private roundMs: number;
+  private stalledMs = 0;
   /** In the order of their positions. */
   private waiters: Waiter[] = [];
   /** Resolves when the running sync is over. */
@@ -101,6 +104,7 @@ export class Journal {
     const found = recoverJournal(disk, options.folder, options.log);
     this.recovered = found.records;
     const nowMs = () => options.machine.monotonic();
+    this.roundMs = nowMs();
     this.closed = new ClosedSegments(
       disk,
       new ThrottledLog(options.log, { nowMs }),
@@ -109,7 +113,7 @@ export class Journal {
     this.nextPosition = (found.segments.at(-1)?.lastPosition ?? 0) + 1;
     // Their writer may have been killed after a failed sync, or before any: a sync of its file now would prove nothing.
     this.unsynced = found.newest.map(({ payload }) => payload);
-    this.unsyncedSinceMs = nowMs();
+    this.unsyncedSinceMs = this.runningMs();
     try {
       this.beginNow();
       // The current segment repeats its records, so that starts do not add up copies.
@@ -132,7 +136,18 @@ export class Journal {
   /** How long the oldest record has waited for the disk, in ms; 0 if none waits. */
   get unsyncedMs(): number {
     if (this.unsynced.length === 0) return 0;
-    return this.options.machine.monotonic() - this.unsyncedSinceMs;
+    return this.runningMs() - this.unsyncedSinceMs;
+  }
+
+  /** A clock that stands still while this process does: then it is not the disk that is slow. */
+  private runningMs(): number {
+    const nowMs = this.options.machine.monotonic();
+    return nowMs - this.stalledMs - this.lateMs(nowMs);
+  }
+
+  /** For how long the next round should have run. */
+  private lateMs(nowMs: number): number {
+    return Math.max(0, nowMs - this.roundMs - LIFETIMES.journalSyncMs);
   }
 
   /** Returns why a record of this size cannot be appended, or should not be; undefined if it can. */
@@ -217,7 +232,7 @@ export class Journal {
       this.cut(segment, before);
       throw error;
     }
-    if (this.unsynced.length === 0) this.unsyncedSinceMs = this.options.machine.monotonic();
+    if (this.unsynced.length === 0) this.unsyncedSinceMs = this.runningMs();
     for (const payload of payloads) this.unsynced.push(payload);
     this.nextPosition = first + payloads.length;
     return first;
@@ -315,7 +330,7 @@ export class Journal {
   private async syncOnce(segment: SegmentWriter): Promise<void> {
     const through = this.nextPosition - 1;
     const { bytes } = segment;
-    const beganMs = this.options.machine.monotonic();
+    const beganMs = this.runningMs();
     try {
       await segment.syncSoon();
     } catch (error) {
@@ -361,6 +376,9 @@ export class Journal {
 
   /** Runs each second: syncs in the background, or retries after a failure. */
   private round(): void {
+    const nowMs = this.options.machine.monotonic();
+    this.stalledMs += this.lateMs(nowMs);
+    this.roundMs = nowMs;
     if (this.distrusted) this.repair();
     else if (this.probe.failure) this.probe.try();
     this.sync();

@@ -47,6 +47,11 @@ export class ManualMachine implements Machine {
     await settled();
   }
 
+  /** Time passes while this process stands still: its timers run late. */
+  stall(ms: number): void {
+    this.nowMs += ms;
+  }
+
   get timersRunning(): number {
     return this.timers.size;
   }

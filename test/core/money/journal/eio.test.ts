@@ -307,6 +307,23 @@ t.test("a record that waits for a slow disk for more than 3 s refuses more", asy
   await close();
 });
 
+t.test("a process that stands still for long does not take its disk for slow", async (t) => {
+  const { journal, machine, syncs, close } = await slowlySynced({});
+  journal.append("1");
+  await machine.advance(ROUND_MS);
+  for (const stalls of [1, 2]) {
+    machine.stall(10 * ROUND_MS);
+    t.equal(journal.refusal(1), undefined, `stall ${stalls}`);
+    await machine.advance(0);
+    t.equal(journal.refusal(1), undefined, `the round after stall ${stalls}`);
+  }
+  await machine.advance(1);
+  t.match(journal.refusal(1), /is slow/, "it ran for 3 s");
+  syncs[0]?.(null);
+  await machine.advance(0);
+  await close();
+});
+
 t.test("a journal that closes waits for a sync that runs, and leaves no file open", async (t) => {
   for (const state of ["unsynced", "syncing", "synced"] as const) {
     const syncs: ((error: Error | null) => void)[] = [];
