@@ -26,13 +26,13 @@ export async function faultsOfRedis(
   const infos = await Promise.all(
     buckets.map((bucket) => client.run(INFO, [`${prefix}:{${bucket}}:settings`], [])),
   );
-  const faults = infos.flatMap((info) => faultsIn(String(info)));
+  const faults = infos.flatMap((info) => faultsIn(String(info), client.isCluster));
   if (client.isCluster) faults.push(...(await slowFailOver(client)));
   else faults.push(...(await changingServer(client, prefix, String(infos[0]))));
   return [...new Map(faults.map((fault) => [fault.setting, fault])).values()];
 }
 
-function faultsIn(info: string): StoreFault[] {
+function faultsIn(info: string, isCluster: boolean): StoreFault[] {
   const faults: StoreFault[] = [];
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? "noeviction";
   if (policy !== "noeviction") {
@@ -52,7 +52,9 @@ function faultsIn(info: string): StoreFault[] {
     const advice =
       "stores.hot: a primary that is cut off would sell what its replica sells after a fail-over (min-replicas-to-write 0): " +
       `set min-replicas-to-write to 1, ${FILE}`;
-    faults.push({ store: "redis", setting: "min-replicas-to-write", breaks: false, advice });
+    // A node of a cluster that is cut off takes no writes after its `cluster-node-timeout`.
+    const breaks = !isCluster;
+    faults.push({ store: "redis", setting: "min-replicas-to-write", breaks, advice });
   }
   return faults;
 }
@@ -84,7 +86,7 @@ async function slowFailOver(client: Client): Promise<StoreFault[]> {
   const ms = Number((Array.isArray(reply) ? reply[1] : undefined) ?? 0);
   if (ms < LEASE_MS) return [];
   const advice =
-    `stores.hot: after a crash of a node its accounts get 503 for longer than a lease (${setting} ${ms}): ` +
+    `stores.hot: a node that is cut off sells for longer than a lease what its replica sells (${setting} ${ms}): ` +
     `set ${setting} below ${LEASE_MS}, ${FILE}`;
-  return [{ store: "redis", setting, breaks: false, advice }];
+  return [{ store: "redis", setting, breaks: true, advice }];
 }
