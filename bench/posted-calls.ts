@@ -86,7 +86,6 @@ export async function startStore(
     ledger: {
       wallet: async () => undefined,
       hasCall: async () => false,
-      credited: async () => undefined,
       history: NO_HISTORY,
       epochs: new PostgresEpochs(sql),
     },

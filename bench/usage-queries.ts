@@ -1,8 +1,7 @@
 import { StoredAccounts } from "../core/accounts/accounts.ts";
 import type { Sql } from "../core/database/client.ts";
 import type { Database } from "../core/database/database.ts";
-import { limitSums } from "../core/money/ledger/limit-sums.ts";
-import { sum, sums } from "../core/money/ledger/sums.ts";
+import { limitSums, sum, sums } from "../core/money/ledger/sums.ts";
 import { topUps } from "../core/money/ledger/top-ups.ts";
 import { callById, usage } from "../core/money/ledger/usage.ts";
 import type { UsageBooks, UsageFilter } from "../core/usage/books.ts";

@@ -10,7 +10,13 @@ import type { HoldStore } from "./hold-store.ts";
 import { EntryRefused, type Ledger } from "./ledger.ts";
 import { MembershipEnded } from "./ledger-epochs.ts";
 import { LIFETIMES } from "./lifetimes.ts";
-import type { OutboxEntry, StoredEntry, UnreadableEntry } from "./outbox-entry.ts";
+import {
+  isReadable,
+  type ReadableEntry,
+  type StoredEntry,
+  type UnreadableEntry,
+} from "./outbox-entry.ts";
+import { callOf } from "./unreadable.ts";
 
 interface CommitterOptions {
   readonly holdStore: HoldStore;
@@ -117,12 +123,12 @@ export class Committer {
       const entries = await holdStore.read(batchEntries, this.stopping ? 0 : LIFETIMES.readWaitMs);
       if (entries.length > 0) {
         failpoint("commit.read");
-        await this.commitReadable(entries).catch((error: unknown) => {
+        const returned = await this.commitReadable(entries).catch((error: unknown) => {
           if (error instanceof MembershipEnded) holdStore.refused?.(entries);
           throw error;
         });
         failpoint("commit.committed");
-        await holdStore.acknowledge(entries);
+        await holdStore.acknowledge(entries.map((entry) => outcomeOf(entry, returned)));
         failpoint("commit.acknowledged");
         this.committed += entries.length;
         this.options.backlog?.committed(entries.length);
@@ -137,14 +143,15 @@ export class Committer {
 
   /**
    * Commits a batch. Entries that cannot be read go to quarantine, so that no other entry and no bucket waits for them.
+   * Returns what `Ledger.commit` returns.
    */
-  private async commitReadable(entries: readonly StoredEntry[]): Promise<void> {
-    const readable: OutboxEntry[] = [];
+  private async commitReadable(entries: readonly StoredEntry[]): Promise<readonly string[]> {
+    const readable: ReadableEntry[] = [];
     for (const entry of entries) {
-      if (entry.posting === undefined) await this.quarantineText(entry);
-      else readable.push(entry);
+      if (isReadable(entry)) readable.push(entry);
+      else await this.quarantineText(entry);
     }
-    if (readable.length > 0) await this.commit(readable);
+    return readable.length > 0 ? this.commit(readable) : [];
   }
 
   private async quarantineText(entry: UnreadableEntry): Promise<void> {
@@ -159,23 +166,26 @@ export class Committer {
   }
 
   /** Commits a batch. If the ledger refuses an entry for good, halves the batch until that entry is alone. */
-  private async commit(entries: readonly OutboxEntry[]): Promise<void> {
+  private async commit(entries: readonly ReadableEntry[]): Promise<readonly string[]> {
     try {
-      await this.options.ledger.commit(entries);
+      return await this.options.ledger.commit(entries);
     } catch (error) {
       if (!(error instanceof EntryRefused)) throw error;
       const [entry] = entries;
-      if (entries.length === 1 && entry !== undefined) return this.quarantine(entry, error);
+      if (entries.length === 1 && entry !== undefined) {
+        await this.quarantine(entry, error);
+        return [];
+      }
       const middle = entries.length >> 1;
-      await this.commit(entries.slice(0, middle));
-      await this.commit(entries.slice(middle));
+      const returned = await this.commit(entries.slice(0, middle));
+      return [...returned, ...(await this.commit(entries.slice(middle)))];
     }
   }
 
-  private async quarantine(entry: OutboxEntry, error: EntryRefused): Promise<void> {
+  private async quarantine(entry: ReadableEntry, error: EntryRefused): Promise<void> {
     await this.options.ledger.quarantine(entry, error.message);
     this.quarantined += 1;
-    const { callId, accountId } = entry.posting;
+    const { callId, accountId } = callOf(entry);
     this.options.log.error(
       { callId, accountId, chargedMicroVnd: entry.chargedMicroVnd, err: error },
       "cannot commit a call; it is in quarantine, and reconcile shows its charge as drift",
@@ -203,4 +213,10 @@ export class Committer {
   private sleep(ms: number): Promise<void> {
     return this.pause.sleep(this.stopping ? Math.min(ms, LIFETIMES.stoppingPauseMsMax) : ms);
   }
+}
+
+/** `returned`: the ids of debits whose money the wallet gets back. */
+function outcomeOf(entry: StoredEntry, returned: readonly string[]): StoredEntry {
+  const isReturned = "debit" in entry && returned.includes(entry.entryId);
+  return isReturned ? { ...entry, isReturned } : entry;
 }

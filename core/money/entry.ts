@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import type { MicroVnd } from "../catalogue/amount.ts";
 import { parseJson } from "../process/json.ts";
-import type { OutboxEntry, Posting, StoredEntry } from "./outbox-entry.ts";
+import { readDebit } from "./debit.ts";
+import { ENTRY_VERSION, type OutboxEntry, type Posting, type StoredEntry } from "./outbox-entry.ts";
 import { timeText } from "./time-text.ts";
 import { unreadableEntry } from "./unreadable.ts";
 import {
@@ -14,11 +15,7 @@ import {
 /**
  * An entry is a posted call as one line of JSON, with the names of the ledger's columns. The same line goes to the
  * journal, the outbox and the ledger, so each call is serialised once.
- *
- * The version is that of the names. A new nullable field needs no new version: an older reader commits the line
- * unchanged, and a line without the field reads as null.
  */
-const VERSION = 1;
 
 /** Start of the charge, which is known last. */
 const CHARGE = ',"charged":';
@@ -82,7 +79,7 @@ const schemas: Readonly<Record<FieldKind, v.GenericSchema>> = {
 };
 
 const beside = v.object({
-  v: v.picklist([VERSION]),
+  v: v.literal(ENTRY_VERSION),
   cost: count,
   charged: count,
   written_off: count,
@@ -106,7 +103,7 @@ export function encodeEntry(
   chargedMicroVnd: MicroVnd,
   writtenOffMicroVnd: MicroVnd,
 ): string {
-  let text = `{"v":${VERSION}`;
+  let text = `{"v":${ENTRY_VERSION}`;
   for (const field of encoded) {
     const value = call[field.name];
     if (value !== null) text += field.start + field.write(value);
@@ -139,7 +136,8 @@ export function decodeEntry(entryId: string, text: string): StoredEntry {
   const row = parseJson(text);
   const others = v.safeParse(beside, row);
   const fields = v.safeParse(posted, row);
-  if (!others.success || !fields.success) return unreadableEntry(entryId, text, row, VERSION);
+  if (!others.success || !fields.success)
+    return readDebit(entryId, text, row) ?? unreadableEntry(entryId, text, row);
   const { cost, charged, written_off: writtenOffMicroVnd } = others.output;
   const posting = { ...postedOf(fields.output), costMicroVnd: cost };
   return { entryId, posting, chargedMicroVnd: charged, writtenOffMicroVnd, text };

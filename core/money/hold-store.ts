@@ -1,7 +1,6 @@
 import type { MicroVnd } from "../catalogue/amount.ts";
-import type { OutboxEntry, Posting, StoredEntry } from "./outbox-entry.ts";
-import type { Restorable } from "./restorable.ts";
-import type { StandingCall } from "./standing-call.ts";
+import type { DebitEntry, OutboxEntry, Posting, StoredEntry } from "./outbox-entry.ts";
+import type { StandingCall } from "./standing.ts";
 
 export type Awaitable<T> = T | Promise<T>;
 
@@ -15,7 +14,7 @@ export type Awaitable<T> = T | Promise<T>;
  *
  * For every wallet, at every instant: ledger balance = available + held + uncommitted.
  */
-export interface HoldStore extends Restorable {
+export interface HoldStore {
   /**
    * Takes between `floor` and `amount` out of the wallet and out of every limit that the request
    * names: the most that all of them cover. One atomic step, all or nothing.
@@ -38,6 +37,12 @@ export interface HoldStore extends Restorable {
    */
   postAll(postings: readonly Posting[]): (Awaitable<Posted> | Error)[];
 
+  /**
+   * Charges a debit whole, or not at all, and appends it to the outbox, in one atomic step. Idempotent by its call id while
+   * it is in the outbox. Rejects if the outcome is unknown.
+   */
+  debit(entry: DebitEntry): Awaitable<DebitResult>;
+
   /** Gives a hold back. Does nothing if there is no hold, or if the call was posted. */
   void(callId: string, accountId: string): Awaitable<void>;
 
@@ -49,14 +54,12 @@ export interface HoldStore extends Restorable {
   load(accountId: string, read: () => Promise<WalletSnapshot | undefined>): Promise<boolean>;
 
   /**
-   * Applies ledger movements other than calls (top-ups, adjustments), so that they can be spent.
-   * Idempotent, in any order: only the difference between `creditedMicroVnd` and the total known
-   * before is applied, and only if `creditVersion` is newer.
+   * Applies ledger movements that add money, so that it can be spent. Idempotent, in any order: only the difference between
+   * `creditedMicroVnd` and the total known before is applied, and only if `creditVersion` is newer.
    *
    * Does nothing to a wallet that is not loaded, since a load reads the movement. A wallet that is
    * being loaded gets the movement if the reading missed it. Returns false, and changes nothing, if
-   * `available` would go below zero: what movements take away must be held, under
-   * `releasedCallIds`.
+   * `available` would go below zero: some charges in quarantine are not covered yet.
    */
   credit(movement: CreditTotal): Awaitable<boolean>;
 
@@ -101,7 +104,7 @@ export interface HoldStore extends Restorable {
    */
   read(max: number, waitMs: number): Promise<StoredEntry[]>;
 
-  /** Takes entries out of `uncommitted` that the ledger has committed or quarantined. */
+  /** Takes entries out of `uncommitted` that the ledger has committed, quarantined or, of debits, returned. */
   acknowledge(entries: readonly StoredEntry[]): Awaitable<void>;
 
   /**
@@ -136,6 +139,15 @@ export interface HoldStore extends Restorable {
 
   /** Says if a call could be charged now. */
   health(): HoldStoreHealth;
+
+  /** True if the ledger lacks commits that it had confirmed. Every hold is refused until `restoreFromLedger`. */
+  ledgerWentBack(): boolean;
+
+  /**
+   * Drops every wallet and loads it from the ledger again, then accepts that the ledger lost commits. Posted calls that are
+   * not in the ledger are committed. If it rejects or the process dies, repeat it: holds stay refused until all of it is done.
+   */
+  restoreFromLedger(): Promise<RestoreResult>;
 
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -222,13 +234,21 @@ export interface Posted {
   readonly duplicate: boolean;
 }
 
+export type DebitResult =
+  /** `duplicate`: it is in the outbox already. */
+  | { readonly kind: "posted"; readonly duplicate: boolean }
+  | Short
+  | { readonly kind: "unavailable"; readonly reason: string }
+  /** The wallet is not loaded. */
+  | { readonly kind: "unknown" };
+
 /** A wallet as the ledger has it. */
 export interface WalletSnapshot {
   readonly accountId: string;
   readonly balanceMicroVnd: bigint;
   /** Rises by one with every movement other than a call. */
   readonly creditVersion: number;
-  /** Sum of all movements other than calls. */
+  /** Sum of all movements that add money. */
   readonly creditedMicroVnd: bigint;
   /** Charges in quarantine that the balance does not cover. The next credits pay them first. */
   readonly uncoveredMicroVnd?: bigint;
@@ -277,16 +297,7 @@ export interface LimitBalances {
   readonly uncommittedMicroVnd: MicroVnd;
 }
 
-export interface CreditTotal {
-  readonly accountId: string;
-  readonly creditVersion: number;
-  readonly creditedMicroVnd: bigint;
-  /**
-   * The holds of the money that these movements take away. They are released in the same step, so
-   * that no call can spend the money in between. Empty for movements that add.
-   */
-  readonly releasedCallIds: readonly string[];
-}
+export type CreditTotal = Pick<WalletSnapshot, "accountId" | "creditVersion" | "creditedMicroVnd">;
 
 export interface Balances {
   readonly availableMicroVnd: MicroVnd;
@@ -294,3 +305,8 @@ export interface Balances {
   /** Charged, not in the ledger yet. */
   readonly uncommittedMicroVnd: MicroVnd;
 }
+
+export type RestoreResult =
+  | { readonly kind: "restored" }
+  /** Calls that run here, or their posts, still use wallets. Nothing has changed; try again. */
+  | { readonly kind: "busy"; readonly reason: string };

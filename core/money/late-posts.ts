@@ -2,8 +2,7 @@ import { type Machine, sleep } from "../process/machine.ts";
 import type { HoldStore } from "./hold-store.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import type { Posting } from "./outbox-entry.ts";
-import { unsentPost } from "./standing.ts";
-import type { StandingCall } from "./standing-call.ts";
+import { type StandingCall, unsentPost } from "./standing.ts";
 
 /**
  * Retries posts that the hold store could not keep, for example because the disk is full, so that every served call is

@@ -4,8 +4,14 @@ import { type Machine, sleep } from "../process/machine.ts";
 import { PeriodicTask } from "../process/periodic.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
 import { messageOf } from "../process/thrown.ts";
-import type { LedgerHistory, LedgerProgress } from "./ledger-history.ts";
-import { isBehind, merged, NO_PROGRESS, without } from "./ledger-progress.ts";
+import {
+  isBehind,
+  type LedgerHistory,
+  type LedgerProgress,
+  merged,
+  NO_PROGRESS,
+  without,
+} from "./ledger-history.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 
 /** Remembers the ledger, and the highest progress of it that any process saw, for longer than this process lives. */

@@ -1,7 +1,7 @@
 import type { LimitSnapshot, LoadedVersion, WalletSnapshot } from "./hold-store.ts";
 import type { LedgerEpochs } from "./ledger-epochs.ts";
 import type { LedgerHistory } from "./ledger-history.ts";
-import type { OutboxEntry, StoredEntry } from "./outbox-entry.ts";
+import type { Movement, ReadableEntry, StoredEntry } from "./outbox-entry.ts";
 import type { UsageRecord } from "./usage-fields.ts";
 
 /**
@@ -22,11 +22,12 @@ export interface Ledger {
   ping(timeoutMs: number): Promise<void>;
 
   /**
-   * Commits charges and usage records of ended calls, in one transaction, idempotent by call id.
-   * Rejects with EntryRefused if the database will never take one of them, with MembershipEnded if
-   * this gateway was removed from the epoch of one. After any other error, try again later.
+   * Commits charges and usage records of ended calls, in one transaction, idempotent by call id. Then debits, each in one,
+   * idempotent by entry. Returns the ids of the debits that took nothing: the ledger has another movement under their
+   * reference, or refuses them. Rejects with EntryRefused if the database will never take one of the entries, with
+   * MembershipEnded if this gateway was removed from the epoch of one. After any other error, try again later.
    */
-  commit(entries: readonly OutboxEntry[]): Promise<void>;
+  commit(entries: readonly ReadableEntry[]): Promise<readonly string[]>;
 
   /**
    * Puts an entry that can never be committed into quarantine, for an operator to look at.
@@ -55,15 +56,11 @@ export interface Ledger {
   hasCall(call: { readonly callId: string; readonly at: number }): Promise<boolean>;
 
   /**
-   * Records a movement other than a call: a top-up, an adjustment. Idempotent by `reference`: a
+   * Records a movement that adds money: a top-up, an adjustment. Idempotent by `reference`: a
    * repetition changes nothing and returns `applied: false` with the wallet as it is. The same
-   * reference with another account or amount is a conflict. Rejects, and changes nothing, if the
-   * ledger's clock has reached `beforeMs`.
+   * reference with another account or amount is a conflict. `commit` records those that take money away.
    */
-  credit(movement: Credit, beforeMs?: number): Promise<CreditResult>;
-
-  /** Returns the time by the ledger's clock, in milliseconds since the Unix epoch. */
-  now(): Promise<number>;
+  credit(movement: Credit): Promise<CreditResult>;
 
   /**
    * Returns the time before which every movement and change of a limit has ended: can be seen, or never will. Later than
@@ -157,26 +154,17 @@ export class EntryUnreadable extends Error {
 }
 
 /**
- * The ledger has a movement, and the hold store could not apply it yet. It is applied in the
- * background. Sent again, it counts once.
+ * One store has a movement, and the other one gets it in the background. Sent again, it counts once.
  */
 export class MovementPending extends Error {
-  constructor(options?: ErrorOptions) {
-    super("the ledger has the movement; the hold store applies it later", options);
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
     this.name = "MovementPending";
   }
 }
 
-export interface Credit {
-  readonly accountId: string;
-  /**
-   * Negative for an adjustment that takes money away. Refused if the wallet would go below zero.
-   */
-  readonly amountMicroVnd: bigint;
-  readonly reference: string;
-  readonly kind: "topup" | "adjustment";
-  readonly reason: string | null;
-}
+/** A movement other than a call. */
+export type Credit = Movement;
 
 export type CreditResult =
   | { readonly kind: "credited"; readonly applied: boolean; readonly wallet: WalletSnapshot }

@@ -103,12 +103,11 @@ export const LIFETIMES = {
   closePauseMs: 6_000,
   /** Delay before a movement that could not be applied to the hold store is retried. */
   applyRetryMs: 1_000,
-  /** The ledger refuses a movement that takes money away if its commit begins this long after its hold. */
-  movementCommitMs: 20_000,
+  /** A debit waits this long for its commit, and asks the ledger this often. */
+  debitWaitMs: 5_000,
+  debitPollMs: 50,
   /** The ledger ends a statement that takes longer. Its commit may take longer still: it waits for a synchronous replica. */
   statementTimeoutMs: 30_000,
-  /** The hold of a movement that no process completes is ended after this time, by what the ledger has. */
-  unownedMovementMs: 60_000,
   /** Delay between a start's attempts to apply movements that an earlier process left unapplied. */
   catchUpRetryMs: 500,
   /** A start fails if these attempts do not succeed within this time. */
@@ -230,10 +229,6 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
   [
     "commitRetryMsMin <= commitRetryMsMax; otherwise retries do not slow down",
     (of) => of.commitRetryMsMin <= of.commitRetryMsMax,
-  ],
-  [
-    "unownedMovementMs > movementCommitMs + statementTimeoutMs; otherwise a movement is committed after its hold was ended",
-    (of) => of.unownedMovementMs > of.movementCommitMs + of.statementTimeoutMs,
   ],
   // A movement that waits for its wallet is not seen as running yet, and its row's id may be as much later than its time.
   [

@@ -1,16 +1,16 @@
 import type { Machine } from "../process/machine.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import type { HoldStore, LimitBalances, LimitSnapshot } from "./hold-store.ts";
-import type { LateMovements } from "./late-movements.ts";
 import type { Ledger, LimitChange, LimitChangeResult } from "./ledger.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import { requireLimitName, setLimit } from "./limit.ts";
+import type { Movements } from "./movements.ts";
 
 interface LimitChangesOptions {
   readonly holdStore: HoldStore;
   readonly ledger: Ledger;
   readonly machine: Machine;
-  readonly late: LateMovements;
+  readonly movements: Movements;
 }
 
 /** Changes limits beside wallets: commits a change to the ledger first, then applies it to the hold store. */
@@ -52,11 +52,11 @@ export class LimitChanges {
   }
 
   private async apply(accountId: string, limit: LimitSnapshot): Promise<void> {
-    const { holdStore, ledger, machine, late } = this.options;
+    const { holdStore, ledger, machine, movements } = this.options;
     const setting = setLimit(holdStore, ledger, accountId, limit);
     const set = withTimeout(setting, LIFETIMES.loadTimeoutMs, machine);
-    if ((await late.orLater(set, accountId)) !== TIMED_OUT) return;
-    void late.apply(accountId, []);
+    if ((await movements.orLater(set, accountId)) !== TIMED_OUT) return;
+    void movements.applyLater(accountId);
     throw new Error(
       "the change of the limit is committed; it is applied once its wallet can be loaded",
     );

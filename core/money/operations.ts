@@ -1,5 +1,6 @@
 import type { FoundCall } from "./found-call.ts";
-import type { HoldStore } from "./hold-store.ts";
+import type { HoldStore, RestoreResult } from "./hold-store.ts";
+import type { LedgerArchive } from "./ledger/archive.ts";
 import {
   EntryRefused,
   EntryUnreadable,
@@ -8,9 +9,7 @@ import {
   type QuarantinedCall,
   type UsageQuery,
 } from "./ledger.ts";
-import type { LedgerArchive } from "./ledger-archive.ts";
-import type { RestoreResult } from "./restorable.ts";
-import type { StandingCall } from "./standing-call.ts";
+import type { StandingCall } from "./standing.ts";
 import type { StoredWallets } from "./stored-wallets.ts";
 import type { UsageRecord } from "./usage-fields.ts";
 import type { ReconcileRow } from "./wallet.ts";

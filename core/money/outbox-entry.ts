@@ -1,6 +1,12 @@
 import type { MicroVnd } from "../catalogue/amount.ts";
 import type { PostedUsage } from "./usage-fields.ts";
 
+/**
+ * The version of the names in the text of an entry. A new nullable field needs no new version: an older reader commits the
+ * text unchanged, and a text without the field reads as null.
+ */
+export const ENTRY_VERSION = 1;
+
 /** The charge and the usage record of a call that has ended. Never any content. */
 export interface Posting extends PostedUsage {
   /** The computed cost; the wallet may cover less. `limits` names the limits of the call's hold. */
@@ -18,6 +24,32 @@ export interface OutboxEntry {
   readonly membership?: Membership;
 }
 
+/** A movement of money other than a call. */
+export interface Movement {
+  readonly accountId: string;
+  /**
+   * Negative for one that takes money away. Refused if the wallet would go below zero.
+   */
+  readonly amountMicroVnd: bigint;
+  readonly reference: string;
+  readonly kind: "topup" | "adjustment";
+  readonly reason: string | null;
+}
+
+/** Money that an operator takes away, on its way to the ledger. */
+export interface DebitEntry {
+  readonly entryId: string;
+  readonly posting?: never;
+  readonly text: string;
+  readonly call: EntryCall;
+  readonly chargedMicroVnd: MicroVnd;
+  /** Its amount is negative. */
+  readonly debit: Movement;
+  /** The ledger has another movement under this reference, or refuses it: the wallet gets the money back. */
+  readonly isReturned?: boolean;
+  readonly membership?: Membership;
+}
+
 /**
  * With Redis, the gateway that commits an entry, and the epoch in which it read it: `<bucket>|<epoch>|<gateway>`. The
  * ledger refuses the commit once that gateway is not a member of it.
@@ -29,7 +61,7 @@ export interface UnreadableEntry {
   readonly entryId: string;
   readonly posting?: never;
   readonly text: string;
-  readonly call: UnreadableCall;
+  readonly call: EntryCall;
   /** 0 if the text does not show it. */
   readonly chargedMicroVnd: MicroVnd;
   /** Why the entry cannot be read, and what to do. */
@@ -38,16 +70,22 @@ export interface UnreadableEntry {
 }
 
 /**
- * The fields of a call, as far as the text of an unreadable entry shows them. Those that it does
- * not show are "" or 0.
+ * The fields of a call that every entry has. Those that the text of an unreadable entry does not show are "" or 0.
  */
-export interface UnreadableCall {
-  /** `entry-` and a hash of the text if that does not show the id. */
+export interface EntryCall {
+  /** `entry-` and a hash of the text if that does not show the id. The same for each attempt of a debit. */
   readonly callId: string;
   readonly accountId: string;
   readonly limits: readonly string[] | null;
   readonly at: number;
 }
 
+/** An entry that the ledger can commit. */
+export type ReadableEntry = OutboxEntry | DebitEntry;
+
 /** An entry of an outbox, a journal, a spool, or of the quarantine. */
-export type StoredEntry = OutboxEntry | UnreadableEntry;
+export type StoredEntry = ReadableEntry | UnreadableEntry;
+
+export function isReadable(entry: StoredEntry): entry is ReadableEntry {
+  return !("reason" in entry);
+}

@@ -2,7 +2,7 @@ import type { Log } from "../process/log.ts";
 import type { Committer } from "./committer.ts";
 import type { HoldStore } from "./hold-store.ts";
 import { LIFETIMES } from "./lifetimes.ts";
-import type { StandingCall } from "./standing-call.ts";
+import type { StandingCall } from "./standing.ts";
 import type { StoredWallets } from "./stored-wallets.ts";
 
 interface MoneyParts {

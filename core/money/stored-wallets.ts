@@ -1,8 +1,7 @@
-import { type Machine, sleep, systemMachine } from "../process/machine.ts";
+import { type Machine, systemMachine } from "../process/machine.ts";
 import { messageOf } from "../process/thrown.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
-import { findCall } from "./find-call.ts";
-import type { FoundCall } from "./found-call.ts";
+import { type FoundCall, findCall } from "./found-call.ts";
 import type {
   Awaitable,
   ExtendRequest,
@@ -13,7 +12,6 @@ import type {
   LimitBalances,
   Posted,
 } from "./hold-store.ts";
-import { LateMovements } from "./late-movements.ts";
 import { LatePosts } from "./late-posts.ts";
 import type {
   Credit,
@@ -27,16 +25,14 @@ import type {
 } from "./ledger.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import { LimitChanges } from "./limit-changes.ts";
-import { MissedMovements } from "./missed-movements.ts";
-import { Movements } from "./movements.ts";
-import type { Posting } from "./outbox-entry.ts";
+import { Movements, type WalletDebit } from "./movements.ts";
+import type { DebitEntry, Posting } from "./outbox-entry.ts";
 import { PostGroup } from "./post-group.ts";
 import { reconcile } from "./reconcile.ts";
-import type { StandingCall } from "./standing-call.ts";
+import type { StandingCall } from "./standing.ts";
 import type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "./wallet.ts";
 
 const LOAD_ATTEMPTS = 3;
-const CATCH_UP_ATTEMPTS = LIFETIMES.catchUpMs / LIFETIMES.catchUpRetryMs;
 
 interface WalletsOptions {
   readonly holdStore: HoldStore;
@@ -51,10 +47,8 @@ export class StoredWallets implements Wallets {
   private readonly machine: Machine;
   private readonly group: PostGroup;
   /** The last unfinished movement of each account. The next one waits for it. */
-  private readonly movements = new Map<string, Promise<unknown>>();
-  private readonly late: LateMovements;
-  private readonly moves: Movements;
-  private readonly missed: MissedMovements;
+  private readonly running = new Map<string, Promise<unknown>>();
+  private readonly movements: Movements;
   private readonly latePosts: LatePosts;
   private readonly limits: LimitChanges;
 
@@ -63,42 +57,19 @@ export class StoredWallets implements Wallets {
     this.ledger = ledger;
     this.machine = machine;
     this.group = new PostGroup(holdStore);
-    const late = new LateMovements(holdStore, ledger, machine);
-    this.late = late;
-    const hold = (request: HoldRequest) => this.hold(request);
-    this.moves = new Movements({ holdStore, ledger, late, hold });
-    const { moves } = this;
-    const oneAtATime = this.oneAtATime.bind(this);
-    this.missed = new MissedMovements({ holdStore, ledger, machine, moves, late, oneAtATime });
+    const debit = this.debit.bind(this);
+    this.movements = new Movements({ holdStore, ledger, machine, debit });
+    const { movements } = this;
     this.latePosts = new LatePosts(holdStore, machine);
-    this.limits = new LimitChanges({ holdStore, ledger, machine, late });
+    this.limits = new LimitChanges({ holdStore, ledger, machine, movements });
   }
 
   /**
    * Applies movements to loaded wallets that another process committed, and did not apply before it died: now, and from
    * time to time until `end`.
    */
-  async start(): Promise<void> {
-    await this.catchUp();
-    this.missed.watch();
-  }
-
-  private async catchUp(): Promise<void> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.missed.catchUp();
-      } catch (error) {
-        const { kind } = this.holdStore.health();
-        // A short outage of a store is no reason to fail the start.
-        const isLast = attempt >= CATCH_UP_ATTEMPTS;
-        // The hold store has decided that a start may go on without some of its nodes. And if the ledger went back, the start
-        // must end, so that an operator can restore.
-        if (kind === "impaired" || this.holdStore.ledgerWentBack() || (kind === "away" && isLast))
-          return this.late.whenPossible(() => this.missed.catchUp());
-        if (isLast) throw error;
-        await sleep(this.machine, LIFETIMES.catchUpRetryMs);
-      }
-    }
+  start(): Promise<void> {
+    return this.movements.start();
   }
 
   /** See `HoldStore.hold`. Loads the wallet from the ledger first if needed. */
@@ -122,7 +93,7 @@ export class StoredWallets implements Wallets {
 
   /** Tries once more to post the calls that the disk refused. For a process that stops. Never rejects. */
   async end(): Promise<void> {
-    this.missed.stop();
+    this.movements.stop();
     await withTimeout(this.latePosts.tryAll(), LIFETIMES.lastPostsMs, this.machine);
   }
 
@@ -139,12 +110,9 @@ export class StoredWallets implements Wallets {
     return this.holdStore.void(callId, accountId);
   }
 
-  /**
-   * Commits a movement to the ledger, then applies it to the hold store. Rejects if a store is unavailable. To complete
-   * it, send it again with the same reference.
-   */
+  /** Rejects if a store is unavailable. To complete the movement, send it again with the same reference. */
   credit(movement: Credit): Promise<CreditResult> {
-    return this.oneAtATime(movement.accountId, () => this.moves.move(movement));
+    return this.oneAtATime(movement.accountId, () => this.movements.move(movement));
   }
 
   changeLimit(change: LimitChange): Promise<LimitChangeResult> {
@@ -197,25 +165,35 @@ export class StoredWallets implements Wallets {
   /** Returns the result of a hold. If its wallet or a limit is not loaded, loads it and holds again. */
   private loaded(request: HoldRequest, result: HoldResult): Awaitable<WalletHold> {
     return result.kind === "unknown" || result.kind === "no_limit"
-      ? this.loadFor(request, result)
+      ? this.loadFor(request.accountId, result, () => this.holdStore.hold(request))
       : result;
   }
 
-  private async loadFor(request: HoldRequest, first: Unloaded): Promise<WalletHold> {
+  private async debit(entry: DebitEntry): Promise<WalletDebit> {
+    const result = await this.holdStore.debit(entry);
+    if (result.kind !== "unknown") return result;
+    return this.loadFor(entry.call.accountId, result, () => this.holdStore.debit(entry));
+  }
+
+  private async loadFor<Done extends { readonly kind: string }>(
+    accountId: string,
+    first: Unloaded,
+    again: () => Awaitable<Done | Unloaded>,
+  ): Promise<Done | NotLoaded> {
     const deadlineMs = this.machine.monotonic() + LIFETIMES.loadTimeoutMs;
     let unknown = first;
     try {
       for (let attempt = 0; attempt < LOAD_ATTEMPTS; attempt += 1) {
         const leftMs = deadlineMs - this.machine.monotonic();
         const loaded = await withTimeout(
-          this.loadMissing(request.accountId, unknown),
+          this.loadMissing(accountId, unknown),
           leftMs,
           this.machine,
         );
         if (loaded === TIMED_OUT) break;
         if (loaded !== "loaded") return loaded;
-        const result = await this.holdStore.hold(request);
-        if (result.kind !== "unknown" && result.kind !== "no_limit") return result;
+        const result = await again();
+        if (!isUnloaded(result)) return result;
         unknown = result;
       }
     } catch (error) {
@@ -224,7 +202,7 @@ export class StoredWallets implements Wallets {
     return unavailable(`the load did not finish within ${LIFETIMES.loadTimeoutMs} ms`);
   }
 
-  private async loadMissing(accountId: string, unknown: Unloaded): Promise<"loaded" | WalletHold> {
+  private async loadMissing(accountId: string, unknown: Unloaded): Promise<"loaded" | NotLoaded> {
     if (unknown.kind === "unknown") {
       return (await this.loadWallet(accountId)) ? "loaded" : { kind: "no_account" };
     }
@@ -244,20 +222,25 @@ export class StoredWallets implements Wallets {
 
   /** Runs the movements of an account one after another, so that they are applied in the order of their commits. */
   private async oneAtATime<T>(accountId: string, work: () => Promise<T>): Promise<T> {
-    const before = this.movements.get(accountId) ?? Promise.resolve();
+    const before = this.running.get(accountId) ?? Promise.resolve();
     const mine = before.then(work, work);
-    this.movements.set(accountId, mine);
+    this.running.set(accountId, mine);
     try {
       return await mine;
     } finally {
-      if (this.movements.get(accountId) === mine) this.movements.delete(accountId);
+      if (this.running.get(accountId) === mine) this.running.delete(accountId);
     }
   }
 }
 
 type Unloaded = Extract<HoldResult, { kind: "unknown" | "no_limit" }>;
+type NotLoaded = Extract<WalletHold, { kind: "unavailable" | "no_account" }>;
 
-function unavailable(cause: unknown): WalletHold {
+function isUnloaded(result: { readonly kind: string }): result is Unloaded {
+  return result.kind === "unknown" || result.kind === "no_limit";
+}
+
+function unavailable(cause: unknown): NotLoaded {
   const why = messageOf(cause);
   return { kind: "unavailable", reason: `cannot load the wallet: ${why}` };
 }

@@ -1,21 +1,21 @@
 import { createHash } from "node:crypto";
 import type { MicroVnd } from "../catalogue/amount.ts";
 import { countOf, objectOf } from "../process/json.ts";
-import type { StoredEntry, UnreadableCall, UnreadableEntry } from "./outbox-entry.ts";
+import {
+  ENTRY_VERSION,
+  type EntryCall,
+  type StoredEntry,
+  type UnreadableEntry,
+} from "./outbox-entry.ts";
 
 const CALL_ID = /^[\w-]{1,64}$/;
 const HASH_DIGITS = 32;
 
 /**
  * Returns an entry that this version cannot read, with what its text shows under the names that every version has used.
- * `row` is the parsed text, `versionMax` the newest version that this gateway reads.
+ * `row` is the parsed text.
  */
-export function unreadableEntry(
-  entryId: string,
-  text: string,
-  row: unknown,
-  versionMax: number,
-): UnreadableEntry {
+export function unreadableEntry(entryId: string, text: string, row: unknown): UnreadableEntry {
   const { v: version, call_id, account_id, at, limits, charged } = objectOf(row) ?? {};
   const isCall = typeof call_id === "string" && CALL_ID.test(call_id);
   const of = typeof version === "number" ? `of version ${version}` : "without a version";
@@ -23,30 +23,39 @@ export function unreadableEntry(
     entryId,
     text,
     call: {
-      callId: isCall ? call_id : nameOf(text),
+      callId: isCall ? call_id : idOf(text),
       accountId: typeof account_id === "string" ? account_id : "",
       limits: isTexts(limits) ? limits : null,
       at: typeof at === "string" ? Date.parse(at) || 0 : 0,
     },
     chargedMicroVnd: countOf(charged) ?? 0,
     reason:
-      `cannot read an entry ${of}: this gateway reads versions up to ${versionMax}. ` +
+      `cannot read an entry ${of}: this gateway reads versions up to ${ENTRY_VERSION}. ` +
       "Install the version of the gateway that wrote it, then retry",
   };
 }
 
 /** Returns the call of an entry, as far as its text shows it. */
-export function callOf(entry: StoredEntry): UnreadableCall {
+export function callOf(entry: StoredEntry): EntryCall {
   return entry.posting ?? entry.call;
 }
 
-/** Returns the cost of an entry, or the charge that it shows if it cannot be read. */
+/** Returns the cost of an entry, or the charge that it shows if it is of no call. */
 export function costOf(entry: StoredEntry): MicroVnd {
   return entry.posting?.costMicroVnd ?? entry.chargedMicroVnd;
 }
 
-/** The same text gets the same name, so that it is in quarantine once. */
-function nameOf(text: string): string {
+/**
+ * Returns the name of an entry in the ledger. A place in Redis is used once, also if it is read again. A journal that begins
+ * again uses its positions again, at another time.
+ */
+export function nameOf(entry: StoredEntry): string {
+  const { entryId } = entry;
+  return entryId.includes("|") ? entryId : `${entryId} ${callOf(entry).at}`;
+}
+
+/** The same text gets the same id, so that it is in quarantine once. */
+function idOf(text: string): string {
   return `entry-${createHash("sha256").update(text).digest("hex").slice(0, HASH_DIGITS)}`;
 }
 

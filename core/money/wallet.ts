@@ -37,8 +37,8 @@ export interface Wallets {
   postLater(posting: Posting): void;
   void(callId: string, accountId: string): Awaitable<void>;
   /**
-   * Commits a movement to the ledger, then makes it spendable. Rejects if a store is unreachable;
-   * whatever was done by then, sending the same movement again completes it.
+   * Commits a movement to the ledger, then makes it spendable; one that takes money away takes it first. Rejects if a store
+   * is unreachable; whatever was done by then, sending the same movement again completes it.
    */
   credit(movement: Credit): Promise<CreditResult>;
   /**

@@ -29,7 +29,7 @@ const PING_TIMEOUT_MS = 1000;
 /** The SQLSTATE of a statement that the database has ended because it took too long. */
 const STATEMENT_TIMEOUT = "57014";
 const PENDING =
-  "The ledger has it, and the balances do not show it yet. Try again: it counts once, even if it is sent twice.";
+  "One of the stores has it, and the other one does not show it yet. Try again: it counts once, even if it is sent twice.";
 const SLOW =
   "A statement took the ledger too long: it is slow, or another session locks its tables. Try again: what was finished " +
   "is kept, and a credit counts once, even if it is sent twice.";
@@ -111,7 +111,7 @@ async function serve<Visitor>(
     return isRefusal(visitor) ? visitor : await route.handle(request, visitor);
   } catch (error) {
     if (error instanceof MovementPending) {
-      services.log.warn({ err: error, path: request.path }, "a movement is applied later");
+      services.log.warn({ err: error, path: request.path }, "a movement is completed later");
       return refuse.unavailable(PENDING);
     }
     // If a store is unreachable, the failure is expected: reply 503. Else it is a bug.

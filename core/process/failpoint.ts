@@ -18,12 +18,11 @@ export const FAILPOINTS = [
   "commit.read",
   "commit.committed",
   "commit.acknowledged",
-  // A credit or debit of an operator: held, committed to the ledger, applied to the hold store.
+  // A credit of an operator: committed to the ledger, applied to the hold store. A debit: posted, committed.
   "credit.committed",
   "credit.applied",
-  "take.held",
-  "take.committed",
-  "take.applied",
+  "debit.posted",
+  "debit.committed",
   // A bank transfer: received; recorded with its account; credited; marked as credited, before the reply.
   "topup.notified",
   "topup.recorded",

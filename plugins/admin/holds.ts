@@ -12,10 +12,7 @@ type StandingCall = ReturnType<Services["operations"]["current"]["unsent"]>[numb
 
 /** Maximum overdue calls in one reply. */
 const ROWS_MAX = 1000;
-/**
- * A hold outlives the longest call by less than this: by the lease of a dead gateway, or by the hold of a movement whose
- * process has ended.
- */
+/** A hold outlives the longest call by less than this: by the lease of a dead gateway. */
 const GRACE_MS = 180_000;
 
 /** An item that has to end: a hold, a posted call that is not in the ledger, or a call in quarantine. */

@@ -53,7 +53,7 @@ export function addAges(registry: Registry, ages: ClaimedRun<Standing>, { clock 
   const gauge = gaugesOf(registry, ages);
   const age = (sinceMs: number | undefined) =>
     sinceMs === undefined ? 0 : Math.max(0, (clock.now() - sinceMs) / 1_000);
-  gauge("tollgate_holds", "Holds of calls and movements, in all processes.", (last) => last.holds);
+  gauge("tollgate_holds", "Holds of calls, in all processes.", (last) => last.holds);
   gauge("tollgate_oldest_hold_seconds", "Age of the oldest hold; 0 if there is none.", (last) =>
     age(last.oldestHoldMs),
   );

@@ -96,9 +96,8 @@ export const DRIVES: Partial<
   "void.after": refuse,
   "credit.committed": (gateway, customer) => move(gateway, customer, 50),
   "credit.applied": (gateway, customer) => move(gateway, customer, 50),
-  "take.held": (gateway, customer) => move(gateway, customer, -50),
-  "take.committed": (gateway, customer) => move(gateway, customer, -50),
-  "take.applied": (gateway, customer) => move(gateway, customer, -50),
+  "debit.posted": (gateway, customer) => move(gateway, customer, -50),
+  "debit.committed": (gateway, customer) => move(gateway, customer, -50),
 };
 
 async function refuse(gateway: TestGateway, customer: Customer): Promise<Partial<Claim>> {

@@ -1,6 +1,5 @@
 import { type ClientCall, PATIENCE_MS } from "./call.ts";
 import type { Violation } from "./evidence.ts";
-import type { Movement } from "./movements.ts";
 
 /**
  * The lease of a dead gateway, and outages in which no gateway can end it: several faults may follow
@@ -15,16 +14,14 @@ export class HoldWatch {
   readonly violations: Violation[] = [];
   longestMs = 0;
   private readonly calls: readonly ClientCall[];
-  private readonly movements: readonly Movement[];
   private next = 0;
   /** When the client of a call saw its end. */
   private readonly endedMs = new Map<string, number>();
   private readonly seen = new Map<string, { fromMs: number; untilMs: number }>();
   private readonly overdue = new Set<string>();
 
-  constructor(calls: readonly ClientCall[], movements: readonly Movement[]) {
+  constructor(calls: readonly ClientCall[]) {
     this.calls = calls;
-    this.movements = movements;
   }
 
   /** `ids`: the calls that hold money at `nowMs`. */
@@ -38,7 +35,7 @@ export class HoldWatch {
       const fromMs = before && nowMs - before.untilMs < GONE_MS ? before.fromMs : nowMs;
       this.seen.set(id, { fromMs, untilMs: nowMs });
       // A client without a reply does not know the id of its call; it waited this long at most.
-      const endMs = this.endedMs.get(id) ?? fromMs + this.patienceMs(id);
+      const endMs = this.endedMs.get(id) ?? fromMs + PATIENCE_MS;
       const outlivesMs = nowMs - Math.max(endMs, fromMs);
       this.longestMs = Math.max(this.longestMs, outlivesMs);
       if (outlivesMs <= OUTLIVES_MS_MAX || this.overdue.has(id)) continue;
@@ -46,14 +43,5 @@ export class HoldWatch {
       const what = `held ${Math.round(outlivesMs / 1_000)} s after the end of ${id}`;
       this.violations.push({ rule: "no hold outlives its call", what, callId: id });
     }
-  }
-
-  /** The longest time for which the call of an id that is in no reply may run. */
-  private patienceMs(id: string): number {
-    const [kind, reference] = id.split(":");
-    if (kind !== "movement") return PATIENCE_MS;
-    const movement = this.movements.find((one) => one.reference === reference);
-    // It is sent again until it gets a reply.
-    return movement?.answer === undefined ? Number.POSITIVE_INFINITY : 0;
   }
 }

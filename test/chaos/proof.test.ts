@@ -88,7 +88,7 @@ t.test("the watch of holds", async (t) => {
   const endMs = STARTED_MS + 5;
 
   t.test("detects a hold that outlives its call", async (t) => {
-    const watch = new HoldWatch([wholeCall("a")], []);
+    const watch = new HoldWatch([wholeCall("a")]);
     see(watch, "a", endMs, endMs + OUTLIVES_MS_MAX);
     t.strictSame(watch.violations, []);
     see(watch, "a", endMs + OUTLIVES_MS_MAX + 1_000, endMs + OUTLIVES_MS_MAX + 9_000);
@@ -100,32 +100,16 @@ t.test("the watch of holds", async (t) => {
   });
 
   t.test("detects one whose client got no reply", async (t) => {
-    const watch = new HoldWatch([], []);
+    const watch = new HoldWatch([]);
     see(watch, "b", endMs, endMs + 2 * OUTLIVES_MS_MAX);
     t.equal(watch.violations.length, 1);
   });
 
   t.test("allows one that an old snapshot of Redis brings back for a moment", async (t) => {
-    const watch = new HoldWatch([wholeCall("a")], []);
+    const watch = new HoldWatch([wholeCall("a")]);
     watch.look(["a"], endMs);
     watch.look(["a"], endMs + 10 * OUTLIVES_MS_MAX);
     t.strictSame(watch.violations, []);
-  });
-
-  t.test("waits for a movement until it has a reply", async (t) => {
-    const movement = {
-      reference: "r",
-      accountId: ACCOUNT,
-      amountMicroVnd: -5n,
-      answer: undefined as "credited" | undefined,
-      attempts: 1,
-    };
-    const watch = new HoldWatch([], [movement]);
-    see(watch, "movement:r", endMs, endMs + 2 * OUTLIVES_MS_MAX);
-    t.strictSame(watch.violations, []);
-    movement.answer = "credited";
-    watch.look(["movement:r"], endMs + 2 * OUTLIVES_MS_MAX + 1_000);
-    t.equal(watch.violations.length, 1);
   });
 });
 

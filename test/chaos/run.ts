@@ -132,7 +132,7 @@ async function perform(
   });
   const movements = new Movements({ seed, rich: ids(rich), poor: ids(poor), gateways });
   const health = new HealthWatch(stage.gateways);
-  const holds = new HoldWatch(load.calls, movements.all);
+  const holds = new HoldWatch(load.calls);
   const watch = new RedisWatch(stage.redis, WATCH_EVERY_MS, (held) => holds.look(held, Date.now()));
   const allowances: Allowance[] = [];
   const losses = new Losses(new Confirmed(sql, load.calls, allowances), allowances);

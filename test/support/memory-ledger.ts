@@ -9,8 +9,8 @@ import {
   type LimitChangeResult,
   type ProofProgress,
 } from "../../core/money/ledger.ts";
-import type { OutboxEntry, StoredEntry } from "../../core/money/outbox-entry.ts";
-import { callOf } from "../../core/money/unreadable.ts";
+import type { DebitEntry, ReadableEntry, StoredEntry } from "../../core/money/outbox-entry.ts";
+import { callOf, nameOf } from "../../core/money/unreadable.ts";
 import { MemoryHistory } from "./commit-counts.ts";
 import { EpochBooks, epochsOf } from "./epoch-books.ts";
 
@@ -30,6 +30,7 @@ interface Charge {
 interface MemoryWallet {
   balance: bigint;
   credited: bigint;
+  debited: bigint;
   creditVersion: number;
 }
 
@@ -41,7 +42,6 @@ type MoneyOfLedger = Pick<
   | "quarantined"
   | "credit"
   | "credited"
-  | "now"
   | "completeThrough"
   | "changeLimit"
   | "removeLimit"
@@ -62,7 +62,7 @@ export class MemoryLedger implements MoneyOfLedger {
   readonly epochs = epochsOf(async (work) => work(this.epochBooks));
   readonly parked: StoredEntry[] = [];
   private readonly walletsById = new Map<string, MemoryWallet>();
-  private readonly movements = new Map<string, Credit>();
+  private readonly movements = new Map<string, Credit & { readonly debitEntry?: string }>();
   private readonly limits: MemoryLimit[] = [];
   private readonly changes = new Map<string, LimitChange>();
   private readonly removed = new Set<string>();
@@ -70,7 +70,7 @@ export class MemoryLedger implements MoneyOfLedger {
   private readonly movedAtMs = new Map<string, number>();
 
   addAccount(accountId: string): void {
-    this.walletsById.set(accountId, { balance: 0n, credited: 0n, creditVersion: 0 });
+    this.walletsById.set(accountId, { balance: 0n, credited: 0n, debited: 0n, creditVersion: 0 });
   }
 
   removeAccount(accountId: string): void {
@@ -81,12 +81,15 @@ export class MemoryLedger implements MoneyOfLedger {
     return this.charges.has(callId);
   }
 
-  async commit(entries: readonly OutboxEntry[]): Promise<void> {
+  async commit(entries: readonly ReadableEntry[]): Promise<readonly string[]> {
     this.epochBooks.require(entries);
     for (const { posting } of entries) {
-      if (!this.walletsById.has(posting.accountId)) throw new EntryRefused("no such account");
+      if (posting && !this.walletsById.has(posting.accountId))
+        throw new EntryRefused("no such account");
     }
+    const debits = entries.filter((entry) => entry.posting === undefined);
     for (const { posting, chargedMicroVnd } of entries) {
+      if (posting === undefined) continue;
       const wallet = this.walletsById.get(posting.accountId);
       if (wallet === undefined || this.charges.has(posting.callId)) continue;
       const { accountId } = posting;
@@ -95,6 +98,22 @@ export class MemoryLedger implements MoneyOfLedger {
       wallet.balance -= BigInt(chargedMicroVnd);
       if (wallet.balance < 0n) throw new Error(`${posting.accountId} is below zero`);
     }
+    return debits.filter((entry) => !this.take(entry)).map(({ entryId }) => entryId);
+  }
+
+  /** Returns false if the hold store gives the money back. */
+  private take(entry: DebitEntry): boolean {
+    const { debit } = entry;
+    const amountMicroVnd = -debit.amountMicroVnd;
+    const earlier = this.movements.get(debit.reference);
+    if (earlier !== undefined) return earlier.debitEntry === nameOf(entry);
+    const wallet = this.walletsById.get(debit.accountId);
+    if (wallet === undefined || wallet.balance < amountMicroVnd) return false;
+    this.movements.set(debit.reference, { ...debit, debitEntry: nameOf(entry) });
+    wallet.balance -= amountMicroVnd;
+    wallet.debited += amountMicroVnd;
+    wallet.creditVersion += 1;
+    return true;
   }
 
   async changeLimit(change: LimitChange): Promise<LimitChangeResult> {
@@ -162,6 +181,7 @@ export class MemoryLedger implements MoneyOfLedger {
     return this.parked.length;
   }
 
+  /** The time by the ledger's clock, ms since 1970. */
   async now(): Promise<number> {
     return Date.now();
   }
@@ -170,15 +190,14 @@ export class MemoryLedger implements MoneyOfLedger {
     return this.now();
   }
 
-  async credit(movement: Credit, beforeMs = Number.POSITIVE_INFINITY): Promise<CreditResult> {
+  async credit(movement: Credit): Promise<CreditResult> {
+    if (movement.amountMicroVnd < 0n) return { kind: "out_of_range" };
     const nowMs = await this.now();
-    if (nowMs >= beforeMs) throw new Error("the movement came too late");
     // From here on everything is one step, as a transaction is.
     const earlier = this.earlier(movement);
     if (earlier !== undefined) return earlier;
     const wallet = this.walletsById.get(movement.accountId);
     if (wallet === undefined) return { kind: "no_account" };
-    if (wallet.balance + movement.amountMicroVnd < 0n) return { kind: "below_zero" };
     this.movements.set(movement.reference, movement);
     this.movedAtMs.set(movement.accountId, nowMs);
     wallet.balance += movement.amountMicroVnd;
@@ -255,7 +274,7 @@ export class MemoryLedger implements MoneyOfLedger {
     if (limit !== null) return this.limitSum(accountId, limit);
     const wallet = this.walletsById.get(accountId);
     if (wallet === undefined) return undefined;
-    let entries = wallet.credited;
+    let entries = wallet.credited - wallet.debited;
     for (const charge of this.charges.values()) {
       if (charge.accountId === accountId) entries -= BigInt(charge.charged);
     }

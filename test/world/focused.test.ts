@@ -52,7 +52,7 @@ const FOCI: readonly Focus[] = [
     faults: { sigterm: 3_000, redisOldSnapshot: 3_000 },
   },
   {
-    name: "an adjustment whose gateway dies before the commit does not hold its amount forever",
+    name: "a debit whose gateway dies before the commit is made, or takes nothing",
     store: "redis",
     faults: { kill: 1_500, ledgerSlow: 1_000 },
     movements: 200,

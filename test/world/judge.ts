@@ -133,7 +133,8 @@ export class Judge {
     const { charges, quarantine } = this.world.ledger.books;
     const problems: string[] = [];
     const known = new Set(this.records.map(({ client }) => client.callId));
-    for (const callId of [...charges.keys(), ...quarantine.keys()]) {
+    const parked = [...quarantine].filter(([, { entry }]) => !("debit" in decodedByNewer(entry)));
+    for (const callId of [...charges.keys(), ...parked.map(([callId]) => callId)]) {
       if (!known.has(callId)) problems.push(`the ledger has an entry of no call: ${callId}`);
     }
     for (const callId of quarantine.keys()) {

@@ -14,7 +14,7 @@ import type {
   LedgerProgress,
   LedgerState,
 } from "../../core/money/ledger-history.ts";
-import type { OutboxEntry, StoredEntry } from "../../core/money/outbox-entry.ts";
+import type { ReadableEntry, StoredEntry } from "../../core/money/outbox-entry.ts";
 import { epochsOf } from "../support/epoch-books.ts";
 import type { Random } from "../support/random.ts";
 import { LedgerBooks } from "./ledger.ts";
@@ -164,7 +164,7 @@ type MoneyOfLedger = Pick<
       | "hasCall"
     )
   | ("commitQuarantined" | "changeLimit" | "removeLimit")
-  | ("credit" | "credited" | "now" | "completeThrough" | "wallet" | "sum" | "sums")
+  | ("credit" | "credited" | "completeThrough" | "wallet" | "sum" | "sums")
 >;
 
 class LedgerClient implements MoneyOfLedger {
@@ -195,8 +195,9 @@ class LedgerClient implements MoneyOfLedger {
     return this.ask("ping", () => {});
   }
 
-  commit(entries: readonly OutboxEntry[]): Promise<void> {
-    return this.counted("commit", (books) => books.commit(entries));
+  commit(entries: readonly ReadableEntry[]): Promise<readonly string[]> {
+    const { server } = this;
+    return this.counted("commit", (books) => books.commit(entries, server.nowMs));
   }
 
   quarantine(entry: StoredEntry, reason: string): Promise<void> {
@@ -217,9 +218,9 @@ class LedgerClient implements MoneyOfLedger {
     return this.ask("hasCall", (books) => books.hasCall(callId));
   }
 
-  credit(movement: Credit, beforeMs?: number): Promise<CreditResult> {
+  credit(movement: Credit): Promise<CreditResult> {
     const { server } = this;
-    return this.counted("credit", (books) => books.credit(movement, server.nowMs, beforeMs));
+    return this.counted("credit", (books) => books.credit(movement, server.nowMs));
   }
 
   changeLimit(change: LimitChange): Promise<LimitChangeResult> {
@@ -231,12 +232,8 @@ class LedgerClient implements MoneyOfLedger {
     return this.counted("limit", (books) => books.limits.remove(accountId, name));
   }
 
-  now(): Promise<number> {
-    return this.ask("now", () => this.server.nowMs);
-  }
-
   completeThrough(): Promise<number> {
-    return this.now();
+    return this.ask("now", () => this.server.nowMs);
   }
 
   credited(movement: Credit): Promise<CreditResult | undefined> {

@@ -8,8 +8,14 @@ import {
   type LimitChange,
   type LimitChangeResult,
 } from "../../core/money/ledger.ts";
-import type { OutboxEntry, StoredEntry } from "../../core/money/outbox-entry.ts";
-import { callOf } from "../../core/money/unreadable.ts";
+import {
+  type DebitEntry,
+  isReadable,
+  type OutboxEntry,
+  type ReadableEntry,
+  type StoredEntry,
+} from "../../core/money/outbox-entry.ts";
+import { callOf, nameOf } from "../../core/money/unreadable.ts";
 import { CommitCounts } from "../support/commit-counts.ts";
 import { EpochBooks } from "../support/epoch-books.ts";
 import { LimitBooks } from "./limit-books.ts";
@@ -17,6 +23,7 @@ import { LimitBooks } from "./limit-books.ts";
 interface Wallet {
   balance: bigint;
   credited: bigint;
+  debited: bigint;
   creditVersion: number;
 }
 
@@ -31,7 +38,7 @@ export class LedgerBooks {
   readonly charges = new Map<string, OutboxEntry>();
   readonly quarantine = new Map<string, { readonly entry: StoredEntry; readonly reason: string }>();
   readonly wallets = new Map<string, Wallet>();
-  readonly movements = new Map<string, Credit>();
+  readonly movements = new Map<string, Credit & { readonly debitEntry?: string }>();
   /** When an account had its last movement or change of a limit. */
   readonly movedAtMs = new Map<string, number>();
   /** API keys that were revoked. */
@@ -56,11 +63,37 @@ export class LedgerBooks {
   }
 
   addAccount(accountId: string): void {
-    this.wallets.set(accountId, { balance: 0n, credited: 0n, creditVersion: 0 });
+    this.wallets.set(accountId, { balance: 0n, credited: 0n, debited: 0n, creditVersion: 0 });
   }
 
-  commit(entries: readonly OutboxEntry[]): void {
+  /** Returns the ids of the debits that took nothing. */
+  commit(entries: readonly ReadableEntry[], nowMs = 0): readonly string[] {
     this.epochs.require(entries);
+    this.settle(entries.filter((entry) => entry.posting !== undefined));
+    const debits = entries.filter((entry) => entry.posting === undefined);
+    const returned = debits
+      .filter((entry) => !this.take(entry, nowMs))
+      .map(({ entryId }) => entryId);
+    for (const entry of entries) this.quarantine.delete(callOf(entry).callId);
+    return returned;
+  }
+
+  private take(entry: DebitEntry, nowMs: number): boolean {
+    const { debit } = entry;
+    const amountMicroVnd = -debit.amountMicroVnd;
+    const earlier = this.movements.get(debit.reference);
+    if (earlier !== undefined) return earlier.debitEntry === nameOf(entry);
+    const wallet = this.wallets.get(debit.accountId);
+    if (wallet === undefined || wallet.balance < amountMicroVnd) return false;
+    this.movements.set(debit.reference, { ...debit, debitEntry: nameOf(entry) });
+    wallet.balance -= amountMicroVnd;
+    wallet.debited += amountMicroVnd;
+    wallet.creditVersion += 1;
+    this.movedAtMs.set(debit.accountId, nowMs);
+    return true;
+  }
+
+  private settle(entries: readonly OutboxEntry[]): void {
     const seen = new Set<string>();
     const fresh = entries.filter(({ posting: { callId } }) => {
       if (seen.has(callId) || this.charges.has(callId)) return false;
@@ -82,13 +115,14 @@ export class LedgerBooks {
       this.charges.set(entry.posting.callId, entry);
       this.limits.charge(entry);
     }
-    for (const { posting } of entries) this.quarantine.delete(posting.callId);
   }
 
   park(entry: StoredEntry, reason: string): void {
     this.epochs.require([entry]);
     const { callId } = callOf(entry);
-    if (!this.hasCall(callId)) this.quarantine.set(callId, { entry, reason });
+    const name = nameOf(entry);
+    const isTaken = [...this.movements.values()].some(({ debitEntry }) => debitEntry === name);
+    if (!this.hasCall(callId) && !isTaken) this.quarantine.set(callId, { entry, reason });
   }
 
   /** Commits an entry from quarantine, with the charge that it had there. Returns false if it is not in quarantine. */
@@ -96,7 +130,7 @@ export class LedgerBooks {
     const parked = this.quarantine.get(callId);
     if (parked === undefined) return false;
     const entry = decode(parked.entry);
-    if (entry.posting === undefined) throw new EntryUnreadable(parked.reason);
+    if (!isReadable(entry)) throw new EntryUnreadable(parked.reason);
     this.commit([entry]);
     return true;
   }
@@ -111,14 +145,13 @@ export class LedgerBooks {
     return this.charges.has(callId) || this.quarantine.has(callId);
   }
 
-  /** `beforeMs`: see `Ledger.credit`; `nowMs` is the time by the ledger's clock. */
-  credit(movement: Credit, nowMs = 0, beforeMs = Number.POSITIVE_INFINITY): CreditResult {
-    if (nowMs >= beforeMs) throw new Error("the movement came too late");
+  /** `nowMs`: the time by the ledger's clock. */
+  credit(movement: Credit, nowMs = 0): CreditResult {
     const earlier = this.credited(movement);
     if (earlier !== undefined) return earlier;
     const wallet = this.wallets.get(movement.accountId);
     if (wallet === undefined) return { kind: "no_account" };
-    if (wallet.balance + movement.amountMicroVnd < 0n) return { kind: "below_zero" };
+    if (movement.amountMicroVnd <= 0n) return { kind: "out_of_range" };
     this.movements.set(movement.reference, movement);
     this.movedAtMs.set(movement.accountId, nowMs);
     wallet.balance += movement.amountMicroVnd;
@@ -173,7 +206,7 @@ export class LedgerBooks {
   sum(accountId: string): LedgerSum | undefined {
     const wallet = this.wallets.get(accountId);
     if (wallet === undefined) return undefined;
-    let entriesMicroVnd = wallet.credited;
+    let entriesMicroVnd = wallet.credited - wallet.debited;
     for (const { posting, chargedMicroVnd } of this.charges.values()) {
       if (posting.accountId === accountId) entriesMicroVnd -= BigInt(chargedMicroVnd);
     }

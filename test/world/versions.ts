@@ -24,8 +24,9 @@ function readByNewer(text: string): string {
 
 /** Returns an entry of the ledger's quarantine as the newer version parses it, with the charge that it has there. */
 export function decodedByNewer(entry: StoredEntry): StoredEntry {
-  const { posting } = decodeEntry(entry.entryId, readByNewer(entry.text));
-  if (posting === undefined) return entry;
+  const decoded = decodeEntry(entry.entryId, readByNewer(entry.text));
+  const { posting } = decoded;
+  if (posting === undefined) return "debit" in decoded ? decoded : entry;
   const { entryId, chargedMicroVnd, text } = entry;
   const writtenOffMicroVnd = posting.costMicroVnd - chargedMicroVnd;
   return { entryId, posting, chargedMicroVnd, writtenOffMicroVnd, text };

@@ -23,12 +23,7 @@ import { OtherCommands } from "./versions.ts";
 import type { WorldPlan } from "./world-plan.ts";
 
 /** Fewer joining rounds than in production: these rounds are most of the cost of a run, and fewer find as many bugs. */
-const TIMES = {
-  heartbeatMs: 1_000,
-  joiningRoundMs: 45,
-  // Shorter than in production: above `movementCommitMs` is enough, as a statement of this ledger takes no time.
-  unownedMovementMs: 25_000,
-};
+const TIMES = { heartbeatMs: 1_000, joiningRoundMs: 45 };
 const SOON_IDLE = { walletIdleMs: 600, idleLookMs: 250, closePauseMs: 1_000 };
 /** Time between two checks by the judge. */
 const LOOK_MS = 500;

@@ -18,7 +18,7 @@ insert into ledger_identity default values;
 create table wallets (
   account_id uuid primary key references accounts,
   balance bigint not null default 0 check (balance between 0 and 9007199254740991),
-  -- The number and the sum of movements other than charges: what a hold store needs to catch up.
+  -- The number of movements other than charges, and the sum of those that add money: what a hold store needs to catch up.
   credit_version integer not null default 0,
   credited bigint not null default 0
 ) with (fillfactor = 50);
@@ -84,6 +84,8 @@ create table ledger_entries (
   call_id uuid,
   reference text,
   reason text,
+  -- The entry of a hold store's outbox that took the money away; null for other rows.
+  debit_entry text,
   at timestamptz not null default now(),
   -- The names of the limits that a charge counts against; null if there are none.
   limits json,
@@ -115,6 +117,8 @@ create table ledger_entries_rest partition of ledger_entries (
 alter table ledger_entries_rest add primary key (id);
 -- No credit is given twice.
 create unique index ledger_entries_rest_reference on ledger_entries_rest (reference) where reference is not null;
+
+create unique index ledger_entries_rest_debit on ledger_entries_rest (debit_entry) where debit_entry is not null;
 
 create trigger ledger_entries_append_only
   before update or delete or truncate on ledger_entries
@@ -267,11 +271,12 @@ $$;
 -- Stores an entry. Returns false, and stores nothing, if its call is charged, or in quarantine already.
 create function quarantine_call(
   locked_account uuid, settled_call uuid, stored_call text, stored_account text, stored_charge bigint,
-  stored_limits json, stored_entry text, stored_error text
+  stored_limits json, stored_entry text, stored_error text, entry_name text
 ) returns boolean language plpgsql as $$
 begin
   perform from wallets where account_id = locked_account for update;
-  if exists (select from ledger_entries where call_id = settled_call) then
+  if exists (select from ledger_entries where call_id = settled_call)
+    or exists (select from ledger_entries_rest where debit_entry = entry_name) then
     return false;
   end if;
   insert into quarantine (call_id, account_id, charged, limits, entry, error)
@@ -290,7 +295,7 @@ $$;
 
 -- Movements -----------------------------------------------------------------------------------------------------------
 
--- Moves money other than for a call. Returns 'credited', 'repeated', or why nothing was done.
+-- Adds money. Returns 'credited', 'repeated', or why nothing was done.
 create function credit_wallet(
   credited_account uuid, movement_kind text, movement bigint, movement_reference text, movement_reason text
 ) returns text language plpgsql as $$
@@ -310,10 +315,7 @@ begin
       else 'reference_conflict'
     end;
   end if;
-  if balance_before + movement < 0 then
-    return 'below_zero';
-  end if;
-  if movement = 0 or balance_before + movement > 9007199254740991 then
+  if movement <= 0 or balance_before + movement > 9007199254740991 then
     return 'out_of_range';
   end if;
   insert into ledger_entries_rest (account_id, kind, amount, balance_after, reference, reason)
@@ -330,6 +332,35 @@ begin
   set balance = balance + movement, credited = credited + movement, credit_version = credit_version + 1
   where account_id = credited_account;
   return 'credited';
+end
+$$;
+
+-- Takes money away that the hold store has charged. Returns false if the wallet there gets it back: the ledger has another
+-- movement under this reference, made by another entry, or refuses this one. A hold store needs only the number to catch up.
+create function debit_wallet(
+  debited_account uuid, movement_kind text, debit bigint, movement_reference text, movement_reason text, entry_name text
+) returns boolean language plpgsql as $$
+declare
+  balance_before bigint;
+  made_by text;
+begin
+  select balance into balance_before from wallets where account_id = debited_account for update;
+  select coalesce(debit_entry, '') into made_by from ledger_entries_rest where reference = movement_reference;
+  if found then
+    return made_by = entry_name;
+  end if;
+  if balance_before is null or balance_before < debit then
+    return false;
+  end if;
+  insert into ledger_entries_rest (account_id, kind, amount, balance_after, reference, reason, debit_entry)
+  values (
+    debited_account, movement_kind, -debit, balance_before - debit, movement_reference, movement_reason, entry_name
+  )
+  on conflict (reference) where reference is not null do nothing;
+  if found then
+    update wallets set balance = balance - debit, credit_version = credit_version + 1 where account_id = debited_account;
+  end if;
+  return found;
 end
 $$;
 

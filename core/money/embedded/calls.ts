@@ -3,19 +3,20 @@ import type { Clock } from "../../process/clock.ts";
 import { errorOf } from "../../process/thrown.ts";
 import { encodeEntry } from "../entry.ts";
 import type {
+  DebitResult,
   ExtendRequest,
   ExtendResult,
   HoldRequest,
   HoldResult,
   Posted,
 } from "../hold-store.ts";
-import { isMovementHold } from "../movement-hold.ts";
-import type { OutboxEntry, Posting } from "../outbox-entry.ts";
-import { standingHold } from "../standing.ts";
-import type { StandingCall } from "../standing-call.ts";
+import type { DebitEntry, OutboxEntry, Posting, StoredEntry } from "../outbox-entry.ts";
+import { type StandingCall, standingHold } from "../standing.ts";
+import { callOf } from "../unreadable.ts";
 import type { Limit } from "./limit.ts";
 import type { PostedCalls } from "./posted-calls.ts";
 import {
+  acknowledge,
   charge,
   chargeable,
   findLimits,
@@ -40,7 +41,7 @@ interface Charge extends Omit<OutboxEntry, "entryId"> {
 /** The name of the only process that has embedded balances. */
 const OWN = "embedded";
 const STALE: HoldResult = { kind: "stale" };
-const UNKNOWN: HoldResult = { kind: "unknown" };
+const UNKNOWN = { kind: "unknown" } as const;
 const GONE: ExtendResult = { kind: "gone" };
 
 /** Holds money for calls in memory, and posts their charges to the journal. Synchronous throughout. */
@@ -49,6 +50,8 @@ export class EmbeddedCalls {
   private readonly posted: PostedCalls;
   private readonly clock: Clock;
   private readonly holds = new Map<string, Hold>();
+  /** Debits that this process posted and that are not acknowledged, by call id. */
+  private readonly debits = new Set<string>();
 
   constructor(wallets: EmbeddedWallets, posted: PostedCalls, clock: Clock) {
     this.wallets = wallets;
@@ -87,14 +90,6 @@ export class EmbeddedCalls {
     });
   }
 
-  /**
-   * Drops the holds of movements. A ledger that went back may lack the money that such a movement takes away, and then
-   * its hold would never end. The next load includes the movement if the ledger has it.
-   */
-  dropMovements(): void {
-    for (const callId of this.holds.keys()) if (isMovementHold(callId)) this.void(callId);
-  }
-
   /** Returns the wallets that calls have holds on. */
   walletsInUse(): Set<Wallet> {
     return new Set(Array.from(this.holds.values(), ({ wallet }) => wallet));
@@ -103,11 +98,6 @@ export class EmbeddedCalls {
   /** Count of holds. */
   get size(): number {
     return this.holds.size;
-  }
-
-  /** Returns the hold of a call; undefined if it has none. */
-  find(callId: string): Hold | undefined {
-    return this.holds.get(callId);
   }
 
   extend(request: ExtendRequest): ExtendResult {
@@ -126,6 +116,35 @@ export class EmbeddedCalls {
     if (hold === undefined) return;
     this.holds.delete(callId);
     giveBackHold(hold);
+  }
+
+  /** See `HoldStore.debit`. Throws if the journal does not take it. */
+  debit(entry: DebitEntry): DebitResult {
+    const { callId, accountId } = entry.call;
+    const wallet = this.wallets.get(accountId);
+    if (wallet === undefined) return UNKNOWN;
+    if (this.debits.has(callId)) return { kind: "posted", duplicate: true };
+    const reason = this.refusal();
+    if (reason !== undefined) return { kind: "unavailable", reason };
+    const { chargedMicroVnd } = entry;
+    if (wallet.availableMicroVnd < chargedMicroVnd) return shortOf(wallet, []);
+    const position = this.posted.append([entry.text]);
+    charge(wallet, [], chargedMicroVnd, 0);
+    this.posted.addDebit({ ...entry, entryId: String(position) }, position);
+    this.debits.add(callId);
+    return { kind: "posted", duplicate: false };
+  }
+
+  /** Takes entries that are in the ledger out of uncommitted. */
+  acknowledge(entries: readonly StoredEntry[]): void {
+    for (const entry of this.posted.acknowledge(entries)) {
+      const { callId, accountId, limits } = callOf(entry);
+      this.debits.delete(callId);
+      const wallet = this.wallets.get(accountId);
+      if (wallet === undefined) continue;
+      acknowledge(wallet, limits, entry.chargedMicroVnd);
+      if ("isReturned" in entry) wallet.availableMicroVnd += entry.chargedMicroVnd;
+    }
   }
 
   postAll(postings: readonly Posting[]): (Posted | Error)[] {

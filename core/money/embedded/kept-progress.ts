@@ -3,8 +3,7 @@ import { arrayOf, isObject, parseJson } from "../../process/json.ts";
 import type { Log } from "../../process/log.ts";
 import type { Machine } from "../../process/machine.ts";
 import { ThrottledLog } from "../../process/throttled-log.ts";
-import type { LedgerProgress } from "../ledger-history.ts";
-import { isCovered, merged, NO_PROGRESS, without } from "../ledger-progress.ts";
+import { isCovered, type LedgerProgress, merged, NO_PROGRESS, without } from "../ledger-history.ts";
 import type { KeptProgress } from "../ledger-watch.ts";
 
 const NAME = /^progress\.(\d+)$/;

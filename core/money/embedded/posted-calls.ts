@@ -4,10 +4,14 @@ import { decodeEntry } from "../entry.ts";
 import type { Posted } from "../hold-store.ts";
 import { Journal, type JournalOptions } from "../journal/journal.ts";
 import { Outbox } from "../outbox.ts";
-import type { OutboxEntry, StoredEntry } from "../outbox-entry.ts";
+import {
+  type DebitEntry,
+  isReadable,
+  type OutboxEntry,
+  type StoredEntry,
+} from "../outbox-entry.ts";
 import { RecentCalls } from "../recent.ts";
-import { standingPost } from "../standing.ts";
-import type { StandingCall } from "../standing-call.ts";
+import { type StandingCall, standingPost } from "../standing.ts";
 import { Replay } from "./replay.ts";
 
 /** Journal space reserved per hold, so that its post fits; a record is about 300 bytes. */
@@ -72,7 +76,7 @@ export class PostedCalls {
     const { machine = systemMachine } = this.options;
     return this.outbox.peek(1).map((entry) => {
       const { posting } = entry;
-      const postedMs = posting ? posting.at + posting.latencyMs : machine.now();
+      const postedMs = posting ? posting.at + posting.latencyMs : entry.call.at || machine.now();
       return standingPost(entry, postedMs, "embedded");
     });
   }
@@ -101,10 +105,15 @@ export class PostedCalls {
       writtenOffMicroVnd: entry.writtenOffMicroVnd,
       duplicate: false,
     };
-    this.outbox.add(entry, position);
+    this.addDebit(entry, position);
     this.recent.add(entry.posting.callId, posted, position, this.outbox.takenThrough);
-    this.pause.wake();
     return posted;
+  }
+
+  /** Adds an entry whose result need not be remembered. */
+  addDebit(entry: OutboxEntry | DebitEntry, position: number): void {
+    this.outbox.add(entry, position);
+    this.pause.wake();
   }
 
   async read(max: number, waitMs: number): Promise<StoredEntry[]> {
@@ -114,13 +123,11 @@ export class PostedCalls {
   }
 
   /** Drops entries that are in the ledger. Returns those that count as uncommitted: all but the replayed ones. */
-  acknowledge(entries: readonly StoredEntry[]): OutboxEntry[] {
-    const own: OutboxEntry[] = [];
-    for (const { entryId } of entries) {
-      const entry = this.outbox.take(Number(entryId));
-      if (entry === undefined || this.replay.acknowledge(entry)) continue;
-      if (entry.posting !== undefined) own.push(entry);
-    }
+  acknowledge(entries: readonly StoredEntry[]): StoredEntry[] {
+    const own = entries.filter((entry) => {
+      const taken = this.outbox.take(Number(entry.entryId));
+      return taken !== undefined && !this.replay.acknowledge(taken) && isReadable(entry);
+    });
     this.journal?.acknowledge(this.outbox.takenThrough);
     return own;
   }

@@ -2,6 +2,7 @@ import { type Machine, sleep, systemMachine } from "../../process/machine.ts";
 import type {
   Balances,
   CreditTotal,
+  DebitResult,
   ExtendRequest,
   ExtendResult,
   HoldRequest,
@@ -12,21 +13,20 @@ import type {
   LimitSnapshot,
   LoadedVersion,
   Posted,
+  RestoreResult,
   WalletSnapshot,
 } from "../hold-store.ts";
 import type { JournalOptions } from "../journal/journal.ts";
 import type { LedgerHistory } from "../ledger-history.ts";
 import { LedgerWatch } from "../ledger-watch.ts";
 import { LIFETIMES } from "../lifetimes.ts";
-import type { OutboxEntry, Posting, StoredEntry } from "../outbox-entry.ts";
-import type { RestoreResult } from "../restorable.ts";
+import type { DebitEntry, OutboxEntry, Posting, StoredEntry } from "../outbox-entry.ts";
 import { RevokedKeys } from "../revoked-keys.ts";
-import type { StandingCall } from "../standing-call.ts";
+import type { StandingCall } from "../standing.ts";
 import { EmbeddedCalls } from "./calls.ts";
 import { type IdleTimes, IdleWallets } from "./idle-wallets.ts";
 import { FileKeptProgress } from "./kept-progress.ts";
 import { PostedCalls } from "./posted-calls.ts";
-import { acknowledge } from "./wallet.ts";
 import { EmbeddedWallets } from "./wallets.ts";
 
 interface EmbeddedHoldStoreOptions {
@@ -115,6 +115,11 @@ export class EmbeddedHoldStore implements HoldStore {
     return this.calls.postAll(postings);
   }
 
+  debit(entry: DebitEntry): DebitResult {
+    const reason = this.refusal();
+    return reason === undefined ? this.calls.debit(entry) : { kind: "unavailable", reason };
+  }
+
   void(callId: string): void {
     this.calls.void(callId);
   }
@@ -124,11 +129,7 @@ export class EmbeddedHoldStore implements HoldStore {
   }
 
   credit(movement: CreditTotal): boolean {
-    const { releasedCallIds } = movement;
-    const released = releasedCallIds.flatMap((callId) => this.calls.find(callId) ?? []);
-    if (!this.wallets.credit(movement, released)) return false;
-    for (const callId of releasedCallIds) this.calls.void(callId);
-    return true;
+    return this.wallets.credit(movement);
   }
 
   setLimit(accountId: string, limit: LimitSnapshot): boolean {
@@ -169,10 +170,7 @@ export class EmbeddedHoldStore implements HoldStore {
   }
 
   acknowledge(entries: readonly StoredEntry[]): void {
-    for (const { posting, chargedMicroVnd } of this.posted.acknowledge(entries)) {
-      const wallet = this.wallets.get(posting.accountId);
-      if (wallet !== undefined) acknowledge(wallet, posting.limits, chargedMicroVnd);
-    }
+    this.calls.acknowledge(entries);
   }
 
   uncommittedCalls(): number {
@@ -220,7 +218,6 @@ export class EmbeddedHoldStore implements HoldStore {
     this.isRestoring = true;
     try {
       const deadlineMs = this.machine.monotonic() + LIFETIMES.restoreWaitMs;
-      this.calls.dropMovements();
       while (!this.forgetWallets()) {
         if (this.machine.monotonic() >= deadlineMs) {
           const reason = `${this.calls.size} calls are running, ${this.posted.size} are not committed`;

@@ -8,7 +8,7 @@ import type {
   LoadedVersion,
   WalletSnapshot,
 } from "../hold-store.ts";
-import { balancesOf, type Hold, setLimit, type Wallet, walletOf } from "./wallet.ts";
+import { balancesOf, setLimit, type Wallet, walletOf } from "./wallet.ts";
 
 /** Maximum number of versions in a page. */
 const PAGE = 1_000;
@@ -76,11 +76,8 @@ export class EmbeddedWallets {
     return load.done;
   }
 
-  /**
-   * Applies a movement. Returns false, and changes nothing, if the wallet would go below zero. Then `released`, the holds
-   * of movements, must stay.
-   */
-  credit(movement: CreditTotal, released: readonly Hold[]): boolean {
+  /** Applies a movement. Returns false, and changes nothing, if the wallet would go below zero. */
+  credit(movement: CreditTotal): boolean {
     const { accountId, creditVersion, creditedMicroVnd } = movement;
     const wallet = this.wallets.get(accountId);
     if (wallet === undefined) {
@@ -88,15 +85,12 @@ export class EmbeddedWallets {
       if (load && creditVersion > (load.credit?.creditVersion ?? 0)) load.credit = movement;
       return true;
     }
-    const isNewer = creditVersion > wallet.creditVersion;
-    const difference = isNewer ? Number(creditedMicroVnd - wallet.creditedMicroVnd) : 0;
-    let freed = 0;
-    for (const { amountMicroVnd } of released) freed += amountMicroVnd;
-    if (wallet.availableMicroVnd + freed + difference < 0) return false;
+    if (creditVersion <= wallet.creditVersion) return true;
+    const difference = Number(creditedMicroVnd - wallet.creditedMicroVnd);
+    if (wallet.availableMicroVnd + difference < 0) return false;
     requireMicroVnd(
       wallet.availableMicroVnd + wallet.heldMicroVnd + wallet.uncommittedMicroVnd + difference,
     );
-    if (!isNewer) return true;
     wallet.availableMicroVnd += difference;
     wallet.creditVersion = creditVersion;
     wallet.creditedMicroVnd = creditedMicroVnd;
@@ -134,7 +128,7 @@ export class EmbeddedWallets {
     if (snapshot === undefined) return false;
     failpoint("wallet.read");
     this.wallets.set(accountId, walletOf(snapshot));
-    if (load.credit !== undefined) this.credit(load.credit, []);
+    if (load.credit !== undefined) this.credit(load.credit);
     failpoint("wallet.loaded");
     return true;
   }

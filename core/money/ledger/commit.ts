@@ -1,7 +1,8 @@
 import { type Sql, sqlState } from "../../database/client.ts";
-import { idTime } from "../../process/id.ts";
+import { idTime, isId } from "../../process/id.ts";
 import { EntryRefused } from "../ledger.ts";
-import type { OutboxEntry, Posting } from "../outbox-entry.ts";
+import type { DebitEntry, OutboxEntry, Posting, ReadableEntry } from "../outbox-entry.ts";
+import { nameOf } from "../unreadable.ts";
 import { fenced, membershipsOf } from "./epochs.ts";
 import type { PostgresHistory } from "./history.ts";
 import { makeUsagePartition } from "./usage.ts";
@@ -21,10 +22,13 @@ const COMMIT = "select settle_calls($1::text::uuid[], $3::text::uuid[], $2::text
 const LEAVE_QUARANTINE = "leave_quarantine($3::text::text[])";
 const AS_MEMBER = "require_members($4::text::text[])";
 
-/** Commits entries, and takes their calls out of quarantine. */
-export type Commit = (entries: readonly OutboxEntry[]) => Promise<void>;
+const DEBIT = "select debit_wallet($1, $2, $3, $4, $5, $6) as is_taken";
+const AFTER_DEBIT = "leave_quarantine(array[$7::text]), require_members($8::text::text[])";
 
-/** Commits batches, each in one transaction: see `settle_calls` in the migrations. */
+/** See `Ledger.commit`. Also takes the calls out of quarantine. */
+export type Commit = (entries: readonly ReadableEntry[]) => Promise<readonly string[]>;
+
+/** Commits the calls of a batch in one transaction, and each debit in one: see `settle_calls` and `debit_wallet`. */
 export function createCommit(sql: Sql, history: PostgresHistory): Commit {
   /** Days since 1970 whose partitions exist. */
   const days = new Set<number>();
@@ -48,7 +52,7 @@ export function createCommit(sql: Sql, history: PostgresHistory): Commit {
     }
   }
 
-  return async (entries) => {
+  async function commitCalls(entries: readonly OutboxEntry[]): Promise<void> {
     const fresh = onceEach(entries);
     if (fresh.length === 0) return;
     const accountIds = [...new Set(fresh.map((entry) => entry.posting.accountId))];
@@ -62,16 +66,38 @@ export function createCommit(sql: Sql, history: PostgresHistory): Commit {
       await makePartitions(fresh.map((entry) => entry.posting));
       await history.commit(COMMIT, batch, `${LEAVE_QUARANTINE}, ${AS_MEMBER}`);
     };
+    await commit().catch((error: unknown) => {
+      if (sqlState(error) !== CHECK_VIOLATION) throw error;
+      // A partition may be missing since a backup was restored. If the month was archived, the second attempt says so.
+      days.clear();
+      return commit();
+    });
+  }
+
+  /** Returns false if the wallet gets the money back. */
+  async function commitDebit(entry: DebitEntry): Promise<boolean> {
+    const { accountId, kind, amountMicroVnd, reference, reason } = entry.debit;
+    if (!isId(accountId)) return false;
+    const movement = [accountId, kind, -amountMicroVnd, reference, reason, nameOf(entry)];
+    const beside = [entry.call.callId, membershipsOf([entry])];
+    const [row] = await history.commit<{ is_taken: boolean }>(
+      DEBIT,
+      [...movement, ...beside],
+      AFTER_DEBIT,
+    );
+    return row?.is_taken ?? false;
+  }
+
+  return async (entries) => {
+    const debits = entries.filter((entry) => entry.posting === undefined);
+    const returned: string[] = [];
     try {
-      await commit().catch((error: unknown) => {
-        if (sqlState(error) !== CHECK_VIOLATION) throw error;
-        // A partition may be missing since a backup was restored. If the month was archived, the second attempt says so.
-        days.clear();
-        return commit();
-      });
+      await commitCalls(entries.filter((entry) => entry.posting !== undefined));
+      for (const debit of debits) if (!(await commitDebit(debit))) returned.push(debit.entryId);
     } catch (error) {
       throw isRefusal(error) ? new EntryRefused(String(error), { cause: error }) : fenced(error);
     }
+    return returned;
   };
 }
 

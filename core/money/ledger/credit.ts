@@ -15,13 +15,7 @@ interface WalletRow extends Omit<WalletSnapshot, "limits" | "uncoveredMicroVnd">
   readonly limits: readonly LimitSnapshot[] | null;
 }
 
-type Outcome =
-  | "credited"
-  | "repeated"
-  | "no_account"
-  | "reference_conflict"
-  | "below_zero"
-  | "out_of_range";
+type Outcome = "credited" | "repeated" | "no_account" | "reference_conflict" | "out_of_range";
 
 const NOW = "(extract(epoch from clock_timestamp()) * 1000)::float8";
 
@@ -57,24 +51,19 @@ export async function completeThrough(sql: Sql): Promise<number> {
   return row.time;
 }
 
-/** Commits a movement in one transaction: see `credit_wallet` in the migrations. Rejects from `beforeMs` on. */
+/** Commits a movement that adds money in one transaction: see `credit_wallet` in the migrations. */
 export async function credit(
   sql: Sql,
   history: PostgresHistory,
   movement: Credit,
-  beforeMs: number | undefined,
 ): Promise<CreditResult> {
   const { accountId, kind, amountMicroVnd, reference, reason } = movement;
   if (amountMicroVnd > AMOUNT_MAX) return { kind: "out_of_range" };
-  if (amountMicroVnd < -AMOUNT_MAX) return { kind: "below_zero" };
-  const [row] = await history.commit<{ outcome: Outcome | "late" }>(
-    `select case when $6::float8 is null or ${NOW} < $6::float8
-      then credit_wallet($1, $2, $3, $4, $5) else 'late' end as outcome`,
-    [accountId, kind, amountMicroVnd, reference, reason, beforeMs ?? null],
+  const [row] = await history.commit<{ outcome: Outcome }>(
+    "select credit_wallet($1, $2, $3, $4, $5) as outcome",
+    [accountId, kind, amountMicroVnd, reference, reason],
   );
   const outcome = row?.outcome ?? "no_account";
-  if (outcome === "late")
-    throw new Error("the movement reached the ledger too late; send it again");
   if (outcome !== "credited" && outcome !== "repeated") return { kind: outcome };
   return creditedWallet(sql, accountId, outcome === "credited");
 }

@@ -21,7 +21,7 @@ import {
   type TopUpSums,
   type UsageQuery,
 } from "../ledger.ts";
-import type { OutboxEntry, StoredEntry } from "../outbox-entry.ts";
+import { isReadable, type ReadableEntry, type StoredEntry } from "../outbox-entry.ts";
 import type { UsageRecord } from "../usage-fields.ts";
 import { type Commit, createCommit } from "./commit.ts";
 import {
@@ -35,11 +35,10 @@ import {
 } from "./credit.ts";
 import { PostgresEpochs } from "./epochs.ts";
 import { PostgresHistory } from "./history.ts";
-import { limitSum, limitSums } from "./limit-sums.ts";
 import { changeLimit, removeLimit } from "./limits.ts";
 import { LedgerProof } from "./proof.ts";
 import { quarantine, quarantined, quarantinedCall, quarantineList } from "./quarantine.ts";
-import { sum, sums, unknownAccounts } from "./sums.ts";
+import { limitSum, limitSums, sum, sums, unknownAccounts } from "./sums.ts";
 import { topUps } from "./top-ups.ts";
 import { callById, hasCall, makeUsagePartitions, usage } from "./usage.ts";
 
@@ -121,7 +120,7 @@ export class PostgresLedger implements Ledger {
     throw new Error(`the ledger did not reply within ${timeoutMs} ms`);
   }
 
-  commit(entries: readonly OutboxEntry[]): Promise<void> {
+  commit(entries: readonly ReadableEntry[]): Promise<readonly string[]> {
     return this.commitAll(entries);
   }
 
@@ -145,7 +144,7 @@ export class PostgresLedger implements Ledger {
     const call = await quarantinedCall(this.sql, callId);
     if (call === undefined) return false;
     const { entry } = call;
-    if (entry.posting === undefined) throw new EntryUnreadable(entry.reason);
+    if (!isReadable(entry)) throw new EntryUnreadable(entry.reason);
     await this.commitAll([entry]);
     return true;
   }
@@ -154,11 +153,12 @@ export class PostgresLedger implements Ledger {
     return hasCall(this.loads, call);
   }
 
-  async credit(movement: Credit, beforeMs?: number): Promise<CreditResult> {
+  async credit(movement: Credit): Promise<CreditResult> {
     if (!isId(movement.accountId)) return { kind: "no_account" };
-    return credit(this.commits, this.history, movement, beforeMs);
+    return credit(this.commits, this.history, movement);
   }
 
+  /** Returns the time by the clock of Postgres, in milliseconds since the Unix epoch. */
   now(): Promise<number> {
     return now(this.commits);
   }

@@ -3,15 +3,16 @@ import { isId } from "../../process/id.ts";
 import { decodeEntry, entryOf } from "../entry.ts";
 import type { QuarantinedCall } from "../ledger.ts";
 import type { StoredEntry } from "../outbox-entry.ts";
-import { callOf } from "../unreadable.ts";
+import { callOf, nameOf } from "../unreadable.ts";
 import { fenced, membershipsOf } from "./epochs.ts";
 import type { PostgresHistory } from "./history.ts";
 
 const REASON_CHARACTERS_MAX = 2_000;
 
-const COLUMNS = "entry, error, at, charged";
+const COLUMNS = "call_id, entry, error, at, charged";
 
 interface Row {
+  readonly call_id: string;
   readonly entry: string;
   readonly error: string;
   readonly at: Date;
@@ -35,14 +36,16 @@ export async function quarantine(
   const { callId, accountId, limits } = callOf(entry);
   const stored = history.commit(
     `select true as stored where quarantine_call(
-      $1::text::uuid, $2::text::uuid, $3, $4, $5, $6::text::json, $7, $8
+      $1::text::uuid, $2::text::uuid, $3, $4, $5, $6::text::json, $7, $8, $9
     )`,
     [
       ...[isId(accountId) ? accountId : null, isId(callId) ? callId : null],
       ...[callId, accountId, entry.chargedMicroVnd, limits && JSON.stringify(limits)],
-      ...[entry.text, reason.slice(0, REASON_CHARACTERS_MAX), membershipsOf([entry])],
+      ...[entry.text, reason.slice(0, REASON_CHARACTERS_MAX)],
+      entry.posting ? null : nameOf(entry),
+      membershipsOf([entry]),
     ],
-    "require_members($9::text::text[])",
+    "require_members($10::text::text[])",
   );
   await stored.catch((error: unknown) => {
     throw fenced(error);
@@ -79,8 +82,8 @@ export async function quarantinedCall(
  * The charge is that of the row: in Redis it is beside the text of an entry, and this gateway could not put it in if it
  * could not read the text.
  */
-function readRow({ entry: text, error, at, charged }: Row): QuarantinedCall {
-  const read = decodeEntry("quarantine", text);
+function readRow({ call_id, entry: text, error, at, charged }: Row): QuarantinedCall {
+  const read = decodeEntry(`quarantine|${call_id}`, text);
   const chargedMicroVnd = Number(charged);
   if (read.chargedMicroVnd === chargedMicroVnd) return { entry: read, reason: error, since: at };
   if (read.posting === undefined) {

@@ -2,99 +2,44 @@ import { MICRO_VND_MAX } from "../../catalogue/amount.ts";
 import { textOf } from "../../redis/reply.ts";
 import type { CreditTotal, LimitSnapshot, WalletSnapshot } from "../hold-store.ts";
 import { requireLimit } from "../limit.ts";
-import { type MovementHold, movementOf } from "../movement-hold.ts";
 import { asReply, type Bucket, NotMember, type Reply } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
 import type { LedgerLookup } from "./store-options.ts";
-import { amountOf } from "./view.ts";
 
-/** More than one retry is needed only if another movement is committed between the lookup of the holds and its end. */
-const CREDIT_ATTEMPTS = 5;
-const LIMIT_ATTEMPTS = 3;
+const CHANGE_ATTEMPTS = 3;
 
 /** Applies movements and limits that are in the ledger to the wallets in Redis. */
 export class RedisChanges {
   private readonly buckets: BucketMap;
-  private readonly ledger: Pick<LedgerLookup, "wallet" | "credited">;
+  private readonly ledger: Pick<LedgerLookup, "wallet">;
 
-  constructor(buckets: BucketMap, ledger: Pick<LedgerLookup, "wallet" | "credited">) {
+  constructor(buckets: BucketMap, ledger: Pick<LedgerLookup, "wallet">) {
     this.buckets = buckets;
     this.ledger = ledger;
   }
 
   /**
-   * See `HoldStore.credit`. A total that the wallet does not afford includes movements of other gateways, whose money is
-   * still in their holds. Movements that the ledger has are then applied together: if each gateway waited for the others
-   * to release their holds, none would be applied.
-   *
-   * Call it as soon as the ledger was read. Waits for `kept`. If a new epoch begins in between, the ledger is read again.
+   * See `HoldStore.credit`. Call it as soon as the ledger was read. Waits for `kept`. If a new epoch begins in between, the
+   * ledger is read again.
    */
-  async credit(movement: CreditTotal, kept?: Promise<void>): Promise<boolean> {
+  async credit(movement: CreditTotal, kept: Promise<void>): Promise<boolean> {
     const bucket = this.buckets.of(movement.accountId);
     let { epoch } = bucket;
     await kept;
     let total = movement;
-    for (let attempt = 1; ; attempt += 1) {
-      const held = await this.creditNow(total, epoch);
-      if (held === "applied") return true;
-      if (held === "later epoch") {
-        if (attempt >= CREDIT_ATTEMPTS) throw new NotMember(bucket.name);
-        ({ epoch } = bucket);
-        total = { ...(await this.walletWith(total)), releasedCallIds: total.releasedCallIds };
-        continue;
-      }
-      if (attempt >= CREDIT_ATTEMPTS) return false;
-      const together = await this.withCommitted(total, held);
-      if (together === undefined) return false;
-      total = together;
+    for (let attempt = 1; attempt <= CHANGE_ATTEMPTS; attempt += 1) {
+      const { accountId, creditVersion, creditedMicroVnd } = total;
+      const amounts = [creditVersion, creditedMicroVnd, MICRO_VND_MAX].map(String);
+      const reply = await inEpoch(bucket, epoch, "credit", [accountId, ...amounts]);
+      if (reply?.[0] === "range")
+        throw new RangeError(
+          `the balance of account ${accountId} would exceed ${MICRO_VND_MAX} µđ; credit less`,
+        );
+      if (reply !== undefined) return reply[0] !== "short";
+      ({ epoch } = bucket);
+      total = await this.walletWith(total);
     }
-  }
-
-  /** Returns the holds of all movements of the account if the wallet does not afford the total. */
-  private async creditNow(
-    total: CreditTotal,
-    epoch: string,
-  ): Promise<"applied" | "later epoch" | MovementHold[]> {
-    const { accountId, creditVersion, creditedMicroVnd, releasedCallIds } = total;
-    const bucket = this.buckets.of(accountId);
-    const args = [
-      accountId,
-      String(creditVersion),
-      String(creditedMicroVnd),
-      String(MICRO_VND_MAX),
-      ...releasedCallIds,
-    ];
-    const reply = await inEpoch(bucket, epoch, "credit", args);
-    if (reply === undefined) return "later epoch";
-    const [kind, ...rest] = reply;
-    if (kind === "range")
-      throw new RangeError(
-        `the balance of account ${accountId} would exceed ${MICRO_VND_MAX} µđ; credit less`,
-      );
-    if (kind !== "short") return "applied";
-    const held: MovementHold[] = [];
-    for (let at = 0; at < rest.length; at += 2) {
-      held.push({ callId: textOf(rest[at]), accountId, amountMicroVnd: amountOf(rest[at + 1]) });
-    }
-    return held;
-  }
-
-  /** Adds to a total the held movements that the ledger has; undefined if it has no others. */
-  private async withCommitted(
-    total: CreditTotal,
-    held: readonly MovementHold[],
-  ): Promise<CreditTotal | undefined> {
-    const releasedCallIds = [...total.releasedCallIds];
-    let wallet: WalletSnapshot | undefined;
-    for (const hold of held) {
-      if (total.releasedCallIds.includes(hold.callId)) continue;
-      const earlier = await this.ledger.credited(movementOf(hold));
-      if (earlier?.kind !== "credited") continue;
-      releasedCallIds.push(hold.callId);
-      // Read after each lookup, so the last one has every movement that was found.
-      wallet = earlier.wallet;
-    }
-    return wallet && { ...wallet, releasedCallIds };
+    throw new NotMember(bucket.name);
   }
 
   /** Reads the wallet of a total again. Throws if the ledger has lost its last movement. */
@@ -112,7 +57,7 @@ export class RedisChanges {
     await kept;
     let wanted = limit;
     let count = "";
-    for (let attempt = 1; attempt <= LIMIT_ATTEMPTS; attempt += 1) {
+    for (let attempt = 1; attempt <= CHANGE_ATTEMPTS; attempt += 1) {
       requireLimit(wanted);
       const { name, version, totalMicroVnd, availableMicroVnd } = wanted;
       const amounts = [version, totalMicroVnd, availableMicroVnd].map(String);

@@ -1,7 +1,10 @@
+import { countOf } from "../../process/json.ts";
 import type { Log } from "../../process/log.ts";
 import { type Machine, sleep } from "../../process/machine.ts";
 import { WakeableSleep } from "../../process/wakeable-sleep.ts";
 import type { RedisCommands } from "../../redis/client.ts";
+import { listOf, textOf } from "../../redis/reply.ts";
+import { decodeEntry, entryOf } from "../entry.ts";
 import type { LedgerWatch } from "../ledger-watch.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { OutboxEntry, StoredEntry, UnreadableEntry } from "../outbox-entry.ts";
@@ -9,7 +12,6 @@ import { callOf } from "../unreadable.ts";
 import { asReply, type Bucket } from "./bucket.ts";
 import { limitsText } from "./holds.ts";
 import type { Membership } from "./membership.ts";
-import { outboxOf, readOutbox } from "./outboxes.ts";
 
 /** An entry in the spool whose text names no account. Call `done` once it is in quarantine. */
 interface UnreadableText {
@@ -202,7 +204,8 @@ export class Commits {
         const account = accountId + limitsText(limits);
         // Without an account there is no wallet to take the charge out of.
         const charged = accountId === "" ? "0" : String(entry.chargedMicroVnd);
-        args.push(entry.entryId.slice(outbox.length + 1), account, charged);
+        const isReturned = "isReturned" in entry ? "1" : "";
+        args.push(entry.entryId.slice(outbox.length + 1), account, charged, isReturned);
       }
       await bucket.run("acknowledge", keys, args, asReply);
     } catch {
@@ -267,4 +270,24 @@ export class Commits {
       return [];
     }
   }
+}
+
+/**
+ * Returns the outbox of an entry: its id without the last part. An id is `bucket|epoch|gateway|id in the outbox`, for
+ * example `b07|12-5f0c2b91|<uuid>|1700000000001-0`.
+ */
+function outboxOf({ entryId }: StoredEntry): string {
+  return entryId.slice(0, entryId.lastIndexOf("|"));
+}
+
+/** Parses the entries of an outbox from the reply to `XRANGE`. `post.lua` writes the fields. */
+export function readOutbox(bucketName: string, orphan: string, reply: unknown): StoredEntry[] {
+  return listOf(reply).map((item) => {
+    const [id, fields] = listOf(item);
+    const [, text, , charged, , writtenOff] = listOf(fields).map(textOf);
+    const entry = decodeEntry(`${bucketName}|${orphan}|${textOf(id)}`, text ?? "");
+    const chargedMicroVnd = countOf(Number(charged)) ?? 0;
+    if (entry.posting === undefined) return { ...entry, chargedMicroVnd };
+    return entryOf(entry.entryId, entry.posting, chargedMicroVnd, Number(writtenOff), entry.text);
+  });
 }

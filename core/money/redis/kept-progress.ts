@@ -1,8 +1,7 @@
 import type { RedisCommands } from "../../redis/client.ts";
 import { mapOf, textOf } from "../../redis/reply.ts";
 import { readLua, script } from "../../redis/script.ts";
-import type { LedgerProgress } from "../ledger-history.ts";
-import { merged, NO_PROGRESS } from "../ledger-progress.ts";
+import { type LedgerProgress, merged, NO_PROGRESS } from "../ledger-history.ts";
 import type { KeptProgress } from "../ledger-watch.ts";
 import type { Bucket } from "./bucket.ts";
 

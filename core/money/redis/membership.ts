@@ -3,7 +3,7 @@ import { failpoint } from "../../process/failpoint.ts";
 import { type Machine, sleep } from "../../process/machine.ts";
 import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
 import { isMovedSlot, isUnknownScript, type RedisCommands } from "../../redis/client.ts";
-import { numberOf, textOf } from "../../redis/reply.ts";
+import { listOf, numberOf, textOf } from "../../redis/reply.ts";
 import type { LedgerEpochs } from "../ledger-epochs.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { OutboxEntry, StoredEntry } from "../outbox-entry.ts";
@@ -12,7 +12,7 @@ import { FailureDetector } from "./failure-detector.ts";
 import type { BucketKeys } from "./keys.ts";
 import { epochScript } from "./scripts.ts";
 import type { StoreTimes } from "./store-options.ts";
-import { type HeldCalls, readHeldCalls, readView, type View } from "./view.ts";
+import { readView, type View } from "./view.ts";
 
 /** Posts in one step of handing over: about 100 KB. */
 const HANDED_OVER_MAX = 100;
@@ -155,9 +155,9 @@ export class Membership {
     }
   }
 
-  /** Returns the holds that an audit checks. */
-  async heldCalls(): Promise<HeldCalls> {
-    return readHeldCalls(await this.ask("held-calls"));
+  /** Returns the calls that have a hold of this gateway in Redis. */
+  async heldCalls(): Promise<string[]> {
+    return listOf(await this.ask("held-calls")).map(textOf);
   }
 
   /** Deletes an orphaned outbox if it is empty. */

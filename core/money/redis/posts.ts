@@ -3,18 +3,19 @@ import { failpoint } from "../../process/failpoint.ts";
 import type { Log } from "../../process/log.ts";
 import type { Machine } from "../../process/machine.ts";
 import { errorOf } from "../../process/thrown.ts";
+import { isOutOfMemory } from "../../redis/client.ts";
 import { textOf } from "../../redis/reply.ts";
 import { encodeEntry, entryOf } from "../entry.ts";
-import type { Posted } from "../hold-store.ts";
-import type { Posting, StoredEntry } from "../outbox-entry.ts";
+import { type DebitResult, type Posted, WALLET_LIMIT } from "../hold-store.ts";
+import { type DebitEntry, isReadable, type Posting, type StoredEntry } from "../outbox-entry.ts";
 import { RecentCalls } from "../recent.ts";
-import type { StandingCall } from "../standing-call.ts";
+import type { StandingCall } from "../standing.ts";
 import { callOf, costOf } from "../unreadable.ts";
-import { asReply, type Bucket, type Reply } from "./bucket.ts";
+import { asReply, type Bucket, isJoining, type Reply } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
 import type { Commits } from "./commits.ts";
 import { type Holds, limitsText } from "./holds.ts";
-import { isRemembered, Resender, type Sent } from "./resender.ts";
+import { chargedAt, isRemembered, Resender, type Sent } from "./resender.ts";
 import { Spool, type SpoolOptions } from "./spool.ts";
 import type { LedgerLookup } from "./store-options.ts";
 import { UnheardPosts } from "./unheard-posts.ts";
@@ -37,13 +38,15 @@ const RECENT_CALLS = 4_096;
 const SPOOLED_POST_BYTES = 1_024;
 
 /** The fields of a call that its post sends. */
-type Sendable = Pick<Posting, "callId" | "accountId" | "costMicroVnd" | "limits">;
+interface Sendable extends Pick<Posting, "callId" | "accountId" | "costMicroVnd" | "limits"> {
+  readonly isDebit?: boolean;
+}
 
 /**
  * An entry that this version cannot read is posted with the fields that its text shows, so that its wallet is charged.
  */
 function sendable(entry: StoredEntry): Sendable {
-  return { ...callOf(entry), costMicroVnd: costOf(entry) };
+  return { ...callOf(entry), costMicroVnd: costOf(entry), isDebit: "debit" in entry };
 }
 
 /** Posts finished calls: to Redis, or to the spool on the disk until Redis takes them. */
@@ -83,7 +86,7 @@ export class Posts {
     this.spool = await Spool.open(spool);
     for (const { entry, done } of this.spool.recovered) {
       const { accountId } = callOf(entry);
-      if (entry.posting === undefined && accountId === "") commits.addUnreadable({ entry, done });
+      if (!isReadable(entry) && accountId === "") commits.addUnreadable({ entry, done });
       else this.resender.add(buckets.of(accountId), { entry, sent: undefined, done });
     }
     if (this.resender.size === 0) return;
@@ -128,6 +131,32 @@ export class Posts {
     });
   }
 
+  /** See `HoldStore.debit`. A post without a reply is sent again in the background, until Redis replies or has a new epoch. */
+  async debit(entry: DebitEntry): Promise<DebitResult> {
+    const { callId, accountId } = entry.call;
+    const { buckets, holds, commits, machine } = this.options;
+    const bucket = buckets.of(accountId);
+    if (this.resender.find(callId)) return { kind: "posted", duplicate: true };
+    const refusal = holds.refusal(bucket);
+    if (refusal !== undefined) return refusal;
+    const { epoch, process } = bucket;
+    const sent = { atMs: machine.monotonic(), epoch, process };
+    try {
+      const reply = await this.send(bucket, sendable(entry), entry.text, asReply);
+      const [kind, amount] = reply;
+      if (kind === "unknown") return { kind };
+      if (kind === "short")
+        return { kind, limit: WALLET_LIMIT, availableMicroVnd: amountOf(amount) };
+      // A duplicate is committed by the process that posted it, under the name that it had then.
+      if (kind === "posted") commits.add(bucket, chargedAt(bucket, entry, reply));
+      return { kind: "posted", duplicate: kind !== "posted" };
+    } catch (error) {
+      if (isJoining(error)) return { kind: "unknown" };
+      if (!isOutOfMemory(error)) this.resender.add(bucket, { entry, sent, done() {} });
+      throw error;
+    }
+  }
+
   /** Voids a call whose post Redis may have. Returns undefined for any other call. Never rejects. */
   voidUnheard(callId: string): Promise<void> | undefined {
     const voided = this.unheard.void(callId);
@@ -145,10 +174,13 @@ export class Posts {
     return this.spool?.refusal(calls * SPOOLED_POST_BYTES);
   }
 
-  /** Queues the uncommitted posts of a bucket to be sent again: some may be in the ledger, some only in this memory. */
+  /**
+   * Queues the uncommitted posts of a bucket to be sent again: some may be in the ledger, some only in this memory. A debit
+   * ends with its epoch instead: its operator has no reply yet.
+   */
   resendUncommitted(bucket: Bucket): void {
     for (const entry of this.options.commits.release(bucket)) {
-      this.resender.add(bucket, { entry, sent: undefined, done() {} });
+      if (!("debit" in entry)) this.resender.add(bucket, { entry, sent: undefined, done() {} });
     }
   }
 
@@ -169,6 +201,7 @@ export class Posts {
     const cost = String(costMicroVnd);
     const limits = limitsText(call.limits);
     const args = [callId, accountId, cost, text, bucket.epoch, limits];
+    if (call.isDebit) args.push("1");
     return bucket.run("post", keys, args, read);
   }
 

@@ -1,4 +1,3 @@
-import type { MicroVnd } from "../../catalogue/amount.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import { isOutOfMemory } from "../../redis/client.ts";
 import { textOf } from "../../redis/reply.ts";
@@ -6,8 +5,7 @@ import { entryOf } from "../entry.ts";
 import type { Posted } from "../hold-store.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { StoredEntry } from "../outbox-entry.ts";
-import { unsentPost } from "../standing.ts";
-import type { StandingCall } from "../standing-call.ts";
+import { type StandingCall, unsentPost } from "../standing.ts";
 import { callOf, costOf } from "../unreadable.ts";
 import type { Bucket, Reply } from "./bucket.ts";
 import type { LedgerLookup } from "./store-options.ts";
@@ -144,8 +142,10 @@ export class Resender {
     const { entry, sent } = post;
     const { callId, accountId, at } = callOf(entry);
     const { epoch } = bucket;
+    const isDebit = "debit" in entry;
+    if (isDebit && (sent?.epoch !== epoch || sent.process !== bucket.process)) return;
     // An earlier attempt may have reached Redis without a reply.
-    const isKnown = sent !== undefined && isRemembered(sent, bucket, nowMs());
+    const isKnown = isDebit || (sent !== undefined && isRemembered(sent, bucket, nowMs()));
     if (!isKnown && (await this.ledger.hasCall({ callId, at }))) return;
     if (bucket.epoch !== epoch)
       throw new Error("the epoch changed during the ledger lookup; the next round sends the post");
@@ -157,28 +157,30 @@ export class Resender {
     if (reply[0] === "unknown" || bucket.epoch !== epoch)
       throw new Error("the epoch changed during the post; the next round sends it again");
     this.actions.forgetHold(bucket, callId);
+    if (reply[0] === "short") return;
     // A duplicate in this process's own outbox: an earlier attempt succeeded without a reply. Commit it now.
-    if (reply[0] === "posted" || bucket.isOwn(textOf(reply[3]))) {
-      const [, charged, writtenOff, place] = reply;
-      const entryId = `${bucket.name}|${textOf(place)}`;
-      this.actions.add(bucket, chargedAt(entry, entryId, amountOf(charged), amountOf(writtenOff)));
-    }
+    if (reply[0] === "posted" || bucket.isOwn(textOf(reply[3])))
+      this.actions.add(bucket, chargedAt(bucket, entry, reply));
   }
 
   /** Queues a call whose account does not exist. The ledger quarantines its entry, and operators see it there. */
   private addUnchargeable(bucket: Bucket, entry: StoredEntry): void {
-    const entryId = `${bucket.name}|0||${callOf(entry).callId}`;
-    this.actions.add(bucket, chargedAt(entry, entryId, costOf(entry), 0));
+    const place = `0||${callOf(entry).callId}`;
+    this.actions.add(
+      bucket,
+      chargedAt(bucket, entry, ["posted", String(costOf(entry)), "0", place]),
+    );
   }
 }
 
-/** Returns the entry at its place in the outbox, with the charge that Redis took. */
-function chargedAt(
+/** Returns the entry at its place in the outbox, with the charge that Redis took, from the reply to its post. */
+export function chargedAt(
+  { name }: Bucket,
   entry: StoredEntry,
-  entryId: string,
-  chargedMicroVnd: MicroVnd,
-  writtenOffMicroVnd: MicroVnd,
+  [, charged, writtenOff, place]: Reply,
 ): StoredEntry {
+  const entryId = `${name}|${textOf(place)}`;
+  const chargedMicroVnd = amountOf(charged);
   if (entry.posting === undefined) return { ...entry, entryId, chargedMicroVnd };
-  return entryOf(entryId, entry.posting, chargedMicroVnd, writtenOffMicroVnd, entry.text);
+  return entryOf(entryId, entry.posting, chargedMicroVnd, amountOf(writtenOff), entry.text);
 }

@@ -5,7 +5,6 @@ const MONEY = [
   "extend",
   "post",
   "void",
-  "disown",
   "credit",
   "load",
   "close",

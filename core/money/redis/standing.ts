@@ -1,16 +1,15 @@
 import { idTime } from "../../process/id.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import { listOf, textOf } from "../../redis/reply.ts";
-import { standingHold, standingPost } from "../standing.ts";
-import type { StandingCall } from "../standing-call.ts";
+import { type StandingCall, standingHold, standingPost } from "../standing.ts";
 import type { Bucket } from "./bucket.ts";
-import { readOutbox } from "./outboxes.ts";
+import { readOutbox } from "./commits.ts";
 
 /** Holds per scan. */
 const PAGE = "1000";
 
-/** `<µđ>:<process>:<account>`, then its limits. The hold of a movement has `@<ms>` after the process. See `hold.lua`. */
-const HOLD = /^(\d+):([^:@]*)(?:@(\d+))?:([^|]*)/;
+/** `<µđ>:<process>:<account>`, then its limits: see `hold.lua`. */
+const HOLD = /^(\d+):([^:]*):([^|]*)/;
 
 /** Yields the holds of all processes, and the oldest post of each outbox. */
 export async function* standingCalls(
@@ -37,9 +36,9 @@ function readHolds(fields: readonly string[]): StandingCall[] {
   const holds: StandingCall[] = [];
   for (let at = 0; at < fields.length; at += 2) {
     const [callId = "", text = ""] = fields.slice(at, at + 2);
-    const [, amount, process = "", since, accountId = ""] = HOLD.exec(text) ?? [];
+    const [, amount, process = "", accountId = ""] = HOLD.exec(text) ?? [];
     if (amount === undefined) continue;
-    const sinceMs = since === undefined ? idTime(callId) : Number(since);
+    const sinceMs = idTime(callId);
     const hold = { callId, accountId, microVnd: Number(amount), process };
     holds.push(standingHold({ ...hold, sinceMs: Number.isNaN(sinceMs) ? 0 : sinceMs }));
   }

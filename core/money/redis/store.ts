@@ -10,18 +10,17 @@ import type {
   HoldStore,
   HoldStoreHealth,
   LimitSnapshot,
+  RestoreResult,
   WalletSnapshot,
 } from "../hold-store.ts";
 import { LedgerWatch } from "../ledger-watch.ts";
 import { LIFETIMES } from "../lifetimes.ts";
-import type { Posting, StoredEntry } from "../outbox-entry.ts";
-import type { RestoreResult } from "../restorable.ts";
-import { Audits } from "./audits.ts";
+import type { DebitEntry, Posting, StoredEntry } from "../outbox-entry.ts";
 import type { Bucket } from "./bucket.ts";
 import { BucketMap } from "./bucket-map.ts";
 import { RedisChanges } from "./changes.ts";
 import { Commits } from "./commits.ts";
-import { healthOfStore } from "./health.ts";
+import { healthOfStore, whenServing } from "./health.ts";
 import { Holds } from "./holds.ts";
 import { IdleWallets } from "./idle-wallets.ts";
 import { RedisKeptProgress } from "./kept-progress.ts";
@@ -30,7 +29,6 @@ import { Membership, type MembershipEvents } from "./membership.ts";
 import { OutageLog } from "./outage-log.ts";
 import { Posts } from "./posts.ts";
 import { Revocations } from "./revocations.ts";
-import { whenServing } from "./serving.ts";
 import { standingCalls } from "./standing.ts";
 import type { RedisHoldStoreOptions } from "./store-options.ts";
 import { RedisWallets } from "./wallets.ts";
@@ -52,7 +50,6 @@ export class RedisHoldStore implements HoldStore {
   private readonly changes: RedisChanges;
   private readonly holds: Holds;
   private readonly posts: Posts;
-  private readonly audits: Audits;
   private readonly idle: IdleWallets;
   private readonly watch: LedgerWatch;
   private readonly startTimeoutMs: number;
@@ -92,15 +89,12 @@ export class RedisHoldStore implements HoldStore {
     this.commits = new Commits({ client, buckets: this.buckets, memberships, machine, log, watch });
     this.wallets = new RedisWallets(client, buckets);
     this.changes = new RedisChanges(buckets, ledger);
-    const { wallets, changes, commits } = this;
-    this.holds = new Holds({ buckets, wallets, ledger, refusal: this.refusal.bind(this), machine });
+    const { wallets, commits } = this;
+    const auditRounds = Math.ceil(LIFETIMES.auditMs / beat.heartbeatMs);
+    const refusal = this.refusal.bind(this);
+    this.holds = new Holds({ buckets, wallets, ledger, refusal, auditRounds });
     const { holds } = this;
     this.posts = new Posts({ buckets, wallets, holds, commits, spool, ledger, machine, log });
-    const everyRounds = client.isCluster
-      ? Math.ceil(LIFETIMES.auditMs / clusterHeartbeatMs)
-      : LIFETIMES.auditMs / heartbeatMs;
-    const audited = { memberships, holds, changes, ledger, everyRounds };
-    this.audits = new Audits({ ...audited, times, machine, log });
     this.idle = new IdleWallets({ memberships, wallets, times, machine });
   }
 
@@ -146,6 +140,10 @@ export class RedisHoldStore implements HoldStore {
     return this.posts.postAll(postings);
   }
 
+  debit(entry: DebitEntry) {
+    return this.posts.debit(entry);
+  }
+
   void(callId: string, accountId: string): Promise<void> {
     return this.posts.voidUnheard(callId) ?? this.holds.void(callId, accountId);
   }
@@ -154,10 +152,8 @@ export class RedisHoldStore implements HoldStore {
     return this.wallets.load(accountId, read);
   }
 
-  async credit(movement: CreditTotal): Promise<boolean> {
-    const isApplied = await this.changes.credit(movement, this.watch.keep());
-    for (const callId of movement.releasedCallIds) this.holds.forget(callId);
-    return isApplied;
+  credit(movement: CreditTotal): Promise<boolean> {
+    return this.changes.credit(movement, this.watch.keep());
   }
 
   setLimit(accountId: string, limit: LimitSnapshot): Promise<boolean> {
@@ -306,7 +302,8 @@ export class RedisHoldStore implements HoldStore {
     };
   }
 
-  private maintained({ bucket, claimed }: Membership): void {
+  private maintained(membership: Membership): void {
+    const { bucket, claimed } = membership;
     this.outageLog.recovered(bucket.name);
     if (claimed.size > 0) this.commits.wake();
     this.revocations.applyMissed(bucket).catch(() => {});
@@ -314,7 +311,7 @@ export class RedisHoldStore implements HoldStore {
     if (bucket.isFull) void bucket.tryRoom().then(() => bucket.isFull && this.outageLog.full());
     this.commits.acknowledgeRest(bucket).catch(() => {});
     void this.posts.resendAll(bucket);
-    void this.audits.round(bucket);
+    void this.holds.round(membership);
     void this.idle.round(bucket);
   }
 }

@@ -72,7 +72,7 @@ export class UnheardPosts {
     if (sent.epoch !== epoch || sent.process !== process) return this.forget(callId);
     const keys = [bucket.epochKeys.outbox, bucket.keys.call(callId)];
     const keptMs = String(LIFETIMES.committedCallKeptMs);
-    const args = [callId, process, epoch, accountId, limits, keptMs];
+    const args = [callId, epoch, accountId, limits, keptMs];
     try {
       await bucket.run("void", keys, args, asReply);
       this.forget(callId);

@@ -1,6 +1,5 @@
 import type { MicroVnd } from "../../catalogue/amount.ts";
 import { listOf, mapOf, numberOf, textOf } from "../../redis/reply.ts";
-import type { MovementHold } from "../movement-hold.ts";
 
 /** A bucket at one moment, as `look` of `epoch.lua` returns it. */
 export interface View {
@@ -54,29 +53,6 @@ export function readView(reply: unknown): View {
     orphans: mapOf(orphans),
     hasEarlierOutbox: earlier === 1,
     hasHolds: holds === 1,
-  };
-}
-
-/** The holds of a bucket that an audit checks. */
-export interface HeldCalls {
-  /** The calls and movements that have a hold of this gateway. */
-  readonly own: readonly string[];
-  /** Holds of movements that no gateway has: the one that had them died, or gave them up. */
-  readonly unowned: readonly MovementHold[];
-}
-
-export function readHeldCalls(reply: unknown): HeldCalls {
-  const [own, unowned] = listOf(reply);
-  return {
-    own: listOf(own).map(textOf),
-    unowned: listOf(unowned).map((item) => {
-      const [callId, amount, accountId] = listOf(item);
-      return {
-        callId: textOf(callId),
-        accountId: textOf(accountId),
-        amountMicroVnd: amountOf(amount),
-      };
-    }),
   };
 }
 

@@ -123,40 +123,52 @@ const TABLES: Record<string, string> = {
     wallet A                        -> available 35 held 100 uncommitted 0
     hold c2 A 1..100                -> held 35`,
 
-  "money must be held before it is taken away": `
+  "money is taken away whole or not at all": `
     credit A 100                    -> version 1
     hold c1 A 1..80                 -> held 80
-    ledger-credit A -30             -> version 2
-    apply A 2 70                    -> short
+    debit A 21 r1                   -> short 20
     wallet A                        -> available 20 held 80 uncommitted 0
+    debit A 20 r1                   -> posted
+    debit A 20 r1                   -> duplicate
+    wallet A                        -> available 0 held 80 uncommitted 20
     void c1 A                       -> ok
-    hold m1 A 30..30                -> held 30
-    apply A 2 70 releasing m1       -> ok
-    wallet A                        -> available 70 held 0 uncommitted 0
-    ledger A                        -> 70`,
+    ledger A                        -> 100
+    acknowledge                     -> 1 acknowledged
+    wallet A                        -> available 80 held 0 uncommitted 0
+    ledger A                        -> 80
+    ledger-credit A 7               -> version 3
+    apply A 3 107                   -> ok
+    wallet A                        -> available 87 held 0 uncommitted 0`,
 
-  "movements that the wallet affords only together are released together": `
-    credit A 110                    -> version 1
-    hold m1 A 50..50                -> held 50
-    hold m2 A 60..60                -> held 60
-    ledger-credit A -50             -> version 2
-    ledger-credit A -60             -> version 3
-    apply A 3 0 releasing m2        -> short
-    apply A 3 0 releasing m1        -> short
-    wallet A                        -> available 0 held 110 uncommitted 0
-    apply A 3 0 releasing m1 m2     -> ok
-    wallet A                        -> available 0 held 0 uncommitted 0
-    apply A 3 0 releasing m1 m2     -> ok
-    wallet A                        -> available 0 held 0 uncommitted 0`,
-
-  "a movement that was applied before still releases its hold": `
+  "a debit whose reference is taken gives its money back": `
     credit A 100                    -> version 1
-    hold m1 A 30..30                -> held 30
-    ledger-credit A -30             -> version 2
-    ledger-credit A 50              -> version 3
-    apply A 3 120                   -> ok
-    apply A 2 70 releasing m1       -> ok
-    wallet A                        -> available 120 held 0 uncommitted 0`,
+    load A                          -> true
+    debit A 20 r1                   -> posted
+    debit A 30 r1                   -> posted
+    wallet A                        -> available 50 held 0 uncommitted 50
+    commit                          -> 2 committed
+    acknowledge                     -> 2 acknowledged
+    wallet A                        -> available 80 held 0 uncommitted 0
+    ledger A                        -> 80
+    debit A 30 r1                   -> posted
+    acknowledge                     -> 1 acknowledged
+    wallet A                        -> available 80 held 0 uncommitted 0`,
+
+  "a debit of a wallet that is not loaded": `
+    credit A 100                    -> version 1
+    debit A 20 r1                   -> unknown
+    wallet A                        -> not loaded`,
+
+  "a debit and calls after a crash": `
+    credit A 100                    -> version 1
+    hold c1 A 1..80                 -> held 80
+    debit A 20 r1                   -> posted
+    post c1 A cost 70               -> charged 70 off 0
+    crash                           -> ok
+    acknowledge                     -> 2 acknowledged
+    load A                          -> true
+    wallet A                        -> available 10 held 0 uncommitted 0
+    ledger A                        -> 10`,
 
   "a revoked key gets no new hold, and its running calls are posted": `
     credit A 1000                   -> version 1

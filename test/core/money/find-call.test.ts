@@ -1,6 +1,6 @@
 import t from "tap";
 import { decodeEntry, encodeEntry, entryOf } from "../../../core/money/entry.ts";
-import { findCall } from "../../../core/money/find-call.ts";
+import { findCall } from "../../../core/money/found-call.ts";
 import type { HoldStore } from "../../../core/money/hold-store.ts";
 import type { Ledger } from "../../../core/money/ledger.ts";
 import { posting } from "../../support/posting.ts";

@@ -184,7 +184,7 @@ class History {
     assert.ok(result.kind === "credited");
     this.credited.set(accountId, (this.credited.get(accountId) ?? 0n) + amountMicroVnd);
     const { creditVersion, creditedMicroVnd } = result.wallet;
-    const news = { accountId, creditVersion, creditedMicroVnd, releasedCallIds: [] };
+    const news = { accountId, creditVersion, creditedMicroVnd };
     await this.subject.store.credit(news);
     await this.subject.store.credit(news);
   }

@@ -4,8 +4,13 @@ import { join } from "node:path";
 import t from "tap";
 import { FileKeptProgress } from "../../../core/money/embedded/kept-progress.ts";
 import { LedgerWriter } from "../../../core/money/ledger/writer.ts";
-import { type LedgerProgress, LedgerWentBack } from "../../../core/money/ledger-history.ts";
-import { merged, NO_PROGRESS, without } from "../../../core/money/ledger-progress.ts";
+import {
+  type LedgerProgress,
+  LedgerWentBack,
+  merged,
+  NO_PROGRESS,
+  without,
+} from "../../../core/money/ledger-history.ts";
 import { type KeptProgress, LedgerWatch } from "../../../core/money/ledger-watch.ts";
 import { LIFETIMES } from "../../../core/money/lifetimes.ts";
 import { type Machine, systemMachine } from "../../../core/process/machine.ts";

@@ -27,7 +27,6 @@ const BROKEN: Record<string, Partial<Lifetimes>> = {
   "readWaitMs > gatherMs": { readWaitMs: 50 },
   "paceWaitMsMax > paceDelayMsMax > paceTickMs": { paceWaitMsMax: 5_000 },
   "commitRetryMsMin <= commitRetryMsMax": { commitRetryMsMin: 2_001 },
-  "unownedMovementMs > movementCommitMs + statementTimeoutMs": { unownedMovementMs: 50_000 },
   "missedBackMs > 2 * statementTimeoutMs": { missedBackMs: 60_000 },
   "balancesSilentMs > 3 * balancesBeatMs": { balancesSilentMs: 6_000 },
   "ledgerCheckMs < leaseMs": { ledgerCheckMs: 10_000 },

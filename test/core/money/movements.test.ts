@@ -1,86 +1,298 @@
 import t from "tap";
-import type { CreditTotal, HoldStore } from "../../../core/money/hold-store.ts";
-import { LateMovements } from "../../../core/money/late-movements.ts";
+import type {
+  CreditTotal,
+  DebitResult,
+  HoldStore,
+  HoldStoreHealth,
+  LimitSnapshot,
+} from "../../../core/money/hold-store.ts";
 import { LIFETIMES } from "../../../core/money/lifetimes.ts";
 import { Movements } from "../../../core/money/movements.ts";
-import type { WalletHold } from "../../../core/money/wallet.ts";
+import { StoredWallets } from "../../../core/money/stored-wallets.ts";
+import { until } from "../../support/until.ts";
 import { ManualMachine } from "./manual-machine.ts";
 import { StubLedger } from "./stub-ledger.ts";
-import { movement } from "./wallet-fixtures.ts";
+import { movement, withStores } from "./wallet-fixtures.ts";
 
-const WALLET = {
+const { missedLookMs, missedBackMs } = LIFETIMES;
+const CHANGE = {
   accountId: "A",
-  balanceMicroVnd: 5n,
-  creditVersion: 1,
-  creditedMicroVnd: 5n,
-  limits: [],
-};
+  name: "day",
+  kind: "set",
+  amountMicroVnd: 30n,
+  reference: "l1",
+  reason: null,
+} as const;
 
-/** Movements whose hold store replies as the test says. */
-function stage() {
-  const machine = new ManualMachine();
-  const ledger = new StubLedger();
-  ledger.addAccount("A");
-  const released: (readonly string[])[] = [];
-  const replies: (boolean | Error)[] = [];
-  const credit = async ({ releasedCallIds }: CreditTotal) => {
-    released.push(releasedCallIds);
-    const reply = replies.shift() ?? true;
-    if (reply instanceof Error) throw reply;
-    return reply;
-  };
-  const holdStore = { credit } as HoldStore;
-  const late = new LateMovements(holdStore, ledger, machine);
-  let held: WalletHold = { kind: "unavailable", reason: "the store is down" };
-  const hold = () => held;
-  const movements = new Movements({ holdStore, ledger, late, hold });
-  const onHold = (result: WalletHold) => {
-    held = result;
-  };
-  return { machine, ledger, movements, released, replies, onHold };
+/** A gateway whose ledger also gets statements of a process that died. Its hold store notes what it is given. */
+class Stage {
+  readonly machine = new ManualMachine();
+  readonly ledger = new StubLedger();
+  readonly applied: string[] = [];
+  /** Whether a wallet affords what is credited. */
+  affords = true;
+  /** The account whose wallet the hold store cannot reach. */
+  unreachable = "";
+  ledgerIsDown = false;
+  /** The next replies to a debit. */
+  readonly debited: DebitResult[] = [];
+  health: HoldStoreHealth = { kind: "ok" };
+  readonly wallets: StoredWallets;
+
+  constructor() {
+    const { ledger, machine, applied } = this;
+    ledger.addAccount("A");
+    ledger.now = async () => {
+      if (this.ledgerIsDown) throw new Error("the ledger is down");
+      return machine.now();
+    };
+    const holdStore: Partial<HoldStore> = {
+      async *loadedVersions() {},
+      ledgerWentBack: () => false,
+      health: () => this.health,
+      debit: async () => this.debited.shift() ?? { kind: "posted", duplicate: false },
+      credit: async (total: CreditTotal) => {
+        const { accountId, creditVersion, creditedMicroVnd } = total;
+        if (accountId === this.unreachable) throw new Error("its node is down");
+        applied.push(`movement ${creditVersion}: ${creditedMicroVnd}`);
+        return this.affords;
+      },
+      setLimit: async (_: string, { name, totalMicroVnd }: LimitSnapshot) => {
+        applied.push(`limit ${name}: ${totalMicroVnd}`);
+        return true;
+      },
+    };
+    this.wallets = new StoredWallets({ holdStore: holdStore as HoldStore, ledger, machine });
+  }
+
+  /** Returns what was applied since the last call, once this time has passed. */
+  async after(ms: number): Promise<string[]> {
+    await this.machine.advance(ms);
+    return this.applied.splice(0);
+  }
 }
 
-t.test("the hold of a movement is released once, with the movement", async (t) => {
-  const { movements, released } = stage();
-  await movements.apply(WALLET, "m1");
-  await movements.apply(WALLET, null);
-  t.strictSame(released, [["m1"], []]);
+t.test(
+  "a movement that a slow ledger commits after its process died becomes spendable",
+  async (t) => {
+    const stage = new Stage();
+    await stage.wallets.start();
+    await stage.machine.advance(5_000);
+    await stage.ledger.credit(movement(70n));
+    t.strictSame(await stage.after(missedLookMs), ["movement 1: 70"]);
+    t.strictSame(await stage.after(missedBackMs), [], "each is applied once");
+    await stage.ledger.credit(movement(5n));
+    t.strictSame(await stage.after(missedLookMs), ["movement 2: 75"]);
+  },
+);
+
+t.test("so does a change of a limit", async (t) => {
+  const stage = new Stage();
+  await stage.wallets.start();
+  await stage.ledger.changeLimit(CHANGE);
+  t.strictSame(await stage.after(missedLookMs), ["movement 0: 0", "limit day: 30"]);
+  await stage.ledger.changeLimit({ ...CHANGE, amountMicroVnd: 40n, reference: "l2" });
+  t.strictSame(await stage.after(missedLookMs), ["movement 0: 0", "limit day: 40"]);
 });
 
-t.test("a hold that the wallet cannot do without waits for the next movement", async (t) => {
-  const { movements, released, replies } = stage();
-  replies.push(false);
-  await movements.apply(WALLET, "m1");
-  await movements.apply({ ...WALLET, accountId: "B" }, null);
-  await movements.apply(WALLET, "m2");
-  await movements.apply(WALLET, null);
-  t.strictSame(released, [["m1"], [], ["m1", "m2"], []], "of the same account");
+t.test("a commit that began before a look is found by the next one", async (t) => {
+  const stage = new Stage();
+  await stage.wallets.start();
+  await stage.machine.advance(missedLookMs);
+  const { now } = stage.ledger;
+  const beganMs = stage.machine.now() - LIFETIMES.statementTimeoutMs;
+  stage.ledger.now = async () => beganMs;
+  await stage.ledger.credit(movement(70n));
+  stage.ledger.now = now;
+  t.strictSame(await stage.after(missedLookMs), ["movement 1: 70"]);
 });
 
-t.test("a hold whose release failed is released in the background, and then no more", async (t) => {
-  const { machine, movements, released, replies } = stage();
-  replies.push(new Error("the store is down"), new Error("still down"), true);
-  await t.rejects(movements.apply(WALLET, "m1"), {
+t.test(
+  "a movement whose commit takes longer than any statement is found once it ends",
+  async (t) => {
+    const stage = new Stage();
+    await stage.wallets.start();
+    const { ledger } = stage;
+    const beganMs = stage.machine.now();
+    ledger.completeThrough = async () => beganMs;
+    t.strictSame(await stage.after(4 * missedBackMs), []);
+    const { now } = ledger;
+    ledger.now = async () => beganMs;
+    await ledger.credit(movement(70n));
+    ledger.now = now;
+    ledger.completeThrough = now;
+    t.strictSame(await stage.after(missedLookMs), ["movement 1: 70"]);
+  },
+);
+
+t.test(
+  "what was committed while the ledger did not reply is found as soon as it does",
+  async (t) => {
+    const stage = new Stage();
+    await stage.wallets.start();
+    await stage.ledger.credit(movement(70n));
+    stage.ledgerIsDown = true;
+    t.strictSame(await stage.after(2 * missedBackMs), []);
+    stage.ledgerIsDown = false;
+    t.strictSame(await stage.after(missedLookMs), ["movement 1: 70"]);
+  },
+);
+
+t.test("and all is applied again: the ledger may have been restored in between", async (t) => {
+  const stage = new Stage();
+  await stage.wallets.start();
+  await stage.ledger.credit(movement(70n));
+  t.strictSame(await stage.after(missedLookMs), ["movement 1: 70"]);
+  stage.ledgerIsDown = true;
+  t.strictSame(await stage.after(missedLookMs), []);
+  stage.ledgerIsDown = false;
+  t.strictSame(await stage.after(missedLookMs), ["movement 1: 70"]);
+});
+
+t.test("a clock of the ledger that is set back hides nothing", async (t) => {
+  const stage = new Stage();
+  await stage.wallets.start();
+  await stage.machine.advance(missedLookMs);
+  stage.ledger.now = async () => stage.machine.now() - 3_600_000;
+  await stage.ledger.credit(movement(70n));
+  t.strictSame(await stage.after(missedLookMs), ["movement 1: 70"]);
+});
+
+t.test("a movement that the wallet does not afford yet is applied by a later look", async (t) => {
+  const stage = new Stage();
+  await stage.wallets.start();
+  await stage.ledger.credit(movement(70n));
+  stage.affords = false;
+  t.strictSame(await stage.after(missedLookMs), ["movement 1: 70"]);
+  stage.affords = true;
+  t.strictSame(await stage.after(missedLookMs), ["movement 1: 70"]);
+  t.strictSame(await stage.after(missedLookMs), []);
+});
+
+t.test("a wallet that cannot be reached does not hide the movements of others", async (t) => {
+  const stage = new Stage();
+  stage.ledger.addAccount("B");
+  await stage.wallets.start();
+  stage.unreachable = "A";
+  await stage.ledger.credit(movement(70n));
+  await stage.ledger.credit({ ...movement(5n), accountId: "B" });
+  t.strictSame(await stage.after(missedLookMs), ["movement 1: 5"]);
+  stage.unreachable = "";
+  t.match(await stage.after(5_000), ["movement 1: 70"], "as soon as it can be reached");
+});
+
+t.test("a start goes on without a look if the hold store goes on without its nodes", async (t) => {
+  const reason = { reason: "a node is down", cause: "redis_unreachable" };
+  const table: [HoldStoreHealth, number | undefined][] = [
+    [{ kind: "impaired", ...reason }, 0],
+    [{ kind: "away", ...reason }, LIFETIMES.catchUpMs],
+    // The ledger does not reply.
+    [{ kind: "ok" }, undefined],
+  ];
+  for (const [health, startedAfterMs] of table) {
+    const stage = new Stage();
+    stage.health = health;
+    stage.ledgerIsDown = true;
+    let ended = "not yet";
+    stage.wallets.start().then(
+      () => (ended = "started"),
+      () => (ended = "failed"),
+    );
+    await stage.machine.advance((startedAfterMs ?? 0) - 1_000);
+    if (startedAfterMs !== 0)
+      t.equal(ended, "not yet", `${health.kind}: it waits for a short outage`);
+    await stage.machine.advance(LIFETIMES.catchUpMs);
+    t.equal(ended, startedAfterMs === undefined ? "failed" : "started", health.kind);
+    await stage.wallets.end();
+  }
+});
+
+t.test("a process that stops looks no more", async (t) => {
+  const stage = new Stage();
+  await stage.wallets.start();
+  await stage.ledger.credit(movement(70n));
+  await stage.wallets.end();
+  t.strictSame(await stage.after(2 * missedLookMs), []);
+});
+
+t.test("a movement whose wallet cannot be reached is pending, and applied later", async (t) => {
+  const stage = new Stage();
+  stage.unreachable = "A";
+  await t.rejects(stage.wallets.credit(movement(70n)), {
     name: "MovementPending",
-    cause: { message: /down/ },
+    cause: { message: /its node is down/ },
   });
-  await machine.advance(2 * LIFETIMES.applyRetryMs);
-  t.strictSame(released, [["m1"], ["m1"], ["m1"]]);
-  await movements.apply(WALLET, null);
-  t.strictSame(released.at(-1), []);
+  stage.unreachable = "";
+  t.strictSame(await stage.after(2 * LIFETIMES.applyRetryMs), ["movement 1: 70"]);
+  t.strictSame(await stage.after(10 * LIFETIMES.applyRetryMs), []);
 });
 
-t.test("money that cannot be held is not taken away", async (t) => {
-  const { ledger, movements, onHold, released } = stage();
+t.test("money that cannot be posted is not taken away", async (t) => {
+  const stage = new Stage();
+  const { debited, ledger, wallets } = stage;
   await ledger.credit(movement(100n));
-  const take = () => movements.move(movement(-5n));
+  const take = () => wallets.credit(movement(-5n));
+  debited.push({ kind: "unavailable", reason: "the store is down" });
   await t.rejects(take(), /^the store is down$/);
-  onHold({ kind: "stale" });
-  await t.rejects(take(), /cannot hold the amount/);
-  onHold({ kind: "short", limit: "wallet", availableMicroVnd: 4 });
+  debited.push({ kind: "short", limit: "wallet", availableMicroVnd: 4 });
   t.strictSame(await take(), { kind: "below_zero" });
-  onHold({ kind: "no_account" });
-  t.strictSame(await take(), { kind: "no_account" });
+  t.strictSame(await wallets.credit(movement(-(2n ** 53n))), { kind: "below_zero" });
   t.equal((await ledger.wallet("A"))?.balanceMicroVnd, 100n);
-  t.strictSame(released, []);
 });
+
+t.test("a debit that the ledger does not get is pending after some seconds", async (t) => {
+  const stage = new Stage();
+  let end = "waits";
+  stage.wallets.credit(movement(-5n)).catch(({ name }: Error) => (end = name));
+  await stage.machine.advance(0);
+  await stage.machine.advance(LIFETIMES.debitWaitMs - LIFETIMES.debitPollMs);
+  t.equal(end, "waits");
+  await stage.machine.advance(3 * LIFETIMES.debitPollMs);
+  t.equal(end, "MovementPending");
+});
+
+t.test("limits are set as the ledger has them after the movement was applied", async (t) =>
+  withStores(async ({ holdStore, ledger }) => {
+    const machine = new ManualMachine();
+    await ledger.credit(movement(100n));
+    await ledger.changeLimit({ ...CHANGE, kind: "create" });
+    await holdStore.load("A", () => ledger.wallet("A"));
+    const set: number[] = [];
+    // The ledger is restored from before the limit while the movement is applied.
+    const store = {
+      credit: async () => (await ledger.removeLimit("A", "day")) || true,
+      setLimit: async (_: string, { totalMicroVnd }: { totalMicroVnd: number }) =>
+        set.push(totalMicroVnd) > 0,
+    };
+    const applied = movementsOf(store, ledger, machine).applyLater("A");
+    await machine.advance(LIFETIMES.applyRetryMs);
+    await applied;
+    t.strictSame(set, []);
+  }),
+);
+
+t.test("a limit that changes while its wallet is loaded has its new total", async (t) =>
+  withStores(async ({ holdStore, ledger }) => {
+    const machine = new ManualMachine();
+    await ledger.credit(movement(100n));
+    let release = () => {};
+    ledger.after = () =>
+      new Promise((resolve) => {
+        release = resolve;
+        ledger.after = async () => {};
+      });
+    const loaded = holdStore.load("A", () => ledger.wallet("A"));
+    await until("the load has read the ledger", () => ledger.calls.wallet === 1);
+    await ledger.changeLimit({ ...CHANGE, kind: "create" });
+    const applied = movementsOf(holdStore, ledger, machine).applyLater("A");
+    await machine.advance(LIFETIMES.applyRetryMs);
+    release();
+    await Promise.all([loaded, applied]);
+    t.equal(holdStore.limit("A", "day")?.totalMicroVnd, 30);
+  }),
+);
+
+function movementsOf(holdStore: object, ledger: StubLedger, machine: ManualMachine): Movements {
+  const debit = async () => ({ kind: "no_account" }) as const;
+  return new Movements({ holdStore: holdStore as HoldStore, ledger, machine, debit });
+}

@@ -49,7 +49,6 @@ for (const driftMicroVnd of [0n, 5n]) {
         accountId: "A",
         creditVersion: 2,
         creditedMicroVnd: BigInt(BACKLOG) + driftMicroVnd,
-        releasedCallIds: [],
       });
       const committer = new Committer({
         holdStore,

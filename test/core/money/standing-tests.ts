@@ -1,7 +1,7 @@
 import type { Test } from "tap";
+import { debitOf } from "../../../core/money/debit.ts";
 import type { HoldStore } from "../../../core/money/hold-store.ts";
-import { movementHoldId } from "../../../core/money/movement-hold.ts";
-import type { StandingCall } from "../../../core/money/standing-call.ts";
+import type { StandingCall } from "../../../core/money/standing.ts";
 import { newId } from "../../../core/process/id.ts";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
 import { posting } from "../../support/posting.ts";
@@ -48,12 +48,9 @@ export function standingTests(t: Test, create: Create): void {
     const running = newId(beganMs);
     const ended = newId(beganMs);
     const second = newId(beganMs);
-    const movement = { accountId, amountMicroVnd: -30n, reference: "a: b", reason: null };
-    const movementId = movementHoldId({ ...movement, kind: "adjustment" });
     t.strictSame(await standing(store), []);
     await hold(running, "K", 10);
     await hold(ended, "K", 20);
-    await hold(movementId, "", 30);
     await hold(second, "K", 40);
     const post = posting({ callId: ended, accountId, costMicroVnd: 20 });
     await store.post({ ...post, at: beganMs, latencyMs: 0 });
@@ -64,7 +61,6 @@ export function standingTests(t: Test, create: Create): void {
       [
         ["hold", running, null, 10],
         ["post", ended, null, 20],
-        ["hold", movementId, "a: b", 30],
         ["hold", second, null, 40],
       ],
     );
@@ -77,8 +73,13 @@ export function standingTests(t: Test, create: Create): void {
     t.equal(store.findUncommitted(ended)?.posting.callId, ended);
     t.equal(store.findUncommitted(running), undefined);
     await store.void(running, accountId);
-    await store.void(movementId, accountId);
     await store.void(second, accountId);
+    await store.acknowledge(await store.read(10, 0));
+    t.strictSame(await standing(store), []);
+
+    const movement = { accountId, amountMicroVnd: -30n, reference: "a: b", reason: null };
+    await store.debit(debitOf({ ...movement, kind: "adjustment" }, beganMs));
+    t.match(await standing(store), [{ kind: "post", reference: "a: b", accountId, microVnd: 30 }]);
     await store.acknowledge(await store.read(10, 0));
     t.strictSame(await standing(store), []);
   });

@@ -6,7 +6,7 @@ import type {
   QuarantinedCall,
   TopUpSums,
 } from "../../../core/money/ledger.ts";
-import type { OutboxEntry } from "../../../core/money/outbox-entry.ts";
+import type { ReadableEntry } from "../../../core/money/outbox-entry.ts";
 import type { UsageRecord } from "../../../core/money/usage-fields.ts";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
 
@@ -20,12 +20,12 @@ export class StubLedger extends MemoryLedger implements Ledger {
   /** Called after an operation took effect. A rejection simulates a commit whose reply was lost. */
   after: (operation: Operation) => Promise<void> = async () => {};
 
-  override async commit(entries: readonly OutboxEntry[]): Promise<void> {
-    await this.around("commit", () => super.commit(entries));
+  override commit(entries: readonly ReadableEntry[]): Promise<readonly string[]> {
+    return this.around("commit", () => super.commit(entries));
   }
 
-  override credit(movement: Credit, beforeMs?: number): Promise<CreditResult> {
-    return this.around("credit", () => super.credit(movement, beforeMs));
+  override credit(movement: Credit): Promise<CreditResult> {
+    return this.around("credit", () => super.credit(movement));
   }
 
   override wallet(accountId: string): Promise<WalletSnapshot | undefined> {

@@ -1,8 +1,9 @@
+import { debitOf } from "../../../core/money/debit.ts";
 import { entryOf } from "../../../core/money/entry.ts";
 import { type HoldStore, type Short, WALLET_LIMIT } from "../../../core/money/hold-store.ts";
-import type { OutboxEntry } from "../../../core/money/outbox-entry.ts";
+import { isReadable, type StoredEntry } from "../../../core/money/outbox-entry.ts";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
-import { posting, readable } from "../../support/posting.ts";
+import { posting } from "../../support/posting.ts";
 import type { Create, HoldStoreUnderTest } from "./under-test.ts";
 
 const NOT_YET_MS = 20;
@@ -52,7 +53,7 @@ export class Table {
       case "ledger-credit":
         return this.credit(first, BigInt(second), false);
       case "apply":
-        return this.apply(first, Number(second), BigInt(third), rest.slice(4));
+        return this.apply(first, Number(second), BigInt(third));
       case "hold":
         await this.load(second);
         return this.hold(first, second, third, pairsOf(rest.slice(3)));
@@ -66,6 +67,8 @@ export class Table {
         return this.post(first, second, Number(fourth), pairsOf(rest.slice(4)));
       case "post-together":
         return this.postTogether(first, rest.slice(1));
+      case "debit":
+        return this.debit(first, BigInt(second), third);
       case "void":
         await this.store.void(first, second);
         return "ok";
@@ -137,10 +140,12 @@ export class Table {
     const reference = `r${Math.random()}`;
     const kind = amount < 0n ? "adjustment" : "topup";
     const movement = { accountId, amountMicroVnd: amount, reference, kind, reason: null } as const;
-    const result = await this.ledger.credit(movement);
+    // Money that the ledger alone takes away.
+    if (amount < 0n) await this.ledger.commit([debitOf(movement, Date.now())]);
+    const result = (await this.ledger.credited(movement)) ?? (await this.ledger.credit(movement));
     if (result.kind !== "credited") return result.kind;
     const { creditVersion, creditedMicroVnd } = result.wallet;
-    if (apply) await this.apply(accountId, creditVersion, creditedMicroVnd, []);
+    if (apply) await this.apply(accountId, creditVersion, creditedMicroVnd);
     return `version ${creditVersion}`;
   }
 
@@ -148,10 +153,17 @@ export class Table {
     accountId: string,
     creditVersion: number,
     creditedMicroVnd: bigint,
-    releasedCallIds: readonly string[],
   ): Promise<string> {
-    const total = { accountId, creditVersion, creditedMicroVnd, releasedCallIds };
+    const total = { accountId, creditVersion, creditedMicroVnd };
     return (await this.store.credit(total)) ? "ok" : "short";
+  }
+
+  private async debit(accountId: string, amount: bigint, reference: string): Promise<string> {
+    const movement = { accountId, reference, kind: "adjustment", reason: null } as const;
+    const entry = debitOf({ ...movement, amountMicroVnd: -amount }, Date.now());
+    const result = await this.store.debit(entry);
+    if (result.kind === "short") return heldOrShort(result);
+    return result.kind === "posted" && result.duplicate ? "duplicate" : result.kind;
   }
 
   private async hold(
@@ -256,10 +268,13 @@ export class Table {
     return versions.sort().join(" ");
   }
 
-  private async commit(): Promise<OutboxEntry[]> {
-    const entries = readable(await this.store.read(1_000, 0));
-    await this.ledger.commit(entries);
-    return entries;
+  private async commit(): Promise<StoredEntry[]> {
+    const entries = (await this.store.read(1_000, 0)).filter(isReadable);
+    const returned = await this.ledger.commit(entries);
+    return entries.map((entry) => ({
+      ...entry,
+      ...(returned.includes(entry.entryId) && { isReturned: true }),
+    }));
   }
 }
 

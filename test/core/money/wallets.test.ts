@@ -1,4 +1,6 @@
 import t from "tap";
+import { Committer } from "../../../core/money/committer.ts";
+import { StoredWallets } from "../../../core/money/stored-wallets.ts";
 import { posting, readable } from "../../support/posting.ts";
 import { until } from "../../support/until.ts";
 import { holdRequest, movement, type Stores, withStores } from "./wallet-fixtures.ts";
@@ -7,6 +9,15 @@ async function commit({ holdStore, ledger }: Stores): Promise<void> {
   const entries = readable(await holdStore.read(1_000, 0));
   await ledger.commit(entries);
   holdStore.acknowledge(entries);
+}
+
+/** Commits what is posted until `work` is done. */
+async function committing<T>({ holdStore, ledger, logged: { log } }: Stores, work: Promise<T>) {
+  const committer = new Committer({ holdStore, ledger, log, batchEntries: 3, lingerMs: 0 });
+  committer.start();
+  const result = await work;
+  await committer.stop(10_000);
+  return result;
 }
 
 /** Returns `available held uncommitted` of account A in the hold store. */
@@ -129,40 +140,58 @@ t.test("money that running calls hold or have spent cannot be taken away", async
     // The ledger alone still has 1,000.
     t.strictSame(await wallets.credit(movement(-101n)), { kind: "below_zero" });
     t.equal(parts(stores), "100 600 300");
-    t.equal((await wallets.credit(movement(-100n))).kind, "credited");
-    t.equal(parts(stores), "0 600 300");
+    const taken = await committing(stores, wallets.credit(movement(-100n)));
+    t.match(taken, { kind: "credited", applied: true });
+    t.equal(parts(stores), "0 600 0");
     await wallets.post(posting({ callId: "c1", accountId: "A", costMicroVnd: 700 }));
     await commit(stores);
     t.equal((await ledger.wallet("A"))?.balanceMicroVnd, 0n);
   }),
 );
 
-t.test("money is taken away once, also if the first reply was lost", async (t) =>
+t.test(
+  "money is taken away once, also if it is sent again before and after its commit",
+  async (t) =>
+    withStores(async (stores) => {
+      const { wallets, ledger } = stores;
+      await wallets.credit(movement(1_000n));
+      const debit = movement(-400n);
+      const other = new StoredWallets({ holdStore: stores.holdStore, ledger });
+      const both = Promise.all([wallets.credit(debit), other.credit(debit)]);
+      const results = await committing(stores, both);
+      t.strictSame(results.map((one) => one.kind === "credited" && one.applied).sort(), [
+        false,
+        true,
+      ]);
+      t.match(await wallets.credit(debit), { kind: "credited", applied: false });
+      t.strictSame(await wallets.credit({ ...debit, amountMicroVnd: -1n }), {
+        kind: "reference_conflict",
+      });
+      t.equal(parts(stores), "600 0 0");
+      t.equal((await ledger.wallet("A"))?.balanceMicroVnd, 600n);
+    }),
+);
+
+t.test("a debit and a top-up under one reference: the ledger takes the first", async (t) =>
   withStores(async (stores) => {
     const { wallets, ledger } = stores;
     await wallets.credit(movement(1_000n));
-    const adjustment = movement(-400n);
-    ledger.after = (what) =>
-      what === "credit" ? Promise.reject(new Error("lost")) : Promise.resolve();
-    await t.rejects(wallets.credit(adjustment), /lost/);
-    // It may be committed or not, so no call may spend it.
-    t.equal(parts(stores), "600 400 0");
-    ledger.after = async () => {};
-    t.equal((await wallets.credit(adjustment)).kind, "credited");
-    t.equal((await wallets.credit(adjustment)).kind, "credited");
-    t.equal(parts(stores), "600 0 0");
-    t.equal((await ledger.wallet("A"))?.balanceMicroVnd, 600n);
+    const debit = movement(-400n, "one");
+    const taken = wallets.credit(debit);
+    await until("it is posted", () => parts(stores) === "600 0 400");
+    await ledger.credit(movement(7n, "one"));
+    t.strictSame(await committing(stores, taken), { kind: "reference_conflict" });
+    await until("the wallet has the money again", () => parts(stores) === "1000 0 0");
   }),
 );
 
-t.test("concurrent credits and adjustments leave both stores equal", async (t) =>
+t.test("concurrent credits and debits leave both stores equal", async (t) =>
   withStores(async (stores) => {
     const { wallets, ledger } = stores;
     await wallets.credit(movement(1_000n));
     ledger.before = () => new Promise((resolve) => setImmediate(resolve));
-    await Promise.all(
-      Array.from({ length: 40 }, (_, n) => wallets.credit(movement(n % 2 ? 30n : -700n))),
-    );
+    const all = Array.from({ length: 40 }, (_, n) => wallets.credit(movement(n % 2 ? 30n : -700n)));
+    await committing(stores, Promise.all(all));
     const balance = (await ledger.wallet("A"))?.balanceMicroVnd ?? -1n;
     t.equal(parts(stores), `${balance} 0 0`);
     for await (const row of wallets.reconcile()) t.equal(row.driftMicroVnd, 0n);
@@ -204,7 +233,6 @@ t.test("reconcile finds a drift of one µđ, in either store", async (t) =>
       accountId: "A",
       creditVersion: 9,
       creditedMicroVnd: 1_001n,
-      releasedCallIds: [],
     });
     for await (const row of wallets.reconcile()) t.equal(row.driftMicroVnd, 1n);
     await ledger.credit(movement(2n));
@@ -257,40 +285,15 @@ t.test(
     }),
 );
 
-t.test(
-  "money taken away by a commit with unknown outcome is not held forever, without a second request",
-  async (t) =>
-    withStores(async (stores) => {
-      const { ledger, wallets } = stores;
-      await wallets.credit(movement(1_000n));
-      await wallets.hold(holdRequest("open", 1));
-      let failures = 1;
-      ledger.before = async (operation) => {
-        if (operation === "credit" && failures-- > 0) throw new Error("the connection was closed");
-      };
-      await t.rejects(wallets.credit(movement(-300n)));
-      t.equal(parts(stores), "699 301 0");
-      await until("the movement is complete", () => parts(stores) === "699 1 0");
-    }),
-);
-
-t.test("two adjustments of two accounts under one reference do not share a hold", (t) =>
-  withStores(async ({ holdStore, ledger, wallets }) => {
+t.test("two debits of two accounts under one reference: one is made", (t) =>
+  withStores(async (stores) => {
+    const { holdStore, ledger, wallets } = stores;
     ledger.addAccount("B");
     await wallets.credit(movement(100n));
     await wallets.credit({ ...movement(100n), accountId: "B" });
-    let commit: () => void = () => {};
-    const both = new Promise<void>((resolve) => (commit = resolve));
-    ledger.before = (operation) => (operation === "credit" ? both : Promise.resolve());
-    const adjustment = movement(-100n);
-    const results = Promise.all([
-      wallets.credit(adjustment),
-      wallets.credit({ ...adjustment, accountId: "B" }),
-    ]);
-    const held = (accountId: string) => holdStore.balances(accountId)?.heldMicroVnd;
-    await until("both hold their money", () => held("A") === 100 && held("B") === 100);
-    commit();
-    const kinds = (await results).map(({ kind }) => kind);
+    const debit = movement(-100n);
+    const both = Promise.all([wallets.credit(debit), wallets.credit({ ...debit, accountId: "B" })]);
+    const kinds = (await committing(stores, both)).map(({ kind }) => kind);
     t.strictSame([...kinds].sort(), ["credited", "reference_conflict"]);
     for (const [at, accountId] of ["A", "B"].entries()) {
       const availableMicroVnd = kinds[at] === "credited" ? 0 : 100;
@@ -298,41 +301,6 @@ t.test("two adjustments of two accounts under one reference do not share a hold"
       t.strictSame(holdStore.balances(accountId), expected);
     }
   }),
-);
-
-t.test(
-  "an adjustment is released with an earlier one whose commit had an unknown outcome",
-  async (t) =>
-    withStores(async (stores) => {
-      const { ledger, wallets } = stores;
-      await wallets.credit(movement(110n));
-      await wallets.hold(holdRequest("c0", 0));
-      let lost = 1;
-      ledger.after = async (operation) => {
-        if (operation === "credit" && lost-- > 0) throw new Error("the connection was closed");
-      };
-      await t.rejects(wallets.credit(movement(-50n)), /closed/);
-      // The ledger's total has both now, and the wallet affords them only together.
-      t.match(await wallets.credit(movement(-60n)), { kind: "credited" });
-      t.equal(parts(stores), "0 110 0");
-      await until("nothing is held", () => parts(stores) === "0 0 0");
-    }),
-);
-
-t.test(
-  "an adjustment that reaches the ledger too late is refused there, then completed again",
-  (t) =>
-    withStores(async (stores) => {
-      const { ledger, wallets } = stores;
-      await wallets.credit(movement(1_000n));
-      await wallets.hold(holdRequest("open", 1));
-      // The process was suspended after it had read the time: by now, another one may have ended its hold.
-      const times = [0, 20_000];
-      ledger.now = async () => times.shift() ?? 0;
-      await t.rejects(wallets.credit(movement(-300n)), /too late/);
-      t.equal(parts(stores), "699 301 0");
-      await until("the movement is complete", () => parts(stores) === "699 1 0");
-    }),
 );
 
 t.test("a top-up with an unknown outcome becomes spendable without a second request", (t) =>

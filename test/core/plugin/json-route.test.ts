@@ -53,7 +53,7 @@ t.test(
   "a top-up that the hold store applies later is 503, although the store replies again",
   async (t) => {
     const cause = new Error("no reply");
-    const reply = await replyOf(() => Promise.reject(new MovementPending({ cause })));
-    t.match(reply, { status: 503, body: /The ledger has it.*counts once/ });
+    const reply = await replyOf(() => Promise.reject(new MovementPending("later", { cause })));
+    t.match(reply, { status: 503, body: /One of the stores has it.*counts once/ });
   },
 );

@@ -204,14 +204,13 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     store: "redis",
     faults: { kill: 2_500, ledgerAway: 2_500 },
   },
-  "the hold of a movement stays with its dead gateway": {
-    file: `${LUA}epoch.lua`,
-    find: "call('HSET', key('holds'), found[at], amount .. ':' .. since .. ':' .. account .. limits)",
-    replace: "",
+  "a debit takes less than its amount": {
+    file: `${LUA}post.lua`,
+    find: "if ARGV[9] == '1' and charged < cost then",
+    replace: "if false then",
     store: "redis",
-    faults: { kill: 1_500, ledgerSlow: 1_000 },
+    faults: {},
     movements: 200,
-    from: 19,
   },
   "the last calls that wait for the ledger are forgotten": {
     file: "core/money/pace.ts",
@@ -257,13 +256,12 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     store: "redis",
     faults: { diskFull: 1_000, redisLosesReplies: 1_200 },
   },
-  "a movement in doubt is not completed": {
-    file: "core/money/late-movements.ts",
-    find: "complete({ accountId, reference }, again) {\n",
-    replace: "complete({ accountId, reference }, again) { return Promise.resolve();\n",
-    store: "embedded",
-    faults: { ledgerLosesReplies: 1_000, ledgerAway: 2_500 },
+  "a debit without a reply is not sent again": {
+    file: "core/money/redis/posts.ts",
+    find: "if (!isOutOfMemory(error))",
+    replace: "if (false)",
+    store: "redis",
+    faults: { redisLosesReplies: 700 },
     movements: 200,
-    from: 3,
   },
 };

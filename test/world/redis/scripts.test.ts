@@ -102,7 +102,7 @@ const REACHED = [
   ],
   ...[
     "void ok",
-    "disown ok",
+    "post short",
     "credit ok",
     "load loaded",
     "set-limit ok",
@@ -254,14 +254,16 @@ class Plan {
     const name = random.pick(["day", "month"]);
     const version = String(this.version);
     const all: Readonly<Record<MoneyOperation, KeysAndArgs>> = {
-      hold: this.hold(call, account, process),
+      hold: this.hold(call, account),
       extend: [[], random.chance(0.3) ? [call, LARGE, LARGE] : [call, amount(), amount()]],
       post: [
         [outbox, this.keys.call(call)],
-        [call, account, amount(), `entry ${call} của ${account}`, this.epoch, limits],
+        [
+          ...[call, account, amount(), `entry ${call} của ${account}`, this.epoch, limits],
+          ...random.pick([[], [], ["1"]]),
+        ],
       ],
-      void: [[], [call, random.pick([process, ""])]],
-      disown: [[], [call]],
+      void: [[], [call]],
       credit: [[], this.credit(account)],
       load: [
         [acceptsLoads],
@@ -296,15 +298,12 @@ class Plan {
     };
   }
 
-  private hold(call: string, account: string, process: string): KeysAndArgs {
+  private hold(call: string, account: string): KeysAndArgs {
     const { random } = this;
     const amounts = [String(random.below(4_000)), String(random.below(4_000))];
     const version = random.pick(["", String(this.version), "0"]);
     const limits = random.pick(["", "|day", "|day|month"]);
-    // The hold of a movement has no API key, and includes its time.
-    const isOfCall = random.chance(0.8);
-    const [key, holder] = isOfCall ? ["key", process] : ["", `${process}@1767225600000`];
-    return [[this.keys.revoked(key)], [call, account, key, ...amounts, holder, version, limits]];
+    return [[this.keys.revoked("key")], [call, account, ...amounts, version, limits]];
   }
 
   private acknowledge(account: string): KeysAndArgs {
@@ -314,7 +313,7 @@ class Plan {
     const charge = String(this.random.below(300));
     return [
       [outbox, this.keys.call("c1")],
-      [isOfThisEpoch, LATER_MS, `#${at}`, account, charge],
+      [isOfThisEpoch, LATER_MS, `#${at}`, account, charge, this.random.pick(["", "", "1"])],
     ];
   }
 
@@ -324,12 +323,7 @@ class Plan {
       this.version += 1;
       this.credited += random.below(6_000) - 2_000;
     }
-    const total = String(this.credited);
-    const released = Array.from(
-      { length: random.pick([0, 0, 1, 2]) },
-      () => `c${random.below(12)}`,
-    );
-    return [account, String(this.version), total, String(MICRO_VND_MAX), ...released];
+    return [account, String(this.version), String(this.credited), String(MICRO_VND_MAX)];
   }
 }
 

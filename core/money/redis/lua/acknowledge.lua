@@ -2,16 +2,19 @@
 -- so a second acknowledgement changes nothing.
 -- KEYS[4] outbox  KEYS[5...] result of each call
 -- ARGV: 1 if the outbox is of this epoch, how long to remember the calls from now (ms), then for each entry its id,
--- account (followed by its limits, as in hold.lua) and charge
-for at = 5, #ARGV, 3 do
+-- account (followed by its limits, as in hold.lua), charge, and '1' if the wallet gets it back: then the call is forgotten
+for at = 5, #ARGV, 4 do
   local account, limits = string.match(ARGV[at + 1], '^([^|]*)(.*)$')
   local charged = ARGV[at + 2]
   if call('XDEL', KEYS[4], ARGV[at]) == 1 then
     if ARGV[3] == '1' and charged ~= '0' then
       call('HINCRBY', wallets, account .. ':p', '-' .. charged)
+      if ARGV[at + 3] == '1' and call('HEXISTS', wallets, account .. ':a') == 1 then
+        call('HINCRBY', wallets, account .. ':a', charged)
+      end
       add_to_limits(account, limits, 0, 0, 0 - tonumber(charged))
     end
   end
-  call('PEXPIRE', KEYS[5 + (at - 5) / 3], ARGV[4], 'LT')
+  call('PEXPIRE', KEYS[5 + (at - 5) / 4], ARGV[at + 3] == '1' and '0' or ARGV[4], 'LT')
 end
 return { n, 'ok' }

@@ -30,15 +30,12 @@ local function leave_outbox(gateway, claimer)
   end
 end
 
--- Voids all holds of a gateway. The ledger may have the movement of a hold: such a hold stays, without a gateway.
+-- Voids all holds of a gateway.
 local function void_holds(gateway)
   local found, voided = call('HGETALL', key('holds')), 0
   for at = 1, #found, 2 do
     local amount, holder, account, limits = string.match(found[at + 1], '^(%d+):([^:]*):([^|]*)(.*)$')
-    local of, since = string.match(holder, '^([^@]*)(.*)$')
-    if of == gateway and since ~= '' then
-      call('HSET', key('holds'), found[at], amount .. ':' .. since .. ':' .. account .. limits)
-    elseif of == gateway then
+    if holder == gateway then
       call('HDEL', key('holds'), found[at])
       -- A wallet with a hold of 0 may be closed: HINCRBY of 0 would make it a wallet without money.
       if amount ~= '0' then
@@ -181,17 +178,12 @@ elseif operation == 'hand-over' then
   end
   return 1
 elseif operation == 'held-calls' then
-  -- Returns the calls that have a hold of this gateway; and the holds of movements that no gateway has, each as its call,
-  -- amount and account.
-  local found, own, unowned = call('HGETALL', key('holds')), {}, {}
+  -- Returns the calls that have a hold of this gateway.
+  local found, own = call('HGETALL', key('holds')), {}
   for at = 1, #found, 2 do
-    local amount, holder, account = string.match(found[at + 1], '^(%d+):([^:]*):([^|]*)')
-    local gateway = string.match(holder, '^[^@]*')
-    if gateway == me then
+    if string.match(found[at + 1], '^%d+:([^:]*):') == me then
       own[#own + 1] = found[at]
-    elseif gateway == '' then
-      unowned[#unowned + 1] = { found[at], amount, account }
     end
   end
-  return { own, unowned }
+  return own
 end

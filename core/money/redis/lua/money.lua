@@ -46,15 +46,10 @@ local function add(account, part, amount)
   end
 end
 
--- Parses a hold: `<amount>:<holder>:<account>`, then `|<name>` for each limit that it counts against.
+-- Parses a hold: `<amount>:<process>:<account>`, then `|<name>` for each limit that it counts against.
 local function parts(hold)
   local amount, holder, account, limits = string.match(hold, '^(%d+):([^:]*):([^|]*)(.*)$')
   return tonumber(amount), holder, account, limits
-end
-
--- The holder of a call is a process. That of a movement is `<process>@<ms since 1970>`, without process if none has it.
-local function process_of(holder)
-  return string.match(holder, '^[^@]*')
 end
 
 -- Adds to the parts of every limit in `|<name>|<name>`. Of a limit that is not set, keeps the uncommitted charges, and

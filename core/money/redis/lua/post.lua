@@ -1,6 +1,7 @@
 -- Charges a call: the hold first, then what is available of the wallet. The rest is written off. Idempotent by call.
 -- KEYS[4] outbox of the process  KEYS[5] result of this call, which money.lua reads as `done`
--- ARGV: call, account, cost, entry, epoch, limits as in hold.lua (used only if the hold is gone)
+-- ARGV: call, account, cost, entry, epoch, limits as in hold.lua (used only if the hold is gone), '1' for a debit: it takes
+-- all of its cost, or nothing
 -- The result expires only after `acknowledge`: a Redis whose clock jumps forward must not forget an uncommitted call.
 local call_id, account = ARGV[3], ARGV[4]
 if done then
@@ -18,6 +19,9 @@ if not available and cost > 0 then
   return { n, 'unknown' }
 end
 local charged = math.min(cost, held + (available or 0))
+if ARGV[9] == '1' and charged < cost then
+  return { n, 'short', text(available) }
+end
 if hold then
   call('HDEL', holds, call_id)
 end

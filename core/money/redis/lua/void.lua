@@ -1,5 +1,5 @@
 -- Gives back the hold of a call; does nothing if it has none, or if another process has it.
--- ARGV: call, process that has the hold ('' for the hold of a movement that no process has)
+-- ARGV: call
 --
 -- After a post without a reply: also gives back its charge, if its entry is still in this process's own outbox. Only
 -- this process can commit it from there, and it does not. If the outbox has another owner by now, the charge stays.
@@ -9,23 +9,23 @@
 local hold = call('HGET', holds, ARGV[3])
 if hold then
   local _, holder = parts(hold)
-  if process_of(holder) == ARGV[4] then
+  if holder == owner then
     give_back(ARGV[3])
   end
 end
 if KEYS[5] then
   local done = call('GET', KEYS[5])
   local charged, place = string.match(done or '', '^(%d+):%d+:(.*)$')
-  local own = ARGV[5] .. '|' .. owner .. '|'
+  local own = ARGV[4] .. '|' .. owner .. '|'
   if done and string.sub(place, 1, #own) == own and call('XDEL', KEYS[4], string.sub(place, #own + 1)) == 1 then
     local amount = tonumber(charged)
-    add(ARGV[6], ':a', amount)
-    add(ARGV[6], ':p', 0 - amount)
-    add_to_limits(ARGV[6], ARGV[7], amount, 0, 0 - amount)
+    add(ARGV[5], ':a', amount)
+    add(ARGV[5], ':p', 0 - amount)
+    add_to_limits(ARGV[5], ARGV[6], amount, 0, 0 - amount)
     done = false
   end
   if not done then
-    call('SET', KEYS[5], '0:0:', 'PX', ARGV[8])
+    call('SET', KEYS[5], '0:0:', 'PX', ARGV[7])
   end
 end
 return { n, 'ok' }

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { debitOf } from "../../../../core/money/debit.ts";
 import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
-import { movementHoldId } from "../../../../core/money/movement-hold.ts";
 import { MemoryHistory } from "../../../support/commit-counts.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { posting } from "../../../support/posting.ts";
@@ -67,12 +67,11 @@ t.test("a post without a hold that the journal refuses gives its charge back", a
   t.strictSame(store.balances("A"), balances(START, 0, 0));
 });
 
-t.test("a restore does not wait for the hold of a movement, whose money may be lost", async (t) => {
-  const { store } = await opened(t);
-  const hold = { ...holdRequest(movementHoldId(movement(-30n)), 30), keyId: "" };
-  t.equal(store.hold(hold).kind, "held");
-  t.strictSame(await store.restoreFromLedger(), { kind: "restored" });
-  t.equal(store.balances("A"), undefined);
+t.test("a debit that the journal refuses takes nothing", async (t) => {
+  const { store } = await opened(t, 1_500);
+  const debit = debitOf({ ...movement(-30n), reason: "r".repeat(2_000) }, Date.now());
+  t.throws(() => store.debit(debit), /full/);
+  t.strictSame(store.balances("A"), balances(START, 0, 0));
 });
 
 t.test("a restore takes no hold while it waits for the calls that run", async (t) => {

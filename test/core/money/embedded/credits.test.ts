@@ -19,7 +19,6 @@ const total = (creditVersion: number, creditedMicroVnd: bigint): CreditTotal => 
   accountId: "A",
   creditVersion,
   creditedMicroVnd,
-  releasedCallIds: [],
 });
 
 t.test("movements of a wallet apply once, in any order", async (t) => {

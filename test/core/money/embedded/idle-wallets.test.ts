@@ -65,7 +65,7 @@ t.test("wallets that a call uses stay", async (t) => {
   hold(store, "free", 0);
   store.post(posting({ callId: "call", accountId: "posted", costMicroVnd: 1 }));
   await machine.advance(walletIdleMs);
-  const credited = { creditVersion: 2, creditedMicroVnd: 1_001n, releasedCallIds: [] };
+  const credited = { creditVersion: 2, creditedMicroVnd: 1_001n };
   store.credit({ accountId: "credited", ...credited });
   await machine.advance(2 * idleLookMs);
   const open = ["held", "free", "posted", "credited", "idle"].filter((id) => store.balances(id));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import t from "tap";
 import { FileKeptProgress } from "../../../../core/money/embedded/kept-progress.ts";
 import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
-import { NO_PROGRESS } from "../../../../core/money/ledger-progress.ts";
+import { NO_PROGRESS } from "../../../../core/money/ledger-history.ts";
 import type { Disk } from "../../../../core/process/disk.ts";
 import { systemMachine } from "../../../../core/process/machine.ts";
 import { CommitCounts, MemoryHistory } from "../../../support/commit-counts.ts";

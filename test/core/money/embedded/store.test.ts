@@ -224,7 +224,6 @@ t.test("a credit that arrives during the load of a wallet is not lost", async (t
         accountId: "B",
         creditVersion: 2,
         creditedMicroVnd: 150n,
-        releasedCallIds: [],
       });
       return { accountId: "B", balanceMicroVnd: 100n, creditVersion: 1, creditedMicroVnd: 100n };
     });

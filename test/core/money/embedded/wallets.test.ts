@@ -1,5 +1,4 @@
 import t from "tap";
-import type { Hold } from "../../../../core/money/embedded/wallet.ts";
 import { EmbeddedWallets } from "../../../../core/money/embedded/wallets.ts";
 import type { CreditTotal, WalletSnapshot } from "../../../../core/money/hold-store.ts";
 
@@ -12,11 +11,8 @@ function snapshot(accountId: string, balance = 100): WalletSnapshot {
 }
 
 const total = (creditVersion: number, credited: number, accountId = "A"): CreditTotal => ({
-  ...{ accountId, creditVersion, creditedMicroVnd: BigInt(credited), releasedCallIds: [] },
+  ...{ accountId, creditVersion, creditedMicroVnd: BigInt(credited) },
 });
-
-const released = (...amounts: number[]) =>
-  amounts.map((amountMicroVnd) => ({ amountMicroVnd })) as unknown as Hold[];
 
 async function loaded(...accountIds: string[]): Promise<EmbeddedWallets> {
   const wallets = new EmbeddedWallets(async () => {});
@@ -88,35 +84,31 @@ t.test("a movement during a load applies if it is newer than what was read", asy
     const wallets = new EmbeddedWallets(async () => {});
     const load = wallets.load("A", async () => snapshot("A"));
     for (const [version, credited] of movements) {
-      t.equal(wallets.credit(total(version, credited), []), true);
+      t.equal(wallets.credit(total(version, credited)), true);
     }
     await load;
     t.equal(wallets.balances("A")?.availableMicroVnd, available, JSON.stringify(movements));
   }
 });
 
-t.test("a movement may take what is available, and what the holds that it ends have", async (t) => {
+t.test("a movement takes no more than is available", async (t) => {
   const wallets = await loaded("A");
   const wallet = wallets.get("A");
   if (wallet === undefined) return t.fail("not loaded");
   Object.assign(wallet, { availableMicroVnd: 70, heldMicroVnd: 30 });
-  t.equal(wallets.credit(total(2, 29), []), false, "71 of 70");
-  t.equal(wallets.credit(total(2, 29), released(0)), false);
+  t.equal(wallets.credit(total(2, 29)), false, "71 of 70");
   t.match(wallet, { availableMicroVnd: 70, creditVersion: 1, creditedMicroVnd: 100n });
-  t.equal(wallets.credit(total(2, 30), []), true);
+  t.equal(wallets.credit(total(2, 30)), true);
   t.match(wallet, { availableMicroVnd: 0, creditVersion: 2, creditedMicroVnd: 30n });
-  t.equal(wallets.credit(total(3, -1), released(10, 20)), false, "31 of 30");
-  t.equal(wallets.credit(total(3, 0), released(10, 20)), true);
-  t.match(wallet, { availableMicroVnd: -30, heldMicroVnd: 30 }, "until they are given back");
-  t.equal(wallets.credit(total(2, 500), released(30)), true, "an older one changes nothing");
-  t.match(wallet, { availableMicroVnd: -30, creditVersion: 3, creditedMicroVnd: 0n });
-  t.equal(wallets.credit(total(9, 9, "B"), []), true);
+  t.equal(wallets.credit(total(1, 500)), true, "an older one changes nothing");
+  t.match(wallet, { availableMicroVnd: 0, creditVersion: 2, creditedMicroVnd: 30n });
+  t.equal(wallets.credit(total(9, 9, "B")), true);
 });
 
 t.test("a movement that makes a wallet too large to count is refused", async (t) => {
   const wallets = await loaded("A");
   const most = Number.MAX_SAFE_INTEGER;
-  t.throws(() => wallets.credit(total(2, most * 2), []), RangeError);
+  t.throws(() => wallets.credit(total(2, most * 2)), RangeError);
   t.match(wallets.get("A"), { availableMicroVnd: 100, creditVersion: 1 });
 });
 

@@ -285,7 +285,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-function succeeds(work: Promise<void>): Promise<boolean> {
+function succeeds(work: Promise<unknown>): Promise<boolean> {
   return work.then(
     () => true,
     () => false,

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import { debitOf } from "../../../../core/money/debit.ts";
 import { entryOf } from "../../../../core/money/entry.ts";
 import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import type { Credit, CreditResult, Ledger } from "../../../../core/money/ledger.ts";
-import type { OutboxEntry, Posting } from "../../../../core/money/outbox-entry.ts";
+import type { DebitEntry, OutboxEntry, Posting } from "../../../../core/money/outbox-entry.ts";
 import { newId } from "../../../../core/process/id.ts";
 import { posting } from "../../../support/posting.ts";
 import { accountsIn } from "../../../support/stored-accounts.ts";
@@ -27,6 +28,17 @@ export async function fundedAccount(
 
 export function topUp(accountId: string, amountMicroVnd: bigint, reference = newId(AT)): Credit {
   return { accountId, amountMicroVnd, reference, kind: "topup", reason: null };
+}
+
+/** Returns the entry of a debit. */
+export function debit(
+  accountId: string,
+  amountMicroVnd: bigint,
+  reference = newId(AT),
+  entryId = newId(AT),
+): DebitEntry {
+  const movement = { ...topUp(accountId, -amountMicroVnd, reference), kind: "adjustment" } as const;
+  return { ...debitOf({ ...movement, reason: "wrong" }, AT), entryId };
 }
 
 /** Returns an outbox entry of a new call without a write-off. */

@@ -1,7 +1,6 @@
 import t from "tap";
 import type { Sql } from "../../../../core/database/client.ts";
-import { limitSums } from "../../../../core/money/ledger/limit-sums.ts";
-import { sums, unknownAccounts } from "../../../../core/money/ledger/sums.ts";
+import { limitSums, sums, unknownAccounts } from "../../../../core/money/ledger/sums.ts";
 
 /** Wallets of a page. */
 const PAGE = 1_000;

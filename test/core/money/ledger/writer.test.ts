@@ -4,7 +4,7 @@ import {
   type CommitStamp,
   LedgerWriter,
 } from "../../../../core/money/ledger/writer.ts";
-import { isCovered } from "../../../../core/money/ledger-progress.ts";
+import { isCovered } from "../../../../core/money/ledger-history.ts";
 import { CommitCounts } from "../../../support/commit-counts.ts";
 
 /** A ledger whose replies come when the test says. */

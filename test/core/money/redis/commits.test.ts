@@ -25,7 +25,7 @@ function stage() {
     },
     run: async (_operation: string, _keys: string[], [, , ...args]: string[]) => {
       if (state.isFailing) throw new Error("no reply");
-      for (let at = 0; at < args.length; at += 3) acknowledged.push(args[at] ?? "");
+      for (let at = 0; at < args.length; at += 4) acknowledged.push(args[at] ?? "");
     },
   } as unknown as Bucket;
   const membership = {

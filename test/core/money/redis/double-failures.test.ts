@@ -122,7 +122,7 @@ t.test(
       world.ledger.commit = async (entries) => {
         commits += 1;
         if (commits === 1) await awake;
-        await commit(entries);
+        return commit(entries);
       };
       const late = await posted(world, sleeps);
       await until("its batch is read", () => commits === 1);

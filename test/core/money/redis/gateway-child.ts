@@ -15,7 +15,6 @@ const { store } = await startStore({
   ledger: {
     wallet: async (accountId) => snapshot(accountId),
     hasCall: async () => false,
-    credited: async () => undefined,
     history: new MemoryHistory(),
     epochs: epochsOfParent(),
   },

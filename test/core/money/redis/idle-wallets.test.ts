@@ -119,7 +119,7 @@ t.test("nothing of a wallet is left: its limits, those of an earlier close, a mo
     t.equal(await world.call(first.store, "A", { limits: ["day", "month"] }), "posted");
     await world.quiet();
     // It reaches a wallet that is not loaded.
-    const total = { creditVersion: 7, creditedMicroVnd: 70n, releasedCallIds: [] };
+    const total = { creditVersion: 7, creditedMicroVnd: 70n };
     await second.store.credit({ accountId: "B", ...total });
     await until("all is closed", async () => (await fields()).length === 0);
     t.equal(await world.call(second.store, "A", { hold: 4_500, limits: ["day"] }), "short");

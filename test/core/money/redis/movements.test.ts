@@ -1,17 +1,17 @@
 import { randomUUID } from "node:crypto";
 import t from "tap";
-import { movementHoldId } from "../../../../core/money/movement-hold.ts";
-import type { RedisHoldStore } from "../../../../core/money/redis/store.ts";
+import { Committer } from "../../../../core/money/committer.ts";
+import { debitOf } from "../../../../core/money/debit.ts";
 import { StoredWallets } from "../../../../core/money/stored-wallets.ts";
+import { recordedLog } from "../../../support/log.ts";
 import { startRedis, type TestRedis } from "../../../support/redis.ts";
 import { until } from "../../../support/until.ts";
 import { StubLedger } from "../stub-ledger.ts";
 import { movement } from "../wallet-fixtures.ts";
-import { type StoreOptions, startStore, type TestStore } from "./store.ts";
+import { startStore, type TestStore } from "./store.ts";
 
 const AMOUNT = 300;
-/** How long a gateway waits in production before it ends the hold of a movement that no process has. */
-const LONG_MS = 60_000;
+const { log } = recordedLog();
 
 let redis: TestRedis;
 
@@ -20,126 +20,124 @@ t.before(async () => {
 });
 t.teardown(() => redis.stop());
 
-interface TwoGateways {
-  readonly ledger: StubLedger;
-  /** The gateway that dies. */
-  readonly first: TestStore;
-  readonly second: TestStore;
+interface Gateway extends TestStore {
+  readonly wallets: StoredWallets;
+  readonly committer: Committer;
 }
 
-/** Runs `body` with two gateways, and account A with 1,000 µđ that the second one has loaded. */
-async function withGateways(
-  times: NonNullable<StoreOptions["times"]>,
-  body: (gateways: TwoGateways) => Promise<void>,
-): Promise<void> {
+interface TwoGateways {
+  readonly ledger: StubLedger;
+  readonly first: Gateway;
+  readonly second: Gateway;
+}
+
+/** Runs `body` with two gateways whose committers do not run yet, and account A with 1,000 µđ. */
+async function withGateways(body: (gateways: TwoGateways) => Promise<void>): Promise<void> {
   const ledger = new StubLedger();
   ledger.addAccount("A");
   await ledger.credit(movement(1_000n));
-  const options = { servers: redis.servers, prefix: `test-${randomUUID()}`, ledger, times };
-  const first = await startStore(options);
-  const second = await startStore(options);
+  const options = { servers: redis.servers, prefix: `test-${randomUUID()}`, ledger };
+  const start = async (): Promise<Gateway> => {
+    const started = await startStore(options);
+    const { store: holdStore } = started;
+    const wallets = new StoredWallets({ holdStore, ledger });
+    const committer = new Committer({ holdStore, ledger, log, batchEntries: 10, lingerMs: 0 });
+    return { ...started, wallets, committer };
+  };
+  const [first, second] = [await start(), await start()];
   try {
     await second.store.load("A", () => ledger.wallet("A"));
     await body({ ledger, first, second });
   } finally {
-    await Promise.all([first.dispose(), second.dispose()]);
+    for (const { committer, dispose } of [first, second]) {
+      await committer.stop(1_000);
+      await dispose();
+    }
   }
-}
-
-function take(store: RedisHoldStore, adjustment: ReturnType<typeof movement>) {
-  const callId = movementHoldId(adjustment);
-  const amounts = { amountMicroVnd: AMOUNT, floorMicroVnd: AMOUNT };
-  return store.hold({ callId, accountId: "A", keyId: "", ...amounts });
 }
 
 async function parts({ store }: TestStore): Promise<string> {
-  const { availableMicroVnd, heldMicroVnd } = (await store.balances("A")) ?? {};
-  return `${availableMicroVnd} ${heldMicroVnd}`;
+  const found = await store.balances("A");
+  return `${found?.availableMicroVnd} ${found?.heldMicroVnd} ${found?.uncommittedMicroVnd}`;
 }
 
-t.test("an adjustment whose gateway died between its hold and its commit", async (t) => {
-  for (const isCommitted of [false, true]) {
-    t.test(`is ended by what the ledger has; committed: ${isCommitted}`, async (t) =>
-      withGateways({ unownedMovementMs: 200 }, async ({ ledger, first, second }) => {
-        const adjustment = movement(BigInt(-AMOUNT));
-        t.match(await take(first.store, adjustment), { kind: "held" });
-        if (isCommitted) await ledger.credit(adjustment);
-        await first.die();
-        const expected = isCommitted ? "700 0" : "1000 0";
-        await until("nothing is held", async () => (await parts(second)) === expected);
-      }),
-    );
-  }
+const end = (work: Promise<unknown>) => work.catch((error: Error) => error.name);
 
-  t.test(
-    "keeps its hold when the lease of the gateway ends, and is completed if sent again",
-    async (t) =>
-      withGateways({ unownedMovementMs: LONG_MS }, async ({ ledger, first, second }) => {
-        const adjustment = movement(BigInt(-AMOUNT));
-        await take(first.store, adjustment);
-        await first.die();
-        const call = { callId: "c", accountId: "A", keyId: "K" };
-        await second.store.hold({ ...call, amountMicroVnd: 1_000, floorMicroVnd: 1 });
-        t.equal(await parts(second), "0 1000", "the rest, and no more, can be spent");
-        await second.store.void("c", "A");
-        const wallets = new StoredWallets({ holdStore: second.store, ledger });
-        t.match(await wallets.credit(adjustment), { kind: "credited", applied: true });
-        t.equal(await parts(second), "700 0");
-      }),
-  );
-
-  t.test("belongs to the gateway that it is sent to again", async (t) =>
-    withGateways({ unownedMovementMs: 200 }, async ({ first, second }) => {
-      const adjustment = movement(BigInt(-AMOUNT));
-      await take(first.store, adjustment);
-      t.match(await take(second.store, adjustment), { kind: "held", amountMicroVnd: AMOUNT });
-      // Neither the first gateway's void nor its end touches the hold now.
-      await first.store.void(movementHoldId(adjustment), "A");
-      t.equal(await parts(second), "700 300");
-      await second.store.void(movementHoldId(adjustment), "A");
-      t.equal(await parts(second), "1000 0");
-    }),
-  );
-});
-
-t.test("the hold of a movement that its own gateway has lost is given back", async (t) =>
-  withGateways({ unownedMovementMs: 200 }, async ({ first, second }) => {
-    const adjustment = movement(BigInt(-AMOUNT));
-    await take(first.store, adjustment);
-    // Applying fails silently if the ledger has another total, and the gateway still forgets the hold.
-    await first.store.credit({
-      accountId: "A",
-      creditVersion: 2,
-      creditedMicroVnd: -5_000n,
-      releasedCallIds: [movementHoldId(adjustment)],
-    });
-    t.equal(await parts(second), "700 300");
-    await until("nothing is held", async () => (await parts(second)) === "1000 0");
+t.test("a debit whose gateway dies before its commit is committed by another one", async (t) =>
+  withGateways(async ({ ledger, first, second }) => {
+    const debit = movement(BigInt(-AMOUNT));
+    void end(first.wallets.credit(debit));
+    await until("it is posted", async () => (await parts(second)) === "700 0 300");
+    await first.die();
+    second.committer.start();
+    t.match(await second.wallets.credit(debit), { kind: "credited", applied: false });
+    await until("it is acknowledged", async () => (await parts(second)) === "700 0 0");
+    t.equal((await ledger.wallet("A"))?.balanceMicroVnd, 700n);
   }),
 );
 
-t.test(
-  "two adjustments through two gateways at once do not wait for each other's release",
-  async (t) =>
-    withGateways({ unownedMovementMs: LONG_MS }, async ({ ledger, first, second }) => {
-      const one = movement(BigInt(-AMOUNT));
-      const two = movement(BigInt(-AMOUNT));
-      const notCommitted = movement(BigInt(-AMOUNT));
-      await take(first.store, one);
-      await take(second.store, two);
-      await take(second.store, notCommitted);
-      await ledger.credit(one);
-      await ledger.credit(two);
-      const both = (await ledger.wallet("A"))!;
-      t.equal(await parts(second), "100 900");
-      // The second gateway may be dead by now.
-      t.ok(await first.store.credit({ ...both, releasedCallIds: [movementHoldId(one)] }));
-      t.equal(
-        await parts(second),
-        "100 300",
-        "nothing of either can be spent, and the third is held",
-      );
-      t.ok(await second.store.credit({ ...both, releasedCallIds: [movementHoldId(two)] }));
-      t.equal(await parts(second), "100 300", "each is applied once");
-    }),
+t.test("a debit that is sent to two gateways at once is made once", async (t) =>
+  withGateways(async ({ ledger, first, second }) => {
+    const debit = movement(BigInt(-AMOUNT));
+    for (const { committer } of [first, second]) committer.start();
+    const both = [first, second].map(({ wallets }) => wallets.credit(debit));
+    const applied = (await Promise.all(both)).map((one) => one.kind === "credited" && one.applied);
+    t.strictSame(applied.sort(), [false, true]);
+    await until("it is acknowledged", async () => (await parts(second)) === "700 0 0");
+    t.equal((await ledger.wallet("A"))?.balanceMicroVnd, 700n);
+  }),
+);
+
+t.test("two debits of different amounts under one reference: one gives its money back", async (t) =>
+  withGateways(async ({ ledger, first, second }) => {
+    const one = movement(-300n, "shared");
+    const other = movement(-200n, "shared");
+    const both = [first.wallets.credit(one), second.wallets.credit(other)];
+    await until("both are posted", async () => (await parts(second)) === "500 0 500");
+    for (const { committer } of [first, second]) committer.start();
+    const kinds = (await Promise.all(both)).map(({ kind }) => kind);
+    t.strictSame([...kinds].sort(), ["credited", "reference_conflict"]);
+    const left = kinds[0] === "credited" ? 700 : 800;
+    await until("one has its money again", async () => (await parts(first)) === `${left} 0 0`);
+    t.equal((await ledger.wallet("A"))?.balanceMicroVnd, BigInt(left));
+    // The refused one is not remembered: after a correction of the books it can be made.
+    t.match(await first.store.debit(debitOf({ ...one, reference: "new" }, Date.now())), {
+      kind: "posted",
+      duplicate: false,
+    });
+  }),
+);
+
+t.test("a debit that the ledger got from an earlier entry is given back", async (t) =>
+  withGateways(async ({ ledger, first, second }) => {
+    const debit = movement(BigInt(-AMOUNT));
+    // The gateway asked the ledger long ago: since then, another one made the movement, and Redis has forgotten it.
+    await ledger.commit([{ ...debitOf(debit, 1), entryId: "earlier" }]);
+    await first.store.debit(debitOf(debit, Date.now()));
+    t.equal(await parts(second), "700 0 300");
+    first.committer.start();
+    await until("it is given back", async () => (await parts(second)) === "1000 0 0");
+    t.equal((await ledger.wallet("A"))?.balanceMicroVnd, 700n);
+  }),
+);
+
+t.test("a debit that loses its Redis is in the ledger, or can be sent again", async (t) =>
+  withGateways(async ({ ledger, first, second }) => {
+    const debit = movement(BigInt(-AMOUNT));
+    const sent = end(first.wallets.credit(debit));
+    await until("it is posted", async () => (await parts(second)) === "700 0 300");
+    await redis.wipe(first.prefix);
+    for (const { committer } of [first, second]) committer.start();
+    await sent;
+    await until("it is made", async () => {
+      const again = await second.wallets.credit(debit).catch(() => undefined);
+      return again?.kind === "credited";
+    });
+    t.equal((await ledger.wallet("A"))?.balanceMicroVnd, 700n);
+    await until("both stores agree", async () => {
+      await second.store.load("A", () => ledger.wallet("A"));
+      const found = await second.store.balances("A").catch(() => undefined);
+      return found?.availableMicroVnd === 700 && found.uncommittedMicroVnd === 0;
+    });
+  }),
 );

@@ -89,7 +89,6 @@ t.test("what a gateway read before it was frozen is not applied after a restore"
       accountId: "A",
       creditVersion: 9,
       creditedMicroVnd: 9_000n,
-      releasedCallIds: [],
     };
     const lostLimit = { ...limit, version: 9, totalMicroVnd: 8_000 };
     let thaw = () => {};

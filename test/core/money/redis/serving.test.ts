@@ -1,7 +1,6 @@
 import t from "tap";
 import type { Bucket } from "../../../../core/money/redis/bucket.ts";
-import { healthOfStore } from "../../../../core/money/redis/health.ts";
-import { whenServing } from "../../../../core/money/redis/serving.ts";
+import { healthOfStore, whenServing } from "../../../../core/money/redis/health.ts";
 import { systemMachine } from "../../../../core/process/machine.ts";
 import { recordedLog } from "../../../support/log.ts";
 

@@ -54,7 +54,6 @@ export function emptyLedger(prefix: string): LedgerLookup {
   return {
     wallet: () => Promise.resolve(undefined),
     hasCall: () => Promise.resolve(false),
-    credited: () => Promise.resolve(undefined),
     history: new MemoryHistory(),
     epochs: epochsOf(async (work) => work(books)),
   };
