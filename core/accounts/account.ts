@@ -150,9 +150,8 @@ export type NewKeyResult =
 /** Creates API keys, finds them by their SHA-256, and revokes them at once. */
 export interface Keys {
   /**
-   * Returns the record of a key, even if it is revoked; undefined if there is none. Returns
-   * synchronously if the key is cached. Rejects if the key is not cached and the ledger is
-   * unreachable.
+   * Returns the record of a key, even if it is revoked; undefined if there is none. Returns synchronously if the key is
+   * cached, or if no key has this form. Rejects if it is not cached, and the ledger is down or takes longer than 5 s.
    */
   find(secret: string): CallerKey | undefined | Promise<CallerKey | undefined>;
 

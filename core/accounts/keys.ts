@@ -77,16 +77,10 @@ export class CachedKeys implements Keys, KnownKeys {
     });
   }
 
-  /** Loads the secret of key forms. Until this has resolved, strings that cannot be keys are read too. */
   start(): Promise<void> {
     return this.form.start();
   }
 
-  /**
-   * Returns the record of a key, even if it is revoked; undefined if there is none. Returns synchronously if the key
-   * is cached, or if no key has this form. Rejects if the key is not cached and the ledger is down or takes longer than
-   * 5 s.
-   */
   find(secret: string): CallerKey | undefined | Promise<CallerKey | undefined> {
     const name = hash("sha256", secret, "hex");
     const cached = this.cache.get(name);
@@ -113,7 +107,6 @@ export class CachedKeys implements Keys, KnownKeys {
     return result === "created" ? { kind: "created", id, key: secret, prefix } : { kind: result };
   }
 
-  /** Once this resolves, every process refuses the key. Resolves with false if there is no such key. */
   async revoke(keyId: string): Promise<boolean> {
     const key = await this.rows.revoke(keyId);
     if (!key) return false;
@@ -123,10 +116,7 @@ export class CachedKeys implements Keys, KnownKeys {
     return true;
   }
 
-  /**
-   * Reads a key again from the ledger after the hold store has refused it. If key and account are active there (one
-   * process suspended the account, another reactivated it), restores the key in the hold store.
-   */
+  /** Restores the key if it is active: one process suspended the account, and another reactivated it. */
   async refused(key: KeyRecord): Promise<CallerKey | undefined> {
     this.forgetAccount(key.accountId);
     const now = await this.readings.read(key.hash);
@@ -135,11 +125,7 @@ export class CachedKeys implements Keys, KnownKeys {
     return now;
   }
 
-  /**
-   * Reads the key again after a credit, which may have earned a discount. Returns the key unchanged if the ledger
-   * fails or takes longer than 5 s: serving the call matters more than its discount. The 5 s begin with the first call
-   * that needs the reading, so that a slow ledger does not delay each call of the account by them.
-   */
+  /** Its timeout begins with the first call that needs the reading, so that a slow ledger does not delay each call. */
   async renew(key: CallerKey): Promise<CallerKey> {
     const { hash: name } = key;
     const nowMs = this.clock.monotonic();

@@ -43,7 +43,6 @@ export class AuditTrail implements OperatorActions {
     this.database = database;
   }
 
-  /** Records an action before it is done. If this rejects, the action must not be done. */
   async begin(action: NewAction): Promise<bigint> {
     const { operator, remoteAddress, accountId, details } = action;
     const [row] = await this.database.query<{ id: bigint }>(
@@ -55,7 +54,6 @@ export class AuditTrail implements OperatorActions {
     return row.id;
   }
 
-  /** Adds the status of the reply to the action. */
   async end(id: bigint, status: number): Promise<void> {
     await this.database.query("update operator_actions set status = $2 where id = $1", [
       id,
@@ -63,7 +61,6 @@ export class AuditTrail implements OperatorActions {
     ]);
   }
 
-  /** Returns actions, newest first. */
   async list({ limit, before, accountId }: ActionQuery): Promise<OperatorAction[]> {
     const rows = await this.database.query<OperatorAction & { details: string }>(
       `select id, at, operator, remote_address as "remoteAddress", action, account_id as "accountId",

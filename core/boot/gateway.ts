@@ -32,13 +32,19 @@ import { noWorkers, type Workers } from "../process/workers.ts";
 import { HttpImageFetcher } from "../upstream/fetch-image.ts";
 import { KnownAddresses } from "../upstream/known-addresses.ts";
 import { ConnectedUpstreams } from "../upstream/upstreams.ts";
-import { RefusedCallsCounter } from "../usage/refused-calls-counter.ts";
+import { RefusedCallsCounter } from "../usage/refused-calls.ts";
 import { usageBooksOf } from "../usage/usage-books.ts";
 import { wires } from "../wire/wires.ts";
 import { warnOfExposure } from "./exposure.ts";
 import { Money } from "./money.ts";
-import { PluginRunner, type Running } from "./plugins.ts";
-import { changedSettings, inForce, LoadedCode, whenOver } from "./reload.ts";
+import {
+  changedSettings,
+  inForce,
+  LoadedCode,
+  PluginRunner,
+  type Running,
+  whenOver,
+} from "./plugins.ts";
 import { SlotBoard } from "./slots.ts";
 
 const X_FORWARDED_FOR_IGNORED =

@@ -30,8 +30,7 @@ import { isId } from "../process/id.ts";
 import type { LineLog, Log } from "../process/log.ts";
 import { type SecretKind, secretFile } from "../process/secret-file.ts";
 import type { RedisCommands } from "../redis/client.ts";
-import { timeOfRedis } from "../redis/clock.ts";
-import { faultsOfRedis } from "../redis/settings.ts";
+import { faultsOfRedis, timeOfRedis } from "../redis/settings.ts";
 import { type ClockReader, Clocks } from "./clocks.ts";
 import { type ReadFaults, StoreSettings } from "./store-settings.ts";
 

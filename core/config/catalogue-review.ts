@@ -13,8 +13,7 @@ import {
   priceRange,
   toModel,
 } from "./catalogue-file.ts";
-import type { Path, Problems } from "./problem.ts";
-import type { Source } from "./source.ts";
+import type { Path, Problems, Source } from "./problem.ts";
 import { attempt, validate } from "./validate.ts";
 
 /**

@@ -1,7 +1,6 @@
 import { isObject, parseJson } from "../process/json.ts";
 import { type Environment, expand } from "./environment.ts";
-import type { Path, Problems } from "./problem.ts";
-import { DEPTH_MAX, NODES_MAX, oneByte, type Source } from "./source.ts";
+import { DEPTH_MAX, NODES_MAX, oneByte, type Path, type Problems, type Source } from "./problem.ts";
 
 /**
  * Reads a file that is one line of JSON, exactly as `JSON.stringify` writes it, as programs write configs. Returns

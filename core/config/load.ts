@@ -9,12 +9,11 @@ import type { UpstreamKinds } from "../upstream/kinds/index.ts";
 import { catalogueOf, type UpstreamProtocols } from "./catalogue-review.ts";
 import type { Environment } from "./environment.ts";
 import { type ImportPlugin, loadPlugins, reviewOptions, withKindsOf } from "./plugins.ts";
-import { type Problem, Problems } from "./problem.ts";
+import { type Problem, Problems, type Source } from "./problem.ts";
 import { readCatalogue } from "./read-catalogue.ts";
 import { readSource } from "./read-source.ts";
 import { reviewConfig } from "./review.ts";
 import { catalogue as catalogueKey, gatewayFile } from "./schema.ts";
-import type { Source } from "./source.ts";
 import { protocolsWritten, upstreamsSchema } from "./upstream-schema.ts";
 import { attempt, validate } from "./validate.ts";
 

@@ -1,17 +1,15 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Config } from "../plugin/config.ts";
-import type { LoadedPlugin } from "../plugin/plugin.ts";
-import { CONFIG_KEYS, FIELDS, type PluginModule } from "../plugin/plugin.ts";
+import { CONFIG_KEYS, FIELDS, type LoadedPlugin, type PluginModule } from "../plugin/plugin.ts";
 import { CORE_SLOT_NAMES, PLUGIN_SLOT_NAMES } from "../plugin/slot.ts";
 import type { UpstreamKind } from "../plugin/upstream-kind.ts";
 import { messageOf } from "../process/thrown.ts";
 import { type UpstreamKinds, upstreamKinds } from "../upstream/kinds/index.ts";
 import { offerContract } from "./offer-contract.ts";
 import { BUILT_IN, builtInName, fingerprint, locate } from "./plugin-files.ts";
-import type { Path, Problems } from "./problem.ts";
+import type { Path, Problems, Source } from "./problem.ts";
 import { pluginEntry } from "./schema.ts";
-import type { Source } from "./source.ts";
 import { faultOfKind } from "./upstream-schema.ts";
 import { attempt, isSchema, validate } from "./validate.ts";
 

@@ -3,8 +3,7 @@ import { readFile } from "node:fs/promises";
 import { codeOf } from "../process/thrown.ts";
 import type { Environment } from "./environment.ts";
 import { readJsonLine } from "./json-line.ts";
-import { type Problems, placedAt } from "./problem.ts";
-import type { Source } from "./source.ts";
+import { type Problems, placedAt, type Source } from "./problem.ts";
 
 /** Reads a file. Returns undefined, with the reasons in `problems`, if it cannot be read or parsed. */
 export async function readSource(

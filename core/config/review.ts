@@ -4,9 +4,8 @@ import { isCoreSlot, type PluginSlotName } from "../plugin/slot.ts";
 import { objectOf } from "../process/json.ts";
 import { TOKEN_RULE } from "../process/secret-file.ts";
 import type { PlacedPlugin } from "./plugins.ts";
-import type { Path, Problems } from "./problem.ts";
+import type { Path, Problems, Source } from "./problem.ts";
 import { admin, limits, listen, stores, unbilled } from "./schema.ts";
-import type { Source } from "./source.ts";
 import { attempt } from "./validate.ts";
 
 const CHARACTERS_MIN = TOKEN_RULE.charactersMin(true);

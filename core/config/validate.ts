@@ -1,7 +1,6 @@
 import * as v from "valibot";
 import { isObject } from "../process/json.ts";
-import type { Path, Problems } from "./problem.ts";
-import type { Source } from "./source.ts";
+import type { Path, Problems, Source } from "./problem.ts";
 
 type Issue = v.BaseIssue<unknown>;
 

@@ -14,8 +14,15 @@ import {
   visit,
 } from "yaml";
 import { type Environment, expand } from "./environment.ts";
-import { type Path, type Problems, placedAt } from "./problem.ts";
-import { DEPTH_MAX, NODES_MAX, oneByte, type Source } from "./source.ts";
+import {
+  DEPTH_MAX,
+  NODES_MAX,
+  oneByte,
+  type Path,
+  type Problems,
+  placedAt,
+  type Source,
+} from "./problem.ts";
 
 const TOO_MUCH = "expected a smaller file, or less nesting";
 

@@ -12,8 +12,12 @@ import { beyond } from "../plugin/model-names.ts";
 import type { Plugin, Verdict } from "../plugin/plugin.ts";
 import type { Services } from "../plugin/services.ts";
 import type { JsonObject } from "../process/json.ts";
-import { featureOfBeta, fieldsBeyond, fieldsWith } from "../wire/features/betas.ts";
-import { choiceOfLeftOut } from "../wire/features/choice.ts";
+import {
+  choiceOfLeftOut,
+  featureOfBeta,
+  fieldsBeyond,
+  fieldsWith,
+} from "../wire/features/betas.ts";
 import { type Use, usesIn } from "../wire/features/find.ts";
 import { misspelledIn } from "../wire/features/names.ts";
 import { ANSWERS, MISSPELLED, type Row, STORE } from "../wire/features/table.ts";

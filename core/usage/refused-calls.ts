@@ -1,15 +1,218 @@
 import type { Database, Parameter } from "../database/database.ts";
+import { LIFETIMES } from "../money/lifetimes.ts";
+import type { Clock } from "../process/clock.ts";
+import type { Log } from "../process/log.ts";
+import { PeriodicTask } from "../process/periodic.ts";
+import { ThrottledLog } from "../process/throttled-log.ts";
+import { withTimeout } from "../process/timeout.ts";
 import { dayOf } from "../process/vietnam-day.ts";
+import type { Refusal } from "../wire/refusal.ts";
 import type { RefusedCall, RefusedCalls, RefusedCount, UsageFilter } from "./books.ts";
 
+/** Maximum number of accounts in one statement. */
+const BATCH_ACCOUNTS = 200;
+/** Maximum number of accounts that wait to be written, while the ledger is down for example. */
+const ACCOUNTS_MAX = 10_000;
+/** Maximum number of counts of one account between two writes; beyond it the cause is `other`. */
+const COUNTS_MAX = 100;
+const KEPT_DAYS = 400;
+const MS_PER_DAY = 86_400_000;
+
+const OTHER = "other";
+
+/** The counts and calls of an account that wait to be written. */
+interface Waiting {
+  readonly counts: Map<string, { -readonly [Name in keyof RefusedCount]: RefusedCount[Name] }>;
+  /** The last refused calls, oldest first. */
+  readonly last: RefusedCall[];
+}
+
+/** The fields of an ended call that say if, why and for whom it was refused. */
+interface EndedCall {
+  readonly id: string;
+  readonly at: number;
+  readonly attempts: number;
+  readonly status: number;
+  readonly refusal: Refusal | undefined;
+  readonly key: CallersKey | undefined;
+  /** A key that is revoked, or of a suspended account. */
+  readonly refusedKey: CallersKey | undefined;
+  readonly endpoint: { readonly path: string };
+  readonly model: { readonly id: string } | undefined;
+}
+
+interface CallersKey {
+  readonly id: string;
+  readonly accountId: string;
+}
+
+interface RefusedCallsOptions {
+  readonly database: Pick<Database, "query">;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Counts the calls that the gateway refuses itself: in memory, and every second in one statement. Its memory is bounded
+ * by accounts, days, keys, statuses and causes, however many calls a client makes. Only calls with a key of an account
+ * count, so a stranger adds nothing.
+ */
+export class RefusedCallsCounter {
+  private readonly database: Pick<Database, "query">;
+  private readonly clock: Clock;
+  private readonly log: ThrottledLog;
+  private readonly task: PeriodicTask;
+  private waiting = new Map<string, Waiting>();
+  private droppedDay = "";
+
+  constructor({ database, clock, log }: RefusedCallsOptions) {
+    this.database = database;
+    this.clock = clock;
+    this.log = new ThrottledLog(log);
+    this.task = new PeriodicTask(async () => {
+      await this.write();
+      return LIFETIMES.refusedWriteMs;
+    });
+  }
+
+  start(): void {
+    this.task.start();
+  }
+
+  /** Writes the counts that wait, and stops. If the ledger does not reply in time, the counts are lost. */
+  async stop(): Promise<void> {
+    await withTimeout(
+      this.task.stop().then(() => this.write()),
+      LIFETIMES.refusedStopMs,
+    );
+  }
+
+  /** Counts a call if the gateway refused it before it tried an upstream. */
+  count(call: EndedCall): void {
+    const { refusal } = call;
+    const key = call.key ?? call.refusedKey;
+    if (!refusal || !key || call.attempts > 0) return;
+    const waiting = this.waitingOf(key.accountId);
+    if (!waiting) return;
+    const { id: callId, status } = call;
+    const at = new Date(call.at);
+    const day = dayOf(at);
+    let cause = causeOf(refusal);
+    let name = `${day} ${key.id} ${status} ${cause}`;
+    if (waiting.counts.size >= COUNTS_MAX && !waiting.counts.has(name)) {
+      cause = OTHER;
+      name = `${day} ${status}`;
+    }
+    const known = waiting.counts.get(name);
+    if (known) {
+      known.calls += 1;
+      known.lastAt = at;
+    } else {
+      waiting.counts.set(name, { day, keyId: key.id, status, cause, calls: 1, lastAt: at });
+    }
+    const { path: endpoint } = call.endpoint;
+    const model = call.model?.id ?? null;
+    waiting.last.push({ callId, at, keyId: key.id, endpoint, model, status, cause });
+    if (waiting.last.length > LAST_REFUSED_CALLS) waiting.last.shift();
+  }
+
+  private waitingOf(accountId: string): Waiting | undefined {
+    let waiting = this.waiting.get(accountId);
+    if (waiting || this.waiting.size >= ACCOUNTS_MAX) return waiting;
+    waiting = { counts: new Map(), last: [] };
+    this.waiting.set(accountId, waiting);
+    return waiting;
+  }
+
+  private async write(): Promise<void> {
+    try {
+      while (this.waiting.size > 0) await this.writeBatch();
+    } catch (error) {
+      this.log.warn({ err: error }, "cannot record refused calls; trying again");
+    }
+    try {
+      await this.dropOld();
+    } catch (error) {
+      this.log.warn({ err: error }, "cannot delete old counts of refused calls; trying tomorrow");
+    }
+  }
+
+  private async writeBatch(): Promise<void> {
+    const accounts = [...this.waiting].slice(0, BATCH_ACCOUNTS);
+    for (const [accountId] of accounts) this.waiting.delete(accountId);
+    try {
+      await addRefusedCalls(this.database, accounts.map(batchOf));
+    } catch (error) {
+      this.putBack(accounts);
+      throw error;
+    }
+  }
+
+  /** Puts back the counts that could not be written, added to those that came since. */
+  private putBack(accounts: readonly (readonly [string, Waiting])[]): void {
+    for (const [accountId, before] of accounts) {
+      const since = this.waiting.get(accountId);
+      this.waiting.set(accountId, before);
+      if (!since) continue;
+      for (const [name, count] of since.counts) {
+        const known = before.counts.get(name);
+        if (known) {
+          known.calls += count.calls;
+          known.lastAt = count.lastAt;
+        } else if (before.counts.size < COUNTS_MAX) before.counts.set(name, count);
+      }
+      before.last.push(...since.last);
+      before.last.splice(0, before.last.length - LAST_REFUSED_CALLS);
+    }
+  }
+
+  /** Deletes old counts, at most once a day: after a delete that was too slow, a retry would be as slow. */
+  private async dropOld(): Promise<void> {
+    const now = this.clock.now();
+    const today = dayOf(new Date(now));
+    if (today === this.droppedDay) return;
+    this.droppedDay = today;
+    await dropRefusedCalls(this.database, new Date(now - KEPT_DAYS * MS_PER_DAY));
+  }
+}
+
+function batchOf([accountId, { counts, last }]: readonly [string, Waiting]): RefusedBatch {
+  return { accountId, counts: [...counts.values()], last: last.toReversed() };
+}
+
+/** Fields of requests that a cause may name. A list, so that no client can make up causes. */
+const FIELDS: ReadonlySet<string> = new Set([
+  ...["model", "stream", "stream_options", "metadata", "user", "seed", "store", "background"],
+  ...["messages", "system", "input", "instructions", "prompt", "conversation", "container"],
+  ...["previous_response_id", "context_management", "include", "truncation", "anthropic-beta"],
+  ...["max_tokens", "max_completion_tokens", "max_output_tokens", "n", "best_of", "stop"],
+  ...["stop_sequences", "temperature", "top_p", "top_k", "logprobs", "logit_bias"],
+  ...["tools", "tool_choice", "functions", "function_call", "mcp_servers", "web_search_options"],
+  ...["thinking", "reasoning", "reasoning_effort", "response_format", "text", "output_config"],
+  ...["modalities", "audio", "service_tier", "speed", "plugins", "models", "fallbacks"],
+  ...["image", "images", "image_url", "reference_image", "ref_image", "mask", "size", "quality"],
+  ...["style", "output_format", "input_fidelity", "voice"],
+]);
+const CAUSE_CHARACTERS_MAX = 40;
+
+/**
+ * Returns why a call was refused: the code of its error, else the field at fault without what is
+ * inside of it, else the type. Never the message, which may quote the request.
+ */
+function causeOf({ code, param, type }: Refusal): string {
+  if (code !== null && code !== "") return code.slice(0, CAUSE_CHARACTERS_MAX);
+  const field = param?.match(/^[^.[]+/)?.[0];
+  return field !== undefined && FIELDS.has(field) ? field : type;
+}
+
 /** Number of refused calls that are kept for an account. */
-export const LAST_REFUSED_CALLS = 20;
-const COUNTS_MAX = 1_000;
+const LAST_REFUSED_CALLS = 20;
+const COUNTS_SHOWN_MAX = 1_000;
 
 type Queries = Pick<Database, "query">;
 
 /** Counts of one account, and its last refused calls, newest first. */
-export interface RefusedBatch {
+interface RefusedBatch {
   readonly accountId: string;
   readonly counts: readonly RefusedCount[];
   readonly last: readonly RefusedCall[];
@@ -96,7 +299,7 @@ function countsOf(
     `select day::text as day, key_id as "keyId", status, cause, calls::float8 as calls,
       last_at as "lastAt"
     from refused_calls where ${conditions.join(" and ")}
-    order by day desc, last_at desc limit ${COUNTS_MAX}`,
+    order by day desc, last_at desc limit ${COUNTS_SHOWN_MAX}`,
     parameters,
   );
 }

@@ -7,9 +7,8 @@ import { packageRoot } from "../process/root.ts";
 import { dayOf } from "../process/vietnam-day.ts";
 import type { ModelHealth, UsageBooks, UsageFilter } from "./books.ts";
 import { refusedCalls } from "./refused-calls.ts";
-import { statementOf } from "./statement.ts";
 import { callOf, callPage } from "./usage-records.ts";
-import { usageByKey, usageSums } from "./usage-sums.ts";
+import { statementOf, usageByKey, usageSums } from "./usage-sums.ts";
 
 const INDEXES = pathToFileURL(join(packageRoot, "core/usage/page-indexes/"));
 

@@ -9,12 +9,11 @@ import {
 import { asBuffer } from "../sse/bytes.ts";
 import type { EventKind } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
-import { checkFields } from "./check.ts";
+import { checkFields, openAiErrorBody } from "./check.ts";
 import { CHAT_DELTA, countObjects, countWhole } from "./deltas.ts";
-import { openAiErrorBody } from "./openai-error.ts";
 import { refuse } from "./refusal.ts";
 import { hasObject } from "./scan.ts";
-import { readChatUsage } from "./usage/chat.ts";
+import { readChatUsage } from "./usage/read.ts";
 import type { Stage, Wire } from "./wire.ts";
 
 const DELTA = Buffer.from('"delta"');

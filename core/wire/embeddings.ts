@@ -1,7 +1,6 @@
 import { arrayOf, objectOf } from "../process/json.ts";
-import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
-import { openAiErrorBody } from "./openai-error.ts";
+import { UNSTREAMED } from "./media.ts";
 import { refuse } from "./refusal.ts";
 import { tokensOf } from "./usage/numbers.ts";
 import type { Wire } from "./wire.ts";
@@ -11,6 +10,7 @@ const TEXTS_MAX = 2_048;
 
 /** Embeddings: billed by the tokens of the input. A call has a text, the tokens of one, or a list of either. */
 export const embeddings: Wire = {
+  ...UNSTREAMED,
   protocol: "embeddings",
 
   check(body) {
@@ -23,17 +23,8 @@ export const embeddings: Wire = {
     return problem === undefined ? undefined : refuse.badRequest(`input: ${problem}`, "input");
   },
 
-  outputLimit: () => undefined,
   choices: (body) => textsIn(body.read("input")),
-  limitOutput() {},
-  lacksUsage: () => false,
-  askForUsage() {},
-  errorBody: openAiErrorBody,
-  errorEvent: (refusal) => encodeEvent(undefined, openAiErrorBody(refusal)),
   classify: () => "data",
-  mayEndAt: () => false,
-  stage: () => "delivered",
-  isEmptyStart: () => false,
   judge: (body) => (arrayOf(body["data"]).length > 0 ? "charged" : "none"),
 
   readReply(reply, usage) {
@@ -46,8 +37,6 @@ export const embeddings: Wire = {
   },
 
   readEvent: () => false,
-  countDelta() {},
-  countReply() {},
 };
 
 function textsIn(input: unknown): number {

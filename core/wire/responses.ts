@@ -2,12 +2,11 @@ import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../proce
 import { asBuffer } from "../sse/bytes.ts";
 import type { EventKind, ServerEvent } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
-import { checkFields } from "./check.ts";
+import { checkFields, openAiErrorBody } from "./check.ts";
 import { countObjects, countWhole, ITEM_BEGINNING, WHOLE_ITEM } from "./deltas.ts";
-import { openAiErrorBody } from "./openai-error.ts";
 import { refuse } from "./refusal.ts";
 import { countText, hasObject } from "./scan.ts";
-import { readResponsesUsage } from "./usage/responses.ts";
+import { readResponsesUsage } from "./usage/read.ts";
 import type { Stage, Wire } from "./wire.ts";
 
 const RESPONSE = Buffer.from('"response"');

@@ -1,10 +1,9 @@
 import type { Protocol } from "../catalogue/endpoint.ts";
 import { chat } from "./chat.ts";
 import { embeddings } from "./embeddings.ts";
-import { images } from "./images.ts";
+import { images, speech } from "./media.ts";
 import { messages } from "./messages.ts";
 import { responses } from "./responses.ts";
-import { speech } from "./speech.ts";
 import type { Wire } from "./wire.ts";
 
 /** Every protocol that the gateway speaks, by name. */

@@ -4,7 +4,7 @@ import { closeSync, openSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import t from "tap";
-import { LogOutput } from "../../../core/process/log-output.ts";
+import { LogOutput } from "../../../core/process/log.ts";
 
 const MEGABYTE = 1_048_576;
 

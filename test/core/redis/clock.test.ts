@@ -1,5 +1,5 @@
 import t from "tap";
-import { timeOfRedis } from "../../../core/redis/clock.ts";
+import { timeOfRedis } from "../../../core/redis/settings.ts";
 
 const NOW = Date.UTC(2026, 0);
 const clock = { now: () => NOW };

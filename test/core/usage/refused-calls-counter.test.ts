@@ -1,7 +1,7 @@
 import t from "tap";
 import type { EndedHttpCall } from "../../../core/http/http-call.ts";
 import { newId } from "../../../core/plugin/index.ts";
-import { RefusedCallsCounter } from "../../../core/usage/refused-calls-counter.ts";
+import { RefusedCallsCounter } from "../../../core/usage/refused-calls.ts";
 import { refuse } from "../../../core/wire/refusal.ts";
 import { newCall } from "../../support/call.ts";
 import { recordedLog } from "../../support/log.ts";

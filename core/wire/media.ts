@@ -1,0 +1,100 @@
+import { arrayOf, countOf, objectOf, parseJson } from "../process/json.ts";
+import { asBuffer } from "../sse/bytes.ts";
+import type { EventKind } from "../sse/reader.ts";
+import { encodeEvent } from "../sse/writer.ts";
+import { checkFields, openAiErrorBody } from "./check.ts";
+import { refuse } from "./refusal.ts";
+import { hasObject } from "./scan.ts";
+import { tokensOf } from "./usage/numbers.ts";
+import { kindOf, type Wire } from "./wire.ts";
+
+/** Protocols without an output limit, whose replies deliver no text. */
+export const UNSTREAMED = {
+  outputLimit: () => undefined,
+  choices: () => 1,
+  limitOutput() {},
+  lacksUsage: () => false,
+  askForUsage() {},
+  errorBody: openAiErrorBody,
+  errorEvent: (refusal) => encodeEvent(undefined, openAiErrorBody(refusal)),
+  mayEndAt: () => false,
+  stage: () => "delivered",
+  isEmptyStart: () => false,
+  countDelta() {},
+  countReply() {},
+} as const satisfies Partial<Wire>;
+
+/** The maximum number of images that providers make per call. */
+const IMAGES_PER_CALL_MAX = 10;
+const SIZE = /^([1-9]\d{0,4}x[1-9]\d{0,4}|auto)$/;
+
+/** Image generation and editing: billed by the number of images that come back. */
+export const images: Wire = {
+  ...UNSTREAMED,
+  protocol: "images",
+
+  check(body) {
+    const refusal = checkFields(body, { prompt: "text", n: "count", stream: "flag" });
+    if (refusal) return refusal;
+    if ((countOf(body["n"]) ?? 1) > IMAGES_PER_CALL_MAX) {
+      return refuse.badRequest(`n: at most ${IMAGES_PER_CALL_MAX} images per call`, "n");
+    }
+    if (body["stream"] === true) {
+      return refuse.badRequest("stream: images are not streamed here; leave it out", "stream");
+    }
+    const size = body["size"];
+    if (size == null || (typeof size === "string" && SIZE.test(size))) return undefined;
+    return refuse.badRequest(
+      "size: must have the form <width>x<height>, such as 1024x1024",
+      "size",
+    );
+  },
+
+  classify: () => "data",
+  judge: (body) => (Array.isArray(body["data"]) ? "charged" : "none"),
+
+  readReply(reply, usage) {
+    const reported = objectOf(reply["usage"]);
+    usage.images = arrayOf(reply["data"]).length;
+    usage.inputTokens = tokensOf(reported?.["input_tokens"]) ?? 0;
+    usage.outputTokens = tokensOf(reported?.["output_tokens"]) ?? 0;
+    usage.inputReported = reported !== undefined;
+    usage.outputReported = reported !== undefined;
+  },
+
+  readEvent: () => false,
+};
+
+const DONE = Buffer.from('"speech.audio.done"');
+const ERROR = Buffer.from('"error"');
+
+/**
+ * Text to speech. Audio bytes pass through with the provider's content type, at one price per call.
+ * With `stream_format: "sse"`, the audio comes as events, and the last one reports usage.
+ */
+export const speech: Wire = {
+  ...UNSTREAMED,
+  protocol: "speech",
+  check: (body) => checkFields(body, { input: "text", voice: "text" }),
+
+  classify(event): EventKind {
+    // Base64 has no quotes, so audio cannot imitate the name.
+    if (asBuffer(event.raw).includes(DONE)) return "terminal";
+    return hasObject(event.raw, ERROR) ? "error" : "data";
+  },
+
+  // Audio is not JSON.
+  judge: () => "none",
+  readReply() {},
+
+  readEvent(event, usage): boolean {
+    if (kindOf(event, speech) !== "terminal") return false;
+    const reported = objectOf(objectOf(parseJson(event.data))?.["usage"]);
+    if (!reported) return false;
+    usage.inputTokens = tokensOf(reported["input_tokens"]) ?? 0;
+    usage.outputTokens = tokensOf(reported["output_tokens"]) ?? 0;
+    usage.inputReported = true;
+    usage.outputReported = true;
+    return false;
+  },
+};
