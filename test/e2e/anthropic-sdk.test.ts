@@ -2,11 +2,10 @@ import assert from "node:assert/strict";
 import Anthropic from "@anthropic-ai/sdk";
 import t from "tap";
 import { makePng } from "../../plugins/simulator/png.ts";
-import { admin, type Customer } from "../support/admin.ts";
+import type { Customer } from "../support/admin.ts";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
 import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
 import type { TestGateway } from "../support/gateway.ts";
-import { suspend } from "../support/ledger-sql.ts";
 import { callsLeft } from "../support/proof.ts";
 import { asking, bodies } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
@@ -267,108 +266,14 @@ t.test("Anthropic's official client", async (t) => {
     t.ok(input_tokens >= 8 && input_tokens <= 40, `${input_tokens}`);
   });
 
-  t.test("gets errors as its own classes", async (t) => {
-    type ErrorClass = new (...args: never[]) => InstanceType<typeof Anthropic.APIError>;
-    async function refused(
-      call: Promise<unknown>,
-      ErrorClass: ErrorClass,
-      status: number,
-      type: string,
-    ) {
-      await assert.rejects(call, (error) => {
-        assert.ok(error instanceof ErrorClass, `${String(error)}`);
-        assert.equal(error.status, status);
-        const body = error.error as { type: string; error: { type: string; message: string } };
-        assert.equal(body.type, "error");
-        assert.equal(body.error.type, type);
-        assert.ok(body.error.message.length > 10);
-        return true;
-      });
-    }
-
-    t.test(
-      "BadRequestError for missing fields and for requests that the provider refuses",
-      async () => {
-        const { anthropic, customer } = await client();
-        const { max_tokens: _, ...incomplete } = bodies.messages();
-        await refused(
-          anthropic.messages.create(incomplete as Anthropic.MessageCreateParamsNonStreaming),
-          Anthropic.BadRequestError,
-          400,
-          "invalid_request_error",
-        );
-        await refused(
-          anthropic.messages.create(bodies.messages({ status: 400 })),
-          Anthropic.BadRequestError,
-          400,
-          "invalid_request_error",
-        );
-        await assertNotCharged(gateway, customer);
-      },
+  t.test("gets BadRequestError for missing fields, and pays nothing", async () => {
+    const { anthropic, customer } = await client();
+    const { max_tokens: _, ...incomplete } = bodies.messages();
+    await assert.rejects(
+      anthropic.messages.create(incomplete as Anthropic.MessageCreateParamsNonStreaming),
+      (error) => error instanceof Anthropic.BadRequestError && /max_tokens/.test(error.message),
     );
-
-    t.test("AuthenticationError for a wrong or revoked key", async () => {
-      const { anthropic, customer } = await client();
-      const wrong = clientOf("tg-wrong").messages.create(bodies.messages());
-      await refused(wrong, Anthropic.AuthenticationError, 401, "authentication_error");
-      await admin(gateway, "POST", `/keys/${customer.keyId}/revoke`);
-      const revoked = anthropic.messages.create(bodies.messages());
-      await refused(revoked, Anthropic.AuthenticationError, 401, "authentication_error");
-    });
-
-    t.test("APIError with status 402 for an empty wallet, streamed or not", async () => {
-      const customer = await customerWith(gateway, "0.000001");
-      const anthropic = clientOf(customer.key);
-      await refused(
-        anthropic.messages.create(bodies.messages()),
-        Anthropic.APIError,
-        402,
-        "insufficient_balance",
-      );
-      await refused(
-        anthropic.messages.stream(bodies.messages()).finalMessage(),
-        Anthropic.APIError,
-        402,
-        "insufficient_balance",
-      );
-    });
-
-    t.test("RateLimitError with the provider's retry-after", async () => {
-      const { anthropic, customer } = await client();
-      await assert.rejects(
-        anthropic.messages.create(bodies.messages({ status: 429, retry_after: 7 })),
-        (error) => {
-          assert.ok(error instanceof Anthropic.RateLimitError);
-          assert.equal(error.headers.get("retry-after"), "7");
-          return true;
-        },
-      );
-      await assertNotCharged(gateway, customer);
-    });
-
-    t.test("InternalServerError if the provider fails", async () => {
-      const { anthropic, customer } = await client();
-      for (const [status, own, type] of [
-        [500, 502, "api_error"],
-        [529, 529, "overloaded_error"],
-      ] as const) {
-        const call = anthropic.messages.create(bodies.messages({ status }));
-        await refused(call, Anthropic.InternalServerError, own, type);
-      }
-      await assertNotCharged(gateway, customer);
-    });
-
-    t.test("APIError in the middle of a stream that the provider breaks off", async () => {
-      const { anthropic } = await client();
-      for (const fault of [{ cut_after_events: 5 }, { end_after_events: 5 }] as const) {
-        const stream = anthropic.messages.stream(bodies.messages({ output_tokens: 50, ...fault }));
-        await assert.rejects(stream.finalMessage(), (error) => {
-          assert.ok(error instanceof Anthropic.APIError, String(error));
-          assert.match(error.message, /api_error/);
-          return true;
-        });
-      }
-    });
+    await assertNotCharged(gateway, customer);
   });
 
   t.test(
@@ -385,14 +290,4 @@ t.test("Anthropic's official client", async (t) => {
       await assert.rejects(keyless.messages.create(bodies.messages()), Anthropic.NotFoundError);
     },
   );
-
-  t.test("gets PermissionDeniedError (403) if the account is suspended", async () => {
-    const { anthropic, customer } = await client();
-    await suspend(gateway, customer.accountId);
-    await assert.rejects(anthropic.messages.create(bodies.messages()), (error) => {
-      assert.ok(error instanceof Anthropic.PermissionDeniedError);
-      assert.equal(error.status, 403);
-      return true;
-    });
-  });
 });

@@ -4,7 +4,7 @@ import type { ChatCompletionChunk, ChatCompletionMessageParam } from "openai/res
 import t from "tap";
 import { makePng } from "../../plugins/simulator/png.ts";
 import type { Customer } from "../support/admin.ts";
-import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
+import { assertBalance, billedCall, customerWith } from "../support/billed.ts";
 import { type Echo, echoIn } from "../support/echo.ts";
 import type { TestGateway } from "../support/gateway.ts";
 import { fetchOnce } from "../support/patient-fetch.ts";
@@ -514,21 +514,6 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
         }
       },
     );
-
-    t.test("whose first event is an error becomes an error with a status", async () => {
-      const { openai, customer } = await fresh();
-      const body = chat({
-        error_after_events: 0,
-        error: { type: "overloaded_error", message: "Overloaded" },
-      });
-      await assert.rejects(openai.chat.completions.create({ ...body, stream: true }), (error) => {
-        assert.ok(error instanceof OpenAI.InternalServerError);
-        assert.equal(error.status, 503);
-        assert.equal(error.code, "overloaded");
-        return true;
-      });
-      await assertNotCharged(gateway, customer);
-    });
   });
 
   t.test("errors arrive as the client's own classes", async (t) => {
@@ -551,65 +536,6 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
         });
       }
     }
-
-    t.test("for requests that the provider refuses", async () => {
-      await refused(chat({ status: 400 }), OpenAI.BadRequestError, { status: 400 });
-      // The gateway chose the model's name, so the customer is not at fault.
-      await refused(chat({ status: 404 }), OpenAI.InternalServerError, {
-        status: 502,
-        type: "api_error",
-      });
-      await refused(chat({ status: 413 }), OpenAI.APIError, {
-        status: 413,
-        code: "request_too_large",
-      });
-    });
-
-    t.test("for a conversation that is too long, with the code that agents look for", async () => {
-      await refused(
-        chat({
-          status: 400,
-          error: {
-            type: "invalid_request_error",
-            message: "prompt is too long: 210000 tokens > 200000 maximum",
-          },
-        }),
-        OpenAI.BadRequestError,
-        { status: 400, code: "context_length_exceeded" },
-        /prompt is too long/,
-      );
-    });
-
-    t.test("for a rate limit, with the provider's retry-after", async () => {
-      for (const stream of [false, true]) {
-        const call = openai.chat.completions.create({
-          ...chat({ status: 429, retry_after: 7 }),
-          stream,
-        });
-        await assert.rejects(call, (error) => {
-          assert.ok(error instanceof OpenAI.RateLimitError);
-          assert.equal(error.code, "rate_limit_exceeded");
-          assert.equal(error.headers.get("retry-after"), "7");
-          return true;
-        });
-      }
-    });
-
-    t.test("for a provider that fails or is overloaded, free of charge", async () => {
-      const { openai, customer } = await fresh();
-      for (const [status, own] of [
-        [500, 502],
-        [503, 503],
-        [529, 503],
-      ] as const) {
-        await assert.rejects(openai.chat.completions.create(chat({ status })), (error) => {
-          assert.ok(error instanceof OpenAI.InternalServerError);
-          assert.equal(error.status, own);
-          return true;
-        });
-      }
-      await assertNotCharged(gateway, customer);
-    });
 
     t.test("for what the upstream's protocol cannot express, naming the field", async (t) => {
       const before = await tally();

@@ -3,11 +3,10 @@ import { createHash } from "node:crypto";
 import OpenAI, { toFile } from "openai";
 import t from "tap";
 import { makePng } from "../../plugins/simulator/png.ts";
-import { admin, type Customer } from "../support/admin.ts";
+import type { Customer } from "../support/admin.ts";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
 import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
 import type { TestGateway } from "../support/gateway.ts";
-import { suspend } from "../support/ledger-sql.ts";
 import { callsLeft } from "../support/proof.ts";
 import { asking, bodies } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
@@ -375,101 +374,14 @@ t.test("OpenAI's official client", async (t) => {
     t.match(record, { outcome: "left", output_tokens: 5 });
   });
 
-  t.test("gets errors as its own classes", async (t) => {
-    type ErrorClass = new (...args: never[]) => InstanceType<typeof OpenAI.APIError>;
-    async function refused(
-      call: Promise<unknown>,
-      ErrorClass: ErrorClass,
-      status: number,
-      type: string,
-    ) {
-      await assert.rejects(call, (error) => {
-        assert.ok(error instanceof ErrorClass, String(error));
-        assert.equal(error.status, status);
-        assert.equal(error.type, type);
-        return true;
-      });
-    }
-
-    t.test("BadRequestError with the wrong field", async () => {
-      const { openai, customer } = await client();
-      const { model } = bodies.chat();
-      await assert.rejects(openai.chat.completions.create({ model, messages: [] }), (error) => {
-        assert.ok(error instanceof OpenAI.BadRequestError);
-        assert.equal(error.type, "invalid_request_error");
-        assert.equal(error.param, "messages");
-        return true;
-      });
-      const refusedUpstream = openai.chat.completions.create(bodies.chat({ status: 400 }));
-      await refused(refusedUpstream, OpenAI.BadRequestError, 400, "invalid_request_error");
-      await assertNotCharged(gateway, customer);
-    });
-
-    t.test("AuthenticationError for a wrong or revoked key", async () => {
-      const { openai, customer } = await client();
-      const wrong = clientOf("tg-wrong").chat.completions.create(bodies.chat());
-      await refused(wrong, OpenAI.AuthenticationError, 401, "authentication_error");
-      await admin(gateway, "POST", `/keys/${customer.keyId}/revoke`);
-      const revoked = openai.chat.completions.create(bodies.chat());
-      await refused(revoked, OpenAI.AuthenticationError, 401, "authentication_error");
-    });
-
-    t.test("APIError with status 402 for an empty wallet, on every endpoint", async () => {
-      const customer = await customerWith(gateway, "0.000001");
-      const openai = clientOf(customer.key);
-      for (const call of [
-        () => openai.chat.completions.create(bodies.chat()),
-        () => openai.chat.completions.create({ ...bodies.chat(), stream: true }),
-        () => openai.responses.create(bodies.responses()),
-        () => openai.images.generate(bodies.images()),
-        () => openai.audio.speech.create(bodies.speech()),
-      ]) {
-        await refused(Promise.resolve(call()), OpenAI.APIError, 402, "insufficient_balance");
-      }
-    });
-
-    t.test("PermissionDeniedError if the account is suspended", async () => {
-      const { openai, customer } = await client();
-      await suspend(gateway, customer.accountId);
-      const call = openai.chat.completions.create(bodies.chat());
-      await refused(call, OpenAI.PermissionDeniedError, 403, "permission_error");
-    });
-
-    t.test("RateLimitError with the provider's retry-after", async () => {
-      const { openai, customer } = await client();
-      await assert.rejects(
-        openai.chat.completions.create(bodies.chat({ status: 429, retry_after: 7 })),
-        (error) => {
-          assert.ok(error instanceof OpenAI.RateLimitError);
-          assert.equal(error.headers.get("retry-after"), "7");
-          return true;
-        },
-      );
-      await assertNotCharged(gateway, customer);
-    });
-
-    t.test("InternalServerError if the provider fails, on every endpoint", async () => {
-      const { openai, customer } = await client();
-      for (const call of [
-        () => openai.chat.completions.create(bodies.chat({ status: 500 })),
-        () => openai.responses.create(bodies.responses({ status: 500 })),
-        () => openai.images.generate(bodies.images({ status: 500 })),
-        () => openai.audio.speech.create(bodies.speech({ status: 500 })),
-      ]) {
-        await refused(Promise.resolve(call()), OpenAI.InternalServerError, 502, "api_error");
-      }
-      await assertNotCharged(gateway, customer);
-    });
-
-    t.test("APIError in the middle of a stream that the provider breaks off", async () => {
-      const { openai } = await client();
-      for (const fault of [{ cut_after_events: 5 }, { end_after_events: 5 }] as const) {
-        const body = bodies.chat({ output_tokens: 50, ...fault });
-        await assert.rejects(async () => {
-          for await (const _ of await openai.chat.completions.create({ ...body, stream: true }));
-        }, OpenAI.APIError);
-      }
-    });
+  t.test("gets BadRequestError with the wrong field, and pays nothing", async () => {
+    const { openai, customer } = await client();
+    const { model } = bodies.chat();
+    await assert.rejects(
+      openai.chat.completions.create({ model, messages: [] }),
+      (error) => error instanceof OpenAI.BadRequestError && error.param === "messages",
+    );
+    await assertNotCharged(gateway, customer);
   });
 
   t.test(
