@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Customer, committedWallet, createCustomer, usage } from "../support/admin.ts";
+import { type AdminTarget, committedWallet, createCustomer, usage } from "../support/admin.ts";
 import type { TestGateway } from "../support/gateway.ts";
 import type { Client } from "./client.ts";
 import { runProgram } from "./run-program.ts";
@@ -73,7 +73,7 @@ export async function runCell(
   const seconds = (Date.now() - started) / 1_000;
   const edited = readFileSync(notes, "utf8") === "the first line\nthe second line\n";
   rmSync(folder, { recursive: true, force: true });
-  const books = await booksOf(gateway, customer);
+  const books = await booksOf(gateway, customer.accountId, CREDIT_VND);
   const why =
     books.error ??
     (ending.code !== 0
@@ -90,12 +90,12 @@ export async function runCell(
   };
 }
 
-/** Compares the wallet with the records of its calls. */
-async function booksOf(gateway: TestGateway, { accountId }: Customer) {
+/** Compares the wallet of an account that got this credit with the records of its calls. */
+export async function booksOf(gateway: AdminTarget, accountId: string, creditVnd: number) {
   const { balance } = await committedWallet(gateway, accountId);
   const records = await usage(gateway, accountId);
   const charged = records.reduce((sum, { cost_vnd }) => sum + microVnd(String(cost_vnd)), 0n);
-  const spent = BigInt(CREDIT_VND) * MICRO - microVnd(balance);
+  const spent = BigInt(creditVnd) * MICRO - microVnd(balance);
   const good = records.filter(({ status }) => Number(status) < 400);
   const costly = records.some(({ status, cost_vnd }) => Number(status) >= 400 && cost_vnd !== "0");
   return {
@@ -122,7 +122,7 @@ function balanceOf(micro: bigint): string {
 }
 
 /** Returns the last lines of an output that are not empty, as one line. */
-function lastWords(output: string): string {
+export function lastWords(output: string): string {
   const lines = output.split("\n").map((line) => line.trim());
   const telling = lines.filter((line) => /error|refus|invalid|4\d\d|5\d\d/i.test(line));
   const chosen = telling.length > 0 ? telling : lines.filter((line) => line !== "");

@@ -10,6 +10,7 @@ import { startGateway } from "../support/gateway.ts";
 import { AGENTS } from "./agents.ts";
 import { type Cell, runCell } from "./cell.ts";
 import type { Client } from "./client.ts";
+import { runDemo } from "./demo.ts";
 import { install } from "./install.ts";
 import { LIBRARIES } from "./libraries.ts";
 import { failures, table } from "./report.ts";
@@ -68,6 +69,13 @@ async function main(): Promise<number> {
   try {
     for (const client of clients) {
       const made = await install(client, into, node);
+      if (client === AGENTS[0] && "installed" in made) {
+        const around = { installed: made.installed, node, folder, timeoutMs };
+        for (const cell of await runDemo(around)) {
+          cells.push(cell);
+          console.log(line(cell));
+        }
+      }
       for (const model of models) {
         work.push(
           "installed" in made
