@@ -88,7 +88,7 @@ ${tiles([
 <section id="prices">
 <h2>${text.prices}</h2>
 <p class="lead">${text.pricesText} ${text.statusText}</p>
-${makers.map(([maker, models], at) => makerPart(maker || text.others, models, at === 0, parts, text)).join("\n")}
+${makers.map(([maker, models]) => makerPart(maker || text.others, models, parts, text)).join("\n")}
 </section>
 <section>
 <h2>${text.promises}</h2>
@@ -118,7 +118,6 @@ function tiles(all: readonly (readonly [title: string, text: string])[]): string
 function makerPart(
   maker: string,
   models: readonly Model[],
-  isOpen: boolean,
   { language, health }: FrontParts,
   text: FrontText,
 ): string {
@@ -132,8 +131,14 @@ function makerPart(
     return `<tr><td><code>${escaped(name)}</code><td>${prices}<td>${calls ? statusOf(calls, language, text) : ""}`;
   });
   const heads = [text.model, text.price, text.status].map((name) => `<th scope="col">${name}`);
-  return `<details class="card"${isOpen ? " open" : ""}>
-<summary>${escaped(maker)} <span class="hint">${names.length}</span></summary>
+  const cheapest = models
+    .filter(({ price }) => price.unit === "mtok")
+    .sort((a, b) => a.price.vnd - b.price.vnd)[0];
+  const from = cheapest
+    ? ` · ${filled(text.from, { price: priceText(cheapest, language, text) })}`
+    : "";
+  return `<details class="card">
+<summary>${escaped(maker)} <span class="hint">${names.length}${from}</span></summary>
 <table class="data"><thead><tr>${heads.join("")}<tbody>${rows.join("\n")}</table>
 </details>`;
 }

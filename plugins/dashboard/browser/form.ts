@@ -17,10 +17,21 @@ export function field(label: string, attributes: Attributes, hint?: Child): Fiel
     "div",
     { class: "field" },
     el("label", { for: id }, label),
-    input,
+    attributes["type"] === "password" ? withReveal(input) : input,
     hint !== undefined && el("p", { class: "hint", id: hintId }, hint),
   );
   return { element, input };
+}
+
+/** A password that its owner can read. */
+function withReveal(input: HTMLInputElement): HTMLElement {
+  const button = el("button", { type: "button", class: "quiet small" }, t("password.show"));
+  button.addEventListener("click", () => {
+    const isShown = input.type === "password";
+    input.type = isShown ? "text" : "password";
+    fill(button, t(isShown ? "password.hide" : "password.show"));
+  });
+  return el("div", { class: "reveal" }, input, button);
 }
 
 /** A select with its label. */
@@ -53,6 +64,7 @@ export function form(
   const problem = el("div", { role: "alert" });
   const button = el("button", { type: "submit", class: "primary" }, submitText);
   const element = el("form", { class: "stack", novalidate: false }, content, problem, button);
+  explainInvalid(element);
   element.addEventListener("submit", async (event) => {
     event.preventDefault();
     if (button.getAttribute("aria-busy") === "true") return;
@@ -67,6 +79,28 @@ export function form(
     }
   });
   return element;
+}
+
+/** Says what is wrong with a field in the language of the page instead of the browser's. */
+function explainInvalid(form: HTMLFormElement): void {
+  let explained: HTMLInputElement[] = [];
+  form.addEventListener("input", () => {
+    for (const input of explained) input.setCustomValidity("");
+    explained = [];
+  });
+  form.addEventListener(
+    "invalid",
+    ({ target }) => {
+      if (!(target instanceof HTMLInputElement) || target.validity.customError) return;
+      const { tooShort, typeMismatch } = target.validity;
+      const text = tooShort
+        ? t("invalid.short", { count: target.minLength })
+        : t(typeMismatch ? "invalid.email" : "invalid.missing");
+      target.setCustomValidity(text);
+      explained.push(target);
+    },
+    true,
+  );
 }
 
 /** A message that stays on the page: a success, an error or a remark. */

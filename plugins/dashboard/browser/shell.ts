@@ -2,6 +2,7 @@ import { post } from "./api.ts";
 import { balanceLink, forgetWallet } from "./balance.ts";
 import { openDialog } from "./dialog.ts";
 import { el, fill } from "./dom.ts";
+import { useFontIfLoaded } from "./font.ts";
 import { icon, mark } from "./icons.ts";
 import { go, show } from "./router.ts";
 import { BASE, type Route } from "./routes.ts";
@@ -33,6 +34,7 @@ export function showBare(): HTMLElement {
   const app = document.getElementById("app");
   if (!app) throw new Error("the document has no place for the app");
   app.className = "app visitor";
+  useFontIfLoaded();
   fill(app, el("header", { class: "header" }, brand()), main);
   return main;
 }

@@ -21,8 +21,22 @@ t.test("a customer in a browser", async (t) => {
       const email = "an.nguyen@tollgate.test";
       await page.goto(`${stage.url}/dashboard`);
       await page.getByRole("link", { name: "Tạo tài khoản" }).click();
+      const submit = page.getByRole("button", { name: "Tạo tài khoản" });
+      const complaint = (name: string) =>
+        page.getByLabel(name).evaluate((input) => (input as HTMLInputElement).validationMessage);
+      await submit.click();
+      t.equal(await complaint("Email"), "Hãy điền mục này.");
+      await page.getByLabel("Email").fill("an.nguyen");
+      await page.getByLabel("Mật khẩu").fill("short");
+      await submit.click();
+      t.match(await complaint("Email"), "ten@example.com");
+      t.equal(await complaint("Mật khẩu"), "Hãy nhập ít nhất 10 ký tự.");
       await page.getByLabel("Email").fill(email);
       await page.getByLabel("Mật khẩu").fill(PASSWORD);
+      await page.getByRole("button", { name: "Hiện" }).click();
+      t.equal(await page.getByLabel("Mật khẩu").getAttribute("type"), "text");
+      await page.getByRole("button", { name: "Ẩn" }).click();
+      t.equal(await page.getByLabel("Mật khẩu").getAttribute("type"), "password");
       await page.getByRole("button", { name: "Tạo tài khoản" }).click();
       await page.getByText(`Chúng tôi đã gửi email tới ${email}`).waitFor();
 

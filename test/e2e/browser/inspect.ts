@@ -51,3 +51,19 @@ export function layoutShift(page: Page): Promise<number> {
       }),
   );
 }
+
+/** Opens all that is folded, and returns the parts that reach past the right edge of their card, unless they scroll. */
+export function sticksOut(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const folded = [...document.querySelectorAll<HTMLDetailsElement>("main details:not([open])")];
+    for (const details of folded) details.open = true;
+    const found = [...document.querySelectorAll("main .card")].flatMap((card) => {
+      const edge = card.getBoundingClientRect().right;
+      return [...card.querySelectorAll(":not(pre *, .scroll *, .hidden)")]
+        .filter((part) => part.getBoundingClientRect().right > edge)
+        .map((part) => `${part.tagName} ${part.className}: ${part.textContent?.slice(0, 60)}`);
+    });
+    for (const details of folded) details.open = false;
+    return found;
+  });
+}

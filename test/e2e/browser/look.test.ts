@@ -4,7 +4,7 @@ import t from "tap";
 import { topupSettings } from "../../plugins/dashboard/bank.ts";
 import { showCustomer } from "../../plugins/dashboard/show-customer.ts";
 import { signInByForm } from "../../support/dashboard.ts";
-import { findings, layoutShift } from "./inspect.ts";
+import { findings, layoutShift, sticksOut } from "./inspect.ts";
 import { type Stage, startStage, type Visitor } from "./stage.ts";
 
 /** Half of what readers notice. */
@@ -72,10 +72,11 @@ t.test("every page in a browser", { jobs: 16 }, async (t) => {
     );
   }
 
-  /** Checks that the page fits the width and has not moved while it loaded. */
+  /** Checks that the page fits the width, with all of it opened, and has not moved while it loaded. */
   async function assertFits(page: Page, path: string): Promise<void> {
     const shift = await layoutShift(page);
     assert.ok(shift < SHIFT_MAX, `${path} has moved by ${shift}`);
+    assert.deepEqual(await sticksOut(page), [], path);
     const width = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(width <= PHONE.width, `${path} is ${width} pixels wide`);
   }
