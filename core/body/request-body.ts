@@ -146,7 +146,8 @@ export class RequestBody {
   /** Returns a body whose fields can be set without a change of this one. */
   copy(): RequestBody {
     const { source, fields, length } = this;
-    return new RequestBody(source, source ? fields : { ...fields }, length);
+    const isUnchanged = source?.fields === fields;
+    return new RequestBody(source, isUnchanged ? fields : { ...fields }, length);
   }
 
   /** Sets the fields of `changed`, an edited copy of `outline`, and removes all others. */

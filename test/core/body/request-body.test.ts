@@ -56,6 +56,9 @@ t.test("a copy has fields of its own, and what is not set leaves as it came", as
   t.equal(copy.bytes().toString(), `{"model":"a","turns":${turns},"tools":[1],"include":["x"]}`);
   t.equal(body.bytes().toString(), came);
   t.equal(body.read("store"), true);
+  body.set("user", "u");
+  body.copy().set("user", "another");
+  t.equal(body.read("user"), "u", "also once it was changed");
 });
 
 t.test("the bytes are a copy, so that they can be freed once they are sent", async (t) => {
