@@ -18,7 +18,6 @@ import {
 import { FetchPlaces } from "./fetch-places.ts";
 import { hideIdentity } from "./identity.ts";
 import { fetchImages, imageEditForm, isAddress } from "./image-edit.ts";
-import { KeepAlivePings } from "./keep-alive-pings.ts";
 import { nativeRequest } from "./native.ts";
 import type { Translated } from "./notes.ts";
 import { PROTOCOLS } from "./protocols.ts";
@@ -46,7 +45,6 @@ export const reads = ["headers"];
 export default function translate(services: Services): Plugin {
   const { prefix } = services.config.headers;
   const translations = new WeakMap<Call, Translation>();
-  const pings = new KeepAlivePings();
   const places = new FetchPlaces();
   /** Until the start has read the secret, no call is served. */
   let seal = StateSeal.of("");
@@ -202,20 +200,13 @@ export default function translate(services: Services): Plugin {
         reportDropped(call, translation);
         translation.release();
       };
-      const sink = new TranslatingSink(call, client, translation, services.clock, onReply);
-      if (call.stream) pings.watch(sink);
-      return sink;
+      return new TranslatingSink(call, client, translation, onReply);
     },
 
     async start() {
       const { admin, stores } = services.config;
       // All gateways of a service must be able to open each other's envelopes. They share this token.
       seal = StateSeal.of(admin.token ?? (await secretFile(join(stores.data, STATE_KEY_FILE))));
-      pings.start();
-    },
-
-    async stop() {
-      pings.stop();
     },
   };
 }

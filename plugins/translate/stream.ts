@@ -43,8 +43,6 @@ export interface StreamTranslator {
   end(how: End): void;
   /** Ends the client's stream with an error of the gateway itself. */
   cut(failure: Failure): void;
-  /** Sends a ping, if the stream has begun and is not over. */
-  ping(): void;
 }
 
 /** Translates the reply to a translated request. */

@@ -4,7 +4,6 @@ import {
   RawJson,
   refuse,
   ServerEvent,
-  type Services,
   type Sink,
 } from "../../core/plugin/index.ts";
 import type { Reply } from "./errors.ts";
@@ -36,7 +35,6 @@ export class TranslatingSink implements Sink, ClientStream {
   private readonly call: Call;
   private readonly client: Sink;
   private readonly translation: Replies;
-  private readonly clock: Services["clock"];
   private readonly onReply: () => void;
   private status = 0;
   private headers: readonly string[] = [];
@@ -49,28 +47,19 @@ export class TranslatingSink implements Sink, ClientStream {
   /** True once the upstream is to be cancelled at the end of the event. */
   private cutsNow = false;
   private timer: NodeJS.Timeout | undefined = undefined;
-  private wroteAtMs = 0;
 
   /** Calls `onReply` at the reply of an upstream, after which no other route is tried. */
-  constructor(
-    call: Call,
-    client: Sink,
-    translation: Replies,
-    clock: Services["clock"],
-    onReply: () => void,
-  ) {
+  constructor(call: Call, client: Sink, translation: Replies, onReply: () => void) {
     this.onReply = onReply;
     this.call = call;
     this.client = client;
     this.translation = translation;
-    this.clock = clock;
-    this.wroteAtMs = clock.monotonic();
   }
 
   /**
    * Also checks the call, because a plugin that throws ends it without calling `end` on its sinks.
    */
-  get isOver(): boolean {
+  private get isOver(): boolean {
     return this.ended || this.call.outcome !== undefined;
   }
 
@@ -108,7 +97,6 @@ export class TranslatingSink implements Sink, ClientStream {
       this.begun = true;
       this.client.head(200, EVENT_STREAM_TYPE);
     }
-    this.wroteAtMs = this.clock.monotonic();
     if (mark === "terminal" || mark === "error") this.closed = mark;
     this.client.event(new ServerEvent(Buffer.from(event), KINDS[mark]));
   }
@@ -141,13 +129,6 @@ export class TranslatingSink implements Sink, ClientStream {
   refuse(status: number, body: object): void {
     this.closed = "error";
     this.answer({ status, body }, []);
-  }
-
-  /** Sends a ping if nothing was written for `silentMs`, so that the connection stays open. */
-  ping(silentMs: number): void {
-    if (!this.begun || this.clock.monotonic() - this.wroteAtMs < silentMs) return;
-    this.translator?.ping();
-    this.call.flow?.flush();
   }
 
   private conclude(outcome: Outcome): Outcome {

@@ -43,7 +43,7 @@ const ON_BOTH_NODES = [
   ...["e2e/anthropic-sdk", "e2e/openai-sdk"],
   ...["e2e/http-bodies", "e2e/http-connections", "e2e/http-streams", "e2e/slow-readers"],
   ...["plugins/accounts/mailer", "plugins/accounts/passwords", "plugins/accounts/sealer"],
-  ...["plugins/meter/count-tokens", "plugins/simulator/", "plugins/translate/keep-alive"],
+  ...["plugins/meter/count-tokens", "plugins/simulator/"],
 ];
 /**
  * Folders whose files share processes. Of the other files, each takes long enough that starting Node and loading tap
@@ -60,7 +60,9 @@ const ALONE = [
   ...["e2e/http-silence", "e2e/retention", "e2e/wallet.test"],
 ];
 /** Files that only a thorough run has: they take long, and other files find the same faults sooner. */
-const THOROUGH = ["chaos/failpoints-embedded", "world/many-gateways", "world/plants/"];
+const THOROUGH = [
+  ...["chaos/failpoints-embedded", "trouble/outage", "world/many-gateways", "world/plants/"],
+];
 /** Maximum files of a process: few enough that the processes of a run end at about the same time. */
 const FILES_TOGETHER = 15;
 

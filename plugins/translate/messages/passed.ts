@@ -32,10 +32,6 @@ class PassedMessages implements StreamTranslator {
     if (!this.over) this.fail(TRUNCATED);
   }
 
-  ping(): void {
-    if (this.started && !this.over) this.client.take?.({ type: "ping" });
-  }
-
   private take(event: JsonObject): void {
     this.started = true;
     this.over = event["type"] === "message_stop" || event["type"] === "error";

@@ -52,7 +52,6 @@ function open() {
       error: () => ({ status: 400, body: {} }),
       stream: (client) => new ChatToMessagesStream(context, client),
     },
-    { now: () => 0, monotonic: () => 0 },
     () => replies++,
   );
   call.flow = {

@@ -89,10 +89,6 @@ export class ChatToMessagesStream implements StreamTranslator {
     if (!this.over) this.fail(messagesFailure(failure));
   }
 
-  ping(): void {
-    if (this.started && !this.over) this.write({ type: "ping" }, "comment");
-  }
-
   private chunk(chunk: JsonObject, mayReport: boolean): void {
     // Reading the report in all its places takes a third of the time of a chunk.
     if (mayReport) readUsage("chat", chunk, this.usage);

@@ -72,7 +72,7 @@ export class MessagesToChatStream implements StreamTranslator {
     if (!this.over) this.fail(chatFailure(failure));
   }
 
-  ping(): void {
+  private ping(): void {
     if (this.chunks && !this.over) this.client.write(encodeComment("ping"), "comment");
   }
 

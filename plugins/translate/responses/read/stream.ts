@@ -73,10 +73,6 @@ export class ResponsesToMessagesStream implements StreamTranslator {
     if (!this.over) this.fail(messagesFailure(failure));
   }
 
-  ping(): void {
-    if (this.started && !this.over) this.write({ type: "ping" }, "comment");
-  }
-
   private take(event: JsonObject, name: string | undefined): void {
     const { delta } = event;
     switch (event["type"] ?? name) {

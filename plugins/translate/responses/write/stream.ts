@@ -108,7 +108,7 @@ export class MessagesToResponsesStream implements StreamTranslator {
     if (!this.over) this.fail(chatFailure(failure));
   }
 
-  ping(): void {
+  private ping(): void {
     if (this.started && !this.over) this.client.write(encodeComment("ping"), "comment");
   }
 
