@@ -56,6 +56,14 @@ export const profile = v.strictObject({
    */
   maker: v.optional(v.pipe(v.string(), v.regex(/^[a-z]{1,32}$/, "1 to 32 small letters"))),
   /**
+   * Responses: the organisation at the provider whose keys alone can decrypt the reasoning that they gave. Such reasoning
+   * goes back only to routes of the same organisation; others get the conversation without it. State it if the keys of a
+   * model's routes belong to several.
+   */
+  organisation: v.optional(
+    v.pipe(v.string(), v.regex(/^[\w-]{1,64}$/, "1 to 64 letters, digits, - and _")),
+  ),
+  /**
    * Chat: how strict the server is. `openai`: OpenAI and Azure. `compatible`: vLLM, Groq and
    * others.
    */

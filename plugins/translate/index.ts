@@ -11,6 +11,7 @@ import {
   type RequestBody,
   refuse,
   type Services,
+  type Sink,
   secretFile,
   unchangedRequest,
   type Verdict,
@@ -23,8 +24,9 @@ import type { Translated } from "./notes.ts";
 import { PROTOCOLS } from "./protocols.ts";
 import { imageAddresses, putImagesIn, wantsBytes } from "./remote-images.ts";
 import type { ReplyTranslation } from "./reply-translation.ts";
+import { MarkingSink } from "./state/organisation.ts";
 import { StateSeal } from "./state/seal.ts";
-import { needsCut, needsSummary } from "./targets.ts";
+import { needsCut, needsSummary, organisationOf } from "./targets.ts";
 import { needsResponses, speaksResponsesAlone } from "./tools-by-responses.ts";
 import { TranslatingSink } from "./translating-sink.ts";
 import { type Translation, translationOf } from "./translation.ts";
@@ -169,6 +171,14 @@ export default function translate(services: Services): Plugin {
     return undefined;
   }
 
+  /** Marks the encrypted reasoning of a reply that is passed on, if a route of the model states an organisation. */
+  function marked(call: Call, client: Sink): Sink {
+    if (call.upstream?.protocol !== "responses") return client;
+    const isOwned = call.model?.routes.some((route) => organisationOf(route, services));
+    if (!isOwned) return client;
+    return new MarkingSink(call, client, (route) => route && organisationOf(route, services));
+  }
+
   /** Names the dropped fields in a header. Headers of the client's protocol are dropped too. */
   function reportDropped(call: Call, translation: ReplyTranslation): void {
     const { betaHeader } = call.endpoint;
@@ -195,7 +205,7 @@ export default function translate(services: Services): Plugin {
 
     stream(call, client) {
       const translation = translations.get(call);
-      if (!translation) return client;
+      if (!translation) return marked(call, client);
       const onReply = () => {
         reportDropped(call, translation);
         translation.release();

@@ -7,6 +7,7 @@ import {
   type RequestBody,
   type Services,
 } from "../../core/plugin/index.ts";
+import { markOf } from "./state/organisation.ts";
 import { stopsBeyond } from "./stops/request.ts";
 import { asksForSummary } from "./summary/request.ts";
 import type { Target } from "./translate-request.ts";
@@ -53,6 +54,14 @@ export function needsSummary(body: RequestBody, model: Model, { upstreams }: Kno
   return asksForSummary(body.outline);
 }
 
+/** Returns the organisation at the provider that a route states, or its upstream. */
+export function organisationOf(
+  { upstream, profile }: Model["routes"][number],
+  { upstreams }: Known,
+): string | undefined {
+  return profile.organisation ?? upstreams.get(upstream)?.config.profile.organisation;
+}
+
 export function targetOf(
   route: Model["routes"][number],
   model: Model,
@@ -66,5 +75,9 @@ export function targetOf(
   const known: Profile =
     most === undefined ? {} : { default_max_tokens: most, max_output_tokens: most };
   const profile = { ...known, ...mergeProfiles(upstream?.config.profile, route.profile) };
-  return { client, to, profile, maker: profile.maker ?? route.upstream, accountId };
+  const maker = profile.maker ?? route.upstream;
+  const { organisation } = profile;
+  // As a part of the name, so that its reasoning goes to no other organisation.
+  const isOwn = to === "responses" && organisation !== undefined;
+  return { client, to, profile, maker: isOwn ? `${maker} ${markOf(organisation)}` : maker, accountId };
 }

@@ -1,5 +1,6 @@
 import { EFFORT_LEVELS, objectOf } from "../../../core/plugin/index.ts";
 import { clampEffort } from "../profile.ts";
+import { unmarked } from "../state/organisation.ts";
 import { isPackedReasoning } from "../state/reasoning.ts";
 import type { Draft } from "./draft.ts";
 import { editDocuments } from "./media.ts";
@@ -11,7 +12,7 @@ const OPENAI_START = "gAAAAA";
 /** Edits a Responses request to what its model takes. */
 export function editResponses(draft: Draft): void {
   editDocuments(draft, "input");
-  leaveForeignReasoning(draft);
+  fitEncrypted(draft);
   editResponsesSchemas(draft);
   const { sampling, effort_levels: levels, thinking_off: off } = draft.profile;
   if (sampling === "fixed") {
@@ -36,24 +37,36 @@ export function editResponses(draft: Draft): void {
 }
 
 /**
- * Leaves out encrypted reasoning of another maker, which the provider cannot decrypt: a conversation
- * that changed its model would end with a 400.
+ * Leaves out encrypted reasoning of another maker or organisation, which the provider cannot decrypt: a conversation
+ * that changed its model would end with a 400. Only the organisation that made a compaction gets it.
  */
-function leaveForeignReasoning(draft: Draft): void {
-  const { maker } = draft.profile;
-  if (maker === undefined) return;
+function fitEncrypted(draft: Draft): void {
+  const { maker, organisation } = draft.profile;
   if (draft.unread && !draft.unread.types.includes("reasoning")) return;
-  const isForeign = (entry: unknown): boolean => {
+  const fit = (entry: unknown): unknown => {
     const item = objectOf(entry);
     const state = item?.["encrypted_content"];
-    if (item?.["type"] !== "reasoning" || typeof state !== "string") return false;
-    if (isPackedReasoning(state)) return true;
-    return state.startsWith(OPENAI_START) !== (maker === "openai");
+    if (typeof state !== "string") return entry;
+    const own = unmarked(state, organisation);
+    if (item?.["type"] !== "reasoning") {
+      if (own === undefined) draft.refuse("input", COMPACTED_ELSEWHERE);
+    } else if (own === undefined || isForeign(own, maker)) return undefined;
+    return own === undefined || own === state ? entry : { ...item, encrypted_content: own };
   };
   const items = draft.entries("input");
-  if (!items.some(isForeign)) return;
-  draft.set(
-    "input",
-    items.filter((item) => !isForeign(item)),
-  );
+  const fitted = items.map(fit);
+  if (fitted.some((item, at) => item !== items[at])) {
+    draft.set(
+      "input",
+      fitted.filter((item) => item !== undefined),
+    );
+  }
+}
+
+const COMPACTED_ELSEWHERE =
+  "only the provider that made this compaction can read it: send the conversation instead, or begin a new one";
+
+function isForeign(state: string, maker: string | undefined): boolean {
+  if (maker === undefined) return false;
+  return isPackedReasoning(state) || state.startsWith(OPENAI_START) !== (maker === "openai");
 }
