@@ -29,7 +29,7 @@ const settings = {
       v.check((keys) => areUnique(keys.filter((each) => each !== "")), "each key once"),
       v.transform((keys) => keys.filter((key) => key !== "")),
     ),
-    "Keys of the provider, used in rotation. If all are empty, models that no other upstream serves are not offered.",
+    "Keys of the provider, which share its calls. If all are empty, models that no other upstream serves are not offered.",
   ),
   headers: setting(extraHeaders, "Extra headers for every request.", {}),
 };

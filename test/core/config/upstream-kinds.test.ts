@@ -35,12 +35,14 @@ t.test("the kind of an upstream", async (t) => {
     [
       "that does not exist",
       `    kind: signs\n    secrets: s\n`,
-      ["gateway.yaml:9 upstreams.main.kind: expected one of http-json, signing"],
+      ["gateway.yaml:9 upstreams.main.kind: expected one of http-json, bedrock, signing"],
     ],
     [
       "that is not text",
       `    kind: 7\n`,
-      ["gateway.yaml:9 upstreams.main.kind: expected one of http-json, signing, got a number"],
+      [
+        "gateway.yaml:9 upstreams.main.kind: expected one of http-json, bedrock, signing, got a number",
+      ],
     ],
     [
       "with settings of another kind",
@@ -92,7 +94,7 @@ t.test("the kind of an upstream", async (t) => {
     [
       "with the name of another",
       { ...signing, name: "http-json" },
-      "expected an upstreamKind whose name is none of http-json",
+      "expected an upstreamKind whose name is none of http-json, bedrock",
     ],
   ] as const) {
     t.test(`cannot be brought by a plugin ${what}`, async (t) => {
