@@ -13,6 +13,7 @@ import { openai } from "../support/strict/openai.ts";
 import { responsesRules } from "../support/strict/responses-rules.ts";
 import { xai, xaiChat } from "../support/strict/xai.ts";
 import { zai } from "../support/strict/zai.ts";
+import { CALL_REPORTS } from "./calls.ts";
 
 const RULES = [
   ...[...anthropic, ...openai, ...responsesRules, ...google, ...xai, ...xaiChat, ...deepseek],
@@ -33,8 +34,18 @@ function coverage(): Map<string, Set<string>> {
   for (const { id, source } of RULES) {
     for (const [report] of source.matchAll(REPORT)) add(report, `rule \`${id}\``);
   }
+  for (const [reports, file, name] of CALL_REPORTS) {
+    for (const report of reports.split(", ")) add(report, `\`${file}\`: ${name}`);
+  }
   return found;
 }
+
+t.test("a report about calls names a test that is there", async (t) => {
+  for (const [reports, file, name] of CALL_REPORTS) {
+    const text = readFileSync(join(packageRoot, "test", file), "utf8");
+    t.ok(text.includes(name), `${reports}: ${file} has no "${name}"`);
+  }
+});
 
 t.test("the list of public reports is complete", async (t) => {
   const rows = [...coverage()].sort(([a], [b]) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1));
@@ -44,8 +55,8 @@ t.test("the list of public reports is complete", async (t) => {
 
 A provider refuses, or says in its own way, what has surprised many projects before. Each report here is covered by a test: a case
 of [provider-cases.json](../${CASES}), which a gateway plays against the strict provider, or a rule of the [strict
-provider](../support/strict/README.md), whose own tests break it and which judges every request of the other tests. Reports are named by project
-and number; nothing of their text or code is here. A test writes this file: \`UPDATE_PEERS=1 npm test -- peers\`.
+provider](../support/strict/README.md), whose own tests break it and which judges every request of the other tests, or a test of calls,
+which is named with its file. Reports are named by project and number; nothing of their text or code is here. A test writes this file: \`UPDATE_PEERS=1 npm test -- peers\`.
 
 | report | covered by |
 |---|---|
