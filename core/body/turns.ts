@@ -18,6 +18,8 @@ export interface Turns {
   readonly roles: Readonly<Record<string, number>>;
   readonly firstRole: string | undefined;
   readonly lastRole: string | undefined;
+  /** As `openingOf` returns it. */
+  readonly opening: string;
 }
 
 /** Parts and items that are text, thinking, or calls of tools with their results. No check or edit looks for files in them. */
@@ -34,7 +36,11 @@ const PLAIN_ITEMS = new Set<unknown>([
  * Returns the facts about a conversation, for code that does not read it again; undefined if it has more than text, thinking
  * and calls of tools, or an entry that is none.
  */
-export function turnsOf(body: JsonObject, protocol: Protocol): Turns | undefined {
+export function turnsOf(
+  body: JsonObject,
+  protocol: Protocol,
+  isLatin1: boolean,
+): Turns | undefined {
   const field = PROTOCOLS[protocol].conversation;
   const list = field && body[field];
   if (!field || !Array.isArray(list) || list.length === 0) return undefined;
@@ -42,7 +48,39 @@ export function turnsOf(body: JsonObject, protocol: Protocol): Turns | undefined
   for (const entry of list) if (!seen.turn(entry)) return undefined;
   // Stored by default, which the conversation does not say.
   if (usesIn({ [field]: list, store: false }, protocol, false).length > 0) return undefined;
-  return seen.turns(list.length, roleOf(list[0]), roleOf(list.at(-1)));
+  const opening = openingOf(list, isLatin1);
+  return seen.turns(list.length, roleOf(list[0]), roleOf(list.at(-1)), opening);
+}
+
+/** So many of the first texts of a user name a conversation, and so much of each. */
+const OPENING_TEXTS_MAX = 8;
+const OPENING_BYTES_MAX = 256;
+
+/**
+ * Returns the beginnings of the texts with which the user opens a conversation; empty if there are none. They stay the
+ * same while the conversation grows, wherever its client puts cache marks. `isLatin1`: the texts are UTF-8 that was read
+ * as Latin-1. The result always is.
+ */
+export function openingOf(conversation: unknown, isLatin1: boolean): string {
+  if (typeof conversation === "string") return beginningOf(conversation, isLatin1);
+  if (!Array.isArray(conversation)) return "";
+  const first: unknown = conversation.find((turn) => roleOf(turn) === "user");
+  const content = isObject(first) ? first["content"] : undefined;
+  if (typeof content === "string") return beginningOf(content, isLatin1);
+  if (!Array.isArray(content)) return "";
+  const texts = content.flatMap((part) => (isObject(part) ? [part["text"]] : []));
+  return texts
+    .filter((text) => typeof text === "string")
+    .slice(0, OPENING_TEXTS_MAX)
+    .map((text) => beginningOf(text, isLatin1))
+    .join("");
+}
+
+function beginningOf(text: string, isLatin1: boolean): string {
+  if (isLatin1) return text.slice(0, OPENING_BYTES_MAX);
+  // One unit more, so that the cut splits no pair of which a byte counts.
+  const bytes = Buffer.from(text.slice(0, OPENING_BYTES_MAX + 1));
+  return bytes.toString("latin1", 0, Math.min(bytes.length, OPENING_BYTES_MAX));
 }
 
 function roleOf(turn: unknown): string | undefined {
@@ -92,7 +130,12 @@ class Seen {
     return true;
   }
 
-  turns(count: number, firstRole: string | undefined, lastRole: string | undefined): Turns {
+  turns(
+    count: number,
+    firstRole: string | undefined,
+    lastRole: string | undefined,
+    opening: string,
+  ): Turns {
     return {
       count,
       names: [...this.names],
@@ -101,6 +144,7 @@ class Seen {
       roles: Object.fromEntries(this.roles),
       firstRole,
       lastRole,
+      opening,
     };
   }
 }

@@ -58,6 +58,7 @@ export class HttpCall implements Call {
   form: FormPart[] | undefined = undefined;
   bodyBytes = 0;
   stream = false;
+  session: string | undefined = undefined;
 
   key: CallerKey | undefined = undefined;
   refusedKey: CallerKey | undefined = undefined;

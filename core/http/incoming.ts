@@ -17,6 +17,7 @@ import { type Flow, GONE } from "../plugin/call.ts";
 import type { AwaitableVerdict, Field, Verdict } from "../plugin/plugin.ts";
 import type { PlainHandler, PlainRequest } from "../plugin/router.ts";
 import { atEndOfTurn } from "../process/turn.ts";
+import { sessionOf } from "../upstream/conversation.ts";
 import { Exchange } from "../upstream/exchange.ts";
 import { completeRefusal, isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
 import type { ClientWire } from "../wire/wire.ts";
@@ -355,5 +356,6 @@ function use(call: HttpCall, body: RequestBody | Refusal): Refusal | undefined {
 
 function check(call: HttpCall): Refusal | undefined {
   call.stream = call.body.read("stream") === true;
+  call.session = sessionOf(call.headers, call.body);
   return call.wire.check(call.body.outline);
 }

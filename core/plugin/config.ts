@@ -188,10 +188,7 @@ export interface BreakerState {
   readonly failuresByCause: Readonly<Record<string, number>>;
   readonly failuresInRow: number;
   readonly lastFailure: Failure | undefined;
-  /**
-   * Milliseconds until an open breaker lets a call through as a probe; 0 if it lets calls through
-   * now.
-   */
+  /** Milliseconds until a probe of an open breaker is due; 0 if it is now, or the breaker is closed. */
   readonly retryInMs: number;
 }
 

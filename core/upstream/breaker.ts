@@ -1,15 +1,12 @@
 import type { BreakerState, Failure } from "../plugin/config.ts";
-import { backoffMs } from "../process/backoff.ts";
 import type { Clock } from "../process/clock.ts";
 
 const FAILURES_TO_OPEN = 5;
 const OPEN_MS = 5_000;
-const OPEN_MS_MAX = 60_000;
 
 /**
- * A circuit breaker. After 5 failures in a row it opens for 5 s, then lets one call at a time
- * through as a probe. Each failed probe doubles the wait, up to a minute. One success, a whole
- * reply, closes it.
+ * A circuit breaker. After 5 failures in a row it opens; a probe is due each 5 s. One success, a whole reply, closes it.
+ * If only a probe succeeded, the next failure opens it again.
  */
 export class Breaker implements BreakerState {
   private readonly clock: Clock;
@@ -19,7 +16,6 @@ export class Breaker implements BreakerState {
   private readonly counts: Record<string, number> = {};
   private last: Failure | undefined = undefined;
   private openUntilMs = 0;
-  private failedProbes = 0;
   private probing = false;
 
   constructor(clock: Clock, onChange: (state: "open" | "closed", reason: string) => void) {
@@ -27,14 +23,13 @@ export class Breaker implements BreakerState {
     this.onChange = onChange;
   }
 
-  /** Returns true if the upstream may be tried now. `begin` then takes the probe. */
+  /** Returns true if calls may go there. */
   get allows(): boolean {
-    if (this.inRow < FAILURES_TO_OPEN) return true;
-    return !this.probing && this.clock.monotonic() >= this.openUntilMs;
+    return this.inRow < FAILURES_TO_OPEN;
   }
 
   get state(): "closed" | "open" | "probing" {
-    if (this.inRow < FAILURES_TO_OPEN) return "closed";
+    if (this.allows) return "closed";
     return this.probing ? "probing" : "open";
   }
 
@@ -55,23 +50,30 @@ export class Breaker implements BreakerState {
     return this.last;
   }
 
-  /**
-   * Milliseconds until an open breaker lets a call through as a probe; 0 if it lets calls through
-   * now.
-   */
+  /** Milliseconds until a probe of an open breaker is due; 0 if it is now, or the breaker is closed. */
   get retryInMs(): number {
-    if (this.inRow < FAILURES_TO_OPEN) return 0;
-    return Math.max(0, this.openUntilMs - this.clock.monotonic());
+    return this.allows ? 0 : Math.max(0, this.openUntilMs - this.clock.monotonic());
   }
 
+  /** A call or a probe begins. One that has no result yet does not delay the next probe. */
   begin(): void {
-    if (this.inRow >= FAILURES_TO_OPEN) this.probing = true;
+    if (this.allows) return;
+    this.probing = true;
+    this.openUntilMs = this.clock.monotonic() + OPEN_MS;
   }
 
   succeed(): void {
-    if (this.inRow >= FAILURES_TO_OPEN) this.onChange("closed", "a call succeeded");
-    this.inRow = 0;
-    this.failedProbes = 0;
+    this.close("a call succeeded", 0);
+  }
+
+  /** A probe has succeeded. It was a small one, so calls must show the rest. */
+  probed(): void {
+    if (!this.allows) this.close("a probe succeeded", FAILURES_TO_OPEN - 1);
+  }
+
+  private close(reason: string, inRow: number): void {
+    if (!this.allows) this.onChange("closed", reason);
+    this.inRow = inRow;
     this.probing = false;
   }
 
@@ -81,11 +83,9 @@ export class Breaker implements BreakerState {
   fail(reason = "failed", cause = "other"): void {
     this.note(reason, cause);
     this.inRow++;
-    if (this.inRow < FAILURES_TO_OPEN) return;
-    if (this.probing) this.failedProbes++;
+    if (this.allows) return;
     this.probing = false;
-    const waitMs = backoffMs(1 + this.failedProbes, OPEN_MS, OPEN_MS_MAX);
-    this.openUntilMs = this.clock.monotonic() + waitMs;
+    this.openUntilMs = this.clock.monotonic() + OPEN_MS;
     if (this.inRow === FAILURES_TO_OPEN) this.onChange("open", reason);
   }
 

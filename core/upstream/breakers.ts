@@ -7,12 +7,20 @@ import type { FailureCause } from "./failure-cause.ts";
 /** Causes that concern all models of an upstream alike. */
 const OF_ALL_MODELS: ReadonlySet<string> = new Set(["dns", "connect", "tls", "credentials"]);
 
-const OPENED = "an upstream fails; it gets no calls except for an occasional probe";
+const OPENED = "an upstream fails; it gets no calls, but probes each 5 seconds";
 const CLOSED = "an upstream works again and gets calls";
 
-/** The breakers of an upstream: one for each of its models, and one for its connections, which all of them share. */
+/** Failures beyond the successes after which an upstream gets no more retries. */
+const RETRIES_MAX = 10;
+
+/**
+ * The breakers of an upstream: one for each of its models, and one for its connections, which all of them share; and its
+ * budget of retries, so that an outage is not multiplied. Each failure takes one from the budget, each whole reply brings
+ * one back. An upstream that works always has all of them, however many calls come to it from one that fails.
+ */
 export class Breakers {
   readonly ofAll: Breaker;
+  private retries = RETRIES_MAX;
   private readonly byModel = new Map<string, Breaker>();
   private readonly upstream: string;
   private readonly clock: Clock;
@@ -25,12 +33,22 @@ export class Breakers {
     this.ofAll = this.create(undefined);
   }
 
-  /** Returns true if a call of this model may be tried now. */
+  /** Returns true if calls of this model may go there. */
   allow(model: string): boolean {
     return this.ofAll.allows && (this.byModel.get(model)?.allows ?? true);
   }
 
-  /** Milliseconds until a call of this model is let through as a probe; 0 if it is now. */
+  /** Returns true if a breaker is open, and a probe is due. */
+  isDue(model: string): boolean {
+    return !this.allow(model) && this.retryInMs(model) === 0;
+  }
+
+  /** False while most calls fail: then it gets only first attempts of calls. */
+  get allowRetries(): boolean {
+    return this.retries > 0;
+  }
+
+  /** Milliseconds until a probe of this model is due; 0 if it is now, or none is needed. */
   retryInMs(model: string): number {
     return Math.max(this.ofAll.retryInMs, this.byModel.get(model)?.retryInMs ?? 0);
   }
@@ -41,8 +59,15 @@ export class Breakers {
   }
 
   succeed(model: string): void {
+    if (this.retries < RETRIES_MAX) this.retries += 1;
     this.ofAll.succeed();
     this.byModel.get(model)?.succeed();
+  }
+
+  /** A probe of this model has succeeded. */
+  probed(model: string): void {
+    this.ofAll.probed();
+    this.byModel.get(model)?.probed();
   }
 
   /** The attempt says nothing of the upstream, or not yet. */
@@ -52,6 +77,7 @@ export class Breakers {
   }
 
   fail(model: string, { cause, reason }: FailureCause): void {
+    if (this.retries > 0) this.retries -= 1;
     const breaker = OF_ALL_MODELS.has(cause) ? this.ofAll : this.of(model);
     this.forgetOther(breaker, model);
     breaker.fail(reason, cause);

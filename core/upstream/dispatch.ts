@@ -9,6 +9,7 @@ import type { Log } from "../process/log.ts";
 import { type TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import type { Wire } from "../wire/wire.ts";
 import { Attempt, type AttemptListener } from "./attempt.ts";
+import { conversationOf } from "./conversation.ts";
 import { type FailureCause, failures, isOwnFailure, NotAuthorised } from "./failure-cause.ts";
 import type { Refused } from "./fault.ts";
 import { FormBody } from "./form.ts";
@@ -47,6 +48,10 @@ export class Dispatch {
   private lost = 0;
   private prepared: Prepared | undefined = undefined;
   private resent = false;
+  /** As `conversationOf` names it; 0 as well if there is only one way. */
+  private readonly conversation: number;
+  /** True while the latest attempt counts as a call in flight of its key. */
+  private isUnderWay = false;
   /** The way of the latest attempt; undefined before the first. */
   way: Way | undefined = undefined;
   /** The latest attempt; undefined before the first. */
@@ -67,6 +72,13 @@ export class Dispatch {
     this.clock = clock;
     this.log = log;
     this.listener = listener;
+    this.conversation = this.hasChoice ? conversationOf(call) : 0;
+  }
+
+  private get hasChoice(): boolean {
+    const routes = this.call.model?.routes ?? [];
+    const [only] = routes;
+    return routes.length > 1 || (this.upstreams.get(only?.upstream ?? "")?.keys.length ?? 0) > 1;
   }
 
   /**
@@ -104,11 +116,13 @@ export class Dispatch {
     const { way, request } = prepared;
     const { route, upstream, key } = way;
     call.step("dispatched");
+    this.end();
     this.way = way;
     call.route = route;
     call.upstreamKey = key.last4;
     call.attempts++;
     upstream.breakers.begin(route.model);
+    this.isUnderWay = true;
     key.use(route.model, this.clock.monotonic());
     const attempt = new Attempt(upstream, this.listener);
     this.attempt = attempt;
@@ -149,6 +163,13 @@ export class Dispatch {
     attempt.fail(new NotAuthorised(reason));
   }
 
+  /** The latest attempt is over: its key has a call less in flight. */
+  end(): void {
+    const { way } = this;
+    if (way && this.isUnderWay) way.key.release(way.route.model);
+    this.isUnderWay = false;
+  }
+
   /** The latest attempt has begun to serve the call, so its key works. Only a whole reply closes the breaker. */
   began(): void {
     const { way } = this;
@@ -163,7 +184,6 @@ export class Dispatch {
     if (!way) return;
     this.keyWorks(way);
     way.upstream.breakers.succeed(way.route.model);
-    way.upstream.budget.succeed();
   }
 
   /** The latest attempt ends without a result, as when the client leaves. */
@@ -183,7 +203,6 @@ export class Dispatch {
       this.log.error(fields, "cannot send a call to an upstream; trying the next route");
     } else {
       upstream.breakers.fail(route.model, failure);
-      upstream.budget.fail();
       way.key.fail("upstream", failure.reason, route.model, undefined, this.clock.monotonic());
     }
     this.record(failure, isLost);
@@ -199,7 +218,8 @@ export class Dispatch {
     this.keyFailed = OF_THE_KEY.has(refused.fault);
     upstream.breakers.note(route.model, failure);
     const nowMs = this.clock.monotonic();
-    const isFirst = key.fail(refused.fault, failure.reason, route.model, retryAfterMs, nowMs);
+    const { fault, isForAll } = refused;
+    const isFirst = key.fail(fault, failure.reason, route.model, retryAfterMs, nowMs, isForAll);
     if (isFirst) this.logRest(way, refused);
     this.record(failure);
   }
@@ -219,7 +239,7 @@ export class Dispatch {
   }
 
   private keyWorks({ upstream, route, key }: Way): void {
-    if (!key.succeed(route.model)) return;
+    if (!key.succeed(route.model, this.clock.monotonic())) return;
     const fields = { upstream: upstream.name, model: route.model, key: key.last4 };
     this.log.info(fields, "an upstream's key works again");
   }
@@ -278,8 +298,9 @@ export class Dispatch {
   private nextWay({ protocol }: UpstreamRequest, canWait: boolean): Way | undefined {
     const { model, attempts, gone } = this.call;
     if (!model || attempts >= ATTEMPTS_MAX || this.lost >= LOST_MAX || gone) return undefined;
-    const { excluded, tried, keyFailed } = this;
-    return chooseWay({ model, protocol, excluded, tried, keyFailed, canWait }, this.upstreams);
+    const { conversation, excluded, tried, keyFailed } = this;
+    const wanted = { model, protocol, conversation, excluded, tried, keyFailed, canWait };
+    return chooseWay(wanted, this.upstreams);
   }
 
   /** Returns the request for this route; undefined if the call cannot be expressed there. */

@@ -15,9 +15,7 @@ import { type FailureCause, failures } from "./failure-cause.ts";
 import { isForOperator, messageIn, type Refused, refusedBy } from "./fault.ts";
 import { masked, maskedEvent } from "./mask.ts";
 import { Preamble } from "./preamble.ts";
-import { RefusedReply } from "./refused-reply.ts";
-import { decoderByType } from "./replies.ts";
-import { beginsEvents, EVENT_STREAM_TYPE, replyForm } from "./reply-form.ts";
+import { beginsEvents, decoderByType, EVENT_STREAM_TYPE, replyForm } from "./reply-form.ts";
 import { passedHeaders, retryAfterMs, retryHeaders, single } from "./reply-headers.ts";
 import type { ServedCall } from "./served-call.ts";
 import { Silence } from "./silence.ts";
@@ -33,6 +31,8 @@ const CONNECTION_BROKE = "The connection to the upstream broke.";
 const RESEND_WITHIN_MS = 5_000;
 /** The body of a refusal follows its head at once. Without it, the status alone counts. */
 const REFUSAL_BODY_MS = 5_000;
+/** Errors of providers have a few hundred bytes. */
+const REFUSAL_BYTES_MAX = 262_144;
 const ONLY_EMPTY_EVENTS = "The upstream sent nothing but empty events for too long.";
 const UNREADABLE = "The upstream sent a stream that this gateway cannot read.";
 
@@ -74,7 +74,6 @@ export class Exchange implements AttemptListener, Flow {
   /** Headers of the attempt's reply that the client gets, and all of them. */
   private passed: readonly string[] = [];
   private headers: Headers = {};
-  private readonly refusal = new RefusedReply();
   private readonly whole = new WholeReply();
   private readonly preamble: Preamble;
   private reader: ReplyDecoder | undefined = undefined;
@@ -157,7 +156,8 @@ export class Exchange implements AttemptListener, Flow {
     const now = this.silence.begin();
     if (this.call.firstByteAtMs === 0) this.call.firstByteAtMs = now;
     if (this.status !== 200) {
-      if (!this.refusal.add(chunk)) this.refusedBy(undefined);
+      this.whole.add(chunk);
+      if (this.whole.bytes > REFUSAL_BYTES_MAX) this.refusedBy(undefined);
       return;
     }
     if (this.isOpen) this.decide(chunk);
@@ -201,7 +201,7 @@ export class Exchange implements AttemptListener, Flow {
   }
 
   completed(): void {
-    if (this.status !== 200) return this.refusedBy(this.refusal.text());
+    if (this.status !== 200) return this.refusedBy(this.whole.read());
     this.reader?.end(this.onEvent);
     // The last event may have moved the call on to another attempt.
     if (this.over || this.hasMovedOn) return;
@@ -236,7 +236,7 @@ export class Exchange implements AttemptListener, Flow {
     if (error && this.refusedInReply(error, worth === "free")) return;
     if (worth === "none" && error) {
       const says = messageIn(masked(text, this.hidden)) || undefined;
-      return this.cut(refusedOutcome({ ...error, says }, this.call, retryHeaders(this.headers)));
+      return this.cut(this.outcomeOf({ ...error, says }));
     }
     if (worth === "none") {
       return this.fail(
@@ -258,10 +258,10 @@ export class Exchange implements AttemptListener, Flow {
    */
   private refusedInReply(refused: Refused, mayPass: boolean): boolean {
     if (!refused.triesOn && refused.says === undefined) return false;
-    this.dispatch.refused(refused, retryAfterMs(this.headers, this.clock.now()));
+    this.rest(refused);
     if (this.tryNext()) return true;
     if (mayPass && !isForOperator(refused)) return false;
-    this.cut(refusedOutcome(refused, this.call, retryHeaders(this.headers)));
+    this.cut(this.outcomeOf(refused));
     return true;
   }
 
@@ -271,19 +271,27 @@ export class Exchange implements AttemptListener, Flow {
     const refused = refusedBy(status, text);
     const { triesOn } = refused;
     if (!triesOn && text !== undefined && this.isSentAgain(text)) return;
-    if (triesOn) this.dispatch.refused(refused, retryAfterMs(headers, this.clock.now()));
+    if (triesOn) this.rest(refused);
     else this.dispatch.succeeded();
     if (triesOn && this.tryNext()) return;
-    const retry = retryHeaders(headers);
-    if (triesOn || refused.says !== undefined)
-      return this.cut(refusedOutcome(refused, call, retry));
-    if (text === undefined) return this.cut(refusedUnreadably(status, retry));
+    if (triesOn || refused.says !== undefined) return this.cut(this.outcomeOf(refused));
+    if (text === undefined) return this.cut(refusedUnreadably(status, retryHeaders(headers)));
     const own = masked(text, this.hidden);
     this.begun = true;
     call.step("replying");
     this.sink.head(status, this.passed);
     this.sink.data(Buffer.from(readableError(this.wire.protocol, status, own)));
     this.finish(REFUSED);
+  }
+
+  private outcomeOf(refused: Refused): Outcome {
+    return refusedOutcome(refused, this.call, retryHeaders(this.headers, refused.retryAfterMs));
+  }
+
+  /** Rests what a refusal concerns, for as long as the provider says. */
+  private rest(refused: Refused): void {
+    const statedMs = retryAfterMs(this.headers, this.clock.now()) ?? refused.retryAfterMs;
+    this.dispatch.refused(refused, statedMs);
   }
 
   /** Sends a refused call again if a plugin has changed its request for that. */
@@ -295,7 +303,7 @@ export class Exchange implements AttemptListener, Flow {
   }
 
   failed(error: Error): void {
-    if (this.status !== 0 && this.status !== 200) return this.refusedBy(this.refusal.text());
+    if (this.status !== 0 && this.status !== 200) return this.refusedBy(this.whole.read());
     const failure = failures.byError(error);
     const mayResend = this.status === 0 && failure.reason === "UND_ERR_SOCKET";
     const isEarly = mayResend && this.silence.ms < RESEND_WITHIN_MS;
@@ -317,15 +325,14 @@ export class Exchange implements AttemptListener, Flow {
   private tryNext(): boolean {
     if (this.begun || !this.dispatch.prepare()) return false;
     this.attempt?.abort();
+    if (this.status === 200 && this.whole.bytes > 0) this.client.dropWhole();
+    this.whole.clear();
     this.status = 0;
     this.reader = undefined;
     this.isWhole = false;
     this.isOpen = false;
     this.last = undefined;
     this.beforeLast = undefined;
-    this.refusal.clear();
-    if (this.whole.bytes > 0) this.client.dropWhole();
-    this.whole.clear();
     this.preamble.clear();
     this.call.firstByteAtMs = 0;
     this.call.taken = false;
@@ -352,6 +359,7 @@ export class Exchange implements AttemptListener, Flow {
   /** A plugin threw while it handled the reply, so what it passed on cannot be trusted. */
   bug(error: unknown): void {
     this.over = true;
+    this.dispatch.end();
     if (!this.begun) this.dispatch.forget();
     this.attempt?.abort();
     this.client.bug(error);
@@ -491,6 +499,7 @@ export class Exchange implements AttemptListener, Flow {
   private finish(outcome: Outcome): void {
     if (this.over) return;
     this.over = true;
+    this.dispatch.end();
     if (outcome.kind === "complete") this.dispatch.succeeded();
     try {
       this.sink.end(this.call.gone && outcome.kind === "exhausted" ? GONE : outcome);

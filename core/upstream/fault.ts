@@ -17,7 +17,17 @@ export interface Refused {
   readonly says: string | undefined;
   /** True if another key or route may serve the call. */
   readonly triesOn: boolean;
+  /**
+   * True if every gateway would be refused alike: the provider itself says so, and it depends on the key alone. A page of a
+   * proxy may be this gateway's own trouble.
+   */
+  readonly isForAll: boolean;
+  /** When the body says to try again, in milliseconds from now; a header may say it as well. */
+  readonly retryAfterMs: number | undefined;
 }
+
+/** Faults that do not depend on who asks. */
+const OF_THE_KEY: ReadonlySet<Fault> = new Set(["limit", "key", "account"]);
 
 /** Names that providers give to errors. Anything else that comes in their place is not logged. */
 const NAME = /^[\w.:/-]{1,64}$/;
@@ -41,17 +51,21 @@ export function refusedBy(status: number, text: string | undefined): Refused {
   const code = error.codes.find((name) => NAME.test(name));
   const known = REFUSALS.find((row) => matches(row, status, error));
   const means = status === 200 ? statedStatus(error) : status;
+  const stated = { status, means, type, code, retryAfterMs: error.retryAfterMs };
   if (known) {
-    const { row, fault, says } = known;
-    return { status, means, type, code, row, fault, says, triesOn: fault !== "caller" };
+    const { row, fault, says, isOfPlace = false } = known;
+    const isForAll = OF_THE_KEY.has(fault) && !isOfPlace;
+    return { ...stated, row, fault, says, triesOn: fault !== "caller", isForAll };
   }
   const fault = faultOf(means);
+  const isForAll = OF_THE_KEY.has(fault) && error.isStated;
   const isHidden = fault === "caller" && OF_THE_ACCOUNT.test(error.message);
   const says = isHidden ? NOT_FOR_CUSTOMERS : undefined;
   // A text about an account that no row knows: another provider may serve the call. Nothing rests, since the text may
   // quote the customer's.
   const triesOn = isHidden || fault !== "caller";
-  return { status, means, type, code, row: isHidden ? "words" : "status", fault, says, triesOn };
+  const row = isHidden ? "words" : "status";
+  return { ...stated, row, fault, says, triesOn, isForAll };
 }
 
 /** Returns true if a customer must not read it: it may name the operator's account, key or plan. */
@@ -84,6 +98,8 @@ function faultOf(status: number): Fault {
       // The gateway chose the address and the model's name.
       return "model";
     case 408:
+    case 424:
+      // The provider has waited too long, or its model has failed (Bedrock).
       return "upstream";
     case 429:
       return "limit";
@@ -99,6 +115,7 @@ interface StatedError {
   readonly types: readonly string[];
   readonly codes: readonly string[];
   readonly message: string;
+  readonly retryAfterMs: number | undefined;
 }
 
 function matches(row: KnownRefusal, status: number, error: StatedError): boolean {
@@ -123,7 +140,19 @@ function errorIn(text: string | undefined): StatedError {
     types: names(error["type"], error["status"], root["__type"], rootType(root)),
     codes: names(error["code"], root["code"], ...reasonsIn(error), base["status_code"]),
     message: messageOf(stated, error, root, base),
+    retryAfterMs: retryDelayIn(error),
   };
+}
+
+/** Google says in the details of an error, not in a header, when to try again: `"retryDelay": "34.07s"`. */
+function retryDelayIn({ details }: JsonObject): number | undefined {
+  for (const detail of Array.isArray(details) ? details : []) {
+    const delay = objectOf(detail)?.["retryDelay"];
+    const seconds =
+      typeof delay === "string" ? /^(\d{1,6}(?:\.\d+)?)s$/.exec(delay)?.[1] : undefined;
+    if (seconds !== undefined) return Math.ceil(Number(seconds) * 1_000);
+  }
+  return undefined;
 }
 
 function rootType({ type }: JsonObject): unknown {

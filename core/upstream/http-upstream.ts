@@ -8,7 +8,6 @@ import type { JsonObject } from "../process/json.ts";
 import type { Log } from "../process/log.ts";
 import { Breakers } from "./breakers.ts";
 import { KeyPool, type PooledKey } from "./key-pool.ts";
-import { RetryBudget } from "./retry-budget.ts";
 
 /** Makes one short, real call by a route with one key. */
 type TryRoute = (
@@ -16,6 +15,7 @@ type TryRoute = (
   route: Route,
   key: PooledKey,
   clock: Clock,
+  protocol?: Protocol,
 ) => Promise<Trial>;
 
 const NONE: ReadonlySet<string> = new Set();
@@ -28,7 +28,6 @@ export class HttpUpstream implements Upstream {
   readonly dispatcher: Dispatcher;
   readonly breakers: Breakers;
   readonly pool: KeyPool;
-  readonly budget = new RetryBudget();
   /** Set by `switchOff` alone. */
   off: ReadonlySet<string> = NONE;
   private readonly clock: Clock;
@@ -73,6 +72,24 @@ export class HttpUpstream implements Upstream {
     return key
       ? this.tryRoute(this, route, key, this.clock)
       : Promise.resolve({ served: false, reason: "there is no such key" });
+  }
+
+  /**
+   * Finds out by a short, real call if a model works again here, while calls go elsewhere. The operator pays the
+   * provider for it. One that has no result after 5 s does not delay the next.
+   */
+  probe(route: Route, protocol: Protocol): void {
+    const { breakers, pool, clock } = this;
+    const { model } = route;
+    const key = pool.awake(model, [], 0) ?? pool.wakesFirst(model, []);
+    if (!key) return;
+    breakers.begin(model);
+    this.tryRoute(this, route, key, clock, protocol).then(
+      ({ served, cause = "other", reason = "a probe failed" }) => {
+        if (!served) breakers.note(model, { cause, reason });
+      },
+      () => breakers.forget(model),
+    );
   }
 
   speaks(protocol: Protocol): boolean {

@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import type { Failure, KeyState } from "../plugin/config.ts";
 import { backoffMs } from "../process/backoff.ts";
 import type { Clock } from "../process/clock.ts";
+import { hashOf, placeOf } from "./conversation.ts";
 import type { Fault } from "./refusals.ts";
 
 /** How long a key rests after the first refusal of its kind, and at most; it doubles with each in a row. */
@@ -27,6 +28,15 @@ interface Rest {
   untilMs: number;
   inRow: number;
   readonly fault: Fault;
+  /** True until it was reported to other gateways. */
+  isNews: boolean;
+}
+
+/** A rest that other gateways may share. An empty `model` stands for all. */
+interface RestNews {
+  readonly model: string;
+  readonly fault: Fault;
+  readonly inMs: number;
 }
 
 /** One key of an upstream. A kind without keys has one without a text. */
@@ -35,18 +45,25 @@ export class PooledKey implements KeyState {
   /** The same for the same key everywhere, so that gateways can speak of it. Reveals nothing of it. */
   readonly id: string;
   readonly last4: string;
+  /** A hash of its id. */
+  readonly seed: number;
   /** True if an operator has switched it off. */
   isOff = false;
   lastUsedMs: number | undefined = undefined;
+  /** When a call with it was last served, on the monotonic clock. */
+  lastServedMs = Number.NEGATIVE_INFINITY;
   failures = 0;
   lastFailure: Failure | undefined = undefined;
   /** By model; that of all models has an empty name. Empty while the key works, which it nearly always does. */
   private readonly rests = new Map<string, Rest>();
+  /** Calls in flight by model. */
+  private readonly calls = new Map<string, number>();
 
   constructor(text: string) {
     this.text = text;
     this.id = createHmac("sha256", NAMING).update(text).digest("hex").slice(0, 16);
     this.last4 = text.length >= 12 ? text.slice(-4) : "";
+    this.seed = hashOf(this.id);
   }
 
   /** When the key may be tried for a model, on the monotonic clock; 0 if it does not rest. */
@@ -55,15 +72,26 @@ export class PooledKey implements KeyState {
     return Math.max(this.rests.get("")?.untilMs ?? 0, this.rests.get(model)?.untilMs ?? 0);
   }
 
-  /** Notes that a call is sent with it. */
+  /** How many calls of a model are in flight with it. */
+  callsOf(model: string): number {
+    return this.calls.get(model) ?? 0;
+  }
+
+  /** Notes that a call is sent with it, which `release` ends. */
   use(model: string, nowMs: number): void {
     this.lastUsedMs = nowMs;
+    this.calls.set(model, this.callsOf(model) + 1);
     if (this.rests.size === 0) return;
     for (const rest of this.restsOf(model)) rest.untilMs = Math.max(rest.untilMs, nowMs + PROBE_MS);
   }
 
+  release(model: string): void {
+    this.calls.set(model, this.callsOf(model) - 1);
+  }
+
   /** Ends its rest: it has served a call. Returns true if it rested. */
-  succeed(model: string): boolean {
+  succeed(model: string, nowMs: number): boolean {
+    this.lastServedMs = nowMs;
     if (this.rests.size === 0) return false;
     const rested = this.rests.delete("");
     return this.rests.delete(model) || rested;
@@ -71,7 +99,7 @@ export class PooledKey implements KeyState {
 
   /**
    * Rests it after a refusal, for as long as the provider says or its kind needs. Returns true if it did not rest for
-   * this before.
+   * this before. `isForAll`: every gateway would be refused alike.
    */
   fail(
     fault: Fault,
@@ -79,7 +107,8 @@ export class PooledKey implements KeyState {
     model: string,
     retryAfterMs: number | undefined,
     nowMs: number,
-  ) {
+    isForAll = false,
+  ): boolean {
     this.failures += 1;
     this.lastFailure = { atMs: nowMs, reason };
     const times = RESTS[fault];
@@ -89,8 +118,27 @@ export class PooledKey implements KeyState {
     const inRow = (before?.fault === fault ? before.inRow : 0) + 1;
     const ownMs = backoffMs(inRow, times[0], times[1]);
     const forMs = Math.min(retryAfterMs ?? ownMs, RETRY_AFTER_MS_MAX);
-    this.rests.set(of, { untilMs: nowMs + forMs, inRow, fault });
+    this.rests.set(of, { untilMs: nowMs + forMs, inRow, fault, isNews: isForAll });
     return inRow === 1;
+  }
+
+  /** Takes the rests to report to other gateways, each once. */
+  takeNews(nowMs: number): RestNews[] {
+    const news: RestNews[] = [];
+    for (const [model, rest] of this.rests) {
+      if (!rest.isNews) continue;
+      rest.isNews = false;
+      news.push({ model, fault: rest.fault, inMs: rest.untilMs - nowMs });
+    }
+    return news;
+  }
+
+  /** Rests it because another gateway was refused, `agoMs` ago; not if it has served a call here since, or rests anyway. */
+  adopt({ model, fault, inMs }: RestNews, agoMs: number, nowMs: number): void {
+    const untilMs = nowMs + Math.min(inMs, RETRY_AFTER_MS_MAX);
+    if (this.lastServedMs > nowMs - agoMs || this.wakesAtMs(model) >= untilMs) return;
+    if (this.rests.has(model)) return;
+    this.rests.set(model, { untilMs, inRow: 1, fault, isNews: false });
   }
 
   /** Its rests, for operators. An empty `model` stands for all. */
@@ -108,7 +156,7 @@ export class PooledKey implements KeyState {
   }
 }
 
-/** The keys of an upstream, which are used in turn and rest one by one. */
+/** The keys of an upstream, which share its calls and rest one by one. */
 export class KeyPool {
   readonly keys: readonly PooledKey[];
   private readonly clock: Pick<Clock, "monotonic">;
@@ -119,16 +167,32 @@ export class KeyPool {
     this.clock = clock;
   }
 
-  /** Returns the next key that does not rest for this model, beside those that the call has tried. */
-  awake(model: string, tried: readonly PooledKey[]): PooledKey | undefined {
+  /**
+   * Returns a key that does not rest for this model, beside those that the call has tried: that of the conversation, or the
+   * next one if `conversation` is 0.
+   */
+  awake(model: string, tried: readonly PooledKey[], conversation: number): PooledKey | undefined {
     const { keys } = this;
+    const isFree = (key: PooledKey) =>
+      !key.isOff && !tried.includes(key) && !this.restsNow(key, model);
+    if (conversation !== 0 && keys.length > 1) {
+      const places = keys.filter(isFree).map((key) => {
+        return { key, seed: key.seed, weight: 1, load: key.callsOf(model) };
+      });
+      return placeOf(conversation, places)?.key;
+    }
     for (let at = 0; at < keys.length; at++) {
       const key = keys[(this.next + at) % keys.length];
-      if (!key || key.isOff || tried.includes(key) || this.restsNow(key, model)) continue;
+      if (!key || !isFree(key)) continue;
       this.next = (this.next + at + 1) % keys.length;
       return key;
     }
     return undefined;
+  }
+
+  /** How many calls of a model are in flight with all keys. */
+  callsOf(model: string): number {
+    return this.keys.reduce((sum, key) => sum + key.callsOf(model), 0);
   }
 
   /** Returns true if a key does not rest for this model. */

@@ -29,6 +29,8 @@ export interface KnownRefusal {
   readonly fault: Fault;
   /** The gateway's own words for the client, instead of a text that names the account. */
   readonly says?: string;
+  /** True if it depends on the network that asks: other gateways may be served. */
+  readonly isOfPlace?: true;
   /** A public report or page that quotes it. */
   readonly source: string;
 }
@@ -116,6 +118,7 @@ export const REFUSALS: readonly KnownRefusal[] = [
     row: "openai/region",
     code: "unsupported_country_region_territory",
     fault: "account",
+    isOfPlace: true,
     source: "github.com/home-assistant/core/issues/120072",
   },
   {
@@ -164,6 +167,7 @@ export const REFUSALS: readonly KnownRefusal[] = [
     status: [400],
     words: /^user location is not supported/i,
     fault: "account",
+    isOfPlace: true,
     source: "github.com/google-gemini/gemini-cli/issues/24641",
   },
   {
@@ -309,6 +313,7 @@ export const REFUSALS: readonly KnownRefusal[] = [
     status: [400, 403],
     words: /^access to anthropic models is not allowed from unsupported/i,
     fault: "account",
+    isOfPlace: true,
     source: "github.com/aws-samples/generative-bi-using-rag/issues/361",
   },
   {
@@ -319,6 +324,13 @@ export const REFUSALS: readonly KnownRefusal[] = [
     fault: "model",
     source:
       "github.com/strands-agents/harness-sdk/issues/38, github.com/aws-samples/amazon-bedrock-workshop/issues/386",
+  },
+  {
+    row: "bedrock/quota",
+    status: [400],
+    words: /^(?:your request exceeds|you have exceeded) the service quota/i,
+    fault: "limit",
+    source: "docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html",
   },
   {
     row: "bedrock/limit",

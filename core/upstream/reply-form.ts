@@ -11,6 +11,13 @@ const AUDIO = /^(?:audio\/|(?:application|binary)\/octet-stream)/i;
 const LINES = ["event:", "data:", "id:", "retry:", ":"];
 const LINE_BYTES_MAX = 64;
 
+/** Returns how to read the reply of an HTTP API. A body without a content type is read as JSON. */
+export function decoderByType(status: number, contentType: string | undefined): Decoder {
+  const type = contentType?.toLowerCase();
+  if (status === 200 && type?.startsWith(EVENT_STREAM_TYPE)) return "events";
+  return type === undefined || type.includes("json") ? "json" : "bytes";
+}
+
 /** How to read a successful reply, and its content type for the client. */
 interface ReplyForm {
   readonly decoder: Decoder;

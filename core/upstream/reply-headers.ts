@@ -14,8 +14,12 @@ export function passedHeaders(contentType: string | undefined, headers: Headers)
   return passed;
 }
 
-/** Returns the headers that say when to try again: name, value, name, value. */
-export const retryHeaders = (headers: Headers): string[] => passedHeaders(undefined, headers);
+/** Returns the headers that say when to try again: name, value, name, value. `ownMs`: what the body says. */
+export function retryHeaders(headers: Headers, ownMs?: number): string[] {
+  const passed = passedHeaders(undefined, headers);
+  if (passed.length > 0 || ownMs === undefined) return passed;
+  return ["retry-after", String(Math.ceil(ownMs / 1_000))];
+}
 
 /** Returns the time after which a provider wants to be tried again, in milliseconds, if it says so. */
 export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {

@@ -1,5 +1,6 @@
 import type { Model, Route } from "../catalogue/catalogue.ts";
-import type { Protocol } from "../catalogue/endpoint.ts";
+import { PROTOCOLS, type Protocol } from "../catalogue/endpoint.ts";
+import { hashOf, type Place, placeOf } from "./conversation.ts";
 import type { HttpUpstream } from "./http-upstream.ts";
 import type { PooledKey } from "./key-pool.ts";
 import type { ConnectedUpstreams } from "./upstreams.ts";
@@ -15,6 +16,8 @@ export interface Way {
 export interface Wanted {
   readonly model: Model;
   readonly protocol: Protocol;
+  /** The conversation of the call, as `conversationOf` names it; 0 if it has none. */
+  readonly conversation: number;
   /** Routes that cannot serve the call. */
   readonly excluded: readonly Route[];
   /** The ways that failed, the last one at the end. */
@@ -26,8 +29,8 @@ export interface Wanted {
 }
 
 /**
- * Chooses the next way of a call: the route with the lowest priority number, by weight among equals, and the next key of
- * its upstream. Skips routes that were tried, do not speak the protocol, are switched off, whose breaker is open, or whose
+ * Chooses the next way of a call: the route with the lowest priority number, by weight among equals, and a key of
+ * its upstream. Calls of one conversation stay together; others take keys in turn. Skips routes that were tried, do not speak the protocol, are switched off, whose breaker is open, or whose
  * keys all rest. If no route is left, another key of one that was tried may serve the call. If all rest, the way that
  * wakes first is tried: a refusal would not help the caller.
  */
@@ -54,20 +57,43 @@ function pick(
   upstreams: ConnectedUpstreams,
   random: () => number,
 ): Route | undefined {
-  const { model, tried } = wanted;
+  const { model, tried, conversation } = wanted;
   let chosen: Route | undefined;
   let weight = 0;
+  let due: Pick<Way, "route" | "upstream"> | undefined;
+  /** Routes of the lowest priority, for a conversation. */
+  let places: RoutePlace[] = [];
   for (const route of model.routes) {
     if (tried.length > 0 && tried.some((way) => way.route === route)) continue;
     const upstream = usable(route, wanted, upstreams);
-    if (!upstream?.breakers.allow(route.model) || !upstream.pool.hasAwake(route.model)) continue;
+    if (!upstream) continue;
+    if (!takesCalls(route, upstream, wanted)) {
+      if (upstream.breakers.isDue(route.model)) due = { route, upstream };
+      continue;
+    }
+    if (!upstream.pool.hasAwake(route.model)) continue;
     if (chosen && route.priority > chosen.priority) continue;
-    if (chosen && route.priority < chosen.priority) weight = 0;
+    if (chosen && route.priority < chosen.priority) {
+      weight = 0;
+      places = [];
+    }
     weight += route.weight;
+    if (conversation !== 0 && model.routes.length > 1) places.push(placeBy(route, upstream));
     // Keeping each route with the probability of its share chooses by weight in one pass.
     if (weight === route.weight || random() * weight < route.weight) chosen = route;
   }
-  return chosen;
+  // No customer waits for a probe if something else can serve the call.
+  if (chosen && due) due.upstream.probe(due.route, wanted.protocol);
+  return places.length > 1 ? placeOf(conversation, places)?.route : chosen;
+}
+
+interface RoutePlace extends Place {
+  readonly route: Route;
+}
+
+function placeBy(route: Route, { name, pool }: HttpUpstream): RoutePlace {
+  const { model, weight } = route;
+  return { route, weight, seed: hashOf(model, hashOf(name)), load: pool.callsOf(model) };
 }
 
 /** Returns the upstream of a route if it may serve the call: a retry only within the upstream's budget. */
@@ -79,14 +105,24 @@ function usable(
   const upstream = upstreams.get(route.upstream);
   if (!upstream?.speaks(protocol) || upstream.isOff(route.model)) return undefined;
   if (excluded.length > 0 && excluded.includes(route)) return undefined;
-  return tried.length === 0 || upstream.budget.allows ? upstream : undefined;
+  return tried.length === 0 || upstream.breakers.allowRetries ? upstream : undefined;
+}
+
+/** Returns true unless the breaker is open. A model that writes no text is probed by a call. */
+function takesCalls(
+  { model }: Route,
+  { breakers }: HttpUpstream,
+  { protocol }: Pick<Wanted, "protocol">,
+): boolean {
+  if (breakers.allow(model)) return true;
+  return PROTOCOLS[protocol].conversation === undefined && breakers.isDue(model);
 }
 
 /** Returns the way by a route with a key that does not rest. */
 function wayBy(route: Route, wanted: Wanted, upstreams: ConnectedUpstreams): Way | undefined {
   const upstream = usable(route, wanted, upstreams);
-  if (!upstream?.breakers.allow(route.model)) return undefined;
-  const key = upstream.pool.awake(route.model, keysTried(route, wanted));
+  if (!upstream || !takesCalls(route, upstream, wanted)) return undefined;
+  const key = upstream.pool.awake(route.model, keysTried(route, wanted), wanted.conversation);
   return key && { route, upstream, key };
 }
 

@@ -1,8 +1,10 @@
 import type { Route } from "../catalogue/catalogue.ts";
 import type { Call, FailedAttempt } from "../plugin/call.ts";
 
-/** The fields of a call that its exchange sets. */
+/** A call as its exchange sees it: with the fields that only core reads, or sets. */
 export interface ServedCall extends Call {
+  /** The client's id of the session; undefined if it gives none. */
+  readonly session: string | undefined;
   route: Route | undefined;
   attempts: number;
   failedAttempts: readonly FailedAttempt[];

@@ -23,15 +23,17 @@ const OUTPUT_TOKENS = 512;
 
 /**
  * Makes one short, real call by a route with one key, and returns what came of it. The provider bills it; no customer does.
- * A success ends the rest of the key, and closes the breaker.
+ * `wanted`: the protocol, if it matters. A success ends the rest of the key, and closes the breaker.
  */
 export async function tryRoute(
   upstream: HttpUpstream,
   route: Route,
   key: PooledKey,
   clock: Clock,
+  wanted?: Protocol,
 ): Promise<Trial> {
-  const protocol = (["messages", "chat", "responses"] as const).find((one) => upstream.speaks(one));
+  const protocol =
+    wanted ?? (["messages", "chat", "responses"] as const).find((one) => upstream.speaks(one));
   if (!protocol) return { served: false, reason: "only models that write text can be tried" };
   const { upstreamPath: path } = endpoints.find((one) => one.protocol === protocol) ?? {
     upstreamPath: "",
@@ -59,8 +61,8 @@ export async function tryRoute(
     return { served: false, reason: `no reply within ${TIMEOUT_MS / 1_000} seconds`, ms };
   }
   if (result.served) {
-    key.succeed(route.model);
-    upstream.breakers.succeed(route.model);
+    key.succeed(route.model, clock.monotonic());
+    upstream.breakers.probed(route.model);
   }
   return { ...result, ms };
 }

@@ -10,7 +10,10 @@ interface Judged {
   readonly worth: ReturnType<Wire["judge"]>;
 }
 
-/** The body of an unstreamed reply, which is kept until it is whole: until then, another route can serve the call. */
+/**
+ * The body of an unstreamed reply or of a refusal, which is kept until it is whole: until then, another route can serve
+ * the call.
+ */
 export class WholeReply {
   private parts: Buffer[] = [];
   private text = "";
@@ -22,11 +25,16 @@ export class WholeReply {
   }
 
   judge(wire: Wire): Judged {
-    const [first] = this.parts;
-    const bytes = this.parts.length === 1 && first ? first : Buffer.concat(this.parts);
-    this.text = bytes.toString();
+    this.text = this.read();
     const reply = objectOf(parseJson(this.text));
     return { reply, text: this.text, worth: reply ? wire.judge(reply) : "none" };
+  }
+
+  /** Returns the text so far. */
+  read(): string {
+    const [first] = this.parts;
+    const bytes = this.parts.length === 1 && first ? first : Buffer.concat(this.parts);
+    return bytes.toString();
   }
 
   /** Returns the error that the body states, if it states one. */

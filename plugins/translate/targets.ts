@@ -79,5 +79,11 @@ export function targetOf(
   const { organisation } = profile;
   // As a part of the name, so that its reasoning goes to no other organisation.
   const isOwn = to === "responses" && organisation !== undefined;
-  return { client, to, profile, maker: isOwn ? `${maker} ${markOf(organisation)}` : maker, accountId };
+  return {
+    client,
+    to,
+    profile,
+    maker: isOwn ? `${maker} ${markOf(organisation)}` : maker,
+    accountId,
+  };
 }

@@ -205,6 +205,26 @@ export const CASES: readonly Case[] = [
     cause: /^account$/,
   },
   {
+    name: "Google: limit",
+    fault: {
+      status: 429,
+      body: [
+        {
+          error: {
+            code: 429,
+            message: "You exceeded your current quota, please check your plan and billing details.",
+            status: "RESOURCE_EXHAUSTED",
+            details: [
+              { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.074824224s" },
+            ],
+          },
+        },
+      ],
+    },
+    alone: [429],
+    cause: /^limit$/,
+  },
+  {
     name: "xAI: credit",
     fault: {
       status: 429,

@@ -9,7 +9,10 @@ import { GOOD_REPLIES, type TroubleProtocol } from "./good-replies.ts";
 /** The key with which every call is served well. */
 export const GOOD_KEY = "a-key-without-trouble";
 
-/** A provider that makes the trouble that the path of a call names, unless the call has the good key. */
+/** Of the keys of one upstream, that of the first attempt is in trouble, whichever it is. */
+const firstKeys = new Map<string, string>();
+
+/** A provider that makes the trouble that the path of a call names, unless the call has another key. */
 export interface TroubleProvider {
   /** Returns the base address at which a case happens. */
   addressOf(at: number, protocol: TroubleProtocol): string;
@@ -57,9 +60,12 @@ function serve(request: IncomingMessage, response: ServerResponse): void {
   request.on("data", (chunk: Buffer) => chunks.push(chunk));
   request.once("end", () => {
     const [, at, ...path] = (request.url ?? "").split("/");
-    const isStreamed = JSON.parse(Buffer.concat(chunks).toString()).stream === true;
-    const key = request.headers["x-api-key"] ?? request.headers.authorization;
-    const isGood = String(key).endsWith(GOOD_KEY);
+    const body = Buffer.concat(chunks).toString();
+    const isStreamed = JSON.parse(body).stream === true;
+    const key = String(request.headers["x-api-key"] ?? request.headers.authorization);
+    const [call = ""] = /t\d+-\w+-\d-\w+/.exec(body) ?? [];
+    if (!firstKeys.has(call)) firstKeys.set(call, key);
+    const isGood = key.endsWith(GOOD_KEY) || firstKeys.get(call) !== key;
     const fault = isGood ? undefined : CASES[Number(at)]?.fault;
     behave(response, fault, protocolOf(path.join("/")), isStreamed);
   });

@@ -59,7 +59,7 @@ function upstreamsOf(provider: TroubleProvider): Record<string, object> {
     const isSilent = given.cause.test("silent");
     all[id] = {
       protocols: { [protocol]: provider.addressOf(at, protocol) },
-      keys: ["a-key-with-trouble", ...(beside === "a second key" ? [GOOD_KEY] : [])],
+      keys: ["a-key", ...(beside === "a second key" ? ["another-key"] : [])],
       ...(isSilent && { first_byte_seconds: 1, reply_seconds: 1 }),
     };
   }
@@ -85,14 +85,15 @@ function catalogueOf(): object {
 }
 
 function bodyOf({ id, protocol, stream }: Cell): object {
-  const turns = [{ role: "user", content: "hello" }];
+  const text = `hello of ${id}`;
+  const turns = [{ role: "user", content: text }];
   switch (protocol) {
     case "messages":
       return { model: id, stream, max_tokens: 100, messages: turns };
     case "chat":
       return { model: id, stream, max_completion_tokens: 100, messages: turns };
     case "responses":
-      return { model: id, stream, max_output_tokens: 100, input: "hello" };
+      return { model: id, stream, max_output_tokens: 100, input: text };
   }
 }
 

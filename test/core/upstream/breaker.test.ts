@@ -1,5 +1,7 @@
 import t from "tap";
 import { Breaker } from "../../../core/upstream/breaker.ts";
+import { Breakers } from "../../../core/upstream/breakers.ts";
+import { recordedLog } from "../../support/log.ts";
 
 function newBreaker() {
   const clock = { ms: 0, now: () => clock.ms, monotonic: () => clock.ms };
@@ -47,55 +49,56 @@ t.test("a breaker", async (t) => {
     t.equal(breaker.allows, true);
   });
 
-  t.test("lets one call probe after five seconds, and no second one until it ends", async (t) => {
+  t.test("is due for a probe every five seconds, whatever the last one does", async (t) => {
     const { breaker, clock } = newBreaker();
     failTimes(breaker, 5);
-    clock.ms += 4_999;
-    t.equal(breaker.allows, false);
-    clock.ms += 1;
-    t.equal(breaker.allows, true);
-    breaker.begin();
-    t.equal(breaker.state, "probing");
-    t.equal(breaker.allows, false);
+    for (let probe = 0; probe < 10; probe++) {
+      clock.ms += 4_999;
+      t.equal(breaker.retryInMs, 1);
+      clock.ms += 1;
+      t.equal(breaker.retryInMs, 0);
+      t.equal(breaker.allows, false, "calls go elsewhere");
+      breaker.begin();
+      t.equal(breaker.state, "probing");
+      t.equal(breaker.retryInMs, 5_000);
+      if (probe % 2 === 0) breaker.forget();
+    }
   });
 
-  t.test("closes when the probe succeeds", async (t) => {
-    const { breaker, clock } = newBreaker();
+  t.test("closes when a probe succeeds, and opens again at the next failure", async (t) => {
+    const { breaker } = newBreaker();
     failTimes(breaker, 5);
-    clock.ms += 5_000;
+    breaker.begin();
+    breaker.probed();
+    t.strictSame([breaker.state, breaker.allows], ["closed", true]);
+    failTimes(breaker, 1);
+    t.equal(breaker.allows, false);
+    breaker.probed();
     breaker.begin();
     breaker.succeed();
-    t.equal(breaker.state, "closed");
+    failTimes(breaker, 4);
+    t.equal(breaker.allows, true, "a call has succeeded");
+    breaker.probed();
     t.equal(breaker.allows, true);
+    failTimes(breaker, 1);
+    t.equal(breaker.allows, false, "a probe of a closed one changes nothing");
   });
+});
 
-  t.test(
-    "doubles the wait with each failed probe up to a minute, and resets it after a success",
-    async (t) => {
-      const { breaker, clock } = newBreaker();
-      failTimes(breaker, 5);
-      for (const waitMs of [5_000, 10_000, 20_000, 40_000, 60_000, 60_000]) {
-        clock.ms += waitMs - 1;
-        t.equal(breaker.allows, false, `before ${waitMs}`);
-        clock.ms += 1;
-        t.equal(breaker.allows, true, `after ${waitMs}`);
-        failTimes(breaker, 1);
-      }
-      clock.ms += 60_000;
-      breaker.begin();
-      breaker.succeed();
-      failTimes(breaker, 5);
-      clock.ms += 5_000;
-      t.equal(breaker.allows, true);
-    },
-  );
-
-  t.test("lets another call probe if the first one ended without a result", async (t) => {
-    const { breaker, clock } = newBreaker();
-    failTimes(breaker, 5);
-    clock.ms += 5_000;
-    breaker.begin();
-    breaker.forget();
-    t.equal(breaker.allows, true);
-  });
+t.test("an upstream gets no retries while most of its calls fail", async (t) => {
+  const clock = { now: () => 0, monotonic: () => 0 };
+  const breakers = new Breakers("a", clock, recordedLog().log);
+  const fail = () => breakers.fail("m", { cause: "http_500", reason: "HTTP 500" });
+  for (let at = 0; at < 9; at++) fail();
+  t.ok(breakers.allowRetries);
+  fail();
+  fail();
+  t.notOk(breakers.allowRetries);
+  breakers.succeed("m");
+  t.ok(breakers.allowRetries);
+  for (let at = 0; at < 100; at++) {
+    fail();
+    breakers.succeed("m");
+  }
+  t.ok(breakers.allowRetries, "one that fails half of its calls is retried");
 });

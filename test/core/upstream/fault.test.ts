@@ -33,6 +33,38 @@ t.test("a refusal is whose trouble its row says, in the shape of any provider", 
   t.ok(isForOperator(refusedBy(429, bodyOf({ message: prefixed }))));
 });
 
+t.test("says when to try again, as Google does in the body", async (t) => {
+  const details = [
+    { "@type": "type.googleapis.com/google.rpc.QuotaFailure", violations: [] },
+    { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.0748s" },
+  ];
+  const error = { code: 429, status: "RESOURCE_EXHAUSTED", message: "x", details };
+  t.match(refusedBy(429, JSON.stringify([{ error }])), { fault: "limit", retryAfterMs: 34_075 });
+  for (const retryDelay of ["soon", "-1s", "9999999s", 5, undefined]) {
+    const other = bodyOf({ details: [{ retryDelay }, "x"] });
+    t.equal(refusedBy(429, other).retryAfterMs, undefined, String(retryDelay));
+  }
+});
+
+t.test("tells other gateways only what depends on the key alone", async (t) => {
+  for (const [status, text, isForAll] of [
+    [429, bodyOf({ type: "rate_limit_error", message: "x" }), true],
+    [401, bodyOf({ message: "invalid x-api-key" }), true],
+    [400, bodyOf({ message: "Your credit balance is too low" }), false],
+    [
+      400,
+      bodyOf({ type: "invalid_request_error", message: "Your credit balance is too low" }),
+      true,
+    ],
+    [401, "<h1>Proxy</h1>", false],
+    [403, bodyOf({ message: "no" }), false],
+    [400, bodyOf({ message: "User location is not supported" }), false],
+    [500, bodyOf({ message: "x" }), false],
+  ] as const) {
+    t.equal(refusedBy(status, text).isForAll, isForAll, text);
+  }
+});
+
 t.test("without a row the status decides", async (t) => {
   for (const [fault, statuses] of [
     ["key", [401]],
@@ -41,7 +73,7 @@ t.test("without a row the status decides", async (t) => {
     ["model", [404, 405, 410]],
     ["limit", [429]],
     ["caller", [400, 409, 413, 415, 422, 451]],
-    ["upstream", [300, 302, 307, 408, 500, 502, 503, 529]],
+    ["upstream", [300, 302, 307, 408, 424, 500, 502, 503, 529]],
   ] as const) {
     for (const status of statuses) {
       for (const text of [undefined, "<html>", "{}", "null", "[]", bodyOf({ message: "no" })]) {

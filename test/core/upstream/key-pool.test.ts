@@ -1,6 +1,5 @@
 import t from "tap";
 import { KeyPool } from "../../../core/upstream/key-pool.ts";
-import { RetryBudget } from "../../../core/upstream/retry-budget.ts";
 
 const FIRST = "sk-of-the-first-AAAA";
 const SECOND = "sk-of-the-second-BBBB";
@@ -8,7 +7,7 @@ const SECOND = "sk-of-the-second-BBBB";
 function newPool(...texts: readonly string[]) {
   const clock = { ms: 1_000, monotonic: () => clock.ms };
   const pool = new KeyPool(texts, clock);
-  const next = (model = "m") => pool.awake(model, [])?.text;
+  const next = (model = "m") => pool.awake(model, [], 0)?.text;
   const [first, second] = pool.keys;
   if (!first || !second) throw new Error("two keys are needed");
   return { clock, pool, next, first, second };
@@ -45,9 +44,9 @@ t.test("keys", async (t) => {
         t.equal(first.fail("limit", "HTTP 429", "m", undefined, clock.ms), at === 0);
         t.equal(pool.wakesInMs(first, "m"), seconds * 1_000);
       }
-      t.ok(first.succeed("m"));
+      t.ok(first.succeed("m", clock.ms));
       t.equal(pool.wakesInMs(first, "m"), 0);
-      t.notOk(first.succeed("m"));
+      t.notOk(first.succeed("m", clock.ms));
       first.fail("limit", "HTTP 429", "m", 86_400_000, clock.ms);
       t.equal(pool.wakesInMs(first, "m"), 3_600_000);
     },
@@ -61,9 +60,33 @@ t.test("keys", async (t) => {
     first.use("m", clock.ms);
     second.use("m", clock.ms);
     t.strictSame([next(), next()], [SECOND, SECOND]);
-    first.succeed("m");
+    first.succeed("m", clock.ms);
     t.strictSame([next(), next()].sort(), [FIRST, SECOND]);
   });
+
+  t.test(
+    "rest because another gateway was refused, unless they have worked here since",
+    async (t) => {
+      const { clock, next, first, second } = newPool(FIRST, SECOND);
+      first.fail("key", "HTTP 401", "m", undefined, clock.ms, true);
+      const [news, ...more] = first.takeNews(clock.ms);
+      t.strictSame([news, more], [{ model: "", fault: "key", inMs: 60_000 }, []]);
+      t.strictSame(first.takeNews(clock.ms), [], "once");
+      second.fail("key", "HTTP 401", "m", undefined, clock.ms);
+      t.strictSame(second.takeNews(clock.ms), [], "it may be this gateway's own trouble");
+
+      const there = newPool(FIRST, SECOND);
+      there.clock.ms += 10_000;
+      there.first.succeed("m", there.clock.ms - 500);
+      there.first.adopt({ model: "", fault: "key", inMs: 60_000 }, 1_000, there.clock.ms);
+      t.strictSame([there.next(), there.next()], [FIRST, SECOND]);
+      there.first.adopt({ model: "", fault: "key", inMs: 60_000 }, 400, there.clock.ms);
+      t.strictSame([there.next(), there.next()], [SECOND, SECOND]);
+      there.clock.ms += 60_000;
+      t.strictSame([there.next(), there.next()].sort(), [FIRST, SECOND]);
+      t.equal(next(), undefined);
+    },
+  );
 
   t.test("wake in order if all rest", async (t) => {
     const { clock, pool, first, second } = newPool(FIRST, SECOND);
@@ -73,20 +96,4 @@ t.test("keys", async (t) => {
     t.equal(pool.wakesFirst("m", [])?.text, SECOND);
     t.equal(pool.wakesFirst("m", [second])?.text, FIRST);
   });
-});
-
-t.test("an upstream gets no retries while most of its calls fail", async (t) => {
-  const budget = new RetryBudget();
-  for (let at = 0; at < 9; at++) budget.fail();
-  t.ok(budget.allows);
-  budget.fail();
-  budget.fail();
-  t.notOk(budget.allows);
-  budget.succeed();
-  t.ok(budget.allows);
-  for (let at = 0; at < 100; at++) {
-    budget.fail();
-    budget.succeed();
-  }
-  t.ok(budget.allows, "one that fails half of its calls is retried");
 });

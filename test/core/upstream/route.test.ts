@@ -39,7 +39,7 @@ function open(upstreams: ConnectedUpstreams, name: string): void {
 }
 
 function wanted(model: Model, protocol: Protocol, tried: readonly Way[] = []): Wanted {
-  return { model, protocol, excluded: [], tried, keyFailed: false };
+  return { model, protocol, conversation: 0, excluded: [], tried, keyFailed: false };
 }
 
 /** The upstreams in the order in which a call that always fails tries them. */
@@ -106,10 +106,19 @@ t.test("the choice of a route", async (t) => {
     t.equal(order(model, upstreams), "a b");
   });
 
-  t.test("returns to an upstream that is due for a probe", async (t) => {
+  t.test("probes an upstream with an open breaker while another serves the call", async (t) => {
     const { model, upstreams } = await setUp(t, ["a", "b@1"]);
+    const probed: string[] = [];
+    for (const upstream of upstreams.all()) {
+      t.capture(upstream, "probe", () => probed.push(upstream.name));
+    }
     open(upstreams, "a");
+    const chosen = () => chooseWay(wanted(model, "messages"), upstreams)?.route.upstream;
+    t.strictSame([chosen(), probed], ["b", []]);
     clock.ms += 5_000;
-    t.equal(order(model, upstreams), "a b");
+    t.strictSame([chosen(), probed], ["b", ["a"]]);
+    open(upstreams, "b");
+    clock.ms += 5_000;
+    t.strictSame([chosen(), probed], ["a", ["a"]], "nothing else serves it");
   });
 });
