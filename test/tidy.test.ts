@@ -10,6 +10,13 @@ const LINES_MAX = 600;
 const REASON = /over 600 lines because /;
 const HEAD_LINES = 60;
 const SOURCES = ["core", "plugins", "bench"];
+/** Rooms whose code runs for each call. */
+const SERVING = [
+  ...["core/body", "core/http", "core/sse", "core/upstream", "core/wire"],
+  ...["alias", "auth", "meter", "rate-limit", "settle", "translate"].map(
+    (name) => `plugins/${name}`,
+  ),
+];
 
 /** The only file of core that plugins may import. */
 const PLUGIN_DOOR = "core/plugin/index.ts";
@@ -61,6 +68,20 @@ t.test("the sources", async (t) => {
   t.test("name each other's types in few circles", async (t) => {
     const circles = circlesIn(imports);
     t.ok(circles.flat().length <= FILES_IN_CIRCLES_OF_TYPES_MAX, circles.join("\n"));
+  });
+
+  t.test("make no object literal with a getter while they serve a call", async (t) => {
+    const serving = sources.filter((file) => SERVING.some((room) => file.startsWith(`${room}/`)));
+    t.ok(serving.length > 100, `${serving.length} files`);
+    // The getters of classes are indented less.
+    const withGetter = serving.filter((file) =>
+      /^ {4,}get \w+\(\)|[{,] get \w+\(\)/m.test(read(file)),
+    );
+    t.strictSame(
+      withGetter,
+      [],
+      "V8 keeps all that such a literal refers to until a full collection",
+    );
   });
 
   t.test("enter a room by its door, if it has one", async (t) => {

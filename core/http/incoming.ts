@@ -79,7 +79,8 @@ export class Incoming {
       this.reading?.stop();
       onOver(call, pipeline);
     };
-    this.reply = new Reply(res, this.call, runtime, over, headOnly);
+    const onBug = (error: unknown) => this.bug(error);
+    this.reply = new Reply(res, this.call, runtime, over, onBug, headOnly);
     res.onAborted(() => this.clientLeft());
   }
 
@@ -223,17 +224,7 @@ export class Incoming {
     const { call, reply, runtime } = this;
     const { upstreams, clock, log, pipeline } = runtime;
     const sink = pipeline.wrap(call, reply);
-    const client = {
-      flush: () => reply.flush(),
-      refusalOfSize: (bytes: number) => reply.refusalOfSize(bytes),
-      dropWhole: () => reply.dropWhole(),
-      keepAlive: (nowMs: number) => reply.keepAlive(nowMs),
-      get isStreamOpen() {
-        return reply.isStreamOpen;
-      },
-      bug: (error: unknown) => this.bug(error),
-    };
-    const exchange = new Exchange(call, sink, client, upstreams, clock, log);
+    const exchange = new Exchange(call, sink, reply, upstreams, clock, log);
     call.flow = exchange;
     try {
       exchange.start();

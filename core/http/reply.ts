@@ -7,6 +7,7 @@ import { objectOf, parseJson } from "../process/json.ts";
 import type { Log } from "../process/log.ts";
 import type { ServerEvent } from "../sse/reader.ts";
 import { broken } from "../upstream/broken.ts";
+import type { ClientEnd } from "../upstream/exchange.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
 import { type ClientWire, kindOf } from "../wire/wire.ts";
 import { isOver } from "./call-state.ts";
@@ -30,7 +31,7 @@ const STATUS_CLIENT_GONE = 499;
  * cost. Of a stream, the terminal event is withheld; of audio, the last chunk. Withheld bytes leave
  * when every `close` has run: no client gets a complete reply that is not charged.
  */
-export class Reply implements Sink {
+export class Reply implements Sink, ClientEnd {
   private readonly call: HttpCall;
   private readonly pipeline: Pipeline;
   private readonly log: Log;
@@ -38,6 +39,8 @@ export class Reply implements Sink {
   private readonly wholeBytesMax: number;
   private readonly onOver: OnOver;
   private readonly client: ClientWriter;
+  /** Ends the call in any state of its sinks, and logs the reason. */
+  readonly bug: (error: unknown) => void;
 
   /** The shape of the reply; `none` until its head is written. */
   private shape: "none" | "whole" | "events" | "bytes" = "none";
@@ -59,6 +62,7 @@ export class Reply implements Sink {
     call: HttpCall,
     { pipeline, log, limits, unread }: Runtime,
     onOver: OnOver,
+    onBug: (error: unknown) => void,
     headOnly: boolean,
   ) {
     this.client = new ClientWriter(res, call, unread, headOnly);
@@ -69,6 +73,7 @@ export class Reply implements Sink {
     this.wholeBytesMax = limits.replyBytesMax;
     this.heartbeat = new Heartbeat(limits.heartbeatMs);
     this.onOver = onOver;
+    this.bug = onBug;
   }
 
   /**

@@ -37,7 +37,7 @@ const ONLY_EMPTY_EVENTS = "The upstream sent nothing but empty events for too lo
 const UNREADABLE = "The upstream sent a stream that this gateway cannot read.";
 
 /** The client's end of a call, beside the sinks. */
-interface ClientEnd {
+export interface ClientEnd {
   /** Sends what the sink has gathered to the client, and closes the call if the sink was ended. */
   flush(): void;
   /** Counts the bytes of a whole reply. Returns the outcome if it is too large to keep, or if there is no room. */
