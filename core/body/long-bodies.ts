@@ -2,7 +2,7 @@ import { type Endpoint, PROTOCOLS } from "../catalogue/endpoint.ts";
 import { isRefusal, type Refusal } from "../wire/refusal.ts";
 import { readJson } from "./read-json.ts";
 import type { ReadInput, ReadResult } from "./read-thread.ts";
-import { RequestBody } from "./request-body.ts";
+import { LONG_BODY_BYTES_MIN, RequestBody } from "./request-body.ts";
 import type { BodyMeasure, Caller } from "./thread-work.ts";
 import type { BodyThreads } from "./threads.ts";
 
@@ -10,8 +10,17 @@ const THREAD = new URL("./read-thread.js", import.meta.url);
 /** A shorter body does not wait until the first thread has started. */
 const WAITS_BYTES_MIN = 2_097_152;
 
-/** The way to a thread and back takes some 0.3 ms of the main thread, in which it reads and counts this much. */
-const READ_HERE_BYTES_MAX = 196_608;
+/**
+ * The way to a thread and back takes some 0.3 ms of the main thread, and a thread needs more processor time for a body
+ * than this thread does: only bodies that take more here go there.
+ */
+const COST_US_MIN = 500;
+/** Measured: the time to read and count a KB of text here, and that of each quote and escape in it. */
+const US_PER_KB = 1.8;
+const US_PER_QUOTE = 0.09;
+const US_PER_ESCAPE = 0.035;
+const SAMPLES = 16;
+const SAMPLE_BYTES = 512;
 
 /** A call whose body may be long. */
 interface LongCall extends Caller {
@@ -24,15 +33,11 @@ type Threads = Pick<BodyThreads, "run" | "isReady" | "warmUp">;
 export class LongBodies {
   private readonly threads: Threads;
   private readonly measures: () => readonly BodyMeasure[];
-  private readonly bytesMin: number;
+  private readonly costUsMin: number;
 
-  constructor(
-    threads: Threads,
-    measures: () => readonly BodyMeasure[],
-    bytesMin = READ_HERE_BYTES_MAX,
-  ) {
+  constructor(threads: Threads, measures: () => readonly BodyMeasure[], costUsMin = COST_US_MIN) {
     this.threads = threads;
-    this.bytesMin = bytesMin;
+    this.costUsMin = costUsMin;
     this.measures = measures;
   }
 
@@ -40,7 +45,9 @@ export class LongBodies {
   read(call: LongCall, bytes: Buffer): Promise<RequestBody | Refusal> | undefined {
     const { protocol } = call.endpoint;
     const { length } = bytes;
-    if (length < this.bytesMin || PROTOCOLS[protocol].conversation === undefined) return undefined;
+    if (length < LONG_BODY_BYTES_MIN || PROTOCOLS[protocol].conversation === undefined)
+      return undefined;
+    if (costUs(bytes) < this.costUsMin) return undefined;
     const { threads } = this;
     if (!threads.isReady && length < WAITS_BYTES_MIN) {
       threads.warmUp();
@@ -61,3 +68,27 @@ export class LongBodies {
     return parts ? RequestBody.from(parts) : readJson(own, PROTOCOLS[protocol].conversation);
   }
 }
+
+/** Estimates what it takes to read a body here, by samples of its bytes. */
+function costUs(bytes: Buffer): number {
+  const stride = (bytes.length - SAMPLE_BYTES) / (SAMPLES - 1);
+  let quotes = 0;
+  let escapes = 0;
+  for (let sample = 0; sample < SAMPLES; sample++) {
+    const from = Math.floor(sample * stride);
+    for (let at = from; at < from + SAMPLE_BYTES; at++) {
+      const byte = bytes[at];
+      if (byte === QUOTE) quotes++;
+      else if (byte === BACKSLASH) {
+        escapes++;
+        at++;
+      }
+    }
+  }
+  const kb = bytes.length / 1_024;
+  const sampledKb = (SAMPLES * SAMPLE_BYTES) / 1_024;
+  return kb * (US_PER_KB + (quotes * US_PER_QUOTE + escapes * US_PER_ESCAPE) / sampledKb);
+}
+
+const QUOTE = 34;
+const BACKSLASH = 92;
