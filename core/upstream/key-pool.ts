@@ -173,17 +173,16 @@ export class KeyPool {
    */
   awake(model: string, tried: readonly PooledKey[], conversation: number): PooledKey | undefined {
     const { keys } = this;
-    const isFree = (key: PooledKey) =>
-      !key.isOff && !tried.includes(key) && !this.restsNow(key, model);
     if (conversation !== 0 && keys.length > 1) {
-      const places = keys.filter(isFree).map((key) => {
+      const free = keys.filter((key) => !tried.includes(key) && this.isAwake(key, model));
+      const places = free.map((key) => {
         return { key, seed: key.seed, weight: 1, load: key.callsOf(model) };
       });
       return placeOf(conversation, places)?.key;
     }
     for (let at = 0; at < keys.length; at++) {
       const key = keys[(this.next + at) % keys.length];
-      if (!key || !isFree(key)) continue;
+      if (!key || tried.includes(key) || !this.isAwake(key, model)) continue;
       this.next = (this.next + at + 1) % keys.length;
       return key;
     }
@@ -197,7 +196,7 @@ export class KeyPool {
 
   /** Returns true if a key does not rest for this model. */
   hasAwake(model: string): boolean {
-    for (const key of this.keys) if (!key.isOff && !this.restsNow(key, model)) return true;
+    for (const key of this.keys) if (this.isAwake(key, model)) return true;
     return false;
   }
 
@@ -217,7 +216,7 @@ export class KeyPool {
     return wakesAtMs === 0 ? 0 : Math.max(0, wakesAtMs - this.clock.monotonic());
   }
 
-  private restsNow(key: PooledKey, model: string): boolean {
-    return this.wakesInMs(key, model) > 0;
+  private isAwake(key: PooledKey, model: string): boolean {
+    return !key.isOff && this.wakesInMs(key, model) === 0;
   }
 }

@@ -62,7 +62,7 @@ function pick(
   let weight = 0;
   let due: Pick<Way, "route" | "upstream"> | undefined;
   /** Routes of the lowest priority, for a conversation. */
-  let places: RoutePlace[] = [];
+  let places: RoutePlace[] | undefined;
   for (const route of model.routes) {
     if (tried.length > 0 && tried.some((way) => way.route === route)) continue;
     const upstream = usable(route, wanted, upstreams);
@@ -75,16 +75,19 @@ function pick(
     if (chosen && route.priority > chosen.priority) continue;
     if (chosen && route.priority < chosen.priority) {
       weight = 0;
-      places = [];
+      places = undefined;
     }
     weight += route.weight;
-    if (conversation !== 0 && model.routes.length > 1) places.push(placeBy(route, upstream));
+    if (conversation !== 0 && model.routes.length > 1) {
+      places ??= [];
+      places.push(placeBy(route, upstream));
+    }
     // Keeping each route with the probability of its share chooses by weight in one pass.
     if (weight === route.weight || random() * weight < route.weight) chosen = route;
   }
   // No customer waits for a probe if something else can serve the call.
   if (chosen && due) due.upstream.probe(due.route, wanted.protocol);
-  return places.length > 1 ? placeOf(conversation, places)?.route : chosen;
+  return places && places.length > 1 ? placeOf(conversation, places)?.route : chosen;
 }
 
 interface RoutePlace extends Place {
