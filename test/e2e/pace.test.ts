@@ -9,7 +9,7 @@ import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { until } from "../support/until.ts";
 
 const PATH = "/v1/messages";
-/** The bound of `core/boot/stores.ts`. */
+/** The bound of `core/boot/money.ts`. */
 const FULL = 200_000;
 const ALMOST_FULL = 199_999;
 const WAITS = "the ledger is slower than the calls; new calls wait";

@@ -7,7 +7,7 @@ import type { RedisServer } from "./server.ts";
 const LATENCY_MS_MAX = 1.5;
 const CONNECT_TIMEOUT_MS = 1_000;
 export const REPLY_TIMEOUT_MS = 450;
-/** Silence is counted in this many ticks of the process's own loop, as `core/redis/reply-timeout.ts` does. */
+/** Silence is counted in this many ticks of the process's own loop, as `core/redis/client.ts` does. */
 const TICKS = 9;
 export const CLOSED = "Connection is closed.";
 
