@@ -57,9 +57,9 @@ function signInPath({ password }: Demo): string {
 }
 
 function example(address: string, key: string, catalogue: Services["catalogue"]): string[] {
-  const model = catalogue.models.find(
-    ({ standard, price }) => standard === "messages" && price.unit === "mtok",
-  );
+  const [model] = catalogue.models
+    .filter(({ standard, price }) => standard === "messages" && price.unit === "mtok")
+    .sort((a, b) => a.price.vnd - b.price.vnd);
   if (!model) return [`  See ${address}/v1/models for the models.`];
   const messages = [{ role: "user", content: "Hello!" }];
   return [

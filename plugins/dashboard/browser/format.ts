@@ -108,7 +108,7 @@ export function ago(iso: string): string {
   for (const [unit, length] of UNITS) {
     if (Math.abs(seconds) >= length) return format.format(Math.trunc(seconds / length), unit);
   }
-  return format.format(0, "second");
+  return t("justnow");
 }
 
 const UNITS = [

@@ -13,6 +13,7 @@ export const account = {
   copy: "Copy",
   copied: "Copied",
   today: "today",
+  justnow: "just now",
   email: "Email",
   password: "Password",
   "password.new": "New password",

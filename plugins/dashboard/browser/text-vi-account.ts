@@ -13,6 +13,7 @@ export const account = {
   copy: "Sao chép",
   copied: "Đã chép",
   today: "hôm nay",
+  justnow: "vừa xong",
   email: "Email",
   password: "Mật khẩu",
   "password.new": "Mật khẩu mới",
