@@ -47,8 +47,10 @@ export function pagesHandler(
     const asset = assets.get(`/dashboard/${path}`);
     if (asset) return respond(asset, request);
     if (path.startsWith("assets/")) return { status: 404, headers: ["cache-control", "no-store"] };
-    const page = findRoute(pages, request.path)?.route;
-    const read = page ? readAhead(page, request.headers["cookie"] ?? "") : [];
+    const found = findRoute(pages, request.path);
+    const page = found?.route;
+    // One order of the page for top-ups reads other data.
+    const read = found?.rest === "" ? readAhead(found.route, request.headers["cookie"] ?? "") : [];
     const response = respond(documents(request.headers, page), request, [...headers, ...read]);
     return response.status === 200 && !page ? { ...response, status: 404 } : response;
   };

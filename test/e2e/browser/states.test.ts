@@ -3,6 +3,7 @@ import t from "tap";
 import { admin } from "../../support/admin.ts";
 import { PASSWORD } from "../../support/browser-session.ts";
 import { signInByForm } from "../../support/dashboard.ts";
+import { until } from "../../support/until.ts";
 import { type Stage, startStage } from "./stage.ts";
 
 t.test("states that few customers see", async (t) => {
@@ -19,6 +20,39 @@ t.test("states that few customers see", async (t) => {
     await customer.page.locator(".waiting").first().waitFor({ state: "detached" });
     return customer;
   }
+
+  t.test("a document asks ahead only for what its page reads", async (t) => {
+    const { page } = await signedIn();
+    const asked: string[] = [];
+    page.on("request", (request) => {
+      const { pathname, search } = new URL(request.url());
+      asked.push(pathname + search);
+    });
+    for (const path of [
+      "/usage",
+      "/keys",
+      "/money",
+      "/chat",
+      "/models",
+      "/how-to",
+      "/account",
+      "",
+    ]) {
+      const { link = "" } = (await page.request.get(`${stage.url}/dashboard${path}`)).headers();
+      const ahead = Array.from(link.matchAll(/<([^>]+)>/g), ([, address = ""]) => address);
+      t.equal(ahead.shift(), "/account/v1/me");
+      asked.length = 0;
+      await page.evaluate((address) => {
+        history.pushState(null, "", address);
+        dispatchEvent(new PopStateEvent("popstate"));
+      }, `/dashboard${path}`);
+      const open = () => ahead.filter((address) => !asked.includes(address));
+      await until(
+        () => `${path} reads ${open()}`,
+        () => open().length === 0,
+      );
+    }
+  });
 
   t.test("a suspended customer learns whom to ask, and can leave", async (t) => {
     const { page, session } = await signedIn();

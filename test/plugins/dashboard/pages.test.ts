@@ -103,6 +103,7 @@ t.test("the files of the dashboard", async (t) => {
       const today = String((await get("/dashboard", { cookie })).headers["link"]);
       t.match(today, /usage\/summary\?by=day&from=20\d\d-\d\d-\d\d>/);
       t.equal((await get("/dashboard/keys")).headers["link"], undefined);
+      t.equal((await get("/dashboard/top-up/one", { cookie })).headers["link"], undefined);
     },
   );
 
