@@ -25,6 +25,23 @@ const claudeCode: Client = {
   }),
 };
 
+const claudeAgentSdk: Client = {
+  ...claudeCode,
+  name: "Claude Agent SDK",
+  packages: ["@anthropic-ai/claude-agent-sdk", "zod"],
+  command: ({ node, installed, url, key, model, prompt }) => ({
+    file: node,
+    args: [join(installed, "programs", "claude-agent-sdk.mjs")],
+    env: {
+      ANTHROPIC_BASE_URL: url,
+      ANTHROPIC_API_KEY: key,
+      MODEL: model,
+      PROMPT: prompt,
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+    },
+  }),
+};
+
 const code = (cmd: string) => `text(await tools.exec_command(${JSON.stringify({ cmd })}))`;
 
 const codex: Client = {
@@ -66,6 +83,24 @@ const codex: Client = {
       ].join("\n"),
     },
   }),
+};
+
+/** Codex on the provider that it has built in, which it asks for more than others. */
+const codexBuiltIn: Client = {
+  ...codex,
+  name: "Codex, built-in provider",
+  command: (around) => {
+    const { url, key } = around;
+    return {
+      ...codex.command(around),
+      env: { CODEX_API_KEY: key, OPENAI_API_KEY: key },
+      files: {
+        ".codex/config.toml": [`openai_base_url = "${url}/v1"`, 'forced_login_method = "api"'].join(
+          "\n",
+        ),
+      },
+    };
+  },
 };
 
 const patch = (path: string, before: string, after: string) =>
@@ -137,5 +172,169 @@ const qwenCode: Client = {
   }),
 };
 
+const copilotTools: Client["tools"] = {
+  read: (path) => ({ name: "view", arguments: { path } }),
+  // With GPT, it offers a tool of patches instead of `edit`.
+  replace: (path, old_str, new_str) => [
+    { name: "edit", arguments: { path, old_str, new_str } },
+    {
+      name: "bash",
+      arguments: {
+        ...{ command: `sed -i 's/${old_str}/${new_str}/' ${path}`, description: "corrects it" },
+        ...{ mode: "sync", initial_wait: 10 },
+      },
+    },
+  ],
+};
+
+/** GitHub's Copilot CLI on a provider of one's own, by each of its three wire APIs. */
+function copilot(protocol: Client["protocol"]): Client {
+  const type = protocol === "messages" ? "anthropic" : "openai";
+  return {
+    name: `Copilot CLI, ${protocol}`,
+    protocol,
+    packages: ["@github/copilot"],
+    tools: copilotTools,
+    command: ({ node, installed, url, key, model, prompt }) => ({
+      file: node,
+      args: [bin(installed, "copilot"), "-p", prompt, "--allow-all-tools", "--allow-all-paths"],
+      env: {
+        COPILOT_PROVIDER_TYPE: type,
+        COPILOT_PROVIDER_BASE_URL: protocol === "messages" ? url : `${url}/v1`,
+        COPILOT_PROVIDER_API_KEY: key,
+        ...(protocol !== "messages" && {
+          COPILOT_PROVIDER_WIRE_API: protocol === "chat" ? "completions" : "responses",
+        }),
+        COPILOT_MODEL: model,
+        COPILOT_OFFLINE: "true",
+      },
+    }),
+  };
+}
+
+const cline: Client = {
+  name: "cline",
+  protocol: "chat",
+  packages: ["cline"],
+  tools: {
+    read: (path) => ({ name: "read_files", arguments: { files: [{ path }] } }),
+    replace: (path, before, after) => ({
+      name: "run_commands",
+      arguments: { commands: [`sed -i 's/${before}/${after}/' ${path}`] },
+    }),
+  },
+  command: ({ installed, url, key, model, prompt }) => ({
+    file: "/bin/sh",
+    args: [
+      "-c",
+      '"$CLINE" auth -p openai -k "$KEY" -m "$MODEL" -b "$URL/v1" && "$CLINE" -P openai -m "$MODEL" "$PROMPT"',
+    ],
+    env: { CLINE: bin(installed, "cline"), URL: url, KEY: key, MODEL: model, PROMPT: prompt },
+  }),
+};
+
+const continueCli: Client = {
+  name: "Continue",
+  protocol: "chat",
+  packages: ["@continuedev/cli"],
+  tools: {
+    read: (filepath) => ({ name: "Read", arguments: { filepath } }),
+    // Which of the two it offers depends on the model.
+    replace: (file_path, old_string, new_string) => [
+      { name: "MultiEdit", arguments: { file_path, edits: [{ old_string, new_string }] } },
+      { name: "Edit", arguments: { file_path, old_string, new_string } },
+    ],
+  },
+  command: ({ node, installed, folder, url, key, model, prompt }) => ({
+    file: node,
+    args: [bin(installed, "cn"), "--config", join(folder, "continue.yaml"), "--auto", "-p", prompt],
+    files: {
+      "continue.yaml": JSON.stringify({
+        name: "gateway",
+        version: "1.0.0",
+        schema: "v1",
+        models: [
+          {
+            ...{ name: model, provider: "openai", model, apiBase: `${url}/v1`, apiKey: key },
+            ...{ roles: ["chat"], capabilities: ["tool_use"] },
+          },
+        ],
+      }),
+    },
+  }),
+};
+
+const kimiCode: Client = {
+  name: "Kimi Code",
+  protocol: "chat",
+  packages: ["@moonshot-ai/kimi-code"],
+  tools: {
+    read: (path) => ({ name: "Read", arguments: { path } }),
+    replace: (path, old_string, new_string) => ({
+      name: "Edit",
+      arguments: { path, old_string, new_string },
+    }),
+  },
+  command: ({ node, installed, url, key, model, prompt }) => ({
+    file: node,
+    args: [bin(installed, "kimi"), "-p", prompt],
+    files: {
+      ".kimi-code/config.toml": [
+        'default_model = "gateway"',
+        'default_permission_mode = "yolo"',
+        "telemetry = false",
+        "[providers.gateway]",
+        'type = "openai"',
+        `base_url = "${url}/v1"`,
+        `api_key = "${key}"`,
+        "[models.gateway]",
+        'provider = "gateway"',
+        `model = "${model}"`,
+        "max_context_size = 200000",
+        'capabilities = ["thinking", "tool_use"]',
+      ].join("\n"),
+    },
+  }),
+};
+
+const pi: Client = {
+  name: "pi",
+  protocol: "chat",
+  // 1.6.0 wants a version of its own core that npm does not have.
+  packages: ["@earendil-works/pi-coding-agent@1.5.2"],
+  tools: {
+    read: (path) => ({ name: "read", arguments: { path } }),
+    replace: (path, oldText, newText) => ({
+      name: "edit",
+      arguments: { path, edits: [{ oldText, newText }] },
+    }),
+  },
+  command: ({ node, installed, url, key, model, prompt }) => ({
+    file: node,
+    args: [bin(installed, "pi"), "--provider", "gateway", "--model", model, "-p", prompt],
+    env: { PI_OFFLINE: "1" },
+    files: {
+      ".pi/agent/models.json": JSON.stringify({
+        providers: {
+          gateway: {
+            ...{ baseUrl: `${url}/v1`, api: "openai-completions", apiKey: key },
+            models: [
+              {
+                ...{ id: model, name: model, reasoning: true, input: ["text"] },
+                ...{ contextWindow: 200_000, maxTokens: 8_192 },
+                cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+              },
+            ],
+          },
+        },
+      }),
+    },
+  }),
+};
+
 /** Agents that are programs of their own. */
-export const AGENTS: readonly Client[] = [claudeCode, codex, opencode, qwenCode];
+export const AGENTS: readonly Client[] = [
+  ...[claudeCode, claudeAgentSdk, codex, codexBuiltIn, opencode, qwenCode],
+  ...[copilot("messages"), copilot("chat"), copilot("responses")],
+  ...[cline, continueCli, kimiCode, pi],
+];

@@ -4,6 +4,7 @@ import { type AdminTarget, committedWallet, createCustomer, usage } from "../sup
 import type { TestGateway } from "../support/gateway.ts";
 import type { Client } from "./client.ts";
 import { runProgram } from "./run-program.ts";
+import type { Watch } from "./watch.ts";
 
 const CREDIT_VND = 1_000_000;
 const MICRO = 1_000_000n;
@@ -28,6 +29,8 @@ export interface Cell {
 /** A place to run clients in. */
 export interface Stage {
   readonly gateway: TestGateway;
+  /** Stands before the gateway. */
+  readonly watch: Watch;
   readonly node: string;
   readonly folder: string;
   readonly timeoutMs: number;
@@ -40,8 +43,9 @@ export async function runCell(
   model: string,
   installed: string,
 ): Promise<Cell> {
-  const { gateway, node, timeoutMs } = stage;
+  const { gateway, watch, node, timeoutMs } = stage;
   const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+  watch.expect(customer.key, client.name);
   const folder = mkdtempSync(join(stage.folder, "task-"));
   const notes = join(folder, "notes.txt");
   const list = join(folder, "list.txt");
@@ -50,7 +54,7 @@ export async function runCell(
   const { read, replace } = client.tools;
   const steps = [[read(notes), read(list)], [replace(notes, "teh second line", "the second line")]];
   const prompt = `Correct the spelling in ${notes}. [[steps ${JSON.stringify(steps)}]]`;
-  const around = { url: gateway.url, key: customer.key, model, prompt, installed, folder, node };
+  const around = { url: watch.url, key: customer.key, model, prompt, installed, folder, node };
   const { file, args, env = {}, files = {} } = client.command(around);
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -72,7 +76,8 @@ export async function runCell(
   });
   const seconds = (Date.now() - started) / 1_000;
   const edited = readFileSync(notes, "utf8") === "the first line\nthe second line\n";
-  rmSync(folder, { recursive: true, force: true });
+  // What the client has left running may still write there.
+  rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
   const books = await booksOf(gateway, customer.accountId, CREDIT_VND);
   const why =
     books.error ??

@@ -13,7 +13,8 @@ import type { Client } from "./client.ts";
 import { runDemo } from "./demo.ts";
 import { install } from "./install.ts";
 import { LIBRARIES } from "./libraries.ts";
-import { failures, table } from "./report.ts";
+import { failures, table, unknowns } from "./report.ts";
+import { startWatch } from "./watch.ts";
 
 const CLIENTS = [...AGENTS, ...LIBRARIES];
 
@@ -63,12 +64,15 @@ async function main(): Promise<number> {
     ledger: "embedded",
     config: { catalogue: SHIPPED_CATALOGUE },
   });
-  const stage = { gateway, node, folder, timeoutMs };
+  const watch = await startWatch(gateway.url);
+  const stage = { gateway, watch, node, folder, timeoutMs };
   const cells: Cell[] = [];
   const work: (() => Promise<Cell>)[] = [];
+  const versions = new Map<string, string>();
   try {
     for (const client of clients) {
       const made = await install(client, into, node);
+      versions.set(client.name, "installed" in made ? made.versions : "");
       if (client === AGENTS[0] && "installed" in made) {
         const around = { installed: made.installed, node, folder, timeoutMs };
         for (const cell of await runDemo(around)) {
@@ -93,14 +97,14 @@ async function main(): Promise<number> {
     };
     await Promise.all(Array.from({ length: lanes }, run));
     const { body } = await admin(gateway, "GET", "/reconcile");
-    const names = clients.map(({ name }) => name);
-    const made = table(names, models, cells);
-    console.log(`\n${made}\n\n${failures(cells)}`);
+    const made = table(versions, models, cells);
+    console.log(`\n${made}\n\n${failures(cells)}\n${unknowns(watch)}`);
     const drift = body["drift"] !== false;
     console.log(drift ? `the books disagree: ${JSON.stringify(body)}` : "the books agree");
     if (values.save !== undefined) writeFileSync(values.save, `${made}\n`);
     return drift || cells.some(({ result }) => result === "failed") ? 1 : 0;
   } finally {
+    watch.close();
     await gateway.close();
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { objectOf, parseJson } from "../../core/process/json.ts";
 import { packageRoot } from "../../core/process/root.ts";
 import type { Client } from "./client.ts";
 import { runProgram } from "./run-program.ts";
@@ -16,7 +17,9 @@ export async function install(
   { packages }: Client,
   folder: string,
   node: string,
-): Promise<{ readonly installed: string } | { readonly failure: string }> {
+): Promise<
+  { readonly installed: string; readonly versions: string } | { readonly failure: string }
+> {
   const id = createHash("sha256").update(packages.join()).digest("hex").slice(0, 12);
   const installed = join(folder, id);
   mkdirSync(installed, { recursive: true });
@@ -35,5 +38,12 @@ export async function install(
   cpSync(join(packageRoot, "test", "agents", "programs"), join(installed, "programs"), {
     recursive: true,
   });
-  return { installed };
+  return { installed, versions: packages.map((name) => versionOf(name, installed)).join(", ") };
+}
+
+function versionOf(wanted: string, installed: string): string {
+  const name = wanted.replace(/(?<=.)@[\d.]+$/, "");
+  const file = join(installed, "node_modules", name, "package.json");
+  const manifest = existsSync(file) ? parseJson(readFileSync(file, "utf8")) : undefined;
+  return `${name} ${String(objectOf(manifest)?.["version"])}`;
 }

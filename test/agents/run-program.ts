@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 
 const OUTPUT_CHARACTERS_MAX = 100_000;
 
@@ -40,7 +41,7 @@ export async function runProgram({ file, args, folder, env, timeoutMs }: Program
   }
   const timer = setTimeout(() => {
     add(`\nkilled after ${timeoutMs} ms`);
-    if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+    endGroup(child.pid);
   }, timeoutMs);
   try {
     const [code] = (await once(child, "close")) as [number | null];
@@ -49,5 +50,29 @@ export async function runProgram({ file, args, folder, env, timeoutMs }: Program
     return { code: null, output: `cannot start ${file}: ${String(error)}` };
   } finally {
     clearTimeout(timer);
+    endGroup(child.pid);
+    endThoseIn(folder);
+  }
+}
+
+/** Ends what has left the group and works in a folder: cline starts a server of its own there. Linux only. */
+function endThoseIn(folder: string): void {
+  if (!existsSync("/proc")) return;
+  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+    try {
+      const command = readFileSync(`/proc/${pid}/cmdline`, "utf8");
+      if (command.split("\0").includes(folder)) process.kill(Number(pid), "SIGKILL");
+    } catch {
+      // It has ended, or is another user's.
+    }
+  }
+}
+
+/** Ends the program, and all that it has started and left running. */
+function endGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, "SIGKILL");
+  } catch {
+    // All have ended.
   }
 }

@@ -1,20 +1,24 @@
-// The Vercel ai SDK, streamed, on Chat or Messages as PROTOCOL says.
+// The Vercel ai SDK, streamed, on the protocol that PROTOCOL names.
 import { createAnthropic } from "@ai-sdk/anthropic";
+import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { isStepCount, streamText, tool } from "ai";
 import { z } from "zod";
 import { instructions, key, model, prompt, read, replace, url } from "./task.mjs";
 
-const baseURL = `${url}/v1`;
-const provider =
-  process.env.PROTOCOL === "messages"
-    ? createAnthropic({ baseURL, apiKey: key })
-    : createOpenAICompatible({ name: "gateway", baseURL, apiKey: key, includeUsage: true });
+const settings = { baseURL: `${url}/v1`, apiKey: key };
+const providers = {
+  messages: () => createAnthropic(settings)(model),
+  compatible: () =>
+    createOpenAICompatible({ name: "gateway", ...settings, includeUsage: true })(model),
+  chat: () => createOpenAI(settings).chat(model),
+  responses: () => createOpenAI(settings)(model),
+};
 
 const path = z.string();
 let failed;
 const result = streamText({
-  model: provider(model),
+  model: providers[process.env.PROTOCOL](),
   instructions,
   prompt,
   stopWhen: isStepCount(8),

@@ -1,4 +1,5 @@
-// LangChain's agent loop by hand, and then a structured output, on Chat.
+// LangChain's agent loop by hand, on the protocol that PROTOCOL names.
+import { ChatAnthropic } from "@langchain/anthropic";
 import { HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { ChatOpenAI } from "@langchain/openai";
@@ -19,13 +20,15 @@ const tools = [
     schema: z.object({ path, before: z.string(), after: z.string() }),
   }),
 ];
-const chat = new ChatOpenAI({
-  model,
-  apiKey: key,
-  maxRetries: 0,
-  configuration: { baseURL: `${url}/v1` },
-});
-const bound = chat.bindTools(tools);
+const common = { model, apiKey: key, maxRetries: 0 };
+const openai = (useResponsesApi) =>
+  new ChatOpenAI({ ...common, useResponsesApi, configuration: { baseURL: `${url}/v1` } });
+const models = {
+  messages: () => new ChatAnthropic({ ...common, maxTokens: 4096, anthropicApiUrl: url }),
+  chat: () => openai(false),
+  responses: () => openai(true),
+};
+const bound = models[process.env.PROTOCOL]().bindTools(tools);
 const messages = [new SystemMessage(instructions), new HumanMessage(prompt)];
 for (let step = 0; ; step++) {
   if (step === STEPS_MAX) throw new Error(`no end after ${STEPS_MAX} steps`);

@@ -1,6 +1,6 @@
 import { callsOf, capOf, runningSteps, unpaired } from "./chat-turns.ts";
 import { objectIn, type Rule, text, unknownField } from "./rule.ts";
-import { googleSchemaRefusal, googleWordsRefusal } from "./schema.ts";
+import { googleSchemaRefusal } from "./schema.ts";
 import { checkState } from "./state.ts";
 
 const FIELDS = new Set([
@@ -69,12 +69,6 @@ export const google: readonly Rule[] = [
     id: "g-array-items",
     source: "MadAppGang/claudish#232; NousResearch/hermes-agent#69924",
     refuses: googleSchemaRefusal,
-  },
-  {
-    id: "g-schema-words",
-    source:
-      "Gemini docs: Schema; pizza-bot-app/pizza-bot#62; zed-industries/zed#44875; AstrBotDevs/AstrBot#7572",
-    refuses: googleWordsRefusal,
   },
   {
     id: "g-response-count",

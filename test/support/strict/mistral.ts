@@ -1,5 +1,4 @@
 import { type Rule, unknownField } from "./rule.ts";
-import { mistralSchemaRefusal } from "./schema.ts";
 
 const MESSAGE_FIELDS = new Set(["role", "content", "tool_calls", "tool_call_id", "name", "prefix"]);
 
@@ -12,11 +11,6 @@ export const mistral: readonly Rule[] = [
       const name = turns.map((turn) => unknownField(turn, MESSAGE_FIELDS)).find(Boolean);
       return name && `body.messages.1.${name}: Extra inputs are not permitted`;
     },
-  },
-  {
-    id: "s-schema-names",
-    source: "BerriAI/litellm#13389",
-    refuses: mistralSchemaRefusal,
   },
   {
     id: "s-last-role",

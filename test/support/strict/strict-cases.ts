@@ -293,11 +293,6 @@ export const chatCases: readonly StrictCase[] = [
     "gemini-3.5-flash",
     { tools: [tool("a", schema({ properties: { e: { items: { type: "array" } } } }))] },
   ],
-  [
-    "g-schema-words",
-    "gemini-3.5-flash",
-    { tools: [tool("a", schema({ properties: { n: { exclusiveMinimum: 0 } } }))] },
-  ],
   ["g-tool-name", "gemini-3.5-flash", { tools: [tool("1a", schema({}))] }],
   ["g-response-count", "gemini-2.5-pro", unanswered],
   [
@@ -386,11 +381,6 @@ export const chatCases: readonly StrictCase[] = [
     "s-extra-message-field",
     "mistral-large-3",
     turns(user("a"), { ...said("b"), reasoning_content: "c" }, user("d")),
-  ],
-  [
-    "s-schema-names",
-    "mistral-large-3",
-    { tools: [tool("a", schema({ $schema: "http://json-schema.org/draft-07/schema#" }))] },
   ],
   ["s-last-role", "mistral-large-3", turns(user("a"), said("b"))],
   [
