@@ -83,6 +83,8 @@ class Rewriting {
     const { compiles, checksKeywords, needsItems, keywords } = this.dialect;
     const isJoined = keywords?.has("allOf") === false && given["allOf"] !== undefined;
     const draft = new SchemaDraft(isJoined ? conjunction(given, this.references) : given);
+    // A joined schema may take more values: inside of a schema that must stay exact, that is a loss.
+    if (isJoined) this.losses++;
     if (checksKeywords) this.correctKeywords(draft);
     this.rewriteInside(draft);
     if (compiles) {
