@@ -76,7 +76,7 @@ export async function runCell(
   });
   const seconds = (Date.now() - started) / 1_000;
   const edited = readFileSync(notes, "utf8") === "the first line\nthe second line\n";
-  // What the client has left running may still write there.
+  // A process that the client has left running may still write there.
   rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
   const books = await booksOf(gateway, customer.accountId, CREDIT_VND);
   const why =
