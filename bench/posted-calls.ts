@@ -27,7 +27,7 @@ const NO_HISTORY: LedgerHistory = {
   confirmed: { generation: 0, commits: new Map() },
   enter() {},
   read: async () => ({
-    ...{ id: "the ledger", generation: 0, commits: new Map(), recent: new Set(), endedEpoch: 0 },
+    ...{ id: "the ledger", generation: 0, commits: new Map(), recent: new Set() },
   }),
   forgetOld: async () => {},
   beginGeneration: async () => {},

@@ -18,11 +18,6 @@ export interface LedgerState extends LedgerProgress {
   readonly id: string;
   /** Writers that committed in the last day. */
   readonly recent: ReadonlySet<string>;
-  /**
-   * Ms since 1970: wallets of epochs of the hold store up to this one were loaded before the ledger
-   * went back. 0: none were.
-   */
-  readonly endedEpoch: number;
 }
 
 /**
@@ -41,8 +36,8 @@ export interface LedgerHistory {
    * of this process live. Call it once an hour or so.
    */
   forgetOld(kept: readonly string[]): Promise<void>;
-  /** Begins a generation above both the ledger's and `after`. Epochs of the hold store up to `endedEpoch` are over. */
-  beginGeneration(after: number, endedEpoch: number): Promise<void>;
+  /** Begins a generation above both the ledger's and `after`. */
+  beginGeneration(after: number): Promise<void>;
 }
 
 /** The ledger lacks commits that it had confirmed to this process. Nothing was committed. */

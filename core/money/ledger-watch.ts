@@ -34,11 +34,6 @@ export interface KeptProgress {
 interface LedgerWatchOptions {
   readonly history: LedgerHistory;
   readonly kept: KeptProgress;
-  /**
-   * Called with `endedEpoch` of the ledger in each comparison, before it may end a refusal. The hold store ends these
-   * epochs again if it has gone back to one.
-   */
-  readonly onEnded?: (endedEpoch: number) => void;
   readonly machine: Machine;
   readonly log: Log;
 }
@@ -185,12 +180,9 @@ export class LedgerWatch {
     if (this.hasCompared) await this.keepKnown("again");
   }
 
-  /**
-   * Accepts that the ledger lost commits. Call it only once every wallet that was loaded before is gone. `endedEpoch`:
-   * the last epoch that had such wallets.
-   */
-  async restored(endedEpoch = 0): Promise<void> {
-    await this.options.history.beginGeneration(this.known.generation, endedEpoch);
+  /** Accepts that the ledger lost commits. Call it only once every wallet that was loaded before is gone. */
+  async restored(): Promise<void> {
+    await this.options.history.beginGeneration(this.known.generation);
     await this.check();
   }
 
@@ -215,7 +207,7 @@ export class LedgerWatch {
   }
 
   private async compare(): Promise<void> {
-    const { history, onEnded } = this.options;
+    const { history } = this.options;
     await this.keepKnown();
     const { known } = this;
     // The ledger is read last. So it has every known count, unless it lost commits.
@@ -230,7 +222,6 @@ export class LedgerWatch {
     this.outdated = new Map(old);
     this.known = without(merged(this.known, ledger), this.outdated);
     if (ledger.generation > known.generation) await this.keepKnown();
-    onEnded?.(ledger.endedEpoch);
     this.found(undefined);
     // All that was kept when this comparison began: a store that had one of these would miss it.
     await this.forgetOld([...known.commits.keys()]);

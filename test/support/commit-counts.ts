@@ -16,7 +16,6 @@ export class CommitCounts {
   /** The name of the ledger. */
   id = "memory-ledger";
   generation = 0;
-  endedEpoch = 0;
   readonly counts = new Map<string, number>();
 
   /** Runs and counts a commit. Throws LedgerWentBack, and does not run it, if commits of this writer are missing. */
@@ -28,21 +27,19 @@ export class CommitCounts {
     return { result, counted: { commits, generation: this.generation } };
   }
 
-  begin(after: number, endedEpoch = 0): void {
+  begin(after: number): void {
     this.generation = Math.max(this.generation, after) + 1;
-    this.endedEpoch = Math.max(this.endedEpoch, endedEpoch);
   }
 
   read(): LedgerState {
-    const { id, generation, endedEpoch, counts } = this;
-    return { id, generation, endedEpoch, commits: new Map(counts), recent: new Set(counts.keys()) };
+    const { id, generation, counts } = this;
+    return { id, generation, commits: new Map(counts), recent: new Set(counts.keys()) };
   }
 
   copy(): CommitCounts {
     const copy = new CommitCounts();
     copy.id = this.id;
     copy.generation = this.generation;
-    copy.endedEpoch = this.endedEpoch;
     for (const [writer, count] of this.counts) copy.counts.set(writer, count);
     return copy;
   }
@@ -73,8 +70,8 @@ export class MemoryHistory implements LedgerHistory {
   /** All writers count as recent, so none is old. */
   async forgetOld(_kept: readonly string[]): Promise<void> {}
 
-  async beginGeneration(after: number, endedEpoch: number): Promise<void> {
-    this.counts().begin(after, endedEpoch);
+  async beginGeneration(after: number): Promise<void> {
+    this.counts().begin(after);
   }
 
   /** Counts a commit of nothing. */

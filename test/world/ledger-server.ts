@@ -303,9 +303,9 @@ class HistoryClient implements LedgerHistory {
   /** All writers count as recent, so none is old. */
   async forgetOld(): Promise<void> {}
 
-  beginGeneration(after: number, endedEpoch: number): Promise<void> {
+  beginGeneration(after: number): Promise<void> {
     return this.ask("generation", ({ counts }) => {
-      counts.begin(after, endedEpoch);
+      counts.begin(after);
       this.onAccepted();
     });
   }

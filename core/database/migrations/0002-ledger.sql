@@ -495,13 +495,10 @@ create table ledger_writers (
   at timestamptz not null default now()
 ) with (fillfactor = 50);
 
--- An operator who accepts what the ledger lost begins a new generation. That ends the epochs of the hold store whose wallets
--- were loaded before: `ended_epoch` is the latest of them. The ledger knows it for good, since Redis may lose that it ended
--- one, as in a fail-over, and have its wallets again.
+-- An operator who accepts what the ledger lost begins a new generation.
 create table ledger_generations (
   generation bigint primary key check (generation > 0),
-  at timestamptz not null default now(),
-  ended_epoch bigint not null default 0
+  at timestamptz not null default now()
 );
 
 -- Counts the commit that runs in this transaction. Returns its writer's `commits`, and the `generation` to which the commit
@@ -528,13 +525,13 @@ begin
 end
 $$;
 
--- Begins a generation above every one in the ledger, and above `above`. Epochs up to `ended` are over.
-create function begin_generation(above bigint, ended bigint) returns void
+-- Begins a generation above every one in the ledger, and above `above`.
+create function begin_generation(above bigint) returns void
 language plpgsql as $$
 begin
   lock table ledger_writers in share mode;
-  insert into ledger_generations (generation, ended_epoch)
-  select greatest(coalesce(max(generation), 0), above) + 1, ended from ledger_generations;
+  insert into ledger_generations (generation)
+  select greatest(coalesce(max(generation), 0), above) + 1 from ledger_generations;
 end
 $$;
 

@@ -16,7 +16,6 @@ const WENT_BACK = "TG001";
 interface StateRow {
   readonly id: string;
   readonly generation: bigint;
-  readonly ended_epoch: bigint;
   readonly counts: CountRow[] | null;
 }
 
@@ -73,7 +72,6 @@ export class PostgresHistory implements LedgerHistory {
     const [row] = await this.sql.query<StateRow>(
       `select (select id from ledger_identity) as id,
         coalesce(max(generation), 0)::bigint as generation,
-        coalesce(max(ended_epoch), 0)::bigint as ended_epoch,
         (
           select json_agg(json_build_object('writer', writer, 'commits', commits, 'recent', is_recent))
           from (
@@ -92,12 +90,11 @@ export class PostgresHistory implements LedgerHistory {
       generation: Number(row?.generation ?? 0),
       commits: new Map(counts.map(({ writer, commits }) => [writer, Number(commits)])),
       recent: new Set(counts.filter(({ recent }) => recent).map(({ writer }) => writer)),
-      endedEpoch: Number(row?.ended_epoch ?? 0),
     };
   }
 
-  async beginGeneration(after: number, endedEpoch: number): Promise<void> {
-    await this.sql.query("select begin_generation($1, $2)", [after, endedEpoch]);
+  async beginGeneration(after: number): Promise<void> {
+    await this.sql.query("select begin_generation($1)", [after]);
   }
 
   async forgetOld(kept: readonly string[]): Promise<void> {

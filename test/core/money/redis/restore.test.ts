@@ -137,13 +137,13 @@ t.test(
       const { history } = world.ledger;
       const begin = history.beginGeneration.bind(history);
       await server.call("EVAL", COPY, "0", `${prefix}:`, "saved:");
-      history.beginGeneration = async (after, endedEpoch) => {
+      history.beginGeneration = async (after) => {
         await server.call("EVAL", COPY, "0", "saved:", `${prefix}:`);
         await server.call("SAVE");
         await server.kill();
         await server.start();
         history.beginGeneration = begin;
-        await begin(after, endedEpoch);
+        await begin(after);
       };
       // The operator tries again while Redis is down.
       const restored = () =>
