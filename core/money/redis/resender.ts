@@ -158,9 +158,9 @@ export class Resender {
       throw new Error("the epoch changed during the post; the next round sends it again");
     this.actions.forgetHold(bucket, callId);
     if (reply[0] === "short") return;
-    // A duplicate in this process's own outbox: an earlier attempt succeeded without a reply. Commit it now.
-    if (reply[0] === "posted" || bucket.isOwn(textOf(reply[3])))
-      this.actions.add(bucket, chargedAt(bucket, entry, reply));
+    // Also a duplicate, by an earlier attempt: perhaps only Redis has it, in the outbox of a process whose leases ended, and
+    // loses it before another process commits it. Both may commit and acknowledge it. A voided post has no place.
+    if (textOf(reply[3]) !== "") this.actions.add(bucket, chargedAt(bucket, entry, reply));
   }
 
   /** Queues a call whose account does not exist. The ledger quarantines its entry, and operators see it there. */
