@@ -297,7 +297,8 @@ export const REFUSALS: readonly KnownRefusal[] = [
   },
   {
     row: "bedrock/payment",
-    words: /INVALID_PAYMENT_INSTRUMENT/,
+    status: [400, 403],
+    words: /^model access is denied due to INVALID_PAYMENT_INSTRUMENT/i,
     fault: "account",
     source: "github.com/Tracer-Cloud/opensre/pull/1811",
   },

@@ -126,3 +126,14 @@ t.test("the rows are complete", async (t) => {
     t.match(row.row, /^[a-z]+\/[a-z ]+$/);
   }
 });
+
+t.test("no customer rests a key by words that a provider quotes in its refusal", async (t) => {
+  for (const { row, type, code, words, fault } of REFUSALS) {
+    if (!words || type !== undefined || code !== undefined) continue;
+    if (["account", "key", "limit"].includes(fault)) t.match(words.source, /^\^/, row);
+  }
+  const quoted = "effort: 'INVALID_PAYMENT_INSTRUMENT' is not one of low, high";
+  t.match(refusedBy(400, JSON.stringify({ message: quoted })), { fault: "caller" });
+  const message = "Model access is denied due to INVALID_PAYMENT_INSTRUMENT:A valid payment …";
+  t.match(refusedBy(403, JSON.stringify({ message })), { row: "bedrock/payment" });
+});
