@@ -3,8 +3,10 @@ import { schemasIn } from "./positions.ts";
 
 /** Maximum properties of all targets that replace a reference: hostile references multiply. */
 const INLINED_MAX = 5_000;
-/** A chain of more references counts as one that leads back. */
-const CHAIN_MAX = 64;
+/** References that lead through more schemas count as ones that lead back. */
+const LEVELS_MAX = 1_000;
+
+type ReferenceFault = "circle" | "nowhere";
 
 /**
  * The references inside of one JSON schema. Tools have them in many forms: `#/definitions/A`,
@@ -15,8 +17,8 @@ export class SchemaReferences {
   /** Names by the pointer of the target. */
   private readonly names = new Map<string, string>();
   private readonly targets = new Map<string, JsonObject>();
-  /** References without a fault. */
-  private readonly plain = new Set<string>();
+  /** The faults of the schemas that were looked at. One that is still looked into is a circle. */
+  private readonly faults = new Map<JsonObject, ReferenceFault | undefined>();
 
   private inlinedCount = 0;
 
@@ -58,22 +60,33 @@ export class SchemaReferences {
   }
 
   /** Returns `circle` for a reference that leads to a schema around its target, `nowhere` for one that leaves the document. */
-  faultOf($ref: string, around: readonly string[] = []): "circle" | "nowhere" | undefined {
-    if (this.plain.has($ref)) return undefined;
-    if ($ref === "#" || around.includes($ref) || around.length > CHAIN_MAX) return "circle";
-    const target = this.target($ref);
-    if (!target) return "nowhere";
-    for (const inner of referencesIn(target)) {
-      const fault = this.faultOf(inner, [...around, $ref]);
-      if (fault !== undefined) return fault;
-    }
-    this.plain.add($ref);
-    return undefined;
+  faultOf($ref: string): ReferenceFault | undefined {
+    return $ref === "#" ? "circle" : this.faultBehind($ref, 0);
   }
 
   /** The targets that have a name, including those that get one during the iteration. */
   used(): Iterable<[name: string, target: JsonObject]> {
     return this.targets;
+  }
+
+  private faultBehind($ref: string, level: number): ReferenceFault | undefined {
+    const target = this.target($ref);
+    return target ? this.faultIn(target, level) : "nowhere";
+  }
+
+  /** Looks into each schema once, however many references lead to it. */
+  private faultIn(schema: JsonObject, level: number): ReferenceFault | undefined {
+    if (level > LEVELS_MAX) return "circle";
+    if (this.faults.has(schema)) return this.faults.get(schema);
+    this.faults.set(schema, "circle");
+    const { $ref } = schema;
+    let fault = typeof $ref === "string" ? this.faultBehind($ref, level + 1) : undefined;
+    for (const inner of schemasIn(schema)) {
+      if (fault === "circle") break;
+      if (isObject(inner)) fault = this.faultIn(inner, level + 1) ?? fault;
+    }
+    this.faults.set(schema, fault);
+    return fault;
   }
 
   private freeName(wanted: string): string {
@@ -82,12 +95,6 @@ export class SchemaReferences {
     for (let count = 2; this.targets.has(name); count++) name = `${plain}_${count}`;
     return name;
   }
-}
-
-function referencesIn(schema: JsonObject): string[] {
-  const { $ref } = schema;
-  const own = typeof $ref === "string" ? [$ref] : [];
-  return [...own, ...schemasIn(schema).filter(isObject).flatMap(referencesIn)];
 }
 
 /** Returns the steps of a reference to a place in its own document. */

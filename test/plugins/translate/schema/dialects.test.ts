@@ -100,6 +100,32 @@ t.test("the root of a tool stays open for Grok", async (t) => {
   t.match(schema, { type: "object", additionalProperties: true });
 });
 
+t.test("the target of many references is looked into once", async (t) => {
+  let reads = 0;
+  const many: unknown[] = [...Array(1_000).fill({}), { $ref: "#/$defs/A" }];
+  const anyOf = new Proxy(many, {
+    get(list, name) {
+      reads += 1;
+      return Reflect.get(list, name);
+    },
+  });
+  for (const to of ["A", "B", "C"]) {
+    const names = Array.from({ length: 200 }, (_, at) => [`p${at}`, { $ref: `#/$defs/${to}` }]);
+    const given = {
+      properties: Object.fromEntries(names),
+      $defs: {
+        A: { anyOf },
+        B: { anyOf: [{ $ref: "#/$defs/A" }] },
+        C: { anyOf: [{ $ref: "#/nowhere" }, { $ref: "#/$defs/A" }] },
+      },
+    };
+    reads = 0;
+    const { schema } = rewriteSchema(given, dialectOf("xai"));
+    t.match(JSON.stringify(schema), '"description":"$ref: #/$defs/A"', to);
+    t.ok(reads < 20_000, `${to}: ${reads} reads`);
+  }
+});
+
 t.test("patterns of engines in linear time", async (t) => {
   const good = ["^a{1,1000}$", "[a-z\\d]+", "\\p{Lu}", "(?:a|b)", "(?i)", "a\\.b", "\\\\1"];
   const bad = ["(?=a)", "(?<!a)", "(a)\\1", "\\u0041", "a{1001}", "[^]", "(", "(?<n>a)", "[\\w-.]"];
