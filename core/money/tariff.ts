@@ -116,8 +116,8 @@ export class Tariff implements TariffFields {
   /**
    * Returns the charge of a call that was sent upstream.
    *
-   * A whole reply costs its usage, whether its client stayed or not. If the wallet ran out or the upstream
-   * broke, the call costs what was delivered. If the client left and the upstream was cancelled, it costs its
+   * A whole reply costs its usage, whether its client stayed or not. If the upstream broke, the call costs what was
+   * delivered; if the wallet ran out, what the upstream wrote. If the client left and the upstream was cancelled, it costs its
    * input too, or its fixed price. Refusals and calls that delivered nothing cost nothing. A fixed price is
    * not charged for a reply that the provider failed to finish. `elsewhere`: the part of the usage that the
    * fees pay.
@@ -185,6 +185,7 @@ type Charge = Pick<
 interface ChargedCall {
   readonly status: number;
   readonly delivered: boolean;
+  readonly deliveredTokens: number;
   readonly taken: boolean;
   readonly outcome: CallOutcome | undefined;
   readonly usage: Usage | undefined;
@@ -258,17 +259,20 @@ function rest(usage: CountedUsage, part: CountedUsage): CountedUsage {
 
 /**
  * Returns true if a call costs what it used: if part of its reply was delivered, if the wallet ran out before that and
- * the provider has reported what it bills, or if the client left an upstream that had the request.
+ * the provider has reported what it bills or written output, such as a summary that is passed on at its end, or if the
+ * client left an upstream that had the request.
  */
-export function isBilled({ status, delivered, taken, outcome, usage }: ChargedCall): boolean {
+export function isBilled(call: ChargedCall): boolean {
+  const { status, delivered, taken, outcome } = call;
   // Such a call may have no status, as its client left before one was sent.
   if (outcome === "gone") return delivered || taken;
   if (status !== 200) return false;
-  return delivered || (outcome === "exhausted" && hasReport(usage));
+  return delivered || (outcome === "exhausted" && isCounted(call));
 }
 
-function hasReport(usage: Usage | undefined): boolean {
-  return usage !== undefined && (usage.inputReported || usage.outputReported);
+function isCounted({ usage, deliveredTokens }: ChargedCall): boolean {
+  if (usage === undefined) return false;
+  return usage.inputReported || usage.outputReported || deliveredTokens > 0;
 }
 
 function isFree(call: ChargedCall, tariff: Tariff): boolean {

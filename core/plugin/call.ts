@@ -212,7 +212,7 @@ export interface Call {
    * and speech.
    */
   inputTokensLikely: number | undefined;
-  /** Output tokens delivered so far, counted by the gateway. */
+  /** Output tokens that the upstream wrote so far, counted by the gateway before its reply is translated. */
   deliveredTokens: number;
   /** True once content has been passed on to the client. */
   delivered: boolean;

@@ -1,5 +1,5 @@
 import t from "tap";
-import { customerWith } from "../support/billed.ts";
+import { billedCall, customerWith } from "../support/billed.ts";
 import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
 import type { TestGateway } from "../support/gateway.ts";
 import type { Directive } from "../support/provider/directive.ts";
@@ -97,6 +97,17 @@ t.test("a compaction", async (t) => {
     t.match(said, '"name":"look"');
     t.match(said, "nothing there");
     t.match(said, "Reply with the summary alone");
+  });
+
+  t.test("one that the wallet does not cover costs what its model wrote", async (t) => {
+    const customer = await customerWith(gateway, "30");
+    const request = full("deepseek-v4-pro", { output_tokens: 50_000, ignore_max_tokens: true });
+    const cut = await post(gateway, paths.responses, customer, { ...request, stream: true });
+    t.equal(eventsOf(cut.text).at(-1).code, "insufficient_balance", cut.text.slice(0, 500));
+    const record = await billedCall(gateway, customer);
+    t.match(record, { outcome: "exhausted", status: 200, estimated: true });
+    const cost = Number(record["cost_vnd"]);
+    t.ok(cost > 20 && cost <= 30, JSON.stringify(record));
   });
 
   t.test("no other account's is read, and none that was changed", async (t) => {

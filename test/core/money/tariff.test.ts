@@ -31,8 +31,8 @@ function usageOf(report: Partial<Usage>): Usage {
 /** The cost of a call that is billed whole, in µđ. */
 function costOf(report: Partial<Usage>, tariff: Tariff): number {
   const usage = usageOf(report);
-  const call = { status: 200, delivered: true, taken: false, outcome: "complete", usage } as const;
-  return tariff.chargeOf(call).costMicroVnd;
+  const reply = { status: 200, delivered: true, deliveredTokens: 0, taken: false } as const;
+  return tariff.chargeOf({ ...reply, outcome: "complete", usage }).costMicroVnd;
 }
 
 const tokens = fc.integer({ min: 0, max: 2_000_000 });

@@ -24,6 +24,7 @@ const perCall = modelOf({ price: priced("call", 5_000) });
 
 const perImage = modelOf({ price: priced("image", 5_000) });
 const IMAGES = "/v1/images/generations";
+const heldBack = { outcome: "exhausted", delivered: false } as const;
 const left = { outcome: "gone", status: 499, delivered: false } as const;
 
 /** A call that was held and sent upstream, and delivered a reply of 10 + 20 tokens. */
@@ -60,6 +61,8 @@ t.test("a call that ends is charged by its status and what was delivered", async
     ],
     ["images not yet sent", { ...left, taken: false, model: perImage, body: { n: 3 } }, 0, IMAGES],
     ["a wallet that ran out", { outcome: "exhausted" }, 60],
+    ["one that ran out before the text was passed on", { ...heldBack, deliveredTokens: 20 }, 60],
+    ["one that ran out before any output", heldBack, 0],
     ["an upstream that broke off", { outcome: "broken" }, 60],
     ["nothing delivered", { outcome: "broken", delivered: false }, 0],
     ["refused by the upstream", { outcome: "refused", status: 429 }, 0],
