@@ -29,9 +29,10 @@ export const embeddings: Wire = {
 
   readReply(reply, usage) {
     const reported = objectOf(reply["usage"]);
-    const input = tokensOf(reported?.["prompt_tokens"]) ?? tokensOf(reported?.["total_tokens"]);
-    usage.inputTokens = input ?? 0;
-    usage.inputReported = input !== undefined;
+    // Every text has a token: a report of 0 is none.
+    const input = tokensOf(reported?.["prompt_tokens"]) || tokensOf(reported?.["total_tokens"]);
+    usage.inputTokens = input || 0;
+    usage.inputReported = usage.inputTokens > 0;
     // There is no output.
     usage.outputReported = true;
   },

@@ -68,14 +68,16 @@ t.test("embeddings", async (t) => {
     }
   });
 
-  t.test("are charged by a count if their provider reports none", async (t) => {
-    const customer = await customerWith(gateway);
-    const input = asking({ usage: "missing" }, "a text of some words");
-    const reply = await post(gateway, PATH, customer, { model: MODEL.id, input });
-    t.equal(reply.status, 200, reply.text);
-    const record = await billedCall(gateway, customer);
-    t.ok(Number(record["input_tokens"]) > 5, JSON.stringify(record));
-    t.match(record, { estimated: true, output_tokens: 0 });
+  t.test("are charged by a count if their provider reports none, or 0", async (t) => {
+    for (const usage of ["missing", "zero"] as const) {
+      const customer = await customerWith(gateway);
+      const input = asking({ usage }, "a text of some words");
+      const reply = await post(gateway, PATH, customer, { model: MODEL.id, input });
+      t.equal(reply.status, 200, reply.text);
+      const record = await billedCall(gateway, customer);
+      t.ok(Number(record["input_tokens"]) > 5, JSON.stringify(record));
+      t.match(record, { estimated: true, output_tokens: 0 });
+    }
   });
 
   t.test("need money for their input, and cost nothing if they fail", async (t) => {

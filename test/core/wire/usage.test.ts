@@ -248,3 +248,18 @@ t.test("hostile or broken usage", async (t) => {
     });
   }
 });
+
+t.test("usage of embeddings is a number above 0, whichever states it", async () => {
+  for (const [usage, inputTokens] of [
+    [{ prompt_tokens: 12, total_tokens: 12 }, 12],
+    [{ prompt_tokens: 0, total_tokens: 12 }, 12],
+    [{ total_tokens: 12 }, 12],
+    [{ prompt_tokens: 0, total_tokens: 0 }, 0],
+    [{ prompt_tokens: 0 }, 0],
+    [{}, 0],
+    [undefined, 0],
+  ] as const) {
+    const inputReported = inputTokens > 0;
+    assertUsage(fromReply("embeddings", { usage }), { inputTokens, inputReported });
+  }
+});
