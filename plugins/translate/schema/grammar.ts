@@ -55,7 +55,13 @@ class Writing {
   written(given: JsonObject, path: string): JsonObject {
     if (++this.schemas > SCHEMAS_MAX) this.cannotSay(path, "is one schema too many");
     if (this.unsaid !== undefined) return given;
+    const before = this.references.leftOut;
     const draft = new SchemaDraft(this.joined(given, path));
+    if (this.references.leftOut > before) {
+      const keyword = given["allOf"] === undefined ? "$ref" : "allOf";
+      this.lost.add(keyword);
+      draft.describe(keyword, given[keyword]);
+    }
     this.addType(draft);
     if (draft.value("$ref") !== undefined) return this.referring(draft, path);
     this.writeChoices(draft, path);

@@ -1,10 +1,10 @@
-import { isObject, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
+import { isObject, type JsonObject } from "../../../core/plugin/index.ts";
 import { schemasIn } from "./positions.ts";
 
-/** Maximum properties of all targets that replace a reference: hostile references multiply. */
-const INLINED_MAX = 5_000;
+/** Maximum characters of all targets that replace a reference: hostile references multiply. */
+const INLINED_MAX = 262_144;
 /** References that lead through more schemas count as ones that lead back. */
-const LEVELS_MAX = 1_000;
+const LEVELS_MAX = 256;
 
 type ReferenceFault = "circle" | "nowhere";
 
@@ -20,7 +20,11 @@ export class SchemaReferences {
   /** The faults of the schemas that were looked at. One that is still looked into is a circle. */
   private readonly faults = new Map<JsonObject, ReferenceFault | undefined>();
 
-  private inlinedCount = 0;
+  /** What was left out where schemas were joined: a counter, to be compared. */
+  leftOut = 0;
+  /** The joined schemas around: inside of one, no reference that leads back is replaced, as that would not end. */
+  joinedAround = 0;
+  private inlinedCharacters = 0;
 
   constructor(root: JsonObject) {
     this.root = root;
@@ -39,11 +43,16 @@ export class SchemaReferences {
     return `#/$defs/${name}`;
   }
 
-  /** Returns the schema that replaces a reference; undefined above `INLINED_MAX`. */
+  /** Returns the schema that replaces a reference; undefined above `INLINED_MAX`, and if that would not end. */
   inlined($ref: string): JsonObject | undefined {
     const target = this.target($ref);
-    this.inlinedCount += 1 + Object.keys(objectOf(target?.["properties"]) ?? {}).length;
-    return this.inlinedCount > INLINED_MAX ? undefined : target;
+    const isEndless = this.joinedAround > 0 && this.faultOf($ref) === "circle";
+    if (target && !isEndless && this.inlinedCharacters <= INLINED_MAX) {
+      this.inlinedCharacters += JSON.stringify(target).length;
+      if (this.inlinedCharacters <= INLINED_MAX) return target;
+    }
+    this.leftOut++;
+    return undefined;
   }
 
   /** Returns the schema that a reference points to. */

@@ -82,11 +82,11 @@ class Rewriting {
   readonly rewritten = (given: JsonObject): JsonObject => {
     const { compiles, checksKeywords, needsItems, keywords } = this.dialect;
     const isJoined = keywords?.has("allOf") === false && given["allOf"] !== undefined;
-    const draft = new SchemaDraft(isJoined ? conjunction(given, this.references) : given);
-    // A joined schema may take more values: inside of a schema that must stay exact, that is a loss.
-    if (isJoined) this.losses++;
+    const draft = isJoined ? this.joined(given) : new SchemaDraft(given);
     if (checksKeywords) this.correctKeywords(draft);
+    if (isJoined) this.references.joinedAround++;
     this.rewriteInside(draft);
+    if (isJoined) this.references.joinedAround--;
     if (compiles) {
       this.checkPattern(draft, compiles);
       const isKnown = keywords?.has("patternProperties") !== false;
@@ -96,6 +96,16 @@ class Rewriting {
     this.fitWords(draft);
     return draft.finished();
   };
+
+  /** A joined schema may take more values: inside of a schema that must stay exact, that is a loss. */
+  private joined(given: JsonObject): SchemaDraft {
+    const { references } = this;
+    const before = references.leftOut;
+    const draft = new SchemaDraft(conjunction(given, references));
+    if (references.leftOut > before) this.describe(draft, "allOf", given["allOf"]);
+    this.losses++;
+    return draft;
+  }
 
   private rewriteInside(draft: SchemaDraft): void {
     const { schema } = draft;

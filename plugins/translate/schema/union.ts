@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
 import type { SchemaReferences } from "./references.ts";
 
@@ -5,6 +6,11 @@ import type { SchemaReferences } from "./references.ts";
 const DEPTH_MAX = 16;
 /** Maximum members of a union. Further ones are left out. */
 const MEMBERS_MAX = 64;
+/** Keywords of two schemas that may differ if they are joined: both values count, or none refuses a value. */
+const MAY_DIFFER = new Set([
+  ...["properties", "required", "title", "description", "default", "example", "examples"],
+  ...["$comment", "$id", "$schema", "$anchor", "deprecated", "readOnly", "writeOnly"],
+]);
 
 /** Returns the branches of `anyOf` or `oneOf`; undefined if the schema has none. */
 export function unionOf(schema: JsonObject): readonly unknown[] | undefined {
@@ -12,7 +18,7 @@ export function unionOf(schema: JsonObject): readonly unknown[] | undefined {
   return Array.isArray(branches) && branches.length > 0 ? branches : undefined;
 }
 
-/** Joins the members of `allOf` with the schema around them. */
+/** Joins the members of `allOf` with the schema around them. `references.leftOut` grows if the result says less. */
 export function conjunction(
   schema: JsonObject,
   references: SchemaReferences,
@@ -21,15 +27,16 @@ export function conjunction(
   const { allOf, ...own } = schema;
   if (!Array.isArray(allOf) || depth > DEPTH_MAX) return schema;
   const members = allOf.filter(isObject).slice(0, MEMBERS_MAX);
+  if (members.length < allOf.length) references.leftOut++;
   const [only] = members;
   // Pydantic writes a reference with a description like this. It stays a reference, because it may
   // lead to itself.
   if (only && members.length === 1 && own["properties"] === undefined) {
-    return conjunction({ ...only, ...own }, references, depth + 1);
+    return conjunction(both(own, only, references), references, depth + 1);
   }
   let joined: JsonObject = own;
   for (const member of members) {
-    joined = both(joined, resolved(member, references, depth + 1));
+    joined = both(joined, resolved(member, references, depth + 1), references);
   }
   return joined;
 }
@@ -81,22 +88,35 @@ export function oneObject(given: JsonObject, references: SchemaReferences): Json
 /** Replaces a reference by its target, and joins the keywords beside it. */
 export function resolved(schema: JsonObject, references: SchemaReferences, depth = 0): JsonObject {
   const { $ref, ...own } = schema;
-  if (depth > DEPTH_MAX) return own;
+  if (depth > DEPTH_MAX) {
+    references.leftOut++;
+    return own;
+  }
   if (typeof $ref !== "string") return conjunction(schema, references, depth);
   const target = references.inlined($ref) ?? {};
-  return both(own, resolved(target, references, depth + 1));
+  return both(own, resolved(target, references, depth + 1), references);
 }
 
-/**
- * Returns a schema with the keywords of both. If both have a keyword, the first schema's counts.
- */
-function both(first: JsonObject, second: JsonObject): JsonObject {
-  const joined: JsonObject = { ...second, ...first };
-  const properties = { ...objectOf(second["properties"]), ...objectOf(first["properties"]) };
+/** Returns a schema with the keywords of both. If both have a keyword, the first schema's counts. */
+function both(first: JsonObject, second: JsonObject, references: SchemaReferences): JsonObject {
+  const joined: Record<string, unknown> = { ...second, ...first };
+  const firstProperties = objectOf(first["properties"]) ?? {};
+  const secondProperties = objectOf(second["properties"]) ?? {};
+  const properties = { ...secondProperties, ...firstProperties };
   if (Object.keys(properties).length > 0) joined["properties"] = properties;
   const required = new Set([...arrayOf(first["required"]), ...arrayOf(second["required"])]);
   if (required.size > 0) joined["required"] = [...required];
+  const isLess =
+    Object.keys(second).some((name) => !MAY_DIFFER.has(name) && differsIn(name, first, second)) ||
+    Object.keys(secondProperties).some((name) =>
+      differsIn(name, firstProperties, secondProperties),
+    );
+  if (isLess) references.leftOut++;
   return joined;
+}
+
+function differsIn(name: string, first: JsonObject, second: JsonObject): boolean {
+  return Object.hasOwn(first, name) && !isDeepStrictEqual(first[name], second[name]);
 }
 
 function either(first: unknown, second: unknown): unknown {

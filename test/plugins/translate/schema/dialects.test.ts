@@ -41,6 +41,38 @@ const ROWS: readonly (readonly [maker: Family, given: JsonObject, sent: object, 
     { allOf: [{ properties: { a: text } }, { properties: { b: { const: 1 } } }] },
     { properties: { b: { enum: [1] }, a: text } },
   ],
+  [
+    "google",
+    { allOf: [{ pattern: "^a" }, { pattern: "z$" }] },
+    { pattern: "^a", description: 'allOf: [{"pattern":"^a"},{"pattern":"z$"}]' },
+    "allOf",
+  ],
+  [
+    "google",
+    { minLength: 1, allOf: [{ minLength: 5, title: "A" }], title: "B" },
+    { minLength: 1, title: "B", description: 'allOf: [{"minLength":5,"title":"A"}]' },
+    "allOf",
+  ],
+  [
+    "google",
+    { allOf: [{ properties: { a: text } }, { properties: { a: { enum: ["x"] } } }] },
+    {
+      properties: { a: text },
+      description:
+        'allOf: [{"properties":{"a":{"type":"string"}}},{"properties":{"a":{"enum":["x"]}}}]',
+    },
+    "allOf",
+  ],
+  [
+    "google",
+    {
+      allOf: [
+        { ...text, properties: { a: text } },
+        { ...text, properties: { a: { ...text } } },
+      ],
+    },
+    { ...text, properties: { a: text } },
+  ],
   ["google", { not: text }, { description: 'not: {"type":"string"}' }, "not"],
   [
     "google",
@@ -124,6 +156,33 @@ t.test("the target of many references is looked into once", async (t) => {
     t.match(JSON.stringify(schema), '"description":"$ref: #/$defs/A"', to);
     t.ok(reads < 20_000, `${to}: ${reads} reads`);
   }
+});
+
+t.test("a recursive schema with allOf is joined once, and so is one inside of many", async (t) => {
+  const child = { allOf: [{ $ref: "#/$defs/Node" }, { description: "left" }] };
+  const Node = { type: "object", properties: { child } };
+  const { schema, lost } = rewriteSchema({ $defs: { Node } }, dialectOf("google"));
+  const left = `left\nallOf: ${JSON.stringify(child.allOf)}`;
+  const inner = { ...Node, description: "left", properties: { child: { description: left } } };
+  t.strictSame(schema, { $defs: { Node: { ...Node, properties: { child: inner } } } });
+  t.strictSame(lost, ["allOf"]);
+  const twins = {
+    type: "object",
+    properties: { left: child, right: child, other: { items: child } },
+  };
+  const made = rewriteSchema({ ...twins, $defs: { Node: twins } }, dialectOf("google"));
+  t.ok(JSON.stringify(made.schema).length < 10_000);
+  const links = Array.from({ length: 2_000 }, (_, at) => {
+    const next = { allOf: [{ $ref: `#/$defs/d${at + 1}` }, { title: "a" }] };
+    return [`d${at}`, { properties: { next } }];
+  });
+  const chain = rewriteSchema({ $defs: Object.fromEntries(links) }, dialectOf("google"));
+  t.ok(JSON.stringify(chain.schema).length < 2_000_000);
+  const Big = { enum: Array.from({ length: 10_000 }, (_, at) => `value ${at}`) };
+  const Many = { anyOf: Array(500).fill({ allOf: [{ $ref: "#/$defs/Big" }, { title: "a" }] }) };
+  const grown = rewriteSchema({ $defs: { Big, Many } }, dialectOf("google"));
+  t.ok(JSON.stringify(grown.schema).length < 1_000_000);
+  t.strictSame(grown.lost, ["allOf"]);
 });
 
 t.test("patterns of engines in linear time", async (t) => {

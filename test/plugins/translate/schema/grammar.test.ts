@@ -52,6 +52,14 @@ const ROWS: readonly (readonly [what: string, given: JsonObject, sent: JsonObjec
       closed({ a: closed({ b: text, c: text }, { required: ["c"] }) }),
     ],
     [
+      "members that differ",
+      object({ a: { ...text, allOf: [{ enum: ["a"] }, { enum: ["b"] }] } }),
+      closed({
+        a: { ...text, enum: ["a"], description: 'allOf: [{"enum":["a"]},{"enum":["b"]}]' },
+      }),
+      "allOf",
+    ],
+    [
       "a tuple",
       object({ a: { type: "array", prefixItems: [text, { type: "number" }], minItems: 2 } }),
       closed({
