@@ -22,6 +22,8 @@ export class Breakers {
   readonly ofAll: Breaker;
   private retries = RETRIES_MAX;
   private readonly byModel = new Map<string, Breaker>();
+  /** Models whose latest probe was refused, which says nothing of their health. */
+  private readonly unclear = new Set<string>();
   private readonly upstream: string;
   private readonly clock: Clock;
   private readonly log: Log;
@@ -43,6 +45,16 @@ export class Breakers {
     return !this.allow(model) && this.retryInMs(model) === 0;
   }
 
+  /** The latest probe of this model could not show if it works: a customer's call must be the next. */
+  wantCall(model: string): void {
+    this.unclear.add(model);
+  }
+
+  /** Returns true if a probe is due, and a customer's call must be it. */
+  wantsCall(model: string): boolean {
+    return this.unclear.has(model) && this.isDue(model);
+  }
+
   /** False while most calls fail: then it gets only first attempts of calls. */
   get allowRetries(): boolean {
     return this.retries > 0;
@@ -54,6 +66,7 @@ export class Breakers {
   }
 
   begin(model: string): void {
+    this.unclear.delete(model);
     this.ofAll.begin();
     this.byModel.get(model)?.begin();
   }

@@ -7,7 +7,13 @@ import type { Clock } from "../process/clock.ts";
 import type { JsonObject } from "../process/json.ts";
 import type { Log } from "../process/log.ts";
 import { Breakers } from "./breakers.ts";
+import type { Refused } from "./fault.ts";
 import { KeyPool, type PooledKey } from "./key-pool.ts";
+
+/** The result of a trial, with the refusal if there was one. */
+export interface Tried extends Trial {
+  readonly refused?: Refused;
+}
 
 /** Makes one short, real call by a route with one key. */
 type TryRoute = (
@@ -16,7 +22,7 @@ type TryRoute = (
   key: PooledKey,
   clock: Clock,
   protocol?: Protocol,
-) => Promise<Trial>;
+) => Promise<Tried>;
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -85,8 +91,10 @@ export class HttpUpstream implements Upstream {
     if (!key) return;
     breakers.begin(model);
     this.tryRoute(this, route, key, clock, protocol).then(
-      ({ served, cause = "other", reason = "a probe failed" }) => {
-        if (!served) breakers.note(model, { cause, reason });
+      ({ served, refused, cause = "other", reason = "a probe failed" }) => {
+        if (served || refused?.triesOn === false) return;
+        breakers.note(model, { cause, reason });
+        if (refused && refused.fault !== "upstream") breakers.wantCall(model);
       },
       () => breakers.forget(model),
     );

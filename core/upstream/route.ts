@@ -111,14 +111,18 @@ function usable(
   return tried.length === 0 || upstream.breakers.allowRetries ? upstream : undefined;
 }
 
-/** Returns true unless the breaker is open. A model that writes no text is probed by a call. */
+/**
+ * Returns true unless the breaker is open. A model that writes no text is probed by a call, and one whose probe was refused
+ * for another reason than its health.
+ */
 function takesCalls(
   { model }: Route,
   { breakers }: HttpUpstream,
   { protocol }: Pick<Wanted, "protocol">,
 ): boolean {
   if (breakers.allow(model)) return true;
-  return PROTOCOLS[protocol].conversation === undefined && breakers.isDue(model);
+  const isText = PROTOCOLS[protocol].conversation !== undefined;
+  return isText ? breakers.wantsCall(model) : breakers.isDue(model);
 }
 
 /** Returns the way by a route with a key that does not rest. */

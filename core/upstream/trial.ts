@@ -2,16 +2,15 @@ import { RequestBody } from "../body/request-body.ts";
 import type { Route } from "../catalogue/catalogue.ts";
 import { endpoints, type Protocol } from "../catalogue/endpoint.ts";
 import { maxTokensField } from "../catalogue/profile.ts";
-import type { Trial } from "../plugin/config.ts";
 import type { Clock } from "../process/clock.ts";
 import type { JsonObject } from "../process/json.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { Usage } from "../wire/usage/usage.ts";
 import { wires } from "../wire/wires.ts";
 import { Attempt, type AttemptListener } from "./attempt.ts";
-import { failures } from "./failure-cause.ts";
-import { refusedBy } from "./fault.ts";
-import type { HttpUpstream } from "./http-upstream.ts";
+import { type FailureCause, failures } from "./failure-cause.ts";
+import { type Refused, refusedBy } from "./fault.ts";
+import type { HttpUpstream, Tried } from "./http-upstream.ts";
 import type { PooledKey } from "./key-pool.ts";
 import { WholeReply } from "./whole-reply.ts";
 
@@ -23,7 +22,8 @@ const OUTPUT_TOKENS = 512;
 
 /**
  * Makes one short, real call by a route with one key, and returns what came of it. The provider bills it; no customer does.
- * `wanted`: the protocol, if it matters. A success ends the rest of the key, and closes the breaker.
+ * `wanted`: the protocol, if it matters. A success ends the rest of the key, and closes the breaker; so does a refusal of the
+ * request itself, as of a call: a model may take only streams, or need tools.
  */
 export async function tryRoute(
   upstream: HttpUpstream,
@@ -31,7 +31,7 @@ export async function tryRoute(
   key: PooledKey,
   clock: Clock,
   wanted?: Protocol,
-): Promise<Trial> {
+): Promise<Tried> {
   const protocol =
     wanted ?? (["messages", "chat", "responses"] as const).find((one) => upstream.speaks(one));
   if (!protocol) return { served: false, reason: "only models that write text can be tried" };
@@ -60,7 +60,7 @@ export async function tryRoute(
     attempt.abort();
     return { served: false, reason: `no reply within ${TIMEOUT_MS / 1_000} seconds`, ms };
   }
-  if (result.served) {
+  if (result.served || result.refused?.triesOn === false) {
     key.succeed(route.model, clock.monotonic());
     upstream.breakers.probed(route.model);
   }
@@ -84,11 +84,11 @@ function bodyFor(protocol: Protocol, upstream: HttpUpstream, route: Route): Json
 
 /** The reply to a trial, which is read whole. */
 class TrialReply implements AttemptListener {
-  readonly done: Promise<Trial>;
+  readonly done: Promise<Tried>;
   private readonly protocol: Protocol;
   private readonly whole = new WholeReply();
   private status = 0;
-  private end: (trial: Trial) => void = () => {};
+  private end: (tried: Tried) => void = () => {};
 
   constructor(protocol: Protocol) {
     this.protocol = protocol;
@@ -111,23 +111,26 @@ class TrialReply implements AttemptListener {
     const wire = wires[this.protocol];
     const { reply, text, worth } = this.whole.judge(wire);
     const { status } = this;
-    if (status < 200 || status >= 300)
-      return this.refused(failures.refused(refusedBy(status, text)));
+    if (status < 200 || status >= 300) return this.refused(refusedBy(status, text));
     const error = worth === "charged" ? undefined : this.whole.error();
-    if (error) return this.refused(failures.refused(error));
+    if (error) return this.refused(error);
     if (!reply || worth === "none")
-      return this.refused(failures.unreadable("no reply of the protocol"));
+      return this.fail(failures.unreadable("no reply of the protocol"));
     const usage = new Usage();
     wire.readReply(reply, usage);
     this.end({ served: true, status, usage });
   }
 
-  private refused({ cause, reason }: { readonly cause: string; readonly reason: string }): void {
-    this.end({ served: false, status: this.status, cause, reason });
+  private refused(refused: Refused): void {
+    this.end({ served: false, status: this.status, ...failures.refused(refused), refused });
+  }
+
+  private fail(failure: FailureCause): void {
+    this.end({ served: false, status: this.status, ...failure });
   }
 
   failed(error: Error): void {
-    this.refused(failures.byError(error));
+    this.fail(failures.byError(error));
   }
 
   bug(error: unknown): void {

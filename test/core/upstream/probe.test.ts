@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { setImmediate as turn } from "node:timers/promises";
+import t, { type Test } from "tap";
+import type { Dispatcher } from "undici";
+import { chooseWay } from "../../../core/upstream/route.ts";
+import { ConnectedUpstreams } from "../../../core/upstream/upstreams.ts";
+import { recordedLog } from "../../support/log.ts";
+import { until } from "../../support/until.ts";
+import { accepted, CATALOGUE, GATEWAY, swap } from "../config/files.ts";
+
+const CONTROLLER = {
+  ...{ paused: false, aborted: false, rawHeaders: null, rawTrailers: null, reason: null },
+  ...{ pause: () => {}, resume: () => {}, abort: () => {} },
+};
+
+/** A model with the routes `main`, whose breaker is open and due for a probe, and `other`, which serves. */
+async function setUp(t: Test) {
+  const clock = { ms: 0, now: () => clock.ms, monotonic: () => clock.ms };
+  const other = `  other:\n    protocols: { messages: "http://127.0.0.1:9002" }\n    keys: [k]\n`;
+  const main = "routes: [{ upstream: main, model: plain-1 }";
+  const config = await accepted(t, {
+    "gateway.yaml": swap(GATEWAY, "catalogue:", `${other}catalogue:`),
+    "catalogue.yaml": CATALOGUE.replace(
+      `${main}]`,
+      `${main}, { upstream: other, model: m, priority: 1 }]`,
+    ),
+  });
+  const upstreams = new ConnectedUpstreams(config, clock, recordedLog().log);
+  t.teardown(() => upstreams.close());
+  const upstream = upstreams.get("main");
+  const model = config.catalogue.get("plain");
+  assert.ok(upstream && model);
+  const { breakers, keys, pool } = upstream;
+  const sent: Dispatcher.DispatchHandler[] = [];
+  t.capture(upstream.dispatcher, "dispatch", (_: unknown, handler: Dispatcher.DispatchHandler) => {
+    return sent.push(handler) > 0;
+  });
+  t.teardown(() => {
+    for (const handler of sent) handler.onResponseError?.(CONTROLLER, new Error("over"));
+  });
+  for (let at = 0; at < 5; at++) {
+    breakers.fail("plain-1", { cause: "http_500", reason: "HTTP 500" });
+  }
+  clock.ms += 5_000;
+  /** A call by the best way, and its upstream. */
+  const chosen = async () => {
+    const wanted = { conversation: 0, excluded: [], tried: [], keyFailed: false };
+    const way = chooseWay({ model, protocol: "messages", ...wanted }, upstreams);
+    if (way) way.upstream.breakers.begin(way.route.model);
+    await turn();
+    return way?.route.upstream;
+  };
+  /** Replies to the probe that was sent last, and waits until it is over. */
+  const reply = async (status: number, body: object, headers: Record<string, string> = {}) => {
+    const handler = sent.at(-1);
+    assert.ok(handler);
+    handler.onRequestStart?.(CONTROLLER, {});
+    handler.onResponseStart?.(CONTROLLER, status, headers, "");
+    handler.onResponseData?.(CONTROLLER, Buffer.from(JSON.stringify(body)));
+    handler.onResponseEnd?.(CONTROLLER, {});
+    const states = () => [...breakers].map(({ breaker }) => breaker.state);
+    await until("the probe is over", () => !states().includes("probing"));
+  };
+  return { breakers, clock, chosen, keys, pool, reply, sent };
+}
+
+const SERVED = {
+  type: "message",
+  role: "assistant",
+  content: [{ type: "text", text: "OK" }],
+  stop_reason: "end_turn",
+  usage: { input_tokens: 1, output_tokens: 1 },
+};
+
+const refusal = (type: string) => ({ type: "error", error: { type, message: "no" } });
+
+t.test("a probe of an upstream", async (t) => {
+  t.test("that is served closes its breaker", async (t) => {
+    const { chosen, reply, sent } = await setUp(t);
+    t.strictSame([await chosen(), sent.length], ["other", 1]);
+    await reply(200, SERVED);
+    t.equal(await chosen(), "main");
+  });
+
+  t.test("that it refuses as a request closes its breaker: it works", async (t) => {
+    const { chosen, reply } = await setUp(t);
+    t.equal(await chosen(), "other");
+    await reply(400, refusal("invalid_request_error"));
+    t.equal(await chosen(), "main", "as a customer's call that is refused would");
+  });
+
+  for (const [status, type] of [
+    [403, "permission_error"],
+    [404, "not_found_error"],
+  ] as const) {
+    t.test(`that it refuses with ${status} says nothing: the next one is a call`, async (t) => {
+      const { clock, chosen, reply, sent } = await setUp(t);
+      t.equal(await chosen(), "other");
+      await reply(status, refusal(type));
+      t.equal(await chosen(), "other", "not at once");
+      clock.ms += 5_000;
+      t.strictSame([await chosen(), sent.length], ["main", 1]);
+      t.equal(await chosen(), "other", "one call alone");
+      clock.ms += 5_000;
+      t.strictSame([await chosen(), sent.length], ["other", 2], "it had no result");
+    });
+  }
+
+  t.test("that fails keeps its breaker open", async (t) => {
+    const { clock, chosen, reply, sent } = await setUp(t);
+    t.equal(await chosen(), "other");
+    await reply(529, refusal("overloaded_error"));
+    clock.ms += 5_000;
+    t.strictSame([await chosen(), sent.length], ["other", 2]);
+  });
+});
