@@ -78,6 +78,37 @@ t.test("a compaction", async (t) => {
     });
   }
 
+  for (const [model, ...directives] of [
+    ["claude-opus-5-5", { refusal: "I will not." }, { text: "It builds", stop: "refusal" }],
+    ["deepseek-v4-pro", { refusal: "I will not." }, { text: "It builds", stop: "content_filter" }],
+    ["grok-4.5", { refusal: "I will not." }],
+  ] as const) {
+    t.test(`${model}: a refusal is no summary`, async (t) => {
+      const customer = await customerWith(gateway);
+      for (const directive of directives) {
+        const request = full(model, directive);
+        const whole = await post(gateway, paths.responses, customer, request);
+        t.equal(whole.status, 502, whole.text);
+        t.match(whole.json.error.message, "no summary");
+        const stream = await post(gateway, paths.responses, customer, { ...request, stream: true });
+        t.match(stream.text, "no summary");
+        t.notMatch(stream.text, "response.completed");
+        t.notMatch(stream.text, "tgs1.");
+      }
+    });
+  }
+
+  t.test("a low limit of the client does not end the thinking before it", async (t) => {
+    const customer = await customerWith(gateway);
+    for (const stream of [false, true]) {
+      const { text } = await post(gateway, paths.responses, customer, {
+        ...full("claude-opus-5-5", { text: SUMMARY, thinking: "I look back. ".repeat(40) }),
+        ...{ max_output_tokens: 16, stream },
+      });
+      t.match(text, '"type":"compaction"');
+    }
+  });
+
   t.test("the model may call no tool for it, and its history stays", async (t) => {
     const customer = await customerWith(gateway);
     const { json, text } = await post(

@@ -21,7 +21,8 @@ export function sealedSummary(
       const { status, body: messages } = from.reply(body);
       if (status !== 200) return messagesErrorToChat(status, messages);
       const given = objectOf(messages) ?? {};
-      const summary = arrayOf(given["content"]).map(textOf).join("");
+      const texts = isRefused(given) ? [] : arrayOf(given["content"]).map(textOf);
+      const summary = texts.join("");
       if (summary === "") return messagesErrorToChat(502, brokenForMessages(NO_SUMMARY).body);
       return last.reply({ ...given, ...ENDED, content: [blockOf(summary, summaries)] });
     },
@@ -40,7 +41,8 @@ export function sealedSummary(
 class Summary implements EventReader {
   private readonly reader: EventReader;
   private readonly summaries: SummarySeal;
-  private readonly texts: string[] = [];
+  private texts: string[] = [];
+  private isInText = false;
 
   constructor(reader: EventReader, summaries: SummarySeal) {
     this.reader = reader;
@@ -51,16 +53,18 @@ class Summary implements EventReader {
     const { reader, texts } = this;
     switch (event["type"]) {
       case "content_block_start":
+        this.isInText = isText(event["content_block"]);
         texts.push(textOf(event["content_block"]));
         return;
       case "content_block_delta": {
         const delta = objectOf(event["delta"]);
-        if (delta?.["type"] === "text_delta") texts.push(String(delta["text"]));
+        if (this.isInText && delta?.["type"] === "text_delta") texts.push(String(delta["text"]));
         return;
       }
       case "content_block_stop":
         return;
       case "message_delta":
+        if (isRefused(objectOf(event["delta"]))) this.texts = [];
         return reader.take({ ...event, delta: ENDED });
       case "message_stop":
         return this.end(event);
@@ -87,11 +91,19 @@ class Summary implements EventReader {
 /** A summary that the limit has cut is better than none. */
 const ENDED = { stop_reason: "end_turn", stop_sequence: null };
 
-/** Returns the text of a block, unless it is a refusal. */
-function textOf(given: unknown): string {
-  const block = objectOf(given);
-  const { type, text, refusal } = block ?? {};
-  return type === "text" && typeof text === "string" && refusal !== true ? text : "";
+function isRefused(ending: JsonObject | undefined): boolean {
+  return ending?.["stop_reason"] === "refusal";
+}
+
+/** Returns true for a block of text that is no refusal. */
+function isText(block: unknown): boolean {
+  const { type, refusal } = objectOf(block) ?? {};
+  return type === "text" && refusal !== true;
+}
+
+function textOf(block: unknown): string {
+  const text = objectOf(block)?.["text"];
+  return isText(block) && typeof text === "string" ? text : "";
 }
 
 function blockOf(summary: string, summaries: SummarySeal): JsonObject {

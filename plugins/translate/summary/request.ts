@@ -22,16 +22,16 @@ export function asksForSummary({ input }: JsonObject): boolean {
 
 /**
  * Turns a demand for a compaction into a request for a summary. The tools stay, as the history has calls of them, but the
- * model may call none. A format of the reply is left out, and so is much thinking.
+ * model may call none. A format of the reply is left out, and so is much thinking. So is the client's limit: with a low one
+ * the thinking alone would end the reply.
  */
 export function summaryRequest(body: JsonObject): JsonObject {
-  const { text: _, input, max_output_tokens: limit, reasoning, ...rest } = body;
-  const most = typeof limit === "number" ? Math.min(limit, SUMMARY_TOKENS_MAX) : SUMMARY_TOKENS_MAX;
+  const { text: _, input, reasoning, ...rest } = body;
   return {
     ...rest,
     input: [...arrayOf(input).slice(0, -1), userItem(ASK)],
     tool_choice: "none",
-    max_output_tokens: most,
+    max_output_tokens: SUMMARY_TOKENS_MAX,
     ...(objectOf(reasoning) && { reasoning: { effort: "low" } }),
   };
 }
