@@ -214,28 +214,9 @@ export class Dispatch {
     const failure = failures.refused(refused);
     if (refused.fault === "upstream") return this.failed(failure);
     if (!way) return;
-    const { upstream, route, key } = way;
     this.keyFailed = OF_THE_KEY.has(refused.fault);
-    upstream.breakers.note(route.model, failure);
-    const nowMs = this.clock.monotonic();
-    const { fault, isForAll } = refused;
-    const isFirst = key.fail(fault, failure.reason, route.model, retryAfterMs, nowMs, isForAll);
-    if (isFirst) this.logRest(way, refused);
+    way.upstream.refused(way.route, way.key, refused, retryAfterMs, this.call.id);
     this.record(failure);
-  }
-
-  private logRest(
-    { upstream, route, key }: Way,
-    { fault, status, type, code, row }: Refused,
-  ): void {
-    const fields = {
-      ...{ call_id: this.call.id, upstream: upstream.name, model: route.model, key: key.last4 },
-      ...{ fault, status, type, code, row },
-    };
-    if (fault === "limit")
-      this.log.info(fields, "an upstream's key has reached its limit; it rests");
-    else if (fault === "model") this.log.error(fields, MODEL_UNKNOWN);
-    else this.log.error(fields, KEY_REFUSED);
   }
 
   private keyWorks({ upstream, route, key }: Way): void {
@@ -347,11 +328,6 @@ export class Dispatch {
     this.wire.limitOutput(body, limit, maxTokensField(upstream, route.profile));
   }
 }
-
-const KEY_REFUSED =
-  "an upstream refuses the gateway's key; it rests, and other keys and routes serve its calls: check the account there";
-const MODEL_UNKNOWN =
-  "an upstream does not know the name of a model; other keys and routes serve its calls: check the catalogue";
 
 /**
  * Returns what an operator may see of an error: never its message, which may quote a token or an

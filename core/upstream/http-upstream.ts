@@ -7,6 +7,7 @@ import type { Clock } from "../process/clock.ts";
 import type { JsonObject } from "../process/json.ts";
 import type { Log } from "../process/log.ts";
 import { Breakers } from "./breakers.ts";
+import { failures } from "./failure-cause.ts";
 import type { Refused } from "./fault.ts";
 import { KeyPool, type PooledKey } from "./key-pool.ts";
 
@@ -24,6 +25,12 @@ type TryRoute = (
   protocol?: Protocol,
 ) => Promise<Tried>;
 
+const LIMITED = "an upstream's key has reached its limit; it rests";
+const KEY_REFUSED =
+  "an upstream refuses the gateway's key; it rests, and other keys and routes serve its calls: check the account there";
+const MODEL_UNKNOWN =
+  "an upstream does not know the name of a model; other keys and routes serve its calls: check the catalogue";
+
 const NONE: ReadonlySet<string> = new Set();
 
 /** An upstream for calls: its kind's adapter, its connections, its keys and its breakers. */
@@ -37,6 +44,7 @@ export class HttpUpstream implements Upstream {
   /** Set by `switchOff` alone. */
   off: ReadonlySet<string> = NONE;
   private readonly clock: Clock;
+  private readonly log: Log;
   private readonly tryRoute: TryRoute;
   /** Texts that no customer may see in its errors, the longest first. */
   readonly hidden: readonly string[];
@@ -59,6 +67,7 @@ export class HttpUpstream implements Upstream {
     this.dispatcher = dispatcher;
     this.connectMs = connectMs;
     this.clock = clock;
+    this.log = log;
     this.tryRoute = tryRoute;
     this.breakers = new Breakers(name, clock, log);
     this.pool = new KeyPool(this.adapter.keys ?? [], clock);
@@ -87,17 +96,40 @@ export class HttpUpstream implements Upstream {
   probe(route: Route, protocol: Protocol): void {
     const { breakers, pool, clock } = this;
     const { model } = route;
-    const key = pool.awake(model, [], 0) ?? pool.wakesFirst(model, []);
+    const key = pool.awake(model, [], 0);
     if (!key) return;
     breakers.begin(model);
     this.tryRoute(this, route, key, clock, protocol).then(
       ({ served, refused, cause = "other", reason = "a probe failed" }) => {
         if (served || refused?.triesOn === false) return;
-        breakers.note(model, { cause, reason });
-        if (refused && refused.fault !== "upstream") breakers.wantCall(model);
+        if (!refused || refused.fault === "upstream")
+          return breakers.note(model, { cause, reason });
+        this.refused(route, key, refused, refused.retryAfterMs);
+        breakers.wantCall(model);
       },
       () => breakers.forget(model),
     );
+  }
+
+  /** Rests what a refusal concerns: nothing, the key, or the key for this model. `callId`: the customer's call, if it was one. */
+  refused(
+    { model }: Route,
+    key: PooledKey,
+    refused: Refused,
+    retryAfterMs: number | undefined,
+    callId?: string,
+  ): void {
+    const { fault, isForAll, status, type, code, row } = refused;
+    const failure = failures.refused(refused);
+    this.breakers.note(model, failure);
+    const nowMs = this.clock.monotonic();
+    if (!key.fail(fault, failure.reason, model, retryAfterMs, nowMs, isForAll)) return;
+    const fields = {
+      ...(callId !== undefined && { call_id: callId }),
+      ...{ upstream: this.name, model, key: key.last4, fault, status, type, code, row },
+    };
+    if (fault === "limit") this.log.info(fields, LIMITED);
+    else this.log.error(fields, fault === "model" ? MODEL_UNKNOWN : KEY_REFUSED);
   }
 
   speaks(protocol: Protocol): boolean {

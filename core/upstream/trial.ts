@@ -7,11 +7,12 @@ import type { JsonObject } from "../process/json.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { Usage } from "../wire/usage/usage.ts";
 import { wires } from "../wire/wires.ts";
-import { Attempt, type AttemptListener } from "./attempt.ts";
+import { Attempt, type AttemptListener, type Headers } from "./attempt.ts";
 import { type FailureCause, failures } from "./failure-cause.ts";
 import { type Refused, refusedBy } from "./fault.ts";
 import type { HttpUpstream, Tried } from "./http-upstream.ts";
 import type { PooledKey } from "./key-pool.ts";
+import { retryAfterMs } from "./reply-headers.ts";
 import { WholeReply } from "./whole-reply.ts";
 
 const TIMEOUT_MS = 60_000;
@@ -51,7 +52,7 @@ export async function tryRoute(
   if (!request) return { served: false, reason: "this kind of upstream cannot express the call" };
   const beganMs = clock.monotonic();
   const credentials = await upstream.adapter.authorise(request, clock.now(), key.text);
-  const reply = new TrialReply(protocol);
+  const reply = new TrialReply(protocol, clock);
   const attempt = new Attempt(upstream, reply);
   attempt.send(request, credentials);
   const result = await withTimeout(reply.done, TIMEOUT_MS);
@@ -87,11 +88,14 @@ class TrialReply implements AttemptListener {
   readonly done: Promise<Tried>;
   private readonly protocol: Protocol;
   private readonly whole = new WholeReply();
+  private readonly clock: Clock;
   private status = 0;
+  private retryAfterMs: number | undefined = undefined;
   private end: (tried: Tried) => void = () => {};
 
-  constructor(protocol: Protocol) {
+  constructor(protocol: Protocol, clock: Clock) {
     this.protocol = protocol;
+    this.clock = clock;
     this.done = new Promise((resolve) => {
       this.end = resolve;
     });
@@ -99,8 +103,9 @@ class TrialReply implements AttemptListener {
 
   sent(): void {}
 
-  replied(status: number): void {
+  replied(status: number, headers: Headers): void {
     this.status = status;
+    this.retryAfterMs = retryAfterMs(headers, this.clock.now());
   }
 
   received(chunk: Buffer): void {
@@ -121,7 +126,8 @@ class TrialReply implements AttemptListener {
     this.end({ served: true, status, usage });
   }
 
-  private refused(refused: Refused): void {
+  private refused(stated: Refused): void {
+    const refused = { ...stated, retryAfterMs: this.retryAfterMs ?? stated.retryAfterMs };
     this.end({ served: false, status: this.status, ...failures.refused(refused), refused });
   }
 

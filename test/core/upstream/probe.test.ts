@@ -25,12 +25,13 @@ async function setUp(t: Test) {
       `${main}, { upstream: other, model: m, priority: 1 }]`,
     ),
   });
-  const upstreams = new ConnectedUpstreams(config, clock, recordedLog().log);
+  const { log, lines } = recordedLog();
+  const upstreams = new ConnectedUpstreams(config, clock, log);
   t.teardown(() => upstreams.close());
   const upstream = upstreams.get("main");
   const model = config.catalogue.get("plain");
   assert.ok(upstream && model);
-  const { breakers, keys, pool } = upstream;
+  const { breakers, keys } = upstream;
   const sent: Dispatcher.DispatchHandler[] = [];
   t.capture(upstream.dispatcher, "dispatch", (_: unknown, handler: Dispatcher.DispatchHandler) => {
     return sent.push(handler) > 0;
@@ -61,7 +62,7 @@ async function setUp(t: Test) {
     const states = () => [...breakers].map(({ breaker }) => breaker.state);
     await until("the probe is over", () => !states().includes("probing"));
   };
-  return { breakers, clock, chosen, keys, pool, reply, sent };
+  return { breakers, clock, chosen, keys, lines, reply, sent };
 }
 
 const SERVED = {
@@ -105,6 +106,28 @@ t.test("a probe of an upstream", async (t) => {
       t.strictSame([await chosen(), sent.length], ["other", 2], "it had no result");
     });
   }
+
+  for (const [status, type, fault, inMs] of [
+    [401, "authentication_error", "key", 60_000],
+    [429, "rate_limit_error", "limit", 7_000],
+  ] as const) {
+    t.test(`that it refuses with ${status} rests the key, as a call does`, async (t) => {
+      const { chosen, clock, keys, lines, reply } = await setUp(t);
+      t.equal(await chosen(), "other");
+      await reply(status, refusal(type), status === 429 ? { "retry-after": "7" } : {});
+      const rests = keys.flatMap((key) => key.restsAt(clock.ms));
+      t.match(rests, [{ fault, inMs }]);
+      t.match(lines.at(-1), { fault, upstream: "main", model: "plain-1" });
+    });
+  }
+
+  t.test("is made with no key that rests", async (t) => {
+    const { chosen, clock, keys, sent } = await setUp(t);
+    for (const key of keys) key.fail("key", "HTTP 401", "plain-1", undefined, clock.ms);
+    t.strictSame([await chosen(), sent.length], ["other", 0]);
+    clock.ms += 60_000;
+    t.strictSame([await chosen(), sent.length], ["other", 1]);
+  });
 
   t.test("that fails keeps its breaker open", async (t) => {
     const { clock, chosen, reply, sent } = await setUp(t);
