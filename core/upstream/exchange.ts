@@ -190,12 +190,15 @@ export class Exchange implements AttemptListener, Flow {
     this.fail(failure, broken(isTooLarge ? EVENT_TOO_LARGE : UNREADABLE));
   }
 
-  /** Keeps a part of a whole reply. That of a client who has left goes on at once: no other attempt will serve it. */
+  /**
+   * Keeps a part of a whole reply. That of a client who has left goes on once its form is known: no other attempt will serve
+   * it.
+   */
   private keep(chunk: Buffer): void {
     this.whole.add(chunk);
     const refusal = this.client.refusalOfSize(this.whole.bytes);
     if (refusal) return this.cut(refusal);
-    if (!this.call.gone) return;
+    if (!this.call.gone || this.isOpen) return;
     this.begin();
     for (const part of this.whole.take()) this.sink.data(part);
   }

@@ -54,8 +54,8 @@ export function replyForm(
  */
 export function beginsEvents(bytes: Uint8Array, protocol: Protocol): boolean | undefined {
   if (PROTOCOLS[protocol].conversation === undefined) return false;
-  const text = Buffer.from(bytes).toString("latin1", 0, LINE_BYTES_MAX);
-  const line = text.replace(/^(?:\xef\xbb\xbf)?\s*/, "");
+  const text = Buffer.from(bytes).toString("latin1");
+  const line = text.replace(/^(?:\xef\xbb\xbf)?\s*/, "").slice(0, LINE_BYTES_MAX);
   if (line === "") return undefined;
   return LINES.some((start) => line.startsWith(start) || start.startsWith(line));
 }

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import t, { type Test } from "tap";
+import { RequestBody } from "../../../core/body/request-body.ts";
+import { type ClientEnd, Exchange } from "../../../core/upstream/exchange.ts";
+import { ConnectedUpstreams } from "../../../core/upstream/upstreams.ts";
+import { newCall } from "../../support/call.ts";
+import { recordedLog } from "../../support/log.ts";
+import { accepted } from "../config/files.ts";
+
+const clock = { now: () => 0, monotonic: () => 0 };
+const EVENTS = [
+  { type: "message_start", message: { usage: { input_tokens: 9, output_tokens: 1 } } },
+  { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+  { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "OK" } },
+  { type: "content_block_stop", index: 0 },
+  { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 2 } },
+  { type: "message_stop" },
+];
+const STREAM = EVENTS.map((each) => `event: ${each.type}\ndata: ${JSON.stringify(each)}\n\n`).join(
+  "",
+);
+
+/** An exchange whose upstream replies to it what the test says. */
+async function setUp(t: Test, gone: boolean) {
+  const config = await accepted(t, {});
+  const { log } = recordedLog();
+  const upstreams = new ConnectedUpstreams(config, clock, log);
+  t.teardown(() => upstreams.close());
+  const upstream = upstreams.get("main");
+  assert.ok(upstream);
+  t.capture(upstream.dispatcher, "dispatch", () => true);
+  const call = newCall();
+  call.step("reading");
+  call.step("requesting");
+  call.stream = true;
+  call.model = config.catalogue.get("plain");
+  call.upstream = {
+    ...{ protocol: "messages", path: "/v1/messages", form: undefined, headers: [] },
+    body: RequestBody.of({ model: "plain", max_tokens: 1, stream: true }),
+    ...{ bodyFor: undefined, prepare: undefined, outputLimit: undefined, wantsUsage: false },
+  };
+  const got: string[] = [];
+  const sink = {
+    head: (status: number, headers: readonly string[]) => got.push(`${status} ${headers[1]}`),
+    event: ({ data }: { data: string }) => {
+      if (data !== "") got.push(JSON.parse(data).type);
+    },
+    data: (bytes: Uint8Array) => got.push(`bytes ${JSON.stringify(Buffer.from(bytes).toString())}`),
+    end: ({ kind }: { kind: string }) => got.push(kind),
+  };
+  const client: ClientEnd = {
+    ...{ flush: () => {}, dropWhole: () => {}, keepAlive: () => {}, isStreamOpen: false },
+    refusalOfSize: () => undefined,
+    bug: (error) => assert.fail(String(error)),
+  };
+  const exchange = new Exchange(call, sink, client, upstreams, clock, log);
+  exchange.start();
+  call.gone = gone;
+  return { exchange, got };
+}
+
+for (const [what, gone, blanks] of [
+  ["after a blank, for a client that has left", true, "\n"],
+  ["behind more blanks than a line is long", false, `${" ".repeat(64)}\n`],
+] as const) {
+  for (const apart of [true, false]) {
+    const chunks = apart ? [blanks, STREAM] : [blanks + STREAM];
+    t.test(`reads a stream without a content type ${what}, ${chunks.length} chunks`, async (t) => {
+      const { exchange, got } = await setUp(t, gone);
+      exchange.replied(200, {});
+      for (const chunk of chunks) exchange.received(Buffer.from(chunk));
+      exchange.completed();
+      t.strictSame(got, ["200 text/event-stream", ...EVENTS.map(({ type }) => type), "complete"]);
+    });
+  }
+}
