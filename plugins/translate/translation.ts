@@ -81,7 +81,7 @@ export class Translation extends ReplyTranslation {
     const { latest } = this;
     if (!latest?.ok || latest.body.length > SENT_AGAIN_BYTES_MAX) return false;
     if (latest.context.summaryFor !== undefined) {
-      return this.conversation.sendsAgain(this.error(status, text));
+      return this.conversation.sendsAgain(this.error(status, text), latest.body);
     }
     return this.to === "responses" && this.state.sendsAgain(status, text);
   }

@@ -18,11 +18,16 @@ export class ShortenedConversation {
   /** The share of the conversation that is sent. */
   private share = 1;
 
-  /** Returns true the first time that a provider refuses the request because of its length. `refusal`: as the client reads it. */
-  sendsAgain({ body }: Reply<object>): boolean {
-    const error = isObject(body) ? body["error"] : undefined;
+  /**
+   * Returns true the first time that a provider refuses the request because of its length, if more than one turn could go.
+   * `refusal`: as the client reads it.
+   */
+  sendsAgain(refusal: Reply<object>, sent: RequestBody): boolean {
+    const error = isObject(refusal.body) ? refusal.body["error"] : undefined;
     if (this.share < 1 || !isObject(error)) return false;
     if (error["code"] !== "context_length_exceeded") return false;
+    const messages = messagesIn(sent);
+    if (taskIn(messages) === messages.length - 1) return false;
     const [, tokens, window] = SIZES.exec(String(error["message"])) ?? [];
     this.share = SAFETY * Math.min(1, Number(window ?? 1) / Number(tokens ?? 1));
     return true;
@@ -32,32 +37,44 @@ export class ShortenedConversation {
   fit(body: RequestBody): RequestBody {
     if (this.share === 1) return body;
     const fitted = body.copy();
-    fitted.set("messages", shortened(arrayOf(body.read("messages")).filter(isObject), this.share));
+    fitted.set("messages", shortened(messagesIn(body), this.share));
     return fitted;
   }
 }
 
+function messagesIn(body: RequestBody): JsonObject[] {
+  return arrayOf(body.read("messages")).filter(isObject);
+}
+
+/** Returns the index of the user's first message. */
+function taskIn(messages: readonly JsonObject[]): number {
+  return messages.findIndex(({ role }) => role === "user");
+}
+
 /**
  * Keeps the system's messages, the user's first text and the last turns: at most this share of all characters. The first of
- * them is a reply, so that no result lacks its call. Thinking goes, as it may be bound to what stood before it.
+ * them is a reply, or the last turn without results, so that no result lacks its call. Thinking goes, as it may be bound to
+ * what stood before it.
  */
 function shortened(messages: readonly JsonObject[], share: number): JsonObject[] {
-  const first = messages.findIndex(({ role }) => role === "user");
-  const head = messages.slice(0, first + 1).map((message) => {
-    if (message["role"] !== "user") return message;
+  const first = taskIn(messages);
+  const head = messages.slice(0, first + 1).flatMap((message) => {
+    const { role } = message;
+    if (role !== "user") return role === "assistant" || role === "tool" ? [] : [message];
     const task = textIn(message).slice(0, TASK_CHARACTERS_MAX);
-    return { role: "user", content: `${task}\n\n${LEFT_OUT}` };
+    return [{ role, content: `${task}\n\n${LEFT_OUT}` }];
   });
   const sizes = messages.map((message) => JSON.stringify(message).length);
   const all = sizes.reduce((sum, size) => sum + size, 0);
   let left = all * share - JSON.stringify(head).length;
-  let from = messages.length - 1;
+  let from: number | undefined;
   for (let at = messages.length - 1; at > first; at--) {
     left -= sizes[at] ?? 0;
     if (left < 0) break;
     if (messages[at]?.["role"] === "assistant") from = at;
   }
-  return [...head, ...messages.slice(from).map(withoutThinking)];
+  const gone = from === undefined ? RESULTS : THINKING;
+  return [...head, ...messages.slice(from ?? -1).map((message) => without(message, gone))];
 }
 
 function textIn({ content }: JsonObject): string {
@@ -68,11 +85,12 @@ function textIn({ content }: JsonObject): string {
     .join("\n");
 }
 
-function withoutThinking(message: JsonObject): JsonObject {
-  const { role, content } = message;
-  if (role !== "assistant" || !Array.isArray(content)) return message;
-  const kept = content.filter((block) => !isObject(block) || !THINKING.has(block["type"]));
+function without(message: JsonObject, types: ReadonlySet<unknown>): JsonObject {
+  const { content } = message;
+  if (!Array.isArray(content)) return message;
+  const kept = content.filter((block) => !isObject(block) || !types.has(block["type"]));
   return kept.length === content.length ? message : { ...message, content: kept };
 }
 
 const THINKING = new Set<unknown>(["thinking", "redacted_thinking"]);
+const RESULTS = new Set<unknown>(["tool_result"]);
