@@ -20,7 +20,7 @@ export class SchemaReferences {
   /** The faults of the schemas that were looked at. One that is still looked into is a circle. */
   private readonly faults = new Map<JsonObject, ReferenceFault | undefined>();
 
-  /** What was left out where schemas were joined: a counter, to be compared. */
+  /** Counts keywords and references that the joining of schemas has left out. Compare it before and after. */
   leftOut = 0;
   /** The joined schemas around: inside of one, no reference that leads back is replaced, as that would not end. */
   joinedAround = 0;
