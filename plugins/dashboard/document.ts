@@ -8,6 +8,8 @@ import type { Language, Theme } from "./preferences.ts";
 export interface DocumentParts {
   readonly serviceName: string;
   readonly support: string | undefined;
+  /** The e-mail of the demo account, with which a link may fill in the sign-in form; undefined if there is none. */
+  readonly demo: string | undefined;
   /** URL path of the files: `/dashboard/assets/HASH`. */
   readonly folder: string;
   readonly files: readonly BrowserFile[];
@@ -24,6 +26,7 @@ const TEXTS = { vi: vietnamese, en: english };
 export function documentFor(parts: DocumentParts): string {
   const { folder, files, style, language, theme, page } = parts;
   const text = TEXTS[language];
+  const demo = parts.demo === undefined ? "" : ` data-demo="${escaped(parts.demo)}"`;
   const title = escaped(text[page?.title ?? "notfound.title"]);
   const name = escaped(parts.serviceName);
   // The browser loads these scripts in parallel, and with the styles, instead of finding each through an import.
@@ -32,7 +35,7 @@ export function documentFor(parts: DocumentParts): string {
     files,
   ).map((name) => `<link rel="modulepreload" href="${folder}/${name}">`);
   return `<!doctype html>
-<html lang="${language}" data-theme="${theme}" data-service="${name}" data-support="${escaped(parts.support ?? "")}">
+<html lang="${language}" data-theme="${theme}" data-service="${name}" data-support="${escaped(parts.support ?? "")}"${demo}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -33,6 +33,9 @@ export const options = v.strictObject({
   exports_per_account_max: v.optional(whole(1, 100), 2),
 });
 
+/** The account that the plugin `demo` creates. */
+const DEMO_EMAIL = "demo@tollgate.local";
+
 /**
  * Serves a front page at `/`, the customer pages under `/dashboard`, and their API for usage, money and models. Takes no part in
  * model calls.
@@ -50,7 +53,9 @@ export default function dashboard(
       const files = pageFiles();
       const names = { serviceName: settings.service_name, support: settings.support };
       const open = { method: "GET", access: "public", bodyBytesMax: 0 } as const;
-      router.addRoute({ ...open, path: "/dashboard/*", handler: pagesHandler(files, names) });
+      const hasDemo = services.config.plugins.some(({ name }) => name === "demo");
+      const pages = pagesHandler(files, { ...names, demo: hasDemo ? DEMO_EMAIL : undefined });
+      router.addRoute({ ...open, path: "/dashboard/*", handler: pages });
       const front = frontHandler(services, { ...names, ...files });
       router.addRoute({ ...open, path: "/", handler: front });
       // Browsers look for an icon here.

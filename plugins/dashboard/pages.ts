@@ -33,7 +33,7 @@ export function pageFiles(): PageFiles {
  */
 export function pagesHandler(
   { folder, files, style }: PageFiles,
-  names: Pick<DocumentParts, "serviceName" | "support">,
+  names: Pick<DocumentParts, "serviceName" | "support" | "demo">,
 ): (request: PlainRequest) => PlainResponse {
   const assets = new Map<string, Asset>();
   for (const { name, type, content } of files) {

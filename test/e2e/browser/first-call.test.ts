@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { codeAt } from "../../../plugins/accounts/second-factor/totp.ts";
-import { credit } from "../../support/admin.ts";
+import { committedWallet, credit } from "../../support/admin.ts";
 import { ask, bodyOf } from "../../support/ask.ts";
 import { PASSWORD } from "../../support/browser-session.ts";
 import { signInByForm } from "../../support/dashboard.ts";
@@ -78,6 +78,8 @@ t.test("a customer in a browser", async (t) => {
       await credit(stage.gateway, me.id, 50_000);
       const reply = await ask(stage.url, key, "/v1/messages", bodyOf("/v1/messages"));
       t.equal(reply.status, 200, await reply.text());
+      // The page reads the calls once.
+      await committedWallet(stage.gateway, me.id);
       await page.getByRole("link", { name: "Tổng quan" }).click();
       await page.locator(".calls tbody tr").first().waitFor();
       t.match((await page.locator(".calls tbody").textContent()) ?? "", /claude-opus-5-5.*laptop/);
@@ -144,10 +146,11 @@ t.test("a customer in a browser", async (t) => {
     t.ok(page.url().endsWith("/dashboard/usage"));
 
     await page.reload();
-    await page.getByRole("heading", { name: "Sử dụng" }).waitFor();
+    // The document has the heading before the page is drawn.
+    const skip = page.getByRole("link", { name: "Chuyển đến nội dung chính" });
+    await skip.waitFor({ state: "attached" });
     await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
     await page.keyboard.press("Tab");
-    const skip = page.getByRole("link", { name: "Chuyển đến nội dung chính" });
     t.ok(await skip.evaluate((link) => link === document.activeElement));
     const outline = await skip.evaluate((link) => getComputedStyle(link).outlineStyle);
     t.equal(outline, "solid", "the focused control has an outline");
@@ -157,6 +160,16 @@ t.test("a customer in a browser", async (t) => {
       complaints.filter((text) => !/status of 401/.test(text)),
       [],
     );
+  });
+
+  t.test("finds a sign-in form that no link has filled in", async (t) => {
+    for (const email of ["thief@tollgate.test", "demo@tollgate.local"]) {
+      const { page } = await stage.visitor();
+      const given = new URLSearchParams({ email, password: PASSWORD });
+      await page.goto(`${stage.url}/dashboard/sign-in#${given}`);
+      t.equal(await page.getByLabel("Email").inputValue(), "", email);
+      t.equal(await page.getByLabel("Mật khẩu").inputValue(), "", email);
+    }
   });
 
   t.test("resets a forgotten password by mail, which ends every session", async (t) => {

@@ -2,14 +2,24 @@ import { execFile } from "node:child_process";
 import { readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type { Browser } from "playwright-core";
 import t from "tap";
 import { packageRoot } from "../../../core/process/root.ts";
 import { admin, committedWallet } from "../../support/admin.ts";
+import { startBrowser } from "../../support/browser.ts";
 import { BrowserSession } from "../../support/browser-session.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { until } from "../../support/until.ts";
 
 const run = promisify(execFile);
+
+/** What the sign-in form holds after a link has opened it. */
+async function givenIn(browser: Browser, link: string): Promise<string[]> {
+  const page = await browser.newPage();
+  await page.goto(link);
+  const fields = ["input[type=email]", "input[type=password]"];
+  return Promise.all(fields.map((field) => page.inputValue(field)));
+}
 
 t.test("demo: the first start of the default config", async (t) => {
   let gateway: TestGateway;
@@ -77,7 +87,16 @@ t.test("demo: the first start of the default config", async (t) => {
   t.test("prints a link to the sign-in form, filled in", async (t) => {
     const password = readFileSync(join(gateway.data, "demo-password"), "utf8").trim();
     const filled = `email=demo%40tollgate.local&password=${password}`;
-    t.ok((await greeting()).includes(`${gateway.url}/dashboard/sign-in#${filled}\n`));
+    const link = `${gateway.url}/dashboard/sign-in#${filled}`;
+    t.ok((await greeting()).includes(`${link}\n`));
+    const browser = await startBrowser();
+    try {
+      t.strictSame(await givenIn(browser, link), ["demo@tollgate.local", password]);
+      const other = link.replace("demo%40", "other%40");
+      t.strictSame(await givenIn(browser, other), ["", ""], "no other account");
+    } finally {
+      await browser.close();
+    }
   });
 
   t.test("prints the commands that top the demo account up and show its wallet", async (t) => {

@@ -8,23 +8,22 @@ import { codeField } from "../second-factor.ts";
 import { signIn, takeExpired } from "../session.ts";
 import { t } from "../text.ts";
 
-/** A link may fill the form in, such as that of the demo account. It cannot submit it: that would sign strangers in. */
 export function render({ root }: PageContext): void {
-  const given = takeSecrets();
+  const given = demoAccount(takeSecrets());
   const email = field(t("email"), {
     type: "email",
     name: "email",
     autocomplete: "username",
     inputmode: "email",
     required: true,
-    value: given.get("email"),
+    value: given?.get("email") ?? null,
   });
   const password = field(t("password"), {
     type: "password",
     name: "password",
     autocomplete: "current-password",
     required: true,
-    value: given.get("password"),
+    value: given?.get("password") ?? null,
   });
   const code = codeField();
   const second = el("div");
@@ -56,4 +55,10 @@ export function render({ root }: PageContext): void {
       ),
     ),
   );
+}
+
+/** A link fills the form in only with the demo account: any other could lead customers into the account of its sender. */
+function demoAccount(given: URLSearchParams): URLSearchParams | undefined {
+  const { demo } = document.documentElement.dataset;
+  return demo !== undefined && given.get("email") === demo ? given : undefined;
 }
