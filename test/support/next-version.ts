@@ -40,14 +40,17 @@ const MIGRATIONS: readonly (readonly [string, string])[] = [
 ];
 
 const ENTRY = "dist/core/money/entry.js";
+const DEBIT = "dist/core/money/debit.js";
+const VERSION = "dist/core/money/outbox-entry.js";
 const POST = "core/money/redis/lua/post.lua";
 /** The other changes: file, text, and its replacement. */
 const EDITS: readonly (readonly [string, string, string])[] = [
   // Entries have another version and one more field. The version before is still read.
-  [ENTRY, "const VERSION = 1;", "const VERSION = 2;"],
-  [ENTRY, "v.picklist([VERSION])", "v.picklist([1, VERSION])"],
+  [VERSION, "const ENTRY_VERSION = 1;", "const ENTRY_VERSION = 2;"],
+  [ENTRY, "v.literal(ENTRY_VERSION)", "v.picklist([1, ENTRY_VERSION])"],
+  [DEBIT, "v.literal(ENTRY_VERSION)", "v.picklist([1, ENTRY_VERSION])"],
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a file
-  [ENTRY, '`{"v":${VERSION}`', '`{"v":${VERSION},"next_field":"next"`'],
+  [ENTRY, '`{"v":${ENTRY_VERSION}`', '`{"v":${ENTRY_VERSION},"next_field":"next"`'],
   // One more field beside each entry in Redis, and so another script.
   [POST, "'o', text(off))", "'o', text(off), 'n', '1')"],
 ];

@@ -84,6 +84,7 @@ const OF_ACCOUNT = optional(
 
 export const FIELDS: readonly FieldRow[] = [
   ...OF_THE_ACCOUNT.map((field) => ({ field, on: MESSAGES, ...OF_ACCOUNT })),
+  { field: "access_programs", on: RESPONSES, ...OF_ACCOUNT },
   {
     field: "background",
     on: RESPONSES,

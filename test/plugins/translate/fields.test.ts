@@ -35,14 +35,19 @@ const PLAIN: Readonly<Record<Client, JsonObject>> = {
   responses: { model: "m", input: [{ role: "user", content: "q" }] },
 };
 
-/** The declarations of the official clients that list the fields of a request. */
+/**
+ * The declarations of the official clients that list the fields of a request. The newest one of OpenAI needs a later Node than
+ * this project supports, so only its declarations are used.
+ */
 const DECLARED: Readonly<Record<Client, readonly (readonly [file: string, name: string])[]>> = {
   messages: [
     ["@anthropic-ai/sdk/resources/messages/messages.d.ts", "MessageCreateParamsBase"],
     ["@anthropic-ai/sdk/resources/beta/messages/messages.d.ts", "MessageCreateParamsBase"],
   ],
-  chat: [["openai/resources/chat/completions/completions.d.ts", "ChatCompletionCreateParamsBase"]],
-  responses: [["openai/resources/responses/responses.d.ts", "ResponseCreateParamsBase"]],
+  chat: [
+    ["openai-newest/resources/chat/completions/completions.d.ts", "ChatCompletionCreateParamsBase"],
+  ],
+  responses: [["openai-newest/resources/responses/responses.d.ts", "ResponseCreateParamsBase"]],
 };
 
 const profiles = new Map<string, JsonObject>(

@@ -275,6 +275,8 @@ export const FIELDS: readonly Sample[] = [
   ),
   r("tool_choice", { tool_choice: "required" }, { beside: flatTools }),
   r("parallel_tool_calls", { parallel_tool_calls: false }, { beside: flatTools }),
+  r("access_programs", { access_programs: { cyber: "standard" } }),
+  r("image", { image: { detail: "low" } }),
   r("max_tool_calls", { max_tool_calls: 2 }),
   r("reasoning", { reasoning: { effort: "low" } }),
   r(
