@@ -114,7 +114,13 @@ export class Movements {
     if (earlier?.kind === "credited") await this.applyOrLater(earlier.wallet);
     if (earlier !== undefined) return earlier;
     if (-movement.amountMicroVnd > MICRO_VND_MAX) return { kind: "below_zero" };
-    const posted = await debit(debitOf(movement, machine.now()));
+    const entry = debitOf(movement, machine.now());
+    // Its money has left the wallet: another post would take it again.
+    if ((await ledger.quarantinedCall(entry.call.callId)) !== undefined)
+      throw new MovementPending(
+        `the movement waits in quarantine; \`quarantine retry --call ${entry.call.callId}\` commits it`,
+      );
+    const posted = await debit(entry);
     // Another gateway may have posted and committed it since.
     if (posted.kind === "short") return (await ledger.credited(movement)) ?? { kind: "below_zero" };
     if (posted.kind === "no_account") return posted;

@@ -240,14 +240,12 @@ t.test("routes", async (t) => {
       const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
       const calls = 400;
       await Promise.all(
-        Array.from({ length: 8 }, async () => {
+        Array.from({ length: 8 }, async (_, client) => {
           for (let call = 0; call < calls / 8; call++) {
-            const response = await ask(
-              gateway.url,
-              key,
-              PATH,
-              bodyOf(PATH, USED, { model: "weighted" }),
-            );
+            // Calls of one conversation would go to one route.
+            const metadata = { user_id: `session ${client} ${call}` };
+            const body = bodyOf(PATH, USED, { model: "weighted", metadata });
+            const response = await ask(gateway.url, key, PATH, body);
             t.equal(response.status, 200);
             await response.text();
           }

@@ -30,7 +30,8 @@ export class EpochBooks {
   begin(bucket: string, before: string, name: string, isRestored: boolean): boolean {
     const last = this.epochs.get(bucket);
     if (last !== undefined && last.name !== before) return false;
-    this.epochs.set(bucket, { name, isRestored, isOpen: false });
+    const isStillRestored = last?.isRestored === true && !last.isOpen;
+    this.epochs.set(bucket, { name, isRestored: isRestored || isStillRestored, isOpen: false });
     return true;
   }
 

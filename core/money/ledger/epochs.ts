@@ -36,7 +36,8 @@ export class PostgresEpochs implements LedgerEpochs {
     const begun = await this.sql.query(
       `insert into hold_epochs (bucket, name, is_restored) values ($1, $3, $4)
       on conflict (bucket) do update
-        set name = excluded.name, is_restored = excluded.is_restored, is_open = false
+        set name = excluded.name, is_open = false,
+          is_restored = excluded.is_restored or (hold_epochs.is_restored and not hold_epochs.is_open)
         where hold_epochs.name = $2
       returning name`,
       [bucket, before, name, isRestored],

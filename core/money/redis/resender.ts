@@ -159,8 +159,10 @@ export class Resender {
     this.actions.forgetHold(bucket, callId);
     if (reply[0] === "short") return;
     // Also a duplicate, by an earlier attempt: perhaps only Redis has it, in the outbox of a process whose leases ended, and
-    // loses it before another process commits it. Both may commit and acknowledge it. A voided post has no place.
-    if (textOf(reply[3]) !== "") this.actions.add(bucket, chargedAt(bucket, entry, reply));
+    // loses it before another process commits it. Both may commit and acknowledge it. One of an earlier epoch was committed
+    // before this one opened, if its wallets have it: after a restore of the ledger they do not. A voided post has no place.
+    if (textOf(reply[3]).startsWith(`${epoch}|`))
+      this.actions.add(bucket, chargedAt(bucket, entry, reply));
   }
 
   /** Queues a call whose account does not exist. The ledger quarantines its entry, and operators see it there. */

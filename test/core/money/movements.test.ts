@@ -1,4 +1,5 @@
 import t from "tap";
+import { debitOf } from "../../../core/money/debit.ts";
 import type {
   CreditTotal,
   DebitResult,
@@ -238,6 +239,22 @@ t.test("money that cannot be posted is not taken away", async (t) => {
   t.strictSame(await take(), { kind: "below_zero" });
   t.strictSame(await wallets.credit(movement(-(2n ** 53n))), { kind: "below_zero" });
   t.equal((await ledger.wallet("A"))?.balanceMicroVnd, 100n);
+});
+
+t.test("money that waits in quarantine is not taken a second time", async (t) => {
+  const stage = new Stage();
+  const { ledger, wallets, debited } = stage;
+  const entry = debitOf(movement(-5n), 0);
+  ledger.quarantinedCall = async () => ({
+    entry,
+    reason: "of a newer version",
+    since: new Date(0),
+  });
+  debited.push({ kind: "short", limit: "wallet", availableMicroVnd: 0 });
+  await t.rejects(wallets.credit(movement(-5n)), {
+    name: "MovementPending",
+    message: /`quarantine retry --call [-0-9a-f]{36}`/,
+  });
 });
 
 t.test("a debit that the ledger does not get is pending after some seconds", async (t) => {

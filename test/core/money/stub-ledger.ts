@@ -41,7 +41,9 @@ export class StubLedger extends MemoryLedger implements Ledger {
   async quarantineList(): Promise<QuarantinedCall[]> {
     return [];
   }
-  async quarantinedCall(): Promise<undefined> {}
+  async quarantinedCall(): Promise<QuarantinedCall | undefined> {
+    return undefined;
+  }
   async call(): Promise<undefined> {}
   async usage(): Promise<UsageRecord[]> {
     return [];

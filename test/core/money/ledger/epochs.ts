@@ -25,6 +25,11 @@ function epochTests(t: Test, name: string, get: () => LedgerEpochs): void {
     t.equal(await epochs.begin(bucket, "", "2-a", false), false);
     t.equal(await epochs.begin(bucket, begun, "2-b", true), true);
     t.match(await epochs.read(bucket), { name: "2-b", isRestored: true });
+    t.equal(await epochs.begin(bucket, "2-b", "3-c", false), true);
+    t.match(await epochs.read(bucket), { isRestored: true }, "none has opened since the restore");
+    t.equal(await epochs.open(bucket, "3-c", []), true);
+    t.equal(await epochs.begin(bucket, "3-c", "4-d", false), true);
+    t.match(await epochs.read(bucket), { isRestored: false });
   });
 
   t.test(`a gateway enters only the last epoch: ${name}`, async (t) => {
