@@ -13,7 +13,7 @@ import { until } from "../../support/until.ts";
 
 const run = promisify(execFile);
 
-/** What the sign-in form holds after a link has opened it. */
+/** Returns the e-mail and the password in the sign-in form that a link has opened. */
 async function givenIn(browser: Browser, link: string): Promise<string[]> {
   const page = await browser.newPage();
   await page.goto(link);
