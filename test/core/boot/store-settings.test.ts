@@ -130,6 +130,10 @@ t.test("a cluster that replaces a node only after leases have ended is refused",
       },
       "test",
     );
-  t.match(await faults("15000"), [{ setting: "cluster-node-timeout", breaks: true }]);
+  const [fault] = await faults("15000");
+  t.match(fault, { setting: "cluster-node-timeout", breaks: true });
+  t.match(fault?.advice, "cluster-node-timeout 15000");
+  t.match(fault?.advice, "`redis-cli -h NODE CONFIG SET cluster-node-timeout 5000`");
+  t.match(fault?.advice, "on each node");
   t.strictSame(await faults("5000"), []);
 });
