@@ -8,7 +8,7 @@ import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { Usage } from "../wire/usage/usage.ts";
 import { wires } from "../wire/wires.ts";
 import { Attempt, type AttemptListener, type Headers } from "./attempt.ts";
-import { type FailureCause, failures } from "./failure-cause.ts";
+import { type FailureCause, failures, NotAuthorised } from "./failure-cause.ts";
 import { type Refused, refusedBy } from "./fault.ts";
 import type { HttpUpstream, Tried } from "./http-upstream.ts";
 import type { PooledKey } from "./key-pool.ts";
@@ -51,7 +51,11 @@ export async function tryRoute(
   const request = upstream.adapter.request(call, route);
   if (!request) return { served: false, reason: "this kind of upstream cannot express the call" };
   const beganMs = clock.monotonic();
-  const credentials = await upstream.adapter.authorise(request, clock.now(), key.text);
+  const pending = Promise.resolve(upstream.adapter.authorise(request, clock.now(), key.text));
+  const credentials = await withTimeout(pending, upstream.connectMs);
+  if (credentials === TIMED_OUT) {
+    return { served: false, ...failures.byError(new NotAuthorised("timed out")) };
+  }
   const reply = new TrialReply(protocol, clock);
   const attempt = new Attempt(upstream, reply);
   attempt.send(request, credentials);

@@ -26,7 +26,8 @@ async function setUp(t: Test) {
     ),
   });
   const { log, lines } = recordedLog();
-  const upstreams = new ConnectedUpstreams(config, clock, log);
+  const limits = { ...config.limits, connectMs: 1 };
+  const upstreams = new ConnectedUpstreams({ ...config, limits }, clock, log);
   t.teardown(() => upstreams.close());
   const upstream = upstreams.get("main");
   const model = config.catalogue.get("plain");
@@ -62,7 +63,7 @@ async function setUp(t: Test) {
     const states = () => [...breakers].map(({ breaker }) => breaker.state);
     await until("the probe is over", () => !states().includes("probing"));
   };
-  return { breakers, clock, chosen, keys, lines, reply, sent };
+  return { breakers, clock, chosen, keys, lines, reply, sent, upstream };
 }
 
 const SERVED = {
@@ -127,6 +128,15 @@ t.test("a probe of an upstream", async (t) => {
     t.strictSame([await chosen(), sent.length], ["other", 0]);
     clock.ms += 60_000;
     t.strictSame([await chosen(), sent.length], ["other", 1]);
+  });
+
+  t.test("that gets no credentials in time is over", async (t) => {
+    const { breakers, chosen, sent, upstream } = await setUp(t);
+    t.capture(upstream.adapter, "authorise", () => new Promise(() => {}));
+    t.equal(await chosen(), "other");
+    const reasons = () => [...breakers].map(({ breaker }) => breaker.lastFailure?.reason);
+    await until("the probe is over", () => reasons().includes("no credentials: timed out"));
+    t.equal(sent.length, 0);
   });
 
   t.test("that fails keeps its breaker open", async (t) => {
