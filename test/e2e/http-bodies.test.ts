@@ -247,9 +247,11 @@ t.test("an endless request body", { jobs: 16 }, async (t) => {
       const client = await RawClient.open(gateway.port);
       await client.send(chunked(path, key));
       const endless = sendForEver(client, 2_000 * MB);
-      const response = await client.response();
-      t.ok(response.status === status || response.status === 413, `${response.status}`);
+      // A reset overtakes the reply now and then: the client never stops.
+      const response = await client.response().catch(() => undefined);
+      t.ok([status, 413, undefined].includes(response?.status), `${response?.status}`);
       t.ok((await endless) < TAKEN_MAX);
+      t.equal(client.ended, true);
     });
   }
 });

@@ -120,7 +120,7 @@ t.test("trouble at a provider", { timeout: 300_000 }, async (t) => {
       config: {
         catalogue,
         upstreams: upstreamsOf(provider),
-        limits: { first_byte_seconds: 12, idle_seconds: 12, call_seconds: 15, connect_seconds: 5 },
+        limits: { first_byte_seconds: 12, idle_seconds: 12, call_seconds: 30, connect_seconds: 5 },
       },
       plugins: {
         alias: { default_family: "any", families: { any: CELLS[0]?.id ?? "" } },
