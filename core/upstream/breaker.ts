@@ -1,18 +1,22 @@
 import type { BreakerState, Failure } from "../plugin/config.ts";
+import { backoffMs } from "../process/backoff.ts";
 import type { Clock } from "../process/clock.ts";
 
 const FAILURES_TO_OPEN = 5;
 const OPEN_MS = 5_000;
+const OPEN_MS_MAX = 60_000;
 
 /**
  * A circuit breaker. After 5 failures in a row it opens; a probe is due each 5 s. One success, a whole reply, closes it.
- * If only a probe succeeded, the next failure opens it again.
+ * If only a probe succeeded, the next failure opens it again, and probes are due half as often, at least each minute.
  */
 export class Breaker implements BreakerState {
   private readonly clock: Clock;
   /** Called when it opens and when it closes. */
   private readonly onChange: (state: "open" | "closed", reason: string) => void;
   private inRow = 0;
+  /** How often a probe alone has closed it since a call succeeded. */
+  private probesInVain = 0;
   private readonly counts: Record<string, number> = {};
   private last: Failure | undefined = undefined;
   private openUntilMs = 0;
@@ -59,16 +63,24 @@ export class Breaker implements BreakerState {
   begin(): void {
     if (this.allows) return;
     this.probing = true;
-    this.openUntilMs = this.clock.monotonic() + OPEN_MS;
+    this.wait();
+  }
+
+  private wait(): void {
+    const openMs = backoffMs(this.probesInVain + 1, OPEN_MS, OPEN_MS_MAX);
+    this.openUntilMs = this.clock.monotonic() + openMs;
   }
 
   succeed(): void {
+    this.probesInVain = 0;
     this.close("a call succeeded", 0);
   }
 
   /** A probe has succeeded. It was a small one, so calls must show the rest. */
   probed(): void {
-    if (!this.allows) this.close("a probe succeeded", FAILURES_TO_OPEN - 1);
+    if (this.allows) return;
+    this.probesInVain += 1;
+    this.close("a probe succeeded", FAILURES_TO_OPEN - 1);
   }
 
   private close(reason: string, inRow: number): void {
@@ -85,7 +97,7 @@ export class Breaker implements BreakerState {
     this.inRow++;
     if (this.allows) return;
     this.probing = false;
-    this.openUntilMs = this.clock.monotonic() + OPEN_MS;
+    this.wait();
     if (this.inRow === FAILURES_TO_OPEN) this.onChange("open", reason);
   }
 

@@ -7,7 +7,7 @@ import type { FailureCause } from "./failure-cause.ts";
 /** Causes that concern all models of an upstream alike. */
 const OF_ALL_MODELS: ReadonlySet<string> = new Set(["dns", "connect", "tls", "credentials"]);
 
-const OPENED = "an upstream fails; it gets no calls, but probes each 5 seconds";
+const OPENED = "an upstream fails; it gets no calls, but probes from time to time";
 const CLOSED = "an upstream works again and gets calls";
 
 /** Failures beyond the successes after which an upstream gets no more retries. */

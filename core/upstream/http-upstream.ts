@@ -43,6 +43,8 @@ export class HttpUpstream implements Upstream {
   readonly pool: KeyPool;
   /** Set by `switchOff` alone. */
   off: ReadonlySet<string> = NONE;
+  /** Models of which a probe is under way. */
+  private readonly probing = new Set<string>();
   private readonly clock: Clock;
   private readonly log: Log;
   private readonly tryRoute: TryRoute;
@@ -91,24 +93,29 @@ export class HttpUpstream implements Upstream {
 
   /**
    * Finds out by a short, real call if a model works again here, while calls go elsewhere. The operator pays the
-   * provider for it. One that has no result after 5 s does not delay the next.
+   * provider for it. One model has one at a time.
    */
   probe(route: Route, protocol: Protocol): void {
     const { breakers, pool, clock } = this;
     const { model } = route;
+    if (this.probing.has(model)) return;
     const key = pool.awake(model, [], 0);
     if (!key) return;
+    this.probing.add(model);
     breakers.begin(model);
-    this.tryRoute(this, route, key, clock, protocol).then(
-      ({ served, refused, cause = "other", reason = "a probe failed" }) => {
-        if (served || refused?.triesOn === false) return;
-        if (!refused || refused.fault === "upstream")
-          return breakers.note(model, { cause, reason });
-        this.refused(route, key, refused, refused.retryAfterMs);
-        breakers.wantCall(model);
-      },
-      () => breakers.forget(model),
-    );
+    const isOver = () => this.probing.delete(model);
+    this.tryRoute(this, route, key, clock, protocol)
+      .finally(isOver)
+      .then(
+        ({ served, refused, cause = "other", reason = "a probe failed" }) => {
+          if (served || refused?.triesOn === false) return;
+          if (!refused || refused.fault === "upstream")
+            return breakers.note(model, { cause, reason });
+          this.refused(route, key, refused, refused.retryAfterMs);
+          breakers.wantCall(model);
+        },
+        () => breakers.forget(model),
+      );
   }
 
   /** Rests what a refusal concerns: nothing, the key, or the key for this model. `callId`: the customer's call, if it was one. */

@@ -15,7 +15,8 @@ import type { PooledKey } from "./key-pool.ts";
 import { retryAfterMs } from "./reply-headers.ts";
 import { WholeReply } from "./whole-reply.ts";
 
-const TIMEOUT_MS = 60_000;
+/** Less if the upstream has a `reply_seconds`. */
+const TIMEOUT_MS_MAX = 60_000;
 const REPLY_BYTES_MAX = 1_048_576;
 const PROMPT = "Reply with the word OK.";
 /** Enough for models that think first. */
@@ -59,11 +60,13 @@ export async function tryRoute(
   const reply = new TrialReply(protocol, clock);
   const attempt = new Attempt(upstream, reply);
   attempt.send(request, credentials);
-  const result = await withTimeout(reply.done, TIMEOUT_MS);
+  const patienceMs = route.reply_seconds ? route.reply_seconds * 1_000 : upstream.config.replyMs;
+  const limitMs = Math.min(TIMEOUT_MS_MAX, patienceMs);
+  const result = await withTimeout(reply.done, limitMs);
   const ms = Math.round(clock.monotonic() - beganMs);
   if (result === TIMED_OUT) {
     attempt.abort();
-    return { served: false, reason: `no reply within ${TIMEOUT_MS / 1_000} seconds`, ms };
+    return { served: false, reason: `no reply within ${limitMs / 1_000} seconds`, ms };
   }
   if (result.served || result.refused?.triesOn === false) {
     key.succeed(route.model, clock.monotonic());

@@ -83,6 +83,24 @@ t.test("a breaker", async (t) => {
     failTimes(breaker, 1);
     t.equal(breaker.allows, false, "a probe of a closed one changes nothing");
   });
+
+  t.test("is open twice as long each time that only probes succeed", async (t) => {
+    const { breaker, clock } = newBreaker();
+    failTimes(breaker, 5);
+    for (const openMs of [5_000, 10_000, 20_000, 40_000, 60_000, 60_000]) {
+      t.equal(breaker.retryInMs, openMs);
+      clock.ms += openMs;
+      breaker.begin();
+      t.equal(breaker.retryInMs, openMs, "until the next probe");
+      breaker.probed();
+      failTimes(breaker, 1);
+    }
+    breaker.probed();
+    breaker.begin();
+    breaker.succeed();
+    failTimes(breaker, 5);
+    t.equal(breaker.retryInMs, 5_000, "a call has succeeded");
+  });
 });
 
 t.test("an upstream gets no retries while most of its calls fail", async (t) => {

@@ -139,6 +139,17 @@ t.test("a probe of an upstream", async (t) => {
     t.equal(sent.length, 0);
   });
 
+  t.test("is made once the one before it is over", async (t) => {
+    const { chosen, clock, reply, sent } = await setUp(t);
+    for (let at = 0; at < 3; at++) {
+      t.strictSame([await chosen(), sent.length], ["other", 1]);
+      clock.ms += 5_000;
+    }
+    await reply(529, refusal("overloaded_error"));
+    clock.ms += 5_000;
+    t.strictSame([await chosen(), sent.length], ["other", 2]);
+  });
+
   t.test("that fails keeps its breaker open", async (t) => {
     const { clock, chosen, reply, sent } = await setUp(t);
     t.equal(await chosen(), "other");
