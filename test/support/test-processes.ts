@@ -16,7 +16,14 @@ export const testFolder = join(packageRoot, "dist", "test");
 const LONGEST = [
   ...["chaos/failpoints", "world/world", "world/plants", "chaos/outage-postgres"],
   ...["world/focused", "core/money/ledger/embedded", "e2e/http-silence"],
-  ...["e2e/lifecycle", "e2e/kill", "chaos/", "core/money/ledger-kills", "e2e/slow-readers"],
+  ...[
+    "e2e/lifecycle",
+    "e2e/kill",
+    "chaos/",
+    "core/money/ledger-kills",
+    "core/money/redis/conformance",
+    "e2e/slow-readers",
+  ],
   ...["e2e/retention", "e2e/upstream", "e2e/wallet", "e2e/routes"],
 ];
 /**
@@ -60,9 +67,9 @@ const ALONE = [
   ...["e2e/http-silence", "e2e/retention", "e2e/wallet.test"],
 ];
 /** Files that only a thorough run has: they take long, and other files find the same faults sooner. */
-const THOROUGH = [
-  ...["chaos/failpoints-embedded", "trouble/outage", "world/many-gateways", "world/plants/"],
-];
+const THOROUGH = ["chaos/failpoints-embedded", "world/many-gateways", "world/plants/"];
+/** Files that run only by name, on a quiet machine: they measure times under load. */
+const BY_NAME = ["trouble/outage"];
 /** Maximum files of a process: few enough that the processes of a run end at about the same time. */
 const FILES_TOGETHER = 15;
 
@@ -76,7 +83,8 @@ export interface Selection {
 /** The processes that run the selected files. Files that are named run in any case. */
 export function testProcesses({ parts, isThorough }: Selection): TestProcess[] {
   const isNamed = (file: string) => parts.some((part) => file.includes(part));
-  const isWanted = (file: string) => isThorough || !startsWithOne(file, THOROUGH);
+  const leftOut = isThorough ? BY_NAME : [...BY_NAME, ...THOROUGH];
+  const isWanted = (file: string) => !startsWithOne(file, leftOut);
   const paths = readdirSync(testFolder, { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".test.js") && hasSource(file))
     .filter(parts.length === 0 ? isWanted : isNamed)
