@@ -7,6 +7,7 @@ import type {
   LedgerSum,
   LimitChange,
   LimitChangeResult,
+  QuarantinedCall,
 } from "../../core/money/ledger.ts";
 import type { LedgerEpochs } from "../../core/money/ledger-epochs.ts";
 import type {
@@ -161,6 +162,7 @@ type MoneyOfLedger = Pick<
       | "commit"
       | "quarantine"
       | "quarantined"
+      | "quarantinedCall"
       | "hasCall"
     )
   | ("commitQuarantined" | "changeLimit" | "removeLimit")
@@ -212,6 +214,14 @@ class LedgerClient implements MoneyOfLedger {
 
   quarantined(): Promise<number> {
     return this.ask("quarantined", (books) => books.quarantine.size);
+  }
+
+  quarantinedCall(callId: string): Promise<QuarantinedCall | undefined> {
+    const since = new Date(this.server.nowMs);
+    return this.ask("quarantinedCall", ({ quarantine }) => {
+      const parked = quarantine.get(callId);
+      return parked && { ...parked, since };
+    });
   }
 
   hasCall({ callId }: { readonly callId: string }): Promise<boolean> {
