@@ -136,6 +136,13 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     store: "embedded",
     faults: { diskFull: 2_500 },
   },
+  "posts that were handed over have no owner": {
+    file: `${LUA}epoch.lua`,
+    find: "call('HSETNX', base .. 'orphans', place, '')",
+    replace: "",
+    store: "redis",
+    faults: { redisWipe: 4_000, ledgerCut: 4_000 },
+  },
   "a new epoch is entered with posts in hand": {
     file: "core/money/redis/membership.ts",
     find: "if (posts.length > 0) {",
