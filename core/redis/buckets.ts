@@ -1,3 +1,5 @@
+import { hashOf } from "../process/hash.ts";
+
 /** Never change it: this number and the hash decide which bucket of a cluster has an account's keys. */
 export const CLUSTER_BUCKETS = 16;
 
@@ -6,13 +8,9 @@ export function bucketsOf({ isCluster }: { readonly isCluster: boolean }): numbe
   return isCluster ? CLUSTER_BUCKETS : 1;
 }
 
-/** Returns the bucket of an id, by FNV-1a: even, and the same in every process and version. */
+/** Returns the bucket of an id. */
 export function bucketIndexOf(id: string, buckets: number): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < id.length; at += 1) {
-    hash = Math.imul(hash ^ id.charCodeAt(at), 0x01000193);
-  }
-  return (hash >>> 0) % buckets;
+  return (hashOf(id) >>> 0) % buckets;
 }
 
 /** Returns the name of a bucket, `b07` for 7: the hash tag of all its keys. */

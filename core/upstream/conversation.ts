@@ -1,5 +1,6 @@
 import type { RequestBody } from "../body/request-body.ts";
 import { openingOf } from "../body/turns.ts";
+import { hashOf } from "../process/hash.ts";
 import { isObject } from "../process/json.ts";
 import type { ServedCall } from "./served-call.ts";
 
@@ -50,7 +51,7 @@ export function conversationOf({ session, key, model, body, endpoint }: Told): n
   if (field === undefined) return 0;
   const opening = session?.slice(0, SESSION_CHARACTERS_MAX) ?? openingIn(body, field);
   if (opening === "") return 0;
-  const account = hashOf(key?.accountId ?? "", FNV_OFFSET);
+  const account = hashOf(key?.accountId ?? "");
   const of = session === undefined ? hashOf(model?.id ?? "", account) : account;
   return hashOf(opening, of) || 1;
 }
@@ -97,18 +98,6 @@ export function placeOf<P extends Place>(
     bestScore = score;
   }
   return best;
-}
-
-const FNV_OFFSET = 0x811c9dc5;
-const FNV_PRIME = 0x01000193;
-
-/** FNV-1a. `seed`: another hash to go on from. */
-export function hashOf(text: string, seed: number = FNV_OFFSET): number {
-  let hash = seed;
-  for (let at = 0; at < text.length; at++) {
-    hash = Math.imul(hash ^ text.charCodeAt(at), FNV_PRIME);
-  }
-  return hash;
 }
 
 /** Mixes the bits of a hash, as MurmurHash3 ends, into a number between 0 and 1. */

@@ -2,7 +2,8 @@ import { createHmac } from "node:crypto";
 import type { Failure, KeyState } from "../plugin/config.ts";
 import { backoffMs } from "../process/backoff.ts";
 import type { Clock } from "../process/clock.ts";
-import { hashOf, placeOf } from "./conversation.ts";
+import { hashOf } from "../process/hash.ts";
+import { placeOf } from "./conversation.ts";
 import type { Fault } from "./refusals.ts";
 
 /** How long a key rests after the first refusal of its kind, and at most; it doubles with each in a row. */

@@ -1,6 +1,7 @@
 import type { Model, Route } from "../catalogue/catalogue.ts";
 import { PROTOCOLS, type Protocol } from "../catalogue/endpoint.ts";
-import { hashOf, type Place, placeOf } from "./conversation.ts";
+import { hashOf } from "../process/hash.ts";
+import { type Place, placeOf } from "./conversation.ts";
 import type { HttpUpstream } from "./http-upstream.ts";
 import type { PooledKey } from "./key-pool.ts";
 import type { ConnectedUpstreams } from "./upstreams.ts";
@@ -30,9 +31,9 @@ export interface Wanted {
 
 /**
  * Chooses the next way of a call: the route with the lowest priority number, by weight among equals, and a key of
- * its upstream. Calls of one conversation stay together; others take keys in turn. Skips routes that were tried, do not speak the protocol, are switched off, whose breaker is open, or whose
- * keys all rest. If no route is left, another key of one that was tried may serve the call. If all rest, the way that
- * wakes first is tried: a refusal would not help the caller.
+ * its upstream. Calls of one conversation stay together; others take keys in turn. Skips routes that were tried, do not
+ * speak the protocol, are switched off, whose breaker is open, or whose keys all rest. If no route is left, another key of
+ * one that was tried may serve the call. If all rest, the way that wakes first is tried: a refusal would not help the caller.
  */
 export function chooseWay(
   wanted: Wanted,
