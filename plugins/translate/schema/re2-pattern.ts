@@ -1,6 +1,6 @@
 /**
- * Parts of patterns that RE2 or Rust's regex lack: look-around, groups by name or that do not give back, letters and digits behind a backslash
- * that mean nothing to them, empty classes, and a range that begins with a class.
+ * Parts of patterns that RE2 or Rust's regex lack: look-around, groups by name or that do not give back, letters and digits
+ * behind a backslash that mean nothing to them, empty classes, and a range that begins with a class.
  */
 const NOT_LINEAR =
   /\(\?(?:[=!>]|<)|\\(?![aAbBdDfnpPrsStvwWxz])[A-Za-z0-9]|\[\^?\]|\[[^\]]*\\[wWdDsS]-[^\]]/;
