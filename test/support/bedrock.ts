@@ -1,7 +1,8 @@
 import { createHash, createHmac } from "node:crypto";
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { buffer } from "node:stream/consumers";
 import { EventStreamCodec } from "@smithy/eventstream-codec";
+import { startLocalServer } from "./local-server.ts";
 
 /** A request whose signature is right. */
 export interface BedrockRequest {
@@ -40,10 +41,8 @@ export const tokenOf = (accessKeyId: string) => `token-of-${accessKeyId}`;
 export async function startTestBedrock(region: string): Promise<TestBedrock> {
   const requests: BedrockRequest[] = [];
   const refused: string[] = [];
-  const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const body = Buffer.concat(chunks);
+  const server = await startLocalServer(async (request, response) => {
+    const body = await buffer(request);
     const wrong = wrongSignature(request, body, region);
     if (wrong !== undefined) {
       refused.push(wrong);
@@ -59,21 +58,11 @@ export async function startTestBedrock(region: string): Promise<TestBedrock> {
     if (operation === "invoke") return send(response, 200, MESSAGE);
     await stream(response, model);
   });
-  server.unref();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port is free");
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: server.url,
     requests,
     refused,
-    async stop() {
-      const closed = once(server, "close");
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
+    stop: server.stop,
   };
 }
 

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { json } from "node:stream/consumers";
 import t from "tap";
 import { readJson } from "../../../core/body/read-json.ts";
 import read from "../../../core/body/read-thread.ts";
@@ -19,6 +18,8 @@ import { isRefusal } from "../../../core/wire/refusal.ts";
 import { createCustomer } from "../../support/admin.ts";
 import { newCall } from "../../support/call.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { type LocalServer, startLocalServer } from "../../support/local-server.ts";
+import { MESSAGES_REPLY } from "../../support/messages-reply.ts";
 import { assertReconciled, noCallsInFlight } from "../../support/proof.ts";
 import { Random } from "../../support/random.ts";
 import { paths, post } from "../../support/requests.ts";
@@ -112,10 +113,11 @@ t.test("is known by the session that its client names", async (t) => {
 
 t.test("finds the provider's cache of its prompt with three keys and two routes", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
-  let provider: CachingProvider;
+  const provider = new CachingProvider();
+  let server: LocalServer;
   let gateway: TestGateway;
   t.before(async () => {
-    provider = await CachingProvider.start();
+    server = await provider.start();
     const route = (upstream: string) => ({ upstream, model: upstream });
     const model = (id: string, routes: object[]) => ({
       id,
@@ -129,7 +131,7 @@ t.test("finds the provider's cache of its prompt with three keys and two routes"
     const models = [model("one", [route("alone")]), model("many", [route("left"), route("right")])];
     const catalogue = join(folder, "catalogue.yaml");
     writeFileSync(catalogue, JSON.stringify({ models }));
-    const upstream = (...keys: string[]) => ({ protocols: { messages: provider.url }, keys });
+    const upstream = (...keys: string[]) => ({ protocols: { messages: server.url }, keys });
     gateway = await startGateway({
       config: {
         catalogue,
@@ -144,7 +146,7 @@ t.test("finds the provider's cache of its prompt with three keys and two routes"
   });
   t.teardown(async () => {
     await gateway.close();
-    await provider.stop();
+    await server.stop();
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -190,36 +192,27 @@ function turnsOf(name: string, turns: number): object[] {
   });
 }
 
+interface Turn {
+  readonly content: readonly { readonly text: string }[];
+}
+
 /** A provider whose prompt cache belongs to the key. */
 class CachingProvider {
   /** Characters of prompts that its caches had. */
   hits = 0;
   readonly usedKeys = new Set<string>();
   private readonly cached = new Set<string>();
-  private readonly server: Server;
 
-  private constructor() {
-    this.server = createServer(async (request, response) => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request) chunks.push(chunk);
-      const { messages } = JSON.parse(Buffer.concat(chunks).toString());
+  start(): Promise<LocalServer> {
+    return startLocalServer(async (request, response) => {
+      const { messages } = (await json(request)) as { messages: readonly Turn[] };
       this.take(String(request.headers["x-api-key"]), messages);
       response.writeHead(200, { "content-type": "application/json" });
-      response.end(JSON.stringify(REPLY));
+      response.end(JSON.stringify(MESSAGES_REPLY));
     });
   }
 
-  static async start(): Promise<CachingProvider> {
-    const provider = new CachingProvider();
-    await new Promise<void>((resolve) => provider.server.listen(0, "127.0.0.1", resolve));
-    return provider;
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
-  }
-
-  private take(key: string, messages: { content: { text: string }[] }[]): void {
+  private take(key: string, messages: readonly Turn[]): void {
     this.usedKeys.add(key);
     let prefix = key;
     let hit = 0;
@@ -230,20 +223,4 @@ class CachingProvider {
     }
     this.hits += hit === 0 ? 0 : hit - key.length;
   }
-
-  async stop(): Promise<void> {
-    this.server.closeAllConnections();
-    await new Promise((resolve) => this.server.close(resolve));
-  }
 }
-
-const REPLY = {
-  id: "msg_1",
-  type: "message",
-  role: "assistant",
-  model: "m",
-  content: [{ type: "text", text: "yes" }],
-  stop_reason: "end_turn",
-  stop_sequence: null,
-  usage: { input_tokens: 30, output_tokens: 10 },
-};

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { RequestListener } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { arrayOf, isObject } from "../../../core/process/json.ts";
 import { admin, createCustomer } from "../../support/admin.ts";
 import type { TestGateway } from "../../support/gateway.ts";
+import { type LocalServer, startLocalServer } from "../../support/local-server.ts";
+import { MESSAGES_REPLY } from "../../support/messages-reply.ts";
 import { type Production, startProduction } from "../../support/production.ts";
 import { paths, post } from "../../support/requests.ts";
 import { until } from "../../support/until.ts";
@@ -38,18 +38,22 @@ const KEYS = Object.keys(REFUSALS);
 t.test("gateways of one Redis learn from each other which keys rest", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   const asked: string[] = [];
-  const provider = createServer(async (request, response) => {
-    await request.resume().toArray();
+  const answer: RequestListener = (request, response) => {
+    request.resume();
     const key = String(request.headers["x-api-key"]);
     asked.push(key);
-    const [status, headers, body] = REFUSALS[key] ?? [200, JSON_TYPE, REPLY];
-    response.writeHead(status, { ...headers }).end(body);
-  });
+    const [status, headers, body] = REFUSALS[key] ?? [
+      200,
+      JSON_TYPE,
+      JSON.stringify(MESSAGES_REPLY),
+    ];
+    request.once("end", () => response.writeHead(status, { ...headers }).end(body));
+  };
+  let provider: LocalServer;
   let production: Production;
   t.before(async () => {
-    provider.listen(0, "127.0.0.1");
-    await once(provider, "listening");
-    const messages = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+    provider = await startLocalServer(answer);
+    const messages = provider.url;
     const upstreams = Object.fromEntries(
       KEYS.map((key) => [key, { protocols: { messages }, keys: [key, `${key}-works`] }]),
     );
@@ -71,8 +75,7 @@ t.test("gateways of one Redis learn from each other which keys rest", async (t) 
   });
   t.teardown(async () => {
     await production.close();
-    provider.closeAllConnections();
-    provider.close();
+    await provider.stop();
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -116,15 +119,4 @@ t.test("gateways of one Redis learn from each other which keys rest", async (t) 
     }
     t.notOk(asked.slice(before).some((key) => key === limited || key === revoked));
   });
-});
-
-const REPLY = JSON.stringify({
-  id: "msg_1",
-  type: "message",
-  role: "assistant",
-  model: "m",
-  content: [{ type: "text", text: "yes" }],
-  stop_reason: "end_turn",
-  stop_sequence: null,
-  usage: { input_tokens: 30, output_tokens: 10 },
 });

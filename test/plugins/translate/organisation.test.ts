@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import t from "tap";
 import { type JsonObject, objectOf } from "../../../core/process/json.ts";
 import { createCustomer } from "../../support/admin.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { type LocalServer, startLocalServer } from "../../support/local-server.ts";
 import { eventsOf, paths, post } from "../../support/requests.ts";
 
 const ORGANISATIONS = ["first", "second"] as const;
@@ -18,14 +18,11 @@ class Provider {
   readonly inputs: Record<string, JsonObject[]> = {};
   /** The organisation that fails. */
   failing = "";
-  private readonly server: Server;
 
-  private constructor() {
-    this.server = createServer(async (request, response) => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request) chunks.push(chunk);
+  start(): Promise<LocalServer> {
+    return startLocalServer(async (request, response) => {
       const [, name = ""] = (request.url ?? "").split("/");
-      const { input, stream } = JSON.parse(Buffer.concat(chunks).toString());
+      const { input, stream } = JSON.parse(await text(request));
       if (name === this.failing) return response.writeHead(500).end();
       this.inputs[name] = input;
       const item = {
@@ -61,27 +58,12 @@ class Provider {
     });
   }
 
-  static async start(): Promise<Provider> {
-    const provider = new Provider();
-    await new Promise<void>((resolve) => provider.server.listen(0, "127.0.0.1", resolve));
-    return provider;
-  }
-
   /** The encrypted reasoning that an organisation has got with the latest request. */
   got(name: string): unknown[] {
     const items = this.inputs[name] ?? [];
     return items
       .filter(({ type }) => type === "reasoning")
       .map((item) => item["encrypted_content"]);
-  }
-
-  addressOf(name: string): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/${name}/v1`;
-  }
-
-  async stop(): Promise<void> {
-    this.server.closeAllConnections();
-    await new Promise((resolve) => this.server.close(resolve));
   }
 }
 
@@ -103,10 +85,11 @@ function wholeReply(item: object): JsonObject {
 
 t.test("encrypted reasoning returns only to the organisation that gave it", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
-  let provider: Provider;
+  const provider = new Provider();
+  let server: LocalServer;
   let gateway: TestGateway;
   t.before(async () => {
-    provider = await Provider.start();
+    server = await provider.start();
     const routes = ORGANISATIONS.map((organisation, priority) => {
       return { upstream: organisation, model: "m", priority, profile: { organisation } };
     });
@@ -124,7 +107,7 @@ t.test("encrypted reasoning returns only to the organisation that gave it", asyn
     const upstreams = Object.fromEntries(
       ORGANISATIONS.map((name) => [
         name,
-        { protocols: { responses: provider.addressOf(name) }, keys: [`key-of-${name}`] },
+        { protocols: { responses: `${server.url}/${name}/v1` }, keys: [`key-of-${name}`] },
       ]),
     );
     gateway = await startGateway({
@@ -137,7 +120,7 @@ t.test("encrypted reasoning returns only to the organisation that gave it", asyn
   });
   t.teardown(async () => {
     await gateway.close();
-    await provider.stop();
+    await server.stop();
     rmSync(folder, { recursive: true, force: true });
   });
 

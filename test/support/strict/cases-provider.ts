@@ -1,6 +1,7 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { buffer } from "node:stream/consumers";
 import { isObject, type JsonObject } from "../../../core/process/json.ts";
+import { startLocalServer } from "../local-server.ts";
 import { makeAnswer } from "../provider/answer.ts";
 import { isProblem } from "../provider/ask.ts";
 import { chat } from "../provider/chat.ts";
@@ -47,13 +48,11 @@ const SAYS_OK = { text: "ok", input_tokens: 10, output_tokens: 5 };
 
 export async function startCasesProvider(): Promise<CasesProvider> {
   const asks: CaseAsk[] = [];
-  const server = createServer(async (request, response) => {
+  const server = await startLocalServer(async (request, response) => {
     if (request.method === "GET") {
       return void response.writeHead(200, { "content-type": "image/png" }).end(PNG);
     }
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const bytes = Buffer.concat(chunks);
+    const bytes = await buffer(request);
     const path = request.url ?? "";
     const protocol = PROTOCOLS.find((one) => one.path === path);
     const body: unknown = JSON.parse(bytes.toString());
@@ -80,29 +79,20 @@ export async function startCasesProvider(): Promise<CasesProvider> {
     response.writeHead(200, { "content-type": type });
     response.end(ask.stream ? [...protocol.events(answer)].join("") : protocol.whole(answer));
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port is free");
-  const { port } = address;
+  const { port, url } = server;
   const provider: CasesProvider = {
     asks,
     reply: undefined,
     left: Promise.resolve(),
     asSimulator: {
       port,
-      url: `http://127.0.0.1:${port}`,
+      url,
       stats: async () => ({}),
       reset: async () => {},
       release: async () => {},
       stop: () => provider.stop(),
     },
-    async stop() {
-      const closed = once(server, "close");
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
+    stop: server.stop,
   };
   return provider;
 }

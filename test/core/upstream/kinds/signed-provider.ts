@@ -1,5 +1,6 @@
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
+import { buffer } from "node:stream/consumers";
+import { startLocalServer } from "../../../support/local-server.ts";
 import { FRAMED_TYPE, frame } from "./frame-decoder.ts";
 import { signature } from "./signing.ts";
 
@@ -41,8 +42,8 @@ export async function startSignedProvider(
 ): Promise<SignedProvider> {
   const requests: SignedRequest[] = [];
   let refused = 0;
-  const server = createServer(async (request, response) => {
-    const body = await bodyOf(request);
+  const server = await startLocalServer(async (request, response) => {
+    const body = await buffer(request);
     const { "x-date": date, "x-signature": given, "x-token": withToken, host } = request.headers;
     const path = request.url ?? "";
     const wanted = signature(secret, host ?? "", path, String(date), body);
@@ -60,31 +61,14 @@ export async function startSignedProvider(
     if (behaviour === "serves") return serveEvents(response);
     await serveFrames(response, behaviour);
   });
-  // If the gateway of a test fails to start, this server must not keep the process alive.
-  server.unref();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port is free");
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: server.url,
     requests,
     get refused() {
       return refused;
     },
-    async stop() {
-      const closed = once(server, "close");
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
+    stop: server.stop,
   };
-}
-
-async function bodyOf(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk);
-  return Buffer.concat(chunks);
 }
 
 function json(response: ServerResponse, status: number, body: object): void {

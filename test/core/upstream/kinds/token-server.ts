@@ -1,5 +1,5 @@
-import { once } from "node:events";
-import { createServer, type ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
+import { startLocalServer } from "../../../support/local-server.ts";
 
 /** Issues a token, unless a test makes it wait or refuse. */
 export interface TokenServer {
@@ -15,21 +15,15 @@ export interface TokenServer {
 export async function startTokenServer(token: string): Promise<TokenServer> {
   const waiting: ServerResponse[] = [];
   let asked = 0;
-  const server = createServer((request, response) => {
+  const server = await startLocalServer((request, response) => {
     request.resume();
     asked++;
     if (tokens.does === "refuse") response.writeHead(500).end(`no ${token}`);
     else if (tokens.does === "wait") waiting.push(response);
     else response.end(token);
   });
-  // If the gateway of a test fails to start, this server must not keep the process alive.
-  server.unref();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port is free");
   const tokens: TokenServer = {
-    url: `http://127.0.0.1:${address.port}/token`,
+    url: `${server.url}/token`,
     get asked() {
       return asked;
     },
@@ -37,12 +31,7 @@ export async function startTokenServer(token: string): Promise<TokenServer> {
     release() {
       for (const response of waiting.splice(0)) response.end(token);
     },
-    async stop() {
-      const closed = once(server, "close");
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
+    stop: server.stop,
   };
   return tokens;
 }
