@@ -16,6 +16,11 @@ export interface Tried extends Trial {
   readonly refused?: Refused;
 }
 
+/** Returns true if the upstream works: it served a trial, or refused its request, as a model does that takes only streams. */
+export function isAnswered({ served, refused }: Tried): boolean {
+  return served || refused?.triesOn === false;
+}
+
 /** Makes one short, real call by a route with one key. */
 type TryRoute = (
   upstream: HttpUpstream,
@@ -107,8 +112,9 @@ export class HttpUpstream implements Upstream {
     this.tryRoute(this, route, key, clock, protocol)
       .finally(isOver)
       .then(
-        ({ served, refused, cause = "other", reason = "a probe failed" }) => {
-          if (served || refused?.triesOn === false) return;
+        (tried) => {
+          if (isAnswered(tried)) return;
+          const { refused, cause = "other", reason = "a probe failed" } = tried;
           if (!refused || refused.fault === "upstream")
             return breakers.note(model, { cause, reason });
           this.refused(route, key, refused, refused.retryAfterMs);

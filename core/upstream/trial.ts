@@ -10,7 +10,7 @@ import { wires } from "../wire/wires.ts";
 import { Attempt, type AttemptListener, type Headers } from "./attempt.ts";
 import { type FailureCause, failures, NotAuthorised } from "./failure-cause.ts";
 import { type Refused, refusedBy } from "./fault.ts";
-import type { HttpUpstream, Tried } from "./http-upstream.ts";
+import { type HttpUpstream, isAnswered, type Tried } from "./http-upstream.ts";
 import type { PooledKey } from "./key-pool.ts";
 import { retryAfterMs } from "./reply-headers.ts";
 import { WholeReply } from "./whole-reply.ts";
@@ -24,8 +24,7 @@ const OUTPUT_TOKENS = 512;
 
 /**
  * Makes one short, real call by a route with one key, and returns what came of it. The provider bills it; no customer does.
- * `wanted`: the protocol, if it matters. A success ends the rest of the key, and closes the breaker; so does a refusal of the
- * request itself, as of a call: a model may take only streams, or need tools.
+ * `wanted`: the protocol, if it matters. An answer ends the rest of the key, and closes the breaker: see `isAnswered`.
  */
 export async function tryRoute(
   upstream: HttpUpstream,
@@ -68,7 +67,7 @@ export async function tryRoute(
     attempt.abort();
     return { served: false, reason: `no reply within ${limitMs / 1_000} seconds`, ms };
   }
-  if (result.served || result.refused?.triesOn === false) {
+  if (isAnswered(result)) {
     key.succeed(route.model, clock.monotonic());
     upstream.breakers.probed(route.model);
   }
