@@ -10,9 +10,10 @@ import {
   type ProofProgress,
 } from "../../core/money/ledger.ts";
 import type { DebitEntry, ReadableEntry, StoredEntry } from "../../core/money/outbox-entry.ts";
-import { callOf, nameOf } from "../../core/money/unreadable.ts";
+import { callOf } from "../../core/money/unreadable.ts";
 import { MemoryHistory } from "./commit-counts.ts";
 import { EpochBooks, epochsOf } from "./epoch-books.ts";
+import { takeDebit } from "./take-debit.ts";
 
 interface MemoryLimit {
   readonly accountId: string;
@@ -103,17 +104,7 @@ export class MemoryLedger implements MoneyOfLedger {
 
   /** Returns false if the hold store gives the money back. */
   private take(entry: DebitEntry): boolean {
-    const { debit } = entry;
-    const amountMicroVnd = -debit.amountMicroVnd;
-    const earlier = this.movements.get(debit.reference);
-    if (earlier !== undefined) return earlier.debitEntry === nameOf(entry);
-    const wallet = this.walletsById.get(debit.accountId);
-    if (wallet === undefined || wallet.balance < amountMicroVnd) return false;
-    this.movements.set(debit.reference, { ...debit, debitEntry: nameOf(entry) });
-    wallet.balance -= amountMicroVnd;
-    wallet.debited += amountMicroVnd;
-    wallet.creditVersion += 1;
-    return true;
+    return takeDebit(entry, this.movements, this.walletsById) !== "returned";
   }
 
   async changeLimit(change: LimitChange): Promise<LimitChangeResult> {

@@ -18,6 +18,7 @@ import {
 import { callOf, nameOf } from "../../core/money/unreadable.ts";
 import { CommitCounts } from "../support/commit-counts.ts";
 import { EpochBooks } from "../support/epoch-books.ts";
+import { takeDebit } from "../support/take-debit.ts";
 import { LimitBooks } from "./limit-books.ts";
 
 interface Wallet {
@@ -79,18 +80,9 @@ export class LedgerBooks {
   }
 
   private take(entry: DebitEntry, nowMs: number): boolean {
-    const { debit } = entry;
-    const amountMicroVnd = -debit.amountMicroVnd;
-    const earlier = this.movements.get(debit.reference);
-    if (earlier !== undefined) return earlier.debitEntry === nameOf(entry);
-    const wallet = this.wallets.get(debit.accountId);
-    if (wallet === undefined || wallet.balance < amountMicroVnd) return false;
-    this.movements.set(debit.reference, { ...debit, debitEntry: nameOf(entry) });
-    wallet.balance -= amountMicroVnd;
-    wallet.debited += amountMicroVnd;
-    wallet.creditVersion += 1;
-    this.movedAtMs.set(debit.accountId, nowMs);
-    return true;
+    const taken = takeDebit(entry, this.movements, this.wallets);
+    if (taken === "taken") this.movedAtMs.set(entry.debit.accountId, nowMs);
+    return taken !== "returned";
   }
 
   private settle(entries: readonly OutboxEntry[]): void {
