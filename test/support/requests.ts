@@ -1,5 +1,5 @@
 import { EventEmitter, once } from "node:events";
-import { request } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import type { Customer } from "./admin.ts";
 import type { TestGateway } from "./gateway.ts";
 import type { ConfigChanges } from "./gateway-config.ts";
@@ -141,6 +141,8 @@ export async function reload(gateway: TestGateway, changes: ConfigChanges): Prom
 
 /** A call in flight, whose client reads in steps, or leaves. */
 export interface OpenCall {
+  /** Status and headers, once they have come. */
+  head(): Pick<IncomingMessage, "statusCode" | "headers"> | undefined;
   /** Resolves when the text so far satisfies `isThere`; fails if the reply ends before. */
   until(isThere: (text: string) => boolean): Promise<void>;
   /** Reads to the end; returns everything received. */
@@ -164,6 +166,7 @@ export async function openStream(
     agent: false,
     headers: { "content-type": "application/json", authorization: `Bearer ${caller?.key}` },
   });
+  let head: IncomingMessage | undefined;
   let text = "";
   let ended = false;
   const changes = new EventEmitter();
@@ -173,6 +176,7 @@ export async function openStream(
   };
   sent.on("error", () => change(true));
   sent.on("response", (response) => {
+    head = response;
     response.setEncoding("utf8");
     response.on("data", (more: string) => {
       text += more;
@@ -186,6 +190,7 @@ export async function openStream(
   };
   await new Promise<void>((resolve) => sent.end(JSON.stringify(body), resolve));
   return {
+    head: () => head,
     async until(isThere) {
       await wait(() => ended || isThere(text));
       if (!isThere(text)) throw new Error(`the reply ended early: ${text.slice(-500)}`);

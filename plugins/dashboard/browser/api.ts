@@ -54,6 +54,7 @@ export function addressOf(path: string, query: Record<string, string>): string {
 }
 
 async function send<Answer>(method: string, path: string, body?: object): Promise<Answer> {
+  const sessionToken = csrfToken;
   let response: Response;
   let answer: unknown;
   try {
@@ -72,8 +73,11 @@ async function send<Answer>(method: string, path: string, body?: object): Promis
   }
   if (response.ok) return answer as Answer;
   const error = errorOf(response, answer);
+  // A late reply to an ended session says nothing about the one that the customer has begun since.
+  const isOfThisSession = sessionToken !== "" && sessionToken === csrfToken;
   // On these paths 401 means a wrong password or no session yet, not that a session ended.
-  if (error.status === 401 && !/^\/(?:sign-in|me|password\/change)\b/.test(path)) onSignedOut();
+  const meansEnd = !/^\/(?:sign-in|me|password\/change)\b/.test(path);
+  if (error.status === 401 && meansEnd && isOfThisSession) onSignedOut();
   if (error.code === "account_suspended" && !path.startsWith("/sign-in")) onSuspended();
   throw error;
 }

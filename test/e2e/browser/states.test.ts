@@ -124,6 +124,19 @@ t.test("states that few customers see", async (t) => {
     const { data } = (await session.get("/sessions")).body;
     for (const { id, current } of data)
       if (!current) await session.send("DELETE", `/sessions/${id}`);
+    let refuseLate = () => {};
+    const mayRefuse = new Promise<void>((resolve) => {
+      refuseLate = resolve;
+    });
+    let refused = 0;
+    await page.route("**/account/v1/wallet", async (route) => {
+      const response = await route.fetch();
+      if (response.status() === 401) {
+        await mayRefuse;
+        refused += 1;
+      }
+      await route.fulfill({ response });
+    });
     await page.getByRole("link", { name: "Khóa API" }).first().click();
     await page.getByText("Phiên đăng nhập đã kết thúc.").waitFor();
     await page.getByLabel("Email").fill(session.email);
@@ -131,6 +144,14 @@ t.test("states that few customers see", async (t) => {
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Khóa API" }).waitFor();
     t.ok(page.url().endsWith("/keys"));
+    const late = page.waitForResponse(
+      (response) => response.url().endsWith("/wallet") && response.status() === 401,
+    );
+    refuseLate();
+    await (await late).finished();
+    await page.getByRole("link", { name: "Tổng quan" }).first().click();
+    await page.getByRole("heading", { name: "Tổng quan" }).waitFor();
+    t.ok(refused > 0, "the balance was refused after the customer had signed in again");
     await page.locator(".account-menu summary").click();
     await page.getByRole("button", { name: "Đăng xuất" }).first().click();
     await page.getByLabel("Email").waitFor();
