@@ -206,8 +206,11 @@ function withParameters(holder: JsonObject): JsonObject {
   return isObject(holder["parameters"]) ? holder : { ...holder, parameters: NO_PARAMETERS };
 }
 
-function asMoonshot(holder: JsonObject, use: Use): JsonObject {
+function asMoonshot(holder: JsonObject, use: Use, losses: Losses): JsonObject {
   const keyword = use === "format" ? "schema" : use;
   const given = holder[keyword];
-  return isObject(given) ? { ...holder, [keyword]: asMoonshotSchema(given, use) } : holder;
+  if (!isObject(given)) return holder;
+  const { schema, lost } = asMoonshotSchema(given, use);
+  losses.lose(use, lost);
+  return { ...holder, [keyword]: schema };
 }

@@ -40,8 +40,13 @@ export class SchemaDraft {
     this.describe(keyword, value);
   }
 
-  describe(keyword: string, value: unknown): void {
-    const text = typeof value === "string" ? value : JSON.stringify(value);
+  /** `replacer`: as that of `JSON.stringify`. */
+  describe(
+    keyword: string,
+    value: unknown,
+    replacer?: (name: string, value: unknown) => unknown,
+  ): void {
+    const text = typeof value === "string" ? value : JSON.stringify(value, replacer);
     const shown = text.length > LOST_CHARS_MAX ? `${text.slice(0, LOST_CHARS_MAX)}…` : text;
     this.notes ??= [];
     this.notes.push(`${keyword}: ${shown}`);

@@ -165,7 +165,7 @@ class Writing {
     const required = arrayOf(draft.value("required"));
     const known = required.filter((name) => Object.hasOwn(properties, String(name)));
     if (known.length < required.length) {
-      this.lost.add("required");
+      this.lose(draft, "required");
       draft.set("required", known);
     }
     this.optionalProperties += names.length - new Set(known).size;

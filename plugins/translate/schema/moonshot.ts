@@ -1,6 +1,9 @@
+import { isDeepStrictEqual } from "node:util";
 import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
+import { SchemaDraft } from "./draft.ts";
 import { SchemaReferences } from "./references.ts";
-import { conjunction, disjunction, oneObject, unionOf } from "./union.ts";
+import { MAY_BE_NULL, type RewrittenSchema } from "./rewrite.ts";
+import { conjunction, disjunction, oneObject, UNIONS, unionOf } from "./union.ts";
 
 const TYPES = ["string", "number", "boolean", "object", "array", "null"];
 const KNOWN_TYPES = new Set([...TYPES, "integer"]);
@@ -10,8 +13,18 @@ const ANY = TYPES.map((type) =>
 );
 /** Only these keywords may stand beside a reference or a union. */
 const ANNOTATIONS = ["title", "description"];
-/** Keywords that are rewritten into others, or that only name the dialect. */
-const REMOVED = new Set(["$schema", "$id", "$defs", "definitions", "allOf", "oneOf", "const"]);
+/** Keywords that only name the dialect, or schemas. */
+const NAMES = new Set(["$schema", "$id", "$defs", "definitions"]);
+/** Keywords that are rewritten into others. */
+const REMOVED = new Set([
+  ...[...NAMES, "allOf", "anyOf", "oneOf", "const", "items", "prefixItems"],
+]);
+/** Keywords that hold schemas, and that Kimi does not know: references in them would lead nowhere. */
+const HOLDERS = new Set([
+  ...["patternProperties", "propertyNames", "unevaluatedProperties", "dependentSchemas"],
+  ...["dependencies", "contains", "additionalItems", "unevaluatedItems"],
+  ...["not", "if", "then", "else"],
+]);
 /** Keywords that only one type has. */
 const TYPE_OF_KEYWORD = new Map<string, string>([
   ...["properties", "required", "additionalProperties"].map((name) => [name, "object"] as const),
@@ -31,11 +44,19 @@ const LEVELS_MAX = 30;
  * both; all references point to `#/$defs/NAME`; enums hold values of one type. `parameters`: the
  * schema of a tool, which must be one object. Source: MoonshotAI/walle, docs/mfjs-spec.md.
  */
-export function asMoonshotSchema(schema: JsonObject, use: "parameters" | "format"): JsonObject {
-  return new Rewriting(schema).root(use);
+export function asMoonshotSchema(
+  schema: JsonObject,
+  use: "parameters" | "format",
+): RewrittenSchema {
+  const rewriting = new Rewriting(schema);
+  return { schema: rewriting.root(use), lost: [...rewriting.lost] };
 }
 
+/** Keywords that a schema loses, with their values. */
+type Losses = Map<string, unknown>;
+
 class Rewriting {
+  readonly lost = new Set<string>();
   private readonly references: SchemaReferences;
   private readonly given: JsonObject;
   private count = 0;
@@ -46,59 +67,95 @@ class Rewriting {
   }
 
   root(use: "parameters" | "format"): JsonObject {
-    const { references } = this;
-    const given = use === "parameters" ? oneObject(this.given, references) : this.given;
-    const made = this.rewritten(given, 0);
+    const made = use === "parameters" ? this.parameters() : this.rewritten(this.given, 0);
     const definitions: Record<string, unknown> = {};
     // Definitions may name further ones, which are then added to the end.
-    for (const [name, definition] of references.used())
+    for (const [name, definition] of this.references.used())
       definitions[name] = this.rewritten(definition, 0);
     return Object.keys(definitions).length > 0 ? { ...made, $defs: definitions } : made;
   }
 
+  private parameters(): JsonObject {
+    const { object, lost } = oneObject(this.given, this.references);
+    return this.described(this.rewritten(object, 0), lost);
+  }
+
   private rewritten(given: unknown, level: number): JsonObject {
     this.count += 1;
-    if (!isObject(given) || this.count > SCHEMAS_MAX || level > LEVELS_MAX) return { anyOf: ANY };
+    if (given === true) return { anyOf: ANY };
+    if (!isObject(given) || this.count > SCHEMAS_MAX || level > LEVELS_MAX) {
+      return this.described({ anyOf: ANY }, new Map([["schema", given]]));
+    }
+    const lost: Losses = new Map();
+    const before = this.references.leftOut;
     const joined = conjunction(given, this.references);
+    const isLess = this.references.leftOut > before || joined["allOf"] !== undefined;
+    if (isLess) lost.set("allOf", given["allOf"] ?? joined["allOf"]);
+    return this.described(this.single(joined, level, lost), lost);
+  }
+
+  /** Rewrites a schema without `allOf`. */
+  private single(joined: JsonObject, level: number, lost: Losses): JsonObject {
     const union = unionOf(joined);
     const isSplit = union && (isObject(joined["properties"]) || joined["required"] !== undefined);
+    for (const keyword of UNIONS) {
+      const branches = joined[keyword];
+      if (Array.isArray(branches) && (isSplit || branches !== union)) lost.set(keyword, branches);
+    }
     const schema = isSplit ? disjunction(joined, union, this.references) : joined;
-    if (typeof schema["$ref"] === "string") return this.reference(schema, schema["$ref"]);
-    const made = this.keywords(schema, level + 1);
-    const branches = isSplit ? undefined : union;
-    if (branches) return this.union(made, branches, level + 1);
-    const typed = typedEnum(made);
+    if (typeof schema["$ref"] === "string") return this.reference(schema, schema["$ref"], lost);
+    const made = this.keywords(schema, level + 1, lost);
+    if (union && !isSplit) return this.union(made, union, level + 1, lost);
+    const typed = typedEnum(made, lost);
     if (typed["type"] !== undefined || typed["anyOf"] !== undefined) return typed;
     const keyword = Object.keys(typed).find((name) => TYPE_OF_KEYWORD.has(name));
     if (keyword) return { type: TYPE_OF_KEYWORD.get(keyword), ...typed };
     return { ...typed, anyOf: ANY };
   }
 
-  private reference(schema: JsonObject, $ref: string): JsonObject {
+  private reference(schema: JsonObject, $ref: string, lost: Losses): JsonObject {
     const to = this.references.nameOf($ref);
-    const target = to === undefined ? { anyOf: ANY } : { $ref: to };
-    return { ...target, ...only(schema, ANNOTATIONS) };
+    if (to === undefined) lost.set("$ref", $ref);
+    const target = this.references.target($ref);
+    for (const [name, value] of Object.entries(schema)) {
+      const isSaid = ANNOTATIONS.includes(name) || NAMES.has(name) || name === "$ref";
+      if (!isSaid && !isDeepStrictEqual(target?.[name], value)) lost.set(name, value);
+    }
+    return { ...(to === undefined ? { anyOf: ANY } : { $ref: to }), ...only(schema, ANNOTATIONS) };
   }
 
   /** Moves the type of a union into those of its branches that have no type. */
-  private union(made: JsonObject, branches: readonly unknown[], level: number): JsonObject {
+  private union(
+    made: JsonObject,
+    branches: readonly unknown[],
+    level: number,
+    lost: Losses,
+  ): JsonObject {
     const { type } = made;
-    const anyOf = branches.filter(isObject).map((branch) => {
-      const isTyped = ["type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const"].some(
-        (name) => branch[name] !== undefined,
-      );
-      return this.rewritten(isTyped || type === undefined ? branch : { type, ...branch }, level);
-    });
+    const anyOf = branches
+      .filter((branch) => branch !== false)
+      .map((branch) => {
+        const isTyped =
+          !isObject(branch) ||
+          ["type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const"].some(
+            (name) => branch[name] !== undefined,
+          );
+        return this.rewritten(isTyped || type === undefined ? branch : { type, ...branch }, level);
+      });
     const hasDefault = anyOf.some((branch) => branch["default"] !== undefined);
     const kept = only(made, hasDefault ? ANNOTATIONS : [...ANNOTATIONS, "default"]);
+    for (const [name, value] of Object.entries(made)) {
+      const isSaid = name === "type" && anyOf.every((branch) => isWithin(branch["type"], type));
+      if (!isSaid && kept[name] === undefined) lost.set(name, value);
+    }
     return { ...kept, anyOf: anyOf.length > 0 ? anyOf : ANY };
   }
 
   /** Rewrites the values of the keywords, and leaves out keywords that Kimi refuses. */
-  private keywords(schema: JsonObject, level: number): JsonObject {
+  private keywords(schema: JsonObject, level: number, lost: Losses): JsonObject {
     const made: Record<string, unknown> = {};
     for (const [name, value] of Object.entries(schema)) {
-      if (REMOVED.has(name) || name === "anyOf" || name === "prefixItems") continue;
+      if (REMOVED.has(name) || (value === null && !MAY_BE_NULL.has(name))) continue;
       if (name === "properties" && isObject(value)) {
         made[name] = Object.fromEntries(
           Object.entries(value).map(([key, inner]) => [key, this.rewritten(inner, level)]),
@@ -107,28 +164,55 @@ class Rewriting {
         made[name] = Object.keys(value).length === 0 || this.rewritten(value, level);
       } else if (name === "type") {
         if (isType(value)) made[name] = value;
+        else lost.set(name, value);
       } else if (name === "description") {
         if (typeof value === "string") made[name] = value;
       } else if (name === "required") {
         const known = objectOf(schema["properties"]) ?? {};
         const names = arrayOf(value).filter((key) => Object.hasOwn(known, String(key)));
         if (names.length > 0) made[name] = names;
-      } else if (name !== "items") made[name] = value;
+        if (names.length < arrayOf(value).length || value === true) lost.set(name, value);
+      } else if (HOLDERS.has(name)) lost.set(name, value);
+      else made[name] = value;
     }
-    const items = this.items(schema, level);
+    const items = this.items(schema, level, lost);
     if (items) made["items"] = items;
     if (schema["const"] !== undefined) made["enum"] = [schema["const"]];
     return made;
   }
 
   /** Returns the schema of a list's items. A tuple becomes a list of any of its members. */
-  private items(schema: JsonObject, level: number): JsonObject | undefined {
+  private items(schema: JsonObject, level: number, lost: Losses): JsonObject | undefined {
     const { items, prefixItems } = schema;
-    if (isObject(items)) return this.rewritten(items, level);
-    const members = Array.isArray(items) ? items : arrayOf(prefixItems);
-    if (members.length === 0) return undefined;
+    if (items === false) lost.set("items", items);
+    const isTuple = Array.isArray(items);
+    const tuple = isTuple ? items : arrayOf(prefixItems);
+    if (tuple.length === 0) return isObject(items) ? this.rewritten(items, level) : undefined;
+    lost.set(isTuple ? "items" : "prefixItems", tuple);
+    const members = isObject(items) ? [...tuple, items] : tuple;
     return this.rewritten(members.length === 1 ? members[0] : { anyOf: members }, level);
   }
+
+  /** Describes what a schema loses. Its references lead to definitions that stay. */
+  private described(made: JsonObject, lost: ReadonlyMap<string, unknown>): JsonObject {
+    const draft = new SchemaDraft(made);
+    const renamed = (name: string, value: unknown) =>
+      name === "$ref" && typeof value === "string"
+        ? (this.references.nameOf(value) ?? value)
+        : value;
+    for (const [keyword, value] of lost) {
+      this.lost.add(keyword);
+      draft.describe(keyword, renamed(keyword, value), renamed);
+    }
+    return draft.finished();
+  }
+}
+
+function isWithin(types: unknown, stated: unknown): boolean {
+  const all = [stated].flat();
+  return [types]
+    .flat()
+    .every((type) => all.includes(type) || (type === "integer" && all.includes("number")));
 }
 
 function isType(value: unknown): boolean {
@@ -144,11 +228,14 @@ function only(schema: JsonObject, names: readonly string[]): JsonObject {
  * Gives an enum the type of its values: Kimi wants one, or one and null. Values of several types
  * become a union. Lists and objects, which it refuses, are left out.
  */
-function typedEnum(schema: JsonObject): JsonObject {
+function typedEnum(schema: JsonObject, lost: Losses): JsonObject {
   const { enum: given, type, ...rest } = schema;
   if (given === undefined) return schema;
   const values = arrayOf(given).filter((value) => typeOf(value) !== undefined);
+  if (values.length === 0 || values.length < arrayOf(given).length) lost.set("enum", given);
   const types = typesOf(values);
+  const stated = rest["nullable"] === true ? [type, "null"].flat() : type;
+  if (type !== undefined && !isWithin(types, stated)) lost.set("type", type);
   const named = types.filter((one) => one !== "null");
   const [only] = named;
   if (types.length === 0) return type === undefined ? rest : { type, ...rest };

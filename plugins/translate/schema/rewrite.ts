@@ -7,7 +7,7 @@ import { isObjectSchema } from "./strict.ts";
 import { conjunction, oneObject } from "./union.ts";
 
 /** A schema that its provider compiles. */
-interface RewrittenSchema {
+export interface RewrittenSchema {
   /** The given object itself if nothing had to change. */
   readonly schema: JsonObject;
   /** The keywords that had to go. Descriptions beside them have their values. */
@@ -15,7 +15,7 @@ interface RewrittenSchema {
 }
 
 /** Keywords for which null is a value. For all others, some clients write it instead of leaving them out. */
-const MAY_BE_NULL = new Set(["const", "default", "example"]);
+export const MAY_BE_NULL = new Set(["const", "default", "example"]);
 
 /**
  * Keywords whose schema must stay exact, with those that depend on it. All others may take more values than before, so
@@ -57,13 +57,15 @@ export function rewriteParameters(given: JsonObject, dialect: SchemaDialect): Re
   const { schema, lost } = rewriteSchema(given, dialect);
   const choices = CHOICES.filter((keyword) => schema[keyword] !== undefined);
   if (choices.length === 0 && schema["$ref"] === undefined) return { schema, lost };
-  const draft = new SchemaDraft(oneObject(schema, new SchemaReferences(schema)));
-  for (const keyword of choices) {
+  const { object, lost: unsaid } = oneObject(schema, new SchemaReferences(schema));
+  const draft = new SchemaDraft(object);
+  const described = new Map([...unsaid, ...choices.map((name) => [name, schema[name]] as const)]);
+  for (const [keyword, value] of described) {
     draft.remove(keyword);
-    draft.describe(keyword, schema[keyword]);
+    draft.describe(keyword, value);
   }
   if (dialect.closesObjects) openObject(draft);
-  return { schema: draft.finished(), lost: [...new Set([...lost, ...choices])] };
+  return { schema: draft.finished(), lost: [...new Set([...lost, ...described.keys()])] };
 }
 
 class Rewriting {
@@ -181,8 +183,8 @@ class Rewriting {
     const required = draft.value("required");
     if (required !== undefined && !Array.isArray(required)) {
       // A property of draft 3 says `required: true` itself.
-      if (required === true) this.lose(draft, ["required"]);
-      else draft.remove("required");
+      if (required === false) draft.remove("required");
+      else this.lose(draft, ["required"]);
     }
     for (const [exclusive, inclusive] of BOUNDS) {
       const value = draft.value(exclusive);

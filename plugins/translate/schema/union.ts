@@ -12,6 +12,9 @@ const MAY_DIFFER = new Set([
   ...["$comment", "$id", "$schema", "$anchor", "deprecated", "readOnly", "writeOnly"],
 ]);
 
+/** Keywords that hold the branches of a union. */
+export const UNIONS = ["anyOf", "oneOf"] as const;
+
 /** Returns the branches of `anyOf` or `oneOf`; undefined if the schema has none. */
 export function unionOf(schema: JsonObject): readonly unknown[] | undefined {
   const branches = schema["anyOf"] ?? schema["oneOf"];
@@ -77,12 +80,30 @@ export function disjunction(
   };
 }
 
-/** Returns a schema of one object, without a union or a reference at its root. */
-export function oneObject(given: JsonObject, references: SchemaReferences): JsonObject {
+/**
+ * Returns a schema of one object, without a union or a reference at its root. `lost`: the keywords of the root that say
+ * more than it does.
+ */
+export function oneObject(
+  given: JsonObject,
+  references: SchemaReferences,
+): { object: JsonObject; lost: ReadonlyMap<string, unknown> } {
+  const lost = new Map<string, unknown>();
+  const before = references.leftOut;
   const schema = resolved(given, references);
+  if (references.leftOut > before) {
+    const keyword = given["$ref"] === undefined ? "allOf" : "$ref";
+    lost.set(keyword, given[keyword]);
+  }
   const union = unionOf(schema);
+  for (const keyword of union ? UNIONS : []) {
+    if (schema[keyword] !== undefined) lost.set(keyword, schema[keyword]);
+  }
   const object = union ? disjunction(schema, union, references) : schema;
-  return typeof object["type"] === "string" ? object : { ...object, type: "object" };
+  return {
+    object: typeof object["type"] === "string" ? object : { ...object, type: "object" },
+    lost,
+  };
 }
 
 /** Replaces a reference by its target, and joins the keywords beside it. */

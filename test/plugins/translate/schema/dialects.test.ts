@@ -3,8 +3,10 @@ import fc from "fast-check";
 import t from "tap";
 import { isObject, type JsonObject } from "../../../../core/process/json.ts";
 import { DIALECTS, OPENAI } from "../../../../plugins/translate/schema/dialect.ts";
+import { asMoonshotSchema } from "../../../../plugins/translate/schema/moonshot.ts";
 import { isRe2Pattern } from "../../../../plugins/translate/schema/re2-pattern.ts";
 import { rewriteParameters, rewriteSchema } from "../../../../plugins/translate/schema/rewrite.ts";
+import { schemaFault } from "../../../support/strict/moonshot-schema.ts";
 import type { Family } from "../../../support/strict/rule.ts";
 import {
   googleSchemaRefusal,
@@ -130,6 +132,24 @@ t.test("each maker gets a schema in its own dialect", async (t) => {
 t.test("the root of a tool stays open for Grok", async (t) => {
   const { schema } = rewriteParameters({ anyOf: [{ required: ["a"] }] }, dialectOf("xai"));
   t.match(schema, { type: "object", additionalProperties: true });
+});
+
+t.test("what the root of a tool says beside a reference is described", async (t) => {
+  const A = { type: "object", properties: { a: { ...text, maxLength: 5 } } };
+  const own = { properties: { a: { ...text, minLength: 1 } } };
+  const union = { anyOf: [{ required: ["a"] }, { required: ["b"] }] };
+  for (const maker of ["openai", "google", "mistral"]) {
+    const beside = { $ref: "#/$defs/A", ...own, $defs: { A } };
+    const described = { type: "object", ...own, description: "$ref: #/$defs/A", $defs: { A } };
+    const made = rewriteParameters(beside, dialectOf(maker));
+    t.strictSame(made, { schema: described, lost: ["$ref"] }, maker);
+    const same = rewriteParameters({ ...beside, ...A }, dialectOf(maker));
+    t.strictSame(same.lost, [], `${maker}: nothing differs`);
+    const nowhere = rewriteParameters({ $ref: "#/$defs/B" }, dialectOf(maker));
+    t.match(nowhere, { schema: { description: "$ref: #/$defs/B" }, lost: ["$ref"] }, maker);
+    const behind = rewriteParameters({ $ref: "#/$defs/U", $defs: { U: union } }, dialectOf(maker));
+    t.match(behind.schema["description"], `anyOf: ${JSON.stringify(union.anyOf)}`, maker);
+  }
 });
 
 t.test("the target of many references is looked into once", async (t) => {
@@ -269,6 +289,8 @@ function refusal(maker: Family, schema: JsonObject): string | undefined {
       return googleSchemaRefusal(facts) ?? googleWordsRefusal(facts);
     case "xai":
       return xaiSchemaRefusal(facts);
+    case "moonshot":
+      return schemaFault(schema);
     case "mistral":
       return mistralSchemaRefusal(facts);
     default:
@@ -283,7 +305,13 @@ const VALUES: readonly unknown[] = [
   ...[{ value: "v" }, { value: "v", next: { value: "w", next: null } }],
 ];
 
-for (const maker of ["openai", "google", "xai", "mistral"] as const) {
+/** Kimi has a rewriter of its own. */
+const parametersFor = (maker: Family, given: JsonObject) =>
+  maker === "moonshot"
+    ? asMoonshotSchema(given, "parameters")
+    : rewriteParameters(given, dialectOf(maker));
+
+for (const maker of ["openai", "google", "xai", "mistral", "moonshot"] as const) {
   t.test(
     `any schema for ${maker}: it is taken, twice is once, what fitted still fits`,
     async () => {
@@ -291,13 +319,14 @@ for (const maker of ["openai", "google", "xai", "mistral"] as const) {
       fc.assert(
         fc.property(roots, (given) => {
           const before = JSON.stringify(given);
-          const { schema } = rewriteParameters(given, dialectOf(maker));
+          const { schema } = parametersFor(maker, given);
           assert.equal(JSON.stringify(given), before);
           assert.equal(refusal(maker, schema), undefined, JSON.stringify(schema));
-          const again = rewriteParameters(schema, dialectOf(maker));
+          const again = parametersFor(maker, schema);
           assert.deepEqual(again.schema, schema);
           assert.deepEqual(again.lost, []);
-          for (const a of VALUES) {
+          // Kimi gets one type for a schema that has none: what other types may be is described.
+          for (const a of maker === "moonshot" ? [] : VALUES) {
             if (!fits({ a }, given, given)) continue;
             fitted += 1;
             assert.ok(fits({ a }, schema, schema), JSON.stringify({ a, given, schema }));
@@ -305,7 +334,7 @@ for (const maker of ["openai", "google", "xai", "mistral"] as const) {
         }),
         { numRuns: 2_000 },
       );
-      assert.ok(fitted > 1_000, `${fitted} values fitted`);
+      assert.ok(maker === "moonshot" || fitted > 1_000, `${fitted} values fitted`);
     },
   );
 }
