@@ -107,10 +107,15 @@ class Rewriting {
     const made = this.keywords(schema, level + 1, lost);
     if (union && !isSplit) return this.union(made, union, level + 1, lost);
     const typed = typedEnum(made, lost);
-    if (typed["type"] !== undefined || typed["anyOf"] !== undefined) return typed;
-    const keyword = Object.keys(typed).find((name) => TYPE_OF_KEYWORD.has(name));
-    if (keyword) return { type: TYPE_OF_KEYWORD.get(keyword), ...typed };
-    return { ...typed, anyOf: ANY };
+    if (typed["type"] !== undefined) return typed;
+    const { anyOf, ...beside } = typed;
+    const keyword = Object.keys(beside).find((name) => TYPE_OF_KEYWORD.has(name));
+    if (keyword && !anyOf) return { type: TYPE_OF_KEYWORD.get(keyword), ...beside };
+    const kept = only(beside, [...ANNOTATIONS, "default"]);
+    for (const [name, value] of Object.entries(beside)) {
+      if (kept[name] === undefined) lost.set(name, value);
+    }
+    return { ...kept, anyOf: anyOf ?? ANY };
   }
 
   private reference(schema: JsonObject, $ref: string, lost: Losses): JsonObject {

@@ -323,7 +323,9 @@ for (const maker of ["openai", "google", "xai", "mistral", "moonshot"] as const)
           assert.equal(JSON.stringify(given), before);
           assert.equal(refusal(maker, schema), undefined, JSON.stringify(schema));
           const again = parametersFor(maker, schema);
-          assert.deepEqual(again.schema, schema);
+          // Definitions that only a description names stay for Kimi the first time.
+          const named = maker === "moonshot" ? { $defs: undefined } : {};
+          assert.deepEqual({ ...again.schema, ...named }, { ...schema, ...named });
           assert.deepEqual(again.lost, []);
           // Kimi gets one type for a schema that has none: what other types may be is described.
           for (const a of maker === "moonshot" ? [] : VALUES) {
