@@ -20,7 +20,7 @@ t.test("a stream whose model is silent", { jobs: 8 }, async (t) => {
   });
   t.teardown(() => gateway.close());
 
-  /** What is heard of a call whose provider is silent until the client `hasHeard` enough. */
+  /** The reply of a provider that stays silent until the client `hasHeard` enough. */
   const hear = async (
     client: "messages" | "chat" | "responses",
     directive: Directive,
