@@ -57,9 +57,7 @@ export class Holds {
     if (known === undefined) this.own.set(callId, { bucket, keyId, limits, epoch });
     else known.epoch = epoch;
     return this.send(bucket, request).catch((error: unknown) => {
-      // Outcome unknown: the next audit voids the hold if Redis has it.
       this.own.delete(callId);
-      this.doubts.set(bucket, AUDITS_AFTER_DOUBT);
       return isJoining(error) ? { kind: "unknown" } : unavailable(error);
     });
   }
@@ -146,22 +144,35 @@ export class Holds {
     const version = creditVersion === undefined ? "" : String(creditVersion);
     const limits = limitsText(request.limits ?? null);
     const args = [callId, accountId, ...amounts, version, limits];
-    return bucket.run("hold", [bucket.keys.revoked(keyId)], args, (reply) => {
+    const read = (reply: Reply) => {
       const result = readHold(reply);
       if (result.kind !== "held") this.own.delete(callId);
       return result;
+    };
+    return bucket.run("hold", [bucket.keys.revoked(keyId)], args, read).catch((error: unknown) => {
+      // Outcome unknown: the next audit voids the hold if Redis has it and no call owns it.
+      this.doubts.set(bucket, AUDITS_AFTER_DOUBT);
+      throw error;
     });
   }
 
-  /** Takes the hold of a running call again, after Redis lost it. Returns `short` if the wallet cannot afford it. */
+  /**
+   * Takes the hold of a running call again, after Redis lost it. Returns `short` if the wallet cannot afford it, `gone` if
+   * the call was posted since: no post would end its hold any more.
+   */
   private async holdAgain(extension: ExtendRequest, hold: OwnHold): Promise<ExtendResult> {
     const { callId, accountId, totalMicroVnd, floorMicroVnd } = extension;
     const { bucket, keyId, limits } = hold;
     const amounts = { amountMicroVnd: totalMicroVnd, floorMicroVnd };
     const { wallets, ledger } = this.options;
     await wallets.load(accountId, () => ledger.wallet(accountId));
+    if (!this.own.has(callId)) return { kind: "gone" };
     const request = { callId, accountId, keyId, ...amounts, ...(limits && { limits }) };
     const result = await this.send(bucket, request);
+    if (result.kind === "held" && !this.own.has(callId)) {
+      await this.void(callId, accountId);
+      return { kind: "gone" };
+    }
     if (result.kind === "held") hold.epoch = bucket.epoch;
     if (result.kind === "held" || result.kind === "short") return result;
     return { kind: "gone" };
