@@ -27,6 +27,7 @@ Runs the gateway in the foreground. SIGTERM stops it after calls in flight; SIGH
 
   -c, --config FILE  the config; default: config/gateway.yaml, which needs nothing else
       --check        checks the config, its catalogue and plugins, and starts nothing
+      --reach        with --check: also tries the data folder, the ports and the stores
   -h, --help         prints this text
       --version      prints the version`;
 
@@ -47,6 +48,11 @@ async function main(): Promise<void> {
     if (missing) console.log(missing);
     const dear = dearCalls(config.catalogue);
     if (dear) console.log(dear);
+    if (options.reach) {
+      const { reachFaults } = await import("./boot/preflight.ts");
+      const faults = await reachFaults(config);
+      if (faults.length > 0) return fail(faults.join("\n"));
+    }
     return console.log(`${file}: no errors; ${config.catalogue.models.length} models are offered`);
   }
   const { workers: workerCount } = config.listen;
@@ -130,6 +136,7 @@ function readOptions() {
     options: {
       config: { type: "string", short: "c" },
       check: { type: "boolean" },
+      reach: { type: "boolean" },
       help: { type: "boolean", short: "h" },
       version: { type: "boolean" },
     },

@@ -4,11 +4,11 @@ import { access, constants, mkdir } from "node:fs/promises";
 import { get } from "node:http";
 import { connect } from "node:net";
 import { readAddress } from "../database/address.ts";
-import type { ServerConnections } from "../database/ping.ts";
+import type { Rights, ServerConnections } from "../database/ping.ts";
 import { ALIVE_BODY } from "../http/health.ts";
 import type { Config } from "../plugin/config.ts";
 import { isLoopback } from "../plugin/public-host.ts";
-import { codeOf } from "../process/thrown.ts";
+import { codeOf, messageOf } from "../process/thrown.ts";
 
 /** How long a store may be down at a start: long enough for stores that start at the same time. */
 const PATIENCE_MS = 5_000;
@@ -21,26 +21,62 @@ const RETRY_MS = 250;
  * Returns warnings about what works now but may fail later. Loads a store's client only if the config uses it.
  */
 export async function preflight(
-  { listen, admin, stores }: Config,
+  config: Config,
   patienceMs = PATIENCE_MS,
 ): Promise<readonly string[]> {
-  await checkFolder(stores.data);
-  await checkAddress("listen", listen, listen.workers);
-  if (admin.listen) await checkAddress("admin.listen", admin.listen, listen.workers);
+  const warnings: string[] = [];
+  for (const step of stepsOf(config, patienceMs)) warnings.push(...((await step()) ?? []));
+  return warnings;
+}
+
+/** Returns what `preflight` finds, all faults instead of the first, without waiting for a store that is down. */
+export async function reachFaults(config: Config): Promise<readonly string[]> {
+  const results = await Promise.allSettled(stepsOf(config, 0).map((step) => step()));
+  return results.flatMap((result) =>
+    result.status === "rejected" ? [messageOf(result.reason)] : (result.value ?? []),
+  );
+}
+
+/** One check. Resolves with its warnings. */
+type Step = () => Promise<readonly string[] | void>;
+
+function stepsOf({ listen, admin, stores }: Config, patienceMs: number): readonly Step[] {
   const { hot, ledger } = stores;
+  const steps: Step[] = [
+    () => checkFolder(stores.data),
+    () => checkAddress("listen", listen, listen.workers),
+  ];
+  const operators = admin.listen;
+  if (operators) steps.push(() => checkAddress("admin.listen", operators, listen.workers));
   if (hot !== "embedded") {
     const servers = typeof hot === "string" ? [hot] : hot;
-    const { pingRedis } = await import("../redis/ping.ts");
-    await reach("stores.hot", "Redis", servers, pingRedis, patienceMs);
+    steps.push(async () => {
+      const { pingRedis } = await import("../redis/ping.ts");
+      await reach("stores.hot", "Redis", servers, pingRedis, patienceMs);
+    });
   }
   if (ledger !== "embedded") {
-    const { connectionsOf, pingPostgres } = await import("../database/ping.ts");
-    await reach("stores.ledger", "Postgres", [ledger], pingPostgres, patienceMs);
-    const server = await connectionsOf(ledger, CONNECT_MS);
-    const warnings = tlsWarnings(ledger);
-    return server ? [...warnings, ...connectionWarnings(listen.workers, stores, server)] : warnings;
+    steps.push(async () => {
+      const { connectionsOf, pingPostgres, rightsOf } = await import("../database/ping.ts");
+      await reach("stores.ledger", "Postgres", [ledger], pingPostgres, patienceMs);
+      checkRights(await rightsOf(ledger, CONNECT_MS));
+      const server = await connectionsOf(ledger, CONNECT_MS);
+      const warnings = tlsWarnings(ledger);
+      return server
+        ? [...warnings, ...connectionWarnings(listen.workers, stores, server)]
+        : warnings;
+    });
   }
-  return [];
+  return steps;
+}
+
+/** Throws if the role may not make the tables of the ledger. */
+function checkRights({ role, database, mayCreate }: Rights): void {
+  if (mayCreate) return;
+  throw new Error(
+    `stores.ledger: the role ${role} may not make tables in the database ${database}; as a superuser, run ` +
+      `alter database ${database} owner to ${role}`,
+  );
 }
 
 /** Warns of TLS that encrypts the ledger for a server that it does not check. */

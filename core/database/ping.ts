@@ -50,6 +50,27 @@ export async function connectionsOf(
   return found.state.pid === server.pid ? server : undefined;
 }
 
+/** What the role of a URL may do in its database. */
+export interface Rights {
+  readonly role: string;
+  readonly database: string;
+  /** It may make tables where new ones go. */
+  readonly mayCreate: boolean;
+}
+
+/** Rejects with the driver's error if the server cannot be reached. */
+export async function rightsOf(url: string, timeoutMs: number): Promise<Rights> {
+  const [found] = await withConnection(
+    url,
+    timeoutMs,
+    (sql) => sql<Rights[]>`
+      select quote_ident(current_user) as role, quote_ident(current_database()) as database,
+        coalesce(has_schema_privilege(current_schema(), 'create'), false) as "mayCreate"`,
+  );
+  if (found === undefined) throw new Error("Postgres did not return the rights of its role");
+  return found;
+}
+
 async function withConnection<Result>(
   url: string,
   timeoutMs: number,

@@ -17,6 +17,8 @@ export interface Command {
   readonly about: string;
   /** Options without a value. In `values` such an option is "yes" if it was given. */
   readonly flags?: readonly string[];
+  /** It needs no gateway: its client has no address. */
+  readonly isLocal?: boolean;
   /** Placeholders for option values in `help`. */
   readonly placeholders?: Readonly<Record<string, string>>;
   run(client: Client, values: Values): Promise<Output>;

@@ -65,7 +65,7 @@ export async function run(given: readonly string[], around: Surroundings): Promi
     const { command } = request;
     return command ? shown([command], helpOf(command)) : printed("");
   }
-  const client = clientOf(request, around);
+  const client = request.command.isLocal ? new Client("", "") : clientOf(request, around);
   const values = await withAccountId(client, request.values);
   const output = await request.command.run(client, values);
   const form = request.json ? "compact" : around.isTerminal ? "table" : "indented";

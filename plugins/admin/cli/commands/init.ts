@@ -1,0 +1,275 @@
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { lookup } from "node:dns/promises";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { networkInterfaces, tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { isLoopback, messageOf } from "../../../../core/plugin/index.ts";
+import { type Command, type Values, value } from "../command.ts";
+import { readVariables, writeVariables } from "../env-file.ts";
+import { EXIT, Failure } from "../failure.ts";
+
+/** The folder of the package, seen from `dist/plugins/admin/cli/commands`. */
+const PACKAGE = resolve(import.meta.dirname, "../../../../..");
+const FOLDER = "/etc/tollgate";
+const UNIT = "tollgate@.service";
+const TIMEOUT_MS = 30_000;
+/** Values of the template that are made up here. */
+const PASSWORD = "PASSWORD";
+const MASTER_KEY = "BASE64_OF_32_BYTES";
+const SECRET_NAME = /(?:KEY|TOKEN|SECRET|PASSWORD)$|^(?:REDIS|DATABASE)_URL$/;
+
+type Environment = ReadonlyMap<string, string>;
+
+/** A shipped file, and what differs on this machine: each text must be there. */
+interface Shipped {
+  readonly from: string;
+  readonly to: string;
+  /** Only its owner may read it. */
+  readonly isSecret?: boolean;
+  readonly changes: readonly (readonly [shipped: string, here: string])[];
+}
+
+/** One line of the result: what is right, or what is left to do. */
+interface Finding {
+  readonly state: "ok" | "to do";
+  readonly what: string;
+  readonly how: string;
+}
+
+export const initCommand: Command = {
+  words: "init",
+  required: [],
+  optional: ["folder"],
+  flags: ["check", "replace"],
+  placeholders: { folder: "FOLDER" },
+  isLocal: true,
+  about:
+    `set up this machine: write the config, its variables with new secrets, and the files of systemd, nginx, Redis and Postgres ` +
+    `into a folder (${FOLDER}), check them, and say what is left to do. A terminal is asked; variables of the environment ` +
+    "are taken, such as PUBLIC_URL. --check only checks; --replace writes the files again and keeps their values",
+  run: async (_client, values) => {
+    const folder = resolve(values["folder"] ?? FOLDER);
+    if (values["check"] === undefined) await write(folder, values);
+    const findings = await check(folder);
+    const isDone = findings.every(({ state }) => state === "ok");
+    return { ...value(findings), exitCode: isDone ? EXIT.ok : EXIT.refused };
+  },
+};
+
+async function write(folder: string, { replace }: Values): Promise<void> {
+  const env = join(folder, "env");
+  const template = await readFile(join(PACKAGE, "config/production.env.example"), "utf8");
+  const kept = existsSync(env) ? readVariables(await readFile(env, "utf8")) : new Map();
+  if (kept.size > 0 && replace === undefined) {
+    throw new Failure(
+      EXIT.refused,
+      `${env} is there. --check checks what ${folder} has; --replace writes its files again and keeps the values of env`,
+    );
+  }
+  const values = await answers(template, kept);
+  const files = shippedFiles(folder, values);
+  const texts = await Promise.all(files.map(changed));
+  await mkdir(folder, { recursive: true, mode: 0o755 });
+  await put(env, writeVariables(template, values), true);
+  for (const [at, { to, isSecret }] of files.entries()) {
+    await put(join(folder, to), texts[at] ?? "", isSecret === true);
+  }
+}
+
+/** Never leaves half a file, and never one that others can read for a moment. */
+async function put(path: string, text: string, isSecret: boolean): Promise<void> {
+  const half = `${path}.new`;
+  await rm(half, { force: true });
+  await writeFile(half, text, { mode: isSecret ? 0o600 : 0o644, flag: "wx" });
+  await rename(half, path);
+}
+
+/** Returns the value of each variable: from the environment, the file before, the template; a terminal may change it. */
+async function answers(template: string, kept: Environment): Promise<Map<string, string>> {
+  const values = new Map(kept);
+  const isAsked = process.stdin.isTTY === true && process.stdout.isTTY === true;
+  const terminal = isAsked
+    ? createInterface({ input: process.stdin, output: process.stderr })
+    : undefined;
+  try {
+    for (const paragraph of template.trimEnd().split("\n\n")) {
+      const names = readVariables(paragraph);
+      if (names.size > 0 && isAsked) console.error(`\n${comments(paragraph)}`);
+      for (const [name, shipped] of names) {
+        const known = process.env[name] || kept.get(name) || madeUp(shipped);
+        const shown = SECRET_NAME.test(name) && known !== "" ? "as it is" : known;
+        const given = await terminal?.question(`${name} [${shown}]: `);
+        values.set(name, given?.trim() || known);
+      }
+    }
+  } finally {
+    terminal?.close();
+  }
+  return values;
+}
+
+function comments(paragraph: string): string {
+  const lines = paragraph.split("\n").filter((line) => line.startsWith("#"));
+  return lines.map((line) => line.slice(2)).join("\n");
+}
+
+function madeUp(shipped: string): string {
+  return shipped
+    .replace(PASSWORD, () => randomBytes(24).toString("hex"))
+    .replace(MASTER_KEY, () => randomBytes(32).toString("base64"));
+}
+
+function shippedFiles(folder: string, values: Environment): readonly Shipped[] {
+  const redis = local(values.get("REDIS_URL"));
+  const postgres = local(values.get("DATABASE_URL"));
+  const domain = domainOf(values);
+  const files: Shipped[] = [
+    {
+      from: "config/production.yaml",
+      to: "production.yaml",
+      changes: [
+        ["$schema=./schema.json", `$schema=${PACKAGE}/config/schema.json`],
+        ["catalogue: catalogue.yaml", `catalogue: ${PACKAGE}/config/catalogue.yaml`],
+      ],
+    },
+    {
+      from: `config/deploy/${UNIT}`,
+      to: UNIT,
+      changes: [
+        ["/usr/bin/node", process.execPath],
+        ["/opt/tollgate", PACKAGE],
+        [FOLDER, folder],
+      ],
+    },
+    {
+      from: "config/deploy/nginx.conf",
+      to: "nginx.conf",
+      changes: [
+        ["gateway-1:8080", "127.0.0.1:8001"],
+        ["gateway-2:8080", "127.0.0.1:8002"],
+        ["/etc/nginx/tls/", `/etc/letsencrypt/live/${domain ?? "DOMAIN"}/`],
+      ],
+    },
+  ];
+  if (redis) {
+    const changes = [["# requirepass PASSWORD", `requirepass ${redis.password}`]] as const;
+    files.push({ from: "config/deploy/redis.conf", to: "redis.conf", isSecret: true, changes });
+  }
+  if (postgres) {
+    const changes = [[PASSWORD, postgres.password]] as const;
+    files.push({ from: "config/deploy/postgres.sql", to: "postgres.sql", isSecret: true, changes });
+  }
+  return files;
+}
+
+/** Returns the address of a server of this machine; undefined for one elsewhere. */
+function local(address: string | undefined): URL | undefined {
+  if (!address || !URL.canParse(address)) return undefined;
+  const url = new URL(address);
+  return isLoopback(url.hostname) ? url : undefined;
+}
+
+function domainOf(values: Environment): string | undefined {
+  const address = values.get("PUBLIC_URL") ?? "";
+  return URL.canParse(address) ? new URL(address).hostname : undefined;
+}
+
+async function changed({ from, changes }: Shipped): Promise<string> {
+  let text = await readFile(join(PACKAGE, from), "utf8");
+  for (const [shipped, here] of changes) {
+    if (!text.includes(shipped)) throw new Error(`${from} has no ${shipped}`);
+    text = text.replaceAll(shipped, () => here);
+  }
+  return text;
+}
+
+async function check(folder: string): Promise<Finding[]> {
+  const values = readVariables(await readFile(join(folder, "env"), "utf8").catch(absent(folder)));
+  const checks = await Promise.all([
+    checkGateway(folder, values),
+    checkDomain(values),
+    checkMail(values),
+    checkPlace(join(folder, UNIT), `/etc/systemd/system/${UNIT}`),
+    checkPlace(join(folder, "nginx.conf"), "/etc/nginx/nginx.conf"),
+  ]);
+  return checks.flat();
+}
+
+function absent(folder: string): (error: unknown) => never {
+  return (error) => {
+    throw new Failure(EXIT.refused, `${folder} has no env that can be read: ${messageOf(error)}`);
+  };
+}
+
+/** Runs the gateway's own checks: of the config, the ports, Redis and Postgres, with its role and rights. */
+async function checkGateway(folder: string, values: Environment): Promise<Finding[]> {
+  const what = "config, ports, Redis, Postgres";
+  // The gateway's check makes the data folder if it is missing.
+  const place = await mkdtemp(join(tmpdir(), "tollgate-init-"));
+  const program = [join(PACKAGE, "dist/core/main.js"), "--check", "--reach"];
+  const args = [...program, "--config", join(folder, "production.yaml")];
+  const ports = { LISTEN_PORT: "8001", ADMIN_LISTEN_PORT: "8101" };
+  const { PATH } = process.env;
+  const env = { PATH, ...Object.fromEntries(values), ...ports };
+  const output = await new Promise<Finding[]>((settle) => {
+    const options = { env, cwd: place, timeout: TIMEOUT_MS };
+    execFile(process.execPath, args, options, (error, stdout, stderr) => {
+      const lines = (error ? stderr || error.message : stdout).trim().split("\n");
+      if (error) settle(lines.map((how) => ({ state: "to do", what, how: how.trim() })));
+      else settle([{ state: "ok", what, how: lines.at(-1) ?? "" }]);
+    });
+  });
+  await rm(place, { recursive: true, force: true });
+  return output;
+}
+
+async function checkDomain(values: Environment): Promise<Finding[]> {
+  const domain = domainOf(values);
+  const what = "DNS";
+  if (domain === undefined) return [{ state: "to do", what, how: "set PUBLIC_URL" }];
+  try {
+    const found = (await lookup(domain, { all: true })).map(({ address }) => address);
+    const own = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
+    const isHere = own.some(({ address }) => found.includes(address));
+    const note = isHere ? "" : ", not an address of this machine: right behind Cloudflare or NAT";
+    return [{ state: "ok", what, how: `${domain} is ${found.join(", ")}${note}` }];
+  } catch (error) {
+    const how = `add a record of ${domain} with this machine's address (${messageOf(error)})`;
+    return [{ state: "to do", what, how }];
+  }
+}
+
+async function checkMail(values: Environment): Promise<Finding[]> {
+  const [host, user, pass] = ["SMTP_HOST", "SMTP_USER", "SMTP_PASSWORD"].map(
+    (name) => values.get(name) || undefined,
+  );
+  const what = "mail";
+  if (host === undefined || user === undefined || pass === undefined) return [];
+  const { createTransport } = await import("nodemailer");
+  const requireTLS = !isLoopback(host);
+  const transport = createTransport({
+    ...{ host, port: 587, requireTLS, auth: { user, pass } },
+    ...{ connectionTimeout: TIMEOUT_MS, greetingTimeout: TIMEOUT_MS, socketTimeout: TIMEOUT_MS },
+  });
+  try {
+    await transport.verify();
+    return [{ state: "ok", what, how: `${host} takes the user and password` }];
+  } catch (error) {
+    return [{ state: "to do", what, how: `${host}: ${messageOf(error)}` }];
+  } finally {
+    transport.close();
+  }
+}
+
+/** Compares a file with its copy at the place that its program reads. */
+async function checkPlace(from: string, to: string): Promise<Finding[]> {
+  const [wanted, found] = await Promise.all(
+    [from, to].map((path) => readFile(path, "utf8").catch(() => undefined)),
+  );
+  if (wanted !== undefined && wanted === found)
+    return [{ state: "ok", what: to, how: `as ${from}` }];
+  return [{ state: "to do", what: to, how: `sudo install --backup -m 644 ${from} ${to}` }];
+}
