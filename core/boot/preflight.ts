@@ -70,11 +70,11 @@ function stepsOf({ listen, admin, stores }: Config, patienceMs: number): readonl
   return steps;
 }
 
-/** Throws if the role may not make the tables of the ledger. */
+/** Throws if the role lacks the right to make the tables of the ledger. */
 function checkRights({ role, database, mayCreate }: Rights): void {
   if (mayCreate) return;
   throw new Error(
-    `stores.ledger: the role ${role} may not make tables in the database ${database}; as a superuser, run ` +
+    `stores.ledger: the role ${role} cannot make tables in the database ${database}; as a superuser, run ` +
       `alter database ${database} owner to ${role}`,
   );
 }

@@ -50,11 +50,11 @@ export async function connectionsOf(
   return found.state.pid === server.pid ? server : undefined;
 }
 
-/** What the role of a URL may do in its database. */
+/** The rights of a URL's role in its database. */
 export interface Rights {
   readonly role: string;
   readonly database: string;
-  /** It may make tables where new ones go. */
+  /** True if it can make tables. */
   readonly mayCreate: boolean;
 }
 

@@ -73,6 +73,9 @@ t.test("production starts with one provider's key and the variables of its examp
     GATEWAY_ADMIN_TOKEN: "a".repeat(32),
     TOLLGATE_MASTER_KEY: Buffer.alloc(32).toString("base64"),
     TOPUP_ACCOUNT_NUMBER: "0011001932418",
+    PUBLIC_URL: "https://api.example.com",
+    MAIL_FROM: "no-reply@example.com",
+    SEPAY_WEBHOOK_SECRET: "s".repeat(48),
     OPENAI_API_KEY: "sk-one",
   };
   const file = join(packageRoot, "config/production.yaml");

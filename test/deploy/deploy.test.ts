@@ -25,7 +25,7 @@ t.test("the command of the deployment", async (t) => {
     t.ok(options.length > 0);
     for (const [file, line] of [
       ["Dockerfile", /^CMD .*/m],
-      ["tollgate.service", /^ExecStart=.*/m],
+      ["tollgate@.service", /^ExecStart=.*/m],
     ] as const) {
       const [command = ""] = line.exec(read(file)) ?? [];
       const started = optionsIn(command).filter((option) => option !== "--config");
@@ -111,7 +111,7 @@ t.test("the files of the deployment", async (t) => {
     const dockerfile = read("Dockerfile");
     t.match(dockerfile, /^USER node$/m);
     t.match(dockerfile, /^HEALTHCHECK /m);
-    for (const file of ["Dockerfile", "tollgate.service"]) {
+    for (const file of ["Dockerfile", "tollgate@.service"]) {
       t.match(read(file), /dist\/core\/main\.js/);
     }
     t.match(read("nginx.conf"), /proxy_buffering off;[\s\S]*proxy_next_upstream error timeout;/);

@@ -170,6 +170,12 @@ t.test("the connections to Postgres", async (t) => {
     const other = postgres(ledger, { max: 1 });
     await other`select 1`;
     await other`create role plain login`;
+    const plain = ledger.replace("postgres@", "plain@");
+    await t.rejects(check(t, { stores: { ledger: plain, connections: 1 } }), {
+      message:
+        "stores.ledger: the role plain cannot make tables in the database postgres; as a superuser, run alter database postgres owner to plain",
+    });
+    await other`alter database postgres owner to plain`;
     // Other processes of the server are hidden from a user that is no superuser.
     for (const user of ["postgres", "plain"]) {
       const url = ledger.replace("postgres@", `${user}@`);
@@ -180,7 +186,7 @@ t.test("the connections to Postgres", async (t) => {
         return warning?.includes(warned) ?? false;
       });
     }
-    await other`create role few login connection limit 3`;
+    await other`create role few login connection limit 3 in role plain`;
     const few = ledger.replace("postgres@", "few@");
     await t.rejects(check(t, { stores: { ledger: few, connections: 4 } }), /Postgres allows 3/);
     await other.end();

@@ -46,9 +46,15 @@ t.test("the production config needs only the variables that it names", async (t)
   const inCompose = composed["x-gateway"].environment;
   const there = await load("production.yaml", { ...environment, ...inCompose });
   t.strictSame([there.listen.host, there.admin.listen?.host], ["0.0.0.0", "0.0.0.0"]);
-  for (const file of ["production.env.example", "deploy/compose.yaml"]) {
+  const ports = { LISTEN_PORT: "8001", ADMIN_LISTEN_PORT: "8101" };
+  const unit = await load("production.yaml", { ...environment, ...ports });
+  t.strictSame([unit.listen.port, unit.admin.listen?.port], [8001, 8101]);
+  for (const [file, port] of [
+    ["production.env.example", 8101],
+    ["deploy/compose.yaml", 8081],
+  ] as const) {
     const text = await readFile(join(packageRoot, "config", file), "utf8");
-    t.match(text, /GATEWAY_URL[=:] ?http:\/\/127\.0\.0\.1:8081$/m, file);
+    t.match(text, new RegExp(`GATEWAY_URL[=:] ?http://127\\.0\\.0\\.1:${port}$`, "m"), file);
   }
   t.strictSame(
     [stores.hot, stores.ledger],

@@ -1,0 +1,93 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { arrayOf, objectOf, parseJson } from "../../../core/process/json.ts";
+import { runCliProcess } from "./cli-runs.ts";
+
+const GIVEN = {
+  PUBLIC_URL: "http://localhost",
+  ANTHROPIC_API_KEY: "sk-$(id)`id`&more",
+  TOPUP_ACCOUNT_NAME: "NGUYEN VAN A",
+  TOPUP_ACCOUNT_NUMBER: "0011001932418",
+  MAIL_FROM: "no-reply@example.com",
+  // Port 9, the discard service, refuses connections.
+  REDIS_URL: "redis://:PASSWORD@127.0.0.1:9",
+  DATABASE_URL: "postgres://tollgate:secret@127.0.0.1:9/tollgate",
+};
+
+t.test("init", async (t) => {
+  const folder = join(t.testdir(), "etc");
+  const read = (name: string) => readFileSync(join(folder, name), "utf8");
+  const init = async (env: Record<string, string>, ...options: string[]) => {
+    const { REDIS_URL, DATABASE_URL } = GIVEN;
+    const result = await runCliProcess(["init", "--folder", folder, ...options], {
+      // A run of tests has stores of its own in its environment.
+      env: { REDIS_URL, DATABASE_URL, ...env },
+    });
+    const rows = arrayOf(parseJson(result.stdout)).map(objectOf);
+    return { ...result, rows };
+  };
+  const inShell = (name: string) =>
+    execFileSync("sh", ["-c", `set -eu; . "$0"; printf %s "$${name}"`, join(folder, "env")], {
+      encoding: "utf8",
+    });
+
+  const first = await init(GIVEN);
+
+  t.test(
+    "writes the shipped files for this machine, and keeps secrets to their owner",
+    async (t) => {
+      t.equal(first.code, 1, "something is left to do");
+      for (const name of ["env", "redis.conf", "postgres.sql"]) {
+        t.equal(statSync(join(folder, name)).mode & 0o777, 0o600, name);
+      }
+      t.match(read("nginx.conf"), /server 127\.0\.0\.1:8001 .*\n.*server 127\.0\.0\.1:8002 /);
+      t.match(read("nginx.conf"), "/etc/letsencrypt/live/localhost/fullchain.pem");
+      t.match(read("tollgate@.service"), `--config ${folder}/production.yaml`);
+      t.match(read("tollgate@.service"), `EnvironmentFile=${folder}/env`);
+      t.match(read("postgres.sql"), "password 'secret'");
+    },
+  );
+
+  t.test("writes variables that a shell reads as they were given", async (t) => {
+    for (const name of ["ANTHROPIC_API_KEY", "TOPUP_ACCOUNT_NAME"] as const) {
+      t.equal(inShell(name), GIVEN[name]);
+    }
+    t.equal(Buffer.from(inShell("TOLLGATE_MASTER_KEY"), "base64").length, 32);
+    t.match(inShell("GATEWAY_ADMIN_TOKEN"), /^[0-9a-f]{48}$/);
+  });
+
+  t.test("lists what is left to do, line by line", async (t) => {
+    const states = (rows: typeof first.rows) =>
+      rows.map((row) => `${row?.["state"]}: ${row?.["how"]}`);
+    t.match(states(first.rows).join("\n"), /to do: .*environment variable SMTP_HOST is empty/);
+    const mail = { SMTP_HOST: "127.0.0.1", SMTP_USER: "u", SMTP_PASSWORD: "p" };
+    const { rows } = await init(mail, "--replace");
+    const found = states(rows).join("\n");
+    t.match(found, /to do: stores\.hot: cannot use Redis at 127\.0\.0\.1:9/);
+    t.match(found, /to do: stores\.ledger: cannot use Postgres at 127\.0\.0\.1:9/);
+    t.match(found, /ok: localhost is /);
+    t.match(found, /to do: 127\.0\.0\.1: connect ECONNREFUSED/);
+    t.match(found, /to do: sudo install --backup -m 644 .*nginx\.conf/);
+  });
+
+  t.test("overwrites nothing without being told, and keeps secrets if it is", async (t) => {
+    const before = read("env");
+    const refused = await init({ PUBLIC_URL: "http://other.example" });
+    t.equal(refused.code, 1);
+    t.match(refused.stderr, /env is there.*--replace/);
+    t.equal(read("env"), before);
+    writeFileSync(join(folder, "env"), `${before}OTHER=mine\n`);
+    await init({ OPENAI_API_KEY: "sk-2" }, "--replace");
+    t.equal(read("env"), `${before.replace("OPENAI_API_KEY=", "OPENAI_API_KEY=sk-2")}OTHER=mine\n`);
+  });
+
+  t.test("refuses a value that shells and systemd read differently", async (t) => {
+    const before = read("env");
+    const { code, stderr } = await init({ TOPUP_ACCOUNT_NAME: "O'NEIL" }, "--replace");
+    t.equal(code, 2);
+    t.match(stderr, /TOPUP_ACCOUNT_NAME: .*quotes/);
+    t.equal(read("env"), before);
+  });
+});
