@@ -47,6 +47,7 @@ t.test("init", async (t) => {
       t.match(read("tollgate@.service"), `--config ${folder}/production.yaml`);
       t.match(read("tollgate@.service"), `EnvironmentFile=${folder}/env`);
       t.match(read("postgres.sql"), "password 'secret'");
+    t.match(read("redis.conf"), /^requirepass PASSWORD$/m, "Redis takes nothing else on the line");
     },
   );
 
