@@ -54,6 +54,7 @@ t.test("the production config needs only the variables that it names", async (t)
     ["deploy/compose.yaml", 8081],
   ] as const) {
     const text = await readFile(join(packageRoot, "config", file), "utf8");
+    t.match(text, "REDIS_URL=redis://default:", `${file}: without a user, redis-cli is refused`);
     t.match(text, new RegExp(`GATEWAY_URL[=:] ?http://127\\.0\\.0\\.1:${port}$`, "m"), file);
   }
   t.strictSame(

@@ -12,7 +12,7 @@ const GIVEN = {
   TOPUP_ACCOUNT_NUMBER: "0011001932418",
   MAIL_FROM: "no-reply@example.com",
   // Port 9, the discard service, refuses connections.
-  REDIS_URL: "redis://:PASSWORD@127.0.0.1:9",
+  REDIS_URL: "redis://default:PASSWORD@127.0.0.1:9",
   DATABASE_URL: "postgres://tollgate:secret@127.0.0.1:9/tollgate",
 };
 
@@ -47,7 +47,11 @@ t.test("init", async (t) => {
       t.match(read("tollgate@.service"), `--config ${folder}/production.yaml`);
       t.match(read("tollgate@.service"), `EnvironmentFile=${folder}/env`);
       t.match(read("postgres.sql"), "password 'secret'");
-    t.match(read("redis.conf"), /^requirepass PASSWORD$/m, "Redis takes nothing else on the line");
+      t.match(
+        read("redis.conf"),
+        /^requirepass PASSWORD$/m,
+        "Redis takes nothing else on the line",
+      );
     },
   );
 
