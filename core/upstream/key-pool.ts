@@ -6,9 +6,12 @@ import { hashOf } from "../process/hash.ts";
 import { placeOf } from "./conversation.ts";
 import type { Fault } from "./refusals.ts";
 
-/** How long a key rests after the first refusal of its kind, and at most; it doubles with each in a row. */
+/**
+ * How long a key rests after the first refusal of its kind, and at most; it doubles with each in a row. A limit that states
+ * no time may end at any moment, and a try that is refused costs nothing: so the key serves calls at most 4 s after that.
+ */
 const RESTS: Readonly<Partial<Record<Fault, readonly [firstMs: number, mostMs: number]>>> = {
-  limit: [1_000, 60_000],
+  limit: [1_000, 4_000],
   key: [60_000, 600_000],
   account: [60_000, 600_000],
   access: [60_000, 600_000],
