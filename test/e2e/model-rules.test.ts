@@ -310,6 +310,7 @@ const EDITS: readonly Edit[] = [
         },
       ],
     },
+    dropped: "tools.type",
   },
   {
     why: "a tool without parameters gets the empty schema that MiniMax wants",
