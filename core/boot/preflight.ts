@@ -4,7 +4,7 @@ import { access, constants, mkdir } from "node:fs/promises";
 import { get } from "node:http";
 import { connect } from "node:net";
 import { readAddress } from "../database/address.ts";
-import type { Rights, ServerConnections } from "../database/ping.ts";
+import type { Grants, ServerConnections } from "../database/ping.ts";
 import { ALIVE_BODY } from "../http/health.ts";
 import type { Config } from "../plugin/config.ts";
 import { isLoopback } from "../plugin/public-host.ts";
@@ -57,13 +57,14 @@ function stepsOf({ listen, admin, stores }: Config, patienceMs: number): readonl
   }
   if (ledger !== "embedded") {
     steps.push(async () => {
-      const { connectionsOf, pingPostgres, rightsOf } = await import("../database/ping.ts");
+      const { grantsOf, pingPostgres } = await import("../database/ping.ts");
       await reach("stores.ledger", "Postgres", [ledger], pingPostgres, patienceMs);
-      checkRights(await rightsOf(ledger, CONNECT_MS));
-      const server = await connectionsOf(ledger, CONNECT_MS);
+      const grants = await grantsOf(ledger, CONNECT_MS);
+      checkRights(grants);
+      const { connections } = grants;
       const warnings = tlsWarnings(ledger);
-      return server
-        ? [...warnings, ...connectionWarnings(listen.workers, stores, server)]
+      return connections
+        ? [...warnings, ...connectionWarnings(listen.workers, stores, connections)]
         : warnings;
     });
   }
@@ -71,7 +72,7 @@ function stepsOf({ listen, admin, stores }: Config, patienceMs: number): readonl
 }
 
 /** Throws if the role lacks the right to make the tables of the ledger. */
-function checkRights({ role, database, mayCreate }: Rights): void {
+function checkRights({ role, database, mayCreate }: Grants): void {
   if (mayCreate) return;
   throw new Error(
     `stores.ledger: the role ${role} cannot make tables in the database ${database}; as a superuser, run ` +

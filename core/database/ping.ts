@@ -16,20 +16,30 @@ export interface ServerConnections {
 /** The role that may use `reserved_connections`; both exist since Postgres 16. */
 const RESERVED_ROLE = "pg_use_reserved_connections";
 
-/**
- * Returns undefined behind a pooler, such as PgBouncer: the server's limits are not those of the
- * gateway's connections then.
- */
-export async function connectionsOf(
-  url: string,
-  timeoutMs: number,
-): Promise<ServerConnections | undefined> {
+/** The rights of the role of a URL in its database, and the connections that it gets. */
+export interface Grants {
+  readonly role: string;
+  readonly database: string;
+  /** True if the role can make tables. */
+  readonly mayCreate: boolean;
+  /**
+   * Undefined behind a pooler, such as PgBouncer: the server's limits are not those of the gateway's
+   * connections then.
+   */
+  readonly connections: ServerConnections | undefined;
+}
+
+/** Rejects with the driver's error if the server cannot be reached. */
+export async function grantsOf(url: string, timeoutMs: number): Promise<Grants> {
   const found = await withConnection(
     url,
     timeoutMs,
-    (sql) => sql<(ServerConnections & { readonly pid: number })[]>`
+    (sql) => sql<(Omit<Grants, "connections"> & ServerConnections & { readonly pid: number })[]>`
       select
         pg_backend_pid() as pid,
+        quote_ident(current_user) as role,
+        quote_ident(current_database()) as database,
+        coalesce(has_schema_privilege(current_schema(), 'create'), false) as "mayCreate",
         least(
           current_setting('max_connections')::int
             - current_setting('superuser_reserved_connections')::int
@@ -46,29 +56,9 @@ export async function connectionsOf(
   );
   const [server] = found;
   if (server === undefined) throw new Error("Postgres did not return its settings");
+  const { pid, allowed, used, ...grants } = server;
   // A pooler names itself to its clients, and lends them processes of the server by turns.
-  return found.state.pid === server.pid ? server : undefined;
-}
-
-/** The rights of a URL's role in its database. */
-export interface Rights {
-  readonly role: string;
-  readonly database: string;
-  /** True if it can make tables. */
-  readonly mayCreate: boolean;
-}
-
-/** Rejects with the driver's error if the server cannot be reached. */
-export async function rightsOf(url: string, timeoutMs: number): Promise<Rights> {
-  const [found] = await withConnection(
-    url,
-    timeoutMs,
-    (sql) => sql<Rights[]>`
-      select quote_ident(current_user) as role, quote_ident(current_database()) as database,
-        coalesce(has_schema_privilege(current_schema(), 'create'), false) as "mayCreate"`,
-  );
-  if (found === undefined) throw new Error("Postgres did not return the rights of its role");
-  return found;
+  return { ...grants, connections: found.state.pid === pid ? { allowed, used } : undefined };
 }
 
 async function withConnection<Result>(
