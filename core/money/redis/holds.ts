@@ -169,13 +169,14 @@ export class Holds {
     if (!this.own.has(callId)) return { kind: "gone" };
     const request = { callId, accountId, keyId, ...amounts, ...(limits && { limits }) };
     const result = await this.send(bucket, request);
-    if (result.kind === "held" && !this.own.has(callId)) {
+    if (result.kind === "short") return result;
+    if (result.kind !== "held") return { kind: "gone" };
+    if (!this.own.has(callId)) {
       await this.void(callId, accountId);
       return { kind: "gone" };
     }
-    if (result.kind === "held") hold.epoch = bucket.epoch;
-    if (result.kind === "held" || result.kind === "short") return result;
-    return { kind: "gone" };
+    hold.epoch = bucket.epoch;
+    return result;
   }
 }
 
