@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
 import { SchemaDraft } from "./draft.ts";
+import { holdsSchemas } from "./positions.ts";
 import { SchemaReferences } from "./references.ts";
 import { MAY_BE_NULL, type RewrittenSchema } from "./rewrite.ts";
 import { conjunction, disjunction, oneObject, UNIONS, unionOf } from "./union.ts";
@@ -19,12 +20,8 @@ const NAMES = new Set(["$schema", "$id", "$defs", "definitions"]);
 const REMOVED = new Set([
   ...[...NAMES, "allOf", "anyOf", "oneOf", "const", "items", "prefixItems"],
 ]);
-/** Keywords that hold schemas, and that Kimi does not know: references in them would lead nowhere. */
-const HOLDERS = new Set([
-  ...["patternProperties", "propertyNames", "unevaluatedProperties", "dependentSchemas"],
-  ...["dependencies", "contains", "additionalItems", "unevaluatedItems"],
-  ...["not", "if", "then", "else"],
-]);
+/** Keywords that hold schemas, and that Kimi knows as they are. References in others would lead nowhere. */
+const HOLDERS = new Set(["properties", "additionalProperties"]);
 /** Keywords that only one type has. */
 const TYPE_OF_KEYWORD = new Map<string, string>([
   ...["properties", "required", "additionalProperties"].map((name) => [name, "object"] as const),
@@ -177,7 +174,7 @@ class Rewriting {
         const names = arrayOf(value).filter((key) => Object.hasOwn(known, String(key)));
         if (names.length > 0) made[name] = names;
         if (names.length < arrayOf(value).length || value === true) lost.set(name, value);
-      } else if (HOLDERS.has(name)) lost.set(name, value);
+      } else if (holdsSchemas(name) && !HOLDERS.has(name)) lost.set(name, value);
       else made[name] = value;
     }
     const items = this.items(schema, level, lost);

@@ -32,6 +32,11 @@ export function mapSchemasIn(
   return position === "schemas" ? map(value) : mapNamed(value, map);
 }
 
+/** Returns true for a keyword whose value is a schema, or has schemas directly inside. */
+export function holdsSchemas(keyword: string): boolean {
+  return POSITIONS.has(keyword);
+}
+
 /** Returns the schemas directly inside of a schema. Some may be booleans. */
 export function schemasIn(schema: JsonObject): unknown[] {
   const lists = SCHEMAS.map((keyword) => schema[keyword]);
