@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
+import { readVariables } from "../../plugins/admin/cli/env-file.ts";
 import { CATALOGUE, folderOf, GATEWAY } from "./config/files.ts";
 
 interface Result {
@@ -59,8 +60,7 @@ t.test("--check names models whose calls can cost more than they bring", async (
 
 t.test("production starts with one provider's key and the variables of its example", async (t) => {
   const example = await readFile(join(packageRoot, "config/production.env.example"), "utf8");
-  const lines = example.split("\n").filter((line) => /^[A-Z]/.test(line));
-  const variables = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s, 2)));
+  const variables = Object.fromEntries(readVariables(example));
   const filled = {
     ...Object.fromEntries(
       Object.entries(variables).map(([name, value]) => [name, value || "x".repeat(40)]),

@@ -1,22 +1,18 @@
-import { startLocalServer } from "./local-server.ts";
+import { type LocalServer, startLocalServer } from "./local-server.ts";
 
 /**
  * An upstream that sends the same JSON reply to every call, for replies that the simulator never
  * sends.
  */
-export async function startOneReplyUpstream(
+export function startOneReplyUpstream(
   reply: object,
   { status = 200, headers = {} }: { status?: number; headers?: Record<string, string> } = {},
-): Promise<{ url: string; stop(): Promise<void> }> {
-  const server = await startLocalServer((request, response) => {
+): Promise<LocalServer> {
+  return startLocalServer((request, response) => {
     request.resume();
     request.once("end", () => {
       response.writeHead(status, { "content-type": "application/json", ...headers });
       response.end(JSON.stringify(reply));
     });
   });
-  return {
-    url: server.url,
-    stop: server.stop,
-  };
 }
