@@ -13,8 +13,9 @@ const REDIRECTS_MAX = 3;
 const TIMEOUT_MS = 20_000;
 const CONNECT_MS = 5_000;
 
-const NOT_PUBLIC = "only public http(s) addresses are fetched";
-const NOT_FETCHED = "it cannot be fetched";
+/** One text for all of these: different ones would let a customer list the names and ports of the operator's network. */
+const NOT_FETCHED =
+  "it cannot be fetched; its server must be public, on port 80 or 443, and return the image with status 200";
 
 /**
  * Fetches images that customers name by address: from public addresses only, unless the config allows others. The
@@ -48,9 +49,12 @@ export class HttpImageFetcher implements ImageFetcher {
     { signal, received }: ImageFetch,
   ): Promise<FetchedImage | string | URL> {
     const url = URL.canParse(address) ? new URL(address) : undefined;
-    if (url?.protocol !== "http:" && url?.protocol !== "https:") return NOT_PUBLIC;
+    if (url?.protocol !== "http:" && url?.protocol !== "https:") return NOT_FETCHED;
+    // `port` is empty for the usual one. Other ports only serve customers who scan them.
+    const { privateAddresses } = this.settings();
+    if (!privateAddresses && !["", "80", "443"].includes(url.port)) return NOT_FETCHED;
     const addresses = await this.addressesOf(url.hostname, signal);
-    if (!addresses) return NOT_PUBLIC;
+    if (!addresses) return NOT_FETCHED;
     // Loads all of undici only when an image is fetched: calls need only its connections.
     const { Client } = await import("undici");
     const timeouts = { headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS };
@@ -104,7 +108,7 @@ async function read(
   if (statusCode >= 300 && statusCode < 400 && typeof location === "string") {
     return URL.canParse(location, url) ? new URL(location, url) : "it redirects to no address";
   }
-  if (statusCode !== 200) return `its server returned ${statusCode}`;
+  if (statusCode !== 200) return NOT_FETCHED;
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of body) {

@@ -346,7 +346,7 @@ t.test("POST /v1/images/edits", async (t) => {
     ]) {
       const answer = await edit(bodies.images({}, { image }));
       t.equal(answer.status, 400, image);
-      t.match(answer.json.error.message, /only public http\(s\) addresses are fetched/);
+      t.match(answer.json.error.message, /its server must be public, on port 80 or 443/);
     }
     t.strictSame(asked, []);
     const inline = await edit(bodies.images({}, { image: png.toString("base64") }));

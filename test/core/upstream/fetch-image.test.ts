@@ -8,6 +8,8 @@ import { startNameServer } from "../../support/name-server.ts";
 import { until } from "../../support/until.ts";
 
 const ANY = { signal: new AbortController().signal, received: () => {} };
+const NOT_FETCHED =
+  "it cannot be fetched; its server must be public, on port 80 or 443, and return the image with status 200";
 const PNG = Buffer.from("89504e470d0a1a0a00", "hex");
 
 function fetcherOf(settings: Partial<ImageSettings>) {
@@ -74,10 +76,10 @@ t.test(
     left.abort();
     t.strictSame(
       await results,
-      names.map(() => "it cannot be fetched"),
+      names.map(() => NOT_FETCHED),
     );
     const again = fetcher.fetch("http://four.silent.example/", { ...ANY, signal: left.signal });
-    t.equal(await again, "it cannot be fetched");
+    t.equal(await again, NOT_FETCHED);
     t.notOk(asked.includes("four.silent.example"), "nothing is asked for a client that has left");
   },
 );
@@ -85,7 +87,7 @@ t.test(
 t.test("a name server that never replies ends a fetch by itself", async (t) => {
   const { address } = await nameServer(t, {});
   const fetcher = fetcherOf({ nameServers: [address] });
-  t.equal(await fetcher.fetch("http://silent.example/a.png", ANY), "it cannot be fetched");
+  t.equal(await fetcher.fetch("http://silent.example/a.png", ANY), NOT_FETCHED);
 });
 
 t.test("an image is fetched from the address that its name has", async (t) => {
@@ -108,7 +110,7 @@ t.test("a name with a private address is refused, also after a redirect", async 
     privateAddresses: isPrivateAllowed && hosts.length === 0,
     nameServers: [address],
   }));
-  const refused = "only public http(s) addresses are fetched";
+  const refused = NOT_FETCHED;
   for (const host of ["a.example", "b.example", "localhost", "a.localhost", "localhost."]) {
     t.equal(await fetcher.fetch(`http://${host}:${port}/`, ANY), refused, host);
   }
@@ -117,3 +119,31 @@ t.test("a name with a private address is refused, also after a redirect", async 
   t.equal(await fetcher.fetch(`http://a.example:${port}/to/b.example`, ANY), refused);
   t.strictSame(hosts, ["a.example"]);
 });
+
+t.test(
+  "a failed fetch does not say whether a name or a port of the operator's network exists",
+  async (t) => {
+    const { port } = await imageServer(t);
+    const { address, asked } = await nameServer(t, { "inner.example": "10.0.0.1" });
+    const fetcher = fetcherOf({ nameServers: [address] });
+    for (const image of [
+      `http://127.0.0.1:${port}/`,
+      "http://inner.example/",
+      "http://unknown.example/",
+      "http://outer.example:8080/",
+      "http://localhost/",
+      "ftp://outer.example/",
+      "no address",
+    ]) {
+      t.equal(await fetcher.fetch(image, ANY), NOT_FETCHED, image);
+    }
+    t.notOk(asked.includes("outer.example"), "a name at another port is not even resolved");
+    const inside = fetcherOf({ privateAddresses: true });
+    const gone = createHttpServer((_, response) => void response.writeHead(404).end());
+    gone.listen(0, "127.0.0.1");
+    await once(gone, "listening");
+    t.teardown(() => gone.close());
+    const at = (gone.address() as AddressInfo).port;
+    t.equal(await inside.fetch(`http://127.0.0.1:${at}/`, ANY), NOT_FETCHED, "404");
+  },
+);
