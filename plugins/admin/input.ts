@@ -10,6 +10,8 @@ import {
   whole,
 } from "../../core/plugin/index.ts";
 
+import { ambiguityOf } from "./ambiguous-amount.ts";
+
 const NAME = "a name of 1 to 100 characters on one line";
 const REFERENCE =
   "a reference of 1 to 200 characters on one line that does not begin with transfer:, taken-back: or refund:";
@@ -74,6 +76,10 @@ export const actionPage = mapping({
 const amount = v.pipe(
   v.union([v.string(AMOUNT), v.number(AMOUNT)], AMOUNT),
   v.transform((given) => (typeof given === "number" ? exactText(given) : given)),
+  v.check(
+    (text) => ambiguityOf(text) === undefined,
+    ({ input }) => `another amount: ${ambiguityOf(input)}`,
+  ),
   v.transform((text) => parseVnd(text) ?? 0n),
   v.check((microVnd) => microVnd !== 0n, AMOUNT),
 );

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { closestMatch } from "leven";
 import { messageOf } from "../../../core/plugin/index.ts";
+import { ambiguityOf } from "../ambiguous-amount.ts";
 import type { Command, Values } from "./command.ts";
 import { EXIT, Failure } from "./failure.ts";
 import { usageOf } from "./help.ts";
@@ -110,8 +111,8 @@ function checked(
       throw new Failure(EXIT.usage, `${words} has no option --${name}\n${usageOf(command)}`);
     }
     values[name] = typeof value === "string" ? value : "yes";
-    const fault = name.endsWith("-vnd") ? amountFault(name, values[name] ?? "") : undefined;
-    if (fault !== undefined) throw new Failure(EXIT.usage, fault);
+    const fault = name.endsWith("-vnd") ? ambiguityOf(values[name] ?? "") : undefined;
+    if (fault !== undefined) throw new Failure(EXIT.usage, `--${name}: ${fault}`);
   }
   for (const name of required) {
     if ((values[name] ?? "") === "") {
@@ -126,15 +127,6 @@ function checked(
     );
   }
   return values;
-}
-
-/** Returns why an amount such as 100.000 is refused: it is 100000 đ to a Vietnamese reader and 100 đ to a program. */
-function amountFault(name: string, amount: string): string | undefined {
-  if (!/^-?\d{1,3}(?:[.,]\d{3})+$/.test(amount)) return undefined;
-  const whole = amount.replace(/[.,]/g, "");
-  if (amount.split(/[.,]/).length > 2) return `--${name}: write ${whole}, without separators`;
-  const decimal = Number(amount.replace(",", "."));
-  return `--${name} ${amount} can be read as ${whole} đ and as ${decimal} đ; write ${whole}, or ${decimal}`;
 }
 
 function textOf(value: string | boolean | undefined): string | undefined {

@@ -42,6 +42,21 @@ t.test("admin input: amounts", async (t) => {
     });
   }
 
+  t.test("refuses an amount that two readers read differently, as the CLI does", async (t) => {
+    for (const [amount, advice] of [
+      ["100.000", "100.000 can be read as 100000 đ and as 100 đ; write 100000, or 100."],
+      ["-12.345", "-12.345 can be read as -12345 đ and as -12.345 đ; write -12345, or -12.3450."],
+      ["1,000", "1,000 can be read as 1000 đ and as 1 đ; write 1000, or 1."],
+      ["1.000.000", "write 1000000, without separators."],
+    ] as const) {
+      const result = readBody(movement, body({ amount_vnd: amount, reference: "r" }));
+      t.equal(refused(result).message, `amount_vnd: expected another amount: ${advice}`);
+    }
+    for (const amount of ["0.125", "-12.3450", "1000.125"]) {
+      t.notOk(isRefusal(readBody(movement, body({ amount_vnd: amount, reference: "r" }))), amount);
+    }
+  });
+
   const refusals = [
     "0",
     "-0",
@@ -54,7 +69,6 @@ t.test("admin input: amounts", async (t) => {
     "1e21",
     "1e-7",
     '"1e3"',
-    '"1,000"',
     '" 1"',
     '"+1"',
     '"0x10"',
