@@ -10,7 +10,7 @@ import {
 import { tokenIn } from "./cookie.ts";
 import type { Options } from "./options.ts";
 import { fromElsewhere } from "./own-page.ts";
-import { hashOf, isCsrfToken, newToken } from "./secret.ts";
+import { hashOf, isCsrfToken, isSignedToken, newSignedToken } from "./secret.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -41,6 +41,7 @@ export class Sessions {
   private readonly database: Services["database"];
   private readonly clock: Services["clock"];
   private readonly options: Options;
+  private secret: Promise<Buffer> | undefined;
 
   constructor(
     accounts: Services["accounts"],
@@ -68,7 +69,7 @@ export class Sessions {
     checkedFactor: string | null,
     request: PlainRequest,
   ): Promise<string | undefined> {
-    const token = newToken();
+    const token = newSignedToken(await this.macSecret());
     const now = this.clock.now();
     const [row] = await this.database.query<{ opened: boolean }>(
       "select open_session($1, $2, $3, $4, $5, $6, $7, $8, $9) as opened",
@@ -160,6 +161,7 @@ export class Sessions {
   }
 
   private async find(token: string): Promise<Found | undefined> {
+    if (!isSignedToken(token, await this.macSecret())) return undefined;
     const tokenHash = hashOf(token);
     const [found] = await this.database.query<Found>(
       `select session.id as "sessionId", session.account_id as "accountId",
@@ -177,6 +179,23 @@ export class Sessions {
       ]);
     }
     return found;
+  }
+
+  /** Returns the secret of the tokens' MACs, the same for every gateway of the ledger. Reads it once. */
+  private macSecret(): Promise<Buffer> {
+    this.secret ??= this.database
+      .query<{ secret: Uint8Array }>("select secret from account_session_macs")
+      .then(([row]) => {
+        if (row) return Buffer.from(row.secret);
+        throw new Error(
+          "the ledger has no secret for sessions; restore the row of account_session_macs",
+        );
+      })
+      .catch((error: unknown) => {
+        this.secret = undefined;
+        throw error;
+      });
+    return this.secret;
   }
 
   /** Returns the times since which a live session was opened, and was last used. */

@@ -24,6 +24,16 @@ create table account_sessions (
 
 create index account_sessions_account on account_sessions (account_id, created_at);
 
+-- The secret of the MAC at the end of each session's token, so that a forged token costs no query. It protects from load
+-- only, as that of keys does.
+create table account_session_macs (
+  is_only boolean primary key default true check (is_only),
+  secret bytea not null check (octet_length(secret) = 32)
+);
+
+insert into account_session_macs (secret)
+values (decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex'));
+
 create table account_tokens (
   token_hash bytea primary key check (octet_length(token_hash) = 32),
   account_id uuid not null references accounts,

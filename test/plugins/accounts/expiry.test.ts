@@ -108,6 +108,46 @@ t.test("expiry", async (t) => {
     t.equal(await forget(), 429);
   });
 
+  t.test("a forged session costs the ledger no query", async (t) => {
+    const { accounts, database, clock } = world.gateway.services;
+    let queries = 0;
+    const counting: typeof database = {
+      ...database,
+      query: (sql, parameters) => {
+        queries += 1;
+        return database.query(sql, parameters);
+      },
+    };
+    const sessions = new Sessions(accounts, counting, clock, v.parse(options, {}));
+    const enter = (cookie: string | undefined) =>
+      sessions.enter(
+        {
+          method: "GET",
+          path: "/account/v1/me",
+          params: {},
+          query: new URLSearchParams(),
+          headers: { ...(cookie !== undefined && { cookie }) },
+          body: Buffer.alloc(0),
+          remoteAddress: "203.0.113.1",
+          addressBlock: "203.0.113.1",
+          requestId: "x",
+        },
+        world.url,
+      );
+    const { cookie = "", accountId } = await signedUp(world, world.mailServer);
+    t.match(await enter(cookie), { accountId });
+    const before = queries;
+    const changed = cookie.endsWith("A") ? "B" : "A";
+    for (const forged of [
+      `tollgate_session=${"x".repeat(43)}`,
+      `tollgate_session=${changed}${cookie.slice("tollgate_session=".length + 1)}`,
+    ]) {
+      t.match(await enter(forged), { status: 401, code: "not_signed_in" });
+    }
+    t.equal(queries, before);
+    t.match(await enter(cookie), { accountId });
+  });
+
   t.test("expired rows are deleted", async (t) => {
     const { accounts, database, clock } = world.gateway.services;
     const count = async () => {
