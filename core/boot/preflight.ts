@@ -1,6 +1,6 @@
 import { createSocket } from "node:dgram";
 import { lookup } from "node:dns/promises";
-import { access, constants, mkdir } from "node:fs/promises";
+import { access, chmod, constants, mkdir, stat } from "node:fs/promises";
 import { get } from "node:http";
 import { connect } from "node:net";
 import { readAddress } from "../database/address.ts";
@@ -13,6 +13,8 @@ import { codeOf, messageOf } from "../process/thrown.ts";
 /** How long a store may be down at a start: long enough for stores that start at the same time. */
 const PATIENCE_MS = 5_000;
 const CONNECT_MS = 5_000;
+/** The rights of users outside of a folder's group. */
+const OTHERS = 0o007;
 const RETRY_MS = 250;
 
 /**
@@ -114,10 +116,15 @@ function connectionWarnings(
   return [`stores.connections: ${needs}, and others use ${used} of ${allowed}; ${advice}`];
 }
 
+/** Creates the folder for its owner only, and closes one that exists to users outside of its group. */
 async function checkFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true });
+    await mkdir(folder, { recursive: true, mode: 0o700 });
     await access(folder, constants.W_OK);
+    const { mode, uid } = await stat(folder);
+    if ((mode & OTHERS) !== 0 && uid === process.getuid?.()) {
+      await chmod(folder, mode & 0o7777 & ~OTHERS);
+    }
   } catch (error) {
     throw new Error(
       `stores.data: expected a folder that can be written; ${folder} is not one (${codeNameOf(error)}).`,

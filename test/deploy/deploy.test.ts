@@ -107,6 +107,12 @@ t.test("the files of the deployment", async (t) => {
     t.equal(new Set(spools).size, 2, "each gateway has its own spool");
   });
 
+  t.test("write no core dumps, which would have every secret", async (t) => {
+    t.match(read("tollgate@.service"), /^LimitCORE=0$/m);
+    const { services } = parse(read("compose.yaml"), { merge: true });
+    for (const name of ["gateway-1", "gateway-2"]) t.equal(services[name].ulimits.core, 0, name);
+  });
+
   t.test("start the output of the build, as a user that is not root", async (t) => {
     const dockerfile = read("Dockerfile");
     t.match(dockerfile, /^USER node$/m);

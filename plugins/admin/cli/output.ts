@@ -17,12 +17,12 @@ export async function print(output: Output, form: Form, write: Write): Promise<v
   const isCompact = form === "compact";
   const indent = isCompact ? 0 : 2;
   if (output.kind === "value") {
-    await write(`${JSON.stringify(output.value, null, indent)}\n`);
+    await write(`${jsonOf(output.value, indent)}\n`);
     return;
   }
   let isFirst = true;
   for await (const item of output.items) {
-    const text = JSON.stringify(item, null, indent);
+    const text = jsonOf(item, indent);
     const shown = isCompact ? text : `\n  ${text.replaceAll("\n", "\n  ")}`;
     await write(`${isFirst ? "[" : ","}${shown}`);
     isFirst = false;
@@ -40,3 +40,19 @@ function linesOf(output: Output): AsyncIterable<string> | Iterable<string> {
   if (Array.isArray(value)) return tableOf(value);
   return isObject(value) ? fieldsOf(value) : [String(value)];
 }
+
+/**
+ * Returns JSON in which control and format characters are escaped: a terminal acts on some, and texts may come from
+ * customers and banks.
+ */
+function jsonOf(value: unknown, indent: number): string {
+  const text = String(JSON.stringify(value, null, indent));
+  return text.replace(RAW_IN_JSON, (found) =>
+    [...Array(found.length).keys()]
+      .map((n) => `\\u${found.charCodeAt(n).toString(16).padStart(4, "0")}`)
+      .join(""),
+  );
+}
+
+/** JSON escapes the others itself; the line feed is its own indent. */
+const RAW_IN_JSON = /[\u007f-\u009f\p{Cf}\u2028\u2029]/gu;

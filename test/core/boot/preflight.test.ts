@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { chmodSync, mkdirSync, statSync } from "node:fs";
 import { type AddressInfo, connect, createServer, Server, type Socket } from "node:net";
 import { join } from "node:path";
 import postgres from "postgres";
@@ -52,6 +53,20 @@ const replying = (text: string) => (socket: Socket) =>
     const head = `HTTP/1.1 200 OK\r\ncontent-length: ${text.length}\r\nconnection: close`;
     socket.end(`${head}\r\n\r\n${text}`);
   });
+
+t.test("the data folder is its owner's alone", async (t) => {
+  const root = await folderOf(t, {});
+  const modeOf = (folder: string) => statSync(folder).mode & 0o777;
+  const made = join(root, "made");
+  await check(t, { stores: { data: made } });
+  t.equal(modeOf(made), 0o700);
+  // Made by hand. A group that the operator gave it to, such as that of backups, keeps its rights.
+  const found = join(root, "found");
+  mkdirSync(found);
+  chmodSync(found, 0o755);
+  await check(t, { stores: { data: found } });
+  t.equal(modeOf(found), 0o750);
+});
 
 t.test("a start is refused with one sentence that names the setting", async (t) => {
   t.test("embedded stores and a free port need nothing", (t) => t.resolves(check(t, {})));

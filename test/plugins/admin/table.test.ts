@@ -2,9 +2,9 @@ import t from "tap";
 import type { Output } from "../../../plugins/admin/cli/command.ts";
 import { print } from "../../../plugins/admin/cli/output.ts";
 
-async function shown(output: Output): Promise<string> {
+async function shown(output: Output, form: "table" | "compact" = "table"): Promise<string> {
   let text = "";
-  await print(output, "table", async (more) => {
+  await print(output, form, async (more) => {
     text += more;
   });
   return text;
@@ -48,4 +48,16 @@ t.test("a terminal gets an object as fields, and lists in it as tables", async (
 
 t.test("a name that a customer chose does not reach the terminal's controls", async (t) => {
   t.equal(await shown(value([{ name: "a\u001b[2Jb\u202ec\nd" }])), "name\na?[2Jb?c?d\n");
+});
+
+t.test("nor does it in JSON, which escapes it", async (t) => {
+  const name = "a\u001b\u007f\u009b2J\u202ec\u{e0001}\n";
+  const list = async function* () {
+    yield { name };
+  };
+  for (const output of [value([{ name }]), { kind: "list", items: list() } as const]) {
+    const text = await shown(output, "compact");
+    t.equal(text, '[{"name":"a\\u001b\\u007f\\u009b2J\\u202ec\\udb40\\udc01\\n"}]\n');
+    t.strictSame(JSON.parse(text), [{ name }]);
+  }
 });

@@ -1,0 +1,72 @@
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { objectOf } from "../../core/process/json.ts";
+import { packageRoot } from "../../core/process/root.ts";
+
+const read = (...path: string[]) => readFileSync(join(packageRoot, ...path), "utf8");
+
+/** Licences that let an operator run, change and pass on the whole, and ask for no more than their own text. */
+const ALLOWED = [
+  "0BSD",
+  "Apache-2.0",
+  "BlueOak-1.0.0",
+  "BSD-2-Clause",
+  "BSD-3-Clause",
+  "ISC",
+  "MIT",
+  "MIT-0",
+  "PSF-2.0",
+  "Unlicense",
+];
+
+interface Shipped {
+  /** Path below the project's folder. */
+  readonly folder: string;
+  readonly licence: unknown;
+}
+
+/** The packages that `npm ci --omit=dev` installs on some machine. */
+function shippedPackages(): Shipped[] {
+  const { packages } = JSON.parse(read("package-lock.json"));
+  return Object.entries(packages)
+    .map(([folder, one]) => ({ folder, entry: objectOf(one) }))
+    .filter(({ folder, entry }) => folder !== "" && entry?.["dev"] !== true)
+    .map(({ folder, entry }) => ({ folder, licence: entry?.["license"] }));
+}
+
+t.test("every shipped package has a licence that allows it to be shipped", async (t) => {
+  const shipped = shippedPackages();
+  t.ok(shipped.length > 100);
+  const refused = shipped.filter(({ licence }) => !ALLOWED.includes(String(licence)));
+  t.strictSame(refused, []);
+  // The lock file repeats what the registry says: compare it with the package itself.
+  const other = shipped
+    .filter(({ folder }) => existsSync(join(packageRoot, folder)))
+    .filter(({ folder, licence }) => JSON.parse(read(folder, "package.json")).license !== licence);
+  t.strictSame(other, []);
+});
+
+t.test("NOTICE names what packages and files contain under a licence of its own", async (t) => {
+  const notice = read("NOTICE");
+  const fonts = "plugins/dashboard/public/fonts/LICENSE";
+  t.match(read(fonts), "SIL Open Font License, Version 1.1");
+  for (const named of ["uWebSockets.js", "PostgreSQL", "OpenSSL", "ICU", "Manrope", fonts]) {
+    t.match(notice, named);
+  }
+});
+
+t.test("the native listener is the one that was reviewed", async (t) => {
+  const folder = join(packageRoot, "node_modules", "uWebSockets.js", "dist", "bin");
+  // As `sha256sum *.node` prints them.
+  const installed = readdirSync(folder)
+    .sort()
+    .map((name) => {
+      const sum = createHash("sha256").update(readFileSync(join(folder, name)));
+      return `${sum.digest("hex")}  ${name}`;
+    });
+  const known = read("test", "deploy", "native-listener.sha256").trim().split("\n");
+  t.ok(installed.length > 20);
+  t.strictSame(installed, known);
+});
