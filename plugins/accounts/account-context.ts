@@ -78,11 +78,12 @@ export class AccountContext {
   }
 
   /** Sends the owner of an account a mail about a change, in case another person has made it. */
-  tellOwner(accountId: string, kind: Notice): void {
+  tellOwner(accountId: string, kind: Notice, about?: string): void {
     this.mailer.take(async () => {
       const account = await this.credentials.ofAccount(accountId);
       if (!account) return undefined;
-      return { to: account.email, language: this.languageOf(account), template: { kind } };
+      const template = { kind, about };
+      return { to: account.email, language: this.languageOf(account), template };
     });
   }
 

@@ -6,6 +6,9 @@ const HOUR_MS = 3_600_000;
 
 /** How long the link in a mail is valid, by its purpose. */
 const VALID_MS = { verify: 48 * HOUR_MS, reset: HOUR_MS };
+/** An account whose address is not verified by then is deleted. */
+const UNVERIFIED_MS = 7 * 24 * HOUR_MS;
+const UNVERIFIED_AT_ONCE = 500;
 type Purpose = keyof typeof VALID_MS;
 
 /** The fields of an account that sign-in needs. */
@@ -135,10 +138,16 @@ export class CredentialStore {
     return row?.changed ?? false;
   }
 
-  /** Deletes expired tokens, and attempts that no longer count. */
+  /** Deletes expired tokens, attempts that no longer count, and accounts that were never verified. */
   async sweep(): Promise<void> {
     await this.database.query("delete from account_tokens where expires_at <= $1", [this.now()]);
     await this.database.query("delete from account_throttles where arrival <= $1", [this.now()]);
+    const before = new Date(this.clock.now() - UNVERIFIED_MS);
+    await this.database.query("select delete_unverified($1, $2, $3)", [
+      before,
+      this.now(),
+      UNVERIFIED_AT_ONCE,
+    ]);
   }
 
   /** Queries even without an account, so that the response time does not reveal whether one exists. */

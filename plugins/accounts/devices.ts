@@ -35,20 +35,25 @@ export class Devices {
     return found.length > 0 ? hash.toString("base64url") : undefined;
   }
 
-  /** Remembers this browser. Returns its `set-cookie` header. */
-  async remember(accountId: string, isSecure: boolean): Promise<string> {
+  /** Remembers this browser. Returns its `set-cookie` header, and whether it is the first of the account. */
+  async remember(
+    accountId: string,
+    isSecure: boolean,
+  ): Promise<{ readonly cookie: string; readonly isFirst: boolean }> {
     const token = newToken();
-    await this.database.query(
+    const [row] = await this.database.query<{ isFirst: boolean }>(
       `with replaced as (
         delete from account_devices where token_hash in (
           select token_hash from account_devices where account_id = $2
           order by seen_at desc offset ${DEVICES_MAX - 1}
         )
       )
-      insert into account_devices (token_hash, account_id, seen_at) values ($1, $2, $3)`,
+      insert into account_devices (token_hash, account_id, seen_at) values ($1, $2, $3)
+      returning not exists (select from account_devices where account_id = $2) as "isFirst"`,
       [hashOf(token), accountId, this.at(0)],
     );
-    return cookieOf(token, (VALID_DAYS * DAY_MS) / 1000, isSecure, "device");
+    const cookie = cookieOf(token, (VALID_DAYS * DAY_MS) / 1000, isSecure, "device");
+    return { cookie, isFirst: row?.isFirst ?? false };
   }
 
   /** Deletes devices that are not valid any more. */

@@ -14,6 +14,7 @@ import { provide } from "./provide.ts";
 import { keyRoutes } from "./routes/keys.ts";
 import { meRoutes } from "./routes/me.ts";
 import { changePasswordRoute, forgottenPasswordRoutes } from "./routes/password.ts";
+import { proofRoute } from "./routes/proof.ts";
 import { secondFactorRoutes } from "./routes/second-factor.ts";
 import { sessionRoutes, signInRoute, signOutRoute } from "./routes/sign-in.ts";
 import { signUpRoutes } from "./routes/sign-up.ts";
@@ -91,6 +92,7 @@ export default function accounts(services: Services, settings: Options): Plugin 
         ...meRoutes(context),
         changePasswordRoute(context),
         ...secondFactorRoutes(context),
+        proofRoute(context),
         ...sessionRoutes(context),
         ...keyRoutes(context),
       ]);

@@ -40,5 +40,6 @@ export const change = mapping({ current: givenPassword, password: newPassword })
 export const newFactor = mapping({ current: givenPassword });
 export const firstCode = mapping({ code });
 export const factorChange = mapping({ current: givenPassword, code });
+export const proof = mapping({ current: v.optional(givenPassword), code: v.optional(code) });
 export const settings = mapping({ language });
 export const newKey = mapping({ name: line(100, NAME) });

@@ -18,6 +18,8 @@ const DAY_MS = 24 * HOUR_MS;
 const SEEN_EVERY_MS = 60_000;
 /** Maximum sessions of one account. A new one replaces the oldest. */
 const SESSIONS_MAX = 50;
+/** A password or code that was given on this session is asked for again after this time. */
+const PROVEN_MS = 15 * 60_000;
 const AGENT_CHARACTERS_MAX = 200;
 
 interface Session {
@@ -128,6 +130,24 @@ export class Sessions {
     return undefined;
   }
 
+  /** Returns true if the owner has given the password or a code on this session lately. */
+  async isProven(sessionId: string): Promise<boolean> {
+    const since = new Date(this.clock.now() - PROVEN_MS);
+    const found = await this.database.query(
+      "select from account_sessions where id = $1 and proven_at > $2",
+      [sessionId, since],
+    );
+    return found.length > 0;
+  }
+
+  /** Notes that the owner has given the password or a code on this session. */
+  async prove(sessionId: string): Promise<void> {
+    await this.database.query("update account_sessions set proven_at = $2 where id = $1", [
+      sessionId,
+      new Date(this.clock.now()),
+    ]);
+  }
+
   /** Returns the open sessions of an account, newest first. */
   list(accountId: string): Promise<Session[]> {
     return this.database.query(
@@ -207,7 +227,7 @@ export class Sessions {
 }
 
 /** Returns the user agent, at most 200 characters, printable ASCII only. */
-function agentOf(request: PlainRequest): string {
+export function agentOf(request: PlainRequest): string {
   const agent = request.headers["user-agent"] ?? "";
   return agent.replace(/[^\x20-\x7e]/g, "?").slice(0, AGENT_CHARACTERS_MAX);
 }

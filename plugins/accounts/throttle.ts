@@ -29,6 +29,8 @@ const RATES = {
   reminder: { burst: 1, periodS: 10 * MINUTE_S },
   /** Keys created by one account, including revoked ones. */
   key: { burst: 30, periodS: HOUR_S / 60 },
+  /** Mails that a key was shown, for one key and browser. */
+  shown: { burst: 1, periodS: 30 * 24 * HOUR_S },
 } satisfies Record<string, Rate>;
 
 const REFUSED_MAX = 10_000;

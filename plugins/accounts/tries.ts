@@ -1,4 +1,4 @@
-import type { PlainRequest } from "../../core/plugin/index.ts";
+import type { Customer, PlainRequest } from "../../core/plugin/index.ts";
 import type { AccountContext } from "./account-context.ts";
 import type { Credentials } from "./credentials.ts";
 import type { Attempt } from "./throttle.ts";
@@ -31,4 +31,14 @@ export function codeTriesOf(passwordTries: readonly Attempt[]): Attempt[] {
   return passwordTries.map(([what, subject]) =>
     what === "account" ? ["code", subject] : [what, `code ${subject}`],
   );
+}
+
+/** The limits for codes that a signed-in customer tries. */
+export async function ownCodeTries(
+  context: AccountContext,
+  request: PlainRequest,
+  { accountId, email }: Customer,
+): Promise<Attempt[]> {
+  const account = await context.credentials.ofAccount(accountId);
+  return codeTriesOf((await triesOf(context, request, email, account)).tries);
 }

@@ -23,6 +23,20 @@ create table wallets (
   credited bigint not null default 0
 ) with (fillfactor = 50);
 
+-- Deletes an account that never had money or a key. Raises foreign_key_violation, and deletes nothing, if it had, or if a
+-- row of a plugin refers to it. For migrations of plugins.
+create function delete_unused_account(unused_account uuid) returns void language plpgsql as $$
+begin
+  perform lock_account(unused_account);
+  -- No call was ever charged without a credit before it.
+  delete from wallets where account_id = unused_account and credit_version = 0 and balance = 0;
+  if not found then
+    raise exception 'the account % had money', unused_account using errcode = 'foreign_key_violation';
+  end if;
+  delete from accounts where id = unused_account;
+end
+$$;
+
 -- Limits beside a wallet, for example the budget of a key. The transaction that charges the wallet for a call charges the
 -- limits that the call names, so what is left of a limit survives the loss of the hold store. Rows of one account change only
 -- while its wallet is locked.

@@ -1,14 +1,20 @@
 import type { Language } from "../options.ts";
 
-/** The subject of a mail, with its link if it has one. */
+/** The subject of a mail, with its link or what it is about if it has one. */
 export type MailTemplate =
   | { readonly kind: "verify"; readonly link: string }
   | { readonly kind: "taken"; readonly link: string }
   | { readonly kind: "reset"; readonly link: string }
-  | { readonly kind: Notice };
+  | { readonly kind: Notice; readonly about?: string | undefined };
 
 /** A change that the owner of an account is notified of. */
-export type Notice = "changed" | "factor-on" | "factor-off";
+export type Notice =
+  | "changed"
+  | "factor-on"
+  | "factor-off"
+  | "key-made"
+  | "key-shown"
+  | "new-browser";
 
 export interface MailText {
   readonly subject: string;
@@ -17,7 +23,7 @@ export interface MailText {
 
 interface Wording {
   readonly subject: string;
-  /** The link follows the first paragraph. */
+  /** The link, or what the mail is about, follows the first paragraph. */
   readonly paragraphs: readonly string[];
 }
 
@@ -27,13 +33,13 @@ type Wordings = Readonly<Record<MailTemplate["kind"], Wording>>;
 export function mailText(template: MailTemplate, language: Language): MailText {
   const [own, other] = language === "vi" ? [VI, EN] : [EN, VI];
   const [first, second] = [own[template.kind], other[template.kind]];
-  const link = "link" in template ? template.link : undefined;
-  const text = [...paragraphs(first, link), "—", ...paragraphs(second, link)].join("\n\n");
+  const line = "link" in template ? template.link : template.about;
+  const text = [...paragraphs(first, line), "—", ...paragraphs(second, line)].join("\n\n");
   return { subject: `${first.subject} / ${second.subject}`, text: `${text}\n` };
 }
 
-function paragraphs({ paragraphs: [first = "", ...rest] }: Wording, link: string | undefined) {
-  return [first, ...(link === undefined ? [] : [link]), ...rest];
+function paragraphs({ paragraphs: [first = "", ...rest] }: Wording, line: string | undefined) {
+  return [first, ...(line === undefined ? [] : [line]), ...rest];
 }
 
 const VI: Wordings = {
@@ -79,6 +85,27 @@ const VI: Wordings = {
       "Nếu không phải bạn, hãy đổi mật khẩu, bật lại xác thực hai bước và kiểm tra các khóa API.",
     ],
   },
+  "key-made": {
+    subject: "Khóa API mới",
+    paragraphs: [
+      "Một khóa API vừa được tạo trong tài khoản của bạn:",
+      "Nếu không phải bạn, hãy thu hồi khóa này và đổi mật khẩu ngay.",
+    ],
+  },
+  "key-shown": {
+    subject: "Khóa API đã được hiển thị",
+    paragraphs: [
+      "Khóa API này vừa được hiển thị trong một trình duyệt đã đăng nhập vào tài khoản của bạn:",
+      "Trong 30 ngày tới, chúng tôi không báo lại cho khóa và trình duyệt này. Nếu không phải bạn, hãy thu hồi khóa và đổi mật khẩu ngay.",
+    ],
+  },
+  "new-browser": {
+    subject: "Đăng nhập từ trình duyệt mới",
+    paragraphs: [
+      "Có người vừa đăng nhập vào tài khoản của bạn từ một trình duyệt mới:",
+      "Nếu không phải bạn, hãy đổi mật khẩu ngay: các thiết bị khác sẽ bị đăng xuất. Sau đó hãy kiểm tra các khóa API.",
+    ],
+  },
 };
 
 const EN: Wordings = {
@@ -122,6 +149,27 @@ const EN: Wordings = {
     paragraphs: [
       "From now on, your password alone signs in to your account.",
       "If it was not you, change your password, switch two-step sign-in on again and check your API keys.",
+    ],
+  },
+  "key-made": {
+    subject: "New API key",
+    paragraphs: [
+      "An API key was just created in your account:",
+      "If it was not you, revoke the key and change your password immediately.",
+    ],
+  },
+  "key-shown": {
+    subject: "An API key was shown",
+    paragraphs: [
+      "This API key was just shown in a browser that is signed in to your account:",
+      "We do not tell you again for this key and browser in the next 30 days. If it was not you, revoke the key and change your password immediately.",
+    ],
+  },
+  "new-browser": {
+    subject: "Sign-in from a new browser",
+    paragraphs: [
+      "Someone just signed in to your account from a new browser:",
+      "If it was not you, change your password immediately: that signs out all other devices. Then check your API keys.",
     ],
   },
 };

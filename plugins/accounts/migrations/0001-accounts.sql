@@ -18,6 +18,8 @@ create table account_sessions (
   account_id uuid not null references accounts,
   created_at timestamptz not null,
   seen_at timestamptz not null,
+  -- When its owner last gave the password or a code: at the sign-in, and again before a key is shown or made.
+  proven_at timestamptz not null,
   remote_address text not null,
   user_agent text not null
 );
@@ -195,9 +197,9 @@ begin
     order by created_at desc, id desc offset sessions_max - 1
   );
   insert into account_sessions (
-    id, token_hash, account_id, created_at, seen_at, remote_address, user_agent
+    id, token_hash, account_id, created_at, seen_at, proven_at, remote_address, user_agent
   )
-  values (session, session_token, owner, opened_at, opened_at, remote, agent);
+  values (session, session_token, owner, opened_at, opened_at, opened_at, remote, agent);
   return true;
 end
 $$;
@@ -237,5 +239,38 @@ begin
   delete from account_recovery_codes where account_id = owner;
   delete from account_second_factors where account_id = owner;
   return found;
+end
+$$;
+
+-- Deletes accounts whose address was not verified since `signed_up_before`, at most so many. Leaves those that have a valid
+-- link, or that an operator has given money or a key. Returns how many it deleted.
+create function delete_unverified(
+  signed_up_before timestamptz, links_valid_at timestamptz, at_most integer
+) returns integer language plpgsql as $$
+declare
+  owner uuid;
+  deleted integer := 0;
+begin
+  for owner in
+    select credentials.account_id from account_credentials credentials
+    where verified_at is null and changed_at < signed_up_before and not exists (
+      select from account_tokens token
+      where token.account_id = credentials.account_id and expires_at > links_valid_at
+    )
+    -- Those that stay must not be all that is looked at.
+    order by random() limit at_most
+  loop
+    begin
+      perform lock_account(owner);
+      delete from account_credentials where account_id = owner and verified_at is null;
+      continue when not found;
+      delete from account_tokens where account_id = owner;
+      perform delete_unused_account(owner);
+      deleted := deleted + 1;
+    exception when foreign_key_violation then
+      null;
+    end;
+  end loop;
+  return deleted;
 end
 $$;

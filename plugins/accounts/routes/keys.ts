@@ -1,10 +1,12 @@
 import {
   type AccountKey,
+  type Customer,
   type CustomerRoute,
   done,
   formatVnd,
   isId,
   isRefusal,
+  type PlainRequest,
   type Refusal,
   readBody,
   refuse,
@@ -12,14 +14,34 @@ import {
 } from "../../../core/plugin/index.ts";
 import type { AccountContext } from "../account-context.ts";
 import { newKey } from "../input.ts";
+import { unproven } from "./proof.ts";
 
 /** A list shows only the latest revoked keys, since an account can have any number of them. */
 const REVOKED_SHOWN_MAX = 100;
 
 /** Routes for the customer's own API keys. Keys of other customers get 404. */
 export function keyRoutes(context: AccountContext): CustomerRoute[] {
-  const { services, sealer, throttle, options } = context;
+  const { services, sealer, throttle, options, devices } = context;
   const { accounts, keys, usage, log } = services;
+
+  /** Logs that a key was shown, and mails its owner: once in 30 days for a key and a browser, as the chat shows its own. */
+  async function noteShown(
+    request: PlainRequest,
+    { accountId, sessionId }: Customer,
+    keyId: string,
+  ): Promise<void> {
+    log.info(
+      { account_id: accountId, key_id: keyId, remote_address: request.remoteAddress },
+      "an API key was shown to its owner",
+    );
+    const browser = (await devices.known(request, accountId, context.isSecure)) ?? sessionId;
+    if (await throttle.take(["shown", `${keyId} ${browser}`])) return;
+    const key = (await accounts.latestKeys(accountId, REVOKED_SHOWN_MAX)).find(
+      ({ id }) => id === keyId,
+    );
+    if (key) context.tellOwner(accountId, "key-shown", describe(key));
+  }
+
   return [
     {
       method: "GET",
@@ -37,29 +59,38 @@ export function keyRoutes(context: AccountContext): CustomerRoute[] {
     {
       method: "POST",
       path: "/keys",
-      async handle({ body }, { accountId, isEmailVerified }) {
+      async handle({ body }, customer) {
+        const { accountId, isEmailVerified } = customer;
         const wanted = readBody(newKey, body);
         if (isRefusal(wanted)) return wanted;
         if (!isEmailVerified) return notVerified();
-        const refusal = await throttle.take(["key", accountId]);
+        const refusal =
+          (await unproven(context, customer)) ?? (await throttle.take(["key", accountId]));
         if (refusal) return refusal;
         const made = await keys.create(accountId, wanted.name, options.active_keys_max);
         if (made.kind === "no_account") return refuse.notFound("This account does not exist.");
         if (made.kind === "too_many_keys") return tooMany(options.active_keys_max);
         const { id, key, prefix } = made;
+        context.tellOwner(accountId, "key-made", describe({ name: wanted.name, prefix }));
         return done({ id, key, name: wanted.name, prefix }, 201);
       },
     },
     {
       method: "POST",
       path: "/keys/:key/reveal",
-      async handle({ params }, { accountId }) {
-        const id = params["key"] ?? "";
+      async handle(request, customer) {
+        const { accountId } = customer;
+        const id = request.params["key"] ?? "";
         const record = isId(id) ? await accounts.sealedKey(accountId, id) : undefined;
         if (record === undefined) return noSuchKey();
         if (record === "unsealed") return notRecoverable();
+        const refusal = await unproven(context, customer);
+        if (refusal) return refusal;
         const key = sealer.unseal(record);
-        if (key !== undefined) return done({ key });
+        if (key !== undefined) {
+          await noteShown(request, customer, id);
+          return done({ key });
+        }
         log.error(
           { key_id: id, master_key: record.sealedBy },
           "cannot unseal an API key; the customer sees that it cannot be shown",
@@ -78,6 +109,10 @@ export function keyRoutes(context: AccountContext): CustomerRoute[] {
       },
     },
   ];
+}
+
+function describe({ name, prefix }: Pick<AccountKey, "name" | "prefix">): string {
+  return `${name} (${prefix}…)`;
 }
 
 type KeyUsage = Awaited<ReturnType<Services["usage"]["byKey"]>>[number];

@@ -15,7 +15,7 @@ import { newRecoveryCodes } from "../second-factor/recovery-codes.ts";
 import { rightCode, wrongCode } from "../second-factor/right-code.ts";
 import type { SecondFactor } from "../second-factor/store.ts";
 import { newTotpSecret, stepOf, totpUri } from "../second-factor/totp.ts";
-import { codeTriesOf, triesOf } from "../tries.ts";
+import { ownCodeTries } from "../tries.ts";
 
 /**
  * Routes with which customers switch their second factor on and off. Every change asks for the password again, and for
@@ -23,11 +23,6 @@ import { codeTriesOf, triesOf } from "../tries.ts";
  */
 export function secondFactorRoutes(context: AccountContext): CustomerRoute[] {
   const { secondFactors, sealer, throttle, services } = context;
-
-  async function codeTries(request: PlainRequest, { accountId, email }: Customer) {
-    const account = await context.credentials.ofAccount(accountId);
-    return codeTriesOf((await triesOf(context, request, email, account)).tries);
-  }
 
   /** Checks the password and a code. Returns the second factor. */
   async function proven(
@@ -40,7 +35,7 @@ export function secondFactorRoutes(context: AccountContext): CustomerRoute[] {
     if (isRefusal(hash)) return hash;
     const factor = await secondFactors.ofAccount(customer.accountId);
     if (!factor) return isOff();
-    const tries = await codeTries(request, customer);
+    const tries = await ownCodeTries(context, request, customer);
     return (await rightCode(context, factor, given.code, tries)) ?? factor;
   }
 
@@ -89,7 +84,7 @@ export function secondFactorRoutes(context: AccountContext): CustomerRoute[] {
         const factor = await secondFactors.pendingOf(accountId);
         const secret = factor && sealer.unseal(factor);
         if (!factor || secret === undefined) return nothingToConfirm();
-        const tries = await codeTries(request, customer);
+        const tries = await ownCodeTries(context, request, customer);
         const refusal = await throttle.take(...tries);
         if (refusal) return refusal;
         const step = stepOf(secret, given.code.replace(/\s/g, ""), services.clock.now());

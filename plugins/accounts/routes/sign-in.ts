@@ -18,6 +18,7 @@ import type { Credentials } from "../credentials.ts";
 import { signIn } from "../input.ts";
 import { rightCode } from "../second-factor/right-code.ts";
 import { csrfTokenOf } from "../secret.ts";
+import { agentOf } from "../sessions.ts";
 import type { Attempt } from "../throttle.ts";
 import { codeTriesOf, triesOf } from "../tries.ts";
 import { accountBody } from "./me.ts";
@@ -91,7 +92,10 @@ export async function signedIn(
   const body = { account: accountBody(account, csrfToken), csrf_token: csrfToken };
   const cookies = ["set-cookie", cookieOf(token, sessions.maxAgeS, isSecure)];
   if (!isKnownDevice) {
-    cookies.push("set-cookie", await devices.remember(accountId, isSecure));
+    const { cookie, isFirst } = await devices.remember(accountId, isSecure);
+    cookies.push("set-cookie", cookie);
+    const browser = `${request.remoteAddress}, ${agentOf(request)}`;
+    if (!isFirst) context.tellOwner(accountId, "new-browser", browser);
   }
   return done(body, 200, cookies);
 }

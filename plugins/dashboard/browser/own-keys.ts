@@ -1,5 +1,6 @@
 import { get, post } from "./api.ts";
 import type { Key, NewKey } from "./contract.ts";
+import { proved } from "./proof.ts";
 
 /** Name of the key that the chat creates if the customer has no key that it can show again. */
 const OWN_NAME = "Dashboard chat";
@@ -12,7 +13,7 @@ export async function usableKeys(): Promise<Key[]> {
 }
 
 export async function makeOwnKey(): Promise<NewKey> {
-  return post<NewKey>("/keys", { name: OWN_NAME });
+  return proved(() => post<NewKey>("/keys", { name: OWN_NAME }));
 }
 
 const texts = new Map<string, string>();
@@ -21,7 +22,7 @@ const texts = new Map<string, string>();
 export async function keyText(id: string): Promise<string> {
   const known = texts.get(id);
   if (known !== undefined) return known;
-  const { key } = await post<{ key: string }>(`/keys/${id}/reveal`);
+  const { key } = await proved(() => post<{ key: string }>(`/keys/${id}/reveal`));
   texts.set(id, key);
   return key;
 }

@@ -67,7 +67,7 @@ function state(factor: SecondFactor, reload: () => Promise<void>): HTMLElement {
   );
 }
 
-function passwordField(): Field {
+export function passwordField(): Field {
   return field(t("password.current"), {
     type: "password",
     name: "current-password",
@@ -178,6 +178,6 @@ function openProof(
   );
 }
 
-function cancelButton(onclick: () => void): HTMLElement {
+export function cancelButton(onclick: () => void): HTMLElement {
   return el("button", { type: "button", class: "quiet", onclick }, t("cancel"));
 }

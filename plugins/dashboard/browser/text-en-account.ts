@@ -261,6 +261,10 @@ export const account = {
   "error.not_signed_in": "Please sign in.",
   "error.wrong_credentials":
     "Wrong email or password, or your email is not verified yet. Check your inbox.",
+  "proof.title": "Is it you?",
+  "proof.text": "API keys spend your balance, so we ask before we show or create one.",
+  "error.password_required": "Enter your password to continue.",
+  "error.code_required": "Enter a code from your authenticator app to continue.",
   "error.wrong_password": "The current password is wrong.",
   "error.second_factor_required": "Sign in with a code from your authenticator app.",
   "error.second_factor_unavailable": "Two-step sign-in is not available on this server.",

@@ -264,6 +264,11 @@ export const account = {
   "error.not_signed_in": "Vui lòng đăng nhập.",
   "error.wrong_credentials":
     "Email hoặc mật khẩu không đúng, hoặc email chưa được xác minh. Hãy kiểm tra hộp thư.",
+  "proof.title": "Xác nhận là bạn",
+  "proof.text":
+    "Khóa API dùng được số dư của bạn, nên chúng tôi hỏi trước khi hiển thị hoặc tạo khóa.",
+  "error.password_required": "Hãy nhập mật khẩu để tiếp tục.",
+  "error.code_required": "Hãy nhập mã từ ứng dụng xác thực để tiếp tục.",
   "error.wrong_password": "Mật khẩu hiện tại không đúng.",
   "error.second_factor_required": "Hãy đăng nhập bằng mã từ ứng dụng xác thực.",
   "error.second_factor_unavailable": "Máy chủ này chưa hỗ trợ xác thực hai bước.",

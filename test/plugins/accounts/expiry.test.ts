@@ -1,8 +1,11 @@
 import t from "tap";
 import * as v from "valibot";
+import { newId } from "../../../core/process/id.ts";
 import { CredentialStore } from "../../../plugins/accounts/credentials.ts";
 import { options } from "../../../plugins/accounts/options.ts";
+import { codeAt } from "../../../plugins/accounts/second-factor/totp.ts";
 import { Sessions } from "../../../plugins/accounts/sessions.ts";
+import { credit } from "../../support/admin.ts";
 import {
   BrowserSession,
   newEmail,
@@ -146,6 +149,81 @@ t.test("expiry", async (t) => {
     }
     t.equal(queries, before);
     t.match(await enter(cookie), { accountId });
+  });
+
+  t.test(
+    "an account that nobody verified is deleted after a week, unless it has money",
+    async (t) => {
+      const { accounts, database, clock } = world.gateway.services;
+      const signUp = async () => {
+        const email = newEmail();
+        await visitor().post("/sign-up", { email, password: PASSWORD });
+        await world.mailServer.mailsTo(email);
+        return email;
+      };
+      const exists = async (email: string) => (await accounts.findByEmail(email)) !== undefined;
+      const sweep = () => new CredentialStore(accounts, database, clock).sweep();
+      const verified = await signedUp(world, world.mailServer);
+      const [forgotten, credited, slow] = [await signUp(), await signUp(), await signUp()];
+      await credit(world, (await accounts.findByEmail(credited))?.id ?? "", 5);
+      const byOperator = newEmail();
+      await accounts.create({ id: newId(clock.now()), email: byOperator });
+      const all = [verified.email, forgotten, credited, slow, byOperator];
+      const left = async () => Promise.all(all.map(exists));
+      world.pass(7 * DAY_MS - MINUTE_MS);
+      await sweep();
+      t.strictSame(await left(), [true, true, true, true, true]);
+      // A link that was sent again is still good for two days.
+      await visitor().post("/verification/resend", { email: slow });
+      const token = tokenIn((await world.mailServer.mailsTo(slow, 2)).at(-1));
+      world.pass(MINUTE_MS);
+      await sweep();
+      t.strictSame(await left(), [true, false, true, true, true]);
+      t.equal((await visitor().post("/verify", { token, password: PASSWORD })).status, 200);
+      world.pass(7 * DAY_MS);
+      await sweep();
+      t.strictSame(await left(), [true, false, true, true, true]);
+      // The address is free again.
+      await visitor().post("/sign-up", { email: forgotten, password: PASSWORD });
+      t.match((await world.mailServer.mailsTo(forgotten, 2)).at(-1)?.subject, /Verify your email/);
+    },
+  );
+
+  t.test("a key is shown or made for 15 minutes after the password", async (t) => {
+    const session = await signedUp(world, world.mailServer);
+    const key = (await session.post("/keys", { name: "first" })).body;
+    const asked = async () => [
+      (await session.post("/keys", { name: "more" })).code,
+      (await session.post(`/keys/${key.id}/reveal`)).code,
+    ];
+    t.strictSame(await asked(), [undefined, undefined]);
+    world.pass(15 * MINUTE_MS);
+    t.strictSame(await asked(), ["password_required", "password_required"]);
+    const proof = async (body: object) => (await session.post("/proof", body)).code;
+    t.equal(await proof({}), "password_required");
+    t.equal(await proof({ code: "123456" }), "password_required");
+    t.equal(await proof({ current: "a wrong password" }), "wrong_password");
+    t.strictSame(await asked(), ["password_required", "password_required"]);
+    t.equal(await proof({ current: PASSWORD }), undefined);
+    t.strictSame(await asked(), [undefined, undefined]);
+    // Another session of the account has to prove itself.
+    const other = visitor();
+    await other.signIn(session.email);
+    world.pass(10 * MINUTE_MS);
+    t.equal(await proof({ current: PASSWORD }), undefined);
+    world.pass(10 * MINUTE_MS);
+    t.equal((await other.post(`/keys/${key.id}/reveal`)).code, "password_required");
+    t.equal((await session.post(`/keys/${key.id}/reveal`)).body.key, key.key);
+    // With a second factor, a code.
+    const { secret } = (await session.post("/second-factor", { current: PASSWORD })).body;
+    const codeNow = () => codeAt(secret, Math.floor(world.now() / 30_000));
+    await session.post("/second-factor/confirm", { code: codeNow() });
+    world.pass(15 * MINUTE_MS);
+    t.strictSame(await asked(), ["code_required", "code_required"]);
+    t.equal(await proof({ current: PASSWORD }), "code_required");
+    t.equal(await proof({ code: "000000" }), "wrong_code");
+    t.equal(await proof({ code: codeNow() }), undefined);
+    t.strictSame(await asked(), [undefined, undefined]);
   });
 
   t.test("expired rows are deleted", async (t) => {

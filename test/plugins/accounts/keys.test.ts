@@ -7,7 +7,7 @@ import { formatVnd, MICRO_VND_PER_VND, parseVnd } from "../../../core/catalogue/
 import { codeAt } from "../../../plugins/accounts/second-factor/totp.ts";
 import { type AccountsGateway, startAccountsGateway } from "../../support/accounts.ts";
 import { admin, committedWallet, credit } from "../../support/admin.ts";
-import { type BrowserSession, PASSWORD, signedUp } from "../../support/browser-session.ts";
+import { BrowserSession, PASSWORD, signedUp } from "../../support/browser-session.ts";
 import type { TestGateway } from "../../support/gateway.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
 import { bodies, paths, post } from "../../support/requests.ts";
@@ -76,6 +76,41 @@ t.test("keys", async (t) => {
     const revealed = await session.post(`/keys/${body["id"]}/reveal`);
     t.equal(revealed.body.key, body["key"]);
   });
+
+  t.test(
+    "are mailed to their owner when they are made, and once when a browser shows them",
+    async (t) => {
+      const session = await customer();
+      const { body } = await session.post("/keys", { name: "máy tính" });
+      await session.post(`/keys/${body.id}/reveal`);
+      await session.post(`/keys/${body.id}/reveal`);
+      const other = new BrowserSession(gateway);
+      other.headers = { "x-forwarded-for": "10.9.8.7", "user-agent": "Browser/9" };
+      await other.signIn(session.email);
+      await other.post(`/keys/${body.id}/reveal`);
+      const mails = await all.mailServer.mailsTo(session.email, 5);
+      const known = `máy tính (${body.prefix}…)`;
+      t.strictSame(
+        mails.map(({ subject, text }) => [
+          subject?.replace(/^.* \/ /, ""),
+          text?.split("\n").find((line) => line === known || line.includes("Browser/9")),
+        ]),
+        [
+          ["Verify your email address", undefined],
+          ["New API key", known],
+          ["An API key was shown", known],
+          ["Sign-in from a new browser", "10.9.8.7, Browser/9"],
+          ["An API key was shown", known],
+        ],
+      );
+      t.ok(mails.every(({ text }) => !text?.includes(body.key)));
+      // A browser that the account knows is no news.
+      await other.signIn(session.email);
+      await other.post("/password/change", { current: PASSWORD, password: `${PASSWORD} 2` });
+      const after = await all.mailServer.mailsTo(session.email, 6);
+      t.match(after[5]?.subject, /password was changed/);
+    },
+  );
 
   t.test("without stored text, or with altered text, cannot be recovered", async (t) => {
     const session = await customer();

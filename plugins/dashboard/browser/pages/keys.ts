@@ -9,6 +9,7 @@ import { field, form, notice } from "../form.ts";
 import { ago, date, dateTime, vnd } from "../format.ts";
 import { icon } from "../icons.ts";
 import { card, pageHead, waiting } from "../page-head.ts";
+import { proved } from "../proof.ts";
 import { BASE, type PageContext } from "../routes.ts";
 import { t } from "../text.ts";
 
@@ -105,7 +106,7 @@ function usedText(key: Key): string {
 function revealButtons(key: Key): HTMLElement[] {
   const reveal = async () => {
     try {
-      return (await post<{ key: string }>(`/keys/${key.id}/reveal`)).key;
+      return (await proved(() => post<{ key: string }>(`/keys/${key.id}/reveal`))).key;
     } catch (error) {
       toast(failureText(error));
       return "";
@@ -150,7 +151,7 @@ function openNewKey(reload: () => Promise<void>): void {
     t("keys.name.hint"),
   );
   const submit = async () => {
-    const made = await post<NewKey>("/keys", { name: name.input.value });
+    const made = await proved(() => post<NewKey>("/keys", { name: name.input.value }));
     dialog.close();
     openKeyDialog(made.name, made.key, "good", t("keys.made.text"));
     await reload();

@@ -1,0 +1,38 @@
+import { ApiError, post } from "./api.ts";
+import { openDialog } from "./dialog.ts";
+import { el } from "./dom.ts";
+import { form } from "./form.ts";
+import { cancelButton, codeField, passwordField } from "./second-factor.ts";
+import { t } from "./text.ts";
+
+/**
+ * Runs a request that shows or makes a key. If the gateway wants the password or a code first, asks the customer for it
+ * and runs the request again. If the customer cancels, rejects with the gateway's refusal.
+ */
+export async function proved<Answer>(request: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await request();
+  } catch (error) {
+    const code = error instanceof ApiError ? error.code : null;
+    if (code !== "password_required" && code !== "code_required") throw error;
+    if (!(await askForProof(code === "code_required"))) throw error;
+    return request();
+  }
+}
+
+function askForProof(isCode: boolean): Promise<boolean> {
+  const { element, input } = isCode ? codeField() : passwordField();
+  return new Promise((resolve) => {
+    const submit = async () => {
+      await post("/proof", { [isCode ? "code" : "current"]: input.value });
+      dialog.close("yes");
+    };
+    const dialog = openDialog(
+      t("proof.title"),
+      el("p", {}, t("proof.text")),
+      form(t("factor.continue"), submit, element),
+      cancelButton(() => dialog.close()),
+    );
+    dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"));
+  });
+}
