@@ -105,6 +105,8 @@ export interface PluginCounter {
 export interface Customers {
   /** The address that customers open, without a trailing slash; undefined if no plugin signs customers in. */
   readonly publicUrl: string | undefined;
+  /** Addresses of the texts that customers agree to when they sign up; both undefined if there are none. */
+  readonly agreements: { readonly terms?: string; readonly privacy?: string };
 
   /**
    * Sets the password of an account's owner and marks their address as verified. Returns false if
@@ -114,7 +116,7 @@ export interface Customers {
 }
 
 export function noCustomers(): Customers {
-  return { publicUrl: undefined, setPassword: async () => false };
+  return { publicUrl: undefined, agreements: {}, setPassword: async () => false };
 }
 
 /** A signed-in customer. */

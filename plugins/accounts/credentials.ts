@@ -53,12 +53,18 @@ export class CredentialStore {
     return this.of(await this.accounts.find(accountId));
   }
 
-  /** Stores the password of a new account whose address is not verified yet. */
-  async add(accountId: string, passwordHash: string, language: Language): Promise<void> {
+  /** Stores the password of a new account whose address is not verified yet, and whether its owner agreed to the terms. */
+  async add(
+    accountId: string,
+    passwordHash: string,
+    language: Language,
+    hasAgreed: boolean,
+  ): Promise<void> {
+    const now = this.now();
     await this.database.query(
-      `insert into account_credentials (account_id, password_hash, language, changed_at)
-      values ($1, $2, $3, $4) on conflict (account_id) do nothing`,
-      [accountId, passwordHash, language, this.now()],
+      `insert into account_credentials (account_id, password_hash, language, changed_at, agreed_at)
+      values ($1, $2, $3, $4, $5) on conflict (account_id) do nothing`,
+      [accountId, passwordHash, language, now, hasAgreed ? now : null],
     );
   }
 

@@ -6,6 +6,7 @@ import {
   type Services,
 } from "../../core/plugin/index.ts";
 import { AccountContext } from "./account-context.ts";
+import { serveAgreements } from "./agreements.ts";
 import { Mailer } from "./mail/mailer.ts";
 import { printingTransport, smtpTransport } from "./mail/transport.ts";
 import { commands, operatorRoutes } from "./operator-routes.ts";
@@ -96,6 +97,7 @@ export default function accounts(services: Services, settings: Options): Plugin 
         ...sessionRoutes(context),
         ...keyRoutes(context),
       ]);
+      serveAgreements(router, settings);
       addOperatorRoutes(router, services, "/admin/v1", operatorRoutes(context));
     },
 

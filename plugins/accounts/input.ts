@@ -25,7 +25,12 @@ const code = v.pipe(v.string(CODE), v.nonEmpty(CODE), v.maxLength(CODE_CHARACTER
 const language = oneOf(["vi", "en"]);
 const token = matching(/^[\w-]{43}$/, TOKEN);
 
-export const signUp = mapping({ email, password: newPassword, language: v.optional(language) });
+export const signUp = mapping({
+  email,
+  password: newPassword,
+  language: v.optional(language),
+  agreed: v.optional(v.boolean("true or false"), false),
+});
 export const signIn = mapping({ email, password: givenPassword, code: v.optional(code) });
 export const verification = mapping({ token, password: givenPassword, code: v.optional(code) });
 export const resend = mapping({ email });

@@ -30,6 +30,8 @@ const masterKeys = v.pipe(
   v.check((keys) => new Set(keys.map(({ id }) => id)).size === keys.length, "unique ids"),
 );
 
+const AGREEMENT = "an http(s) address, or the text itself";
+
 export const options = v.strictObject({
   /** The gateway's public address, for links in mails and the cookie. Default: the listening address. */
   public_url: v.optional(
@@ -46,6 +48,12 @@ export const options = v.strictObject({
   smtp: v.optional(smtp),
   /** Keys that encrypt API keys, so that customers can copy them again, and second factors; newest first. */
   master_keys: v.optional(masterKeys),
+  /**
+   * The operator's terms and privacy policy: an address, or a text, plain or HTML, which the gateway serves at `/terms` and
+   * `/privacy`. With one of them, a sign-up needs the customer's agreement.
+   */
+  terms: v.optional(text(AGREEMENT)),
+  privacy: v.optional(text(AGREEMENT)),
   language: v.optional(oneOf(["vi", "en"]), "vi"),
   /** Maximum active keys of one account. */
   active_keys_max: v.optional(whole(1, 1000), 10),

@@ -1,4 +1,5 @@
 import type { AccountContext } from "./account-context.ts";
+import { agreementsOf } from "./agreements.ts";
 
 /** Fills the slots for the customer guard, for passwords set by other plugins, and for sealing keys. */
 export function provide(context: AccountContext): void {
@@ -8,6 +9,8 @@ export function provide(context: AccountContext): void {
     get publicUrl() {
       return context.publicUrl;
     },
+
+    agreements: agreementsOf(context.options),
 
     async setPassword(accountId, password) {
       const passwordHash = await context.passwords.hash(password);

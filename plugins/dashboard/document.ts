@@ -1,3 +1,4 @@
+import type { Services } from "../../core/plugin/index.ts";
 import type { Route } from "./browser/routes.ts";
 import { text as english } from "./browser/text-en.ts";
 import { text as vietnamese } from "./browser/text-vi.ts";
@@ -10,6 +11,8 @@ export interface DocumentParts {
   readonly support: string | undefined;
   /** The e-mail of the demo account, with which a link may fill in the sign-in form; undefined if there is none. */
   readonly demo: string | undefined;
+  /** Addresses of the texts that a sign-up asks to agree to. */
+  readonly agreements: Services["customers"]["current"]["agreements"];
   /** URL path of the files: `/dashboard/assets/HASH`. */
   readonly folder: string;
   readonly files: readonly BrowserFile[];
@@ -27,6 +30,9 @@ export function documentFor(parts: DocumentParts): string {
   const { folder, files, style, language, theme, page } = parts;
   const text = TEXTS[language];
   const demo = parts.demo === undefined ? "" : ` data-demo="${escaped(parts.demo)}"`;
+  const agreements = Object.entries(parts.agreements)
+    .map(([kind, address]) => ` data-${kind}="${escaped(address)}"`)
+    .join("");
   const title = escaped(text[page?.title ?? "notfound.title"]);
   const name = escaped(parts.serviceName);
   // The browser loads these scripts in parallel, and with the styles, instead of finding each through an import.
@@ -35,7 +41,7 @@ export function documentFor(parts: DocumentParts): string {
     files,
   ).map((name) => `<link rel="modulepreload" href="${folder}/${name}">`);
   return `<!doctype html>
-<html lang="${language}" data-theme="${theme}" data-service="${name}" data-support="${escaped(parts.support ?? "")}"${demo}>
+<html lang="${language}" data-theme="${theme}" data-service="${name}" data-support="${escaped(parts.support ?? "")}"${demo}${agreements}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

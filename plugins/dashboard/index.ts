@@ -13,7 +13,7 @@ import { pageFiles, pagesHandler } from "./pages.ts";
 import { usageRoutes } from "./usage.ts";
 import { exportRoute } from "./usage-export.ts";
 
-export const uses = ["guards.customer"];
+export const uses = ["guards.customer", "customers"];
 
 export const options = v.strictObject({
   /** Name of the service on the pages. */
@@ -54,7 +54,8 @@ export default function dashboard(
       const names = { serviceName: settings.service_name, support: settings.support };
       const open = { method: "GET", access: "public", bodyBytesMax: 0 } as const;
       const hasDemo = services.config.plugins.some(({ name }) => name === "demo");
-      const pages = pagesHandler(files, { ...names, demo: hasDemo ? DEMO_EMAIL : undefined });
+      const all = { ...names, demo: hasDemo ? DEMO_EMAIL : undefined };
+      const pages = pagesHandler(files, all, services.customers);
       router.addRoute({ ...open, path: "/dashboard/*", handler: pages });
       const front = frontHandler(services, { ...names, ...files });
       router.addRoute({ ...open, path: "/", handler: front });

@@ -1,5 +1,5 @@
 import { parseCookie } from "cookie";
-import type { PlainRequest, PlainResponse } from "../../core/plugin/index.ts";
+import type { PlainRequest, PlainResponse, Services } from "../../core/plugin/index.ts";
 import { type Asset, respond, textAsset } from "./asset.ts";
 import { pages } from "./browser/page-table.ts";
 import { findRoute, type Route, SIGNED_IN_COOKIE } from "./browser/routes.ts";
@@ -34,12 +34,13 @@ export function pageFiles(): PageFiles {
 export function pagesHandler(
   { folder, files, style }: PageFiles,
   names: Pick<DocumentParts, "serviceName" | "support" | "demo">,
+  customers: Services["customers"],
 ): (request: PlainRequest) => PlainResponse {
   const assets = new Map<string, Asset>();
   for (const { name, type, content } of files) {
     assets.set(`${folder}/${name}`, textAsset(type, content, CACHE_IMMUTABLE));
   }
-  const documents = documentsFor({ ...names, folder, files, style });
+  const documents = documentsFor({ ...names, folder, files, style }, customers);
   const headers = pageHeaders(style);
 
   return (request) => {
@@ -70,16 +71,18 @@ function readAhead({ reads }: Route, cookies: string): string[] {
 
 /** Makes a document when it is first asked for: for a page, by the cookies of the request, else by its languages. */
 function documentsFor(
-  parts: Omit<DocumentParts, "language" | "theme" | "page">,
+  parts: Omit<DocumentParts, "language" | "theme" | "page" | "agreements">,
+  customers: Services["customers"],
 ): (headers: PlainRequest["headers"], page: Route | undefined) => Asset {
   const made = new Map<string, Asset>();
   return (headers, page) => {
     const language = languageOf(headers);
     const theme = themeOf(headers);
-    const key = `${language} ${theme} ${page?.path}`;
+    const { agreements } = customers.current;
+    const key = `${language} ${theme} ${page?.path} ${JSON.stringify(agreements)}`;
     const known = made.get(key);
     if (known) return known;
-    const html = documentFor({ ...parts, language, theme, page });
+    const html = documentFor({ ...parts, agreements, language, theme, page });
     const document = textAsset("text/html; charset=utf-8", html, "no-cache");
     made.set(key, document);
     return document;

@@ -94,7 +94,7 @@ export async function signedUp(
 ): Promise<BrowserSession & { readonly email: string; readonly accountId: string }> {
   const session = new BrowserSession(target);
   session.headers = { "x-forwarded-for": ownAddress() };
-  expectStatus(await session.post("/sign-up", { email, password: PASSWORD }), 202);
+  expectStatus(await session.post("/sign-up", { email, password: PASSWORD, agreed: true }), 202);
   const [mail] = await mailServer.mailsTo(email);
   const verification = { token: tokenIn(mail), password: PASSWORD };
   const answer = expectStatus(await session.post("/verify", verification), 200);

@@ -1,4 +1,5 @@
 import type { BrowserContext, Page } from "playwright-core";
+import { objectOf } from "../../core/process/json.ts";
 import { PASSWORD } from "./browser-session.ts";
 import { type GatewayOptions, startGateway, type TestGateway } from "./gateway.ts";
 import { startMailServer, type TestMailServer } from "./mail-server.ts";
@@ -16,7 +17,10 @@ export async function startDashboard(options: GatewayOptions = {}): Promise<Dash
     const smtp = { host: "127.0.0.1", port: mailServer.port, from: "no-reply@tollgate.test" };
     const gateway = await startGateway({
       ...options,
-      plugins: { ...options.plugins, accounts: { smtp } },
+      plugins: {
+        ...options.plugins,
+        accounts: { smtp, ...objectOf(options.plugins?.["accounts"]) },
+      },
     });
     const close = async () => {
       await gateway.close();

@@ -14,6 +14,8 @@ export interface TestMailServer {
   readonly refusals: number[];
   /** Resolves with the mails to an address once there are `count`. */
   mailsTo(address: string, count?: number): Promise<ParsedMail[]>;
+  /** Resolves with the first link to a page of the dashboard that is mailed to an address. */
+  linkTo(address: string, page: "verify" | "reset"): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -44,6 +46,19 @@ export async function startMailServer(login?: {
       }, done);
     },
   });
+
+  async function mailsTo(address: string, count = 1): Promise<ParsedMail[]> {
+    const deadline = performance.now() + TIMEOUT_MS;
+    for (;;) {
+      const found = mails.filter((mail) => addressesOf(mail).includes(address));
+      if (found.length >= count) return found;
+      if (performance.now() > deadline) {
+        throw new Error(`${found.length} of ${count} mails to ${address}`);
+      }
+      await delay(10);
+    }
+  }
+
   server.listen(0, "127.0.0.1");
   await once(server.server, "listening");
   const { port } = server.server.address() as AddressInfo;
@@ -51,15 +66,13 @@ export async function startMailServer(login?: {
     port,
     mails,
     refusals,
-    async mailsTo(address, count = 1) {
-      const deadline = performance.now() + TIMEOUT_MS;
-      for (;;) {
-        const found = mails.filter((mail) => addressesOf(mail).includes(address));
-        if (found.length >= count) return found;
-        if (performance.now() > deadline) {
-          throw new Error(`${found.length} of ${count} mails to ${address}`);
-        }
-        await delay(10);
+    mailsTo,
+    async linkTo(address, page) {
+      const pattern = new RegExp(`https?://\\S+/dashboard/${page}#token=[\\w-]+`);
+      for (let count = 1; ; count++) {
+        const texts = (await mailsTo(address, count)).map(({ text }) => text ?? "");
+        const [link] = texts.flatMap((text) => pattern.exec(text) ?? []);
+        if (link !== undefined) return link;
       }
     },
     stop: () => new Promise((resolve) => server.close(resolve)),

@@ -9,7 +9,9 @@ create table account_credentials (
   -- Null until a link sent to the address was opened.
   verified_at timestamptz,
   language text not null default 'vi' check (language in ('vi', 'en')),
-  changed_at timestamptz not null
+  changed_at timestamptz not null,
+  -- When the owner agreed to the operator's terms and privacy policy; null if there were none at the sign-up.
+  agreed_at timestamptz
 );
 
 create table account_sessions (

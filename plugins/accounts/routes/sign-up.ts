@@ -11,6 +11,7 @@ import {
   type v,
 } from "../../../core/plugin/index.ts";
 import { type AccountContext, busy, invalidToken } from "../account-context.ts";
+import { agreementsOf } from "../agreements.ts";
 import { evenly } from "../evenly.ts";
 import { resend, signUp, verification } from "../input.ts";
 import { triesOf } from "../tries.ts";
@@ -102,6 +103,8 @@ async function signUpBy(
 ): Promise<PlainResponse | Refusal> {
   const { credentials, services, mailer } = context;
   const { email, password, language = context.options.language } = wanted;
+  const isAsked = Object.keys(agreementsOf(context.options)).length > 0;
+  if (isAsked && !wanted.agreed) return notAgreed();
   const weak = weakPassword(password, email);
   if (weak) return weak;
   const refusal = await context.admit(request, ["signUp", request.addressBlock], ["mail", email]);
@@ -112,7 +115,7 @@ async function signUpBy(
   const accountId = newId(services.clock.now());
   const created = await services.accounts.create({ id: accountId, email });
   if (created === "created") {
-    await credentials.add(accountId, passwordHash, language);
+    await credentials.add(accountId, passwordHash, language, isAsked);
     mailer.take(() => context.linkMail("verify", { accountId, email }, language));
   } else {
     mailer.take(async () => {
@@ -121,4 +124,9 @@ async function signUpBy(
     });
   }
   return done({}, 202);
+}
+
+function notAgreed(): Refusal {
+  const message = "Send `agreed`: true, if you agree to the terms and the privacy policy.";
+  return refuse.badRequest(message, { code: "agreement_required", param: "agreed" });
 }

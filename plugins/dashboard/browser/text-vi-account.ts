@@ -59,6 +59,11 @@ export const account = {
   "signup.title": "Tạo tài khoản",
   "signup.lead": "Miễn phí. Bạn nạp khi cần, và số dư không bao giờ hết hạn.",
   "signup.submit": "Tạo tài khoản",
+  "signup.agree": "Tôi đồng ý với ",
+  "signup.terms": "điều khoản sử dụng",
+  "signup.and": " và ",
+  "signup.privacy": "chính sách bảo mật",
+  "error.agreement_required": "Hãy đồng ý với các điều khoản trước.",
   "signup.known": "Đã có tài khoản?",
   "signup.sent.title": "Hãy kiểm tra hộp thư",
   "signup.sent.text":

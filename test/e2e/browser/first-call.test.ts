@@ -5,12 +5,15 @@ import { committedWallet, credit } from "../../support/admin.ts";
 import { ask, bodyOf } from "../../support/ask.ts";
 import { PASSWORD } from "../../support/browser-session.ts";
 import { signInByForm } from "../../support/dashboard.ts";
+import { ledgerSql } from "../../support/ledger-sql.ts";
 import { type Stage, startStage } from "./stage.ts";
 
 t.test("a customer in a browser", async (t) => {
   let stage: Stage;
   t.before(async () => {
-    stage = await startStage();
+    stage = await startStage({
+      plugins: { accounts: { terms: "Hãy tử tế.", privacy: "https://example.com/privacy" } },
+    });
   });
   t.teardown(() => stage.close());
 
@@ -37,6 +40,12 @@ t.test("a customer in a browser", async (t) => {
       t.equal(await page.getByLabel("Mật khẩu").getAttribute("type"), "text");
       await page.getByRole("button", { name: "Ẩn" }).click();
       t.equal(await page.getByLabel("Mật khẩu").getAttribute("type"), "password");
+      await submit.click();
+      await page.getByText("Tôi đồng ý với điều khoản sử dụng và chính sách bảo mật").waitFor();
+      const terms = page.getByRole("link", { name: "điều khoản sử dụng" });
+      t.equal(await terms.getAttribute("href"), "/terms");
+      t.equal(await page.getByText("Chúng tôi đã gửi email").count(), 0);
+      await page.getByRole("checkbox").check();
       await page.getByRole("button", { name: "Tạo tài khoản" }).click();
       await page.getByText(`Chúng tôi đã gửi email tới ${email}`).waitFor();
 
@@ -162,6 +171,34 @@ t.test("a customer in a browser", async (t) => {
     );
   });
 
+  t.test("gives the password again before a key is shown or made", async (t) => {
+    const { page, session } = await stage.customer();
+    const { key } = (await session.post("/keys", { name: "laptop" })).body;
+    await signInByForm(page, stage.url, session.email);
+    await ledgerSql(stage.gateway, "update account_sessions set proven_at = '2020-01-01'");
+    await page.goto(`${stage.url}/dashboard/keys`);
+    const asked = page.getByRole("dialog", { name: "Xác nhận là bạn" });
+    const show = page.getByRole("button", { name: "Xem khóa API laptop" });
+    await show.click();
+    await asked.getByRole("button", { name: "Hủy" }).click();
+    await page.getByText("Hãy nhập mật khẩu để tiếp tục.").first().waitFor();
+    await show.click();
+    await asked.getByLabel("Mật khẩu hiện tại").fill("a wrong password");
+    await asked.getByRole("button", { name: "Tiếp tục" }).click();
+    await asked.getByText("Mật khẩu hiện tại không đúng.").waitFor();
+    await asked.getByLabel("Mật khẩu hiện tại").fill(PASSWORD);
+    await asked.getByRole("button", { name: "Tiếp tục" }).click();
+    t.equal(await page.locator("[data-secret]").textContent(), key);
+    await page.getByRole("button", { name: "Xong" }).click();
+    await ledgerSql(stage.gateway, "update account_sessions set proven_at = '2020-01-01'");
+    await page.getByRole("button", { name: "Tạo khóa" }).click();
+    await page.getByLabel("Tên khóa").fill("server");
+    await page.getByRole("dialog").getByRole("button", { name: "Tạo khóa" }).click();
+    await asked.getByLabel("Mật khẩu hiện tại").fill(PASSWORD);
+    await asked.getByRole("button", { name: "Tiếp tục" }).click();
+    t.match(await page.locator("[data-secret]").textContent(), /^tg-/);
+  });
+
   t.test("finds a sign-in form that no link has filled in", async (t) => {
     for (const email of ["thief@tollgate.test", "demo@tollgate.local"]) {
       const { page } = await stage.visitor();
@@ -180,9 +217,7 @@ t.test("a customer in a browser", async (t) => {
     await page.getByLabel("Email").fill(session.email);
     await page.getByRole("button", { name: "Gửi liên kết" }).click();
     await page.getByText("chúng tôi đã gửi liên kết tới địa chỉ này").waitFor();
-    const mails = await stage.mailServer.mailsTo(session.email, 2);
-    const link = /https?:\/\/\S+\/dashboard\/reset#token=[\w-]+/.exec(mails[1]?.text ?? "")?.[0];
-    assert.ok(link, mails[1]?.text);
+    const link = await stage.mailServer.linkTo(session.email, "reset");
     await page.goto(link);
     await page.getByLabel("Mật khẩu mới").fill("another long password");
     await page.getByLabel("Thu hồi tất cả (1)").check();

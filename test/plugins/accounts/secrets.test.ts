@@ -79,7 +79,7 @@ t.test("two gateways on one Redis and Postgres", async (t) => {
     await customer.post("/password/change", { current: PASSWORD, password: CHANGED_PASSWORD });
     await customer.signIn(customer.email, "a guess that is wrong");
     await customer.post("/password/forgot", { email: customer.email });
-    const mails = await mailServer.mailsTo(customer.email, 4);
+    const mails = await mailServer.mailsTo(customer.email, 6);
     const secrets = [
       PASSWORD,
       CHANGED_PASSWORD,

@@ -10,7 +10,7 @@ import {
   signedUp,
 } from "../../support/browser-session.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
-import { ledgerSql } from "../../support/ledger-sql.ts";
+import { ledgerSql, withLedger } from "../../support/ledger-sql.ts";
 import { type TestMailServer, tokenIn } from "../../support/mail-server.ts";
 
 t.test("sign-up", async (t) => {
@@ -55,6 +55,41 @@ t.test("sign-up", async (t) => {
     const wallet = { balance_vnd: "0", held_vnd: "0", available_vnd: "0", pending_vnd: "0" };
     t.strictSame((await customer.get("/wallet")).body, wallet);
   });
+
+  t.test(
+    "needs agreement to the operator's terms, if there are some, and keeps its time",
+    async (t) => {
+      t.teardown(() => all.restart({}));
+      const html = "<!doctype html><h1>Điều khoản</h1><script>alert(1)</script>";
+      await all.restart({ terms: html, privacy: "https://example.com/privacy" });
+      const email = newEmail();
+      const signUp = (more: object) =>
+        visitor().post("/sign-up", { email, password: PASSWORD, ...more });
+      for (const agreed of [undefined, false]) {
+        const answer = await signUp({ agreed });
+        t.strictSame([answer.status, answer.code], [400, "agreement_required"]);
+      }
+      t.equal((await signUp({ agreed: true })).status, 202);
+      await mailServer.mailsTo(email);
+      const since = await withLedger(gateway, (sql) =>
+        sql.query(
+          `select count(*)::int as n from account_credentials join accounts on id = account_id
+        where email = $1 and agreed_at > now() - interval '1 hour'`,
+          [email],
+        ),
+      );
+      t.strictSame(since, [{ n: 1 }]);
+      const terms = await fetch(`${gateway.url}/terms`);
+      t.strictSame([terms.status, await terms.text()], [200, html]);
+      t.match(terms.headers.get("content-security-policy"), /default-src 'none'.*sandbox/);
+      t.equal((await fetch(`${gateway.url}/privacy`)).status, 404);
+      const page = await (await fetch(`${gateway.url}/dashboard/sign-up`)).text();
+      t.match(page, ' data-terms="/terms" data-privacy="https://example.com/privacy">');
+      await all.restart({ terms: "Be kind." });
+      const plain = await fetch(`${gateway.url}/terms`);
+      t.equal(plain.headers.get("content-type"), "text/plain; charset=utf-8");
+    },
+  );
 
   t.test("stores the requested language, which can be changed later", async (t) => {
     const customer = visitor();
@@ -181,7 +216,8 @@ t.test("sign-up", async (t) => {
     }
     t.equal((await customer.signIn(email)).body.account.email_verified, true);
     t.equal((await customer.post("/keys", { name: "now" })).status, 201);
-    t.equal((await mailServer.mailsTo(email)).length, 3);
+    const links = (await mailServer.mailsTo(email)).filter(({ text }) => text?.includes("#token="));
+    t.equal(links.length, 3);
   });
 
   t.test("creates no key for an unverified address, even in a signed-in session", async (t) => {

@@ -3,7 +3,7 @@ import { post } from "../api.ts";
 import { authCard } from "../auth-card.ts";
 import { el, fill } from "../dom.ts";
 import { failureText } from "../failure.ts";
-import { field, form, newPassword, notice } from "../form.ts";
+import { type Field, field, form, newPassword, notice } from "../form.ts";
 import { BASE, type PageContext } from "../routes.ts";
 import { currentLanguage, t } from "../text.ts";
 
@@ -16,12 +16,14 @@ export function render({ root }: PageContext): void {
     required: true,
   });
   const password = newPassword();
+  const agreement = agreementField();
   const submit = async () => {
     const address = email.input.value;
     await post("/sign-up", {
       email: address,
       password: password.input.value,
       language: currentLanguage(),
+      ...(agreement && { agreed: agreement.input.checked }),
     });
     fill(root, sent(address));
     root.focus();
@@ -31,10 +33,30 @@ export function render({ root }: PageContext): void {
     authCard(
       t("signup.title"),
       t("signup.lead"),
-      form(t("signup.submit"), submit, email.element, password.element),
+      form(t("signup.submit"), submit, email.element, password.element, agreement?.element),
       el("p", {}, t("signup.known"), " ", el("a", { href: `${BASE}/sign-in` }, t("signin.title"))),
     ),
   );
+}
+
+/** A box to tick for the operator's terms and privacy policy; undefined if the operator has none. */
+function agreementField(): Field | undefined {
+  const { terms, privacy } = document.documentElement.dataset;
+  const links = [
+    terms !== undefined && link(terms, t("signup.terms")),
+    privacy !== undefined && link(privacy, t("signup.privacy")),
+  ].filter((one) => one !== false);
+  if (links.length === 0) return undefined;
+  const input = el("input", { type: "checkbox", name: "agreed", required: true });
+  const named = links.flatMap((one, n) => (n === 0 ? [one] : [t("signup.and"), one]));
+  return {
+    element: el("label", { class: "tick" }, input, el("span", {}, t("signup.agree"), named)),
+    input,
+  };
+}
+
+function link(href: string, text: string): HTMLElement {
+  return el("a", { href, target: "_blank", rel: "noopener" }, text);
 }
 
 /**
