@@ -27,6 +27,8 @@ interface Member {
   readonly child: ChildProcess;
   /** Questions whether it is alive without a reply. Counts no time, so that a machine may sleep. */
   unanswered: number;
+  /** Its last report on each topic, to any worker. */
+  readonly reports: Map<string, unknown>;
 }
 
 /**
@@ -48,7 +50,7 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
     function start(worker: number): void {
       const child = fork(options.script, options.args);
       const bornMs = performance.now();
-      const member = { child, unanswered: 0 };
+      const member: Member = { child, unanswered: 0, reports: new Map() };
       running.set(worker, member);
       child.on("message", (message: FromWorker) => pass(message, worker, member));
       child.once("error", (error) =>
@@ -64,13 +66,18 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
     function pass(message: FromWorker, worker: number, member: Member): void {
       if (message.kind === "alive") member.unanswered = 0;
       else if (message.kind === "report") {
-        const { kind, to, id, report } = message;
+        const { kind, topic, to, id, report } = message;
+        member.reports.set(topic, report);
         send(running.get(to), { kind, id, worker, report });
       } else {
         const { kind, topic, id } = message;
-        const others = [...running.keys()].filter((other) => other !== worker);
-        send(member, { kind: "asked", id, worker, others });
-        for (const other of others) send(running.get(other), { kind, topic, id, from: worker });
+        const others = [...running].filter(([other]) => other !== worker);
+        const last = others.map(([worker, { reports }]) => ({
+          worker,
+          report: reports.get(topic),
+        }));
+        send(member, { kind: "asked", id, worker, others: last });
+        for (const [, other] of others) send(other, { kind, topic, id, from: worker });
       }
     }
 

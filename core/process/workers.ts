@@ -24,7 +24,13 @@ interface WorkerReports {
 export type FromWorker =
   | { readonly kind: "alive" }
   | { readonly kind: "ask"; readonly topic: string; readonly id: number }
-  | { readonly kind: "report"; readonly to: number; readonly id: number; readonly report: unknown };
+  | {
+      readonly kind: "report";
+      readonly topic: string;
+      readonly to: number;
+      readonly id: number;
+      readonly report: unknown;
+    };
 
 /** A message of a supervisor to a worker. */
 export type ToWorker =
@@ -34,7 +40,8 @@ export type ToWorker =
       readonly kind: "asked";
       readonly id: number;
       readonly worker: number;
-      readonly others: readonly number[];
+      /** With the last report of each to any worker. */
+      readonly others: readonly { readonly worker: number; readonly report: unknown }[];
     }
   | {
       readonly kind: "report";
@@ -62,8 +69,6 @@ export class SupervisedWorkers implements Workers {
   private readonly makers = new Map<string, () => unknown>();
   private readonly asked = new Map<string, Promise<WorkerReports | undefined>>();
   private readonly waiting = new Map<number, (message: ToWorker) => void>();
-  /** The last report on a topic, by the number of the worker. */
-  private readonly last = new Map<string, Map<number, unknown>>();
   private nextId = 1;
 
   constructor() {
@@ -91,9 +96,7 @@ export class SupervisedWorkers implements Workers {
 
   private askNow(topic: string): Promise<WorkerReports | undefined> {
     const id = this.nextId++;
-    const last = this.last.get(topic) ?? new Map<number, unknown>();
-    this.last.set(topic, last);
-    const heard = new Set<number>();
+    const heard = new Map<number, unknown>();
     let asked: Extract<ToWorker, { kind: "asked" }> | undefined;
     return new Promise((resolve) => {
       const finish = () => {
@@ -101,19 +104,18 @@ export class SupervisedWorkers implements Workers {
         this.waiting.delete(id);
         if (!asked) return resolve(undefined);
         const { worker, others } = asked;
-        const reports = others.map((other) => {
-          return { worker: other, report: last.get(other), isOld: !heard.has(other) };
-        });
+        const reports = others.map((other) =>
+          heard.has(other.worker)
+            ? { worker: other.worker, report: heard.get(other.worker), isOld: false }
+            : { ...other, isOld: true },
+        );
         resolve({ worker, others: reports });
       };
       const late = setTimeout(finish, REPORT_MS);
       this.waiting.set(id, (message) => {
         if (message.kind === "asked") asked = message;
-        if (message.kind === "report") {
-          last.set(message.worker, message.report);
-          heard.add(message.worker);
-        }
-        if (asked?.others.every((other) => heard.has(other))) finish();
+        if (message.kind === "report") heard.set(message.worker, message.report);
+        if (asked?.others.every(({ worker }) => heard.has(worker))) finish();
       });
       send({ kind: "ask", topic, id });
     });
@@ -121,7 +123,7 @@ export class SupervisedWorkers implements Workers {
 
   private async make({ topic, id, from }: Extract<ToWorker, { kind: "ask" }>): Promise<void> {
     try {
-      send({ kind: "report", to: from, id, report: await this.makers.get(topic)?.() });
+      send({ kind: "report", topic, to: from, id, report: await this.makers.get(topic)?.() });
     } catch {
       // This worker counts as stuck: the others take its last report.
     }

@@ -62,6 +62,20 @@ t.test("a worker whose event loop does not turn is killed and started again", as
   await once(supervisor.process, "exit");
 });
 
+t.test("the last report of a silent worker reaches one that asks for the first time", async (t) => {
+  const supervisor = new Supervisor("silent");
+  const pids = [...(await supervisor.both("start")), await supervisor.next("start")];
+  const [silent, second, third] = pids as [number, number, number];
+  process.kill(second, "SIGUSR2");
+  t.strictSame(await supervisor.both("heard"), [silent, third].sort());
+  process.kill(silent, "SIGSTOP");
+  process.kill(third, "SIGUSR2");
+  t.strictSame(await supervisor.both("heard"), [silent, second].sort());
+  process.kill(silent, "SIGCONT");
+  supervisor.process.kill("SIGTERM");
+  await once(supervisor.process, "exit");
+});
+
 t.test("workers that cannot start end the supervisor with an error", async (t) => {
   const supervisor = new Supervisor("broken");
   const [code] = await once(supervisor.process, "exit");
