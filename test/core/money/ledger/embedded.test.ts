@@ -208,21 +208,17 @@ t.test("a process id that another program has today does not block a start", asy
 t.test("a database killed at any time restarts with every committed call", async (t) => {
   const a = await fundedAccount(ledger, 1_000_000n);
   let committed = 0;
-  let failed = 0;
   for (let kill = 0; kill < KILLS; kill += 1) {
     const { pid } = database;
     assert.ok(pid !== undefined);
     setTimeout(() => killed(pid), Math.random() * 200);
     for (let entry = charge(a, 1); database.pid === pid; entry = charge(a, 1)) {
       // Retry the same batch until it is committed, as the committer does.
-      while (!(await succeeds(ledger.commit([entry])))) {
-        failed += 1;
-        await delay(10);
-      }
+      while (!(await succeeds(ledger.commit([entry])))) await delay(10);
       committed += 1;
     }
   }
-  t.ok(failed > 0, "no kill was noticed");
+  // A kill may fail no commit: the connection of a killed server finishes what it has begun.
   t.equal(await agreedBalance(ledger, a), 1_000_000n - BigInt(committed));
   t.ok(lines.some((line) => /died; restarting it/.test(String(line["msg"]))));
 });
