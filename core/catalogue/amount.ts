@@ -25,7 +25,8 @@ export function requireMicroVnd(amount: MicroVnd): void {
 
 /**
  * Formats µđ as a decimal string of đ, `1500000` as `"1.5"`: at most six decimals, no trailing
- * zero.
+ * zero but the one of `"62.8560"`: a Vietnamese reader takes 62.856 đ for 62856 đ, and an amount
+ * that can be read as both is refused when it is sent back.
  */
 export function formatVnd(amount: MicroVnd | bigint): string {
   return typeof amount === "number" && amount >= 0 ? formatNumber(amount) : formatBigInt(amount);
@@ -41,16 +42,18 @@ function formatNumber(micro: MicroVnd): string {
   const fraction = String(MICRO_VND_PER_VND + rest);
   let end = fraction.length;
   while (fraction.charCodeAt(end - 1) === DIGIT_ZERO) end--;
+  // The fraction begins at 1.
+  if (end === 4 && whole > 0 && whole < 1000) end = 5;
   return `${whole}.${fraction.slice(1, end)}`;
 }
 
 function formatBigInt(amount: MicroVnd | bigint): string {
   const micro = BigInt(amount);
-  const sign = micro < 0n ? "-" : "";
-  const absolute = micro < 0n ? -micro : micro;
-  const whole = absolute / 1_000_000n;
-  const fraction = (absolute % 1_000_000n).toString().padStart(6, "0").replace(/0+$/, "");
-  return fraction === "" ? `${sign}${whole}` : `${sign}${whole}.${fraction}`;
+  if (micro < 0n) return `-${formatBigInt(-micro)}`;
+  if (micro <= MICRO_VND_MAX) return formatNumber(Number(micro));
+  const fraction = (micro % 1_000_000n).toString().padStart(6, "0").replace(/0+$/, "");
+  const whole = micro / 1_000_000n;
+  return fraction === "" ? String(whole) : `${whole}.${fraction}`;
 }
 
 /**

@@ -1,4 +1,5 @@
 import t from "tap";
+import { formatVnd } from "../../core/catalogue/amount.ts";
 import { admin, type Customer } from "../support/admin.ts";
 import {
   assertBalance,
@@ -76,8 +77,8 @@ t.test("billing", async (t) => {
       for (const [model, input, output, cost] of [
         // The most and the least expensive models, and a cost that is no whole đ.
         ["claude-fable-5-2", 1_000_000, 1, "55000.055"],
-        ["svc/claude-opus-5-5", 1234, 567, "68.438"],
-        ["claude-haiku-5-5", 333, 1, "1.002"],
+        ["svc/claude-opus-5-5", 1234, 567, "68.4380"],
+        ["claude-haiku-5-5", 333, 1, "1.0020"],
       ] as const) {
         t.test(`${input} + ${output} tokens of ${model} cost ${cost} đ`, async (t) => {
           const customer = await customerWith(gateway);
@@ -85,7 +86,7 @@ t.test("billing", async (t) => {
           const answer = await messages(customer, directive, { model });
           t.equal(answer.headers.get("x-svc-cost-vnd"), cost);
           const micro = 100_000_000_000n - BigInt(Math.round(Number(cost) * 1_000_000));
-          await assertBalance(gateway, customer, vnd(micro));
+          await assertBalance(gateway, customer, formatVnd(micro));
         });
       }
 
@@ -139,7 +140,7 @@ t.test("billing", async (t) => {
       const record = await billedCall(gateway, customer);
       t.equal(record["input_tokens"], 400);
       // (100 + 300 + 20) tokens at 2,400 đ per million.
-      t.equal(record["cost_vnd"], "1.008");
+      t.equal(record["cost_vnd"], "1.0080");
     });
   });
 
@@ -153,7 +154,7 @@ t.test("billing", async (t) => {
       ] as const) {
         const { headers } = await post(gateway, path, customer, body);
         t.equal(headers.get("x-svc-price-vnd-per-mtok"), String(price));
-        t.equal(headers.get("x-svc-cost-vnd"), String((price * 1500) / 1_000_000));
+        t.equal(headers.get("x-svc-cost-vnd"), formatVnd(price * 1500));
       }
       for (const [path, body, price] of [
         [paths.chat, bodies.chat(TOKENS, { model: "req/gpt-4.1-nano" }), "230"],
@@ -464,7 +465,7 @@ t.test("billing", async (t) => {
 
   t.test("a discount in basis points is applied once, rounded half up to the µđ", async (t) => {
     for (const [bps, input, cost] of [
-      [100, 1000, "1.485"],
+      [100, 1000, "1.4850"],
       [200, 1000, "1.47"],
       // 1,500 µđ less 1.11%: 1,483.35. Less 1%: 1,485. Less 3.7%: 1,444.5, half up.
       [111, 1, "0.001483"],
@@ -514,7 +515,7 @@ t.test("billing", async (t) => {
           const input = Number(record["input_tokens"]);
           t.ok(input >= 15 && input <= 60, `${input}`);
           const price = record["endpoint"] === "/v1/messages" ? 36_000 : 1500;
-          t.equal(record["cost_vnd"], vnd(BigInt((input + 10) * price)));
+          t.equal(record["cost_vnd"], formatVnd((input + 10) * price));
         }
       },
     );
@@ -556,9 +557,4 @@ async function callLines(gateway: TestGateway, id: string): Promise<any[]> {
     return lines.length > 0;
   });
   return lines.map((line) => JSON.parse(line));
-}
-
-function vnd(micro: bigint): string {
-  const fraction = (micro % 1_000_000n).toString().padStart(6, "0").replace(/0+$/, "");
-  return `${micro / 1_000_000n}${fraction === "" ? "" : `.${fraction}`}`;
 }

@@ -66,11 +66,11 @@ t.test("the explanation of a call's cost", async (t) => {
           { kind: "input", count: 1_000, factor: 1 },
           { kind: "output", count: 501, factor: 1 },
         ],
-        list_vnd: "54.036",
+        list_vnd: "54.0360",
         discount_vnd: "3.78252",
         charged_vnd: "50.25348",
         formula:
-          "1501 tokens (1000 in, 501 out) × 36000 đ / 1000000 = 54.036 đ; " +
+          "1501 tokens (1000 in, 501 out) × 36000 đ / 1000000 = 54.0360 đ; " +
           "less 7% (account 5%, lifetime 1%, daily 1%) = 50.25348 đ",
       },
     ],

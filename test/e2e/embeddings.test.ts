@@ -4,6 +4,7 @@ import { join } from "node:path";
 import OpenAI from "openai";
 import t from "tap";
 import { stringify } from "yaml";
+import { formatVnd } from "../../core/catalogue/amount.ts";
 import { assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { asking, bodies, get, paths, post } from "../support/requests.ts";
@@ -51,7 +52,7 @@ t.test("embeddings", async (t) => {
     t.match(record, {
       ...{ model: MODEL.id, status: 200, output_tokens: 0 },
       input_tokens: usage.prompt_tokens,
-      cost_vnd: String((usage.prompt_tokens * 0.5 * PRICE) / 1_000_000),
+      cost_vnd: formatVnd(usage.prompt_tokens * 0.5 * PRICE),
     });
   });
 

@@ -118,7 +118,7 @@ t.test("a discount applies to the whole sum, rounded once", async (t) => {
   const shown = await admin(gateway, "GET", `/calls/${record["call_id"]}`);
   t.match(shown.body, {
     is_equal: true,
-    calculation: { list_vnd: "6.841", discount_vnd: "0.227805", charged_vnd: "6.613195" },
+    calculation: { list_vnd: "6.8410", discount_vnd: "0.227805", charged_vnd: "6.613195" },
   });
 });
 

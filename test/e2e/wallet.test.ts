@@ -1,4 +1,5 @@
 import t from "tap";
+import { formatVnd } from "../../core/catalogue/amount.ts";
 import { committedWallet, createCustomer, credit, wallet } from "../support/admin.ts";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
@@ -88,7 +89,7 @@ t.test("wallets and running calls", async (t) => {
       t.equal(answer.status, 200);
       const { max_tokens } = echoed(answer.json.content[0].text);
       t.ok(max_tokens >= 800 && max_tokens < 1000, `${max_tokens}`);
-      await assertBalance(gateway, customer, "2.829");
+      await assertBalance(gateway, customer, "2.8290");
     });
 
     t.test(
@@ -218,8 +219,8 @@ t.test("wallets and running calls", async (t) => {
         t.equal(record["output_tokens"], tokens);
         t.equal(record["written_off_vnd"], "0");
         const cost = (Number(record["input_tokens"]) + tokens) * 3000;
-        t.equal(record["cost_vnd"], String(cost / 1_000_000));
-        await assertBalance(gateway, customer, String((7_500_000 - cost) / 1_000_000));
+        t.equal(record["cost_vnd"], formatVnd(cost));
+        await assertBalance(gateway, customer, formatVnd(7_500_000 - cost));
         await until("the upstream is cancelled", async () => {
           return (await tally(paths.messages))["aborted"] === before["aborted"]! + 1;
         });
@@ -244,7 +245,7 @@ t.test("wallets and running calls", async (t) => {
       t.equal(record["outcome"], "exhausted");
       t.equal(record["output_tokens"], tokens);
       const cost = (Number(record["input_tokens"]) + tokens) * 1500;
-      t.equal(record["cost_vnd"], String(cost / 1_000_000));
+      t.equal(record["cost_vnd"], formatVnd(cost));
     });
 
     t.test("ends with an error event of the Responses protocol", async (t) => {

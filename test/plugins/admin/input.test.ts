@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
+import { formatVnd } from "../../../core/catalogue/amount.ts";
 import { readBody, readQuery } from "../../../core/plugin/json-route.ts";
 import { isId } from "../../../core/process/id.ts";
 import { isRefusal } from "../../../core/wire/refusal.ts";
@@ -54,6 +55,14 @@ t.test("admin input: amounts", async (t) => {
     }
     for (const amount of ["0.125", "-12.3450", "1000.125"]) {
       t.notOk(isRefusal(readBody(movement, body({ amount_vnd: amount, reference: "r" }))), amount);
+    }
+  });
+
+  t.test("takes back every amount that a reply prints", async () => {
+    for (let milli = 1; milli < 20_000; milli++) {
+      const amount = formatVnd(milli * 1_000);
+      const result = readBody(movement, body({ amount_vnd: amount, reference: "r" }));
+      assert.ok(!isRefusal(result), amount);
     }
   });
 
