@@ -67,7 +67,10 @@ const ALONE = [
   ...["e2e/http-silence", "e2e/retention", "e2e/wallet.test"],
 ];
 /** Files that only a thorough run has: they take long, and other files find the same faults sooner. */
-const THOROUGH = ["chaos/failpoints-embedded", "world/many-gateways", "world/plants/"];
+const THOROUGH = [
+  ...["chaos/detection", "chaos/failpoints-embedded", "chaos/rolling-upgrade"],
+  ...["world/focused", "world/many-gateways", "world/plants/"],
+];
 /** Files that run only by name, on a quiet machine: they measure times under load. */
 const BY_NAME = ["trouble/outage"];
 /** Maximum files of a process: few enough that the processes of a run end at about the same time. */
