@@ -173,7 +173,9 @@ t.test("the drill of the page on backups", async (t) => {
     const started = gateway.start();
     await listens();
     await refused();
-    t.match(gateway.logs, /the ledger went back; new calls get 503/);
+    await until("the log says why", () =>
+      /the ledger went back; new calls get 503/.test(gateway.logs),
+    );
     const unconfirmed = await admin(gateway, "POST", "/restore", {});
     t.equal(unconfirmed.status, 400, "a restore must be confirmed");
     await opened(backedUp);

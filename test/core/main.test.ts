@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { copyFile, mkdir, readFile, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
@@ -89,3 +89,26 @@ t.test("production starts with one provider's key and the variables of its examp
 function isProviderKey(name: string): boolean {
   return /_API_KEY$|_BEARER_TOKEN_/.test(name);
 }
+
+t.test("npm start runs an older build as it is without the development packages", async (t) => {
+  const folder = await folderOf(t, {
+    "gateway.yaml": GATEWAY,
+    "catalogue.yaml": CATALOGUE,
+    "core/newer.ts": "",
+  });
+  await copyFile(join(packageRoot, "package.json"), join(folder, "package.json"));
+  await mkdir(join(folder, "node_modules"));
+  await mkdir(join(folder, "dist"));
+  // As `npm prune --omit=dev` leaves it: the lock file is newer than the build.
+  await writeFile(join(folder, "dist", ".tsbuildinfo"), "");
+  await utimes(join(folder, "dist", ".tsbuildinfo"), 1, 1);
+  await symlink(join(packageRoot, "dist", "core"), join(folder, "dist", "core"));
+  const args = ["start", "--silent", "--", "--check", "--config", "gateway.yaml"];
+  const result = await new Promise<Result>((resolve) => {
+    execFile("npm", args, { cwd: folder }, (error, stdout, stderr) =>
+      resolve({ code: error ? error.code : 0, stdout, stderr }),
+    );
+  });
+  t.match(result, { code: 0, stdout: /gateway\.yaml: no errors/ });
+  t.match(result.stderr, /newer than the build.*npm ci && npm run build/);
+});

