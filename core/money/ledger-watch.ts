@@ -43,7 +43,7 @@ const ELSEWHERE =
   "the hold store has the money of another ledger: stores.hot and stores.ledger do not belong together";
 const WENT_BACK =
   "the ledger lacks commits that it had confirmed: it was restored from a backup, or is a replica that was behind; " +
-  "run `npm run admin -- restore` (see Backup and restore in config/deploy/README.md)";
+  "run `npm run admin -- restore` (see config/operating/backup.md)";
 
 /** The hold store has the money of another ledger. */
 export class OtherLedger extends Error {

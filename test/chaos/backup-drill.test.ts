@@ -35,12 +35,12 @@ import { until } from "../support/until.ts";
 
 const CREDIT_VND = 1_000;
 const LATER_VND = 500;
-const README = readFileSync(join(packageRoot, "config/deploy/README.md"), "utf8");
+const PAGE = readFileSync(join(packageRoot, "config/operating/backup.md"), "utf8");
 
 /** The commands of a block in the page on backups, such as "```sh backup". */
 function commands(block: string): string {
-  const found = new RegExp(`^\`\`\`sh ${block}\\n([^]*?)^\`\`\``, "m").exec(README)?.[1];
-  if (found === undefined) throw new Error(`config/deploy/README.md has no block ${block}`);
+  const found = new RegExp(`^\`\`\`sh ${block}\\n([^]*?)^\`\`\``, "m").exec(PAGE)?.[1];
+  if (found === undefined) throw new Error(`backup.md has no block ${block}`);
   return found;
 }
 

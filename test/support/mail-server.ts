@@ -19,10 +19,10 @@ export interface TestMailServer {
   stop(): Promise<void>;
 }
 
-export async function startMailServer(login?: {
-  user: string;
-  password: string;
-}): Promise<TestMailServer> {
+export async function startMailServer(
+  login?: { user: string; password: string },
+  wantedPort = 0,
+): Promise<TestMailServer> {
   const mails: ParsedMail[] = [];
   const refusals: number[] = [];
   const server = new SMTPServer({
@@ -59,7 +59,7 @@ export async function startMailServer(login?: {
     }
   }
 
-  server.listen(0, "127.0.0.1");
+  server.listen(wantedPort, "127.0.0.1");
   await once(server.server, "listening");
   const { port } = server.server.address() as AddressInfo;
   return {

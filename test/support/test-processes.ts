@@ -70,7 +70,7 @@ const ALONE = [
 const THOROUGH = [
   ...["chaos/detection", "chaos/failpoints-embedded", "chaos/rolling-upgrade"],
   ...["world/focused", "world/many-gateways", "world/plants/"],
-  "deploy/image",
+  ...["deploy/handbook", "deploy/image"],
 ];
 /** Files that run only by name, on a quiet machine: they measure times under load. */
 const BY_NAME = ["trouble/outage"];

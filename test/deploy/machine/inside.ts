@@ -1,0 +1,170 @@
+import { spawn } from "node:child_process";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { arrayOf, objectOf, parseJson } from "../../../core/process/json.ts";
+import { packageRoot } from "../../../core/process/root.ts";
+import { startMailServer } from "../../support/mail-server.ts";
+import { until } from "../../support/until.ts";
+import { BLOCKS } from "./blocks.ts";
+import { block, DOMAIN, Machine, type Result } from "./machine.ts";
+
+/** The answers of an operator to `init`. */
+const ANSWERS = {
+  PUBLIC_URL: `https://${DOMAIN}`,
+  ANTHROPIC_API_KEY: "provider-key",
+  SMTP_HOST: "127.0.0.1",
+  SMTP_USER: "mail-user",
+  SMTP_PASSWORD: "mail password",
+  MAIL_FROM: "no-reply@example.com",
+  TOPUP_ACCOUNT_NUMBER: "0011001932418",
+  TOPUP_ACCOUNT_NAME: "NGUYEN VAN A",
+};
+const MAIL_PORT = 587;
+const SIMULATOR = "http://127.0.0.1:9001";
+
+const machine = await Machine.make();
+const mail = { user: ANSWERS.SMTP_USER, password: ANSWERS.SMTP_PASSWORD };
+const mailServer = await startMailServer(mail, MAIL_PORT);
+const simulator = join(packageRoot, "dist", "test", "support", "provider", "main.js");
+spawn(process.execPath, [simulator, "--port", "9001"], { stdio: "ignore" }).unref();
+
+const done = new Set<string>();
+/** Runs a block of a page word for word, after the commands that its page says to begin with. */
+function page(
+  name: string,
+  part: string,
+  {
+    before = "",
+    env = {},
+    cwd,
+  }: { before?: string; env?: Record<string, string>; cwd?: string } = {},
+): Promise<Result> {
+  done.add(`${name} ${part}`);
+  return machine.run(`${before}\n${block(name, part)}`, env, cwd);
+}
+
+const TOKEN = block("first-call.md", "token");
+done.add("first-call.md token");
+const operator = { before: TOKEN };
+const ready = async (port: number) =>
+  (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined))?.status;
+const bothReady = async () => {
+  for (const port of [8101, 8102]) {
+    await until(`${port} is ready`, async () => (await ready(port)) === 200);
+  }
+};
+const balance = async () => {
+  const show = "npm run --silent admin -- wallet --account you@example.com --json";
+  let wallet: Record<string, unknown> = {};
+  await until("calls are committed", async () => {
+    wallet = objectOf(parseJson((await machine.run(`${TOKEN}${show}`)).stdout)) ?? {};
+    return wallet["held_vnd"] === "0" && wallet["pending_vnd"] === "0";
+  });
+  return wallet["balance_vnd"];
+};
+
+let key = "";
+const call = () => page("first-call.md", "call", { ...operator, env: { KEY: key } });
+
+t.test("install on a server", async (t) => {
+  const since = performance.now();
+  await page("install.md", "init", { env: ANSWERS });
+  t.equal(statSync("/etc/tollgate/env").mode & 0o777, 0o600);
+  // The provider is simulated.
+  const file = "/etc/tollgate/production.yaml";
+  const config = readFileSync(file, "utf8");
+  writeFileSync(file, config.replace("https://api.anthropic.com", SIMULATOR));
+  await page("install.md", "stores");
+  await page("install.md", "certificate");
+  await page("install.md", "start");
+  await bothReady();
+  const rights = await machine.run(
+    `cd /; runuser -u postgres -- psql --tuples-only --no-align --command="select rolsuper, rolcreatedb, rolcreaterole from pg_roles where rolname = 'tollgate'"`,
+  );
+  t.equal(rights.stdout.trim(), "f|f|f", "the role has no rights");
+  const users = await machine.run("ps -o user= -C node --sort=user | sort -u");
+  t.match(users.stdout, "tollgate");
+  const { stdout } = await machine.run("curl --silent --show-error https://$DOMAIN/healthz");
+  t.match(stdout, '"status":"ok"');
+  t.comment(`installed in ${((performance.now() - since) / 1000).toFixed(1)} s`);
+});
+
+t.test("the first call", async (t) => {
+  const since = performance.now();
+  const { stdout } = await page("first-call.md", "account", operator);
+  key = /"key": "(tg-[^"]+)"/.exec(stdout)?.[1] ?? "";
+  const reply = await call();
+  t.match(reply.stdout, '"type":"message"');
+  t.comment(`called ${((performance.now() - since) / 1000).toFixed(1)} s later`);
+  await balance();
+  const { stdout: cost } = await page("first-call.md", "cost", operator);
+  t.match(cost, '"drift": false');
+});
+
+t.test("the first customer, and SePay", async (t) => {
+  for (const part of ["look", "credit", "suspend"]) await page("first-customer.md", part, operator);
+  t.match((await call()).stdout, '"type":"message"');
+  const { stdout } = await page("sepay.md", "test", operator);
+  t.match(stdout, '"unmatched"');
+  await page("sepay.md", "ignore", operator);
+});
+
+t.test("every day, and every month", async (t) => {
+  await page("backup.md", "cron");
+  const { stdout } = await page("every-day.md", "look", operator);
+  t.match(stdout, /\d+\.dump/);
+  await page("every-day.md", "reload");
+  await bothReady();
+  await page("every-month.md", "prove", operator);
+  await page("every-month.md", "months", operator);
+  await page("second-server.md", "compare");
+});
+
+t.test("every secret", async (t) => {
+  const tokenOf = () =>
+    /^GATEWAY_ADMIN_TOKEN=(.*)$/m.exec(readFileSync("/etc/tollgate/env", "utf8"));
+  const before = tokenOf()?.[1];
+  await page("secrets.md", "token", operator);
+  t.not(tokenOf()?.[1], before);
+  await page("secrets.md", "postgres", operator);
+  t.match((await call()).stdout, '"type":"message"');
+});
+
+t.test("upgrade", async (t) => {
+  await page("upgrade.md", "backup");
+  await page("upgrade.md", "switch");
+  await bothReady();
+  const { stdout } = await machine.run("ps -o args= -u tollgate");
+  t.match(stdout, "/opt/tollgate-2/dist/core/main.js");
+  t.match((await call()).stdout, '"type":"message"');
+});
+
+t.test("backup, loss and restore", async (t) => {
+  const backedUp = await balance();
+  const cwd = machine.file("");
+  const postgres = { before: block("backup.md", "vps"), cwd };
+  done.add("backup.md vps");
+  await page("backup.md", "backup", postgres);
+  await call();
+  t.not(await balance(), backedUp);
+  await machine.run("systemctl stop tollgate@1 tollgate@2");
+  await page("backup.md", "restore", postgres);
+  await page("backup.md", "swap", postgres);
+  await machine.run("systemctl start tollgate@1 tollgate@2");
+  await until("a gateway sees it", async () => (await ready(8101)) === 503);
+  await page("backup.md", "open", operator);
+  await bothReady();
+  t.equal(await balance(), backedUp);
+  t.match((await call()).stdout, '"type":"message"');
+});
+
+t.test("all is run that is not run elsewhere", async (t) => {
+  const here = Object.entries(BLOCKS).filter(([, reason]) => reason === undefined);
+  t.strictSame([...done].sort(), here.map(([name]) => name).sort());
+  t.strictSame(arrayOf(mailServer.mails), [], "no mail was due");
+  await machine.run("systemctl stop tollgate@1 tollgate@2 nginx redis-server");
+  await mailServer.stop();
+  // Postgres and the simulator end with the machine.
+  setImmediate(() => process.exit());
+});
