@@ -58,7 +58,7 @@ export function readJson(
     return readJson(Buffer.from(RawJson.write(read)), conversation, true);
   }
   const latin1 = { name: conversation ?? "", highBytes: highBytes ?? 0 };
-  return RequestBody.passed(bytes, places, fields, {
+  return RequestBody.passed(bytes, places, names, fields, {
     latin1: highBytes === undefined ? undefined : latin1,
     keepsNumbers: kept !== undefined,
   });

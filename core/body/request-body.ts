@@ -80,15 +80,14 @@ export class RequestBody {
   static passed(
     bytes: Buffer,
     places: readonly number[],
+    names: readonly string[],
     fields: JsonObject,
-    form: { readonly latin1: Latin1 | undefined; readonly keepsNumbers: boolean },
+    { latin1, keepsNumbers }: Pick<Source, "latin1" | "keepsNumbers">,
   ): RequestBody {
-    const unread = new Set(form.latin1 ? [form.latin1.name] : []);
-    const facts = { ...form, measured: undefined, turns: undefined };
-    return new RequestBody(
-      { bytes, places, names: namesAt(bytes, places), fields, unread, ...facts },
-      fields,
-    );
+    const unread = new Set<string>();
+    if (latin1) unread.add(latin1.name);
+    const facts = { measured: undefined, turns: undefined, latin1, keepsNumbers };
+    return new RequestBody({ bytes, places, names, fields, unread, ...facts }, fields);
   }
 
   /** Returns the body that a thread has read or written. */
@@ -185,7 +184,8 @@ export class RequestBody {
   /** The lists of which `outline` has only stand-ins. */
   get standIns(): string[] {
     const { unread, latin1 } = this.source ?? {};
-    return [...(unread ?? [])].filter((name) => name !== latin1?.name);
+    if (!unread?.size) return [];
+    return [...unread].filter((name) => name !== latin1?.name);
   }
 
   /** The list whose texts `outline` has in Latin-1, and how many of its bytes are not ASCII. */

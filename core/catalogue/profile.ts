@@ -185,9 +185,22 @@ export const profile = v.strictObject({
 
 export type Profile = v.InferOutput<typeof profile>;
 
-/** Returns the profile of a route. Keys of the route override those of its upstream. */
-export function mergeProfiles(upstream: Profile = {}, route: Profile = {}): Profile {
-  return { ...upstream, ...route };
+const NO_PROFILE: Profile = Object.freeze({});
+/** By the upstream's profile, then the route's. A call asks several times, and a config lives for days. */
+const merged = new WeakMap<Profile, WeakMap<Profile, Profile>>();
+
+/** Returns the profile of a route, which is shared. Keys of the route override those of its upstream. */
+export function mergeProfiles(
+  upstream: Profile = NO_PROFILE,
+  route: Profile = NO_PROFILE,
+): Readonly<Profile> {
+  if (route === NO_PROFILE) return upstream;
+  const ofUpstream = merged.get(upstream) ?? new WeakMap<Profile, Profile>();
+  const known = ofUpstream.get(route);
+  if (known) return known;
+  const profile = Object.freeze({ ...upstream, ...route });
+  merged.set(upstream, ofUpstream.set(route, profile));
+  return profile;
 }
 
 /** Returns the name of the output limit at a Chat Completions upstream. */

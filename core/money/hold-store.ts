@@ -175,7 +175,7 @@ export interface HoldRequest {
   /**
    * Names of limits of the same account that this call counts against, in addition to the wallet.
    */
-  readonly limits?: readonly string[];
+  readonly limits?: readonly string[] | undefined;
 }
 
 /** The name of the wallet among the limits of a call. */

@@ -146,6 +146,8 @@ export class Tariff implements TariffFields {
 
 /** A price of `microVnd` for `ONE`, less a discount: millionths of a unit times basis points. */
 const DIVISOR = BigInt(ONE) * BigInt(BASIS_POINTS);
+/** Half of what a number counts exactly, so that its quotient by `BASIS_POINTS` is never rounded up to a whole number. */
+const EXACT_MAX = 2 ** 52;
 
 /**
  * Returns the price of a quantity, less the discount, rounded half up to a whole µđ. Throws a RangeError if no amount
@@ -157,6 +159,11 @@ export function priceOf(
 ): MicroVnd {
   // NaN and fractions, which BigInt refuses with other words.
   if (!Number.isSafeInteger(quantity)) throw outOfRange(quantity, microVnd);
+  // The usual case, whose product is exact as a number: a tenth of the time.
+  const whole = (quantity / ONE) * microVnd * (BASIS_POINTS - discountBps);
+  if (quantity % ONE === 0 && whole >= 0 && whole < EXACT_MAX) {
+    return Math.floor((whole + BASIS_POINTS / 2) / BASIS_POINTS);
+  }
   const exact = BigInt(quantity) * BigInt(microVnd) * BigInt(BASIS_POINTS - discountBps);
   const price = Number((exact + DIVISOR / 2n) / DIVISOR);
   if (price < 0 || price > MICRO_VND_MAX) throw outOfRange(quantity, microVnd);

@@ -168,28 +168,32 @@ export default function settle(
     const factor = call.surcharge?.factor;
     const tariff = Tariff.of(model, key.discountBps, key.discounts, clock.now(), factor);
     const { quantity, least, feesMicroVnd } = baseOf(call, model, tariff);
-    let held: Held = {
-      ...{ tariff, baseQuantity: quantity, feesMicroVnd },
-      ...{ outputTokens: 0, outputTokensMax: 0 },
-    };
+    let outputTokens = 0;
+    let outputMax = 0;
     let floorTokens = 0;
     if (tariff.unit === "mtok") {
       const { protocol, body } = upstream;
       const limit = body && wires[protocol].outputLimit(body);
       const choices = choicesOf(upstream);
-      const most = outputTokensMax(limit, model) * choices;
+      outputMax = outputTokensMax(limit, model) * choices;
       const slice = Math.max(settings.slice_tokens, choices);
       // Tokens that the stream does not carry cannot be held step by step, so the whole limit is held.
       const isCounted = call.stream && !hidesReasoning(model, upstream, services.upstreams);
-      const output = isCounted ? Math.min(slice, most) : most;
-      held = { ...held, outputTokens: output, outputTokensMax: most };
-      floorTokens = Math.min(choices, most);
+      outputTokens = isCounted ? Math.min(slice, outputMax) : outputMax;
+      floorTokens = Math.min(choices, outputMax);
     } else if (model.maxOutputTokens !== undefined) {
       // No hold ends the output at a price per call, so the provider must, even if the client sets no limit.
       upstream.outputLimit = model.maxOutputTokens;
     }
-    const wanted = amountFor(held, held.outputTokens);
-    const floor = amountFor({ ...held, baseQuantity: least }, floorTokens);
+    const held = {
+      tariff,
+      baseQuantity: quantity,
+      feesMicroVnd,
+      outputTokens,
+      outputTokensMax: outputMax,
+    };
+    const wanted = amountFor(held, outputTokens);
+    const floor = amountFor({ tariff, baseQuantity: least, feesMicroVnd }, floorTokens);
     failpoint("hold.before");
     const result = wallets.hold({
       callId: call.id,
@@ -198,7 +202,7 @@ export default function settle(
       amountMicroVnd: wanted,
       floorMicroVnd: floor,
       creditVersion,
-      ...(call.limits.length > 0 && { limits: limitNames(call) }),
+      limits: call.limits.length > 0 ? limitNames(call) : undefined,
     });
     if (!(result instanceof Promise)) return decide(call, held, least, wanted, result);
     return result.then((late) => decide(call, held, least, wanted, late));

@@ -9,9 +9,11 @@ import {
 
 /** The passes of other models: their part of the usage, and its cost. */
 interface OtherPasses {
-  readonly usage: Usage;
+  readonly usage: Usage | undefined;
   readonly microVnd: MicroVnd;
 }
+
+const NONE: OtherPasses = { usage: undefined, microVnd: 0 };
 
 /**
  * Returns the passes of other models that the catalogue prices, such as an advisor's, at their own
@@ -22,10 +24,11 @@ export function otherPasses(
   { tariff }: NonNullable<Call["held"]>,
   catalogue: Services["catalogue"],
 ): OtherPasses {
+  const passes = call.usage?.passes;
+  if (tariff.unit !== "mtok" || !passes || passes.length === 0) return NONE;
   const usage = new Usage();
   let microVnd = 0;
-  if (tariff.unit !== "mtok") return { usage, microVnd };
-  for (const pass of call.usage?.passes ?? []) {
+  for (const pass of passes) {
     const { model: name } = pass;
     const model = name === null ? undefined : otherModel(name, call, catalogue);
     if (!model) continue;

@@ -34,7 +34,8 @@ const HEADER_SAFE = /^[A-Za-z0-9_.-]{1,64}$/;
  */
 export class Notes {
   rejected: Reject | undefined = undefined;
-  private readonly names = new Set<string>();
+  /** Most requests drop nothing. */
+  private names: Set<string> | undefined = undefined;
   private parsedValues = 0;
 
   /**
@@ -54,11 +55,13 @@ export class Notes {
    * Drops a hint. Its name may come from the client, so unsafe names are kept out of the header.
    */
   drop(name: string): void {
-    if (this.names.size < DROPPED_NAMES_MAX && HEADER_SAFE.test(name)) this.names.add(name);
+    if (!HEADER_SAFE.test(name)) return;
+    this.names ??= new Set();
+    if (this.names.size < DROPPED_NAMES_MAX) this.names.add(name);
   }
 
   get dropped(): readonly string[] {
-    return [...this.names];
+    return this.names ? [...this.names] : [];
   }
 
   /** Reads an optional string; null counts as absent. */

@@ -97,6 +97,18 @@ t.test("a price that no amount can express is refused", async () => {
   }
 });
 
+t.test("the price of whole units is exact, also beyond what a number counts", async () => {
+  const count = fc.integer({ min: 0, max: Math.floor(MICRO_VND_MAX / ONE) });
+  const price = fc.integer({ min: 0, max: 1_000_000 });
+  fc.assert(
+    fc.property(count, price, discount, (units, microVnd, bps) => {
+      const exact = (BigInt(units) * BigInt(microVnd) * BigInt(10_000 - bps) + 5_000n) / 10_000n;
+      assert.equal(BigInt(priceOf(units * ONE, { microVnd, discountBps: bps })), exact);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
 t.test("without factors the price is that of all tokens together", async () => {
   fc.assert(
     fc.property(counted, unitPrice, discount, (usage, microVnd, bps) => {

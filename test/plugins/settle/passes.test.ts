@@ -34,7 +34,8 @@ function costOf(model: Model, pass: string | null, upstream = "anthropic", more 
     held as unknown as Held,
     catalogue,
   );
-  return microVnd / (usage.inputTokens + usage.outputTokens || 1);
+  const tokens = usage ? usage.inputTokens + usage.outputTokens : 0;
+  return microVnd / (tokens || 1);
 }
 
 t.test(
