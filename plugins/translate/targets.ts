@@ -62,6 +62,18 @@ export function organisationOf(
   return profile.organisation ?? upstreams.get(upstream)?.config.profile.organisation;
 }
 
+/** What the catalogue knows about a model, as a profile that any other overrides. */
+const limits = new WeakMap<Model, Profile>();
+
+function limitsOf(model: Model): Profile {
+  const known = limits.get(model);
+  if (known) return known;
+  const most = model.maxOutputTokens;
+  const profile = most === undefined ? {} : { default_max_tokens: most, max_output_tokens: most };
+  limits.set(model, profile);
+  return profile;
+}
+
 export function targetOf(
   route: Model["routes"][number],
   model: Model,
@@ -71,10 +83,8 @@ export function targetOf(
   accountId: string,
 ): Target {
   const upstream = upstreams.get(route.upstream);
-  const most = model.maxOutputTokens;
-  const known: Profile =
-    most === undefined ? {} : { default_max_tokens: most, max_output_tokens: most };
-  const profile = { ...known, ...mergeProfiles(upstream?.config.profile, route.profile) };
+  const stated = mergeProfiles(upstream?.config.profile, route.profile);
+  const profile = mergeProfiles(limitsOf(model), stated);
   const maker = profile.maker ?? route.upstream;
   const { organisation } = profile;
   // As a part of the name, so that its reasoning goes to no other organisation.

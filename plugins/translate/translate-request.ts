@@ -43,7 +43,8 @@ export function translateRequest(
   const { dropped, back } = draft.context;
   const made = edited({ ...draft.body }, target.to, target.profile, target.client);
   if (!made.ok) return made;
-  const names = [...new Set([...dropped, ...made.dropped])];
+  const isNamed = dropped.length + made.dropped.length > 0;
+  const names = isNamed ? [...new Set([...dropped, ...made.dropped])] : dropped;
   const stops = given ? { sequences, awaitsReport: mayThink(made.body) } : undefined;
   return { ok: true, body: { ...made.body }, dropped: names, context: { ...back, stops } };
 }
