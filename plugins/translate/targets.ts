@@ -62,7 +62,7 @@ export function organisationOf(
   return profile.organisation ?? upstreams.get(upstream)?.config.profile.organisation;
 }
 
-/** What the catalogue knows about a model, as a profile that any other overrides. */
+/** The limits of a model that the catalogue states, as a profile that any other overrides. */
 const limits = new WeakMap<Model, Profile>();
 
 function limitsOf(model: Model): Profile {
