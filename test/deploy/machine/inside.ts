@@ -83,8 +83,12 @@ t.test("install on a server", async (t) => {
     `cd /; runuser -u postgres -- psql --tuples-only --no-align --command="select rolsuper, rolcreatedb, rolcreaterole from pg_roles where rolname = 'tollgate'"`,
   );
   t.equal(rights.stdout.trim(), "f|f|f", "the role has no rights");
-  const users = await machine.run("ps -o user= -C node --sort=user | sort -u");
-  t.match(users.stdout, "tollgate");
+  const gateways = await machine.run("ps -e -o user= -o args= | grep core/main.js | grep -v grep");
+  const users = gateways.stdout
+    .trim()
+    .split("\n")
+    .map((line) => line.split(" ")[0]);
+  t.strictSame([...new Set(users)], ["tollgate"], "no gateway runs as root");
   const { stdout } = await machine.run("curl --silent --show-error https://$DOMAIN/healthz");
   t.match(stdout, '"status":"ok"');
   t.comment(`installed in ${((performance.now() - since) / 1000).toFixed(1)} s`);
