@@ -30,21 +30,32 @@ let wallet: Promise<Wallet> | undefined;
 
 /** Reads the wallet, once for all parts of a page. */
 export function readWallet(): Promise<Wallet> {
-  const read = async () => {
-    try {
-      const found = await get<Wallet>("/wallet");
-      available = found.available_vnd;
-      return found;
-    } catch (error) {
-      wallet = undefined;
-      throw error;
-    }
-  };
   wallet ??= read();
   return wallet;
+}
+
+/** A reply that comes after `forgetWallet` changes nothing: it may be of the customer before. */
+function read(): Promise<Wallet> {
+  const reading: Promise<Wallet> = get<Wallet>("/wallet").then(
+    (found) => {
+      if (wallet === reading) available = found.available_vnd;
+      return found;
+    },
+    (error: unknown) => {
+      if (wallet === reading) wallet = undefined;
+      throw error;
+    },
+  );
+  return reading;
 }
 
 /** Lets the next page read the wallet again. */
 export function forgetWallet(): void {
   wallet = undefined;
+}
+
+/** Forgets the balance too, since its customer leaves. */
+export function forgetBalance(): void {
+  forgetWallet();
+  available = undefined;
 }

@@ -1,4 +1,5 @@
 import { ApiError, get, post, setCsrfToken } from "./api.ts";
+import { forgetBalance } from "./balance.ts";
 import type { Account } from "./contract.ts";
 import { BASE, SIGNED_IN_COOKIE } from "./routes.ts";
 import { currentLanguage, rememberLanguage, setLanguage } from "./text.ts";
@@ -50,6 +51,7 @@ async function enter(path: string, body: object): Promise<void> {
 
 export function forgetAccount(): void {
   account = undefined;
+  forgetBalance();
   setCsrfToken("");
   rememberSignedIn(0);
 }

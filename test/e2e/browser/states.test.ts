@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { admin } from "../../support/admin.ts";
+import { admin, credit } from "../../support/admin.ts";
 import { PASSWORD } from "../../support/browser-session.ts";
 import { signInByForm } from "../../support/dashboard.ts";
 import { until } from "../../support/until.ts";
@@ -156,6 +156,41 @@ t.test("states that few customers see", async (t) => {
     await page.getByRole("button", { name: "Đăng xuất" }).first().click();
     await page.getByLabel("Email").waitFor();
     t.equal(await page.getByText("Phiên đăng nhập đã kết thúc.").count(), 0);
+  });
+
+  t.test("the next customer of a browser never sees the last one's balance", async (t) => {
+    const { page, session } = await signedIn();
+    const next = await stage.customer();
+    await credit(stage.gateway, session.accountId, 123_456);
+    const replies: (() => void)[] = [];
+    let isHeld = false;
+    await page.route("**/account/v1/wallet", async (route) => {
+      const response = await route.fetch();
+      if (isHeld) await new Promise<void>((resolve) => replies.push(resolve));
+      await route.fulfill({ response });
+    });
+    const balance = page.locator(".wallet strong").first();
+    await page.reload();
+    await balance.filter({ hasText: "123.456" }).waitFor();
+    isHeld = true;
+    await page.getByRole("link", { name: "Khóa API" }).first().click();
+    await until("its balance is read again", () => replies.length === 1);
+    await page.locator(".account-menu summary").click();
+    await page.getByRole("button", { name: "Đăng xuất" }).first().click();
+    await page.getByLabel("Email").fill(next.session.email);
+    await page.getByLabel("Mật khẩu").fill(PASSWORD);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Tổng quan" }).waitFor();
+    await until("the next one's balance is read", () => replies.length > 1);
+    t.equal((await balance.textContent())?.trim(), "");
+    const late = page.waitForResponse((response) => response.url().endsWith("/wallet"));
+    replies.shift()?.();
+    await (await late).finished();
+    await page.getByRole("link", { name: "Khóa API" }).first().click();
+    await page.getByRole("heading", { name: "Khóa API" }).waitFor();
+    t.equal((await balance.textContent())?.trim(), "");
+    isHeld = false;
+    for (const reply of replies) reply();
   });
 
   t.test("a reset keeps or revokes keys only as chosen, and its link works once", async (t) => {
