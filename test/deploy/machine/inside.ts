@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { arrayOf, objectOf, parseJson } from "../../../core/process/json.ts";
+import { objectOf, parseJson } from "../../../core/process/json.ts";
 import { packageRoot } from "../../../core/process/root.ts";
 import { startMailServer } from "../../support/mail-server.ts";
 import { until } from "../../support/until.ts";
@@ -109,6 +109,15 @@ t.test("the first call", async (t) => {
 t.test("the first customer, and SePay", async (t) => {
   for (const part of ["look", "credit", "suspend"]) await page("first-customer.md", part, operator);
   t.match((await call()).stdout, '"type":"message"');
+  // A customer signs up at the address of the service.
+  const sent = JSON.stringify({ email: "an@example.com", password: "a long password of an" });
+  const type = "--header 'content-type: application/json'";
+  const signUp = `${TOKEN}curl --fail-with-body --silent "$PUBLIC_URL/account/v1/sign-up" ${type} --data '${sent}'`;
+  await machine.run(signUp);
+  t.match(
+    await mailServer.linkTo("an@example.com", "verify"),
+    `https://${DOMAIN}/dashboard/verify`,
+  );
   const { stdout } = await page("sepay.md", "test", operator);
   t.match(stdout, '"unmatched"');
   await page("sepay.md", "ignore", operator);
@@ -166,7 +175,8 @@ t.test("backup, loss and restore", async (t) => {
 t.test("all is run that is not run elsewhere", async (t) => {
   const here = Object.entries(BLOCKS).filter(([, reason]) => reason === undefined);
   t.strictSame([...done].sort(), here.map(([name]) => name).sort());
-  t.strictSame(arrayOf(mailServer.mails), [], "no mail was due");
+  const other = block("cloudflare.md", "", "nginx").trimEnd().split("\n").join(" ");
+  await machine.run(`sed -i 's#^http {#http { ${other}#' /etc/nginx/nginx.conf; nginx -t`);
   await machine.run("systemctl stop tollgate@1 tollgate@2 nginx redis-server");
   await mailServer.stop();
   // Postgres and the simulator end with the machine.

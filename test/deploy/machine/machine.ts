@@ -158,10 +158,11 @@ openssl req -x509 -CA ${certificate} -CAkey ${key} ${curve.join(" ")} -subj "/CN
   }
 }
 
-/** Returns the commands of a block in a page of the handbook. */
-export function block(page: string, name: string): string {
+/** Returns the text of a block in a page of the handbook, such as "```sh start". */
+export function block(page: string, name: string, language = "sh"): string {
   const text = readFileSync(join(packageRoot, "config", "operating", page), "utf8");
-  const found = new RegExp(`^\`\`\`sh ${name}\\n([^]*?)^\`\`\``, "m").exec(text)?.[1];
-  if (found === undefined) throw new Error(`${page} has no block ${name}`);
+  const head = `${language} ${name}`.trim();
+  const found = new RegExp(`^\`\`\`${head}\\n([^]*?)^\`\`\``, "m").exec(text)?.[1];
+  if (found === undefined) throw new Error(`${page} has no block ${head}`);
   return found;
 }
