@@ -123,8 +123,10 @@ export class LedgerBooks {
     if (parked === undefined) return false;
     const entry = decode(parked.entry);
     if (!isReadable(entry)) throw new EntryUnreadable(parked.reason);
-    this.commit([entry]);
-    return true;
+    const [returned] = this.commit([entry]);
+    if (returned === undefined) return true;
+    this.quarantine.set(callId, parked);
+    throw new EntryRefused("it takes nothing");
   }
 
   changeLimit(change: LimitChange, nowMs: number): LimitChangeResult {

@@ -23,10 +23,15 @@ const LEAVE_QUARANTINE = "leave_quarantine($3::text::text[])";
 const AS_MEMBER = "require_members($4::text::text[])";
 
 const DEBIT = "select debit_wallet($1, $2, $3, $4, $5, $6) as is_taken";
-const AFTER_DEBIT = "leave_quarantine(array[$7::text]), require_members($8::text::text[])";
+const OUT_OF_QUARANTINE = "leave_quarantine(array[$7::text])";
+const DEBIT_AS_MEMBER = "require_members($8::text::text[])";
 
-/** See `Ledger.commit`. Also takes the calls out of quarantine. */
-export type Commit = (entries: readonly ReadableEntry[]) => Promise<readonly string[]>;
+interface Commit {
+  /** See `Ledger.commit`. Also takes the calls out of quarantine. */
+  readonly all: (entries: readonly ReadableEntry[]) => Promise<readonly string[]>;
+  /** Commits an entry of the quarantine. Rejects with `EntryRefused`, and leaves it there, if it is a debit that takes nothing. */
+  readonly quarantined: (entry: ReadableEntry) => Promise<void>;
+}
 
 /** Commits the calls of a batch in one transaction, and each debit in one: see `settle_calls` and `debit_wallet`. */
 export function createCommit(sql: Sql, history: PostgresHistory): Commit {
@@ -74,8 +79,8 @@ export function createCommit(sql: Sql, history: PostgresHistory): Commit {
     });
   }
 
-  /** Returns false if the wallet gets the money back. */
-  async function commitDebit(entry: DebitEntry): Promise<boolean> {
+  /** Returns false if the wallet gets the money back. `leave`: the call that takes it out of quarantine. */
+  async function commitDebit(entry: DebitEntry, leave = OUT_OF_QUARANTINE): Promise<boolean> {
     const { accountId, kind, amountMicroVnd, reference, reason } = entry.debit;
     if (!isId(accountId)) return false;
     const movement = [accountId, kind, -amountMicroVnd, reference, reason, nameOf(entry)];
@@ -83,22 +88,36 @@ export function createCommit(sql: Sql, history: PostgresHistory): Commit {
     const [row] = await history.commit<{ is_taken: boolean }>(
       DEBIT,
       [...movement, ...beside],
-      AFTER_DEBIT,
+      `${leave}, ${DEBIT_AS_MEMBER}`,
     );
     return row?.is_taken ?? false;
   }
 
-  return async (entries) => {
-    const debits = entries.filter((entry) => entry.posting === undefined);
-    const returned: string[] = [];
-    try {
-      await commitCalls(entries.filter((entry) => entry.posting !== undefined));
-      for (const debit of debits) if (!(await commitDebit(debit))) returned.push(debit.entryId);
-    } catch (error) {
-      throw isRefusal(error) ? new EntryRefused(String(error), { cause: error }) : fenced(error);
-    }
-    return returned;
+  return {
+    async all(entries) {
+      const debits = entries.filter((entry) => entry.posting === undefined);
+      await commitCalls(entries.filter((entry) => entry.posting !== undefined)).catch(fail);
+      const returned: string[] = [];
+      for (const debit of debits) {
+        if (!(await commitDebit(debit).catch(fail))) returned.push(debit.entryId);
+      }
+      return returned;
+    },
+    async quarantined(entry) {
+      if (entry.posting) return commitCalls([entry]).catch(fail);
+      // No hold store has the entry any more, so none would give the money back.
+      const leave = `case when is_taken then ${OUT_OF_QUARANTINE} end`;
+      if (!(await commitDebit(entry, leave).catch(fail))) throw new EntryRefused(NOT_TAKEN);
+    },
   };
+}
+
+const NOT_TAKEN =
+  "the balance does not cover it, or another movement has its reference. Credit the account and try again; " +
+  "with the reference of another, it is never taken: credit the account with its amount";
+
+function fail(error: unknown): never {
+  throw isRefusal(error) ? new EntryRefused(String(error), { cause: error }) : fenced(error);
 }
 
 /** Returns the first entry of each call. */

@@ -23,7 +23,7 @@ import {
 } from "../ledger.ts";
 import { isReadable, type ReadableEntry, type StoredEntry } from "../outbox-entry.ts";
 import type { UsageRecord } from "../usage-fields.ts";
-import { type Commit, createCommit } from "./commit.ts";
+import { createCommit } from "./commit.ts";
 import {
   completeThrough,
   credit,
@@ -61,7 +61,7 @@ export class PostgresLedger implements Ledger {
   private readonly commits: Sql;
   private readonly clock: Clock;
   private readonly log: Log;
-  private readonly commitAll: Commit;
+  private readonly commitOf: ReturnType<typeof createCommit>;
   private readonly proof: LedgerProof;
   private timer: NodeJS.Timeout | undefined;
 
@@ -82,7 +82,7 @@ export class PostgresLedger implements Ledger {
     this.log = options.log;
     this.history = new PostgresHistory(this.commits);
     this.epochs = new PostgresEpochs(this.loads);
-    this.commitAll = createCommit(this.commits, this.history);
+    this.commitOf = createCommit(this.commits, this.history);
     this.proof = new LedgerProof(this.sql);
   }
 
@@ -121,7 +121,7 @@ export class PostgresLedger implements Ledger {
   }
 
   commit(entries: readonly ReadableEntry[]): Promise<readonly string[]> {
-    return this.commitAll(entries);
+    return this.commitOf.all(entries);
   }
 
   quarantine(entry: StoredEntry, reason: string): Promise<void> {
@@ -145,7 +145,7 @@ export class PostgresLedger implements Ledger {
     if (call === undefined) return false;
     const { entry } = call;
     if (!isReadable(entry)) throw new EntryUnreadable(entry.reason);
-    await this.commitAll([entry]);
+    await this.commitOf.quarantined(entry);
     return true;
   }
 

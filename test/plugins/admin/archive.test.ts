@@ -53,7 +53,7 @@ t.test("archive", async (t) => {
       limit.accountId,
       limit.name,
     ]);
-    const commit = createCommit(sql, new PostgresHistory(sql));
+    const { all: commit } = createCommit(sql, new PostgresHistory(sql));
     const calls = Array.from({ length: CALLS }, (_, n) => {
       const at = MARCH + n;
       const named = n % 5 === 0 ? { limits: [limit.name] } : {};

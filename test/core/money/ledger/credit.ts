@@ -1,5 +1,6 @@
+import assert from "node:assert/strict";
 import type { Test } from "tap";
-import type { Credit } from "../../../../core/money/ledger.ts";
+import { type Credit, EntryRefused } from "../../../../core/money/ledger.ts";
 import { newId } from "../../../../core/process/id.ts";
 import { until } from "../../../support/until.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
@@ -88,6 +89,26 @@ export function creditTests(t: Test, get: () => LedgerUnderTest): void {
     t.equal(await ledger.commitQuarantined(two.call.callId), true);
     t.equal(await ledger.quarantined(), before);
     t.equal(await agreedBalance(ledger, a), 60n);
+  });
+
+  t.test("a debit in quarantine that cannot be taken stays there, and says why", async (t) => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 100n);
+    const reference = newId(AT);
+    const other = debit(a, 30n, reference);
+    const used = debit(a, 10n, reference, "2");
+    const dear = debit(a, 90n, newId(AT), "3");
+    const before = await ledger.quarantined();
+    for (const entry of [used, dear]) await ledger.quarantine(entry, "cannot read it");
+    await ledger.commit([other]);
+    for (const { call } of [used, dear]) {
+      await assert.rejects(ledger.commitQuarantined(call.callId), EntryRefused);
+    }
+    t.equal(await ledger.quarantined(), before + 2);
+    t.equal(await agreedBalance(ledger, a), 70n);
+    await ledger.credit(topUp(a, 20n));
+    t.equal(await ledger.commitQuarantined(dear.call.callId), true);
+    t.equal(await agreedBalance(ledger, a), 0n);
   });
 
   t.test("accounts without a wallet are found among others", async (t) => {
