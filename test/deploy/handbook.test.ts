@@ -1,10 +1,21 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
+import { debianSystem, noSystems } from "../support/debian-system.ts";
 import { BLOCKS } from "./machine/blocks.ts";
 
 const FOLDER = join(packageRoot, "config", "operating");
+/** Those of the page, and programs that a minimal system lacks. */
+const PACKAGES = [
+  ...["ca-certificates", "curl", "nginx-light", "openssl", "postgresql", "redis-server"],
+  ...["iproute2", "mount", "procps"],
+];
+const skip13 = noSystems() ?? false;
 const skip =
   process.platform !== "linux" || process.getuid?.() !== 0
     ? "needs root on Linux: it makes a machine of its own"
@@ -22,10 +33,37 @@ t.test("every command of the handbook is run by a test, or said not to be", asyn
   for (const page of pages) if (page !== "README.md") t.match(linked, `(${page})`);
 });
 
+const INSIDE = join("dist", "test", "deploy", "machine", "inside.js");
+/** Folders, network and processes of its own, which end with the test. */
+const OWN = ["--mount", "--net", "--pid", "--fork", "--kill-child"];
+
 t.test("the handbook leads from an empty machine to a paid call and back", { skip }, async (t) => {
-  const inside = join(packageRoot, "dist", "test", "deploy", "machine", "inside.js");
-  // Folders, network and processes of its own, which end with the test. The shell is the parent of all that loses its own.
-  const own = ["--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"];
+  // The shell is the parent of every process that loses its own.
   const parent = ["sh", "-c", '"$@" & wait "$!"', "sh"];
-  await t.spawn("unshare", [...own, ...parent, process.execPath, inside], { cwd: packageRoot });
+  const words = [...OWN, "--mount-proc", ...parent, process.execPath, INSIDE];
+  await t.spawn("unshare", words, { cwd: packageRoot }, "on this machine");
+});
+
+t.test("and so on Debian 13, with Postgres 17 and Redis 8", { skip: skip13 }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-debian-"));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const run = promisify(execFile);
+  await run("tar", [
+    "-xf",
+    await debianSystem("trixie", PACKAGES),
+    "-C",
+    folder,
+    "--exclude=./dev/*",
+  ]);
+  const npm = (await run("npm", ["root", "--global"])).stdout.trim();
+  const enter = join(packageRoot, "test", "deploy", "machine", "enter.sh");
+  const words = [...OWN, "sh", enter, folder, process.execPath, npm, INSIDE];
+  const { TAP_TIMEOUT = "", TAP_CHILD_ID = "" } = process.env;
+  const env = {
+    PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+    TAP: "1",
+    TAP_TIMEOUT,
+    TAP_CHILD_ID,
+  };
+  await t.spawn("unshare", words, { cwd: packageRoot, env }, "on Debian 13");
 });

