@@ -14,6 +14,9 @@ create table account_credentials (
   agreed_at timestamptz
 );
 
+-- Few rows: for the deletion of accounts that were never verified.
+create index account_credentials_unverified on account_credentials (changed_at) where verified_at is null;
+
 create table account_sessions (
   id uuid primary key,
   token_hash bytea not null unique check (octet_length(token_hash) = 32),
@@ -253,6 +256,10 @@ declare
   owner uuid;
   deleted integer := 0;
 begin
+  -- One gateway at a time: two would lock accounts in different orders, and wait for each other.
+  if not pg_try_advisory_xact_lock(hashtext('delete_unverified')) then
+    return 0;
+  end if;
   for owner in
     select credentials.account_id from account_credentials credentials
     where verified_at is null and changed_at < signed_up_before and not exists (
