@@ -39,14 +39,17 @@ const SPOOLED_POST_BYTES = 1_024;
 
 /** The fields of a call that its post sends. */
 interface Sendable extends Pick<Posting, "callId" | "accountId" | "costMicroVnd" | "limits"> {
-  readonly isDebit?: boolean;
+  /** Of a debit: see `post.lua`. */
+  readonly debit?: "whole" | "asked" | undefined;
 }
 
 /**
- * An entry that this version cannot read is posted with the fields that its text shows, so that its wallet is charged.
+ * The fields of an entry that is sent again. One that this version cannot read is posted with the fields that its text
+ * shows, so that its wallet is charged.
  */
 function sendable(entry: StoredEntry): Sendable {
-  return { ...callOf(entry), costMicroVnd: costOf(entry), isDebit: "debit" in entry };
+  const debit = "debit" in entry ? "asked" : undefined;
+  return { ...callOf(entry), costMicroVnd: costOf(entry), debit };
 }
 
 /** Posts finished calls: to Redis, or to the spool on the disk until Redis takes them. */
@@ -131,7 +134,10 @@ export class Posts {
     });
   }
 
-  /** See `HoldStore.debit`. A post without a reply is sent again in the background, until Redis replies or has a new epoch. */
+  /**
+   * See `HoldStore.debit`. After a post without a reply, Redis is asked in the background whether it has it, until it replies or
+   * has a new epoch: the entry is then committed.
+   */
   async debit(entry: DebitEntry): Promise<DebitResult> {
     const { callId, accountId } = entry.call;
     const { buckets, holds, commits, machine } = this.options;
@@ -142,7 +148,8 @@ export class Posts {
     const { epoch, process } = bucket;
     const sent = { atMs: machine.monotonic(), epoch, process };
     try {
-      const reply = await this.send(bucket, sendable(entry), entry.text, asReply);
+      const call = { ...sendable(entry), debit: "whole" } as const;
+      const reply = await this.send(bucket, call, entry.text, asReply);
       const [kind, amount] = reply;
       if (kind === "unknown") return { kind };
       if (kind === "short")
@@ -201,7 +208,7 @@ export class Posts {
     const cost = String(costMicroVnd);
     const limits = limitsText(call.limits);
     const args = [callId, accountId, cost, text, bucket.epoch, limits];
-    if (call.isDebit) args.push("1");
+    if (call.debit) args.push(call.debit);
     return bucket.run("post", keys, args, read);
   }
 

@@ -206,7 +206,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   },
   "a debit takes less than its amount": {
     file: `${LUA}post.lua`,
-    find: "if ARGV[9] == '1' and charged < cost then",
+    find: "if ARGV[9] == 'whole' and charged < cost then",
     replace: "if false then",
     store: "redis",
     faults: {},

@@ -260,7 +260,7 @@ class Plan {
         [outbox, this.keys.call(call)],
         [
           ...[call, account, amount(), `entry ${call} của ${account}`, this.epoch, limits],
-          ...random.pick([[], [], ["1"]]),
+          ...random.pick([[], [], ["whole"], ["asked"]]),
         ],
       ],
       void: [[], [call]],

@@ -1,12 +1,16 @@
 -- Charges a call: the hold first, then what is available of the wallet. The rest is written off. Idempotent by call.
 -- KEYS[4] outbox of the process  KEYS[5] result of this call, which money.lua reads as `done`
--- ARGV: call, account, cost, entry, epoch, limits as in hold.lua (used only if the hold is gone), '1' for a debit: it takes
--- all of its cost, or nothing
+-- ARGV: call, account, cost, entry, epoch, limits as in hold.lua (used only if the hold is gone), and for a debit 'whole': it
+-- takes all of its cost, or nothing; or 'asked', after a first attempt without a reply: its operator may have been refused
+-- elsewhere since, so it takes nothing
 -- The result expires only after `acknowledge`: a Redis whose clock jumps forward must not forget an uncommitted call.
 local call_id, account = ARGV[3], ARGV[4]
 if done then
   local charged, off, place = string.match(done, '^(%d+):(%d+):(.*)$')
   return { n, 'duplicate', charged, off, place }
+end
+if ARGV[9] == 'asked' then
+  return { n, 'short', '0' }
 end
 local hold = call('HGET', holds, call_id)
 local held, holder, limits = 0, '', ARGV[8]
@@ -19,7 +23,7 @@ if not available and cost > 0 then
   return { n, 'unknown' }
 end
 local charged = math.min(cost, held + (available or 0))
-if ARGV[9] == '1' and charged < cost then
+if ARGV[9] == 'whole' and charged < cost then
   return { n, 'short', text(available) }
 end
 if hold then

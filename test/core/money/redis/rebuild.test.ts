@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import t from "tap";
+import { debitOf } from "../../../../core/money/debit.ts";
 import { posting } from "../../../support/posting.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
 import { startTcpProxy, type TcpProxy } from "../../../support/tcp-proxy.ts";
+import { until } from "../../../support/until.ts";
+import { movement } from "../wallet-fixtures.ts";
 import type { TestStore } from "./store.ts";
 import { World } from "./world.ts";
 
@@ -248,4 +251,25 @@ t.test(
       },
       { leaseMs: SHORT_LEASE_MS },
     ),
+);
+
+t.test("a debit that got no reply is not taken once another gateway has refused it", async (t) =>
+  inWorld(async ({ world, x, y, proxy }) => {
+    await load(world, x);
+    const hold = { ...CALL, amountMicroVnd: 800, floorMicroVnd: 800 };
+    t.equal((await x.store.hold(hold)).kind, "held");
+    const debit = debitOf(movement(-500n), Date.now());
+    // It never arrives, and its sender cannot know that.
+    proxy.slow(600_000);
+    const sent = y.store.debit(debit).catch((error: Error) => error);
+    proxy.cut();
+    t.ok((await sent) instanceof Error);
+    t.equal(y.store.unsent().length, 1);
+    t.match(await x.store.debit(debit), { kind: "short", availableMicroVnd: 200 });
+    await x.store.void("c", "A");
+    proxy.slow(0);
+    proxy.restore();
+    await until("its sender has asked again", () => y.store.unsent().length === 0);
+    t.match(await x.store.balances("A"), { availableMicroVnd: 1_000, uncommittedMicroVnd: 0 });
+  }),
 );
