@@ -1,5 +1,5 @@
 import t from "tap";
-import { billedCall, customerWith } from "../support/billed.ts";
+import { assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
 import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
 import type { TestGateway } from "../support/gateway.ts";
 import type { Directive } from "../support/provider/directive.ts";
@@ -95,6 +95,7 @@ t.test("a compaction", async (t) => {
         t.notMatch(stream.text, "response.completed");
         t.notMatch(stream.text, "tgs1.");
       }
+      await assertNotCharged(gateway, customer);
     });
   }
 
