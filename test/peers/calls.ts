@@ -1,4 +1,4 @@
-/** Public reports about calls and their providers, and the test of each: its file, and words of its name. */
+/** Public reports about calls, providers and money, and the test of each: its file, and words of its name. */
 export const CALL_REPORTS: readonly (readonly [reports: string, file: string, name: string])[] = [
   [
     "theopenco/llmgateway#3297, anthropics/claude-code#82991",
@@ -77,5 +77,26 @@ export const CALL_REPORTS: readonly (readonly [reports: string, file: string, na
     "looplj/axonhub#2146, QuantumNous/new-api#5798, langwatch/langwatch#5963",
     "e2e/heartbeats.test.ts",
     "gets signs of life between whole events",
+  ],
+  [
+    "QuantumNous/new-api#4700",
+    "plugins/topup/crashes.test.ts",
+    "one transfer notified twenty times at once, to both, is credited once",
+  ],
+  [
+    "QuantumNous/new-api#4279",
+    "plugins/topup/webhook.test.ts",
+    "refuses forged notifications, and stores nothing of them",
+  ],
+  [
+    "QuantumNous/new-api#7356",
+    "plugins/dashboard/export.test.ts",
+    "holds no formula, whatever the name of a key or model",
+  ],
+  ["Wei-Shaw/sub2api#6610", "plugins/accounts/sign-in.test.ts", "limit password guesses"],
+  [
+    "BerriAI/litellm#27780, ding113/claude-code-hub#1135",
+    "plugins/dashboard/usage.test.ts",
+    "has days from midnight to midnight in Vietnam, and includes the last one",
   ],
 ];
