@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { existsSync, renameSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,10 +8,18 @@ import { foundOrInstalled } from "./debian-package.ts";
 const run = promisify(execFile);
 const MIRROR = "http://deb.debian.org/debian";
 
+/** Why no process here can have mounts and a network of its own; undefined if one can. */
+export function noNamespaces(): string | undefined {
+  if (process.platform !== "linux" || process.getuid?.() !== 0) return "needs root on Linux";
+  const { status } = spawnSync("unshare", ["--mount", "--net", "--pid", "--fork", "true"]);
+  return status === 0 ? undefined : "needs the right to mount, which this container lacks";
+}
+
 /** Why no system can be made on this machine; undefined if one can. */
 export function noSystems(): string | undefined {
-  if (process.platform !== "linux" || process.arch !== "x64") return "needs Linux on x64";
-  if (process.getuid?.() !== 0) return "needs root, to make a file system";
+  const reason = noNamespaces();
+  if (reason !== undefined) return reason;
+  if (process.arch !== "x64") return "needs x64";
   if (!existsSync("/usr/bin/apt-get")) return "needs mmdebstrap, which Debian has";
   return undefined;
 }
