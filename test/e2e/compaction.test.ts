@@ -1,5 +1,5 @@
 import t from "tap";
-import { assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
+import { assertNotCharged, billedCall, billedCalls, customerWith } from "../support/billed.ts";
 import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
 import type { TestGateway } from "../support/gateway.ts";
 import type { Directive } from "../support/provider/directive.ts";
@@ -10,6 +10,8 @@ import { sharedGateway } from "../support/shared-gateway.ts";
 const MODELS = ["claude-opus-5-5", "deepseek-v4-pro", "gemini-3.5-flash", "grok-4.5"];
 
 const SUMMARY = "The user builds a parser in src/parse.ts; the tests are left.";
+/** More than the first slice of a hold. */
+const LONG = "It builds a parser. ".repeat(400);
 const TOOLS = [{ type: "function", name: "look", parameters: { type: "object" } }];
 const CODEX = { tools: TOOLS, tool_choice: "auto", store: false, reasoning: { summary: "auto" } };
 
@@ -79,22 +81,47 @@ t.test("a compaction", async (t) => {
   }
 
   for (const [model, ...directives] of [
-    ["claude-opus-5-5", { refusal: "I will not." }, { text: "It builds", stop: "refusal" }],
-    ["deepseek-v4-pro", { refusal: "I will not." }, { text: "It builds", stop: "content_filter" }],
-    ["grok-4.5", { refusal: "I will not." }],
+    ["claude-opus-5-5", { refusal: "I will not." }, { text: LONG, stop: "refusal" }, { text: "" }],
+    ["deepseek-v4-pro", { refusal: "I will not." }, { text: LONG, stop: "content_filter" }],
+    ["gemini-3.5-flash", { text: "" }, { text: LONG, stop: "content_filter" }],
+    ["glm-5.2", { text: "", thinking: LONG }],
+    ["grok-4.5", { refusal: "I will not." }, { text: "", thinking: LONG }],
   ] as const) {
-    t.test(`${model}: a refusal is no summary`, async (t) => {
+    t.test(`${model}: a refusal or no text is no summary, and costs nothing`, async (t) => {
       const customer = await customerWith(gateway);
       for (const directive of directives) {
         const request = full(model, directive);
         const whole = await post(gateway, paths.responses, customer, request);
         t.equal(whole.status, 502, whole.text);
         t.match(whole.json.error.message, "no summary");
+        t.equal(whole.headers.get("x-svc-cost-vnd"), null);
         const stream = await post(gateway, paths.responses, customer, { ...request, stream: true });
         t.match(stream.text, "no summary");
         t.notMatch(stream.text, "response.completed");
         t.notMatch(stream.text, "tgs1.");
       }
+      const records = await billedCalls(gateway, customer, 2 * directives.length);
+      t.strictSame([...new Set(records.map(({ outcome }) => outcome))], ["broken", "refused"]);
+      await assertNotCharged(gateway, customer);
+    });
+  }
+
+  for (const model of MODELS) {
+    t.test(`${model}: a summary that breaks off costs nothing`, async (t) => {
+      const customer = await customerWith(gateway);
+      const faults = [
+        { cut_after_events: -3 },
+        { end_after_events: -3 },
+        { error_after_events: -3, error: { message: "Overloaded." } },
+      ];
+      for (const fault of faults) {
+        const request = full(model, { text: LONG, ...fault });
+        const stream = await post(gateway, paths.responses, customer, { ...request, stream: true });
+        t.notMatch(stream.text, "response.completed");
+        t.notMatch(stream.text, "tgs1.");
+        t.match(eventsOf(stream.text).at(-1), { type: /^(error|response\.failed)$/ });
+      }
+      await billedCalls(gateway, customer, faults.length);
       await assertNotCharged(gateway, customer);
     });
   }
