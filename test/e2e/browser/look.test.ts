@@ -10,6 +10,8 @@ import { type Stage, startStage, type Visitor } from "./stage.ts";
 /** Half of what readers notice. */
 const SHIFT_MAX = 0.05;
 const PHONE = { width: 360, height: 640 };
+/** Three screens of a usual phone. */
+const HEIGHT_MAX = 3 * 844;
 const DESKTOP = { width: 1280, height: 800 };
 const CUSTOMER_PAGES = [
   "",
@@ -72,10 +74,12 @@ t.test("every page in a browser", { jobs: 16 }, async (t) => {
     );
   }
 
-  /** Checks that the page fits the width, with all of it opened, and has not moved while it loaded. */
+  /** Checks that the page is not too long, fits the width with all of it opened, and has not moved while it loaded. */
   async function assertFits(page: Page, path: string): Promise<void> {
     const shift = await layoutShift(page);
     assert.ok(shift < SHIFT_MAX, `${path} has moved by ${shift}`);
+    const height = await page.evaluate(() => document.documentElement.scrollHeight);
+    assert.ok(height <= HEIGHT_MAX, `${path} is ${height} pixels high`);
     assert.deepEqual(await sticksOut(page), [], path);
     const width = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(width <= PHONE.width, `${path} is ${width} pixels wide`);

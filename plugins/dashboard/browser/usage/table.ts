@@ -11,7 +11,7 @@ import { archivedNote } from "./archived-note.ts";
 import type { Filter } from "./filters.ts";
 
 /** Calls per page; on a phone each takes three lines. */
-const [PAGE, PAGE_OF_PHONE] = ["25", "8"];
+const [PAGE, PAGE_OF_PHONE] = ["25", "6"];
 
 /**
  * The calls that match a filter, page by page. Requests a page by the last record of the one
