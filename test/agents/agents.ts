@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Client } from "./client.ts";
+import { type Client, COMPACTS_AT_TOKENS } from "./client.ts";
 
 const bin = (installed: string, name: string) => join(installed, "node_modules", ".bin", name);
 
@@ -42,7 +42,7 @@ const claudeAgentSdk: Client = {
   }),
 };
 
-const code = (cmd: string) => `text(await tools.exec_command(${JSON.stringify({ cmd })}))`;
+const code = (cmd: string) => `text((await tools.exec_command(${JSON.stringify({ cmd })})).output)`;
 
 const codex: Client = {
   name: "Codex",
@@ -102,6 +102,21 @@ const codexBuiltIn: Client = {
     };
   },
 };
+
+/** Codex whose context is full in the middle of its task. */
+function compacting(client: Client): Client {
+  return {
+    ...client,
+    name: `${client.name}, compacting`,
+    compacts: true,
+    command: (around) => {
+      const command = client.command(around);
+      const [[path, config = ""] = [""]] = Object.entries(command.files ?? {});
+      const limit = `model_auto_compact_token_limit = ${COMPACTS_AT_TOKENS}`;
+      return { ...command, files: { [path]: `${limit}\n${config}` } };
+    },
+  };
+}
 
 const patch = (path: string, before: string, after: string) =>
   [
@@ -334,7 +349,8 @@ const pi: Client = {
 
 /** Agents that are programs of their own. */
 export const AGENTS: readonly Client[] = [
-  ...[claudeCode, claudeAgentSdk, codex, codexBuiltIn, opencode, qwenCode],
+  ...[claudeCode, claudeAgentSdk, codex, codexBuiltIn],
+  ...[compacting(codex), compacting(codexBuiltIn), opencode, qwenCode],
   ...[copilot("messages"), copilot("chat"), copilot("responses")],
   ...[cline, continueCli, kimiCode, pi],
 ];

@@ -2,14 +2,23 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { dirname, join } from "node:path";
 import { type AdminTarget, committedWallet, createCustomer, usage } from "../support/admin.ts";
 import type { TestGateway } from "../support/gateway.ts";
-import type { Client } from "./client.ts";
+import { type Client, COMPACTS_AT_TOKENS } from "./client.ts";
 import { runProgram } from "./run-program.ts";
 import type { Watch } from "./watch.ts";
 
 const CREDIT_VND = 1_000_000;
 const MICRO = 1_000_000n;
-/** Steps of a task: two tool calls at once, one tool call, then the text. */
-const STEPS = 3;
+/** More than the limit at which a client compacts. */
+const FULL_CONTEXT_TOKENS = 2 * COMPACTS_AT_TOKENS;
+
+/** What a client is to do, what the files that it reads say beside their lines, and the calls it takes at least. */
+interface Task {
+  readonly prompt: string;
+  readonly texts: { readonly notes: string; readonly list: string };
+  readonly calls: number;
+}
+
+const CORRECTION = ["teh second line", "the second line"] as const;
 
 /** The result of running a client with a model. */
 export interface Cell {
@@ -36,7 +45,7 @@ export interface Stage {
   readonly timeoutMs: number;
 }
 
-/** Runs a task with a client on a model: two files read at once, one edited, then a text. */
+/** Runs a task with a client on a model. */
 export async function runCell(
   stage: Stage,
   client: Client,
@@ -48,12 +57,10 @@ export async function runCell(
   watch.expect(customer.key, client.name);
   const folder = mkdtempSync(join(stage.folder, "task-"));
   const notes = join(folder, "notes.txt");
-  const list = join(folder, "list.txt");
-  writeFileSync(notes, "the first line\nteh second line\n");
-  writeFileSync(list, "one\ntwo\n");
-  const { read, replace } = client.tools;
-  const steps = [[read(notes), read(list)], [replace(notes, "teh second line", "the second line")]];
-  const prompt = `Correct the spelling in ${notes}. [[steps ${JSON.stringify(steps)}]]`;
+  const { prompt, texts, calls } = (client.compacts ? compactingTask : plainTask)(client, folder);
+  const before = `the first line\nteh second line\n${texts.notes}`;
+  writeFileSync(notes, before);
+  writeFileSync(join(folder, "list.txt"), `one\ntwo\n${texts.list}`);
   const around = { url: watch.url, key: customer.key, model, prompt, installed, folder, node };
   const { file, args, env = {}, files = {} } = client.command(around);
   for (const [path, text] of Object.entries(files)) {
@@ -75,7 +82,7 @@ export async function runCell(
     env: { ...home, CI: "1", NO_COLOR: "1", PATH: path, ...env },
   });
   const seconds = (Date.now() - started) / 1_000;
-  const edited = readFileSync(notes, "utf8") === "the first line\nthe second line\n";
+  const edited = readFileSync(notes, "utf8") === before.replace("teh", "the");
   // A process that the client has left running may still write there.
   rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
   const books = await booksOf(gateway, customer.accountId, CREDIT_VND);
@@ -85,7 +92,7 @@ export async function runCell(
       ? `exit ${ending.code}: ${lastWords(ending.output)}`
       : !edited
         ? `the file is not edited: ${lastWords(ending.output)}`
-        : books.calls < STEPS
+        : books.calls < calls
           ? `${books.calls} calls only`
           : undefined);
   return {
@@ -93,6 +100,34 @@ export async function runCell(
     ...{ calls: books.calls, refused: books.refused, costVnd: books.costVnd },
     ...{ seconds, error: why ?? "" },
   };
+}
+
+/** Two files read at once, one edited, then a text. */
+function plainTask({ tools: { read, replace } }: Client, folder: string): Task {
+  const [notes, list] = [join(folder, "notes.txt"), join(folder, "list.txt")];
+  const steps = [[read(notes), read(list)], [replace(notes, ...CORRECTION)]];
+  return { prompt: promptOf(notes, steps), texts: { notes: "", list: "" }, calls: 3 };
+}
+
+/**
+ * The same, one file after the other. The first one has the provider report a full context, and the second says what
+ * the summary is: only from there the model learns of the edit, so it has read the summary if the file is edited.
+ */
+function compactingTask({ tools: { read, replace } }: Client, folder: string): Task {
+  const [notes, list] = [join(folder, "notes.txt"), join(folder, "list.txt")];
+  const text = `Both files are read. [[steps ${JSON.stringify([[replace(notes, ...CORRECTION)]])}]]`;
+  return {
+    prompt: promptOf(notes, [[read(notes)], [read(list)]]),
+    texts: {
+      notes: `[[sim ${JSON.stringify({ input_tokens: FULL_CONTEXT_TOKENS })}]]\n`,
+      list: `[[sim ${JSON.stringify({ text })}]]\n`,
+    },
+    calls: 5,
+  };
+}
+
+function promptOf(notes: string, steps: readonly unknown[]): string {
+  return `Correct the spelling in ${notes}. [[steps ${JSON.stringify(steps)}]]`;
 }
 
 /** Compares the wallet of an account that got this credit with the records of its calls. */

@@ -1,3 +1,6 @@
+/** The context at which clients compact that do, far above their own prompts. */
+export const COMPACTS_AT_TOKENS = 75_000;
+
 /** The surroundings in which a client runs. */
 export interface Surroundings {
   /** The gateway's address, without a path. */
@@ -44,5 +47,7 @@ export interface Client {
   /** The packages that npm installs for it. Clients with equal packages share an installation. */
   readonly packages: readonly string[];
   readonly tools: Tools;
+  /** Its context is full after the files are read, so it compacts its conversation. */
+  readonly compacts?: true;
   command(around: Surroundings): Command;
 }

@@ -2,7 +2,7 @@ import type { Directive } from "../provider/directive.ts";
 import { prefixOf } from "./message-turns.ts";
 import { isTrigger } from "./responses-rules.ts";
 import { type Facts, text } from "./rule.ts";
-import { makeState } from "./state.ts";
+import { makeCompaction, makeState } from "./state.ts";
 
 /** Adds the state that the maker of the model gives with its reply, and wants back. */
 export function withState(given: Directive, facts: Facts): Directive {
@@ -18,7 +18,7 @@ export function withState(given: Directive, facts: Facts): Directive {
   }
   if (protocol === "responses") {
     if (isTrigger(turns.at(-1) ?? {})) {
-      return { ...given, compaction: makeState(family, "compaction", String(turns.length)) };
+      return { ...given, compaction: makeCompaction(family, given.text ?? "") };
     }
     if (thinking === undefined || given.signature !== undefined || !wantsState(body)) return given;
     return { ...given, signature: makeState(family, "reasoning", thinking) };

@@ -2,7 +2,7 @@ import type { JsonObject } from "../provider/ask.ts";
 import { REASONING } from "./openai.ts";
 import { type Facts, given, type Rule, text } from "./rule.ts";
 import { openaiSchemaRefusal, openaiStrictRefusal } from "./schema.ts";
-import { checkState } from "./state.ts";
+import { checkState, readCompaction } from "./state.ts";
 
 function ids(facts: Facts, ending: "call" | "call_output"): string[] {
   const types = [`function_${ending}`, `custom_tool_${ending}`];
@@ -128,7 +128,7 @@ export const responsesRules: readonly Rule[] = [
     refuses: ({ turns, family }) =>
       turns.some(
         ({ type, encrypted_content }) =>
-          type === "compaction" && checkState(family, "compaction", encrypted_content) !== "own",
+          type === "compaction" && readCompaction(family, encrypted_content) === undefined,
       ) && "The encrypted content for item cmp_1 could not be verified.",
   },
   {

@@ -36,6 +36,19 @@ export function checkState(
   return "bound elsewhere";
 }
 
+/** Makes the encrypted content of a compaction, which its maker can read back. */
+export function makeCompaction(maker: string, summary: string): string {
+  const packed = Buffer.from(summary).toString("base64url");
+  return `${packed}.${makeState(maker, "compaction", summary)}`;
+}
+
+/** Returns the summary in a compaction; undefined if this maker did not make it. */
+export function readCompaction(maker: string, content: unknown): string | undefined {
+  const [packed = "", state] = typeof content === "string" ? content.split(".") : [];
+  const summary = Buffer.from(packed, "base64url").toString();
+  return checkState(maker, "compaction", state, summary) === "own" ? summary : undefined;
+}
+
 function macOf(maker: string, kind: string, hash: string): string {
   const text = `${maker}\n${kind}\n${hash}`;
   return createHmac("sha256", KEY).update(text).digest("base64url").slice(0, MAC_CHARS);

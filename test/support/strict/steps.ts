@@ -3,6 +3,7 @@ import { lastMarker } from "../provider/find-directive.ts";
 import { callsOf } from "./chat-turns.ts";
 import { blocksOf } from "./message-turns.ts";
 import { type Facts, objects, text } from "./rule.ts";
+import { readCompaction } from "./state.ts";
 
 /** A call that a script asks for. */
 interface ScriptedCall {
@@ -11,16 +12,16 @@ interface ScriptedCall {
 }
 
 /**
- * Returns the calls that the last `[[steps …]]` of a user asks for now: a list of steps, each a list of
+ * Returns the calls that the last `[[steps …]]` of a user, or of a summary, asks for now: a list of steps, each a list of
  * calls `{"name": "read", "arguments": {…}}`. A list of calls instead of one names alternatives, and
  * the first that `names` offers counts. Undefined without a script, and empty at its end.
  */
 export function scriptedCalls(
-  { protocol, turns }: Facts,
+  { family, protocol, turns }: Facts,
   names: ReadonlySet<string>,
 ): readonly ScriptedCall[] | undefined {
-  const from = turns.findLastIndex((turn) => scriptIn(turn) !== undefined);
-  const script = scriptIn(turns[from] ?? {});
+  const from = turns.findLastIndex((turn) => scriptIn(turn, family) !== undefined);
+  const script = scriptIn(turns[from] ?? {}, family);
   if (!Array.isArray(script)) return undefined;
   const later = turns.slice(from + 1);
   let made =
@@ -35,7 +36,10 @@ export function scriptedCalls(
   return [];
 }
 
-function scriptIn(turn: JsonObject): unknown {
+function scriptIn(turn: JsonObject, family: Facts["family"]): unknown {
+  if (turn["type"] === "compaction") {
+    return lastMarker(readCompaction(family, turn["encrypted_content"]) ?? "", "steps");
+  }
   if (turn["role"] !== "user") return undefined;
   return lastMarker(
     blocksOf(turn)

@@ -157,6 +157,25 @@ t.test("calls the tools that a script in the prompt names, with its arguments", 
   t.strictSame(await run({ parallel_tool_calls: false }), [[a], [list], [b]]);
 });
 
+t.test("follows the script in a compaction of its own, and in no other", async (t) => {
+  const text = `Half is done. [[steps [[{"name":"look","arguments":{"at":2}}]]]]`;
+  const script = `[[steps [[{"name":"look","arguments":{"at":1}}]]]]`;
+  const user = { role: "user", content: script };
+  const call = async (input: readonly object[]) => {
+    const tools = [{ type: "function", name: "look", parameters: { type: "object" } }];
+    const { status, reply } = await ask("/v1/responses", { model: "gpt-5.6-sol", tools, input });
+    return { status, output: reply["output"] as unknown as Json[] };
+  };
+  const full = { role: "user", content: `go on [[sim ${JSON.stringify({ text })}]]` };
+  const { output } = await call([user, full, { type: "compaction_trigger" }]);
+  t.match(output, [{ type: "compaction" }]);
+  const next = (await call([user, ...output])).output;
+  t.match(next.at(-1), { type: "function_call", name: "look", arguments: '{"at":2}' });
+  const [made] = output;
+  const changed = { ...made, encrypted_content: `x${made?.["encrypted_content"]}` };
+  t.equal((await call([user, changed])).status, 400);
+});
+
 t.test(
   "calls a custom tool in a namespace that an item of the input adds: Responses",
   async (t) => {
