@@ -11,7 +11,7 @@ const MICRO = 1_000_000n;
 /** More than the limit at which a client compacts. */
 const FULL_CONTEXT_TOKENS = 2 * COMPACTS_AT_TOKENS;
 
-/** What a client is to do, what the files that it reads say beside their lines, and the calls it takes at least. */
+/** The task of a client: its prompt, the text that its files have beside their lines, and the least calls that it takes. */
 interface Task {
   readonly prompt: string;
   readonly texts: { readonly notes: string; readonly list: string };
