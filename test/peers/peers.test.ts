@@ -21,8 +21,9 @@ const RULES = [
 ];
 const REPORT = /[\w.-]+\/[\w.-]+#\d+/g;
 const CASES = "plugins/translate/provider-cases.json";
+const TRANSLATIONS = "plugins/translate/cases.json";
 
-/** The tests of each public report: the cases that play it, and the rules of the strict provider that come from it. */
+/** The tests of each public report: the cases that play it, the translations, and the rules of the strict provider that come from it. */
 function coverage(): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>();
   const add = (report: string, by: string) => {
@@ -31,6 +32,12 @@ function coverage(): Map<string, Set<string>> {
   const cases: readonly { readonly name: string; readonly reports?: readonly string[] }[] =
     JSON.parse(readFileSync(join(packageRoot, "test", CASES), "utf8"));
   for (const { name, reports = [] } of cases) for (const report of reports) add(report, name);
+  const translations: readonly { readonly id: string; readonly note?: string }[] = JSON.parse(
+    readFileSync(join(packageRoot, "test", TRANSLATIONS), "utf8"),
+  );
+  for (const { id, note = "" } of translations) {
+    for (const [report] of note.matchAll(REPORT)) add(report, `translation \`${id}\``);
+  }
   for (const { id, source } of RULES) {
     for (const [report] of source.matchAll(REPORT)) add(report, `rule \`${id}\``);
   }
@@ -54,9 +61,9 @@ t.test("the list of public reports is complete", async (t) => {
   const text = `# Public reports of other gateways and clients
 
 A provider refuses, or says in its own way, what has surprised many projects before. Each report here is covered by a test: a case
-of [provider-cases.json](../${CASES}), which a gateway plays against the strict provider, or a rule of the [strict
-provider](../support/strict/README.md), whose own tests break it and which judges every request of the other tests, or a test of calls,
-which is named with its file. Reports are named by project and number; nothing of their text or code is here. A test writes this file: \`UPDATE_PEERS=1 npm test -- peers\`.
+of [provider-cases.json](../${CASES}), which a gateway plays against the strict provider, or one of
+[cases.json](../${TRANSLATIONS}), which is translated, or a rule of the [strict provider](../support/strict/README.md), whose own
+tests break it and which judges every request of the other tests, or a test of calls, which is named with its file. Reports are named by project and number; nothing of their text or code is here. A test writes this file: \`UPDATE_PEERS=1 npm test -- peers\`.
 
 | report | covered by |
 |---|---|
