@@ -91,6 +91,11 @@ export const FIELDS: readonly FieldRow[] = [
     ...demand(undefined, "a reply that comes later cannot be charged", WORDS.leaveOut),
   },
   {
+    field: "background_options",
+    on: RESPONSES,
+    ...optional(undefined, "a reply that comes later cannot be charged", WORDS.leaveOut),
+  },
+  {
     field: "deferred",
     on: CHAT,
     ...demand(undefined, "a reply that comes later cannot be charged", WORDS.leaveOut),

@@ -302,6 +302,7 @@ export const FIELDS: readonly Sample[] = [
   r("store", { store: true }, { harmless: "replies are not kept" }),
   r("include", { include: ["reasoning.encrypted_content"] }, { harmless: ALWAYS }),
   r("background", { background: true }),
+  r("background_options", { background_options: { completion_window: "2h" } }),
   r("context_management", {
     context_management: [{ type: "compaction", compact_threshold: 1000 }],
   }),
