@@ -1,6 +1,7 @@
 import type { Command } from "./command.ts";
 import { accountCommands } from "./commands/accounts.ts";
 import { archiveCommands } from "./commands/archive.ts";
+import { doctorCommand } from "./commands/doctor.ts";
 import { initCommand } from "./commands/init.ts";
 import { keyCommands } from "./commands/keys.ts";
 import { moneyCommands } from "./commands/money.ts";
@@ -10,6 +11,7 @@ import { restoreCommands } from "./commands/restore.ts";
 /** The built-in commands of `npm run admin --`. A running gateway adds those of its plugins. */
 export const commands: readonly Command[] = [
   initCommand,
+  doctorCommand,
   ...accountCommands,
   ...keyCommands,
   ...moneyCommands,

@@ -107,8 +107,7 @@ export const moneyCommands: readonly Command[] = [
       "Adds up the ledger rows since the last time; with --full, all of them",
     run: async (client, options) => {
       const { "older-than-seconds": olderThan, full } = options;
-      await prove(client, full !== undefined);
-      const report = await client.get("/reconcile", given({ older_than_seconds: olderThan }));
+      const report = await reconciled(client, full !== undefined, olderThan);
       if (!isObject(report)) return { kind: "value", value: report, exitCode: EXIT.refused };
       const isClean = report["drift"] === false && (report["overdue"] ?? 0) === 0;
       return { kind: "value", value: report, exitCode: isClean ? EXIT.ok : EXIT.refused };
@@ -149,6 +148,16 @@ export const moneyCommands: readonly Command[] = [
     },
   },
 ];
+
+/** Returns the report of `GET /reconcile`, after adding up the ledger rows since the last time, or all of them. */
+export async function reconciled(
+  client: Client,
+  isFull = false,
+  olderThanSeconds?: string,
+): Promise<unknown> {
+  await prove(client, isFull);
+  return client.get("/reconcile", given({ older_than_seconds: olderThanSeconds }));
+}
 
 /** Retries page by page. Stops at a page of calls that are all still refused: they are the oldest, and stay. */
 async function retryAll(
