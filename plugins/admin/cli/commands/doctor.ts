@@ -11,7 +11,7 @@ const ROWS_MAX = 1000;
 interface Finding {
   readonly problem: string;
   readonly detail: string;
-  /** What to run next, without `npm run admin --`. */
+  /** The command to run next, without `npm run admin --`. */
   readonly command: string;
 }
 
@@ -43,7 +43,7 @@ const builtIn: readonly Check[] = [
   },
 ];
 
-/** Of plugins that a gateway may not have. */
+/** Of plugins: a gateway is checked only for those that it has. */
 const ofPlugins: Readonly<Record<string, (output: unknown) => readonly Finding[]>> = {
   "transfer list": (transfers) =>
     arrayOf(transfers)
