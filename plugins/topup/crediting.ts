@@ -1,5 +1,6 @@
 import { failpoint, PeriodicTask, type Services, ThrottledLog } from "../../core/plugin/index.ts";
 import {
+  lastReceived,
   markCredited,
   matchedTransfers,
   setAside,
@@ -25,6 +26,8 @@ export class Crediting {
   setAside = 0;
   /** Transfers that wait for an operator, at the last sweep. */
   unmatched: number | undefined = undefined;
+  /** Of the last transfer that the bank reported, at the last sweep. Unix time in ms. */
+  lastReceivedMs: number | undefined = undefined;
 
   constructor(services: Services) {
     this.services = services;
@@ -69,7 +72,9 @@ export class Crediting {
   private async round(): Promise<number> {
     try {
       await this.sweep();
-      this.unmatched = await unmatchedTransfers(this.services.database);
+      const { database } = this.services;
+      this.unmatched = await unmatchedTransfers(database);
+      this.lastReceivedMs = (await lastReceived(database))?.getTime();
     } catch (error) {
       this.log.warn({ err: error }, "cannot read matched transfers; retrying in 3 s");
     }

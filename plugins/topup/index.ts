@@ -61,6 +61,11 @@ export default function topup(services: Services, settings: Settings): Plugin {
         help: "Bank transfers that wait for an operator.",
         value: () => crediting.unmatched,
       });
+      services.gauges.provide({
+        name: "tollgate_last_transfer_timestamp_seconds",
+        help: "Time of the last bank transfer that was reported.",
+        value: () => crediting.lastReceivedMs && crediting.lastReceivedMs / 1_000,
+      });
       crediting.start();
     },
 

@@ -192,6 +192,14 @@ export async function unmatchedTransfers(database: Database): Promise<number> {
   return row?.count ?? 0;
 }
 
+/** Returns the time at which the bank reported its last transfer. */
+export async function lastReceived(database: Database): Promise<Date | undefined> {
+  const [row] = await database.query<{ at: Date }>(
+    "select received_at as at from bank_transfers order by sequence desc limit 1",
+  );
+  return row?.at;
+}
+
 /**
  * Assigns a transfer to an account. Returns undefined unless it is unmatched or ignored, and has an incoming amount.
  */

@@ -3,6 +3,7 @@ import t from "tap";
 import { isObject, type JsonObject, parseJson } from "../../../core/process/json.ts";
 import { unmatchedTransfers } from "../../../plugins/topup/transfers.ts";
 import { admin, createCustomer, wallet } from "../../support/admin.ts";
+import { until } from "../../support/until.ts";
 import { runCli } from "../admin/cli-runs.ts";
 import { bootTopups, type InProcess } from "./in-process.ts";
 import { as, notify, order, transfer } from "./topups.ts";
@@ -42,6 +43,18 @@ t.test("an unmatched transfer", async (t) => {
     t.equal(await unmatchedTransfers(database), before);
     const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
     t.match(metrics, /^# TYPE tollgate_unmatched_transfers gauge$/m);
+  });
+
+  t.test("sets the time of the last transfer, so that silence can be alerted", async (t) => {
+    const floorMs = Date.now();
+    await waiting();
+    const line = /^tollgate_last_transfer_timestamp_seconds (\S+)$/m;
+    await until("the metric has the time of this transfer", async () => {
+      const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+      return Number(line.exec(metrics)?.[1] ?? 0) * 1_000 >= floorMs - 1_000;
+    });
+    const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+    t.ok(Number(line.exec(metrics)?.[1]) * 1_000 <= Date.now() + 1_000);
   });
 
   t.test("is credited once, to the account that an operator names", async (t) => {
