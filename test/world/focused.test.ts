@@ -70,6 +70,14 @@ const FOCI: readonly Focus[] = [
     seeds: 3,
   },
   {
+    name: "a debit whose reply is lost is made, or takes nothing",
+    store: "redis",
+    faults: { redisLosesReplies: 700, kill: 3_000 },
+    movements: 200,
+    seeds: 2,
+    from: 10,
+  },
+  {
     name: "a movement that the ledger carries out after its gateway has given up is spendable",
     store: "redis",
     faults: { ledgerLosesReplies: 2_500, limitChange: 1_000 },

@@ -154,8 +154,10 @@ export class Posts {
       if (kind === "unknown") return { kind };
       if (kind === "short")
         return { kind, limit: WALLET_LIMIT, availableMicroVnd: amountOf(amount) };
-      // A duplicate is committed by the process that posted it, under the name that it had then.
-      if (kind === "posted") commits.add(bucket, chargedAt(bucket, entry, reply));
+      // A duplicate is committed by the process that posted it, under the name that it had then. This one may have posted it
+      // and not know: a client sends a command again whose reply was lost.
+      if (kind === "posted" || bucket.isOwn(textOf(reply[3])))
+        commits.add(bucket, chargedAt(bucket, entry, reply));
       return { kind: "posted", duplicate: kind !== "posted" };
     } catch (error) {
       if (isJoining(error)) return { kind: "unknown" };

@@ -15,6 +15,8 @@ export class SwitchedClient implements RedisCommands {
   readonly unsent = new Set<string>();
   /** Operations of scripts whose reply does not come back. */
   readonly unheard = new Set<string>();
+  /** Operations of scripts that are sent again, because the reply to the first was lost. */
+  readonly twice = new Set<string>();
   /** Runs as soon as an operation is sent, and before it finds its server. */
   readonly before = new Map<string, () => void>();
   /** Replies to `look`, of all buckets. */
@@ -57,6 +59,7 @@ export class SwitchedClient implements RedisCommands {
     this.before.get(operation)?.();
     const client = this.primary && this.clients.get(this.primary);
     if (client === undefined || this.unsent.has(operation)) throw new RedisAway("cut by the test");
+    if (this.twice.has(operation)) await command(client);
     const reply = await command(client);
     if (this.unheard.has(operation)) throw new Error("the reply is lost");
     if (operation === "look") this.looks += 1;

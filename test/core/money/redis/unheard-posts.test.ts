@@ -1,4 +1,5 @@
 import t from "tap";
+import { debitOf } from "../../../../core/money/debit.ts";
 import type { RedisHoldStore } from "../../../../core/money/redis/store.ts";
 import { posting } from "../../../support/posting.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
@@ -146,5 +147,19 @@ t.test("a call that another gateway committed is not charged again, though Redis
     await store.void("n", "A");
     const fits = { ...POSTING, model: "sim" };
     t.match(await store.post(fits), { chargedMicroVnd: COST });
+  }),
+);
+
+t.test("a debit that a client sends twice is committed by its gateway", () =>
+  inScene(async ({ client, store, world }) => {
+    await store.void("c", "A");
+    client.twice.add("post");
+    const amounts = { amountMicroVnd: -4_000n, reference: "taken", reason: null } as const;
+    const debit = debitOf({ accountId: "A", kind: "adjustment", ...amounts }, Date.now());
+    t.match(await store.debit(debit), { kind: "posted" });
+    await until("the ledger has it", async () => {
+      const wallet = await world.ledger.wallet("A");
+      return wallet?.balanceMicroVnd === 6_000n;
+    });
   }),
 );

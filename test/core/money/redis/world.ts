@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { MembershipEnded } from "../../../../core/money/ledger-epochs.ts";
+import { isReadable } from "../../../../core/money/outbox-entry.ts";
 import type { RedisHoldStore } from "../../../../core/money/redis/store.ts";
 import { MemoryLedger } from "../../../support/memory-ledger.ts";
-import { posting, readable } from "../../../support/posting.ts";
+import { posting } from "../../../support/posting.ts";
 import { type StoreOptions, startStore, type TestStore } from "./store.ts";
 
 const QUIET_TIMEOUT_MS = 30_000;
@@ -193,7 +194,7 @@ export class World {
   private async commitAll(store: RedisHoldStore): Promise<void> {
     while (!this.stopping && !this.dead.has(store)) {
       await this.paused.get(store)?.resumed;
-      const entries = readable(await store.read(100, 20));
+      const entries = (await store.read(100, 20)).filter(isReadable);
       await this.paused.get(store)?.resumed;
       if (this.dead.has(store)) return;
       // A stopped store does not wait, so without this timer the loop would let no other event happen.
