@@ -315,8 +315,7 @@ const kimiCode: Client = {
 const pi: Client = {
   name: "pi",
   protocol: "chat",
-  // 1.6.0 wants a version of its own core that npm does not have.
-  packages: ["@earendil-works/pi-coding-agent@1.5.2"],
+  packages: ["@earendil-works/pi-coding-agent"],
   tools: {
     read: (path) => ({ name: "read", arguments: { path } }),
     replace: (path, oldText, newText) => ({
