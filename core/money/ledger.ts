@@ -60,7 +60,7 @@ export interface Ledger {
    * repetition changes nothing and returns `applied: false` with the wallet as it is. The same
    * reference with another account or amount is a conflict. `commit` records those that take money away.
    */
-  credit(movement: Credit): Promise<CreditResult>;
+  credit(movement: Movement): Promise<CreditResult>;
 
   /**
    * Returns the time before which every movement and change of a limit has ended: can be seen, or never will. Later than
@@ -72,7 +72,7 @@ export interface Ledger {
    * Returns what `credit` returns for a repetition of this movement; undefined if its reference is
    * new. Waits for a transaction that is changing the wallet: it may be this movement's.
    */
-  credited(movement: Credit): Promise<CreditResult | undefined>;
+  credited(movement: Movement): Promise<CreditResult | undefined>;
 
   /**
    * Sets a limit beside a wallet, or adds to it; creates it if it is new. Idempotent by
@@ -162,9 +162,6 @@ export class MovementPending extends Error {
     this.name = "MovementPending";
   }
 }
-
-/** A movement other than a call. */
-export type Credit = Movement;
 
 export type CreditResult =
   | { readonly kind: "credited"; readonly applied: boolean; readonly wallet: WalletSnapshot }

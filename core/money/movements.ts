@@ -3,10 +3,10 @@ import { failpoint } from "../process/failpoint.ts";
 import { type Machine, sleep } from "../process/machine.ts";
 import { debitOf } from "./debit.ts";
 import type { DebitResult, HoldStore, WalletSnapshot } from "./hold-store.ts";
-import { type Credit, type CreditResult, type Ledger, MovementPending } from "./ledger.ts";
+import { type CreditResult, type Ledger, MovementPending } from "./ledger.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import { setLimits } from "./limit.ts";
-import type { DebitEntry } from "./outbox-entry.ts";
+import type { DebitEntry, Movement } from "./outbox-entry.ts";
 
 interface MovementsOptions {
   readonly holdStore: HoldStore;
@@ -56,7 +56,7 @@ export class Movements {
   }
 
   /** See `Wallets.credit`. */
-  move(movement: Credit): Promise<CreditResult> {
+  move(movement: Movement): Promise<CreditResult> {
     return movement.amountMicroVnd < 0n ? this.takeAway(movement) : this.add(movement);
   }
 
@@ -84,7 +84,7 @@ export class Movements {
     }
   }
 
-  private async add(movement: Credit): Promise<CreditResult> {
+  private async add(movement: Movement): Promise<CreditResult> {
     const { accountId } = movement;
     const result = await this.orLater(this.options.ledger.credit(movement), accountId);
     if (result.kind !== "credited") return result;
@@ -108,7 +108,7 @@ export class Movements {
    * and what is uncommitted. Returns once the ledger has it. If this process dies, another one commits the post. Only the
    * version is applied then: calls that were priced before are stale.
    */
-  private async takeAway(movement: Credit): Promise<CreditResult> {
+  private async takeAway(movement: Movement): Promise<CreditResult> {
     const { ledger, machine, debit } = this.options;
     const earlier = await ledger.credited(movement);
     if (earlier?.kind === "credited") await this.applyOrLater(earlier.wallet);
@@ -133,7 +133,7 @@ export class Movements {
     return { ...result, applied: !posted.duplicate };
   }
 
-  private async committed(movement: Credit): Promise<CreditResult> {
+  private async committed(movement: Movement): Promise<CreditResult> {
     const { ledger, machine } = this.options;
     const untilMs = machine.monotonic() + LIFETIMES.debitWaitMs;
     for (;;) {

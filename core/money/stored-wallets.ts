@@ -14,7 +14,6 @@ import type {
 } from "./hold-store.ts";
 import { LatePosts } from "./late-posts.ts";
 import type {
-  Credit,
   CreditResult,
   Ledger,
   LimitChange,
@@ -26,7 +25,7 @@ import type {
 import { LIFETIMES } from "./lifetimes.ts";
 import { LimitChanges } from "./limit-changes.ts";
 import { Movements, type WalletDebit } from "./movements.ts";
-import type { DebitEntry, Posting } from "./outbox-entry.ts";
+import type { DebitEntry, Movement, Posting } from "./outbox-entry.ts";
 import { PostGroup } from "./post-group.ts";
 import { reconcile } from "./reconcile.ts";
 import type { StandingCall } from "./standing.ts";
@@ -111,7 +110,7 @@ export class StoredWallets implements Wallets {
   }
 
   /** Rejects if a store is unavailable. To complete the movement, send it again with the same reference. */
-  credit(movement: Credit): Promise<CreditResult> {
+  credit(movement: Movement): Promise<CreditResult> {
     return this.oneAtATime(movement.accountId, () => this.movements.move(movement));
   }
 

@@ -10,14 +10,13 @@ import type {
   Posted,
 } from "./hold-store.ts";
 import type {
-  Credit,
   CreditResult,
   LimitChange,
   LimitChangeResult,
   TopUpQuery,
   TopUpSums,
 } from "./ledger.ts";
-import type { Posting } from "./outbox-entry.ts";
+import type { Movement, Posting } from "./outbox-entry.ts";
 
 /**
  * Wallets in both stores: the hold store for calls, the ledger as the durable record. The only way to move money; every
@@ -40,7 +39,7 @@ export interface Wallets {
    * Commits a movement to the ledger, then makes it spendable; one that takes money away takes it first. Rejects if a store
    * is unreachable; whatever was done by then, sending the same movement again completes it.
    */
-  credit(movement: Credit): Promise<CreditResult>;
+  credit(movement: Movement): Promise<CreditResult>;
   /**
    * Creates a limit beside a wallet, sets its total, or adds to it. Committed to the ledger, then
    * applied to the hold store, like `credit`: idempotent by `reference`. Rejects if a store is

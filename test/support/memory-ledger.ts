@@ -1,6 +1,5 @@
 import type { LimitSnapshot, LoadedVersion, WalletSnapshot } from "../../core/money/hold-store.ts";
 import {
-  type Credit,
   type CreditResult,
   EntryRefused,
   type Ledger,
@@ -9,7 +8,12 @@ import {
   type LimitChangeResult,
   type ProofProgress,
 } from "../../core/money/ledger.ts";
-import type { DebitEntry, ReadableEntry, StoredEntry } from "../../core/money/outbox-entry.ts";
+import type {
+  DebitEntry,
+  Movement,
+  ReadableEntry,
+  StoredEntry,
+} from "../../core/money/outbox-entry.ts";
 import { callOf } from "../../core/money/unreadable.ts";
 import { MemoryHistory } from "./commit-counts.ts";
 import { EpochBooks, epochsOf } from "./epoch-books.ts";
@@ -63,7 +67,7 @@ export class MemoryLedger implements MoneyOfLedger {
   readonly epochs = epochsOf(async (work) => work(this.epochBooks));
   readonly parked: StoredEntry[] = [];
   private readonly walletsById = new Map<string, MemoryWallet>();
-  private readonly movements = new Map<string, Credit & { readonly debitEntry?: string }>();
+  private readonly movements = new Map<string, Movement & { readonly debitEntry?: string }>();
   private readonly limits: MemoryLimit[] = [];
   private readonly changes = new Map<string, LimitChange>();
   private readonly removed = new Set<string>();
@@ -181,7 +185,7 @@ export class MemoryLedger implements MoneyOfLedger {
     return this.now();
   }
 
-  async credit(movement: Credit): Promise<CreditResult> {
+  async credit(movement: Movement): Promise<CreditResult> {
     if (movement.amountMicroVnd < 0n) return { kind: "out_of_range" };
     const nowMs = await this.now();
     // From here on everything is one step, as a transaction is.
@@ -197,11 +201,11 @@ export class MemoryLedger implements MoneyOfLedger {
     return { kind: "credited", applied: true, wallet: snapshot(movement.accountId, wallet) };
   }
 
-  async credited(movement: Credit): Promise<CreditResult | undefined> {
+  async credited(movement: Movement): Promise<CreditResult | undefined> {
     return this.earlier(movement);
   }
 
-  private earlier(movement: Credit): CreditResult | undefined {
+  private earlier(movement: Movement): CreditResult | undefined {
     const earlier = this.movements.get(movement.reference);
     const wallet = this.walletsById.get(movement.accountId);
     if (earlier === undefined || wallet === undefined) return undefined;

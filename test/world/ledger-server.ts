@@ -1,7 +1,6 @@
 import type { LoadedVersion, WalletSnapshot } from "../../core/money/hold-store.ts";
 import { LedgerWriter } from "../../core/money/ledger/writer.ts";
 import type {
-  Credit,
   CreditResult,
   Ledger,
   LedgerSum,
@@ -15,7 +14,7 @@ import type {
   LedgerProgress,
   LedgerState,
 } from "../../core/money/ledger-history.ts";
-import type { ReadableEntry, StoredEntry } from "../../core/money/outbox-entry.ts";
+import type { Movement, ReadableEntry, StoredEntry } from "../../core/money/outbox-entry.ts";
 import { epochsOf } from "../support/epoch-books.ts";
 import type { Random } from "../support/random.ts";
 import { LedgerBooks } from "./ledger.ts";
@@ -228,7 +227,7 @@ class LedgerClient implements MoneyOfLedger {
     return this.ask("hasCall", (books) => books.hasCall(callId));
   }
 
-  credit(movement: Credit): Promise<CreditResult> {
+  credit(movement: Movement): Promise<CreditResult> {
     const { server } = this;
     return this.counted("credit", (books) => books.credit(movement, server.nowMs));
   }
@@ -246,7 +245,7 @@ class LedgerClient implements MoneyOfLedger {
     return this.ask("now", () => this.server.nowMs);
   }
 
-  credited(movement: Credit): Promise<CreditResult | undefined> {
+  credited(movement: Movement): Promise<CreditResult | undefined> {
     return this.ask("credited", (books) => books.credited(movement));
   }
 

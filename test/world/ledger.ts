@@ -1,6 +1,5 @@
 import type { LoadedVersion, WalletSnapshot } from "../../core/money/hold-store.ts";
 import {
-  type Credit,
   type CreditResult,
   EntryRefused,
   EntryUnreadable,
@@ -11,6 +10,7 @@ import {
 import {
   type DebitEntry,
   isReadable,
+  type Movement,
   type OutboxEntry,
   type ReadableEntry,
   type StoredEntry,
@@ -39,7 +39,7 @@ export class LedgerBooks {
   readonly charges = new Map<string, OutboxEntry>();
   readonly quarantine = new Map<string, { readonly entry: StoredEntry; readonly reason: string }>();
   readonly wallets = new Map<string, Wallet>();
-  readonly movements = new Map<string, Credit & { readonly debitEntry?: string }>();
+  readonly movements = new Map<string, Movement & { readonly debitEntry?: string }>();
   /** When an account had its last movement or change of a limit. */
   readonly movedAtMs = new Map<string, number>();
   /** API keys that were revoked. */
@@ -140,7 +140,7 @@ export class LedgerBooks {
   }
 
   /** `nowMs`: the time by the ledger's clock. */
-  credit(movement: Credit, nowMs = 0): CreditResult {
+  credit(movement: Movement, nowMs = 0): CreditResult {
     const earlier = this.credited(movement);
     if (earlier !== undefined) return earlier;
     const wallet = this.wallets.get(movement.accountId);
@@ -154,7 +154,7 @@ export class LedgerBooks {
     return { kind: "credited", applied: true, wallet: this.snapshot(movement.accountId, wallet) };
   }
 
-  credited(movement: Credit): CreditResult | undefined {
+  credited(movement: Movement): CreditResult | undefined {
     const earlier = this.movements.get(movement.reference);
     const wallet = this.wallets.get(movement.accountId);
     if (earlier === undefined || wallet === undefined) return undefined;

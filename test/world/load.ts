@@ -1,4 +1,5 @@
-import type { Credit } from "../../core/money/ledger.ts";
+import type { Movement } from "../../core/money/outbox-entry.ts";
+
 import type { Random } from "../support/random.ts";
 import { type CallPlan, planCall } from "./call-plan.ts";
 import { SimulatedClient } from "./client.ts";
@@ -62,7 +63,7 @@ export class Load {
     this.references += 1;
     const isTopUp = random.chance(0.6);
     const tokens = 1 + random.below(isTopUp ? world.plan.walletTokens : 300);
-    const movement: Credit = {
+    const movement: Movement = {
       accountId: random.pick(world.accounts),
       amountMicroVnd: BigInt(tokens * TOKEN_MICRO_VND) * (isTopUp ? 1n : -1n),
       reference: `m${this.references}`,

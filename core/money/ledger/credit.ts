@@ -2,8 +2,9 @@ import { MICRO_VND_MAX } from "../../catalogue/amount.ts";
 import type { Sql } from "../../database/client.ts";
 import { isId } from "../../process/id.ts";
 import type { LimitSnapshot, LoadedVersion, WalletSnapshot } from "../hold-store.ts";
-import type { Credit, CreditResult } from "../ledger.ts";
+import type { CreditResult } from "../ledger.ts";
 import { LIFETIMES } from "../lifetimes.ts";
+import type { Movement } from "../outbox-entry.ts";
 import type { PostgresHistory } from "./history.ts";
 import { limitsColumn } from "./limits.ts";
 import { quarantinedSum } from "./quarantine.ts";
@@ -55,7 +56,7 @@ export async function completeThrough(sql: Sql): Promise<number> {
 export async function credit(
   sql: Sql,
   history: PostgresHistory,
-  movement: Credit,
+  movement: Movement,
 ): Promise<CreditResult> {
   const { accountId, kind, amountMicroVnd, reference, reason } = movement;
   if (amountMicroVnd > AMOUNT_MAX) return { kind: "out_of_range" };
@@ -69,7 +70,7 @@ export async function credit(
 }
 
 /** Returns the result of an earlier movement with this reference; undefined if there is none. */
-export async function credited(sql: Sql, movement: Credit): Promise<CreditResult | undefined> {
+export async function credited(sql: Sql, movement: Movement): Promise<CreditResult | undefined> {
   const { accountId, kind, amountMicroVnd, reference } = movement;
   // Its transaction has the wallet until it ends, which may be long after its process gave up or died.
   await sql.query("select from wallets where account_id = $1 for share", [accountId]);

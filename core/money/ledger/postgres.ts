@@ -8,7 +8,6 @@ import type { Log } from "../../process/log.ts";
 import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
 import type { LoadedVersion, WalletSnapshot } from "../hold-store.ts";
 import {
-  type Credit,
   type CreditResult,
   EntryUnreadable,
   type Ledger,
@@ -21,7 +20,12 @@ import {
   type TopUpSums,
   type UsageQuery,
 } from "../ledger.ts";
-import { isReadable, type ReadableEntry, type StoredEntry } from "../outbox-entry.ts";
+import {
+  isReadable,
+  type Movement,
+  type ReadableEntry,
+  type StoredEntry,
+} from "../outbox-entry.ts";
 import type { UsageRecord } from "../usage-fields.ts";
 import { createCommit } from "./commit.ts";
 import {
@@ -153,7 +157,7 @@ export class PostgresLedger implements Ledger {
     return hasCall(this.loads, call);
   }
 
-  async credit(movement: Credit): Promise<CreditResult> {
+  async credit(movement: Movement): Promise<CreditResult> {
     if (!isId(movement.accountId)) return { kind: "no_account" };
     return credit(this.commits, this.history, movement);
   }
@@ -167,7 +171,7 @@ export class PostgresLedger implements Ledger {
     return completeThrough(this.sql);
   }
 
-  async credited(movement: Credit): Promise<CreditResult | undefined> {
+  async credited(movement: Movement): Promise<CreditResult | undefined> {
     if (!isId(movement.accountId)) return { kind: "no_account" };
     return credited(this.commits, movement);
   }

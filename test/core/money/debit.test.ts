@@ -1,10 +1,10 @@
 import t from "tap";
 import { debitOf } from "../../../core/money/debit.ts";
 import { decodeEntry } from "../../../core/money/entry.ts";
-import type { Credit } from "../../../core/money/ledger.ts";
+import type { Movement } from "../../../core/money/outbox-entry.ts";
 
 const NOW = Date.UTC(2026, 2, 1, 12, 0, 0, 5);
-const DEBIT: Credit = {
+const DEBIT: Movement = {
   accountId: "01900000-0000-7000-8000-00000000aaaa",
   amountMicroVnd: -5n,
   reference: "r1",
@@ -25,11 +25,11 @@ t.test("a debit is read back as it was written", async (t) => {
 });
 
 t.test("the same movement has the same id, and no other one has it", async (t) => {
-  const idOf = (change: Partial<Credit>, nowMs = NOW) =>
+  const idOf = (change: Partial<Movement>, nowMs = NOW) =>
     debitOf({ ...DEBIT, ...change }, nowMs).call.callId;
   t.match(idOf({}), /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
   t.equal(idOf({ reason: null }, NOW + 1), idOf({}));
-  const others: Partial<Credit>[] = [
+  const others: Partial<Movement>[] = [
     { kind: "topup" },
     { amountMicroVnd: -6n },
     { reference: "r2" },

@@ -1,12 +1,11 @@
 import type { WalletSnapshot } from "../../../core/money/hold-store.ts";
 import type {
-  Credit,
   CreditResult,
   Ledger,
   QuarantinedCall,
   TopUpSums,
 } from "../../../core/money/ledger.ts";
-import type { ReadableEntry } from "../../../core/money/outbox-entry.ts";
+import type { Movement, ReadableEntry } from "../../../core/money/outbox-entry.ts";
 import type { UsageRecord } from "../../../core/money/usage-fields.ts";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
 
@@ -24,7 +23,7 @@ export class StubLedger extends MemoryLedger implements Ledger {
     return this.around("commit", () => super.commit(entries));
   }
 
-  override credit(movement: Credit): Promise<CreditResult> {
+  override credit(movement: Movement): Promise<CreditResult> {
     return this.around("credit", () => super.credit(movement));
   }
 

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
-import type { Credit } from "../../../core/money/ledger.ts";
+import type { Movement } from "../../../core/money/outbox-entry.ts";
+
 import { StoredWallets } from "../../../core/money/stored-wallets.ts";
 import { MemoryHistory } from "../../support/commit-counts.ts";
 import { recordedLog } from "../../support/log.ts";
@@ -37,7 +38,7 @@ export async function withStores(body: (stores: Stores) => Promise<void>): Promi
 
 let references = 0;
 
-export function movement(amountMicroVnd: bigint, reference?: string): Credit {
+export function movement(amountMicroVnd: bigint, reference?: string): Movement {
   references += 1;
   return {
     accountId: "A",

@@ -1,5 +1,6 @@
 import t from "tap";
-import type { Credit } from "../../../core/money/ledger.ts";
+import type { Movement } from "../../../core/money/outbox-entry.ts";
+
 import { Crediting } from "../../../plugins/topup/crediting.ts";
 import { deskOf } from "../../support/plugin-desk.ts";
 import { until } from "../../support/until.ts";
@@ -8,7 +9,7 @@ import { until } from "../../support/until.ts";
 const PAGE = 100;
 
 /** A bank with `count` matched transfers, as the database returns them, and what a sweep does with them. */
-function bank(count: number, credit: (movement: Credit) => Promise<{ kind: string }>) {
+function bank(count: number, credit: (movement: Movement) => Promise<{ kind: string }>) {
   const pages: bigint[] = [];
   const credited: string[] = [];
   const transfers = Array.from({ length: count }, (_, at) => ({
@@ -27,7 +28,7 @@ function bank(count: number, credit: (movement: Credit) => Promise<{ kind: strin
     },
   };
   const wallets = {
-    credit(movement: Credit) {
+    credit(movement: Movement) {
       credited.push(movement.reference);
       return credit(movement);
     },

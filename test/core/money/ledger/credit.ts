@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Test } from "tap";
-import { type Credit, EntryRefused } from "../../../../core/money/ledger.ts";
+import { EntryRefused } from "../../../../core/money/ledger.ts";
+import type { Movement } from "../../../../core/money/outbox-entry.ts";
 import { newId } from "../../../../core/process/id.ts";
 import { until } from "../../../support/until.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
@@ -270,7 +271,7 @@ export function creditTests(t: Test, get: () => LedgerUnderTest): void {
  * Begins a movement that is committed once a statement waits for its wallet, and after some seconds at most. `end` waits
  * for the wallet.
  */
-async function underWay({ sql }: LedgerUnderTest, { accountId, kind, ...movement }: Credit) {
+async function underWay({ sql }: LedgerUnderTest, { accountId, kind, ...movement }: Movement) {
   const waiting = `select from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock'`;
   const credit = [accountId, kind, movement.amountMicroVnd, movement.reference];

@@ -2,8 +2,13 @@ import assert from "node:assert/strict";
 import { debitOf } from "../../../../core/money/debit.ts";
 import { entryOf } from "../../../../core/money/entry.ts";
 import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
-import type { Credit, CreditResult, Ledger } from "../../../../core/money/ledger.ts";
-import type { DebitEntry, OutboxEntry, Posting } from "../../../../core/money/outbox-entry.ts";
+import type { CreditResult, Ledger } from "../../../../core/money/ledger.ts";
+import type {
+  DebitEntry,
+  Movement,
+  OutboxEntry,
+  Posting,
+} from "../../../../core/money/outbox-entry.ts";
 import { newId } from "../../../../core/process/id.ts";
 import { posting } from "../../../support/posting.ts";
 import { accountsIn } from "../../../support/stored-accounts.ts";
@@ -26,7 +31,7 @@ export async function fundedAccount(
   return id;
 }
 
-export function topUp(accountId: string, amountMicroVnd: bigint, reference = newId(AT)): Credit {
+export function topUp(accountId: string, amountMicroVnd: bigint, reference = newId(AT)): Movement {
   return { accountId, amountMicroVnd, reference, kind: "topup", reason: null };
 }
 
