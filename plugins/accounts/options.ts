@@ -32,7 +32,13 @@ const masterKeys = v.pipe(
 
 const AGREEMENT = "an http(s) address, or the text itself";
 
+const DOMAIN = 'a domain in lower-case letters such as "example.com"';
+
 export const options = v.strictObject({
+  /** Domains of e-mail addresses that can sign up; an empty list closes sign-ups. Default: all. Operators create any account. */
+  sign_up_domains: v.optional(
+    v.array(matching(/^(?=.{1,253}$)[a-z0-9-]+(?:\.[a-z0-9-]+)+$/, DOMAIN), "a list of domains"),
+  ),
   /** The gateway's public address, for links in mails and the cookie. Default: the listening address. */
   public_url: v.optional(
     v.pipe(

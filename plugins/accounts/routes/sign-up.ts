@@ -103,6 +103,9 @@ async function signUpBy(
 ): Promise<PlainResponse | Refusal> {
   const { credentials, services, mailer } = context;
   const { email, password, language = context.options.language } = wanted;
+  const domains = context.options.sign_up_domains;
+  const domain = email.slice(email.lastIndexOf("@") + 1).toLowerCase();
+  if (domains && !domains.includes(domain)) return closedTo(domains);
   const isAsked = Object.keys(agreementsOf(context.options)).length > 0;
   if (isAsked && !wanted.agreed) return notAgreed();
   const weak = weakPassword(password, email);
@@ -124,6 +127,16 @@ async function signUpBy(
     });
   }
   return done({}, 202);
+}
+
+/** Depends on the address alone, so that it does not reveal which accounts exist. */
+function closedTo(domains: readonly string[]): Refusal {
+  if (domains.length > 0) {
+    const message = "Only addresses of certain domains can sign up. Use one of your organisation.";
+    return refuse.forbidden(message, { code: "email_domain_refused", param: "email" });
+  }
+  const message = "Sign-ups are closed. Ask the operator for an account.";
+  return refuse.forbidden(message, { code: "sign_up_closed" });
 }
 
 function notAgreed(): Refusal {

@@ -63,6 +63,8 @@ export const account = {
   "signup.terms": "terms of service",
   "signup.and": " and the ",
   "signup.privacy": "privacy policy",
+  "error.sign_up_closed": "Sign-ups are closed. Ask the operator for an account.",
+  "error.email_domain_refused": "Please use an e-mail address of your organisation.",
   "error.agreement_required": "Please agree to the terms first.",
   "signup.known": "Already have an account?",
   "signup.sent.title": "Check your inbox",

@@ -56,6 +56,23 @@ t.test("sign-up", async (t) => {
     t.strictSame((await customer.get("/wallet")).body, wallet);
   });
 
+  t.test("is only for the domains that the operator lists, or closed", async (t) => {
+    t.teardown(() => all.restart({}));
+    const customer = await signedUp(gateway, mailServer);
+    const tried = async (email: string) => {
+      const { status, code } = await visitor().post("/sign-up", { email, password: PASSWORD });
+      return [status, code];
+    };
+    await all.restart({ sign_up_domains: ["school.example"] });
+    t.strictSame(await tried("An.Nguyen@School.example"), [202, undefined]);
+    for (const other of ["a@sub.school.example", "a@myschool.example", customer.email]) {
+      t.strictSame(await tried(other), [403, "email_domain_refused"], other);
+    }
+    await all.restart({ sign_up_domains: [] });
+    t.strictSame(await tried("b@school.example"), [403, "sign_up_closed"]);
+    t.equal((await admin(gateway, "POST", "/accounts", { email: newEmail() })).status, 201);
+  });
+
   t.test(
     "needs agreement to the operator's terms, if there are some, and keeps its time",
     async (t) => {
