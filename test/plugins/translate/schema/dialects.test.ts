@@ -15,6 +15,9 @@ import {
   openaiSchemaRefusal,
   xaiSchemaRefusal,
 } from "../../../support/strict/schema.ts";
+import { SUITE } from "./suite.ts";
+
+const MAKERS = ["openai", "google", "xai", "mistral", "moonshot"] as const;
 
 const text = { type: "string" };
 const node = { type: "object", properties: { next: { $ref: "#/$defs/N" } } };
@@ -311,7 +314,7 @@ const parametersFor = (maker: Family, given: JsonObject) =>
     ? asMoonshotSchema(given, "parameters")
     : rewriteParameters(given, dialectOf(maker));
 
-for (const maker of ["openai", "google", "xai", "mistral", "moonshot"] as const) {
+for (const maker of MAKERS) {
   t.test(
     `any schema for ${maker}: it is taken, twice is once, what fitted still fits`,
     async () => {
@@ -337,6 +340,23 @@ for (const maker of ["openai", "google", "xai", "mistral", "moonshot"] as const)
         { numRuns: 2_000 },
       );
       assert.ok(maker === "moonshot" || fitted > 1_000, `${fitted} values fitted`);
+    },
+  );
+}
+
+for (const maker of MAKERS) {
+  t.test(
+    `each schema of JSON Schema's tests for ${maker}: it is taken, twice is once`,
+    async () => {
+      for (const given of SUITE) {
+        const { schema } = parametersFor(maker, given);
+        assert.equal(refusal(maker, schema), undefined, JSON.stringify(given));
+        const again = parametersFor(maker, schema);
+        const named = maker === "moonshot" ? { $defs: undefined } : {};
+        assert.deepEqual({ ...again.schema, ...named }, { ...schema, ...named });
+        assert.deepEqual(again.lost, [], JSON.stringify(given));
+      }
+      assert.ok(SUITE.length > 400, `${SUITE.length} schemas`);
     },
   );
 }

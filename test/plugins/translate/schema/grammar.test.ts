@@ -11,6 +11,7 @@ import { inGrammar } from "../../../../plugins/translate/schema/grammar.ts";
 import { rewriteSchema } from "../../../../plugins/translate/schema/rewrite.ts";
 import { isStrictReady } from "../../../../plugins/translate/schema/strict.ts";
 import { claudeSchemaRefusal } from "../../../support/strict/schema.ts";
+import { SUITE } from "./suite.ts";
 
 const text = { type: "string" };
 const object = (properties: JsonObject, more: JsonObject = {}) => ({
@@ -245,6 +246,21 @@ t.test("any schema: Claude takes it, twice is once, and what fitted still fits",
   );
   assert.ok(fitted > 200, `${fitted} values fitted`);
 });
+
+t.test(
+  "each schema of JSON Schema's tests: Claude takes it, unless its meaning would change",
+  async () => {
+    let taken = 0;
+    for (const given of SUITE) {
+      const { schema, unsaid } = written(given);
+      if (unsaid !== undefined) continue;
+      taken += 1;
+      assert.equal(claudeSchemaRefusal(asking(schema)), undefined, JSON.stringify(given));
+      assert.deepEqual(written(schema).schema, schema);
+    }
+    assert.ok(taken > 100, `${taken} are taken`);
+  },
+);
 
 function closedIn(schema: JsonObject): JsonObject {
   const inner = JSON.parse(JSON.stringify(schema), (_, value: unknown) =>
