@@ -13,7 +13,7 @@ import { pageFiles, pagesHandler } from "./pages.ts";
 import { usageRoutes } from "./usage.ts";
 import { exportRoute } from "./usage-export.ts";
 
-export const uses = ["guards.customer", "customers"];
+export const uses = ["guards.customer"];
 
 export const options = v.strictObject({
   /** Name of the service on the pages. */
