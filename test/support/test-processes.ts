@@ -68,7 +68,8 @@ const ALONE = [
 ];
 /** Files that only a thorough run has: they take long, and other files find the same faults sooner. */
 const THOROUGH = [
-  ...["chaos/detection", "chaos/failpoints-embedded", "chaos/rolling-upgrade"],
+  ...["attack/", "chaos/backup-drill", "chaos/detection"],
+  ...["chaos/failpoints-embedded", "chaos/rolling-upgrade"],
   ...["world/focused", "world/many-gateways", "world/plants/"],
   ...["deploy/handbook", "deploy/image"],
 ];
