@@ -7,6 +7,7 @@ import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { get, post } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
+import { until } from "../support/until.ts";
 
 const PATH = "/v1/messages/count_tokens";
 const UNCHATTY = new Set(["req/gpt-image-2", "req/gpt-4o-mini-tts"]);
@@ -131,20 +132,25 @@ t.test("POST /v1/messages/count_tokens", async (t) => {
 
   t.test("lets other requests pass while it counts ten megabytes", async (t) => {
     const content = "The toll road was older than the town. ".repeat(270_000);
-    let counting = true;
-    const counted = count({ model: "gpt-4.1-nano", messages: [{ role: "user", content }] });
-    const over = counted.finally(() => {
-      counting = false;
-    });
-    let served = 0;
-    while (counting) {
-      t.equal((await get(gateway, "/v1/models", customer)).status, 200);
-      served++;
+    /** Counts once, and returns how many other requests were served meanwhile. */
+    async function servedBeside(): Promise<number> {
+      let counting = true;
+      const counted = count({ model: "gpt-4.1-nano", messages: [{ role: "user", content }] });
+      const over = counted.finally(() => {
+        counting = false;
+      });
+      let served = 0;
+      while (counting) {
+        t.equal((await get(gateway, "/v1/models", customer)).status, 200);
+        served++;
+      }
+      const { status, json } = await over;
+      t.equal(status, 200);
+      // Nine tokens a sentence; beyond the first million characters they are extrapolated.
+      t.ok(Math.abs(json.input_tokens / (9 * 270_000) - 1) < 0.05, String(json.input_tokens));
+      return served;
     }
-    const { status, json } = await over;
-    t.equal(status, 200);
-    // Nine tokens a sentence; beyond the first million characters they are extrapolated.
-    t.ok(Math.abs(json.input_tokens / (9 * 270_000) - 1) < 0.05, String(json.input_tokens));
-    t.ok(served > 3, String(served));
+    // A busy machine may serve only two or three beside one.
+    await until("other requests are served", async () => (await servedBeside()) > 3);
   });
 });
