@@ -132,7 +132,7 @@ t.test("POST /v1/messages/count_tokens", async (t) => {
 
   t.test("lets other requests pass while it counts ten megabytes", async (t) => {
     const content = "The toll road was older than the town. ".repeat(270_000);
-    /** Counts once, and returns how many other requests were served meanwhile. */
+    /** Counts once, and returns how many other requests were served. */
     async function servedBeside(): Promise<number> {
       let counting = true;
       const counted = count({ model: "gpt-4.1-nano", messages: [{ role: "user", content }] });
