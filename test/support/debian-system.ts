@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from "node:child_process";
-import { existsSync, renameSync } from "node:fs";
+import { existsSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -21,7 +21,16 @@ export function noSystems(): string | undefined {
   if (reason !== undefined) return reason;
   if (process.arch !== "x64") return "needs x64";
   if (!existsSync("/usr/bin/apt-get")) return "needs mmdebstrap, which Debian has";
-  return undefined;
+  return isMirrorReachable() ? undefined : "needs a mirror of Debian, which apt cannot reach here";
+}
+
+/** Asks as apt does, with its proxy and its certificates. */
+function isMirrorReachable(): boolean {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-mirror-"));
+  const words = ["download-file", `${MIRROR}/dists/stable/Release`, join(folder, "Release")];
+  const { status } = spawnSync("/usr/lib/apt/apt-helper", words, { timeout: 60_000 });
+  rmSync(folder, { recursive: true });
+  return status === 0;
 }
 
 /** Returns the path of a program; installs its package, of the same name, if it is missing. */
