@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import t from "tap";
 import { packageRoot } from "../core/process/root.ts";
@@ -158,4 +158,20 @@ t.test("the sources", async (t) => {
       [],
     );
   });
+});
+
+t.test("the pages of the repository link to files that exist", async (t) => {
+  const folders = [...SOURCES, "config", "test"];
+  const pages = [
+    "README.md",
+    ...folders.flatMap(filesBelow).filter((file) => file.endsWith(".md")),
+  ];
+  t.ok(pages.length > 20, `${pages.length} pages`);
+  const dead = pages.flatMap((page) =>
+    [...read(page).matchAll(/\]\(([\w./-]+)(?:#[^)]*)?\)/g)]
+      .map(([, target = ""]) => join(dirname(page), target))
+      .filter((target) => !existsSync(join(packageRoot, target)))
+      .map((target) => `${page} links to ${target}`),
+  );
+  t.strictSame(dead, []);
 });
