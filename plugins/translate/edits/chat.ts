@@ -2,12 +2,12 @@ import { type JsonObject, objectOf } from "../../../core/plugin/index.ts";
 import { editReasoning, isForced, switchThinkingOff } from "./chat-reasoning.ts";
 import { addToHead, editReplay, editRoles, joinAfterTools } from "./chat-turns.ts";
 import type { Draft } from "./draft.ts";
-import { editDocuments } from "./media.ts";
+import { editImages } from "./media.ts";
 import { editChatSchemas } from "./schemas.ts";
 
 /** Edits a Chat request to the form that its model accepts. Each edit is one field or one entry. */
 export function editChat(draft: Draft): void {
-  editDocuments(draft, "messages");
+  editImages(draft, "messages");
   editRoles(draft);
   editSampling(draft);
   editStop(draft);

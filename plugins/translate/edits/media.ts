@@ -61,9 +61,9 @@ function withLines(content: readonly unknown[], line: string): readonly unknown[
 
 /**
  * Converts texts and PDFs that a client sends as images to documents: no provider reads them as
- * images.
+ * images. The bare address of an image in Chat becomes the object that providers take.
  */
-export function editDocuments(draft: Draft, field: "messages" | "input"): void {
+export function editImages(draft: Draft, field: "messages" | "input"): void {
   // Only a conversation without files stays unread.
   if (draft.unread) return;
   draft.editEntries(field, (turn) => {
@@ -71,7 +71,7 @@ export function editDocuments(draft: Draft, field: "messages" | "input"): void {
     for (const name of LISTS) {
       const parts = turn[name];
       if (!Array.isArray(parts)) continue;
-      const edited = parts.map((part: unknown) => documentOf(part, field) ?? part);
+      const edited = parts.map((part: unknown) => documentOf(part, field) ?? withObject(part));
       if (edited.some((part, at) => part !== parts[at])) made = { ...made, [name]: edited };
     }
     return made;
@@ -88,4 +88,10 @@ function documentOf(part: unknown, field: "messages" | "input"): JsonObject | un
   }
   const file = { filename: "document.pdf", file_data: `data:application/pdf;base64,${found.data}` };
   return isChat ? { type: "file", file } : { type: "input_file", ...file };
+}
+
+function withObject(part: unknown): unknown {
+  const image = objectOf(part);
+  const url = image?.["type"] === "image_url" ? image["image_url"] : undefined;
+  return typeof url === "string" ? { ...image, image_url: { url } } : part;
 }

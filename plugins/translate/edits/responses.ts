@@ -3,7 +3,7 @@ import { clampEffort } from "../profile.ts";
 import { unmarked } from "../state/organisation.ts";
 import { isPackedReasoning } from "../state/reasoning.ts";
 import type { Draft } from "./draft.ts";
-import { editDocuments } from "./media.ts";
+import { editImages } from "./media.ts";
 import { editResponsesSchemas } from "./schemas.ts";
 
 /** OpenAI's encrypted reasoning is a Fernet token. Source: duolahypercho/codex-router#30. */
@@ -11,7 +11,7 @@ const OPENAI_START = "gAAAAA";
 
 /** Edits a Responses request to what its model takes. */
 export function editResponses(draft: Draft): void {
-  editDocuments(draft, "input");
+  editImages(draft, "input");
   fitEncrypted(draft);
   editResponsesSchemas(draft);
   const { sampling, effort_levels: levels, thinking_off: off } = draft.profile;

@@ -64,7 +64,9 @@ function partBlocks(part: JsonObject, path: string, scope: Scope): MessagesConte
       return textBlocks(text).map((block) => mark(block, part, path, scope));
     }
     case "image_url": {
-      const image = scope.notes.element(part["image_url"], `${path}.image_url`);
+      const given = part["image_url"];
+      const isBare = typeof given === "string";
+      const image = isBare ? { url: given } : scope.notes.element(given, `${path}.image_url`);
       const where = `${path}.image_url.url`;
       const url = image && scope.notes.requiredString(image, "url", where);
       if (!url) return [];
