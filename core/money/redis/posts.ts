@@ -7,6 +7,7 @@ import { isOutOfMemory } from "../../redis/client.ts";
 import { textOf } from "../../redis/reply.ts";
 import { encodeEntry, entryOf } from "../entry.ts";
 import { type DebitResult, type Posted, WALLET_LIMIT } from "../hold-store.ts";
+import { LIFETIMES } from "../lifetimes.ts";
 import { type DebitEntry, isReadable, type Posting, type StoredEntry } from "../outbox-entry.ts";
 import { RecentCalls } from "../recent.ts";
 import type { StandingCall } from "../standing.ts";
@@ -42,6 +43,12 @@ interface Sendable extends Pick<Posting, "callId" | "accountId" | "costMicroVnd"
   /** Of a debit: see `post.lua`. */
   readonly debit?: "whole" | "asked" | undefined;
 }
+
+/** The debit was asked for before it arrived: see `post.lua`. */
+const NOT_TAKEN: DebitResult = {
+  kind: "unavailable",
+  reason: "the hold store did not reply in time, and took nothing; send it again",
+};
 
 /**
  * The fields of an entry that is sent again. One that this version cannot read is posted with the fields that its text
@@ -154,6 +161,7 @@ export class Posts {
       if (kind === "unknown") return { kind };
       if (kind === "short")
         return { kind, limit: WALLET_LIMIT, availableMicroVnd: amountOf(amount) };
+      if (textOf(reply[3]).startsWith("{")) return NOT_TAKEN;
       // A duplicate is committed by the process that posted it, under the name that it had then. This one may have posted it
       // and not know: a client sends a command again whose reply was lost.
       if (kind === "posted" || bucket.isOwn(textOf(reply[3])))
@@ -210,7 +218,7 @@ export class Posts {
     const cost = String(costMicroVnd);
     const limits = limitsText(call.limits);
     const args = [callId, accountId, cost, text, bucket.epoch, limits];
-    if (call.debit) args.push(call.debit);
+    if (call.debit) args.push(call.debit, String(LIFETIMES.committedCallKeptMs));
     return bucket.run("post", keys, args, read);
   }
 

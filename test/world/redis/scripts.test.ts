@@ -259,8 +259,15 @@ class Plan {
       post: [
         [outbox, this.keys.call(call)],
         [
-          ...[call, account, amount(), `entry ${call} của ${account}`, this.epoch, limits],
-          ...random.pick([[], [], ["whole"], ["asked"]]),
+          ...[
+            call,
+            account,
+            amount(),
+            `{${random.below(3)} ${call} của ${account}`,
+            this.epoch,
+            limits,
+          ],
+          ...random.pick([[], [], ["whole", "60000"], ["asked", "60000"]]),
         ],
       ],
       void: [[], [call]],

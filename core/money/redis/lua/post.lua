@@ -2,14 +2,22 @@
 -- KEYS[4] outbox of the process  KEYS[5] result of this call, which money.lua reads as `done`
 -- ARGV: call, account, cost, entry, epoch, limits as in hold.lua (used only if the hold is gone), and for a debit 'whole': it
 -- takes all of its cost, or nothing; or 'asked', after a first attempt without a reply: its operator may have been refused
--- elsewhere since, so it takes nothing
+-- elsewhere since, so it takes nothing, and that attempt takes nothing if it arrives later. Then how long to remember that (ms)
 -- The result expires only after `acknowledge`: a Redis whose clock jumps forward must not forget an uncommitted call.
 local call_id, account = ARGV[3], ARGV[4]
+local asked = ''
 if done then
   local charged, off, place = string.match(done, '^(%d+):(%d+):(.*)$')
-  return { n, 'duplicate', charged, off, place }
+  -- Instead of a place, the entries of the attempts that were asked for. An operator's next attempt has another time.
+  if string.sub(place, 1, 1) == '{' then
+    asked = place
+  end
+  if asked == '' or string.find(asked, ARGV[6], 1, true) then
+    return { n, 'duplicate', charged, off, place }
+  end
 end
 if ARGV[9] == 'asked' then
+  call('SET', KEYS[5], '0:0:' .. asked .. ARGV[6], 'PX', ARGV[10])
   return { n, 'short', '0' }
 end
 local hold = call('HGET', holds, call_id)

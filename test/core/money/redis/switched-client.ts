@@ -17,6 +17,9 @@ export class SwitchedClient implements RedisCommands {
   readonly unheard = new Set<string>();
   /** Operations of scripts that are sent again, because the reply to the first was lost. */
   readonly twice = new Set<string>();
+  /** Operations of scripts that reach the server when the test calls `arrive`, after their senders gave up. */
+  readonly late = new Set<string>();
+  private readonly underWay: (() => Promise<unknown>)[] = [];
   /** Runs as soon as an operation is sent, and before it finds its server. */
   readonly before = new Map<string, () => void>();
   /** Replies to `look`, of all buckets. */
@@ -25,6 +28,10 @@ export class SwitchedClient implements RedisCommands {
   constructor(servers: readonly RedisServer[]) {
     this.clients = new Map(servers.map((server) => [server, clientOf(server.url)]));
     [this.primary] = servers;
+  }
+
+  async arrive(): Promise<void> {
+    for (const command of this.underWay.splice(0)) await command();
   }
 
   connect(onReady: () => void): void {
@@ -59,6 +66,10 @@ export class SwitchedClient implements RedisCommands {
     this.before.get(operation)?.();
     const client = this.primary && this.clients.get(this.primary);
     if (client === undefined || this.unsent.has(operation)) throw new RedisAway("cut by the test");
+    if (this.late.has(operation)) {
+      this.underWay.push(() => command(client));
+      throw new RedisAway("cut by the test");
+    }
     if (this.twice.has(operation)) await command(client);
     const reply = await command(client);
     if (this.unheard.has(operation)) throw new Error("the reply is lost");

@@ -1,5 +1,6 @@
 import t from "tap";
 import { debitOf } from "../../../../core/money/debit.ts";
+import type { DebitEntry } from "../../../../core/money/outbox-entry.ts";
 import type { RedisHoldStore } from "../../../../core/money/redis/store.ts";
 import { posting } from "../../../support/posting.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
@@ -150,13 +151,38 @@ t.test("a call that another gateway committed is not charged again, though Redis
   }),
 );
 
+function debitAt(nowMs: number): DebitEntry {
+  const amounts = { amountMicroVnd: -4_000n, reference: "taken", reason: null } as const;
+  return debitOf({ accountId: "A", kind: "adjustment", ...amounts }, nowMs);
+}
+
+t.test("a debit that arrives after its gateway asked for it takes nothing", () =>
+  inScene(async ({ client, store, world }) => {
+    await store.void("c", "A");
+    const nowMs = Date.now();
+    for (const atMs of [nowMs, nowMs + 1]) {
+      client.late.add("post");
+      await t.rejects((async () => store.debit(debitAt(atMs)))());
+      client.late.clear();
+      await until("its gateway has asked", () => store.unsent().length === 0);
+    }
+    await client.arrive();
+    t.match(await store.balances("A"), { availableMicroVnd: 10_000, uncommittedMicroVnd: 0 });
+    t.match(await store.debit(debitAt(nowMs)), { kind: "unavailable", reason: /send it again/ });
+    // An operator who sends it again gets it at once.
+    t.match(await store.debit(debitAt(nowMs + 2)), { kind: "posted", duplicate: false });
+    await until("the ledger has it", async () => {
+      const wallet = await world.ledger.wallet("A");
+      return wallet?.balanceMicroVnd === 6_000n;
+    });
+  }),
+);
+
 t.test("a debit that a client sends twice is committed by its gateway", () =>
   inScene(async ({ client, store, world }) => {
     await store.void("c", "A");
     client.twice.add("post");
-    const amounts = { amountMicroVnd: -4_000n, reference: "taken", reason: null } as const;
-    const debit = debitOf({ accountId: "A", kind: "adjustment", ...amounts }, Date.now());
-    t.match(await store.debit(debit), { kind: "posted" });
+    t.match(await store.debit(debitAt(Date.now())), { kind: "posted" });
     await until("the ledger has it", async () => {
       const wallet = await world.ledger.wallet("A");
       return wallet?.balanceMicroVnd === 6_000n;
