@@ -3,6 +3,7 @@ import type { Page } from "playwright-core";
 import t from "tap";
 import { topupSettings } from "../../plugins/dashboard/bank.ts";
 import { showCustomer } from "../../plugins/dashboard/show-customer.ts";
+import { SHIPPED_CATALOGUE } from "../../support/catalogue.ts";
 import { signInByForm } from "../../support/dashboard.ts";
 import { findings, layoutShift, sticksOut } from "./inspect.ts";
 import { type Stage, startStage, type Visitor } from "./stage.ts";
@@ -39,7 +40,11 @@ const VISITOR_PAGES = [
 t.test("every page in a browser", { jobs: 16 }, async (t) => {
   let stage: Stage;
   t.before(async () => {
-    stage = await startStage({ plugins: { topup: topupSettings() } });
+    // The lists of models are as long as a customer's.
+    stage = await startStage({
+      config: { catalogue: SHIPPED_CATALOGUE },
+      plugins: { topup: topupSettings() },
+    });
   });
   t.teardown(() => stage.close());
 
