@@ -124,9 +124,10 @@ export class EmbeddedProcess {
     this.lock = undefined;
   }
 
-  /** Process id of the server, for tests that kill it. */
+  /** Process id of the server while it runs, for tests that kill it. */
   get pid(): number | undefined {
-    return this.child?.pid;
+    const { child } = this;
+    return child && isRunning(child) ? child.pid : undefined;
   }
 
   private async launch(build: PostgresBuild, user: SystemUser | undefined): Promise<void> {

@@ -73,7 +73,7 @@ export class EmbeddedDatabase implements DatabaseServer {
     rmdir(dirname(this.socketPath), () => {});
   }
 
-  /** Process id of the server, for tests that kill it. */
+  /** Process id of the server while it runs, for tests that kill it. */
   get pid(): number | undefined {
     return this.child.pid;
   }

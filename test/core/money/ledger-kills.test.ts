@@ -72,12 +72,13 @@ async function surviveKills(ledger: PostgresLedger, kill: () => Promise<void>): 
   } finally {
     running = false;
     await traffic;
+    // Also after a failure: its timers would keep the process.
+    await committer.stop(120_000);
+    await holdStore.stop();
   }
-  await committer.stop(120_000);
   assert.equal(holdStore.uncommittedCalls(), 0);
   assert.equal((await ledger.wallet(accountId))?.balanceMicroVnd, CREDIT - charged);
   for await (const row of wallets.reconcile()) assert.equal(row.driftMicroVnd, 0n);
-  await holdStore.stop();
   rmSync(folder, { recursive: true, force: true });
 }
 
