@@ -11,7 +11,7 @@ import { ARGUMENTS, namesAt, RequestBody, textOf } from "./request-body.ts";
  * A provider may take another of two fields with the same name than the one that is priced here. So a name that comes
  * twice at the top is refused; inside of a field, core writes the body again, with the one that was read. So it does with
  * numbers of more digits than a parser keeps: the bound counts each number alike, and a provider may read all digits.
- * Only in the arguments of tools, numbers stay as they came: a tool may take them for an id.
+ * Only in the arguments of tools, numbers stay as they came, since a tool may take them for an id, and names keep their order.
  *
  * Most bytes of a request are its `conversation`, and a call that is passed on needs only its structure. So its texts are
  * decoded as Latin-1, in a third of the time, until a plugin reads the field.
@@ -26,7 +26,7 @@ export function readJson(
   const scan = scanJson(bytes);
   if (scan === "levels" || scan === "values") return EXCESS[scan];
   if (scan === "malformed") return notJson(bytes);
-  const { places, hasLongNumber, hasUnusualNumber } = scan;
+  const { places, hasLongNumber, hasUnusual } = scan;
   let names: readonly string[];
   let fields: unknown;
   let highBytes: number | undefined;
@@ -35,7 +35,7 @@ export function readJson(
     names = namesAt(bytes, places);
     const at = 4 * names.indexOf(conversation ?? "");
     const list = at < 0 ? bytes : bytes.subarray(places[at + 2], places[at + 3]);
-    const mayKeep = hasUnusualNumber && at >= 0 && conversation !== undefined;
+    const mayKeep = hasUnusual && at >= 0 && conversation !== undefined;
     kept = mayKeep ? RawJson.parse(textOf(bytes), [conversation, ...ARGUMENTS]) : undefined;
     highBytes = at < 0 || kept ? undefined : highBytesIn(list);
     fields =

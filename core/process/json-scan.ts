@@ -30,8 +30,8 @@ interface JsonScan {
   readonly names: number;
   /** True if a number has more digits than a parser keeps. */
   readonly hasLongNumber: boolean;
-  /** True if `JSON.stringify` may write a number in another form than it came. */
-  readonly hasUnusualNumber: boolean;
+  /** True if `JSON.stringify` may write a number in another form than it came, or names in another order. */
+  readonly hasUnusual: boolean;
 }
 
 /**
@@ -52,7 +52,7 @@ export function scanJson(
   /** The position of the latest structure: the end of a string, a comma, a colon or a bracket. */
   let mark = -1;
   let hasLongNumber = false;
-  let hasUnusualNumber = false;
+  let hasUnusual = false;
   /** The quotes of the latest string. */
   let open = -1;
   let close = -1;
@@ -72,12 +72,15 @@ export function scanJson(
       at = end;
       mark = end;
     } else if (byte === COMMA || byte === COLON) {
-      if (at - mark > 2 && !hasUnusualNumber) hasUnusualNumber = isUnusual(bytes, mark + 1, at);
+      if (at - mark > 2 && !hasUnusual) hasUnusual = isUnusual(bytes, mark + 1, at);
       if (at - mark > NUMBER_BYTES_MAX && isLong(bytes, mark + 1, at)) hasLongNumber = true;
       mark = at;
       if (++count > values) return "values";
       isValue = byte === COLON;
-      if (isValue) names++;
+      if (isValue) {
+        names++;
+        if (isDigit(bytes[open + 1])) hasUnusual = true;
+      }
       if (depth !== 1) {
         if (depth === 2 && byte === COMMA) commas.push(at);
         continue;
@@ -95,7 +98,7 @@ export function scanJson(
       isValue = false;
       mark = at;
     } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) {
-      if (at - mark > 2 && !hasUnusualNumber) hasUnusualNumber = isUnusual(bytes, mark + 1, at);
+      if (at - mark > 2 && !hasUnusual) hasUnusual = isUnusual(bytes, mark + 1, at);
       if (at - mark > NUMBER_BYTES_MAX && isLong(bytes, mark + 1, at)) hasLongNumber = true;
       mark = at;
       if (--depth === 0 && isOpen) {
@@ -104,7 +107,7 @@ export function scanJson(
       }
     }
   }
-  return { places, commas, names, hasLongNumber, hasUnusualNumber };
+  return { places, commas, names, hasLongNumber, hasUnusual };
 }
 
 /**
@@ -118,6 +121,11 @@ export function excessOf(
 ): "levels" | "values" | undefined {
   const scan = scanJson(text, levels, values);
   return scan === "levels" || scan === "values" ? scan : undefined;
+}
+
+/** `JSON.stringify` writes names that are whole numbers first. */
+function isDigit(byte = 0): boolean {
+  return byte >= DIGIT_ZERO && byte <= DIGIT_NINE;
 }
 
 /** Returns true if the text between two marks is longer than a number, without the space around it. */

@@ -23,10 +23,14 @@ function inputOf(args: unknown): JsonObject {
   if (isObject(args)) return isShallow(args) ? args : { [RAW]: "" };
   const text = textOf(args);
   if (text.trim() === "") return {};
-  const parsed = isExcessive(text) ? undefined : (RawJson.parse(text) ?? parseJson(text));
+  const parsed = isExcessive(text) ? undefined : parsedOf(text);
   if (!isObject(parsed) || !isShallow(parsed)) return { [RAW]: text };
   texts.set(parsed, text);
   return parsed;
+}
+
+function parsedOf(text: string): unknown {
+  return RawJson.parse(text) ?? parseJson(text);
 }
 
 /** Returns true for an input that stands for arguments that are no object. */
@@ -50,7 +54,7 @@ export function answeredInputOf(args: unknown): JsonObject {
   if (typeof args === "string" && args.trimStart().startsWith('"')) {
     const once = parseJson(args);
     const isText = typeof once === "string" && !isExcessive(once);
-    const twice = isText ? parseJson(once) : undefined;
+    const twice = isText ? parsedOf(once) : undefined;
     if (isObject(twice) && isShallow(twice)) return twice;
   }
   const input = inputOf(args);

@@ -52,7 +52,7 @@ const DEMANDS: Readonly<Record<Chat, readonly (readonly [Fields, string])[]>> = 
     [tool("advisor_20260301", { model: "claude-opus-5" }), "tools[0].type"],
     [tool("mcp_toolset", { mcp_server_name: "a" }), "tools[0].type"],
     [tool("tool_search_tool_regex_20251119"), "tools[0].type"],
-    [tool("something_20270101"), "tools[0].type"],
+    [tool("something_new"), "tools[0].type"],
     [{ tools: [{ name: "own", input_schema: {} }, { type: 7 }] }, "tools[1].type"],
     [{ mcp_servers: [{ type: "url", url: ADDRESS, name: "a" }] }, "mcp_servers"],
     [{ container: "container_1" }, "container"],
@@ -67,7 +67,7 @@ const DEMANDS: Readonly<Record<Chat, readonly (readonly [Fields, string])[]>> = 
       "messages[1].content[0].tool.definition.type",
     ],
     [
-      { messages: [...said().messages, adding({ type: "something_20270101", name: "a" })] },
+      { messages: [...said().messages, adding({ type: "something_new", name: "a" })] },
       "messages[1].content[0].tool.definition.type",
     ],
     [

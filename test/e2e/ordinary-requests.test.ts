@@ -101,6 +101,8 @@ const ROWS: readonly Row[] = [
         { type: "text_editor_20250728", name: "str_replace_based_edit_tool" },
         { type: "memory_20250818", name: "memory" },
         { type: "computer_toolset_20260801" },
+        // Newer than this build.
+        { type: "clipboard_20990101", name: "clipboard" },
       ],
       messages: [
         {

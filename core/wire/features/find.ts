@@ -332,8 +332,8 @@ const OWN: Readonly<Partial<Record<Protocol, ReadonlySet<string>>>> = {
   responses: new Set(["function", "custom", "local_shell", "apply_patch", "namespace"]),
 };
 
-/** Tools of Messages that the client runs, alone or as a set of tools; a date follows the name. */
-const RUN_BY_CLIENT = /^(?:bash|text_editor|computer|memory|browser)(?:_toolset)?_\d{8}$/;
+/** Types of Messages are dated. Those that the provider runs are in `HOSTED`; the client runs all others, also new ones. */
+const DATED = /^[a-z][a-z0-9_]*_\d{8}$/;
 
 /** Prefixes of a vendor, as in `openrouter:web_search`. */
 const VENDOR = /^[a-z][a-z0-9_-]*[:/]/;
@@ -354,7 +354,7 @@ const HOSTED: readonly (Row & { readonly type: RegExp })[] = [
   },
   { type: /search|^builtin_function$/, ...demand("web_search", WORDS.noSearch, WORDS.ownTool) },
   {
-    type: /^web_(?:fetch|extractor)|^url_context|^visit_website/,
+    type: /^web_|^url_context|^visit_website/,
     ...demand("web_fetch", "pages are not fetched from here", WORDS.ownTool),
   },
   {
@@ -407,9 +407,11 @@ function rowOfTool(tool: JsonObject, protocol: Protocol): Row | undefined {
   }
   if (typeof type !== "string") return UNKNOWN;
   if (OWN[protocol]?.has(type)) return protocol === "chat" ? rowOfFunction(tool) : undefined;
-  if (protocol === "messages" && RUN_BY_CLIENT.test(type)) return undefined;
   if (protocol === "responses" && runsAtClient(tool, type)) return undefined;
-  const row = rowOfType(type.replace(VENDOR, "")) ?? UNKNOWN;
+  const hosted = rowOfType(type.replace(VENDOR, ""));
+  const isClients = hosted === undefined || hosted.feature === "computer";
+  if (protocol === "messages" && isClients && DATED.test(type)) return undefined;
+  const row = hosted ?? UNKNOWN;
   return protocol === "responses" ? (OPTIONAL_ON_RESPONSES.get(row.feature) ?? row) : row;
 }
 
