@@ -1,8 +1,8 @@
 import { isObject, JSON_MAX, type JsonObject } from "./json.ts";
 
 /**
- * Parts of a JSON text that may be written in another form than they came: numbers as `1.0`, `1e400`, `-0` or of more digits than a parser keeps, and
- * names that are numbers, which objects put first.
+ * Parts of a JSON text that may be written in another form than they came: numbers as `1.0`, `1e400`, `-0` or of more digits
+ * than a parser keeps, and names that are numbers, which objects put first.
  */
 const UNUSUAL = /\d{16}|[\d.]{17}|\d[eE]|\.\d*0(?!\d)|-0|"\d+"\s*:/;
 /** Names of fields in the order in which they came, of objects that would put some of them first. */
