@@ -9,9 +9,7 @@ import { conjunction, disjunction, oneObject, UNIONS, unionOf } from "./union.ts
 const TYPES = ["string", "number", "boolean", "object", "array", "null"];
 const KNOWN_TYPES = new Set([...TYPES, "integer"]);
 /** A schema that takes any value. Kimi wants a type everywhere. */
-const ANY = TYPES.map((type) =>
-  type === "array" ? { type, items: { type: "string" } } : { type },
-);
+const ANY = TYPES.map((type) => ({ type }));
 /** Only these keywords may stand beside a reference or a union. */
 const ANNOTATIONS = ["title", "description"];
 /** Keywords that only name the dialect, or schemas. */

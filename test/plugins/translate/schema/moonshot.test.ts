@@ -6,7 +6,7 @@ const text = { type: "string" };
 const ANY = {
   anyOf: [
     ...[text, { type: "number" }, { type: "boolean" }, { type: "object" }],
-    ...[{ type: "array", items: text }, { type: "null" }],
+    ...[{ type: "array" }, { type: "null" }],
   ],
 };
 
