@@ -22,55 +22,64 @@ export interface SchemaDialect {
 }
 
 /**
- * OpenAI checks schemas as Python's `jsonschema` does (raine/claude-code-proxy#141, griptape-ai/griptape#2150,
- * vercel/ai#2271), and wants items, as Gemini does (MadAppGang/claudish#232, NousResearch/hermes-agent#69924). All
- * other servers of Chat and Responses take what these two take.
+ * OpenAI. All other servers of Chat and Responses take what OpenAI and Gemini both take.
  */
 export const OPENAI: SchemaDialect = {
-  compiles: isPythonPattern,
+  // Python's `re` (raine/claude-code-proxy#141), and no part that looks around (vercel/ai#21037, anomalyco/opencode#32073). RE2
+  // in a third report (sbluemin/fleet-harness#1036).
+  compiles: (pattern) => isPythonPattern(pattern) && isRe2Pattern(pattern),
+  // Python's `jsonschema`: griptape-ai/griptape#2150 (`$id`), vercel/ai#2271 (types).
   checksKeywords: true,
+  // MadAppGang/claudish#232.
   needsItems: true,
 };
 
-/**
- * Gemini: the fields of its own `Schema`, beside those of JSON Schema that its structured outputs list (Gemini docs: Schema,
- * structured outputs). It refuses the whole call for another one: pizza-bot-app/pizza-bot#62 (bounds), zed-industries/zed#44875
- * (`const`), AstrBotDevs/AstrBot#7572 (`examples`). Its patterns are RE2's.
- */
+/** Gemini refuses the whole call for one keyword that it does not know. */
 const GOOGLE: SchemaDialect = {
+  // Vertex AI docs: Schema, `pattern`. Its engine is not named: RE2 has the fewest features.
   compiles: isRe2Pattern,
+  // Its fields are typed: pizza-bot-app/pizza-bot#62.
   checksKeywords: true,
+  // NousResearch/hermes-agent#69924.
   needsItems: true,
   keywords: new Set([
+    // Gemini docs: Schema. Without `examples`: AstrBotDevs/AstrBot#7572.
     ...["type", "format", "title", "description", "nullable", "enum", "default", "example"],
+    // The same; `prefixItems` by Gemini docs: structured outputs. Without exclusive bounds: pizza-bot-app/pizza-bot#62.
     ...["items", "prefixItems", "minItems", "maxItems", "minimum", "maximum"],
+    // Gemini docs: Schema. Without `const`: zed-industries/zed#44875.
     ...["properties", "required", "minProperties", "maxProperties", "propertyOrdering"],
+    // The same; `oneOf` and `additionalProperties` by Gemini docs: structured outputs.
     ...["minLength", "maxLength", "pattern", "anyOf", "oneOf", "additionalProperties"],
+    // Gemini docs: structured outputs, JSON Schema support.
     ...["$ref", "$defs", "definitions", "$id", "$anchor", "$schema"],
   ]),
+  // Gemini docs: Schema, `format`; structured outputs, types of strings.
   formats: new Set([...["date-time", "date", "time", "enum", "int32", "int64", "float", "double"]]),
 };
 
-/**
- * Grok: it holds the arguments of every tool to the schema, in which an object is closed unless it says otherwise, and
- * references must not lead back (xAI docs: structured outputs).
- */
+/** Grok holds the arguments of every tool to the schema. */
 const XAI: SchemaDialect = {
+  // xAI docs: structured outputs, `pattern`. Its engine is not named: RE2 has the fewest features.
   compiles: isRe2Pattern,
+  // As OpenAI, whose API it copies.
   checksKeywords: true,
+  // The same.
   needsItems: true,
+  // xAI docs: structured outputs, objects.
   closesObjects: true,
+  // xAI docs: structured outputs, recursive schemas.
   refusesCircles: true,
 };
 
-/**
- * Mistral refuses names of schemas (BerriAI/litellm#13389) and the bounds of earlier drafts (SylphxAI/pdf-reader-mcp#63).
- * Its grammars are Rust's, whose patterns have the limits of RE2.
- */
 const MISTRAL: SchemaDialect = {
+  // guidance-ai/llguidance, whose patterns are those of Rust's `regex`, with the limits of RE2.
   compiles: isRe2Pattern,
+  // Bounds of earlier drafts: SylphxAI/pdf-reader-mcp#63.
   checksKeywords: true,
+  // As OpenAI, whose API it copies.
   needsItems: true,
+  // BerriAI/litellm#13389.
   refusedNames: new Set(["$id", "$schema"]),
 };
 
@@ -81,8 +90,11 @@ export const DIALECTS: ReadonlyMap<string, SchemaDialect> = new Map([
   ["mistral", MISTRAL],
 ]);
 
-/** Claude wants valid schemas of draft 2020-12. Claude docs: define tools. */
-export const CLAUDE: SchemaDialect = { checksKeywords: true };
+/** Claude. */
+export const CLAUDE: SchemaDialect = {
+  // Valid by draft 2020-12. Claude docs: define tools.
+  checksKeywords: true,
+};
 
 /**
  * The schemas that a provider compiles to a grammar, which then holds the reply to them: those of strict tools and of
@@ -112,19 +124,22 @@ const SHARED_FORMATS = [
   ...["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"],
 ];
 
-/** OpenAI docs: structured outputs, supported schemas. `uri`: cyanheads/git-mcp-server#47; `allOf`: can1357/oh-my-pi#206. */
 export const OPENAI_GRAMMAR: Grammar = {
+  // OpenAI docs: structured outputs, supported properties. Without `allOf`: can1357/oh-my-pi#206.
   keywords: new Set([
     ...[...SHARED_KEYWORDS, "$schema", "$id", "pattern", "minLength", "maxLength", "maxItems"],
     ...["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
   ]),
+  // OpenAI docs: structured outputs, supported properties. Without `uri`: cyanheads/git-mcp-server#47.
   formats: new Set(SHARED_FORMATS),
+  // OpenAI docs: structured outputs, limitations of size and nesting.
   most: { properties: 5_000, levels: 10, values: 1_000, characters: 120_000 },
 };
 
-/** Claude docs: structured outputs, JSON Schema limitations. The official SDK describes patterns too, instead of sending them. */
 export const CLAUDE_GRAMMAR: Grammar = {
+  // Claude docs: structured outputs, JSON Schema limitations. Its official SDK describes patterns instead of sending them.
   keywords: new Set(SHARED_KEYWORDS),
+  // Claude docs: structured outputs, supported formats of strings.
   formats: new Set([...SHARED_FORMATS, "uri"]),
 };
 

@@ -16,6 +16,7 @@ const TYPES: Readonly<Record<string, string>> = {
   },
 };
 
+const LOOK_AROUND = /\(\?<?[=!]/;
 /** Parts of patterns that JavaScript takes and `re` of Python refuses. */
 const NOT_PYTHON = /\\[pPkcehyz]|\\u(?![\da-fA-F]{4})|\(\?<(?![=!])|\[\^?\]|\[[^\]]*\\[wds]-[^\]]/;
 
@@ -56,6 +57,9 @@ const openaiFault: Visit = (schema, context) => {
     if (own !== type) return `${value === null ? "None" : String(value)} is not of type '${type}'`;
   }
   const patterns = [schema["pattern"], ...Object.keys(objectIn(schema, "patternProperties") ?? {})];
+  if (patterns.some((one) => one !== undefined && LOOK_AROUND.test(text(one)))) {
+    return `regex lookaround is not supported. Found at $.${[...context, "pattern"].join(".")}`;
+  }
   const wrong = patterns.find(
     (one) => one !== undefined && NOT_PYTHON.test(text(one).replaceAll("\\\\", "")),
   );

@@ -225,6 +225,8 @@ export const chatCases: readonly StrictCase[] = [
   ["o-tool-name", "gpt-4.1", { tools: [tool("a.b", schema({}))] }],
   ...[
     { properties: { a: { pattern: "^\\p{L}$" } } },
+    { properties: { a: { pattern: "^(?!\\.)[a-z.]+@" } } },
+    { patternProperties: { "(?<=a)b": {} } },
     { items: { patternProperties: { "(?<a>b)": {} } } },
     { properties: { e: { type: "array", items: { type: ["array", "null"] } } } },
     { properties: { e: { items: [{}] } } },
