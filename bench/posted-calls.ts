@@ -150,6 +150,7 @@ export function postingsOf(accountIds: readonly string[], keyId: string, count: 
     feesMicroVnd: null,
     catalogueVersion: "0123abcd",
     limits: null,
+    providerCostMicroVnd: null,
     latencyMs: 900.5,
     firstByteMs: 300.25,
     status: 200,

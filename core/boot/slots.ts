@@ -10,6 +10,7 @@ import type {
   CoreSlotName,
   PluginCounter,
   PluginGauge,
+  ProviderCosts,
   SharedSlot,
   Slot,
   SlotName,
@@ -22,6 +23,7 @@ import {
   type OperatorGuard,
   refuseCustomers,
   refuseOperators,
+  unknownCosts,
 } from "../plugin/slot.ts";
 
 /**
@@ -55,6 +57,7 @@ export class SlotBoard {
     readonly customers: Place<Customers>;
     readonly modelNames: Place<ModelNames>;
     readonly keySealer: Place<KeySealer | undefined>;
+    readonly providerCosts: Place<ProviderCosts>;
     readonly discounts: Place<DiscountSource>;
     readonly counters: Place<PluginCounter>;
     readonly gauges: Place<PluginGauge>;
@@ -72,6 +75,7 @@ export class SlotBoard {
       customers: new Place(counts),
       modelNames: new Place(counts),
       keySealer: new Place(counts),
+      providerCosts: new Place(counts),
       discounts: new Place(counts),
       counters: new Place(counts),
       gauges: new Place(counts),
@@ -97,6 +101,7 @@ export class SlotBoard {
       customers: places.customers.slot(viewer, noCustomers()),
       modelNames: places.modelNames.slot(viewer, this.exactNames),
       keySealer: places.keySealer.slot(viewer, undefined),
+      providerCosts: places.providerCosts.slot(viewer, unknownCosts),
       discounts: places.discounts.shared(viewer),
       counters: places.counters.shared(viewer),
       gauges: places.gauges.shared(viewer),

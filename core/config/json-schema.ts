@@ -13,10 +13,12 @@ import { upstreamsForEditors } from "./upstream-schema.ts";
 
 /**
  * Builds the JSON schema that editors use to check and complete the YAML files, from the definitions that the
- * gateway itself uses. One schema serves both files: a file with `models` is a catalogue.
+ * gateway itself uses. One schema serves all files: one with `models` is a catalogue, and a file of a plugin has the key
+ * that the plugin names.
  */
 export async function configJsonSchema(): Promise<JsonObject> {
   const plugins = await builtInPlugins();
+  const files = [...plugins.values()].flatMap(({ files = {} }) => Object.entries(files));
   const brought = [...plugins.values()].flatMap(({ upstreamKind }) => upstreamKind ?? []);
   const upstreams = upstreamsForEditors([...upstreamKinds, ...brought]);
   const gateway = convert(gatewayFile(upstreams), "throw");
@@ -29,10 +31,19 @@ export async function configJsonSchema(): Promise<JsonObject> {
     if: { required: ["models"] },
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON schema.
     then: { $ref: "#/definitions/catalogue" },
-    else: { $ref: "#/definitions/gateway" },
+    else: files.reduceRight<JsonObject>(
+      (others, [name]) => ({
+        if: { required: [name] },
+        // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON schema.
+        then: { $ref: `#/definitions/${name}` },
+        else: others,
+      }),
+      { $ref: "#/definitions/gateway" },
+    ),
     definitions: {
       catalogue: convert(catalogueFile, "throw"),
       gateway,
+      ...Object.fromEntries(files.map(([name, schema]) => [name, convert(schema, "throw")])),
       features: objectOf(orVariable(plain(features, "throw"), false)) ?? {},
       variable: {
         type: "string",

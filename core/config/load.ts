@@ -45,7 +45,7 @@ export async function loadConfig(
 
   const written = objectOf(source.value) ?? {};
   const entries = arrayOf(written["plugins"]);
-  const placed = await loadPlugins(entries, source, problems, importPlugin);
+  const placed = await loadPlugins(entries, source, environment, problems, importPlugin);
   const kinds = withKindsOf(placed, source, problems);
   const settings = validate(
     gatewayFile(upstreamsSchema(kinds)),

@@ -1,14 +1,17 @@
 import { existsSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import type { Config } from "../plugin/config.ts";
 import { CONFIG_KEYS, FIELDS, type LoadedPlugin, type PluginModule } from "../plugin/plugin.ts";
 import { CORE_SLOT_NAMES, PLUGIN_SLOT_NAMES } from "../plugin/slot.ts";
 import type { UpstreamKind } from "../plugin/upstream-kind.ts";
+import { isObject, type JsonObject } from "../process/json.ts";
 import { messageOf } from "../process/thrown.ts";
 import { type UpstreamKinds, upstreamKinds } from "../upstream/kinds/index.ts";
+import type { Environment } from "./environment.ts";
 import { offerContract } from "./offer-contract.ts";
 import { BUILT_IN, builtInName, fingerprint, locate } from "./plugin-files.ts";
 import type { Path, Problems, Source } from "./problem.ts";
+import { readSource } from "./read-source.ts";
 import { pluginEntry } from "./schema.ts";
 import { faultOfKind } from "./upstream-schema.ts";
 import { attempt, isSchema, validate } from "./validate.ts";
@@ -26,6 +29,7 @@ export interface PlacedPlugin {
 export async function loadPlugins(
   entries: readonly unknown[],
   source: Source,
+  environment: Environment,
   problems: Problems,
   importPlugin: ImportPlugin = (url) => import(url),
 ): Promise<PlacedPlugin[]> {
@@ -56,11 +60,12 @@ export async function loadPlugins(
     indexes.set(url, index);
     const module = await load(url, source, at, problems, importPlugin);
     if (!module) continue;
+    const own = readOptions(module, options, source, ["plugins", index, name], problems);
     const loaded: LoadedPlugin = {
       name: builtInName(url) ?? name,
       fingerprint: fingerprint(url),
       module,
-      options: readOptions(module, options, source, ["plugins", index, name], problems),
+      options: await withFiles(module, own, source, environment, problems),
     };
     placed.push({ loaded, at: ["plugins", index, name] });
   }
@@ -185,6 +190,26 @@ function readOptions(
   if (module.options) return validate(module.options, options ?? {}, source, at, problems);
   if (options !== undefined) problems.add(source, at, "expected no options; this plugin has none");
   return undefined;
+}
+
+/** Returns options in which the names of files are replaced by their checked content. */
+async function withFiles(
+  { files }: PluginModule,
+  options: unknown,
+  source: Source,
+  environment: Environment,
+  problems: Problems,
+): Promise<unknown> {
+  if (!files || !isObject(options)) return options;
+  const filled: JsonObject = { ...options };
+  for (const [name, schema] of Object.entries(files)) {
+    const given = options[name];
+    if (typeof given !== "string") continue;
+    const path = isAbsolute(given) ? given : join(dirname(source.file), given);
+    const file = await readSource(path, environment, problems);
+    filled[name] = file && validate(schema, file.value, file, [], problems);
+  }
+  return filled;
 }
 
 /** Node 22.18 and later strip the types when they load a module. */

@@ -23,6 +23,7 @@ const USUAL: Readonly<Record<Field | PluginSlotName, string>> = {
   customers: "accounts",
   modelNames: "alias",
   keySealer: "accounts",
+  providerCosts: "report",
   discounts: "topup",
   counters: "a plugin that counts",
   gauges: "a plugin that measures",

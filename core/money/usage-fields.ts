@@ -162,6 +162,14 @@ const usageFields = {
   catalogueVersion: { column: "catalogue_version", kind: "text", places: APIS },
   /** The limits, besides the wallet, that the call was charged to; null if there are none. */
   limits: { column: "limits", kind: "names", places: OPERATOR, nullable: true },
+  /** The provider's bill to the operator for the call; null if that is not known. */
+  providerCostMicroVnd: {
+    column: "provider_cost",
+    kind: "money",
+    json: "provider_cost_vnd",
+    places: OPERATOR,
+    nullable: true,
+  },
 } as const satisfies Readonly<Record<string, UsageField>>;
 
 type Fields = typeof usageFields;

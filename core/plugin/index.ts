@@ -35,7 +35,7 @@ export type { Customer } from "./slot.ts";
 
 export { formatVnd, MICRO_VND_PER_VND, type MicroVnd, parseVnd } from "../catalogue/amount.ts";
 export { discountBpsAt } from "../catalogue/discount.ts";
-export { ONE, statedOf } from "../catalogue/price-factors.ts";
+export { countsOf, ONE, statedOf } from "../catalogue/price-factors.ts";
 export { explainedCall } from "../money/found-call.ts";
 export { countedUsage, isBilled, Tariff } from "../money/tariff.ts";
 export { fieldsIn, type UsageJson } from "../money/usage-fields.ts";

@@ -137,6 +137,12 @@ export interface PluginModule {
    * Schema of the plugin's options. Without one, a config that gives the plugin options is refused.
    */
   readonly options?: GenericSchema;
+  /**
+   * Options that name a YAML file, relative to the config's folder, with the schema of its content: a mapping with the
+   * option's name as a key. Core reads the file at the start and at each reload, and gives the plugin the content
+   * instead of the name.
+   */
+  readonly files?: Readonly<Record<string, GenericSchema>>;
   /** Plugins that must come before this one in the config, if the config has them. */
   readonly after?: readonly string[];
   /**

@@ -1,10 +1,12 @@
 import type { KeySealer } from "../accounts/index.ts";
 import type { BodyMeasure } from "../body/thread-work.ts";
+import type { MicroVnd } from "../catalogue/amount.ts";
 import type { DiscountSource } from "../catalogue/discount.ts";
 import type { Corrections } from "../money/ledger/corrections.ts";
 import type { Operations } from "../money/operations.ts";
 import type { Wallets } from "../money/wallet.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
+import type { Call } from "./call.ts";
 import type { ModelNames } from "./model-names.ts";
 import type { PlainRequest } from "./router.ts";
 
@@ -50,6 +52,8 @@ export interface Slots {
    * stored.
    */
   readonly keySealer: Slot<KeySealer | undefined>;
+  /** Says what a call costs the operator, for its record. */
+  readonly providerCosts: Slot<ProviderCosts>;
   /** Core asks every source whenever it reads a key. */
   readonly discounts: SharedSlot<DiscountSource>;
   /** Counters that plugins add to `/metrics`. */
@@ -68,6 +72,7 @@ export const PLUGIN_SLOT_NAMES = [
   "customers",
   "modelNames",
   "keySealer",
+  "providerCosts",
   "discounts",
   "counters",
   "gauges",
@@ -81,6 +86,13 @@ export type SlotName = CoreSlotName | PluginSlotName;
 export function isCoreSlot(name: SlotName): name is CoreSlotName {
   return CORE_SLOT_NAMES.some((core) => core === name);
 }
+
+/**
+ * Returns what the provider bills for a call that has ended, in µđ; null if that is not known. Its usage is final.
+ */
+export type ProviderCosts = (call: Call) => MicroVnd | null;
+
+export const unknownCosts: ProviderCosts = () => null;
 
 /** A number that a plugin adds to `/metrics`, the same in all processes: one that it reads from a store. */
 export interface PluginGauge {

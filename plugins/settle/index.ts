@@ -208,6 +208,15 @@ export default function settle(
     return result.then((late) => decide(call, held, least, wanted, late));
   }
 
+  function providerCostOf(call: Call): MicroVnd | null {
+    try {
+      return services.providerCosts.current(call);
+    } catch (error) {
+      log.error({ err: error, call_id: call.id }, "cannot compute what a call costs the operator");
+      return null;
+    }
+  }
+
   /** Reads the key again after a credit, which may have earned a discount, then holds. */
   async function renewAndHold(call: Call): Promise<Verdict> {
     const { key, model, upstream } = call;
@@ -271,7 +280,7 @@ export default function settle(
       );
       failpoint("post.before");
       const { accountId } = call.key;
-      const posting = postingOf(call, charge, clock.monotonic());
+      const posting = postingOf(call, charge, providerCostOf(call), clock.monotonic());
       const posted = wallets.post(posting);
       return posted instanceof Promise ? posted.then(show, notPosted) : show(posted);
 

@@ -61,6 +61,7 @@ function feesOf({ surcharge, usage }: Call): MicroVnd {
 export function postingOf(
   call: Call,
   charge: Charge,
+  providerCostMicroVnd: MicroVnd | null,
   monotonicMs: number,
 ): Parameters<Wallets["post"]>[0] {
   const usage = countedUsage(call);
@@ -95,6 +96,7 @@ export function postingOf(
     costMicroVnd: charge.costMicroVnd,
     catalogueVersion: charge.catalogueVersion,
     limits: call.limits.length > 0 ? limitNames(call) : null,
+    providerCostMicroVnd,
   };
 }
 

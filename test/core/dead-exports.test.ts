@@ -8,7 +8,7 @@ const CONTRACT = "core/plugin/index.ts";
 /** The loader reads these from a plugin's module; no file imports them. */
 const PLUGIN = /^plugins\/[^/]+\/index\.ts$/;
 const OF_PLUGINS = new Set([
-  ...["default", "options", "review"],
+  ...["default", "options", "files", "review"],
   ...["after", "requires", "takes", "sets", "uses", "provides", "reads"],
 ]);
 

@@ -393,6 +393,7 @@ t.test("billing", async (t) => {
           discounts: null,
           fees_vnd: "0",
           limits: null,
+          provider_cost_vnd: null,
         });
         t.ok(Math.abs(Date.now() - Date.parse(String(at))) < 60_000);
         t.ok(Number(first_byte_ms) >= 0 && Number(latency_ms) >= Number(first_byte_ms));

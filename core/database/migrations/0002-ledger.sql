@@ -180,6 +180,8 @@ create table usage_records (
   fees bigint,
   -- The names of the limits that the call counts against; null if there are none.
   limits json,
+  -- What the provider bills the operator for the call; null if that is not known.
+  provider_cost bigint check (provider_cost >= 0),
   primary key (at, call_id)
 ) partition by range (at);
 

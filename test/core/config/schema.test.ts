@@ -12,7 +12,7 @@ t.test("the JSON schema for editors is up to date; if not, run npm run schema", 
 });
 
 t.test("every YAML file in the config folder names the schema", async (t) => {
-  for (const name of ["gateway", "production", "catalogue"]) {
+  for (const name of ["gateway", "production", "catalogue", "costs"]) {
     const text = await readFile(join(packageRoot, `config/${name}.yaml`), "utf8");
     t.ok(text.startsWith("# yaml-language-server: $schema=./schema.json\n"), name);
   }

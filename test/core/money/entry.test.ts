@@ -54,6 +54,7 @@ t.test("an entry keeps every field of the table, and leaves out nulls", async (t
       catalogueVersion: "abc",
     },
     limits: ["key:K"],
+    providerCostMicroVnd: 5,
     mappedFrom: "a name",
   });
   const text = encodeEntry(full, 60, 10);

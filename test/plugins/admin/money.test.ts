@@ -128,6 +128,7 @@ t.test("admin API: money", async (t) => {
       discounts: null,
       fees_vnd: "0",
       limits: null,
+      provider_cost_vnd: null,
     });
   });
 

@@ -133,6 +133,7 @@ function shippedFiles(folder: string, values: Environment): readonly Shipped[] {
       changes: [
         ["$schema=./schema.json", `$schema=${PACKAGE}/config/schema.json`],
         ["catalogue: catalogue.yaml", `catalogue: ${PACKAGE}/config/catalogue.yaml`],
+        ["costs: costs.yaml", `costs: ${PACKAGE}/config/costs.yaml`],
       ],
     },
     {

@@ -1,0 +1,46 @@
+import { type Plugin, type Services, text, v } from "../../core/plugin/index.ts";
+import { costOfCall } from "./cost-of-call.ts";
+import { type CostsFile, costsFile } from "./costs-file.ts";
+
+export const provides = ["providerCosts"];
+
+export const options = v.strictObject({
+  /** The file of what providers bill; without it the costs of calls are not known. */
+  costs: v.optional(text("the name of a file")),
+});
+
+export const files = { costs: costsFile };
+
+interface Settings {
+  readonly costs?: CostsFile | undefined;
+}
+
+/** Maximum number of routes in a line of the log. */
+const NAMED_MAX = 5;
+
+/** States in the record of each call what it cost the operator. */
+export default function report(services: Services, { costs }: Settings): Plugin {
+  /** Says which routes have no cost, so that a name with a typing error is noticed. */
+  function logUnknown({ costs: known }: CostsFile): void {
+    const routes = services.config.catalogue.models.flatMap((model) => model.routes);
+    const names = routes
+      .filter(({ upstream, model }) => !known[upstream]?.[model])
+      .map(({ upstream, model }) => `${upstream} ${model}`);
+    const unknown = [...new Set(names)];
+    if (unknown.length === 0) return;
+    services.log.warn(
+      { routes: unknown.length, first: unknown.slice(0, NAMED_MAX) },
+      "the file of costs does not have some routes; the costs of their calls are not known",
+    );
+  }
+
+  return {
+    name: "report",
+
+    async start() {
+      if (!costs) return;
+      services.providerCosts.provide((call) => costOfCall(call, costs));
+      logUnknown(costs);
+    },
+  };
+}
