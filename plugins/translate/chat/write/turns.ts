@@ -154,7 +154,8 @@ export class Turns {
         calls.push(signed(this.call(block, where), signature));
         signature = "";
       } else if (type === "compaction") {
-        texts.push(summaryOf(block));
+        const isLast = at === content.length - 1;
+        texts.push(`${summaryOf(block)}${isLast ? "" : "\n\n"}`);
       } else if (type === "fallback") {
         this.scope.notes.drop("messages.content.fallback");
       } else if (!isServerBlock(type)) {
