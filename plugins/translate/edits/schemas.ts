@@ -55,8 +55,8 @@ function fit(
 ): JsonObject | undefined {
   const tools = draft.entries("tools");
   if (tools.length === 0 && !format) return format;
-  const key = `${dialect}\n${JSON.stringify([format ?? null, tools])}`;
-  const fitted = fittedBefore.get(key, () => {
+  const mark = `${dialect}\n${tools.map(markOf).join()}`;
+  const fitted = fittedBefore.get(mark, [format, tools], () => {
     const losses = new Losses();
     const made = format && edits.format(format, losses);
     const all = tools.map((tool) => (isObject(tool) ? edits.tool(tool, losses) : tool));
@@ -72,6 +72,13 @@ function fit(
   for (const [name, part] of dropped) draft.nameDropped(name, part);
   if (fitted.tools) draft.set("tools", fitted.tools);
   return fitted.format ?? format;
+}
+
+/** Tells most tools of one name apart: agents of one kind describe them alike, but for a few words. */
+function markOf(tool: unknown): string {
+  const { function: called, name, description } = objectOf(tool) ?? {};
+  if (name === undefined && isObject(called)) return markOf(called);
+  return `${name}${typeof description === "string" ? description.length : ""}`;
 }
 
 /** Fits the schemas of tools and of the reply's format to what a Chat server takes. */

@@ -28,11 +28,36 @@ t.test("a schema that cannot be said is refused each time", async (t) => {
   }
 });
 
+t.test("contents of one mark have a result each", async (t) => {
+  const cache = new ContentCache<string>();
+  const contents: readonly unknown[] = [
+    ...[{ a: 1, b: 2 }, { b: 2, a: 1 }, { a: 1 }, { a: "1" }, [1], { a: [1] }, { a: [1, 2] }],
+    ...[{ a: null }, { a: {} }, { a: [] }, null, undefined, { a: undefined }, {}, { "0": 1 }, "a"],
+  ];
+  for (const content of [...contents, ...contents]) {
+    const wanted = JSON.stringify([content]);
+    for (let time = 0; time < 2; time++) {
+      const again = structuredClone(content);
+      t.equal(
+        cache.get("m", [again], () => JSON.stringify([again])),
+        wanted,
+      );
+    }
+  }
+  const edited = { a: [1] };
+  cache.get("m", edited, () => "of [1]");
+  edited.a.push(2);
+  t.equal(
+    cache.get("m", { a: [1, 2] }, () => "of [1, 2]"),
+    "of [1, 2]",
+  );
+});
+
 t.test("results are kept by content, and the oldest go", async (t) => {
   const cache = new ContentCache<string>();
   const made: string[] = [];
   const get = (text: string) =>
-    cache.get(text, () => {
+    cache.get(text.replaceAll("x", "").trim(), [{ text }], () => {
       made.push(text);
       return text;
     });
