@@ -10,6 +10,7 @@ import { type GatewayOptions, startGateway, type TestGateway } from "../support/
 import { recordedLog } from "../support/log.ts";
 import { type PostgresServer, startPostgresServer } from "../support/postgres-server.ts";
 import { assertReconciled } from "../support/proof.ts";
+import { Random } from "../support/random.ts";
 import { type RedisServer, startRedisServer } from "../support/redis.ts";
 import { startTestSimulator, type TestSimulator } from "../support/simulator.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
@@ -18,6 +19,8 @@ import { customerAt, DRIVEN, failpointOptions } from "./failpoint-gateways.ts";
 import { assertNoHolds, committedIn, prove, untilClaimed, untilServed } from "./failpoint-proof.ts";
 
 const LANES = 2;
+/** A thorough run takes all points, another one the half that its seed gives. */
+const isThorough = process.env["TOLLGATE_THOROUGH"] === "1";
 const DURABLE = { settings: ["--save", "", "--appendonly", "yes", "--appendfsync", "always"] };
 
 const SQL = { statementTimeoutMs: 60_000, log: recordedLog().log };
@@ -82,10 +85,12 @@ async function inLanes<T>(list: readonly T[], work: (item: T) => Promise<void>):
 t.test("a gateway that dies between two steps of money", { jobs: 2 }, async (t) => {
   t.test("loses nothing, because another gateway takes over: Redis", async () => {
     const redis = await startRedisServer(DURABLE);
-    const books = await Books.open(DRIVEN.length);
+    const random = Random.printed();
+    const points = DRIVEN.filter(() => isThorough || random.chance(0.5));
+    const books = await Books.open(points.length);
     const other = await startGateway(books.gateway(redis.url));
     const claims: Claim[] = [];
-    await inLanes(DRIVEN, async (point) => {
+    await inLanes(points, async (point) => {
       const { armed, claim } = await crash(point, books.gateway(redis.url), books.customer());
       claims.push(claim);
       await armed.gateway.close();

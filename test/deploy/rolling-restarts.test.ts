@@ -21,7 +21,7 @@ const CREDIT_VND = 1_000_000;
 const CLIENTS = 8;
 /** `npm test -- --thorough` sets more; see `test/support/test-processes.ts`. */
 const isThorough = process.env["TOLLGATE_THOROUGH"] === "1";
-const [RELOADS, ROLLS] = isThorough ? [20, 5] : [4, 1];
+const [RELOADS, ROLLS] = isThorough ? [20, 5] : [2, 1];
 
 /** The results of one client's calls. */
 class Client {
