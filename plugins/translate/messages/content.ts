@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../core/plugin/index.ts";
 import { isBlank } from "../arguments.ts";
 import { decodeText, imageTypeOf, isPdfAddress, isWebAddress, parseDataUrl } from "../media.ts";
 import type { MessagesContent, MessagesText } from "../types.ts";
-import { mark, type Scope } from "./scope.ts";
+import { isGiven, mark, type Scope } from "./scope.ts";
 
 /**
  * Converts the content of a user or tool message to blocks. Leaves out texts that are empty or
@@ -79,6 +79,7 @@ function partBlocks(part: JsonObject, path: string, scope: Scope): MessagesConte
     case "file": {
       const file = scope.notes.element(part["file"], `${path}.file`);
       if (!file) return [];
+      if (isGiven(file["detail"])) scope.notes.drop("detail");
       return fileBlocks(file, `${path}.file`, scope).map((block) => mark(block, part, path, scope));
     }
     default:

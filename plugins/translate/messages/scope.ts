@@ -25,9 +25,13 @@ export function mark<T extends Marked>(to: T, from: JsonObject, path: string, sc
 export function markOf(from: JsonObject, path: string, scope: Scope): JsonObject | undefined {
   const found = scope.notes.object(from, "cache_control", `${path}.cache_control`);
   if (found) return withoutNulls(found);
-  return scope.isLast && isGiven(from["prompt_cache_breakpoint"])
-    ? { type: "ephemeral" }
-    : undefined;
+  const breakpoint = from["prompt_cache_breakpoint"];
+  if (!scope.isLast || !isGiven(breakpoint)) return undefined;
+  // Longer ones cost more.
+  if (isObject(breakpoint) && isGiven(breakpoint["ttl"])) {
+    scope.notes.drop("prompt_cache_breakpoint.ttl");
+  }
+  return { type: "ephemeral" };
 }
 
 /** Returns true if a value is present. Null counts as absent everywhere in a Chat request. */

@@ -9,7 +9,9 @@ import { usesIn } from "../../../core/wire/features/find.ts";
 import { StateSeal } from "../../../plugins/translate/state/seal.ts";
 import { translateRequest } from "../../../plugins/translate/translate-request.ts";
 import { SHIPPED_CATALOGUE } from "../../support/catalogue.ts";
-import { FIELDS, type Sample } from "./fields.ts";
+import { Declarations } from "./declared.ts";
+import { FIELDS } from "./fields.ts";
+import { HARMLESS, NestedFields, PLACES } from "./nested-fields.ts";
 
 type Client = "messages" | "chat" | "responses";
 
@@ -50,6 +52,12 @@ const DECLARED: Readonly<Record<Client, readonly (readonly [file: string, name: 
   responses: [["openai-newest/resources/responses/responses.d.ts", "ResponseCreateParamsBase"]],
 };
 
+/** Files with types that those of OpenAI use. */
+const SHARED: Readonly<Partial<Record<Client, string>>> = {
+  chat: "openai-newest/resources/shared.d.ts",
+  responses: "openai-newest/resources/shared.d.ts",
+};
+
 const profiles = new Map<string, JsonObject>(
   arrayOf(parse(readFileSync(SHIPPED_CATALOGUE, "utf8"), { merge: true }).models).map((model) => {
     const { id, routes } = objectOf(model) ?? {};
@@ -66,13 +74,18 @@ function made(body: JsonObject, client: Client, to: Client, model: string) {
 }
 
 /** Says what becomes of a field: it goes on, is named, is refused, or has no meaning for the other model. */
-function fateOf(sample: Sample, client: Client, to: Client, model: string): string {
-  const plain = made({ ...PLAIN[client], ...sample.beside }, client, to, model);
-  assert.ok(plain.ok, JSON.stringify(plain));
-  const body = { ...PLAIN[client], ...sample.beside, ...sample.body };
-  const rules = usesIn(body, client, false).map(({ row }) => row.rule);
+function fateOf(
+  { body, beside }: { readonly body: JsonObject; readonly beside: JsonObject },
+  client: Client,
+  to: Client,
+  model: string,
+): string {
+  const plain = made(beside, client, to, model);
+  const before = rulesFor(beside, client);
+  if (!plain.ok || before.includes("demand")) return "refused with all around it";
+  const rules = rulesFor(body, client);
   if (rules.includes("demand")) return "refused";
-  if (rules.includes("optional")) return "named";
+  if (rules.length > before.length) return "named";
   const got = made(body, client, to, model);
   if (!got.ok) return "refused";
   const names = got.dropped.filter((name) => !plain.dropped.includes(name));
@@ -80,7 +93,12 @@ function fateOf(sample: Sample, client: Client, to: Client, model: string): stri
   const isCut = got.context.stops !== undefined;
   if (names.length > 0) return isSame ? "named" : "in part, named";
   if (!isSame || isCut) return "translated";
-  return sample.harmless === undefined ? "silent" : "no effect";
+  return "silent";
+}
+
+function rulesFor(body: JsonObject, client: Client): readonly string[] {
+  const rules = usesIn(structuredClone(body), client, false).map(({ row }) => row.rule);
+  return rules.filter((rule) => rule !== "hint");
 }
 
 t.test("every field of the official clients has a sample", async (t) => {
@@ -100,29 +118,70 @@ t.test("every field of the official clients has a sample", async (t) => {
   }
 });
 
+/** Returns what becomes of each field inside of a field, unless all around it is refused or left out. */
+function nestedFates(client: Client) {
+  const [[file, root] = ["", ""]] = DECLARED[client].slice(-1);
+  const declared = new Declarations([file, SHARED[client] ?? []].flat());
+  const request = declared.find(root);
+  assert.ok(request && "fields" in request);
+  const nested = new NestedFields(declared);
+  // Turns last: types that they share with other fields are sampled there.
+  const isTurns = (name: string) => Number(name === "messages" || name === "input");
+  const fields = request.fields.toSorted((one, other) => isTurns(one.name) - isTurns(other.name));
+  for (const { name, type } of fields) {
+    nested.inside(type, root, (value) => PLACES[client](name, value));
+  }
+  return nested.samples.flatMap(({ name, ...sample }) => {
+    const row = HARMLESS.find(([field]) => field.test(name));
+    const fates = TARGETS[client].map(([to, model]) => {
+      const plain = made(sample.beside, client, to, model);
+      const fate = fateOf(sample, client, to, model);
+      if (fate !== "silent") return fate;
+      if (plain.ok && plain.dropped.length > 0) return "named with all around it";
+      return row ? "no effect" : fate;
+    });
+    return fates.every((fate) => fate.includes("around it")) ? [] : [{ name, fates, row }];
+  });
+}
+
 t.test("no field is lost without a word", async (t) => {
   const rows = FIELDS.map((sample) => {
-    const fates = TARGETS[sample.client].map(([to, model]) =>
-      fateOf(sample, sample.client, to, model),
-    );
+    const { client, harmless } = sample;
+    const beside = { ...PLAIN[client], ...sample.beside };
+    const whole = { body: { ...beside, ...sample.body }, beside };
+    const fates = TARGETS[client].map(([to, model]) => {
+      const fate = fateOf(whole, client, to, model);
+      return fate === "silent" && harmless !== undefined ? "no effect" : fate;
+    });
     t.notOk(fates.includes("silent"), `${sample.client} ${sample.field}: ${fates.join(", ")}`);
     return [sample, fates] as const;
   });
+  const reasons = new Set<string>();
   const tables = (["messages", "chat", "responses"] as const).map((client) => {
     const targets = TARGETS[client].map(([to]) => `to ${to}`);
+    const nested = nestedFates(client);
+    t.ok(nested.length > 20, `${client}: ${nested.length} fields inside of fields`);
+    const inside = nested.map(({ name, fates, row }) => {
+      t.notOk(fates.includes("silent"), `${client} ${name}: ${fates.join(", ")}`);
+      const why = fates.includes("no effect") ? row?.[1] : "";
+      if (why) reasons.add(why);
+      return `| \`${name}\` | ${fates.join(" | ")} | ${why} |`;
+    });
     const own = rows.filter(([sample]) => sample.client === client);
     const lines = own.map(([{ field, harmless }, fates]) => {
       const why = fates.includes("no effect") ? harmless : "";
       return `| \`${field}\` | ${fates.join(" | ")} | ${why} |`;
     });
     const head = `| ${client} request | ${targets.join(" | ")} | |\n|---|---|---|---|`;
-    return `${head}\n${lines.join("\n")}`;
+    return `${head}\n${[...lines, ...inside].join("\n")}`;
   });
+  t.strictSame([...reasons].sort(), HARMLESS.map(([, why]) => why).sort());
   const file = join(packageRoot, "plugins", "translate", "FIELDS.md");
   const text = `# What becomes of each field
 
 Of a request that is translated. A test writes this file (\`UPDATE_FIELDS=1 npm test -- translate/fields\`), from the fields that
-the official clients declare, and fails for a field that is lost without a word. *translated*: it goes on; *named*: left out, and
+the official clients declare, also inside of other fields, by the name of their type. It fails for a field that is lost without a
+word. *translated*: it goes on; *named*: left out, and
 named in the header of the reply; *refused*: 400 before money is held.
 
 ${tables.join("\n\n")}

@@ -99,6 +99,7 @@ export function resultParts(content: unknown, path: string, scope: Scope): ChatP
     const block = scope.notes.element(item, where);
     if (!block) return [];
     if (block["type"] !== "tool_reference") return partsOf(block, where, scope);
+    if (block["cache_control"] != null) scope.notes.drop("cache_control");
     const name = scope.notes.requiredString(block, "tool_name", `${where}.tool_name`);
     return lines([`tool: ${name}`]);
   });

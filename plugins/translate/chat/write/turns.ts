@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../../core/plugin/index.ts";
+import { arrayOf, isObject, type JsonObject } from "../../../../core/plugin/index.ts";
 import { argumentsOf } from "../../arguments.ts";
 import { toChatToolId } from "../../ids.ts";
 import { OpenCalls } from "../../messages/open-calls.ts";
@@ -202,10 +202,26 @@ export class Turns {
   }
 }
 
-/** Names the settings of a turn, which no other protocol has. */
+/** Fields of blocks that no other protocol has. Cache marks of other blocks may go on. */
+const LOST_OF_BLOCKS = new Map<unknown, readonly string[]>([
+  ["compaction", ["cache_control"]],
+  ["image", ["transformations"]],
+  ["search_result", ["citations"]],
+  ["tool_addition", ["cache_control"]],
+  ["tool_removal", ["cache_control"]],
+  ["tool_use", ["cache_control"]],
+]);
+
+/** Names the settings of a turn, the fields of its blocks and the blocks that no other protocol has. */
 export function noteFields(turn: JsonObject, { notes }: Scope): void {
   for (const name in turn)
     if (name !== "role" && name !== "content") notes.drop(`messages.${name}`);
+  for (const block of arrayOf(turn["content"])) {
+    if (!isObject(block)) continue;
+    const { type } = block;
+    if (isServerBlock(type) && type !== "redacted_thinking") notes.drop(String(type));
+    for (const field of LOST_OF_BLOCKS.get(type) ?? []) if (block[field] != null) notes.drop(field);
+  }
 }
 
 /** Gives a call the thought signature that came with it. */

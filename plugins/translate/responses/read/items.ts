@@ -185,8 +185,10 @@ function asChatParts(content: unknown): unknown {
           type: "image_url",
           image_url: { url: part["image_url"], detail: part["detail"] },
         };
-      case "input_file":
-        return { type: "file", file: part };
+      case "input_file": {
+        const { prompt_cache_breakpoint, ...file } = part;
+        return { type: "file", file, prompt_cache_breakpoint };
+      }
       default:
         return given;
     }

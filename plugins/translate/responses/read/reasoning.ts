@@ -13,7 +13,9 @@ export function showsReasoning(body: JsonObject): boolean {
 export function addReasoning(request: MessagesRequest, body: JsonObject, notes: Notes): void {
   const reasoning = notes.object(body, "reasoning", "reasoning");
   const effort = reasoning?.["effort"] ?? undefined;
-  if (reasoning?.["context"] != null) notes.drop("reasoning.context");
+  for (const field of ["context", "mode"]) {
+    if (reasoning?.[field] != null) notes.drop(`reasoning.${field}`);
+  }
   if (effort === "none") {
     request.thinking = { type: "disabled" };
     return;

@@ -19,6 +19,9 @@ const INPUT = {
   required: ["input"],
 };
 
+/** How a tool is called, and what it returns: no other protocol has fields for that. */
+const LOST = ["async", "output_schema"] as const;
+
 /** Returns the client's tool for a call of the model. */
 export function originalTool(tools: ReadonlyMap<string, ClientTool>, name: string): ClientTool {
   return tools.get(name) ?? { name, namespace: undefined, custom: false };
@@ -76,6 +79,9 @@ export class ClientTools {
       return;
     }
     this.byName.set(seen, { name, namespace, custom });
+    for (const field of LOST) if (tool[field] != null) notes.drop(`tools.${field}`);
+    const isDirect = arrayOf(tool["allowed_callers"]).every((caller) => caller === "direct");
+    if (!isDirect) notes.drop("tools.allowed_callers");
     const description = [
       notes.string(tool, "description", `${path}.description`),
       custom ? grammarOf(tool) : undefined,

@@ -67,6 +67,7 @@ export class InputItems {
     const { notes } = this.scope;
     const id = notes.requiredString(block, "tool_use_id", `${path}.tool_use_id`);
     this.open.take(id, path);
+    if (block["cache_control"] != null) notes.drop("cache_control");
     const parts = resultParts(block["content"], `${path}.content`, this.scope);
     const text = parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
     const failed = notes.boolean(block, "is_error", `${path}.is_error`) === true;
