@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { notOffered } from "./config/catalogue-review.ts";
-import { dearCalls } from "./config/dear-calls.ts";
+import { catalogueWarnings } from "./config/catalogue-review.ts";
 import { formatProblems, loadConfig } from "./config/load.ts";
 import { announced } from "./process/announced.ts";
 import { parseArguments } from "./process/command-line.ts";
@@ -44,10 +43,7 @@ async function main(): Promise<void> {
   const { config } = loaded;
   const started = endableStart();
   if (options.check) {
-    const missing = notOffered(config.catalogue);
-    if (missing) console.log(missing);
-    const dear = dearCalls(config.catalogue);
-    if (dear) console.log(dear);
+    for (const line of catalogueWarnings(config.catalogue)) console.log(line);
     if (options.reach) {
       const { reachFaults } = await import("./boot/preflight.ts");
       const faults = await reachFaults(config);

@@ -3,8 +3,7 @@ import { BodyBudget, budgetLimits } from "../body/budget.ts";
 import { LongBodies } from "../body/long-bodies.ts";
 import { BodyThreads } from "../body/threads.ts";
 import { endpoints } from "../catalogue/endpoint.ts";
-import { notOffered } from "../config/catalogue-review.ts";
-import { dearCalls } from "../config/dear-calls.ts";
+import { catalogueWarnings } from "../config/catalogue-review.ts";
 import type { GatewayConfig } from "../config/load.ts";
 import { logCall } from "../http/call-log.ts";
 import { requiredFields, withDefaultSteps } from "../http/default-steps.ts";
@@ -355,8 +354,5 @@ export class Gateway {
 /** Logs settings that an operator may have made by mistake. */
 function warn({ unbilled, catalogue }: GatewayConfig, log: LineLog): void {
   if (unbilled) log.warn("unbilled: true in the config; calls are neither held nor charged");
-  const missing = notOffered(catalogue);
-  if (missing) log.warn(missing);
-  const dear = dearCalls(catalogue);
-  if (dear) log.warn(dear);
+  for (const line of catalogueWarnings(catalogue)) log.warn(line);
 }

@@ -1,10 +1,32 @@
-import { chmodSync, lstatSync, mkdirSync, realpathSync, rmdir } from "node:fs";
-import { tmpdir } from "node:os";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmdir,
+  writeFileSync,
+} from "node:fs";
+import { setPriority, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { shortSocketPath } from "../process/lock.ts";
+import { setTimeout as delay } from "node:timers/promises";
+import { backoffMs } from "../process/backoff.ts";
+import { type FolderLock, lockFolder, shortSocketPath } from "../process/lock.ts";
 import type { Log } from "../process/log.ts";
+import { messageOf } from "../process/thrown.ts";
 import { connect, type Sql } from "./client.ts";
-import { EmbeddedProcess } from "./embedded-process.ts";
+import { createFiles, databaseUser, endLeftover, filesOf } from "./embedded-folder.ts";
+import {
+  endOfOutput,
+  exitFault,
+  type PostgresBuild,
+  packagedBuild,
+  runProgram,
+  type SystemUser,
+  spawnFault,
+} from "./postgres-build.ts";
 import { type DatabaseServer, remoteServer } from "./server.ts";
 
 /** A database whose gateway was killed takes a moment to end. */
@@ -95,4 +117,251 @@ function makePrivate(folder: string): void {
     throw new Error(`${folder} belongs to another user; delete it`);
   }
   chmodSync(folder, 0o700);
+}
+
+/** Recovery after a crash takes seconds, and a minute on a busy machine. */
+const READY_TIMEOUT_MS = 180_000;
+const STOP_TIMEOUT_MS = 20_000;
+const RESTART_MS_MIN = 50;
+const RESTART_MS_MAX = 5_000;
+const READY = "database system is ready to accept connections";
+/** Connections of a server that was killed end a moment after it. */
+const CONNECTIONS_REMAIN = "pre-existing shared memory block";
+
+/**
+ * Durable, whatever a file in the folder says; small: one gateway with a few connections; and quiet, since the gateway
+ * reports failed statements. `minimal`: there is no standby to feed.
+ */
+const SETTINGS = {
+  listen_addresses: "",
+  unix_socket_permissions: "0700",
+  fsync: "on",
+  full_page_writes: "on",
+  synchronous_commit: "on",
+  // The default on macOS leaves commits in the cache of the disk.
+  ...(process.platform === "darwin" && { wal_sync_method: "fsync_writethrough" }),
+  wal_level: "minimal",
+  max_wal_senders: "0",
+  max_wal_size: "256MB",
+  max_connections: "20",
+  shared_buffers: "32MB",
+  maintenance_work_mem: "32MB",
+  effective_cache_size: "256MB",
+  // A start after a crash syncs all files: in one step, if the system has one.
+  ...(process.platform === "linux" && { recovery_init_sync_method: "syncfs" }),
+  autovacuum: "on",
+  autovacuum_max_workers: "1",
+  io_method: "sync",
+  jit: "off",
+  max_parallel_workers_per_gather: "0",
+  max_parallel_maintenance_workers: "0",
+  max_logical_replication_workers: "0",
+  timezone: "UTC",
+  log_timezone: "UTC",
+  log_destination: "stderr",
+  logging_collector: "off",
+  log_min_messages: "log",
+  log_min_error_statement: "panic",
+  log_checkpoints: "off",
+  log_line_prefix: "",
+};
+
+interface EmbeddedProcessOptions extends Omit<EmbeddedDatabaseOptions, "statementTimeoutMs"> {
+  readonly lockWaitMs: number;
+  readonly socketFolder: string;
+}
+
+/** Runs the embedded database in a child process, and restarts it until `stop`. */
+class EmbeddedProcess {
+  private readonly options: EmbeddedProcessOptions;
+  private lock: FolderLock | undefined;
+  private child: ChildProcess | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  /** Failed starts in a row. */
+  private failures = 0;
+  private stopping = false;
+
+  constructor(options: EmbeddedProcessOptions) {
+    this.options = options;
+  }
+
+  /**
+   * Resolves when the database takes queries. Rejects with the reason if it cannot. Later crashes are handled here.
+   */
+  async start(): Promise<void> {
+    const { folder, lockWaitMs, log, wrapper } = this.options;
+    this.lock = await lockFolder(folder, lockWaitMs);
+    try {
+      const build = packagedBuild(`${folder}/lib`);
+      const user = databaseUser(folder);
+      if (user)
+        log.info(user, "Postgres refuses to run as root; the embedded ledger runs as this user");
+      await createFiles(build, folder, user, wrapper);
+      await this.launch(build, user);
+    } catch (error) {
+      await this.stop();
+      throw new Error(`the embedded ledger did not start: ${messageOf(error)}`);
+    }
+  }
+
+  /** Ends the database with all that is committed in its files; after 20 s it ends as in a crash. */
+  async stop(): Promise<void> {
+    this.stopping = true;
+    clearTimeout(this.timer);
+    const { child } = this;
+    if (child && isRunning(child)) {
+      const exited = once(child, "exit");
+      child.kill("SIGINT");
+      const timer = setTimeout(() => child.kill("SIGQUIT"), STOP_TIMEOUT_MS);
+      await exited;
+      clearTimeout(timer);
+    }
+    await this.lock?.release();
+    this.lock = undefined;
+  }
+
+  /** Process id of the server while it runs. */
+  get pid(): number | undefined {
+    const { child } = this;
+    return child && isRunning(child) ? child.pid : undefined;
+  }
+
+  private async launch(build: PostgresBuild, user: SystemUser | undefined): Promise<void> {
+    const deadline = performance.now() + READY_TIMEOUT_MS;
+    for (;;) {
+      const child = await this.spawn(build, user);
+      const output = endOfOutput(child);
+      const fault = await ready(child, output, deadline);
+      if (fault === undefined) {
+        this.failures = 0;
+        if (child.pid !== undefined) child.once("exit", lowerPriority(child.pid));
+        this.restartAfter(child, output, () => this.launch(build, user));
+        return;
+      }
+      if (!fault.includes(CONNECTIONS_REMAIN) || performance.now() > deadline || this.stopping) {
+        throw new Error(fault);
+      }
+      await delay(RESTART_MS_MIN);
+    }
+  }
+
+  private async spawn(build: PostgresBuild, user: SystemUser | undefined): Promise<ChildProcess> {
+    const { folder, socketFolder, wrapper } = this.options;
+    const files = filesOf(folder);
+    const env = await endLeftover(files);
+    const settings = {
+      ...SETTINGS,
+      unix_socket_directories: socketFolder,
+      ...this.options.settings,
+    };
+    const args = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+    this.child = runProgram(build, "postgres", ["-D", files, ...args], { user, env, wrapper });
+    return this.child;
+  }
+
+  private restartAfter(
+    child: ChildProcess,
+    output: { readonly text: string },
+    launch: () => Promise<void>,
+  ): void {
+    child.once("exit", (code, signal) => {
+      if (this.stopping) return;
+      const fields = { code, signal, output: output.text.slice(-2_000) };
+      this.options.log.error(fields, "the embedded ledger died; restarting it");
+      this.restartSoon(launch);
+    });
+  }
+
+  private restartSoon(launch: () => Promise<void>): void {
+    const restartMs = backoffMs(this.failures + 1, RESTART_MS_MIN, RESTART_MS_MAX);
+    this.timer = setTimeout(() => {
+      launch().then(
+        () => this.options.log.info({}, "the embedded ledger is back"),
+        (error: unknown) => {
+          if (this.stopping) return;
+          this.options.log.error({ err: error }, "cannot start the embedded ledger; retrying");
+          this.failures += 1;
+          this.restartSoon(launch);
+        },
+      );
+    }, restartMs);
+  }
+}
+
+/** Resolves when the server takes connections, or with the reason why it does not. Then it has ended. */
+async function ready(
+  child: ChildProcess,
+  output: { readonly text: string },
+  deadline: number,
+): Promise<string | undefined> {
+  const fault = await new Promise<string | undefined>((resolve) => {
+    const timer = setTimeout(
+      () => resolve("it was not ready in time"),
+      deadline - performance.now(),
+    );
+    const settle = (result: string | undefined) => {
+      clearTimeout(timer);
+      resolve(result);
+    };
+    child.stderr?.on("data", () => {
+      if (output.text.includes(READY)) settle(undefined);
+    });
+    // Not at its exit: the end of its output may come later.
+    child.once("close", (code, signal) => settle(exitFault(code, signal, output.text)));
+    child.once("error", (error) => settle(spawnFault(error)));
+  });
+  if (fault !== undefined) child.kill("SIGKILL");
+  return fault;
+}
+
+function isRunning(child: ChildProcess): boolean {
+  return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+}
+
+/** The lowest. If the ledger falls behind on a full core, new calls wait for it before they hold money. */
+const NICE = 19;
+const LOOK_MS = 500;
+
+/**
+ * Lets the gateway run first on a core that it shares with a server of Postgres: a commit of many calls would else
+ * delay replies by milliseconds. Returns a function that ends it.
+ *
+ * Each process of Postgres begins a session of its own. A kernel with `sched_autogroup_enabled`, as on Debian and Ubuntu,
+ * gives each session the same share of a core, and `nice` then counts within a session only. So the sessions are lowered
+ * too, when they are seen (sched(7)). Neither needs a privilege.
+ */
+function lowerPriority(pid: number): () => void {
+  // The server's processes inherit it.
+  attempt(() => setPriority(pid, NICE));
+  let lowered = new Set<string>();
+  const look = () => {
+    const children = childrenOf(pid);
+    // Without privileges the kernel takes one change in 100 ms: the others follow at the next looks.
+    const lower = (child: string) =>
+      lowered.has(child) || attempt(() => writeFileSync(`/proc/${child}/autogroup`, `${NICE}`));
+    lowered = new Set(children.filter(lower));
+  };
+  look();
+  const timer = setInterval(look, LOOK_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+function childrenOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean);
+  } catch {
+    // Another system, or the server has ended.
+    return [];
+  }
+}
+
+/** Returns false if the process has ended, or the system has no such setting: commits are as right, and no faster. */
+function attempt(change: () => void): boolean {
+  try {
+    change();
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -10,9 +10,8 @@ import { broken } from "../upstream/broken.ts";
 import type { ClientEnd } from "../upstream/exchange.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
 import { type ClientWire, kindOf } from "../wire/wire.ts";
-import { isOver } from "./call-state.ts";
 import { ClientWriter } from "./client-writer.ts";
-import type { HttpCall } from "./http-call.ts";
+import { type HttpCall, isOver } from "./http-call.ts";
 import type { OnOver, Pipeline } from "./pipeline.ts";
 import type { Runtime } from "./runtime.ts";
 

@@ -1,6 +1,6 @@
 /**
  * An HTTP/1.1 server, as the gateway and the simulated provider use one. There are two: uWebSockets.js
- * (`native.ts`), whose interface this is in part, and `node:http` (`node.ts`) for machines that cannot load it.
+ * (`open.ts`), whose interface this is in part, and `node:http` (`node.ts`) for machines that cannot load it.
  */
 export interface Listener {
   readonly engine: EngineName;

@@ -1,8 +1,10 @@
+import { randomBytes } from "node:crypto";
+import type { FormPart } from "../body/form.ts";
 import type { RequestBody } from "../body/request-body.ts";
 import { outputTokensMax, type Route } from "../catalogue/catalogue.ts";
 import { maxTokensField } from "../catalogue/profile.ts";
 import { GONE, type UpstreamRequest } from "../plugin/call.ts";
-import type { OutgoingCall, OutgoingRequest } from "../plugin/upstream-kind.ts";
+import type { OutgoingBody, OutgoingCall, OutgoingRequest } from "../plugin/upstream-kind.ts";
 import type { Clock } from "../process/clock.ts";
 import { objectOf } from "../process/json.ts";
 import type { Log } from "../process/log.ts";
@@ -12,7 +14,6 @@ import { Attempt, type AttemptListener } from "./attempt.ts";
 import { conversationOf } from "./conversation.ts";
 import { type FailureCause, failures, isOwnFailure, NotAuthorised } from "./failure-cause.ts";
 import type { Refused } from "./fault.ts";
-import { FormBody } from "./form.ts";
 import { chooseWay, type Way } from "./route.ts";
 import type { ServedCall } from "./served-call.ts";
 import type { ConnectedUpstreams } from "./upstreams.ts";
@@ -337,4 +338,45 @@ function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown";
   const { code } = "code" in error ? error : (objectOf(error.cause) ?? {});
   return typeof code === "string" ? code : error.name;
+}
+
+/** A form on its way to an upstream. Its fields are read and set like those of a JSON body. */
+export class FormBody implements OutgoingBody {
+  private readonly boundary = `tollgate-${randomBytes(16).toString("hex")}`;
+  private parts: readonly FormPart[];
+
+  constructor(parts: readonly FormPart[]) {
+    this.parts = parts;
+  }
+
+  get contentType(): string {
+    return `multipart/form-data; boundary=${this.boundary}`;
+  }
+
+  read(name: string): unknown {
+    return this.parts.find((part) => part.name === name)?.data.toString();
+  }
+
+  set(name: string, value: unknown): void {
+    const others = this.parts.filter((part) => part.name !== name);
+    const added = value === undefined ? [] : [{ name, data: Buffer.from(String(value)) }];
+    this.parts = [...added, ...others];
+  }
+
+  bytes(): Buffer {
+    const pieces: Buffer[] = [];
+    for (const { name, filename, type, data } of this.parts) {
+      let head = `--${this.boundary}\r\ncontent-disposition: form-data; name="${quoted(name)}"`;
+      if (filename !== undefined) head += `; filename="${quoted(filename)}"`;
+      if (type !== undefined) head += `\r\ncontent-type: ${type.replace(/[\r\n]/g, "")}`;
+      pieces.push(Buffer.from(`${head}\r\n\r\n`), data, Buffer.from("\r\n"));
+    }
+    pieces.push(Buffer.from(`--${this.boundary}--\r\n`));
+    return Buffer.concat(pieces);
+  }
+}
+
+/** Percent-encodes quotes and line breaks in names, as browsers do. */
+function quoted(text: string): string {
+  return text.replace(/"/g, "%22").replace(/\r/g, "%0D").replace(/\n/g, "%0A");
 }

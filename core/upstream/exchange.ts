@@ -15,12 +15,20 @@ import { type FailureCause, failures } from "./failure-cause.ts";
 import { isForOperator, messageIn, type Refused, refusedBy } from "./fault.ts";
 import { masked, maskedEvent } from "./mask.ts";
 import { Preamble } from "./preamble.ts";
-import { beginsEvents, decoderByType, EVENT_STREAM_TYPE, replyForm } from "./reply-form.ts";
-import { passedHeaders, retryAfterMs, retryHeaders, single } from "./reply-headers.ts";
 import type { ServedCall } from "./served-call.ts";
 import { Silence } from "./silence.ts";
+import {
+  beginsEvents,
+  decoderByType,
+  EVENT_STREAM_TYPE,
+  passedHeaders,
+  replyForm,
+  retryAfterMs,
+  retryHeaders,
+  single,
+  WholeReply,
+} from "./upstream-reply.ts";
 import type { ConnectedUpstreams } from "./upstreams.ts";
-import { WholeReply } from "./whole-reply.ts";
 
 const EVENT_TOO_LARGE = "The upstream sent an event larger than this gateway takes.";
 const UNREACHABLE = "The model's upstream provider cannot be reached. Nothing was charged.";

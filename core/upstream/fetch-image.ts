@@ -1,4 +1,5 @@
 import type { LookupAddress } from "node:dns";
+import { Resolver } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
 import type { Dispatcher } from "undici";
 import type { ImageSettings } from "../plugin/config.ts";
@@ -6,7 +7,6 @@ import type { FetchedImage, ImageFetch, ImageFetcher } from "../plugin/services.
 import { isPublic, isPublicHost } from "../process/public-address.ts";
 import { imageType } from "../wire/vision.ts";
 import { upstreamConnector } from "./connect.ts";
-import { resolveName } from "./resolve-name.ts";
 
 const BYTES_MAX = 20 * 1_048_576;
 const REDIRECTS_MAX = 3;
@@ -120,4 +120,46 @@ async function read(
   const data = Buffer.concat(chunks);
   const type = imageType(data);
   return type === undefined ? "it is no PNG, JPEG, WebP or GIF" : { data, type };
+}
+
+/** How long a name server has to reply. Each is asked once, the next one after that. */
+const LOOKUP_MS = 2_000;
+const LOOPBACK: readonly LookupAddress[] = [
+  { address: "127.0.0.1", family: 4 },
+  { address: "::1", family: 6 },
+];
+
+/**
+ * Returns the addresses of a name that a customer gave, IPv4 first. Rejects if it has none, or once `signal` is aborted.
+ *
+ * Asks name servers itself: by default those of the machine. `dns.lookup` would use libuv's thread pool, which runs two
+ * lookups of the whole process at a time. Two names whose server is silent would then stop every new connection to a
+ * provider or a store. `/etc/hosts` and search domains are not read.
+ */
+async function resolveName(
+  name: string,
+  servers: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly LookupAddress[]> {
+  const plain = name.replace(/\.$/, "");
+  if (plain === "localhost" || plain.endsWith(".localhost")) return LOOPBACK;
+  signal.throwIfAborted();
+  // One resolver for each name: to cancel it ends all its queries.
+  const resolver = new Resolver({ timeout: LOOKUP_MS, tries: 1 });
+  if (servers.length > 0) resolver.setServers(servers);
+  const cancel = () => resolver.cancel();
+  signal.addEventListener("abort", cancel, { once: true });
+  try {
+    const [v4, v6] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+    const addresses = [...addressesOf(v4, 4), ...addressesOf(v6, 6)];
+    if (addresses.length === 0 && v4.status === "rejected") throw v4.reason;
+    return addresses;
+  } finally {
+    signal.removeEventListener("abort", cancel);
+  }
+}
+
+function addressesOf(result: PromiseSettledResult<string[]>, family: number): LookupAddress[] {
+  if (result.status === "rejected") return [];
+  return result.value.map((address) => ({ address, family }));
 }

@@ -12,8 +12,7 @@ import { type FailureCause, failures, NotAuthorised } from "./failure-cause.ts";
 import { type Refused, refusedBy } from "./fault.ts";
 import { type HttpUpstream, isAnswered, type Tried } from "./http-upstream.ts";
 import type { PooledKey } from "./key-pool.ts";
-import { retryAfterMs } from "./reply-headers.ts";
-import { WholeReply } from "./whole-reply.ts";
+import { retryAfterMs, WholeReply } from "./upstream-reply.ts";
 
 /** Less if the upstream has a `reply_seconds`. */
 const TIMEOUT_MS_MAX = 60_000;

@@ -14,7 +14,7 @@ declare module "undici/lib/dispatcher/client.js" {
   import { Client } from "undici";
   import symbols from "undici/lib/core/symbols.js";
 
-  /** With the parts of its queue that `agent.ts` needs. */
+  /** With the parts of its queue that `connect.ts` needs. */
   export default class QueuedClient extends Client {
     [symbols.kQueue]: ({ readonly aborted: boolean } | null)[];
     [symbols.kPendingIdx]: number;

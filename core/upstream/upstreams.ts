@@ -3,8 +3,7 @@ import type { Limits, ProxyVariables, SwitchedOff, Upstreams } from "../plugin/c
 import type { LoadedUpstream } from "../plugin/upstream-kind.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
-import { upstreamAgent } from "./agent.ts";
-import { upstreamConnector } from "./connect.ts";
+import { upstreamAgent, upstreamConnector } from "./connect.ts";
 import { HttpUpstream } from "./http-upstream.ts";
 import { KnownAddresses } from "./known-addresses.ts";
 import { proxyFor } from "./proxy.ts";

@@ -1,7 +1,6 @@
 import type { Protocol } from "../catalogue/endpoint.ts";
 import { chat } from "./chat.ts";
-import { embeddings } from "./embeddings.ts";
-import { images, speech } from "./media.ts";
+import { embeddings, images, speech } from "./media.ts";
 import { messages } from "./messages.ts";
 import { responses } from "./responses.ts";
 import type { Wire } from "./wire.ts";

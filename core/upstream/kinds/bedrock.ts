@@ -1,4 +1,5 @@
 import { createHash, createHmac } from "node:crypto";
+import { crc32 } from "node:zlib";
 import * as v from "valibot";
 import type { Route } from "../../catalogue/catalogue.ts";
 import { PROTOCOLS, type Protocol } from "../../catalogue/endpoint.ts";
@@ -6,13 +7,15 @@ import type {
   Decoder,
   OutgoingCall,
   OutgoingRequest,
+  ReplyDecoder,
   SettingsOf,
   UpstreamAdapter,
   UpstreamKind,
 } from "../../plugin/upstream-kind.ts";
-import type { JsonObject } from "../../process/json.ts";
+import { type JsonObject, objectOf, parseJson } from "../../process/json.ts";
 import { described, matching, text, url } from "../../process/options.ts";
-import { EVENT_STREAM_TYPE, EventStreamReader } from "./event-stream.ts";
+import { ServerEvent } from "../../sse/reader.ts";
+import { encodeEvent } from "../../sse/writer.ts";
 
 /** The version of Messages that InvokeModel wants in the body. */
 const VERSION = "bedrock-2023-05-31";
@@ -165,4 +168,141 @@ function bytesOf(key: string | ArrayBuffer | ArrayBufferView): string | Uint8Arr
   return ArrayBuffer.isView(key)
     ? new Uint8Array(key.buffer, key.byteOffset, key.byteLength)
     : new Uint8Array(key);
+}
+
+const EVENT_STREAM_TYPE = "application/vnd.amazon.eventstream";
+
+/** Two lengths and their checksum. */
+const PRELUDE_BYTES = 12;
+const CHECKSUM_BYTES = 4;
+/** The largest that AWS sends. */
+const FRAME_BYTES_MAX = 25_165_824;
+
+/** Bytes of header values by their type; the others state their length. A true and a false have none. */
+const VALUE_BYTES: Readonly<Record<number, number>> = {
+  0: 0,
+  1: 0,
+  2: 1,
+  3: 2,
+  4: 4,
+  5: 8,
+  8: 8,
+  9: 16,
+};
+const BYTES = 6;
+const TEXT = 7;
+
+/** Errors of Messages by what AWS names them in a stream. */
+const ERROR_TYPES: Readonly<Record<string, string>> = {
+  throttlingException: "rate_limit_error",
+  serviceQuotaExceededException: "rate_limit_error",
+  serviceUnavailableException: "overloaded_error",
+  modelNotReadyException: "overloaded_error",
+  validationException: "invalid_request_error",
+  accessDeniedException: "permission_error",
+};
+
+/** The name of counts that AWS adds to the last event, for the operator. */
+const METRICS = "amazon-bedrock-invocationMetrics";
+
+/**
+ * Reads the frames of InvokeModelWithResponseStream into events of Messages: lengths, headers and payload, each with a
+ * checksum. AWS docs: "Event stream encoding". An exception becomes the protocol's event of an error.
+ */
+export class EventStreamReader implements ReplyDecoder {
+  private parts: Buffer[] = [];
+  private bytes = 0;
+  /** Bytes after which a frame may be whole. */
+  private wanted = PRELUDE_BYTES;
+
+  push(chunk: Buffer, onEvent: (event: ServerEvent) => void): boolean {
+    this.parts.push(chunk);
+    this.bytes += chunk.length;
+    if (this.bytes < this.wanted) return true;
+    let rest = this.parts.length === 1 ? chunk : Buffer.concat(this.parts);
+    for (;;) {
+      const length = lengthOf(rest);
+      if (length === undefined) return false;
+      this.wanted = length === 0 ? PRELUDE_BYTES : length;
+      if (rest.length < this.wanted) break;
+      const event = eventIn(rest.subarray(0, length));
+      if (event === "broken") return false;
+      rest = rest.subarray(length);
+      if (event) onEvent(event);
+    }
+    this.parts = rest.length > 0 ? [rest] : [];
+    this.bytes = rest.length;
+    return true;
+  }
+
+  /** A frame that is cut is dropped: the stream then lacks its end. */
+  end(): void {
+    this.parts = [];
+    this.bytes = 0;
+  }
+}
+
+/** Returns the length of the next frame; 0 if it is not known yet, undefined if the bytes are no frame. */
+function lengthOf(bytes: Buffer): number | undefined {
+  if (bytes.length < PRELUDE_BYTES) return 0;
+  const length = bytes.readUInt32BE(0);
+  const headers = bytes.readUInt32BE(4);
+  const isSound =
+    bytes.readUInt32BE(8) === crc32(bytes.subarray(0, 8)) &&
+    length <= FRAME_BYTES_MAX &&
+    length >= PRELUDE_BYTES + headers + CHECKSUM_BYTES;
+  return isSound ? length : undefined;
+}
+
+/** Returns the event of a whole frame; undefined for one of a kind that clients do not know. */
+function eventIn(frame: Buffer): ServerEvent | undefined | "broken" {
+  const end = frame.length - CHECKSUM_BYTES;
+  if (frame.readUInt32BE(end) !== crc32(frame.subarray(0, end))) return "broken";
+  const from = PRELUDE_BYTES + frame.readUInt32BE(4);
+  const headers = headersIn(frame.subarray(PRELUDE_BYTES, from));
+  if (!headers) return "broken";
+  const payload = objectOf(parseJson(frame.toString("utf8", from, end))) ?? {};
+  const message = headers.get(":message-type");
+  if (message === "exception") return errorOf(headers.get(":exception-type"), payload["message"]);
+  if (message === "error")
+    return errorOf(headers.get(":error-code"), headers.get(":error-message"));
+  const { bytes } = payload;
+  if (headers.get(":event-type") !== "chunk" || typeof bytes !== "string") return undefined;
+  return eventOf(Buffer.from(bytes, "base64").toString());
+}
+
+function eventOf(json: string): ServerEvent | undefined {
+  const event = objectOf(parseJson(json));
+  const type = event?.["type"];
+  if (!event || typeof type !== "string") return undefined;
+  const { [METRICS]: metrics, ...own } = event;
+  // As it came, unless it has to change.
+  const data = metrics === undefined && !json.includes("\n") ? json : JSON.stringify(own);
+  return new ServerEvent(Buffer.from(encodeEvent(type, data)));
+}
+
+function errorOf(name: string | undefined, message: unknown): ServerEvent {
+  const type = ERROR_TYPES[name ?? ""] ?? "api_error";
+  const text = typeof message === "string" ? message : "The stream failed.";
+  const error: JsonObject = { type: "error", error: { type, message: text } };
+  return new ServerEvent(Buffer.from(encodeEvent("error", JSON.stringify(error))));
+}
+
+/** Returns the headers that are text; undefined if they cannot be read. */
+function headersIn(bytes: Buffer): ReadonlyMap<string, string> | undefined {
+  const headers = new Map<string, string>();
+  let at = 0;
+  while (at < bytes.length) {
+    const nameEnd = at + 1 + (bytes[at] ?? 0);
+    const type = bytes[nameEnd];
+    const hasLength = type === TEXT || type === BYTES;
+    const from = nameEnd + 1 + (hasLength ? 2 : 0);
+    if (type === undefined || from > bytes.length) return undefined;
+    const size = hasLength ? bytes.readUInt16BE(nameEnd + 1) : VALUE_BYTES[type];
+    if (size === undefined || from + size > bytes.length) return undefined;
+    const name = bytes.toString("utf8", at + 1, nameEnd);
+    if (type === TEXT) headers.set(name, bytes.toString("utf8", from, from + size));
+    at = from + size;
+  }
+  return headers;
 }

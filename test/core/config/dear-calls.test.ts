@@ -1,6 +1,6 @@
 import t from "tap";
 import { Catalogue, type Model } from "../../../core/catalogue/catalogue.ts";
-import { dearCalls } from "../../../core/config/dear-calls.ts";
+import { dearCalls } from "../../../core/config/catalogue-review.ts";
 import { modelOf, priced } from "../../support/plugin-desk.ts";
 
 const route = (upstream: string, model: string) => ({

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { type CallState, STEPS, StepOutOfOrder } from "../../../core/http/call-state.ts";
+import { type CallState, STEPS, StepOutOfOrder } from "../../../core/http/http-call.ts";
 import { newCall } from "../../support/call.ts";
 
 /** The steps from a new call to each state. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { OrderedSink, SinkMisuse } from "../../../core/http/ordered-sink.ts";
+import { OrderedSink, SinkMisuse } from "../../../core/http/pipeline.ts";
 import { COMPLETE, GONE, type Outcome, REFUSED } from "../../../core/plugin/call.ts";
 import type { Sink } from "../../../core/plugin/plugin.ts";
 import { ServerEvent } from "../../../core/sse/reader.ts";

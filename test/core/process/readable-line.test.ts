@@ -1,5 +1,5 @@
 import t from "tap";
-import { readableLine } from "../../../core/process/readable-line.ts";
+import { readableLine } from "../../../core/process/log.ts";
 
 const AT = new Date(2026, 10, 27, 9, 12, 44).getTime();
 const line = (fields: object) =>

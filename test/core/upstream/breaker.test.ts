@@ -1,6 +1,5 @@
 import t from "tap";
-import { Breaker } from "../../../core/upstream/breaker.ts";
-import { Breakers } from "../../../core/upstream/breakers.ts";
+import { Breaker, Breakers } from "../../../core/upstream/breakers.ts";
 import { recordedLog } from "../../support/log.ts";
 
 function newBreaker() {

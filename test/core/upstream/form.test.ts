@@ -1,5 +1,5 @@
 import t from "tap";
-import { FormBody } from "../../../core/upstream/form.ts";
+import { FormBody } from "../../../core/upstream/dispatch.ts";
 
 t.test("a form is sent with the route's model instead of the client's", async (t) => {
   const part = (name: string, data: string) => ({ name, data: Buffer.from(data) });

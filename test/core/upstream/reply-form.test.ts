@@ -1,5 +1,5 @@
 import t from "tap";
-import { decoderByType } from "../../../core/upstream/reply-form.ts";
+import { decoderByType } from "../../../core/upstream/upstream-reply.ts";
 
 t.test("a reply of an upstream whose kind does not say otherwise", async (t) => {
   for (const [status, type, decoder] of [

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { EventStreamReader } from "../../../../core/upstream/kinds/event-stream.ts";
+import { EventStreamReader } from "../../../../core/upstream/kinds/bedrock.ts";
 import { createCustomer } from "../../../support/admin.ts";
 import { secretOf, startTestBedrock, type TestBedrock, tokenOf } from "../../../support/bedrock.ts";
 import { billedCall } from "../../../support/billed.ts";
