@@ -1,7 +1,8 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { backoffMs } from "./backoff.ts";
 import type { Log } from "./log.ts";
-import type { FromWorker, ToWorker } from "./workers.ts";
+import { TIMED_OUT, withTimeout } from "./timeout.ts";
+import { type FromWorker, REPORT_MS, type ToWorker } from "./workers.ts";
 
 interface ClusterOptions {
   /** The script that each worker runs. */
@@ -27,8 +28,10 @@ interface Member {
   readonly child: ChildProcess;
   /** Questions whether it is alive without a reply. Counts no time, so that a machine may sleep. */
   unanswered: number;
-  /** Its last report on each topic, to any worker. */
+  /** Its last report on each topic. */
   readonly reports: Map<string, unknown>;
+  /** Called with its next report on a topic. */
+  readonly awaited: Map<string, (() => void)[]>;
 }
 
 /**
@@ -50,9 +53,9 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
     function start(worker: number): void {
       const child = fork(options.script, options.args);
       const bornMs = performance.now();
-      const member: Member = { child, unanswered: 0, reports: new Map() };
+      const member = { child, unanswered: 0, reports: new Map(), awaited: new Map() };
       running.set(worker, member);
-      child.on("message", (message: FromWorker) => pass(message, worker, member));
+      child.on("message", (message: FromWorker) => hear(message, worker, member));
       child.once("error", (error) =>
         log.error({ err: error, worker }, "cannot start or signal a worker"),
       );
@@ -62,23 +65,23 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
       });
     }
 
-    /** Passes on questions and reports of a worker. */
-    function pass(message: FromWorker, worker: number, member: Member): void {
+    function hear(message: FromWorker, worker: number, member: Member): void {
       if (message.kind === "alive") member.unanswered = 0;
-      else if (message.kind === "report") {
-        const { kind, topic, to, id, report } = message;
-        member.reports.set(topic, report);
-        send(running.get(to), { kind, id, worker, report });
-      } else {
-        const { kind, topic, id } = message;
-        const others = [...running].filter(([other]) => other !== worker);
-        const last = others.map(([worker, { reports }]) => ({
-          worker,
-          report: reports.get(topic),
-        }));
-        send(member, { kind: "asked", id, worker, others: last });
-        for (const [, other] of others) send(other, { kind, topic, id, from: worker });
+      else if (message.kind === "ask") void collect(message.topic, worker, member);
+      else {
+        member.reports.set(message.topic, message.report);
+        for (const heard of member.awaited.get(message.topic) ?? []) heard();
+        member.awaited.delete(message.topic);
       }
+    }
+
+    /** Collects the reports of the other workers for one. */
+    async function collect(topic: string, worker: number, member: Member): Promise<void> {
+      const asked = [...running].filter(([other]) => other !== worker);
+      const others = await Promise.all(
+        asked.map(async ([other, each]) => ({ worker: other, ...(await reportOf(each, topic)) })),
+      );
+      send(member, { kind: "reports", topic, reports: { worker, others } });
     }
 
     function killStuck(): void {
@@ -139,6 +142,20 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
     const asking = setInterval(killStuck, options.aliveMs ?? ALIVE_MS);
     for (let worker = 0; worker < options.workers; worker += 1) start(worker);
   });
+}
+
+/** Asks a worker for a report. Returns its last one if it does not report in time. */
+async function reportOf(
+  member: Member,
+  topic: string,
+): Promise<{ readonly report: unknown; readonly isOld: boolean }> {
+  const { awaited, reports } = member;
+  const heard = new Promise<void>((resolve) => {
+    awaited.set(topic, [...(awaited.get(topic) ?? []), resolve]);
+  });
+  send(member, { kind: "ask", topic });
+  const isOld = (await withTimeout(heard, REPORT_MS)) === TIMED_OUT;
+  return { report: reports.get(topic), isOld };
 }
 
 /** A worker that has just died is reported by its `exit`. */

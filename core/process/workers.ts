@@ -1,7 +1,8 @@
 import { isObject } from "./json.ts";
+import { TIMED_OUT, withTimeout } from "./timeout.ts";
 
 /** How long a worker may take to report before its last report is taken. */
-const REPORT_MS = 1_000;
+export const REPORT_MS = 1_000;
 
 /** The report of another worker. */
 interface WorkerReport {
@@ -20,35 +21,17 @@ interface WorkerReports {
   readonly others: readonly WorkerReport[];
 }
 
-/** A message of a worker to its supervisor. `to`: the number of the worker that has asked. */
+/** A message of a worker to its supervisor. `ask`: it wants the reports of the others on a topic. */
 export type FromWorker =
   | { readonly kind: "alive" }
-  | { readonly kind: "ask"; readonly topic: string; readonly id: number }
-  | {
-      readonly kind: "report";
-      readonly topic: string;
-      readonly to: number;
-      readonly id: number;
-      readonly report: unknown;
-    };
+  | { readonly kind: "ask"; readonly topic: string }
+  | { readonly kind: "report"; readonly topic: string; readonly report: unknown };
 
-/** A message of a supervisor to a worker. */
+/** A message of a supervisor to a worker. `ask`: it wants the worker's report on a topic. */
 export type ToWorker =
   | { readonly kind: "alive?" }
-  | { readonly kind: "ask"; readonly topic: string; readonly id: number; readonly from: number }
-  | {
-      readonly kind: "asked";
-      readonly id: number;
-      readonly worker: number;
-      /** With the last report of each to any worker. */
-      readonly others: readonly { readonly worker: number; readonly report: unknown }[];
-    }
-  | {
-      readonly kind: "report";
-      readonly id: number;
-      readonly worker: number;
-      readonly report: unknown;
-    };
+  | { readonly kind: "ask"; readonly topic: string }
+  | { readonly kind: "reports"; readonly topic: string; readonly reports: WorkerReports };
 
 /** The other processes that share the port of this gateway, if `listen.workers` is above 1. */
 export interface Workers {
@@ -64,20 +47,23 @@ export const noWorkers: Workers = {
   ask: () => Promise.resolve(undefined),
 };
 
+interface Asked {
+  readonly reports: Promise<WorkerReports | undefined>;
+  heard(reports: WorkerReports): void;
+}
+
 /** The other workers, by way of the supervisor, which also asks whether this one is alive. */
 export class SupervisedWorkers implements Workers {
   private readonly makers = new Map<string, () => unknown>();
-  private readonly asked = new Map<string, Promise<WorkerReports | undefined>>();
-  private readonly waiting = new Map<number, (message: ToWorker) => void>();
-  private nextId = 1;
+  private readonly asked = new Map<string, Asked>();
 
   constructor() {
     process.on("message", (given: unknown) => {
       if (!isObject(given)) return;
       const message = given as ToWorker;
       if (message.kind === "alive?") send({ kind: "alive" });
-      else if (message.kind === "ask") void this.make(message);
-      else this.waiting.get(message.id)?.(message);
+      else if (message.kind === "ask") void this.make(message.topic);
+      else this.asked.get(message.topic)?.heard(message.reports);
     });
   }
 
@@ -87,43 +73,28 @@ export class SupervisedWorkers implements Workers {
 
   /** Callers that ask at the same time share a reply, so that a flood of requests makes no flood of messages. */
   ask(topic: string): Promise<WorkerReports | undefined> {
-    const before = this.asked.get(topic);
-    if (before) return before;
-    const asking = this.askNow(topic).finally(() => this.asked.delete(topic));
-    this.asked.set(topic, asking);
-    return asking;
+    const asked = this.asked.get(topic) ?? this.askNow(topic);
+    this.asked.set(topic, asked);
+    return asked.reports;
   }
 
-  private askNow(topic: string): Promise<WorkerReports | undefined> {
-    const id = this.nextId++;
-    const heard = new Map<number, unknown>();
-    let asked: Extract<ToWorker, { kind: "asked" }> | undefined;
-    return new Promise((resolve) => {
-      const finish = () => {
-        clearTimeout(late);
-        this.waiting.delete(id);
-        if (!asked) return resolve(undefined);
-        const { worker, others } = asked;
-        const reports = others.map((other) =>
-          heard.has(other.worker)
-            ? { worker: other.worker, report: heard.get(other.worker), isOld: false }
-            : { ...other, isOld: true },
-        );
-        resolve({ worker, others: reports });
-      };
-      const late = setTimeout(finish, REPORT_MS);
-      this.waiting.set(id, (message) => {
-        if (message.kind === "asked") asked = message;
-        if (message.kind === "report") heard.set(message.worker, message.report);
-        if (asked?.others.every(({ worker }) => heard.has(worker))) finish();
-      });
-      send({ kind: "ask", topic, id });
+  private askNow(topic: string): Asked {
+    let heard: Asked["heard"] = () => {};
+    const reply = new Promise<WorkerReports>((resolve) => {
+      heard = resolve;
     });
+    send({ kind: "ask", topic });
+    // The supervisor waits for the others that long. A late reply means that it is stuck itself.
+    const reports = withTimeout(reply, 2 * REPORT_MS).then((found) => {
+      this.asked.delete(topic);
+      return found === TIMED_OUT ? undefined : found;
+    });
+    return { reports, heard };
   }
 
-  private async make({ topic, id, from }: Extract<ToWorker, { kind: "ask" }>): Promise<void> {
+  private async make(topic: string): Promise<void> {
     try {
-      send({ kind: "report", topic, to: from, id, report: await this.makers.get(topic)?.() });
+      send({ kind: "report", topic, report: await this.makers.get(topic)?.() });
     } catch {
       // This worker counts as stuck: the others take its last report.
     }
