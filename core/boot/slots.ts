@@ -51,36 +51,12 @@ interface CoreValues {
 export class SlotBoard {
   private serving: ReadonlySet<Owner> | undefined;
   private starting: ReadonlySet<Owner> | undefined;
-  private readonly places: {
-    readonly operator: Place<OperatorGuard>;
-    readonly customer: Place<CustomerGuard>;
-    readonly customers: Place<Customers>;
-    readonly modelNames: Place<ModelNames>;
-    readonly keySealer: Place<KeySealer | undefined>;
-    readonly providerCosts: Place<ProviderCosts>;
-    readonly discounts: Place<DiscountSource>;
-    readonly counters: Place<PluginCounter>;
-    readonly gauges: Place<PluginGauge>;
-    readonly bodyMeasures: Place<BodyMeasure>;
-  };
+  private readonly places = placesBy((viewer, owner) => this.counts(viewer, owner));
   private readonly exactNames: ModelNames;
   private readonly core: CoreValues;
 
   constructor(exactNames: ModelNames, core: CoreValues) {
     this.core = core;
-    const counts = (viewer: Owner | undefined, owner: Owner) => this.counts(viewer, owner);
-    this.places = {
-      operator: new Place(counts),
-      customer: new Place(counts),
-      customers: new Place(counts),
-      modelNames: new Place(counts),
-      keySealer: new Place(counts),
-      providerCosts: new Place(counts),
-      discounts: new Place(counts),
-      counters: new Place(counts),
-      gauges: new Place(counts),
-      bodyMeasures: new Place(counts),
-    };
     this.exactNames = exactNames;
   }
 
@@ -148,6 +124,22 @@ function offered<T>(name: CoreSlotName, value: T, viewer: Owner | undefined): Co
     get current(): T {
       throw new Error(message);
     },
+  };
+}
+
+/** One place for each slot that plugins fill. */
+function placesBy(counts: Counts) {
+  return {
+    operator: new Place<OperatorGuard>(counts),
+    customer: new Place<CustomerGuard>(counts),
+    customers: new Place<Customers>(counts),
+    modelNames: new Place<ModelNames>(counts),
+    keySealer: new Place<KeySealer | undefined>(counts),
+    providerCosts: new Place<ProviderCosts>(counts),
+    discounts: new Place<DiscountSource>(counts),
+    counters: new Place<PluginCounter>(counts),
+    gauges: new Place<PluginGauge>(counts),
+    bodyMeasures: new Place<BodyMeasure>(counts),
   };
 }
 
