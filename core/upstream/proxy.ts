@@ -1,11 +1,7 @@
-import { connect as connectTcp, type LookupFunction, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import type { LookupFunction, Socket } from "node:net";
 import type { ProxyVariables } from "../plugin/config.ts";
-
-/** A proxy's reply to CONNECT is a status line and a few headers. */
-const HEAD_BYTES_MAX = 16_384;
-const END = "\r\n\r\n";
-const STATUS = /^HTTP\/1\.[01] (\d{3})/;
 
 /**
  * Returns the proxy for an origin, or undefined to connect directly. `own`: the setting of the upstream, which may be
@@ -46,46 +42,40 @@ export function openTunnel(
   done: Done,
 ): void {
   const isTls = proxy.protocol === "https:";
-  const at = { host: proxy.hostname, port: Number(proxy.port) || (isTls ? 443 : 80), lookup };
-  const socket = isTls ? connectTls({ ...at, servername: proxy.hostname }) : connectTcp(at);
-  let head = "";
-  let isDone = false;
-  const end = (error: Error | null) => {
-    if (isDone) return;
-    isDone = true;
-    clearTimeout(timer);
-    socket.removeListener("data", read);
-    socket.removeListener("error", fail);
-    socket.removeListener("close", closed);
-    if (!error) return done(null, socket);
-    socket.on("error", () => {});
-    socket.destroy();
-    done(error, null);
-  };
-  const fail = (error: Error) => end(error);
-  const closed = () => end(new ProxyFailed("closed the connection"));
-  const timer = setTimeout(() => end(new ProxyFailed("did not reply in time")), timeoutMs);
-  const read = (chunk: Buffer) => {
-    head += chunk.toString("latin1");
-    if (!head.includes(END)) {
-      if (head.length > HEAD_BYTES_MAX) end(new ProxyFailed("sent no HTTP"));
-      return;
-    }
-    const status = STATUS.exec(head)?.[1] ?? "no status";
-    end(status === "200" ? null : new ProxyFailed(`replied ${status}`));
-  };
-  socket.on("data", read).on("error", fail).on("close", closed);
-  socket.once(isTls ? "secureConnect" : "connect", () => {
-    const name = host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
-    const user = credentialsOf(proxy);
-    socket.write(`CONNECT ${name} HTTP/1.1\r\nhost: ${name}\r\n${user}\r\n`);
+  const name = host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+  const { hostname, username, password } = proxy;
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const user = pair !== ":" && `Basic ${Buffer.from(pair).toString("base64")}`;
+  const request = (isTls ? httpsRequest : httpRequest)({
+    host: hostname,
+    port: Number(proxy.port) || (isTls ? 443 : 80),
+    ...(isTls && { servername: hostname }),
+    method: "CONNECT",
+    path: name,
+    headers: { host: name, ...(user && { "proxy-authorization": user }) },
+    lookup,
+    agent: false,
   });
+  const timer = setTimeout(
+    () => request.destroy(new ProxyFailed("did not reply in time")),
+    timeoutMs,
+  );
+  request.once("connect", ({ statusCode }, socket) => {
+    clearTimeout(timer);
+    if (statusCode === 200) return done(null, socket);
+    socket.on("error", () => {}).destroy();
+    done(new ProxyFailed(`replied ${statusCode}`), null);
+  });
+  request.on("error", (error) => {
+    clearTimeout(timer);
+    done(failureOf(error), null);
+  });
+  request.end();
 }
 
-function credentialsOf({ username, password }: URL): string {
-  if (username === "" && password === "") return "";
-  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return `proxy-authorization: Basic ${Buffer.from(pair).toString("base64")}\r\n`;
+function failureOf(error: NodeJS.ErrnoException): Error {
+  if (error.code === "ECONNRESET") return new ProxyFailed("closed the connection");
+  return error.code?.startsWith("HPE_") ? new ProxyFailed("sent no HTTP") : error;
 }
 
 /** The proxy has not opened the tunnel. Its code names why, for operators. */
