@@ -167,10 +167,9 @@ export class Gateway {
   }
 
   /**
-   * Serves new calls with another config. Resolves with the names of settings that change only
-   * after a restart: those bound to the process, and plugins whose files have changed. If it
-   * rejects, nothing has changed. Reloads run one after the other: each builds on the result of
-   * the one before.
+   * Serves new calls with another config. Resolves with the names of settings that change only after a restart: those
+   * bound to the process, and plugins whose files have changed. If it rejects, nothing has changed. Reloads run one
+   * after the other: each builds on the result of the one before.
    */
   reload(config: GatewayConfig): Promise<readonly string[]> {
     const result = this.lastReload.then(() => this.replace(config));

@@ -35,8 +35,7 @@ import { type ClockReader, Clocks } from "./clocks.ts";
 import { type ReadFaults, StoreSettings } from "./store-settings.ts";
 
 /**
- * The batch is large enough for the ledger's best rate. The pause makes batches worth a transaction
- * under light load.
+ * The batch is large enough for the ledger's best rate. The pause makes batches worth a transaction under light load.
  */
 const COMMITTER = { batchEntries: 1000, lingerMs: 250 };
 
@@ -128,9 +127,7 @@ interface Stores {
   readonly redis?: { readonly client: RedisCommands; readonly prefix: string };
 }
 
-/**
- * Prefix of the keys in Redis. Never change it: every wallet and every outbox would be left behind.
- */
+/** Prefix of the keys in Redis. Never change it: every wallet and every outbox would be left behind. */
 const REDIS_PREFIX = "tollgate";
 const SPOOL_BYTES_MAX = 256 * 1024 * 1024;
 

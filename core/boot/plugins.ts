@@ -39,8 +39,8 @@ export class PluginRunner {
   }
 
   /**
-   * Starts the plugins of a config in its order. Those of `before` that are unchanged keep running.
-   * If one fails, stops those that were started. What they provide takes effect with `serve`.
+   * Starts the plugins of a config in its order. Those of `before` that are unchanged keep running. If one fails, stops
+   * those that were started. What they provide takes effect with `serve`.
    */
   async start(config: ConfigWithPlugins, before: readonly Running[]): Promise<Running[]> {
     const plan = config.plugins.map((loaded) => {
@@ -76,18 +76,13 @@ export class PluginRunner {
     this.board.serve();
   }
 
-  /**
-   * Stops the plugins of `running` that are not in `before`, and restores the state before `start`.
-   */
+  /** Stops the plugins of `running` that are not in `before`, and restores the state before `start`. */
   async giveUp(running: readonly Running[], before: readonly Running[]): Promise<void> {
     this.board.giveUp();
     await this.stop(running.filter((entry) => !before.includes(entry)));
   }
 
-  /**
-   * Calls `listening` of a plugin that a reload created. The gateway serves already, so a failure
-   * is only logged.
-   */
+  /** Calls `listening` of a plugin that a reload created. The gateway serves already, so a failure is only logged. */
   async listening({ owner, plugin }: Running, address: string): Promise<void> {
     try {
       await plugin.listening?.(address);
@@ -116,10 +111,7 @@ function ownerOf({ name, module }: LoadedPlugin): Owner {
   return { name, uses: module.uses ?? [] };
 }
 
-/**
- * Returns true if the running plugin has the module and options of `loaded`, and nothing that it
- * reads has changed.
- */
+/** Returns true if the running plugin has the module and options of `loaded`, and nothing that it reads has changed. */
 function isUnchanged(running: Running, loaded: LoadedPlugin, config: ConfigWithPlugins): boolean {
   const { name, module, options } = running.loaded;
   return (
@@ -131,8 +123,8 @@ function isUnchanged(running: Running, loaded: LoadedPlugin, config: ConfigWithP
 }
 
 /**
- * Checks a plugin's name against those of the plugins before it, and applies its migrations. Runs
- * before `start`. Throws an error that says what to change.
+ * Checks a plugin's name against those of the plugins before it, and applies its migrations. Runs before `start`.
+ * Throws an error that says what to change.
  */
 export async function preparePlugin(
   plugin: Plugin,
@@ -151,9 +143,7 @@ export async function preparePlugin(
   if (migrations) await database.migrate(name, migrations);
 }
 
-/**
- * Returns the config that takes effect at a reload: settings bound to the process stay as they are.
- */
+/** Returns the config that takes effect at a reload: settings bound to the process stay as they are. */
 export function inForce<T extends Config>(given: T, running: Config): T {
   const { stores } = running;
   const listen = { ...running.listen, trustedProxies: given.listen.trustedProxies };
@@ -183,10 +173,7 @@ export function changedSettings(given: Config, running: Config): string[] {
 export class LoadedCode {
   private readonly fingerprints = new Map<PluginModule, string>();
 
-  /**
-   * Returns the plugins of a config whose files have changed since they were loaded. Remembers new
-   * ones.
-   */
+  /** Returns the plugins of a config whose files have changed since they were loaded. Remembers new ones. */
   changed({ plugins }: ConfigWithPlugins): string[] {
     const names: string[] = [];
     for (const { name, module, fingerprint } of plugins) {

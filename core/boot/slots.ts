@@ -26,10 +26,7 @@ import {
   unknownCosts,
 } from "../plugin/slot.ts";
 
-/**
- * One run of a plugin. Compared by identity: during a reload, a plugin may run beside its older
- * self.
- */
+/** One run of a plugin. Compared by identity: during a reload, a plugin may run beside its older self. */
 export interface Owner {
   readonly name: string;
   /** The slots that the plugin's module names. */
@@ -44,9 +41,9 @@ interface CoreValues {
 }
 
 /**
- * Core's side of the slots. A value counts only while its owner is in the generation of plugins
- * that serves. So core never uses a plugin that a reload has replaced, or one that a failed reload
- * has started. A plugin in its `start` sees the generation that it will serve in.
+ * Core's side of the slots. A value counts only while its owner is in the generation of plugins that serves. So core
+ * never uses a plugin that a reload has replaced, or one that a failed reload has started. A plugin in its `start` sees
+ * the generation that it will serve in.
  */
 export class SlotBoard {
   private serving: ReadonlySet<Owner> | undefined;
@@ -60,10 +57,7 @@ export class SlotBoard {
     this.exactNames = exactNames;
   }
 
-  /**
-   * Returns the slots as `viewer` sees and fills them. Without a viewer: as core sees them, which
-   * fills none.
-   */
+  /** Returns the slots as `viewer` sees and fills them. Without a viewer: as core sees them, which fills none. */
   slotsOf(viewer: Owner | undefined): Slots {
     const { places } = this;
     return {
@@ -109,8 +103,8 @@ export class SlotBoard {
   private counts(viewer: Owner | undefined, owner: Owner): boolean {
     const { serving, starting } = this;
     const isStarting = viewer && starting?.has(viewer) && !serving?.has(viewer);
-    // During the first start no generation serves yet. Core may still read a slot: the plugin
-    // `demo` makes core seal a key.
+    // During the first start no generation serves yet. Core may still read a slot: the plugin `demo` makes core seal a
+    // key.
     const generation = isStarting ? starting : (serving ?? starting);
     return generation?.has(owner) ?? false;
   }

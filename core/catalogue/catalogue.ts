@@ -3,10 +3,7 @@ import type { AllowedFeatures } from "./features.ts";
 import type { PriceFactors, PriceUnit } from "./price-factors.ts";
 import type { Profile } from "./profile.ts";
 
-/**
- * The kind of calls that a model serves. A chat model has one standard, `messages` or `chat`, and
- * serves both.
- */
+/** The kind of calls that a model serves. A chat model has one standard, `messages` or `chat`, and serves both. */
 export type Standard = "messages" | "chat" | "images" | "speech" | "embeddings";
 export type Channel = "standard" | "aws";
 export type Label = "reasoning" | "vision" | "tools" | "streaming";

@@ -37,10 +37,7 @@ export interface Endpoint extends ProtocolFacts {
    * translation.
    */
   readonly serves: readonly Standard[];
-  /**
-   * Path of the same operation at an upstream, relative to the upstream's base address for the
-   * protocol.
-   */
+  /** Path of the same operation at an upstream, relative to the upstream's base address for the protocol. */
   readonly upstreamPath: string;
   /** True if the body may be multipart/form-data instead of JSON. */
   readonly multipart: boolean;
@@ -65,8 +62,8 @@ export const messagesEndpoint: Endpoint = endpoint(
 );
 
 /**
- * All billable endpoints. Base addresses of upstreams follow the clients of each protocol: without
- * `/v1` for Messages, with `/v1` for the others.
+ * All billable endpoints. Base addresses of upstreams follow the clients of each protocol: without `/v1` for Messages,
+ * with `/v1` for the others.
  */
 export const endpoints: readonly Endpoint[] = [
   messagesEndpoint,

@@ -17,8 +17,8 @@ const tokens = (what: string) =>
   setting(whole(0, 1_000_000), `Input tokens that the provider adds ${what}.`);
 
 /**
- * Input that a provider counts and that the text of a request does not show, in tokens. A profile
- * states what differs from the model's family; `plugins/meter/families.ts` has the families.
+ * Input that a provider counts and that the text of a request does not show, in tokens. A profile states what differs
+ * from the model's family; `plugins/meter/families.ts` has the families.
  */
 const overheadTokens = mapping({
   text_percent: setting(
@@ -56,23 +56,20 @@ export const profile = v.strictObject({
    */
   maker: v.optional(v.pipe(v.string(), v.regex(/^[a-z]{1,32}$/, "1 to 32 small letters"))),
   /**
-   * Responses: the organisation at the provider whose keys alone can decrypt the reasoning that they gave. Such reasoning
-   * goes back only to routes of the same organisation; others get the conversation without it. State it if the keys of a
-   * model's routes belong to several.
+   * Responses: the organisation at the provider whose keys alone can decrypt the reasoning that they gave. Such
+   * reasoning goes back only to routes of the same organisation; others get the conversation without it. State it if
+   * the keys of a model's routes belong to several.
    */
   organisation: v.optional(
     v.pipe(v.string(), v.regex(/^[\w-]{1,64}$/, "1 to 64 letters, digits, - and _")),
   ),
-  /**
-   * Chat: how strict the server is. `openai`: OpenAI and Azure. `compatible`: vLLM, Groq and
-   * others.
-   */
+  /** Chat: how strict the server is. `openai`: OpenAI and Azure. `compatible`: vLLM, Groq and others. */
   dialect: v.optional(v.picklist(["openai", "compatible"])),
   /** Chat: the field of the output limit. The dialect sets the default. */
   max_tokens_field: v.optional(v.picklist(["max_completion_tokens", "max_tokens"])),
   /**
-   * Chat: `full`, or `fixed` if the model refuses sampling fields. Messages: `one` of temperature
-   * and top_p, `both`, or `none`. A mapping: only these values are taken.
+   * Chat: `full`, or `fixed` if the model refuses sampling fields. Messages: `one` of temperature and top_p, `both`, or
+   * `none`. A mapping: only these values are taken.
    */
   sampling: v.optional(
     v.union([v.picklist(["full", "fixed", "one", "both", "none"]), samplingValues]),
@@ -81,17 +78,15 @@ export const profile = v.strictObject({
   temperature_range: v.optional(v.tuple([temperature, temperature])),
   /** Chat: the server takes `top_k`. */
   top_k: v.optional(v.boolean()),
-  /**
-   * Chat: how many stop sequences the server takes; null = unlimited. The dialect sets the default.
-   */
+  /** Chat: how many stop sequences the server takes; null = unlimited. The dialect sets the default. */
   max_stops: v.optional(limit),
   /** Chat: false if the model takes no stop sequences. */
   stop: v.optional(v.boolean()),
   /** Chat: false if the model takes no penalties, logit_bias and logprobs. */
   penalties: v.optional(v.boolean()),
   /**
-   * Chat: how to steer reasoning. `none`: not at all; `thinking`: by `thinking: { type }`;
-   * `thinking+effort`: by both; `enable_thinking`: by that boolean.
+   * Chat: how to steer reasoning. `none`: not at all; `thinking`: by `thinking: { type }`; `thinking+effort`: by both;
+   * `enable_thinking`: by that boolean.
    */
   reasoning: v.optional(
     v.picklist(["effort", "none", "thinking", "thinking+effort", "enable_thinking"]),
@@ -110,13 +105,13 @@ export const profile = v.strictObject({
   /** `on`: the model thinks unless the request says otherwise. */
   thinking_default: v.optional(v.picklist(["on", "off"])),
   /**
-   * Chat: `none` switches reasoning off in calls with tools, for models that refuse the two together.
-   * `responses`: such a call goes out as Responses if its upstream speaks that.
+   * Chat: `none` switches reasoning off in calls with tools, for models that refuse the two together. `responses`: such
+   * a call goes out as Responses if its upstream speaks that.
    */
   tools_effort: v.optional(v.picklist(["keep", "none", "responses"])),
   /**
-   * A call that must use a tool. `thinking_off`: switches thinking off for it; `auto`: asks for the
-   * tool in words; `refuse`: 400.
+   * A call that must use a tool. `thinking_off`: switches thinking off for it; `auto`: asks for the tool in words;
+   * `refuse`: 400.
    */
   forced_tools: v.optional(v.picklist(["native", "thinking_off", "auto", "refuse"])),
   /** Chat: `system` if the model does not know the role `developer`. */
@@ -126,8 +121,8 @@ export const profile = v.strictObject({
   /** Chat: false if no user message may follow a tool message. Its text joins the result. */
   user_after_tool: v.optional(v.boolean()),
   /**
-   * Chat: `moonshot` rewrites schemas of tools and formats for Kimi; `present` gives a tool without
-   * parameters an empty schema.
+   * Chat: `moonshot` rewrites schemas of tools and formats for Kimi; `present` gives a tool without parameters an empty
+   * schema.
    */
   schema: v.optional(v.picklist(["json-schema", "moonshot", "present"])),
   /** `bytes`: the provider fetches no images, so the gateway fetches those that are given by address. */
@@ -159,13 +154,9 @@ export const profile = v.strictObject({
   cache_control: v.optional(v.picklist(["drop", "keep"])),
   /** Chat: what to do with tools that only a Messages server runs. */
   unsupported_tools: v.optional(v.picklist(["reject", "drop"])),
-  /**
-   * Chat: the longest tool name, in characters. At least 16, to leave room for 12 digits of a hash.
-   */
+  /** Chat: the longest tool name, in characters. At least 16, to leave room for 12 digits of a hash. */
   tool_name_max: v.optional(v.pipe(v.number(), v.integer(), v.minValue(16))),
-  /**
-   * Chat: the longest tool call id, in characters; null = unlimited. The dialect sets the default.
-   */
+  /** Chat: the longest tool call id, in characters; null = unlimited. The dialect sets the default. */
   tool_id_max: v.optional(v.nullable(v.pipe(v.number(), v.integer(), v.minValue(37)))),
   /** Messages: the output limit if the client sends none. Best set to the model's maximum. */
   default_max_tokens: v.optional(count),

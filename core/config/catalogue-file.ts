@@ -25,9 +25,7 @@ import {
   whole,
 } from "../process/options.ts";
 
-/**
- * The maximum price: above any real price, and low enough that every cost is a safe integer of µđ.
- */
+/** The maximum price: above any real price, and low enough that every cost is a safe integer of µđ. */
 export const PRICE_VND_MAX = 10_000_000;
 
 const STANDARDS = [

@@ -10,9 +10,7 @@ import { NotConnected, type Way, wayTo } from "./way.ts";
 const CONNECT_TIMEOUT_S = 5;
 /** How long a statement waits for a connection that is not in use, before it needs one to be made. */
 const TURN_TIMEOUT_MS = 5_000;
-/**
- * Time beyond the statement timeout after which a connection without a reply is considered dead.
- */
+/** Time beyond the statement timeout after which a connection without a reply is considered dead. */
 const REPLY_GRACE_MS = 5_000;
 const REPLY_TIMEOUT_MS = 30_000;
 /** SQLSTATE of a write on a server that refuses writes. */
@@ -20,13 +18,13 @@ const READ_ONLY = "25006";
 const LEAVE_READ_ONLY_MS = 1_000;
 
 /**
- * A pool of connections. Each call is one transaction, and none spans several calls: a process that
- * is frozen inside one would keep its locks.
+ * A pool of connections. Each call is one transaction, and none spans several calls: a process that is frozen inside
+ * one would keep its locks.
  */
 export interface Sql {
   /**
-   * Returns the rows of one statement with parameters `$1`, `$2`…. Columns of type bigint are
-   * BigInt. Rejects within 10 s if it gets no connection.
+   * Returns the rows of one statement with parameters `$1`, `$2`…. Columns of type bigint are BigInt. Rejects within 10
+   * s if it gets no connection.
    */
   query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]>;
   /** Runs several statements without parameters, in one transaction. With `isLong`, however long they take. */
@@ -55,10 +53,9 @@ interface ClientOptions {
 /**
  * Connects on first use and reconnects after a connection is lost.
  *
- * Uses only single queries of the `postgres` package, and replaces the pool after a connection
- * broke. In 3.4.9, a connection that closes while something is about to be written to it never
- * writes again. A transaction on it ends the process by an exception that cannot be caught (its
- * issues 1154 and 1208).
+ * Uses only single queries of the `postgres` package, and replaces the pool after a connection broke. In 3.4.9, a
+ * connection that closes while something is about to be written to it never writes again. A transaction on it ends the
+ * process by an exception that cannot be caught (its issues 1154 and 1208).
  */
 export function connect(options: ClientOptions): Sql {
   const replyTimeoutMs =
@@ -134,10 +131,7 @@ export function connect(options: ClientOptions): Sql {
   };
 }
 
-/**
- * Returns the SQLSTATE of an error, five characters; undefined if the error did not come from
- * Postgres.
- */
+/** Returns the SQLSTATE of an error, five characters; undefined if the error did not come from Postgres. */
 export function sqlState(error: unknown): string | undefined {
   return error instanceof postgres.PostgresError ? error.code : undefined;
 }
@@ -170,8 +164,8 @@ function addressOf(server: ClientOptions["server"]): PostgresAddress {
 }
 
 /**
- * Returns true for network errors, and for SQLSTATE 57P (the server shuts down) and 08 (connection
- * lost), but not if a connection was not made in time.
+ * Returns true for network errors, and for SQLSTATE 57P (the server shuts down) and 08 (connection lost), but not if a
+ * connection was not made in time.
  */
 function isConnectionLost(error: unknown): boolean {
   // Nothing was written to it, so the package makes it again. The other connections may have replies to come.

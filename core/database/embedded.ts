@@ -185,9 +185,7 @@ class EmbeddedProcess {
     this.options = options;
   }
 
-  /**
-   * Resolves when the database takes queries. Rejects with the reason if it cannot. Later crashes are handled here.
-   */
+  /** Resolves when the database takes queries. Rejects with the reason if it cannot. Later crashes are handled here. */
   async start(): Promise<void> {
     const { folder, lockWaitMs, log, wrapper } = this.options;
     this.lock = await lockFolder(folder, lockWaitMs);
@@ -326,9 +324,9 @@ const LOOK_MS = 500;
  * Lets the gateway run first on a core that it shares with a server of Postgres: a commit of many calls would else
  * delay replies by milliseconds. Returns a function that ends it.
  *
- * Each process of Postgres begins a session of its own. A kernel with `sched_autogroup_enabled`, as on Debian and Ubuntu,
- * gives each session the same share of a core, and `nice` then counts within a session only. So the sessions are lowered
- * too, when they are seen (sched(7)). Neither needs a privilege.
+ * Each process of Postgres begins a session of its own. A kernel with `sched_autogroup_enabled`, as on Debian and
+ * Ubuntu, gives each session the same share of a core, and `nice` then counts within a session only. So the sessions
+ * are lowered too, when they are seen (sched(7)). Neither needs a privilege.
  */
 function lowerPriority(pid: number): () => void {
   // The server's processes inherit it.

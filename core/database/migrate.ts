@@ -6,8 +6,7 @@ import { type Sql, sqlState } from "./client.ts";
 
 const FOLDER = join(packageRoot, "core/database/migrations");
 /**
- * The key of the lock: any number that nothing else in the database locks. Held until the script's
- * transaction ends.
+ * The key of the lock: any number that nothing else in the database locks. Held until the script's transaction ends.
  */
 const LOCK = "select pg_advisory_xact_lock(7305301);";
 const UNIQUE_VIOLATION = "23505";
@@ -39,14 +38,13 @@ export class MigrationConflict extends Error {
 }
 
 /**
- * Applies the migrations that the database does not have, each in a transaction with its own record
- * in `table`: one table for the ledger, and one for each plugin with tables. Returns the names that
- * it applied. Throws MigrationConflict if an applied file has changed or is missing: the list only
- * grows. Files that a later build has applied may follow, if each of them works with this build: see
- * the README in `core/database/migrations`.
+ * Applies the migrations that the database does not have, each in a transaction with its own record in `table`: one
+ * table for the ledger, and one for each plugin with tables. Returns the names that it applied. Throws
+ * MigrationConflict if an applied file has changed or is missing: the list only grows. Files that a later build has
+ * applied may follow, if each of them works with this build: see the README in `core/database/migrations`.
  *
- * Many processes may start at the same time. They take turns, and one that finds the next migration
- * recorded continues with the one after it.
+ * Many processes may start at the same time. They take turns, and one that finds the next migration recorded continues
+ * with the one after it.
  */
 export async function migrate(
   sql: Sql,

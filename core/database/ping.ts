@@ -23,8 +23,7 @@ export interface Grants {
   /** True if the role can make tables. */
   readonly mayCreate: boolean;
   /**
-   * Undefined behind a pooler, such as PgBouncer: the server's limits are not those of the gateway's
-   * connections then.
+   * Undefined behind a pooler, such as PgBouncer: the server's limits are not those of the gateway's connections then.
    */
   readonly connections: ServerConnections | undefined;
 }

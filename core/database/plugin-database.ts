@@ -7,9 +7,8 @@ import { migrate } from "./migrate.ts";
 /** The database for plugins, with `migrate` for core alone. */
 export interface PluginDatabase extends Database {
   /**
-   * Applies the new migrations of a plugin, under a lock, so that many processes may start at once.
-   * Records them under the plugin's name. Throws MigrationConflict if another plugin of this name
-   * was there before.
+   * Applies the new migrations of a plugin, under a lock, so that many processes may start at once. Records them under
+   * the plugin's name. Throws MigrationConflict if another plugin of this name was there before.
    */
   migrate(plugin: string, folder: URL): Promise<void>;
 }

@@ -7,9 +7,8 @@ import type { LineLog } from "../process/log.ts";
 const PID = process.pid;
 
 /**
- * Logs one line per call, in pino's form: the fields of its usage record, never a prompt, a reply
- * or a key. Builds the line here, because all values but one need no escaping: 1 µs instead of
- * pino's 4.
+ * Logs one line per call, in pino's form: the fields of its usage record, never a prompt, a reply or a key. Builds the
+ * line here, because all values but one need no escaping: 1 µs instead of pino's 4.
  */
 export function logCall(call: EndedCall, clock: Clock, log: LineLog): void {
   if (!log.isLevelEnabled("info")) return;

@@ -15,9 +15,8 @@ const UNCOUNTED_BYTES = 64 * 1024;
 const NOTHING = (): void => {};
 
 /**
- * Writes one reply to its connection. Gathers what comes within a turn of the event loop into one
- * write, and pauses the upstream while the client reads too slowly. Writes nothing once the client
- * has left.
+ * Writes one reply to its connection. Gathers what comes within a turn of the event loop into one write, and pauses the
+ * upstream while the client reads too slowly. Writes nothing once the client has left.
  *
  * Its flags are facts of the connection that no state of the call implies.
  */
@@ -267,8 +266,7 @@ export class ClientWriter implements KeptReply {
 const NO_SNIFFING = "\r\nx-content-type-options: nosniff";
 
 /**
- * Returns headers as lines to append to another header. Replaces line breaks in values, which would
- * start a new header.
+ * Returns headers as lines to append to another header. Replaces line breaks in values, which would start a new header.
  */
 function headerLines(headers: readonly string[]): string {
   let lines = "";

@@ -17,10 +17,10 @@ interface Stated {
 type Parts = Pick<Services, "catalogue" | "upstreams" | "config" | "log">;
 
 /**
- * Adds core's own steps to the plugins of a config. If no plugin sets `model`, core resolves ids of
- * the catalogue. If none sets `upstream`, core sends the request unchanged. A step goes before the
- * first plugin that needs what it sets, or else last. The step that refuses what is not offered goes
- * before the one that sets `upstream`, whatever the config says.
+ * Adds core's own steps to the plugins of a config. If no plugin sets `model`, core resolves ids of the catalogue. If
+ * none sets `upstream`, core sends the request unchanged. A step goes before the first plugin that needs what it sets,
+ * or else last. The step that refuses what is not offered goes before the one that sets `upstream`, whatever the config
+ * says.
  */
 export function withDefaultSteps(stated: readonly Stated[], services: Parts): Plugin[] {
   const setsModel = stated.some(({ loaded }) => loaded.module.sets?.includes("model"));
@@ -51,8 +51,8 @@ const BEHIND_UPSTREAM: ReadonlySet<Field> = new Set(["upstream", "usage", "hold"
 const BEHIND_MODEL: ReadonlySet<Field> = new Set([...BEHIND_UPSTREAM, "model"]);
 
 /**
- * Returns the fields that must be set before a call goes upstream. If a plugin states that it sets
- * one and does not, that is a bug.
+ * Returns the fields that must be set before a call goes upstream. If a plugin states that it sets one and does not,
+ * that is a bug.
  */
 export function requiredFields({ unbilled, plugins }: ConfigWithPlugins): Field[] {
   const knowsCallers = plugins.some(({ module }) => module.sets?.includes("key"));
@@ -63,9 +63,8 @@ export function requiredFields({ unbilled, plugins }: ConfigWithPlugins): Field[
 }
 
 /**
- * Returns the first required field that no plugin has set. The config was checked to have a plugin
- * for each, so this is a bug of a plugin. Without this check, the call would be served and not
- * charged.
+ * Returns the first required field that no plugin has set. The config was checked to have a plugin for each, so this is
+ * a bug of a plugin. Without this check, the call would be served and not charged.
  */
 export function missingFor(call: Call, required: readonly Field[]): Field | undefined {
   for (const field of required) {
@@ -110,10 +109,7 @@ function sameProtocol(services: Parts): Plugin {
   };
 }
 
-/**
- * A chat model speaks its own standard. It speaks Responses only if the config of one of its
- * upstreams says so.
- */
+/** A chat model speaks its own standard. It speaks Responses only if the config of one of its upstreams says so. */
 function speaks(model: Model, protocol: Protocol, { upstreams }: Parts): boolean {
   if (protocol === "chat" && !hasRoute(model, protocol, upstreams)) return false;
   return PROTOCOLS[protocol].isStandard

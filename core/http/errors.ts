@@ -6,9 +6,7 @@ import type { ClientWire, Wire } from "../wire/wire.ts";
 import { wires } from "../wire/wires.ts";
 import { endHead, statusLine } from "./write.ts";
 
-/**
- * Returns the request headers by lower-case name. Joins repeated ones by commas, as HTTP allows.
- */
+/** Returns the request headers by lower-case name. Joins repeated ones by commas, as HTTP allows. */
 export function headersOf(req: HttpRequest): Record<string, string> {
   const headers: Record<string, string> = {};
   req.forEach((name, value) => {
@@ -42,9 +40,9 @@ export function sendRefusal(
 }
 
 /**
- * Sends a refusal and cuts the connection, so that bytes after the request are not read as another
- * request. With `end` and its close flag, uWebSockets.js still serves those bytes. After a reply
- * that has not ended, it cuts the connection.
+ * Sends a refusal and cuts the connection, so that bytes after the request are not read as another request. With `end`
+ * and its close flag, uWebSockets.js still serves those bytes. After a reply that has not ended, it cuts the
+ * connection.
  */
 export function refuseAndCut(
   res: HttpResponse,
@@ -80,7 +78,8 @@ function writeHead(res: HttpResponse, refusal: Refusal, requestId: string): void
 }
 
 /**
- * Returns the 400, 404, 405 or 426 for a path, a method or a WebSocket, with the address that the client probably meant.
+ * Returns the 400, 404, 405 or 426 for a path, a method or a WebSocket, with the address that the client probably
+ * meant.
  */
 export function notServed(
   match: Exclude<Match, { kind: "route" }>,
@@ -110,8 +109,8 @@ export function notServed(
 }
 
 /**
- * Codex and Copilot go on over HTTP at once, as they do not after other refusals. RFC 9110 demands both headers, the names
- * of what is served instead.
+ * Codex and Copilot go on over HTTP at once, as they do not after other refusals. RFC 9110 demands both headers, the
+ * names of what is served instead.
  */
 const NO_WEB_SOCKETS = refuse.as(
   426,

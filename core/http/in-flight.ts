@@ -16,11 +16,10 @@ interface AccountCalls {
 }
 
 /**
- * The calls of this process that have not ended: an array, in which the last call moves to the
- * index of one that ends.
+ * The calls of this process that have not ended: an array, in which the last call moves to the index of one that ends.
  *
- * Not a Set: a Set that grows leaves old tables in memory, which still point at calls. The garbage
- * collector then copies every call of the past second, 4 KB each, before it can free it.
+ * Not a Set: a Set that grows leaves old tables in memory, which still point at calls. The garbage collector then
+ * copies every call of the past second, 4 KB each, before it can free it.
  */
 export class HttpCallsInFlight implements CallsInFlight {
   private readonly calls: HttpCall[] = [];

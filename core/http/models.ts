@@ -12,9 +12,8 @@ const CREATED = Date.UTC(2026, 0, 1) / 1000;
 const JSON_HEADERS = ["content-type", "application/json"];
 
 /**
- * Adds `GET /v1/models` and `/v1/models/:id`: names, limits and prices. Clients that send the
- * Messages version header get the Messages shape, all others the OpenAI shape. Both have the same
- * extra fields.
+ * Adds `GET /v1/models` and `/v1/models/:id`: names, limits and prices. Clients that send the Messages version header
+ * get the Messages shape, all others the OpenAI shape. Both have the same extra fields.
  */
 export function addModelRoutes(router: Router, catalogue: () => Catalogue, pathsOf: PathsOf): void {
   // A reload replaces the catalogue, so the lists are cached per catalogue.

@@ -30,10 +30,10 @@ const LEFT_OUT_MAX = 32;
 const HEADER_SAFE = /^[A-Za-z0-9_.:=-]{1,64}$/;
 
 /**
- * Lets only priced features go upstream: leaves out or refuses every feature of a call that the
- * config does not allow. Runs before the request is translated, so that native and translated calls
- * are treated alike, and before money is held. At the end, reports uses of others: a request asked for one in a way that
- * is not known here, or the provider uses it without being asked.
+ * Lets only priced features go upstream: leaves out or refuses every feature of a call that the config does not allow.
+ * Runs before the request is translated, so that native and translated calls are treated alike, and before money is
+ * held. At the end, reports uses of others: a request asked for one in a way that is not known here, or the provider
+ * uses it without being asked.
  */
 export function offeredFeatures(services: Parts): Plugin {
   return {
@@ -124,8 +124,8 @@ function forward(call: Call, betas: readonly Beta[]): void {
 const ENCRYPTED_REASONING = "reasoning.encrypted_content";
 
 /**
- * Asks for the reasoning itself, encrypted, if the provider does not keep it: clients send back the
- * items of a reply, and an item without its content could not be found there.
+ * Asks for the reasoning itself, encrypted, if the provider does not keep it: clients send back the items of a reply,
+ * and an item without its content could not be found there.
  */
 function returnReasoning(body: JsonObject, { endpoint, model }: Call): void {
   if (endpoint.protocol !== "responses" || !model?.labels.has("reasoning")) return;
@@ -242,10 +242,7 @@ class Decision {
   }
 }
 
-/**
- * Names the features that were left out in a header. Names may come from the client, so unsafe ones
- * are skipped.
- */
+/** Names the features that were left out in a header. Names may come from the client, so unsafe ones are skipped. */
 function reportLeftOut(call: Call, names: readonly string[], prefix: string): void {
   const safe = [...new Set(names)].filter((name) => HEADER_SAFE.test(name));
   if (safe.length === 0) return;
@@ -259,8 +256,8 @@ function refusalOf({ why, instead }: Row, path: string): Refusal {
 }
 
 /**
- * Returns what the features of a call add to its price. Routes may sell a feature on different
- * terms. The price is the highest of them, so that it does not depend on the route that serves.
+ * Returns what the features of a call add to its price. Routes may sell a feature on different terms. The price is the
+ * highest of them, so that it does not depend on the route that serves.
  */
 function surchargeOf(
   used: ReadonlySet<FeatureName>,
@@ -294,9 +291,9 @@ const DEARER: Readonly<Record<string, ReadonlySet<unknown>>> = {
 };
 
 /**
- * Limits a call for images or speech, which are not priced by the token, to what its price covers: the size of an image, the
- * length of a text, and options. Prices sizes and options that the catalogue lists with a factor. Returns the
- * names of dearer options that it left out, since the catalogue does not list them.
+ * Limits a call for images or speech, which are not priced by the token, to what its price covers: the size of an
+ * image, the length of a text, and options. Prices sizes and options that the catalogue lists with a factor. Returns
+ * the names of dearer options that it left out, since the catalogue does not list them.
  */
 function mediaTerms(call: Call, model: Model): string[] | Verdict {
   const { protocol } = call.endpoint;
@@ -317,10 +314,7 @@ function tooLong({ body }: Call, { media }: Model): Verdict {
   return refuse.badRequest(message, "input");
 }
 
-/**
- * An image whose size the provider chooses costs the price without a factor: providers choose
- * ordinary sizes.
- */
+/** An image whose size the provider chooses costs the price without a factor: providers choose ordinary sizes. */
 function sizeFactor({ body }: Call, { media }: Model): number | Refusal {
   const [width, height] = String(body.read("size") ?? "")
     .split("x")

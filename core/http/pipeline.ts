@@ -29,10 +29,7 @@ export class Pipeline {
     return this.run("request", call, 0);
   }
 
-  /**
-   * Returns the sink that the upstream writes to. What it gets passes through every plugin to
-   * `client`.
-   */
+  /** Returns the sink that the upstream writes to. What it gets passes through every plugin to `client`. */
   wrap(call: HttpCall, client: Sink): Sink {
     let sink = client;
     for (const plugin of this.wrapping) {
@@ -45,8 +42,8 @@ export class Pipeline {
   }
 
   /**
-   * Runs the `close` of every plugin that the call reached, even if one fails, then rejects with
-   * the first failure. Returns undefined if all of them were synchronous.
+   * Runs the `close` of every plugin that the call reached, even if one fails, then rejects with the first failure.
+   * Returns undefined if all of them were synchronous.
    */
   close(call: HttpCall): void | Promise<void> {
     let failure: unknown;
@@ -61,10 +58,7 @@ export class Pipeline {
     if (failure !== undefined) throw failure;
   }
 
-  /**
-   * Runs the `ended` of every plugin that the call reached. Logs an error and goes on with the
-   * next.
-   */
+  /** Runs the `ended` of every plugin that the call reached. Logs an error and goes on with the next. */
   ended(call: EndedHttpCall, log: Log): void {
     for (let at = 0; at < call.entered; at++) {
       const plugin = this.plugins[at];
@@ -139,11 +133,11 @@ export class SinkMisuse extends Error {
 }
 
 /**
- * The sink that a plugin writes to. Passes everything on, and checks the order. The first use out
- * of order ends the call as a bug of that plugin; neither it nor any later use reaches the client.
+ * The sink that a plugin writes to. Passes everything on, and checks the order. The first use out of order ends the
+ * call as a bug of that plugin; neither it nor any later use reaches the client.
  *
- * Wraps every sink in production too. It costs one comparison per event. Without it, core could not
- * name the plugin: the client's end sees only what all plugins let through.
+ * Wraps every sink in production too. It costs one comparison per event. Without it, core could not name the plugin:
+ * the client's end sees only what all plugins let through.
  */
 export class OrderedSink implements Sink {
   private readonly plugin: string;
@@ -184,10 +178,7 @@ export class OrderedSink implements Sink {
     this.client.end(outcome);
   }
 
-  /**
-   * Reports instead of throwing: a timer may call the plugin, and a throw there would end the
-   * process.
-   */
+  /** Reports instead of throwing: a timer may call the plugin, and a throw there would end the process. */
   private misused(use: Use): void {
     if (this.last === "misuse") return;
     const misuse = new SinkMisuse(this.plugin, use, this.last);

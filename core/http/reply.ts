@@ -26,9 +26,9 @@ const STATUS_CLIENT_GONE = 499;
 /**
  * The client's end of a call.
  *
- * A whole reply (JSON) is withheld until the call is charged, so that its headers can carry the
- * cost. Of a stream, the terminal event is withheld; of audio, the last chunk. Withheld bytes leave
- * when every `close` has run: no client gets a complete reply that is not charged.
+ * A whole reply (JSON) is withheld until the call is charged, so that its headers can carry the cost. Of a stream, the
+ * terminal event is withheld; of audio, the last chunk. Withheld bytes leave when every `close` has run: no client gets
+ * a complete reply that is not charged.
  */
 export class Reply implements Sink, ClientEnd {
   private readonly call: HttpCall;
@@ -76,8 +76,8 @@ export class Reply implements Sink, ClientEnd {
   }
 
   /**
-   * Writes a sign of life into a stream that has been silent for too long: proxies cut it else. Before the reply has begun
-   * this sends a 200, so that an error is then an event of the stream. Called about once a second.
+   * Writes a sign of life into a stream that has been silent for too long: proxies cut it else. Before the reply has
+   * begun this sends a 200, so that an error is then an event of the stream. Called about once a second.
    */
   keepAlive(nowMs: number): void {
     const { call, client } = this;
@@ -164,8 +164,8 @@ export class Reply implements Sink, ClientEnd {
   }
 
   /**
-   * Closes the call if the sink was ended. Else writes what has come, at the end of this turn.
-   * Called once per chunk from the upstream.
+   * Closes the call if the sink was ended. Else writes what has come, at the end of this turn. Called once per chunk
+   * from the upstream.
    */
   flush(): void {
     if (this.outcome !== undefined) {
@@ -287,10 +287,7 @@ export class Reply implements Sink, ClientEnd {
     this.client.endStream();
   }
 
-  /**
-   * Returns false once the call is over: a bug may end it while a plugin still writes. Throws if
-   * used out of order.
-   */
+  /** Returns false once the call is over: a bug may end it while a plugin still writes. Throws if used out of order. */
   private takes(what: string): boolean {
     if (isOver(this.call.state)) return false;
     if (this.shape !== "none" && this.outcome === undefined) return true;

@@ -3,9 +3,7 @@ import type { Rate, RateLimiter } from "./rate-limiter.ts";
 
 const SWEEP_AT_MIN = 10_000;
 
-/**
- * Rate limits of one process, in memory. A restart loses them, which at worst allows another burst.
- */
+/** Rate limits of one process, in memory. A restart loses them, which at worst allows another burst. */
 export class EmbeddedRateLimiter implements RateLimiter {
   private readonly clock: Clock;
   private readonly arrivals = new Map<string, number>();
@@ -38,9 +36,8 @@ export class EmbeddedRateLimiter implements RateLimiter {
   }
 
   /**
-   * Deletes keys whose arrival time has passed: their whole burst is available again, as for a new
-   * key. The next sweep comes when twice as many are left, so each new key costs the same however
-   * many there are.
+   * Deletes keys whose arrival time has passed: their whole burst is available again, as for a new key. The next sweep
+   * comes when twice as many are left, so each new key costs the same however many there are.
    */
   private sweep(nowMs: number): void {
     for (const [keyId, arrivalMs] of this.arrivals) {
@@ -53,8 +50,8 @@ export class EmbeddedRateLimiter implements RateLimiter {
 const MINUTE_MS = 60_000;
 
 /**
- * The generic cell rate algorithm. Its state is one number per key: the theoretical arrival time of
- * the next call at an even rate. A call is allowed if that time is at most the burst ahead of now.
+ * The generic cell rate algorithm. Its state is one number per key: the theoretical arrival time of the next call at an
+ * even rate. A call is allowed if that time is at most the burst ahead of now.
  */
 function gcra(
   arrivalMs: number | undefined,

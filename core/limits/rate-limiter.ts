@@ -1,8 +1,6 @@
 /** Limits per key, shared by all processes that share a hold store. */
 export interface RateLimiter {
-  /**
-   * Takes one call out of `perMinute`, by GCRA: an even rate, with a burst of up to `burst` calls.
-   */
+  /** Takes one call out of `perMinute`, by GCRA: an even rate, with a burst of up to `burst` calls. */
   takeCall(keyId: string, perMinute: number, burst: number): Rate | Promise<Rate>;
   /** Counts a call as running and returns true. Returns false if `max` calls run already. */
   enterCall(keyId: string, callId: string, max: number): boolean | Promise<boolean>;

@@ -13,9 +13,8 @@ const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
 
 /**
- * Rate limits in Redis, shared by all gateways, by the clock of Redis. Running calls are leases,
- * which expire if their process dies. While Redis is unreachable, every call is allowed here,
- * because none can take a hold.
+ * Rate limits in Redis, shared by all gateways, by the clock of Redis. Running calls are leases, which expire if their
+ * process dies. While Redis is unreachable, every call is allowed here, because none can take a hold.
  */
 export class RedisRateLimiter implements RateLimiter {
   private readonly client: RedisClient;

@@ -22,14 +22,14 @@ export interface UpstreamRequest {
   /** Client headers that matter upstream: name, value, name, value. */
   readonly headers: readonly string[];
   /**
-   * Returns the body for a route whose profile may differ from that of the route that `body` was
-   * made for. Returns undefined if the request cannot be expressed there.
+   * Returns the body for a route whose profile may differ from that of the route that `body` was made for. Returns
+   * undefined if the request cannot be expressed there.
    */
   readonly bodyFor: ((route: Route) => RequestBody | undefined) | undefined;
   /**
-   * Called with the status and the text of a provider's refusal, before any of it reaches the client.
-   * Returns true to send the call again, on the same route and hold: `bodyFor` then returns another
-   * body. Without this method, the client gets every refusal.
+   * Called with the status and the text of a provider's refusal, before any of it reaches the client. Returns true to
+   * send the call again, on the same route and hold: `bodyFor` then returns another body. Without this method, the
+   * client gets every refusal.
    */
   readonly sendsAgain?: ((status: number, text: string) => boolean) | undefined;
   /**
@@ -50,10 +50,7 @@ export interface CallLimit {
    * `wallets.changeLimit`.
    */
   readonly name: string;
-  /**
-   * Returns the refusal for a call that the limit does not cover. `availableMicroVnd` is what is
-   * left of it.
-   */
+  /** Returns the refusal for a call that the limit does not cover. `availableMicroVnd` is what is left of it. */
   refusal(availableMicroVnd: MicroVnd): Refusal;
 }
 
@@ -79,8 +76,8 @@ export type Outcome =
   /** The client left, and the upstream was cancelled. */
   | { readonly kind: "gone" }
   /**
-   * The upstream failed after it got the request. `truncated`: its body ended cleanly but too
-   * early. `errorSent`: the upstream's own error event has reached the client.
+   * The upstream failed after it got the request. `truncated`: its body ended cleanly but too early. `errorSent`: the
+   * upstream's own error event has reached the client.
    */
   | {
       readonly kind: "broken";
@@ -114,8 +111,8 @@ export interface FailedAttempt {
   readonly key: string;
   /**
    * The cause, one of few words: `key`, `account`, `access`, `model`, `limit` for refusals; `dns`, `connect`, `tls`,
-   * `connection`, `silent`, `cut`, `empty`, `unreadable`, `credentials`, `http_` and the status for failures; `gateway` if
-   * the upstream had no part in it.
+   * `connection`, `silent`, `cut`, `empty`, `unreadable`, `credentials`, `http_` and the status for failures; `gateway`
+   * if the upstream had no part in it.
    */
   readonly cause: string;
   /** The reason that operators see, such as `ECONNREFUSED`. Never content of a call. */
@@ -129,9 +126,7 @@ export interface EndedCall extends Readonly<Pick<Call, EndedField>> {
   readonly usage: Readonly<Usage> | undefined;
   readonly held: Readonly<Held> | undefined;
   readonly outcome: CallOutcome;
-  /**
-   * When the last byte left or the connection was cut, on the monotonic clock, like `startedMs`.
-   */
+  /** When the last byte left or the connection was cut, on the monotonic clock, like `startedMs`. */
   readonly endedMs: number;
 }
 
@@ -160,8 +155,8 @@ type EndedField =
   | ("heldMicroVnd" | "costMicroVnd" | "writtenOffMicroVnd");
 
 /**
- * One call from first byte to last, as plugins see it. Core sets the read-only fields. Each other
- * field names the plugin that sets it, and every later plugin may read it.
+ * One call from first byte to last, as plugins see it. Core sets the read-only fields. Each other field names the
+ * plugin that sets it, and every later plugin may read it.
  */
 export interface Call {
   readonly id: string;
@@ -203,8 +198,8 @@ export interface Call {
   upstream: UpstreamRequest | undefined;
 
   /**
-   * An upper bound of the input tokens, for the hold and never for the charge. Set by meter, like
-   * all fields to `estimated`.
+   * An upper bound of the input tokens, for the hold and never for the charge. Set by meter, like all fields to
+   * `estimated`.
    */
   inputTokensBound: number;
   /**
@@ -226,8 +221,8 @@ export interface Call {
   limits: readonly CallLimit[];
 
   /**
-   * The hold; set by settle, like the next four fields. Once the price is held, even if it is 0,
-   * the call may be served.
+   * The hold; set by settle, like the next four fields. Once the price is held, even if it is 0, the call may be
+   * served.
    */
   held: Held | undefined;
   heldMicroVnd: MicroVnd;
@@ -235,8 +230,8 @@ export interface Call {
   /** The part of the cost that the wallet did not cover. */
   writtenOffMicroVnd: MicroVnd;
   /**
-   * How long the upstream may go on after the client leaves, in milliseconds, to learn the usage. 0
-   * cancels it at once; infinite lets it finish.
+   * How long the upstream may go on after the client leaves, in milliseconds, to learn the usage. 0 cancels it at once;
+   * infinite lets it finish.
    */
   lingerMs: number;
 
@@ -246,8 +241,8 @@ export interface Call {
    */
   upstreamHeaders: readonly string[];
   /**
-   * Headers that plugins add to those of the reply: name, value, name, value. They may leave once `head`
-   * has passed all sinks; those of a JSON reply leave after `close`.
+   * Headers that plugins add to those of the reply: name, value, name, value. They may leave once `head` has passed all
+   * sinks; those of a JSON reply leave after `close`.
    */
   readonly replyHeaders: string[];
 

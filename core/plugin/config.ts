@@ -82,15 +82,11 @@ export interface Limits {
   readonly drainMs: number;
   /** How long a stopping gateway leaves an idle connection open, for its client to close it; 0: it hands nothing over. */
   readonly handoverMs: number;
-  /**
-   * Largest difference between the clocks of the gateway and its stores at a start; 0 allows any.
-   */
+  /** Largest difference between the clocks of the gateway and its stores at a start; 0 allows any. */
   readonly clockDifferenceMs: number;
 }
 
-/**
- * An upstream of the config, without its addresses, keys and headers: only its kind knows those.
- */
+/** An upstream of the config, without its addresses, keys and headers: only its kind knows those. */
 export interface UpstreamConfig {
   readonly kind: string;
   readonly protocols: ReadonlySet<Protocol>;

@@ -35,8 +35,8 @@ const SLOW =
   "is kept, and a credit counts once, even if it is sent twice.";
 
 /**
- * Adds routes for operators, under `prefix`. Every request but a GET is recorded in the audit trail
- * before it is carried out. If it cannot be recorded, it is not carried out.
+ * Adds routes for operators, under `prefix`. Every request but a GET is recorded in the audit trail before it is
+ * carried out. If it cannot be recorded, it is not carried out.
  */
 export function addOperatorRoutes(
   router: Router,
@@ -162,8 +162,7 @@ const FIELDS_MAX = 20;
 const FIELD_CHARACTERS_MAX = 500;
 
 /**
- * Runs an operator's action. Writes its row in the audit trail before it, and adds the status of
- * the reply after it.
+ * Runs an operator's action. Writes its row in the audit trail before it, and adds the status of the reply after it.
  */
 async function audit(
   { operatorActions, log }: Services,
@@ -196,10 +195,7 @@ function fingerprint(authorization: string | undefined): string {
   return createHash("sha256").update(token).digest("hex").slice(0, FINGERPRINT_CHARACTERS);
 }
 
-/**
- * Returns the plain fields of a request, at most 20 of at most 500 characters each: the trail is
- * for reading.
- */
+/** Returns the plain fields of a request, at most 20 of at most 500 characters each: the trail is for reading. */
 function shortened(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const short: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields).slice(0, FIELDS_MAX)) {
@@ -225,9 +221,7 @@ export const email = v.pipe(
   v.email(EMAIL),
 );
 
-/**
- * Returns the JSON body of a request as the schema transforms it, or a 400 that names the field.
- */
+/** Returns the JSON body of a request as the schema transforms it, or a 400 that names the field. */
 export function readBody<const T extends v.GenericSchema>(
   schema: T,
   body: Buffer,
@@ -243,10 +237,7 @@ export function readBody<const T extends v.GenericSchema>(
   return read(schema, value, "The body");
 }
 
-/**
- * Returns the query of a request as the schema transforms it, or a 400. Of a repeated name, the
- * last value counts.
- */
+/** Returns the query of a request as the schema transforms it, or a 400. Of a repeated name, the last value counts. */
 export function readQuery<const T extends v.GenericSchema>(
   schema: T,
   query: URLSearchParams,

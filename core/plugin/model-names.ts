@@ -16,10 +16,7 @@ interface NamedModel {
 
 /** Resolves the names that callers send to models: the slot `modelNames`. */
 export interface ModelNames {
-  /**
-   * Returns the model of a name at an endpoint, or the refusal that a call with this name gets
-   * there.
-   */
+  /** Returns the model of a name at an endpoint, or the refusal that a call with this name gets there. */
   resolve(name: unknown, endpoint: Endpoint): NamedModel | Refusal;
 }
 
@@ -69,10 +66,7 @@ function modelNameRequired(): Refusal {
   return refuse.badRequest("model: the name of a model is required", "model");
 }
 
-/**
- * Returns the refusal for an unknown model, 404. `nearest` lists ids that the caller may have
- * meant.
- */
+/** Returns the refusal for an unknown model, 404. `nearest` lists ids that the caller may have meant. */
 function unknownModel(nearest: readonly string[] = []): Refusal {
   const advice = nearest.length === 0 ? "" : ` The nearest names are ${nearest.join(", ")}.`;
   const message = `There is no model of this name here: GET /v1/models lists the names.${advice}`;
@@ -89,10 +83,7 @@ export function hasRoute(model: Model, protocol: Protocol, upstreams: Upstreams)
   return model.routes.some(({ upstream }) => upstreams.get(upstream)?.speaks(protocol));
 }
 
-/**
- * Returns the paths that serve a model. Without translation, only the path of its own protocol
- * serves a chat model.
- */
+/** Returns the paths that serve a model. Without translation, only the path of its own protocol serves a chat model. */
 export function pathsOf(model: Model, upstreams: Upstreams, isTranslated: boolean): string[] {
   const { standard } = model;
   return endpoints
@@ -117,8 +108,7 @@ export function beyond(model: Model, call: Call): Refusal | undefined {
   }
   const { protocol, conversation: param = "messages" } = call.endpoint;
   if (!model.labels.has("vision")) {
-    // Translation replaces images of earlier turns by a line of text. Refusing them here would end
-    // the conversation.
+    // Translation replaces images of earlier turns by a line of text. Refusing them here would end the conversation.
     if (!endsWithImage(call.body.outline, protocol)) return undefined;
     const message = `${model.id} cannot read images: choose a model labelled vision`;
     return refuse.badRequest(message, param);

@@ -7,10 +7,7 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
 LOOPBACK.addAddress("::1", "ipv6");
 
-/**
- * Returns true if only this machine can call the host. Does not look names up: all but `localhost`
- * count as public.
- */
+/** Returns true if only this machine can call the host. Does not look names up: all but `localhost` count as public. */
 export function isLoopback(host: string): boolean {
   if (isIPv4(host)) return LOOPBACK.check(host, "ipv4");
   if (isIPv6(host)) return LOOPBACK.check(host, "ipv6");
@@ -27,17 +24,15 @@ export function hostsOverlap(host: string, other: string): boolean {
   return host === other || isEverywhere(host) || isEverywhere(other);
 }
 
-/**
- * The option that lets a plugin for local trials listen on an address that other machines can call.
- */
+/** The option that lets a plugin for local trials listen on an address that other machines can call. */
 export const allowPublic = v.optional(
   described(v.boolean("true or false"), "Start even if other machines can call it."),
   false,
 );
 
 /**
- * Returns the fault of a plugin for local trials that other machines can call. `path` is the option
- * that names the host; empty if it is `listen.host`. `why` says what the other machines would get.
+ * Returns the fault of a plugin for local trials that other machines can call. `path` is the option that names the
+ * host; empty if it is `listen.host`. `why` says what the other machines would get.
  */
 export function publicHost(
   host: string,
@@ -55,10 +50,7 @@ export function httpAddress(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/**
- * Returns the URL with an address that a client can connect to, if the host only listens: 0.0.0.0
- * or [::].
- */
+/** Returns the URL with an address that a client can connect to, if the host only listens: 0.0.0.0 or [::]. */
 export function reachableAddress(url: string): string {
   return url.replace(/^(https?:\/\/)(0\.0\.0\.0|\[[0:]+\])(?=[:/]|$)/, (_, scheme, host) =>
     host === "0.0.0.0" ? `${scheme}127.0.0.1` : `${scheme}[::1]`,

@@ -33,9 +33,7 @@ export interface PlainResponse {
 /** Limit for a body that no handler reads: some clients send one with a GET. */
 export const UNREAD_BODY_BYTES_MAX = 64 * 1024;
 
-/**
- * Returns a response, or a refusal. A refusal is sent in the error shape of the client's protocol.
- */
+/** Returns a response, or a refusal. A refusal is sent in the error shape of the client's protocol. */
 export type PlainHandler = (
   request: PlainRequest,
 ) => PlainResponse | Refusal | Promise<PlainResponse | Refusal>;

@@ -18,11 +18,11 @@ import type { Config, Upstreams } from "./config.ts";
 import type { Slots } from "./slot.ts";
 
 /**
- * The services that core offers to plugins. Each plugin gets its own object, so that core knows
- * which plugin filled a slot.
+ * The services that core offers to plugins. Each plugin gets its own object, so that core knows which plugin filled a
+ * slot.
  *
- * Config, catalogue, upstreams and the values of slots change on reload. They are getters: read
- * them at each use, and do not destructure them.
+ * Config, catalogue, upstreams and the values of slots change on reload. They are getters: read them at each use, and
+ * do not destructure them.
  */
 export interface Services extends Slots {
   /** The checked config. A plugin that copies a part of it names that part in `reads`. */
@@ -110,10 +110,7 @@ export interface CallsInFlight {
   readonly size: number;
   /** Of these, those whose client has left while their upstream goes on. */
   readonly left: number;
-  /**
-   * Returns the account of a call; undefined if the call does not run here, or has no key yet.
-   * Searches all calls.
-   */
+  /** Returns the account of a call; undefined if the call does not run here, or has no key yet. Searches all calls. */
   accountOf(callId: string): string | undefined;
 }
 
@@ -144,51 +141,41 @@ export interface ImageFetch {
 }
 
 /**
- * A command that a plugin adds to `npm run admin -- …`: its words, its options, and the operator
- * route that it calls.
+ * A command that a plugin adds to `npm run admin -- …`: its words, its options, and the operator route that it calls.
  *
- * It is data alone. The command line fetches it from the running gateway, so it needs neither the
- * plugin's code nor its config, and works from another machine. It prints the JSON that the route
- * returns.
+ * It is data alone. The command line fetches it from the running gateway, so it needs neither the plugin's code nor its
+ * config, and works from another machine. It prints the JSON that the route returns.
  */
 export interface Command {
-  /**
-   * The words that call it, such as `team list`: lower-case letters and hyphens, unique among all
-   * commands.
-   */
+  /** The words that call it, such as `team list`: lower-case letters and hyphens, unique among all commands. */
   readonly words: string;
   /** A description in one line, for `help`. */
   readonly about: string;
   readonly method: "GET" | "POST" | "DELETE";
   /** The full path of the route. A part `:name` takes the value of the required option `name`. */
   readonly path: string;
-  /**
-   * Options in the order of `help`. Options that are not in `path` go into the body, or into the
-   * query of a GET.
-   */
+  /** Options in the order of `help`. Options that are not in `path` go into the body, or into the query of a GET. */
   readonly options?: readonly CommandOption[];
   /** Names of options, exactly one of which must be given. */
   readonly oneOf?: readonly string[];
   /** Sent with every request, in addition to the options. */
   readonly fields?: Readonly<Record<string, string | number | boolean>>;
   /**
-   * Fetches a list page by page. The route takes `limit`, from 1 to 1000, and `query`, whose value
-   * is `field` of the last item so far. An option `limit` bounds the whole list.
+   * Fetches a list page by page. The route takes `limit`, from 1 to 1000, and `query`, whose value is `field` of the
+   * last item so far. An option `limit` bounds the whole list.
    */
   readonly pages?: { readonly query: string; readonly field: string };
 }
 
-/**
- * `--name VALUE` on the command line. In the request, underscores replace the hyphens of `name`.
- */
+/** `--name VALUE` on the command line. In the request, underscores replace the hyphens of `name`. */
 interface CommandOption {
   readonly name: string;
   /** The placeholder in `help`: `ID`. */
   readonly value?: string;
   readonly required?: boolean;
   /**
-   * `number`: whole numbers are sent as numbers. Any other text is sent as it is, and the route
-   * refuses it. `flag`: has no value; true is sent if it is given.
+   * `number`: whole numbers are sent as numbers. Any other text is sent as it is, and the route refuses it. `flag`: has
+   * no value; true is sent if it is given.
    */
   readonly type?: "text" | "number" | "flag";
 }

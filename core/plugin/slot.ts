@@ -13,14 +13,12 @@ import type { PlainRequest } from "./router.ts";
 /** A place that one plugin fills for core and for other plugins. */
 export interface Slot<T> {
   /**
-   * The value of the newest running provider, or a default if there is none. Read it at each use: a
-   * reload changes it.
+   * The value of the newest running provider, or a default if there is none. Read it at each use: a reload changes it.
    */
   readonly current: T;
   /**
-   * Fills the slot until you call the returned function or the plugin stops. Core withdraws the
-   * values of a stopped plugin. During a reload, values take effect once all plugins have started;
-   * if one fails to start, they never do.
+   * Fills the slot until you call the returned function or the plugin stops. Core withdraws the values of a stopped
+   * plugin. During a reload, values take effect once all plugins have started; if one fails to start, they never do.
    */
   provide(value: T): () => void;
 }
@@ -47,10 +45,7 @@ export interface Slots {
   readonly guards: Guards;
   readonly customers: Slot<Customers>;
   readonly modelNames: Slot<ModelNames>;
-  /**
-   * Encrypts every new key. While it is undefined, the text of a new key is shown once and not
-   * stored.
-   */
+  /** Encrypts every new key. While it is undefined, the text of a new key is shown once and not stored. */
   readonly keySealer: Slot<KeySealer | undefined>;
   /** Says what a call costs the operator, for its record. */
   readonly providerCosts: Slot<ProviderCosts>;
@@ -87,9 +82,7 @@ export function isCoreSlot(name: SlotName): name is CoreSlotName {
   return CORE_SLOT_NAMES.some((core) => core === name);
 }
 
-/**
- * Returns what the provider bills for a call that has ended, in µđ; null if that is not known. Its usage is final.
- */
+/** Returns what the provider bills for a call that has ended, in µđ; null if that is not known. Its usage is final. */
 export type ProviderCosts = (call: Call) => MicroVnd | null;
 
 export const unknownCosts: ProviderCosts = () => null;
@@ -121,8 +114,8 @@ export interface Customers {
   readonly agreements: { readonly terms?: string; readonly privacy?: string };
 
   /**
-   * Sets the password of an account's owner and marks their address as verified. Returns false if
-   * no plugin signs customers in.
+   * Sets the password of an account's owner and marks their address as verified. Returns false if no plugin signs
+   * customers in.
    */
   setPassword(accountId: string, password: string): Promise<boolean>;
 }
@@ -143,15 +136,12 @@ export interface Customer {
 export type OperatorGuard = (request: PlainRequest) => Promise<Refusal | undefined>;
 
 /**
- * Returns the signed-in customer, or a refusal. A request that changes something must also come
- * from the gateway's own pages, not from another site.
+ * Returns the signed-in customer, or a refusal. A request that changes something must also come from the gateway's own
+ * pages, not from another site.
  */
 export type CustomerGuard = (request: PlainRequest) => Promise<Customer | Refusal>;
 
-/**
- * Access checks of the routes that plugins own. Until a plugin provides a guard, every request is
- * refused.
- */
+/** Access checks of the routes that plugins own. Until a plugin provides a guard, every request is refused. */
 interface Guards {
   readonly operator: Slot<OperatorGuard>;
   readonly customer: Slot<CustomerGuard>;

@@ -18,18 +18,15 @@ import type { JsonObject } from "../process/json.ts";
 import type { ServerEvent } from "../sse/reader.ts";
 import type { UpstreamConfig } from "./config.ts";
 
-/**
- * A way to speak to providers. Stateless: what an upstream keeps (the next key, tokens) is in its
- * adapter.
- */
+/** A way to speak to providers. Stateless: what an upstream keeps (the next key, tokens) is in its adapter. */
 export interface UpstreamKind<Entries extends v.ObjectEntries = v.ObjectEntries> {
   /** The value of `kind` in the config. */
   readonly name: string;
   /** Schemas of the upstream's keys in the config, besides `kind`, `profile` and `connections`. */
   readonly settings: Entries;
   /**
-   * Returns the protocols that an upstream with these settings takes; undefined if the settings do
-   * not say. Faulty settings are missing, so that the rest of the config can still be checked.
+   * Returns the protocols that an upstream with these settings takes; undefined if the settings do not say. Faulty
+   * settings are missing, so that the rest of the config can still be checked.
    */
   protocols(settings: Partial<SettingsOf<Entries>>): ReadonlySet<Protocol> | undefined;
   /**
@@ -49,19 +46,19 @@ export type SettingsOf<Entries extends v.ObjectEntries> = v.InferOutput<
 /** One upstream of the config. Builds its requests and reads its replies. */
 export interface UpstreamAdapter {
   /**
-   * Returns the request for one route, complete but for its credentials. Return undefined if the
-   * call cannot be expressed: core then tries the next route.
+   * Returns the request for one route, complete but for its credentials. Return undefined if the call cannot be
+   * expressed: core then tries the next route.
    */
   request(call: OutgoingCall, route: Route): OutgoingRequest | undefined;
   /** The keys of the upstream. Core uses them in turn, and rests one that is refused. Without them, there is one account. */
   readonly keys?: readonly string[];
   /**
-   * Returns the credentials as headers to add: name, value, name, value. The request is final, so
-   * that it can be signed. `nowMs` is milliseconds since the Unix epoch. `key` is the one of `keys` to use.
+   * Returns the credentials as headers to add: name, value, name, value. The request is final, so that it can be
+   * signed. `nowMs` is milliseconds since the Unix epoch. `key` is the one of `keys` to use.
    *
-   * Return a promise only if you have to wait, for a token for example. It has until
-   * `limits.connect_seconds`. If it rejects, the attempt fails and core tries the next route. The
-   * log gets the error's `code` or `name`, never its message.
+   * Return a promise only if you have to wait, for a token for example. It has until `limits.connect_seconds`. If it
+   * rejects, the attempt fails and core tries the next route. The log gets the error's `code` or `name`, never its
+   * message.
    */
   authorise(request: OutgoingRequest, nowMs: number, key: string): string[] | Promise<string[]>;
   /** Called with a status other than 2xx, so that a refused token can be dropped. */
@@ -86,27 +83,21 @@ export type OutgoingBody = Pick<RequestBody, "read" | "set" | "bytes">;
 /** An outgoing call, in the upstream's protocol. */
 export interface OutgoingCall {
   readonly protocol: Protocol;
-  /**
-   * The operation, relative to the base address that the protocol's clients use:
-   * `/chat/completions`.
-   */
+  /** The operation, relative to the base address that the protocol's clients use: `/chat/completions`. */
   readonly path: string;
   readonly stream: boolean;
   /** `application/json`, or multipart/form-data with its boundary. */
   readonly contentType: string;
   /**
-   * The complete body, with the route's model, the output limit and the request for usage. It is a copy for this attempt, so
-   * that you may set its fields.
+   * The complete body, with the route's model, the output limit and the request for usage. It is a copy for this
+   * attempt, so that you may set its fields.
    */
   readonly body: OutgoingBody;
   /** Client headers that matter upstream: name, value, name, value. */
   readonly headers: readonly string[];
 }
 
-/**
- * A request, sent by POST as it is. The connection adds `host`, from `origin`, and
- * `content-length`.
- */
+/** A request, sent by POST as it is. The connection adds `host`, from `origin`, and `content-length`. */
 export interface OutgoingRequest {
   readonly protocol: Protocol;
   /** `https://api.example.com` */
@@ -120,17 +111,13 @@ export interface OutgoingRequest {
 }
 
 /**
- * How to read a reply: `events` as server-sent events, `json` as one JSON body, `bytes` as anything
- * else. For `bytes` with an error status, the client gets an error of the gateway instead. A
- * `ReplyDecoder` turns the provider's own stream format into events. Streams of either kind come
- * with status 200 only.
+ * How to read a reply: `events` as server-sent events, `json` as one JSON body, `bytes` as anything else. For `bytes`
+ * with an error status, the client gets an error of the gateway instead. A `ReplyDecoder` turns the provider's own
+ * stream format into events. Streams of either kind come with status 200 only.
  */
 export type Decoder = "events" | "json" | "bytes" | ReplyDecoder;
 
-/**
- * Turns the body of one reply into events of its protocol. The client gets them as
- * `text/event-stream`.
- */
+/** Turns the body of one reply into events of its protocol. The client gets them as `text/event-stream`. */
 export interface ReplyDecoder {
   /** Reads a chunk and passes on every complete event. Returns false if the body cannot be read: the call then ends. */
   push(chunk: Buffer, onEvent: (event: ServerEvent) => void): boolean;

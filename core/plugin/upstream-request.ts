@@ -37,9 +37,8 @@ export function formFields(
 const MODELS_NAMED_MAX = 8;
 
 /**
- * Refuses a model that does not take the endpoint's protocol, and names the path that serves it,
- * and the model if the caller sent another name. `here`: models that this endpoint serves, for
- * clients that speak no other protocol.
+ * Refuses a model that does not take the endpoint's protocol, and names the path that serves it, and the model if the
+ * caller sent another name. `here`: models that this endpoint serves, for clients that speak no other protocol.
  */
 export function servedElsewhere(
   call: Call,

@@ -1,9 +1,8 @@
 import * as v from "valibot";
 
 /**
- * The building blocks of config schemas, for core and for plugins. A message in a schema names what
- * is expected ("a whole number from 0 to 9"). The loader of the config makes the sentence, and
- * never repeats a value.
+ * The building blocks of config schemas, for core and for plugins. A message in a schema names what is expected ("a
+ * whole number from 0 to 9"). The loader of the config makes the sentence, and never repeats a value.
  */
 
 /** Non-empty text. */
@@ -95,10 +94,7 @@ function expectationOf(schema: v.ObjectEntries[string]): string {
   return v.safeParse(schema, undefined).issues?.[0].message ?? "a value";
 }
 
-/**
- * Makes a schema of a mapping refuse lists. In JavaScript a list is an object too; in YAML it is no
- * mapping.
- */
+/** Makes a schema of a mapping refuse lists. In JavaScript a list is an object too; in YAML it is no mapping. */
 export function refusingLists<const T extends v.GenericSchema>(schema: T): T {
   const run = schema["~run"];
   return {

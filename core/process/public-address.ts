@@ -4,10 +4,7 @@ import ipaddr from "ipaddr.js";
 /** IPv6 assigns only these to hosts; the rest of the address space is reserved. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");
 
-/**
- * Returns true for an address of the public internet: of no range that is private, reserved or an
- * alias.
- */
+/** Returns true for an address of the public internet: of no range that is private, reserved or an alias. */
 export function isPublic(address: string): boolean {
   const parsed = ipaddr.parse(address);
   if (parsed.range() !== "unicast") return false;
@@ -18,8 +15,8 @@ export function isPublic(address: string): boolean {
 const OWN_NAMES = /(?:^|\.)(?:localhost|internal|intranet|corp|local|lan|home|svc|test)\.?$/i;
 
 /**
- * Returns false for a host that is a private address, or whose name cannot be public: one without a dot, or of a private
- * domain. Looks no name up.
+ * Returns false for a host that is a private address, or whose name cannot be public: one without a dot, or of a
+ * private domain. Looks no name up.
  */
 export function isPublicHost(host: string): boolean {
   const name = host.replace(/^\[|\]$/g, "");

@@ -34,8 +34,7 @@ export interface RedisCommands {
 }
 
 /**
- * A connection to one Redis or to a cluster. Every command resolves or rejects within `timeoutMs` of
- * the last reply.
+ * A connection to one Redis or to a cluster. Every command resolves or rejects within `timeoutMs` of the last reply.
  */
 export class RedisClient implements RedisCommands {
   readonly isCluster: boolean;
@@ -51,8 +50,7 @@ export class RedisClient implements RedisCommands {
       this.commands = new Batch(this.client);
       this.replyTimeout = new ReplyTimeout(this.client, timeoutMs);
     } else this.commands = new ClusterBatch(this.client);
-    // Callers get the error of each failed command. Without a listener, an error would also end the
-    // process.
+    // Callers get the error of each failed command. Without a listener, an error would also end the process.
     this.client.on("error", () => {});
   }
 
@@ -115,8 +113,7 @@ export function isMovedSlot(error: unknown): boolean {
 function connect(servers: string | readonly string[], timeoutMs: number): Redis | Cluster {
   const common = {
     connectTimeout: CONNECT_TIMEOUT_MS,
-    // A command sent before the connection broke may have run: the caller decides if to send it
-    // again.
+    // A command sent before the connection broke may have run: the caller decides if to send it again.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     lazyConnect: true,
@@ -127,8 +124,7 @@ function connect(servers: string | readonly string[], timeoutMs: number): Redis 
       ...common,
       enableOfflineQueue: false,
       retryStrategy: reconnectMs,
-      // This server was demoted: reconnect, since its address may lead to the new primary. A
-      // cluster redirects instead.
+      // This server was demoted: reconnect, since its address may lead to the new primary. A cluster redirects instead.
       reconnectOnError(error) {
         if (!error.message.startsWith("READONLY") || left === redis.stream) return false;
         left = redis.stream;
@@ -153,8 +149,7 @@ function connect(servers: string | readonly string[], timeoutMs: number): Redis 
       redisOptions: {
         ...common,
         socketTimeout: timeoutMs,
-        // Bounds commands that wait in the queue of a node that is still connecting; nothing else
-        // does.
+        // Bounds commands that wait in the queue of a node that is still connecting; nothing else does.
         commandTimeout: timeoutMs,
         ...(first?.username ? { username: decodeURIComponent(first.username) } : {}),
         ...(first?.password ? { password: decodeURIComponent(first.password) } : {}),
@@ -171,12 +166,12 @@ function reconnectMs(attempt: number): number {
 const UTF8 = { replyEncoding: "utf8" } as const;
 
 /**
- * Gathers the commands of one turn of the event loop into one write. ioredis writes to it as to one
- * of its own pipelines. Those cost four promises and two callbacks per command, and wait for the
- * replies to one batch before they send the next.
+ * Gathers the commands of one turn of the event loop into one write. ioredis writes to it as to one of its own
+ * pipelines. Those cost four promises and two callbacks per command, and wait for the replies to one batch before they
+ * send the next.
  *
- * Replies come in the order of the commands. So once the connection is ready, every command must go
- * through here: a command written directly would get the reply of another one.
+ * Replies come in the order of the commands. So once the connection is ready, every command must go through here: a
+ * command written directly would get the reply of another one.
  */
 class Batch {
   readonly isPipeline = true;
@@ -193,17 +188,14 @@ class Batch {
 
   /** Sends a command at the end of this turn. All arguments are strings. */
   run(name: string, args: string[]): Promise<unknown> {
-    // Set `args` directly: the constructor copies its arguments twice, which costs more than all
-    // the rest.
+    // Set `args` directly: the constructor copies its arguments twice, which costs more than all the rest.
     const command = new Command(name, [], UTF8);
     command.args = args;
     this.redis.sendCommand(command, this);
     return command.promise;
   }
 
-  /**
-   * ioredis calls this with a command that it has put into its queue of commands without a reply.
-   */
+  /** ioredis calls this with a command that it has put into its queue of commands without a reply. */
   write(text: string | Buffer): void {
     if (this.stream === undefined) atEndOfTurn("send", this.flush);
     // ioredis has rejected the commands of a lost connection: drop their text.
@@ -242,9 +234,9 @@ interface Waiting {
 /**
  * Gathers the commands of one turn of the event loop into one write to each node of a cluster.
  *
- * ioredis sends each command by itself, and follows its redirections. Not in one of its pipelines (6.0.0): while nodes are
- * down, it may send some commands of a pipeline and fail others. Then it puts those into the queue of a connection and never
- * writes them, and from then on each command there gets the reply to another.
+ * ioredis sends each command by itself, and follows its redirections. Not in one of its pipelines (6.0.0): while nodes
+ * are down, it may send some commands of a pipeline and fail others. Then it puts those into the queue of a connection
+ * and never writes them, and from then on each command there gets the reply to another.
  */
 export class ClusterBatch {
   private readonly cluster: ClusterCommands;
@@ -281,12 +273,11 @@ export class ClusterBatch {
 const TICKS = 9;
 
 /**
- * Closes a connection with outstanding replies and no data for `timeoutMs`, so that its commands
- * reject.
+ * Closes a connection with outstanding replies and no data for `timeoutMs`, so that its commands reject.
  *
- * Counts ticks of this process's event loop instead of clock time. After a stall, timers run before
- * sockets are read, so by the clock a Redis that has replied would look dead. Uses one timer for
- * all commands: a timer per command costs 1.5 µs.
+ * Counts ticks of this process's event loop instead of clock time. After a stall, timers run before sockets are read,
+ * so by the clock a Redis that has replied would look dead. Uses one timer for all commands: a timer per command costs
+ * 1.5 µs.
  */
 class ReplyTimeout {
   private readonly redis: Redis;

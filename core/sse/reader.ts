@@ -10,18 +10,17 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 const EVENT_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * The meaning of an event in its stream. `usage`: reports usage, and may carry text too.
- * `terminal`: completes the stream. `error`: the upstream says that the stream failed. The last two
- * may report usage as well.
+ * The meaning of an event in its stream. `usage`: reports usage, and may carry text too. `terminal`: completes the
+ * stream. `error`: the upstream says that the stream failed. The last two may report usage as well.
  */
 export type EventKind = "data" | "usage" | "terminal" | "error";
 
 /**
  * One block of a server-sent event stream.
  *
- * `raw` has the received bytes, including the blank line that ends the block, so that an unchanged
- * block is forwarded byte for byte. `type` and `data` are decoded on first use: most events of a
- * metered stream pass through without being decoded.
+ * `raw` has the received bytes, including the blank line that ends the block, so that an unchanged block is forwarded
+ * byte for byte. `type` and `data` are decoded on first use: most events of a metered stream pass through without being
+ * decoded.
  */
 export class ServerEvent {
   readonly raw: Uint8Array;
@@ -72,8 +71,7 @@ export class ServerEvent {
     let cr = raw.indexOf(CR, at);
     let dataLines = 0;
     while (at < end) {
-      // Both searches advance together, and each continues from its last hit, so no byte is read
-      // twice.
+      // Both searches advance together, and each continues from its last hit, so no byte is read twice.
       if (lf !== -1 && lf < at) lf = raw.indexOf(LF, at);
       if (cr !== -1 && cr < at) cr = raw.indexOf(CR, at);
       const eol = lf === -1 ? (cr === -1 ? end : cr) : cr === -1 || lf < cr ? lf : cr;
@@ -109,9 +107,8 @@ type Tail =
 /**
  * Splits the bytes of an event stream into blocks, with any line ends and any split of the reads.
  *
- * A block within one chunk is a view of that chunk, so the caller must not reuse the chunk's
- * memory. Joined, the `raw` of all events are exactly the bytes that were pushed. The bytes alone
- * decide the split into events, never the reads.
+ * A block within one chunk is a view of that chunk, so the caller must not reuse the chunk's memory. Joined, the `raw`
+ * of all events are exactly the bytes that were pushed. The bytes alone decide the split into events, never the reads.
  */
 export class SseReader {
   private readonly bytesMax: number;
@@ -119,14 +116,9 @@ export class SseReader {
   private carried = 0;
   private lineEmpty = true;
   private tail: Tail = "none";
-  /**
-   * True if the last line ended with CRLF. Such a stream sends the LF of a blank line together with
-   * its CR.
-   */
+  /** True if the last line ended with CRLF. Such a stream sends the LF of a blank line together with its CR. */
   private crlf = false;
-  /**
-   * How many bytes of a byte order mark have come at the start of the stream; -1 if it has none.
-   */
+  /** How many bytes of a byte order mark have come at the start of the stream; -1 if it has none. */
   private mark = 0;
   private first = true;
   private failed = false;
@@ -136,8 +128,8 @@ export class SseReader {
   }
 
   /**
-   * Reads one chunk and calls `onEvent` for each block that it completes. Returns false if a block
-   * exceeds the limit; the reader then emits nothing more.
+   * Reads one chunk and calls `onEvent` for each block that it completes. Returns false if a block exceeds the limit;
+   * the reader then emits nothing more.
    */
   push(chunk: Uint8Array, onEvent: (event: ServerEvent) => void): boolean {
     if (this.failed) return false;
@@ -160,8 +152,7 @@ export class SseReader {
         }
         continue;
       }
-      // Each search continues from its own last hit: it reads each byte once for LF and once for
-      // CR.
+      // Each search continues from its own last hit: it reads each byte once for LF and once for CR.
       if (lf !== -1 && lf < at) lf = bytes.indexOf(LF, at);
       if (cr !== -1 && cr < at) cr = bytes.indexOf(CR, at);
       if (lf === -1 && cr === -1) {
@@ -187,18 +178,15 @@ export class SseReader {
   }
 
   /**
-   * Ends the stream: emits a last block that has no blank line, if there is one. Some servers end a
-   * stream with `data: [DONE]` and a single line feed.
+   * Ends the stream: emits a last block that has no blank line, if there is one. Some servers end a stream with `data:
+   * [DONE]` and a single line feed.
    */
   end(onEvent: (event: ServerEvent) => void): void {
     if (!this.failed && this.carried > 0) this.emit(EMPTY, 0, 0, onEvent);
     this.failed = true;
   }
 
-  /**
-   * Skips a byte order mark, which may be split too. Returns the index at which the first line
-   * continues.
-   */
+  /** Skips a byte order mark, which may be split too. Returns the index at which the first line continues. */
   private readMark(bytes: Buffer): number {
     let at = 0;
     while (at < bytes.length && this.mark < 3) {
@@ -236,9 +224,7 @@ export class SseReader {
     return true;
   }
 
-  /**
-   * Copies the incomplete block at the end of a chunk: it must not keep the whole chunk in memory.
-   */
+  /** Copies the incomplete block at the end of a chunk: it must not keep the whole chunk in memory. */
   private keep(bytes: Buffer, start: number): boolean {
     return start === bytes.length || this.append(bytes, start, bytes.length);
   }
@@ -269,10 +255,7 @@ const EMPTY = Buffer.alloc(0);
 const DATA = Buffer.from("data");
 const EVENT = Buffer.from("event");
 
-/**
- * Returns true if the line from `at` to `eol` is the field `name`, followed by a colon or by
- * nothing.
- */
+/** Returns true if the line from `at` to `eol` is the field `name`, followed by a colon or by nothing. */
 function isField(raw: Buffer, at: number, eol: number, name: Buffer): boolean {
   const end = at + name.length;
   if (end > eol || (end < eol && raw[end] !== COLON)) return false;

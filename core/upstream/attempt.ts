@@ -24,23 +24,18 @@ export interface AttemptListener {
   received(chunk: Buffer): void;
   completed(): void;
   failed(error: Error): void;
-  /**
-   * Called if one of the methods above throws. undici would treat that as an error of the
-   * connection.
-   */
+  /** Called if one of the methods above throws. undici would treat that as an error of the connection. */
   bug(error: unknown): void;
 }
 
 export type Headers = Record<string, string | string[] | undefined>;
 
-/**
- * Asks for uncompressed replies: they are read at once, so compressing them would only take time.
- */
+/** Asks for uncompressed replies: they are read at once, so compressing them would only take time. */
 const PLAIN = ["accept-encoding", "identity"];
 
 /**
- * One request to one upstream: undici's five callbacks. After `leave` or `abort`, later callbacks
- * are ignored, so that the next route can be tried.
+ * One request to one upstream: undici's five callbacks. After `leave` or `abort`, later callbacks are ignored, so that
+ * the next route can be tried.
  */
 export class Attempt implements Dispatcher.DispatchHandler {
   readonly upstream: HttpUpstream;
@@ -67,10 +62,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     };
   }
 
-  /**
-   * Sends the request with its credentials, which go first. Changes neither list: a kind may reuse
-   * its credentials.
-   */
+  /** Sends the request with its credentials, which go first. Changes neither list: a kind may reuse its credentials. */
   send(outgoing: OutgoingRequest, credentials: readonly string[]): void {
     const { origin, path, body } = outgoing;
     if (typeof body === "object") freeOnceSent(body);
@@ -79,8 +71,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
       const request = { origin, path, method: "POST", headers, body } as const;
       this.upstream.dispatcher.dispatch(request, this);
     } catch (error) {
-      // undici throws if it cannot send the request at all: a header with a line break, a closed
-      // pool.
+      // undici throws if it cannot send the request at all: a header with a line break, a closed pool.
       this.fail(errorOf(error));
     }
   }
@@ -123,10 +114,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.controller?.abort(new Error("the gateway has left this reply"));
   }
 
-  /**
-   * Ignores the rest of the reply but reads it to its end, so that its connection can be used
-   * again.
-   */
+  /** Ignores the rest of the reply but reads it to its end, so that its connection can be used again. */
   leave(): void {
     this.left = true;
     this.decompressor?.stop();
@@ -249,8 +237,8 @@ interface DecompressorListener {
 const ENCODINGS = new Set(["gzip", "x-gzip", "deflate", "br"]);
 
 /**
- * Decompresses the body of one reply. Passes it on in pieces of some KB, so the limits of the reply
- * stop a body that grows without end.
+ * Decompresses the body of one reply. Passes it on in pieces of some KB, so the limits of the reply stop a body that
+ * grows without end.
  */
 class Decompressor {
   private readonly encoding: string;
@@ -287,8 +275,8 @@ class Decompressor {
   }
 
   /**
-   * Ends a body whose connection broke. Passes the received part on first: the body is whole if its
-   * own end, which a compressed body carries, is in that part.
+   * Ends a body whose connection broke. Passes the received part on first: the body is whole if its own end, which a
+   * compressed body carries, is in that part.
    */
   cut(error: Error): void {
     if (this.over) return;

@@ -14,9 +14,9 @@ const CLOSED = "an upstream works again and gets calls";
 const RETRIES_MAX = 10;
 
 /**
- * The breakers of an upstream: one for each of its models, and one for its connections, which all of them share; and its
- * budget of retries, so that an outage is not multiplied. Each failure takes one from the budget, each whole reply brings
- * one back. An upstream that works always has all of them, however many calls come to it from one that fails.
+ * The breakers of an upstream: one for each of its models, and one for its connections, which all of them share; and
+ * its budget of retries, so that an outage is not multiplied. Each failure takes one from the budget, each whole reply
+ * brings one back. An upstream that works always has all of them, however many calls come to it from one that fails.
  */
 export class Breakers {
   readonly ofAll: Breaker;
@@ -138,8 +138,9 @@ const OPEN_MS = 5_000;
 const OPEN_MS_MAX = 60_000;
 
 /**
- * A circuit breaker. After 5 failures in a row it opens; a probe is due each 5 s. One success, a whole reply, closes it.
- * If only a probe succeeded, the next failure opens it again, and probes are due half as often, at least each minute.
+ * A circuit breaker. After 5 failures in a row it opens; a probe is due each 5 s. One success, a whole reply, closes
+ * it. If only a probe succeeded, the next failure opens it again, and probes are due half as often, at least each
+ * minute.
  */
 export class Breaker implements BreakerState {
   private readonly clock: Clock;
@@ -232,18 +233,13 @@ export class Breaker implements BreakerState {
     if (this.inRow === FAILURES_TO_OPEN) this.onChange("open", reason);
   }
 
-  /**
-   * Records a failure that says nothing about the upstream's health, such as a refusal of the
-   * gateway's key.
-   */
+  /** Records a failure that says nothing about the upstream's health, such as a refusal of the gateway's key. */
   note(reason: string, cause: string): void {
     this.counts[cause] = (this.counts[cause] ?? 0) + 1;
     this.last = { atMs: this.clock.monotonic(), reason };
   }
 
-  /**
-   * Ends a probe without a result: the client left first, for example, or a reply has just begun.
-   */
+  /** Ends a probe without a result: the client left first, for example, or a reply has just begun. */
   forget(): void {
     this.probing = false;
   }

@@ -8,10 +8,7 @@ const REFUSED_AS: Readonly<Record<number, RefusalType>> = {
   429: "rate_limit_error",
 };
 
-/**
- * Passes on the status of a refusal whose body is not JSON, such as a page of a proxy, without its
- * body.
- */
+/** Passes on the status of a refusal whose body is not JSON, such as a page of a proxy, without its body. */
 export function refusedUnreadably(status: number, retryAfter: readonly string[]): Outcome {
   const type = REFUSED_AS[status] ?? "invalid_request_error";
   const message = `The upstream provider refused the call with HTTP ${status}.`;
@@ -51,8 +48,8 @@ function brokenBy(refusal: Refusal): Outcome & { kind: "broken" } {
 }
 
 /**
- * Returns the refusal for a provider that is overloaded; undefined for another status. Each
- * protocol has its own status for it, and agents wait longer then than after a failure.
+ * Returns the refusal for a provider that is overloaded; undefined for another status. Each protocol has its own status
+ * for it, and agents wait longer then than after a failure.
  */
 function overloaded(
   status: number,
@@ -66,16 +63,12 @@ function overloaded(
   return brokenBy(refuse.as(own, "overloaded_error", message, { code: "overloaded", headers }));
 }
 
-/**
- * Returns the outcome for an upstream that is unreachable, or that failed after it got the request.
- */
+/** Returns the outcome for an upstream that is unreachable, or that failed after it got the request. */
 export function broken(message: string): Outcome & { kind: "broken" } {
   return brokenBy(refuse.upstreamFailed(message));
 }
 
-/**
- * Returns the outcome for an upstream that accepted a stream, and then sent nothing for `seconds`.
- */
+/** Returns the outcome for an upstream that accepted a stream, and then sent nothing for `seconds`. */
 export function tooSlow(seconds: number, hasBegun: boolean): Outcome {
   const message = hasBegun
     ? `The model's upstream provider is too slow: it sent nothing for ${seconds} seconds in the middle of its reply.`

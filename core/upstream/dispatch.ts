@@ -83,8 +83,8 @@ export class Dispatch {
   }
 
   /**
-   * Returns true if another attempt can be made. Builds its request now, so that the exchange drops
-   * a reply only for a request that exists.
+   * Returns true if another attempt can be made. Builds its request now, so that the exchange drops a reply only for a
+   * request that exists.
    */
   prepare(): boolean {
     this.prepared ??= this.prepareNext();
@@ -107,9 +107,7 @@ export class Dispatch {
     return call.stream ? upstream.config.firstByteMs : upstream.config.replyMs;
   }
 
-  /**
-   * Sends the prepared request: at once, unless the upstream's kind has to wait for credentials.
-   */
+  /** Sends the prepared request: at once, unless the upstream's kind has to wait for credentials. */
   send(): void {
     const { prepared, call } = this;
     if (!prepared) return;
@@ -137,9 +135,7 @@ export class Dispatch {
     else void this.sendLater(attempt, request, credentials);
   }
 
-  /**
-   * Waits for the credentials. Sends nothing if the call has ended or its client has left by then.
-   */
+  /** Waits for the credentials. Sends nothing if the call has ended or its client has left by then. */
   private async sendLater(
     attempt: Attempt,
     request: OutgoingRequest,
@@ -244,8 +240,8 @@ export class Dispatch {
   }
 
   /**
-   * Prepares the latest attempt again, once per call. The upstream may close an idle connection just as it is reused; it
-   * has then not read the request.
+   * Prepares the latest attempt again, once per call. The upstream may close an idle connection just as it is reused;
+   * it has then not read the request.
    */
   prepareResend(): boolean {
     if (this.resent) return false;
@@ -330,10 +326,7 @@ export class Dispatch {
   }
 }
 
-/**
- * Returns what an operator may see of an error: never its message, which may quote a token or an
- * address with one.
- */
+/** Returns what an operator may see of an error: never its message, which may quote a token or an address with one. */
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown";
   const { code } = "code" in error ? error : (objectOf(error.cause) ?? {});

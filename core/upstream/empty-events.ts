@@ -14,17 +14,14 @@ const D = 100;
 const BRACE = 123;
 
 /**
- * Bounds the events of a stream that bring nothing: comments, pings, and events without data. They
- * cost as much as others, and no customer pays for them.
+ * Bounds the events of a stream that bring nothing: comments, pings, and events without data. They cost as much as
+ * others, and no customer pays for them.
  */
 export class EmptyEvents {
   private inRow = 0;
   private passedMs = 0;
 
-  /**
-   * Returns `drop` for an event beyond the limits, `excess` if no other event has come for too
-   * long.
-   */
+  /** Returns `drop` for an event beyond the limits, `excess` if no other event has come for too long. */
   judge(event: ServerEvent, nowMs: number): "pass" | "drop" | "excess" {
     if (!isEmpty(event)) {
       this.inRow = 0;
@@ -40,8 +37,8 @@ export class EmptyEvents {
 }
 
 /**
- * Splits only events into lines that are short, or have no data in their first two lines: a stream
- * has an event a token.
+ * Splits only events into lines that are short, or have no data in their first two lines: a stream has an event a
+ * token.
  */
 function isEmpty(event: ServerEvent): boolean {
   const { raw } = event;

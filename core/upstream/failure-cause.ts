@@ -5,8 +5,7 @@ import type { Refused } from "./fault.ts";
 const OWN = "gateway";
 
 /**
- * Causes by the error codes of Node and undici. There are few causes, because a metric has one time
- * series for each.
+ * Causes by the error codes of Node and undici. There are few causes, because a metric has one time series for each.
  */
 const CAUSES: Readonly<Record<string, string>> = {
   ENOTFOUND: "dns",

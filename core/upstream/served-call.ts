@@ -13,9 +13,6 @@ export interface ServedCall extends Call {
   taken: boolean;
   /** Set for a reply of one JSON body, which is parsed once. */
   replyBody: Call["replyBody"];
-  /**
-   * Records that an upstream was tried, or has replied. Throws if the state of the call does not
-   * allow it.
-   */
+  /** Records that an upstream was tried, or has replied. Throws if the state of the call does not allow it. */
   step(to: "dispatched" | "replying"): void;
 }

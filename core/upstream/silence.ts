@@ -2,9 +2,8 @@ import type { Limits } from "../plugin/config.ts";
 import type { Clock } from "../process/clock.ts";
 
 /**
- * Measures how long the upstream of a call has been silent, except while the gateway does not read
- * it. Only streams have a limit: a reply that is not streamed is silent until it is whole, so the
- * deadline of the call bounds it.
+ * Measures how long the upstream of a call has been silent, except while the gateway does not read it. Only streams
+ * have a limit: a reply that is not streamed is silent until it is whole, so the deadline of the call bounds it.
  */
 export class Silence {
   private readonly clock: Clock;

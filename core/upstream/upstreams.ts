@@ -9,9 +9,7 @@ import { KnownAddresses } from "./known-addresses.ts";
 import { proxyFor } from "./proxy.ts";
 import { tryRoute } from "./trial.ts";
 
-/**
- * Time beyond the limit of a call: longer than the server takes to notice a call over its limit.
- */
+/** Time beyond the limit of a call: longer than the server takes to notice a call over its limit. */
 const DEADLINE_GRACE_MS = 10_000;
 
 /** The parts of a config that upstreams need. */
@@ -38,9 +36,8 @@ export class ConnectedUpstreams implements Upstreams {
     const { connectMs, callMs } = config.limits;
     this.limits = config.limits;
     this.sinceMs = clock.now();
-    // The deadline of a call bounds silence, and an exchange bounds that of a stream. These
-    // timeouts come later: else both fire at once, and the client may get the error of a broken
-    // connection instead of the time limit.
+    // The deadline of a call bounds silence, and an exchange bounds that of a stream. These timeouts come later: else
+    // both fire at once, and the client may get the error of a broken connection instead of the time limit.
     const silenceMs = callMs + DEADLINE_GRACE_MS;
     for (const [name, upstream] of Object.entries(config.upstreams)) {
       const connect = upstreamConnector({

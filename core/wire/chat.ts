@@ -20,10 +20,7 @@ const DELTA = Buffer.from('"delta"');
 /** The beginning of `usage`, and of Google's `usageMetadata`. */
 const USAGE = Buffer.from('"usage');
 const TIMINGS = Buffer.from('"timings"');
-/**
- * Shorter events cannot have timings, which are nine names with their numbers, beside the chunk
- * around them.
- */
+/** Shorter events cannot have timings, which are nine names with their numbers, beside the chunk around them. */
 const TIMINGS_BYTES_MIN = 350;
 const ERROR = Buffer.from('"error"');
 

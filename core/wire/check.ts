@@ -1,9 +1,7 @@
 import { countOf, type JsonObject } from "../process/json.ts";
 import { type Refusal, refuse } from "./refusal.ts";
 
-/**
- * The rule for a field. `text` and `list` must be present and not empty; the others may be absent.
- */
+/** The rule for a field. `text` and `list` must be present and not empty; the others may be absent. */
 type FieldRule = "text" | "list" | "flag" | "count";
 
 /** Returns a 400 for the first field of `body` that breaks its rule, or undefined. */

@@ -18,9 +18,9 @@ export function startsWith(raw: Uint8Array, prefix: Uint8Array): boolean {
 }
 
 /**
- * Returns true if `raw` has the key `name` (with its quotes) whose value is an object: `"usage":{`
- * or `"usage": {`. Without the second quote, `name` is the beginning of a key. Inside a JSON string
- * the quotes are escaped, so content cannot imitate it.
+ * Returns true if `raw` has the key `name` (with its quotes) whose value is an object: `"usage":{` or `"usage": {`.
+ * Without the second quote, `name` is the beginning of a key. Inside a JSON string the quotes are escaped, so content
+ * cannot imitate it.
  */
 export function hasObject(raw: Uint8Array, name: Buffer): boolean {
   const bytes = asBuffer(raw);
@@ -36,8 +36,7 @@ export function hasObject(raw: Uint8Array, name: Buffer): boolean {
 }
 
 /**
- * Returns the index at which the value of a key begins; `from` is the end of the key. Returns -1 if
- * no colon follows.
+ * Returns the index at which the value of a key begins; `from` is the end of the key. Returns -1 if no colon follows.
  */
 export function valueAfter(bytes: Buffer, from: number): number {
   let at = from;
@@ -70,8 +69,8 @@ export function endOfString(bytes: Buffer, from: number): number {
 }
 
 /**
- * Counts the text of a string that begins at `from`. An escape counts as the one character that it
- * stands for. Returns the index of its end quote.
+ * Counts the text of a string that begins at `from`. An escape counts as the one character that it stands for. Returns
+ * the index of its end quote.
  */
 export function countString(bytes: Buffer, from: number, delivered: Delivered): number {
   let ascii = 0;

@@ -18,9 +18,8 @@ const CHECKED_CHARACTERS = 2_048;
 type Images = "none" | "readable" | "unreadable" | "broken";
 
 /**
- * Looks for images in the turns of a request, tool results included. `readable`: all of them
- * declare a format that models read, or are given by an address, which declares none. `broken`: the
- * data of one is not base64.
+ * Looks for images in the turns of a request, tool results included. `readable`: all of them declare a format that
+ * models read, or are given by an address, which declares none. `broken`: the data of one is not base64.
  */
 export function imagesIn(body: JsonObject, protocol: Protocol): Images {
   if (PROTOCOLS[protocol].conversation === undefined) return "none";
@@ -37,9 +36,9 @@ export function imagesIn(body: JsonObject, protocol: Protocol): Images {
 }
 
 /**
- * Returns true if the user shows an image in the last turn. One in a tool's result does not count:
- * no user chose it, and the agent sends it with each later call. Chat has no images in results, so
- * clients send them in a user message right after the results.
+ * Returns true if the user shows an image in the last turn. One in a tool's result does not count: no user chose it,
+ * and the agent sends it with each later call. Chat has no images in results, so clients send them in a user message
+ * right after the results.
  */
 export function endsWithImage(body: JsonObject, protocol: Protocol): boolean {
   if (PROTOCOLS[protocol].conversation === undefined) return false;
@@ -84,8 +83,7 @@ function imagesOf(content: unknown, inResult: boolean): Images {
     if (!part || typeof type !== "string") continue;
     let images: Images = "none";
     if (isImage(part)) images = imageOf(part);
-    // A tool result cannot hold another one. Deeper nesting is not followed, so it cannot overflow
-    // the stack.
+    // A tool result cannot hold another one. Deeper nesting is not followed, so it cannot overflow the stack.
     else if (type === "tool_result" && !inResult) images = imagesOf(part["content"], true);
     if (isFault(images)) return images;
     if (images === "readable") found = images;
@@ -125,10 +123,7 @@ function unescaped(data: string): string {
   return data.includes("%") ? data.replace(/%(?:[0-9a-f]{2}|[0-9a-f]?$)/gi, "A") : data;
 }
 
-/**
- * Returns the media type of an image by its first bytes; undefined unless it is PNG, JPEG, GIF or
- * WebP.
- */
+/** Returns the media type of an image by its first bytes; undefined unless it is PNG, JPEG, GIF or WebP. */
 export function imageType(data: Buffer): string | undefined {
   if (data.subarray(0, 8).toString("latin1") === "\x89PNG\r\n\x1a\n") return "image/png";
   if (data.subarray(0, 3).toString("latin1") === "\xff\xd8\xff") return "image/jpeg";

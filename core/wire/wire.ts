@@ -6,8 +6,7 @@ import type { Refusal } from "./refusal.ts";
 import type { Usage } from "./usage/usage.ts";
 
 /**
- * Returns what an event means to its stream. Classifies it once, and stores the result on the event
- * for later readers.
+ * Returns what an event means to its stream. Classifies it once, and stores the result on the event for later readers.
  */
 export function kindOf(event: ServerEvent, wire: Pick<Wire, "classify">): EventKind {
   event.kind ??= wire.classify(event);
@@ -15,8 +14,8 @@ export function kindOf(event: ServerEvent, wire: Pick<Wire, "classify">): EventK
 }
 
 /**
- * How far an event brings a stream. `begun`: its head, or an end without output. `refused`: it ends
- * in a refusal or a failure. `delivered`: it carries an item, a block, a name, a part, text, an image or audio.
+ * How far an event brings a stream. `begun`: its head, or an end without output. `refused`: it ends in a refusal or a
+ * failure. `delivered`: it carries an item, a block, a name, a part, text, an image or audio.
  */
 export type Stage = "none" | "begun" | "refused" | "delivered";
 
@@ -37,8 +36,7 @@ interface Fields {
 }
 
 /**
- * How to read and write the bodies and events of one protocol. Stateless: what a call accumulates
- * is in its `Usage`.
+ * How to read and write the bodies and events of one protocol. Stateless: what a call accumulates is in its `Usage`.
  */
 export interface Wire {
   readonly protocol: Protocol;
@@ -56,8 +54,7 @@ export interface Wire {
   choices(body: Pick<Fields, "read">): number;
 
   /**
-   * Sets the output limit per choice in a body that goes upstream, once. `chatField` is its name at
-   * a Chat upstream.
+   * Sets the output limit per choice in a body that goes upstream, once. `chatField` is its name at a Chat upstream.
    */
   limitOutput(
     body: Fields,
@@ -75,20 +72,15 @@ export interface Wire {
   errorBody(refusal: Refusal, requestId: string): string;
 
   /**
-   * Returns the event that ends a broken stream in the protocol, as text of the stream.
-   * `eventsBefore`: the events with a type that the client has got.
+   * Returns the event that ends a broken stream in the protocol, as text of the stream. `eventsBefore`: the events with
+   * a type that the client has got.
    */
   errorEvent(refusal: Refusal, eventsBefore: number): string;
 
-  /**
-   * Returns what an event means to its stream. Call `kindOf` instead: it does this once for each event.
-   */
+  /** Returns what an event means to its stream. Call `kindOf` instead: it does this once for each event. */
   classify(event: ServerEvent): EventKind;
 
-  /**
-   * Returns true if a stream is complete when its body ends cleanly after this event, without a
-   * terminal event.
-   */
+  /** Returns true if a stream is complete when its body ends cleanly after this event, without a terminal event. */
   mayEndAt(event: ServerEvent): boolean;
 
   /** Returns the stage to which one event brings a stream. */
@@ -103,10 +95,7 @@ export interface Wire {
   /** Reads the usage in a whole reply. */
   readReply(reply: JsonObject, usage: Usage): void;
 
-  /**
-   * Reads the usage in one event that is not `data`. Returns true if the event exists only to
-   * report usage.
-   */
+  /** Reads the usage in one event that is not `data`. Returns true if the event exists only to report usage. */
   readEvent(event: ServerEvent, usage: Usage): boolean;
 
   /**
@@ -135,8 +124,7 @@ function isShortAscii(text: string, length: number): boolean {
 const { charCodeAt } = String.prototype;
 
 /**
- * Output delivered so far. Bytes of ASCII and of other scripts are counted apart, because they
- * tokenise differently.
+ * Output delivered so far. Bytes of ASCII and of other scripts are counted apart, because they tokenise differently.
  */
 export class Delivered {
   asciiBytes = 0;
@@ -153,8 +141,8 @@ export class Delivered {
 
   /** Adds a text by its bytes in UTF-8 and its UTF-16 units. */
   addLength(bytes: number, units: number): void {
-    // `bytes - units` is what UTF-8 takes beyond one byte per UTF-16 unit. Other scripts take
-    // at least two bytes per unit, so twice that never counts them too low.
+    // `bytes - units` is what UTF-8 takes beyond one byte per UTF-16 unit. Other scripts take at least two bytes per
+    // unit, so twice that never counts them too low.
     const other = Math.min(bytes, 2 * (bytes - units));
     this.otherBytes += other;
     this.asciiBytes += bytes - other;

@@ -51,10 +51,7 @@ const baseByProtocol = Object.fromEntries(
   Object.keys(PROTOCOLS).map((name) => [name, v.exactOptional(baseOf(name as Protocol))]),
 ) as Record<Protocol, OptionalBase>;
 
-/**
- * Base addresses by protocol, as the protocol's clients take them: Messages without `/v1`, the
- * others with `/v1`.
- */
+/** Base addresses by protocol, as the protocol's clients take them: Messages without `/v1`, the others with `/v1`. */
 const baseAddresses = described(
   v.pipe(
     mapping(baseByProtocol),

@@ -1,8 +1,8 @@
 import { countOf, type JsonObject, objectOf } from "../../process/json.ts";
 
 /**
- * The places of each number in the reports of all providers. A path has at most one dot. The first
- * number above 0 counts.
+ * The places of each number in the reports of all providers. A path has at most one dot. The first number above 0
+ * counts.
  */
 const PATHS = {
   input: [
@@ -63,9 +63,8 @@ const PATHS = {
 export type Numbers = { readonly [Name in keyof typeof PATHS]: number | undefined };
 
 /**
- * Maximum number of tokens that is read; larger ones are read as this one. No reply has as many
- * tokens, and sums of such numbers are still exact. `meter` withdraws numbers that no call can
- * have.
+ * Maximum number of tokens that is read; larger ones are read as this one. No reply has as many tokens, and sums of
+ * such numbers are still exact. `meter` withdraws numbers that no call can have.
  */
 const TOKENS_MAX = 1e13;
 

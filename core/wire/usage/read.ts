@@ -17,8 +17,8 @@ export function readUsage(protocol: keyof typeof READERS, data: JsonObject, usag
 }
 
 /**
- * Reads the usage of a whole response. The usage of its tools is beside it, and billed too: making
- * an image has tokens of its own.
+ * Reads the usage of a whole response. The usage of its tools is beside it, and billed too: making an image has tokens
+ * of its own.
  */
 export function readResponsesUsage(response: JsonObject, usage: Usage): void {
   const report = objectOf(response["usage"]);
@@ -45,9 +45,8 @@ const VENDOR_PREFIX = "x_";
 const NATIVE_REPORTS = ["usageMetadata", "usage_metadata", "meta", "timings"];
 
 /**
- * Reads the usage of a whole reply, or of one chunk of a stream. Most providers report it beside
- * the choices, some inside of them (Moonshot) or in a field of their own (Groq). Ollama and
- * llama.cpp have it in the reply itself.
+ * Reads the usage of a whole reply, or of one chunk of a stream. Most providers report it beside the choices, some
+ * inside of them (Moonshot) or in a field of their own (Groq). Ollama and llama.cpp have it in the reply itself.
  */
 export function readChatUsage(data: JsonObject, usage: Usage): void {
   const beside = objectOf(data["usage"]);

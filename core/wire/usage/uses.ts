@@ -2,10 +2,7 @@ import type { FeatureName } from "../../catalogue/features.ts";
 import { arrayOf, countOf, type JsonObject, objectOf } from "../../process/json.ts";
 import type { Usage } from "./usage.ts";
 
-/**
- * How providers report uses of what they charge by the use: a count in the usage, or an item of a
- * Responses reply.
- */
+/** How providers report uses of what they charge by the use: a count in the usage, or an item of a Responses reply. */
 const COUNTS: Readonly<Record<string, FeatureName>> = {
   // `usage.server_tool_use` of Messages; OpenRouter has it in Chat.
   web_search_requests: "web_search",
