@@ -1,13 +1,12 @@
 import { createSocket } from "node:dgram";
 import { lookup } from "node:dns/promises";
 import { access, chmod, constants, mkdir, stat } from "node:fs/promises";
-import { get } from "node:http";
 import { connect } from "node:net";
 import { readAddress } from "../database/address.ts";
 import type { Grants, ServerConnections } from "../database/ping.ts";
 import { ALIVE_BODY } from "../http/health.ts";
 import type { Config } from "../plugin/config.ts";
-import { isLoopback } from "../plugin/public-host.ts";
+import { httpAddress, isLoopback } from "../plugin/public-host.ts";
 import { codeOf, messageOf } from "../process/thrown.ts";
 
 /** How long a store may be down at a start: long enough for stores that start at the same time. */
@@ -184,20 +183,14 @@ function isOpen(host: string, port: number): Promise<boolean> {
 }
 
 /** Returns true if a gateway listens there. */
-function isGateway(host: string, port: number): Promise<boolean> {
-  return new Promise((resolve) => {
+async function isGateway(host: string, port: number): Promise<boolean> {
+  try {
     const signal = AbortSignal.timeout(CONNECT_MS);
-    const options = { host, port, path: "/healthz", signal, agent: false };
-    const request = get(options, (reply) => {
-      let text = "";
-      reply.setEncoding("utf8").on("data", (piece: string) => {
-        text += piece;
-      });
-      reply.on("end", () => resolve(text === ALIVE_BODY));
-      reply.on("error", () => resolve(false));
-    });
-    request.on("error", () => resolve(false));
-  });
+    const reply = await fetch(`${httpAddress(host, port)}/healthz`, { signal });
+    return (await reply.text()) === ALIVE_BODY;
+  } catch {
+    return false;
+  }
 }
 
 function addressFault(setting: string, host: string, port: number, code: string): string {
