@@ -19,6 +19,7 @@ import { proofRoute } from "./routes/proof.ts";
 import { secondFactorRoutes } from "./routes/second-factor.ts";
 import { sessionRoutes, signInRoute, signOutRoute } from "./routes/sign-in.ts";
 import { signUpRoutes } from "./routes/sign-up.ts";
+import { refuseWrongKeys } from "./sealing/known-keys.ts";
 import { masterKeysOf } from "./sealing/master-keys.ts";
 import { rotate, sealedSecrets } from "./sealing/rotate.ts";
 import { Sealer } from "./sealing/sealer.ts";
@@ -62,7 +63,9 @@ export default function accounts(services: Services, settings: Options): Plugin 
     commands,
 
     async start() {
-      sealer.use(await masterKeysOf(services.config.stores, settings.master_keys));
+      const masterKeys = await masterKeysOf(services.config.stores, settings.master_keys);
+      await refuseWrongKeys(services.database, masterKeys, log);
+      sealer.use(masterKeys);
       if (sealer.newest === undefined) {
         log.warn(
           "no master_keys configured; customers see a new API key only once, and have no second factor",

@@ -60,6 +60,12 @@ create table account_devices (
 
 create index account_devices_account on account_devices (account_id, seen_at);
 
+-- A text that each master key has sealed. A key that cannot unseal the one of its id is not the same key.
+create table account_master_keys (
+  id text primary key,
+  sealed bytea not null
+);
+
 -- The second factor of accounts whose owner switched it on: codes by RFC 6238, and recovery codes. The secret is sealed
 -- as API keys are; of recovery codes only hashes are stored.
 create table account_second_factors (

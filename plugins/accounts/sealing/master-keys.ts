@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Config, secretFile } from "../../../core/plugin/index.ts";
 import type { MasterKeyOptions } from "../options.ts";
@@ -10,6 +11,8 @@ const KEY_BYTES = 32;
 export interface MasterKey {
   readonly id: string;
   readonly key: Buffer;
+  /** Of the file in the data folder: true if this start has made it. */
+  readonly isNew?: boolean;
 }
 
 /**
@@ -32,5 +35,7 @@ const KEY = {
 
 /** Reads the master key from a file in the data folder with mode 600; creates it if it is missing. */
 async function masterKeyIn(folder: string): Promise<MasterKey> {
-  return { id: "file", key: Buffer.from(await secretFile(join(folder, FILE), KEY), "base64") };
+  const file = join(folder, FILE);
+  const isNew = !existsSync(file);
+  return { id: "file", key: Buffer.from(await secretFile(file, KEY), "base64"), isNew };
 }

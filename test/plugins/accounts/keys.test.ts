@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
@@ -217,6 +217,15 @@ t.test("the master key", async (t) => {
         await gateway.start();
         t.equal(readFileSync(file, "utf8"), key);
         t.equal((await session.post(`/keys/${body.id}/reveal`)).body.key, body.key);
+        await gateway.stop();
+        writeFileSync(file, randomBytes(32).toString("base64"));
+        await t.rejects(gateway.start(), /the file master-key in the data folder is another key/);
+        rmSync(file);
+        await gateway.start();
+        t.match(gateway.logs, "the file master-key is gone");
+        t.equal((await session.post(`/keys/${body.id}/reveal`)).code, "key_not_recoverable");
+        await gateway.stop();
+        await gateway.start();
       } finally {
         await close();
       }
@@ -257,6 +266,10 @@ t.test("the master key", async (t) => {
         t.match(gateway.logs, "sealed keys with the newest");
         await restart({ master_keys: [two] });
         t.equal(await reveal(), body.key);
+        const wrong = { id: "two", key: `\${MASTER_ONE}` };
+        await t.rejects(restart({ master_keys: [wrong] }), /master_keys: "two" is another key/);
+        await restart({ master_keys: [two] });
+        t.equal(await reveal(), body.key, "a start that was refused has changed nothing");
         const proof = { current: PASSWORD, code: codeOf(1) };
         t.equal((await session.post("/second-factor/recovery-codes", proof)).status, 200);
         await restart({ master_keys: [one] });
