@@ -3,6 +3,8 @@
 import { EXIT, Failure } from "./cli/failure.ts";
 import { run } from "./cli/run.ts";
 
+const COLUMNS_DEFAULT = 80;
+
 // A reader that closes the pipe early, such as `head`, is not an error.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(error.code === "EPIPE" ? EXIT.ok : EXIT.refused);
@@ -13,7 +15,8 @@ try {
   process.exitCode = await run(process.argv.slice(2), {
     env: process.env,
     folder: process.cwd(),
-    isTerminal: process.stdout.isTTY === true,
+    // A terminal may not know its width.
+    columns: process.stdout.isTTY ? process.stdout.columns || COLUMNS_DEFAULT : undefined,
     write: (text) =>
       new Promise((resolve, reject) => {
         process.stdout.write(text, (error) => (error ? reject(error) : resolve()));

@@ -28,13 +28,14 @@ export function helpOf(command: Command): string {
 /** Returns the help text of all commands. `note` says why some commands may be missing. */
 export function help(commands: readonly Command[], note?: string): string {
   const lines = commands.map((command) => `  ${synopsis(command)}\n      ${command.about}`);
-  return `npm run admin -- COMMAND [--json] [--url URL] [--token TOKEN]
+  return `npm run admin -- COMMAND [--wide] [--json] [--url URL] [--token TOKEN]
 
 ${lines.join("\n")}
   help
       show this help
 ${note === undefined ? "" : `\n${note}\n`}
-  --json   print JSON on one line. Without it, a terminal gets tables, and a pipe indented JSON
+  --wide   print tables whole: every column, ids, texts; into a pipe too, as for less -S
+  --json   print JSON on one line, times in UTC. Without it, a terminal gets tables, and a pipe indented JSON
   --url    gateway address; default GATEWAY_URL, else http://127.0.0.1:8080
   --token  admin token; default GATEWAY_ADMIN_TOKEN, else the file ./data/admin-token
 

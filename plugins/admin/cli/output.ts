@@ -1,19 +1,22 @@
-import { isObject } from "../../../core/plugin/index.ts";
 import type { Output } from "./command.ts";
-import { fieldsOf, tableOf } from "./table.ts";
+import { Sheet } from "./table.ts";
 
 /** Resolves once the text is on its way: a list is not fetched faster than it is read. */
 export type Write = (text: string) => Promise<void>;
 
-/** `table` for people, `indented` JSON, or `compact` JSON on one line for scripts. */
-type Form = "table" | "indented" | "compact";
+/** Tables of a width in characters for people, `indented` JSON, or `compact` JSON on one line for scripts. */
+type Form = { readonly width: number } | "indented" | "compact";
 
 /**
  * Prints the output of a command. Prints each item of a list as it arrives, so that long lists need
  * no memory.
  */
 export async function print(output: Output, form: Form, write: Write): Promise<void> {
-  if (form === "table") return printTable(output, write);
+  if (typeof form === "object") {
+    const shown = output.kind === "list" ? output.items : output.value;
+    for await (const line of new Sheet(form.width).linesOf(shown)) await write(`${line}\n`);
+    return;
+  }
   const isCompact = form === "compact";
   const indent = isCompact ? 0 : 2;
   if (output.kind === "value") {
@@ -28,17 +31,6 @@ export async function print(output: Output, form: Form, write: Write): Promise<v
     isFirst = false;
   }
   await write(isFirst ? "[]\n" : isCompact ? "]\n" : "\n]\n");
-}
-
-async function printTable(output: Output, write: Write): Promise<void> {
-  for await (const line of linesOf(output)) await write(`${line}\n`);
-}
-
-function linesOf(output: Output): AsyncIterable<string> | Iterable<string> {
-  if (output.kind === "list") return tableOf(output.items);
-  const { value } = output;
-  if (Array.isArray(value)) return tableOf(value);
-  return isObject(value) ? fieldsOf(value) : [String(value)];
 }
 
 /**

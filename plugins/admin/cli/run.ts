@@ -21,8 +21,8 @@ interface Surroundings {
   /** The working directory: the token is looked for in its data folder. */
   readonly folder: string;
   readonly write: Write;
-  /** True if a person reads the output, who gets tables. */
-  readonly isTerminal?: boolean;
+  /** The width of the terminal; undefined if no person reads the output, who gets tables. */
+  readonly columns?: number | undefined;
 }
 
 /**
@@ -68,9 +68,15 @@ export async function run(given: readonly string[], around: Surroundings): Promi
   const client = request.command.isLocal ? new Client("", "") : clientOf(request, around);
   const values = await withAccountId(client, request.values);
   const output = await request.command.run(client, values);
-  const form = request.json ? "compact" : around.isTerminal ? "table" : "indented";
-  await print(output, form, around.write);
+  await print(output, formOf(request, around), around.write);
   return output.kind === "value" ? output.exitCode : EXIT.ok;
+}
+
+/** A pipe gets JSON, unless it is asked for tables, as `--wide | less -S` does. */
+function formOf({ json, wide }: Request, { columns }: Surroundings): Parameters<typeof print>[1] {
+  if (json) return "compact";
+  if (wide) return { width: Number.POSITIVE_INFINITY };
+  return columns === undefined ? "indented" : { width: columns };
 }
 
 /** Returns the commands that begin with the same word, as `account list` and `account create` do. */

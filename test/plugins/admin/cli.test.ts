@@ -71,20 +71,27 @@ t.test("npm run admin", async (t) => {
     t.ok(Array.isArray(list) && list.some((one) => one.id === id));
   });
 
-  t.test("prints the same JSON on several lines without --json", async (t) => {
-    const { accountId } = await createCustomer(gateway, { creditVnd: 7 });
-    for (const command of [
-      ["wallet", "--account", accountId],
-      ["account", "list"],
-    ]) {
-      const long = await run(...command);
-      const short = await run(...command, "--json");
-      t.ok(long.stdout.split("\n").length > 4);
-      t.strictSame(JSON.parse(long.stdout), JSON.parse(short.stdout));
-    }
-    const none = await run("usage", "--account", accountId);
-    t.equal(none.stdout, "[]\n");
-  });
+  t.test(
+    "prints the same JSON on several lines without --json, and a table with --wide",
+    async (t) => {
+      const { accountId } = await createCustomer(gateway, { creditVnd: 7 });
+      for (const command of [
+        ["wallet", "--account", accountId],
+        ["account", "list"],
+      ]) {
+        const long = await run(...command);
+        const short = await run(...command, "--json");
+        t.ok(long.stdout.split("\n").length > 4);
+        t.strictSame(JSON.parse(long.stdout), JSON.parse(short.stdout));
+      }
+      const none = await run("usage", "--account", accountId);
+      t.equal(none.stdout, "[]\n");
+      const table = await run("account", "list", "--wide");
+      t.match(table.stdout, /^email .* id\n[^ ]+@[^ ]+ .*[0-9a-f-]{36}\n/);
+      const asked = await run("account", "list", "--wide", "--json");
+      t.equal(asked.stdout, (await run("account", "list", "--json")).stdout);
+    },
+  );
 
   t.test("prints all usage, beyond one page of the API, or as much as --limit", async (t) => {
     const { accountId, key } = await createCustomer(gateway, { creditVnd: 1000 });

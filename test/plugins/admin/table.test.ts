@@ -2,7 +2,9 @@ import t from "tap";
 import type { Output } from "../../../plugins/admin/cli/command.ts";
 import { print } from "../../../plugins/admin/cli/output.ts";
 
-async function shown(output: Output, form: "table" | "compact" = "table"): Promise<string> {
+const WHOLE = { width: Number.POSITIVE_INFINITY };
+
+async function shown(output: Output, form: Parameters<typeof print>[1] = WHOLE): Promise<string> {
   let text = "";
   await print(output, form, async (more) => {
     text += more;
@@ -19,8 +21,8 @@ async function* many(count: number) {
 t.test("a terminal gets a list as a table, a line for each item", async (t) => {
   const text = await shown({ kind: "list", items: many(300) });
   const lines = text.split("\n");
-  t.strictSame(lines.slice(0, 3), ["id    email", "a0    x@y.z", "a1    -"]);
-  t.strictSame(lines.slice(-2), ["a299  x@y.z", ""]);
+  t.strictSame(lines.slice(0, 3), ["email  id", "x@y.z  a0", "-      a1"]);
+  t.strictSame(lines.slice(-2), ["x@y.z  a299", ""]);
   t.equal(lines.length, 302);
   t.equal(await shown({ kind: "list", items: many(0) }), "none\n");
 });
@@ -34,16 +36,62 @@ t.test("a terminal gets an object as fields, and lists in it as tables", async (
     await shown(value({ drift: false, upstreams: [upstream], rows: [], note: "" })),
     [
       "drift  false",
-      "rows   []",
+      "rows   none",
       "note   -",
       "",
       "upstreams",
       "name  protocols",
-      'one   {"chat":"http://a/v1","messages":"http:…',
+      "one   chat http://a/v1, messages http://a-longer-name",
       "",
     ].join("\n"),
   );
   t.equal(await shown(value([{ n: 1 }])), "n\n1\n");
+});
+
+const KEYS = [
+  {
+    id: "01a1f8dd-7b02-75fa-97ae-a9020a2b8f2d",
+    name: "the laptop of the second developer",
+    revoked_at: null,
+    requests_per_minute: 60,
+    created_at: "2026-11-27T20:47:36.123Z",
+    account_id: "01a1f8dd-7b02-75fa-97ae-a9020a2b8f2e",
+  },
+  { id: "01a1f8dd-7b02-75fa-97ae-a9020a2b8f2f", name: "ci", requests_per_minute: 7 },
+];
+
+t.test("a table shows names first, ids last, and local times, and fits the terminal", async (t) => {
+  const { TZ } = process.env;
+  process.env["TZ"] = "Asia/Tokyo";
+  t.teardown(() => {
+    if (TZ === undefined) delete process.env["TZ"];
+    else process.env["TZ"] = TZ;
+  });
+  const lines = async (width: number) => (await shown(value(KEYS), { width })).split("\n");
+  const whole = await lines(Number.POSITIVE_INFINITY);
+  const [head = "", row, , ...notes] = whole;
+  t.match(head, /^name +revoked_at +requests_per_minute +created_at +id +account_id$/);
+  t.match(row, /^the laptop of the second developer .* 60 {2}2026-11-28 05:47:36 {2}01a1f8dd-7b/);
+  t.strictSame(notes, ["", "times: Asia/Tokyo", ""]);
+  t.strictSame(await lines(row?.length ?? 0), whole);
+  t.strictSame(await lines(100), [
+    "name                      revoked_at  requests_per_minute  created_at           id         account_…",
+    "the laptop of the secon…  -                            60  2026-11-28 05:47:36  …0a2b8f2d  …0a2b8f2e",
+    "ci                        -                             7  -                    …0a2b8f2f  -",
+    "",
+    "times: Asia/Tokyo",
+    "cut to fit; --wide shows all",
+    "",
+  ]);
+  t.strictSame(await lines(60), [
+    "name              requests_…  created_at           id",
+    "the laptop of t…          60  2026-11-28 05:47:36  …0a2b8f2d",
+    "ci                         7  -                    …0a2b8f2f",
+    "",
+    "times: Asia/Tokyo",
+    "left out: revoked_at, account_id; --wide shows all",
+    "",
+  ]);
 });
 
 t.test("a name that a customer chose does not reach the terminal's controls", async (t) => {
