@@ -172,6 +172,9 @@ interface CommandOption {
   readonly name: string;
   /** The placeholder in `help`: `ID`. */
   readonly value?: string;
+  /** A description in a few words, and a value as a shell takes it, for `help`. */
+  readonly about?: string;
+  readonly example?: string;
   readonly required?: boolean;
   /**
    * `number`: whole numbers are sent as numbers. Any other text is sent as it is, and the route refuses it. `flag`: has

@@ -20,7 +20,7 @@ export const commands: readonly Command[] = [
     method: "POST",
     path: "/admin/v1/accounts/:account/second-factor/off",
     options: [
-      { name: "account", value: "ID", required: true },
+      { name: "account", value: "ID|EMAIL", required: true },
       { name: "reason", value: "TEXT", required: true },
     ],
   },

@@ -15,7 +15,7 @@ try {
   process.exitCode = await run(process.argv.slice(2), {
     env: process.env,
     folder: process.cwd(),
-    // A terminal may not know its width.
+    // Some terminals do not know their width.
     columns: process.stdout.isTTY ? process.stdout.columns || COLUMNS_DEFAULT : undefined,
     write: (text) =>
       new Promise((resolve, reject) => {

@@ -12,7 +12,7 @@ export const commands: readonly Command[] = [
     about: "refuse new calls with 503 and a message, in every process; calls in flight finish",
     method: "POST",
     fields: { enabled: true },
-    options: [{ name: "message", value: "TEXT" }, reason],
+    options: [{ name: "message", value: "TEXT", about: "what clients get" }, reason],
   },
   {
     ...route,

@@ -1,8 +1,18 @@
 import type { Command } from "../../core/plugin/index.ts";
 
-const name = { name: "name", value: "UPSTREAM", required: true };
-const model = { name: "model", value: "MODEL" };
-const key = { name: "key", value: "LAST4" };
+const name = {
+  name: "name",
+  value: "UPSTREAM",
+  about: "its name in the config",
+  example: "openai",
+  required: true,
+};
+const model = { name: "model", value: "MODEL", about: "one model of it", example: "gpt-5.5" };
+const key = {
+  name: "key",
+  value: "LAST4",
+  about: "one API key of it, by its last four characters",
+};
 const reason = { name: "reason", value: "TEXT", required: true };
 const path = "/admin/v1/upstreams/:name/switch";
 

@@ -3,6 +3,8 @@ import type { Command } from "../../core/plugin/index.ts";
 const transfer: NonNullable<Command["options"]>[number] = {
   name: "transfer",
   value: "ID",
+  about: "the id of a transfer, from transfer list",
+  example: "17",
   required: true,
 };
 const reason: NonNullable<Command["options"]>[number] = {
@@ -20,7 +22,7 @@ export const commands: readonly Command[] = [
     method: "GET",
     path: "/admin/v1/transfers",
     options: [
-      { name: "state", value: "STATE" },
+      { name: "state", value: "STATE", example: "unmatched" },
       { name: "limit", value: "N" },
     ],
     pages: { query: "before", field: "sequence" },
@@ -37,13 +39,18 @@ export const commands: readonly Command[] = [
     about: "credit an unmatched transfer to an account, or to an order by its code",
     method: "POST",
     path: "/admin/v1/transfers/:transfer/assign",
-    options: [transfer, reason, { name: "account", value: "ID" }, { name: "order", value: "CODE" }],
+    options: [
+      transfer,
+      reason,
+      { name: "account", value: "ID|EMAIL" },
+      { name: "order", value: "CODE", about: "the code of an order, instead of its account" },
+    ],
     oneOf: ["account", "order"],
   },
   {
     words: "transfer reverse",
     about:
-      "take a transfer back from the wrong account, so that it can be assigned again; the customer sees the reason",
+      "take a transfer back from the wrong account; it can be assigned again; the customer sees the reason",
     method: "POST",
     path: "/admin/v1/transfers/:transfer/reverse",
     options: [transfer, reason, { name: "as-much-as-there-is", type: "flag" }],

@@ -1,5 +1,6 @@
 import type { Client } from "./client.ts";
 import { EXIT } from "./failure.ts";
+import type { OptionText } from "./options.ts";
 
 /** Values by option name. Includes all required options. */
 export type Values = Readonly<Record<string, string>>;
@@ -14,13 +15,16 @@ export interface Command {
   readonly words: string;
   readonly required: readonly string[];
   readonly optional: readonly string[];
+  /** The list of all commands shows it up to a semicolon, a colon or a full stop. */
   readonly about: string;
   /** Options without a value. In `values` such an option is "yes" if it was given. */
   readonly flags?: readonly string[];
   /** It needs no gateway: its client has no address. */
   readonly isLocal?: boolean;
-  /** Placeholders for option values in `help`. */
-  readonly placeholders?: Readonly<Record<string, string>>;
+  /** Texts of `help` about options that are not the same in every command. */
+  readonly options?: Readonly<Record<string, OptionText>>;
+  /** Optional options without which the example would be wrong. */
+  readonly inExample?: readonly string[];
   run(client: Client, values: Values): Promise<Output>;
 }
 

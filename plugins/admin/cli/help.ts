@@ -1,39 +1,78 @@
 import type { Command } from "./command.ts";
+import { optionText } from "./options.ts";
 
-const PLACEHOLDERS: Readonly<Record<string, string>> = {
-  account: "ID|EMAIL",
-  key: "ID",
-  call: "ID",
-  email: "ADDRESS",
-  name: "NAME",
-  "amount-vnd": "AMOUNT",
-  reference: "TEXT",
-  reason: "TEXT",
-  query: "TEXT",
-  bps: "N",
-  "requests-per-minute": "N",
-  limit: "N",
+const PROGRAM = "npm run admin --";
+
+/** The groups of `help`, each with its title and the first words of its commands. */
+const GROUPS: Readonly<Record<string, readonly [title: string, ...words: string[]]>> = {
+  accounts: ["customers", "account", "usage", "refused", "second-factor"],
+  money: ["wallets and charges", "wallet", "ledger", "credit", "adjust", "refund", "call"],
+  transfers: ["bank transfers", "transfer"],
+  keys: ["API keys", "key"],
+  providers: ["upstreams", "upstreams", "upstream"],
+  daily: ["the day's work", "doctor", "reconcile", "holds", "quarantine", "maintenance", "actions"],
+  machine: ["set up, archive, restore", "init", "archive", "restore"],
 };
+/** Of commands that no group has: those of other plugins. */
+const OTHERS = ["others", "of plugins"] as const;
 
 /** Returns the usage line of one command. */
 export function usageOf(command: Command): string {
-  return `usage: npm run admin -- ${synopsis(command)}`;
+  return `usage: ${PROGRAM} ${synopsis(command)}`;
 }
 
-/** Returns the help text of one command. */
+/** Returns the help text of one command: its usage, purpose, options and an example. */
 export function helpOf(command: Command): string {
-  return `${usageOf(command)}\n\n${command.about}`;
+  const { required, optional, flags = [] } = command;
+  const options = [...required, ...optional, ...flags].map((name) => {
+    const { about = "" } = optionText(command, name);
+    const need = required.includes(name) ? "required" : "";
+    return [option(command, name), [need, about].filter((text) => text !== "").join("; ")] as const;
+  });
+  const parts = [usageOf(command), command.about, columns(options), exampleOf(command)];
+  return parts.filter((part) => part !== "").join("\n\n");
 }
 
-/** Returns the help text of all commands. `note` says why some commands may be missing. */
-export function help(commands: readonly Command[], note?: string): string {
-  const lines = commands.map((command) => `  ${synopsis(command)}\n      ${command.about}`);
-  return `npm run admin -- COMMAND [--wide] [--json] [--url URL] [--token TOKEN]
+/**
+ * Returns the commands of a group of `help`, or those that begin with the same word, as `account list` and
+ * `account create` do.
+ */
+export function groupOf(word: string, all: readonly Command[]): readonly Command[] {
+  const group = all.filter((command) => groupNameOf(command) === word);
+  return group.length > 0 ? group : all.filter(({ words }) => words.startsWith(`${word} `));
+}
 
-${lines.join("\n")}
-  help
-      show this help
+/** Returns the help text of some commands, each with its options and an example. */
+export function groupHelp(commands: readonly Command[]): string {
+  const texts = commands.map((command) =>
+    [synopsis(command), command.about, exampleOf(command)].join("\n      "),
+  );
+  return `${texts.join("\n\n")}\n\nCOMMAND --help explains the options`;
+}
+
+/** Returns the help text of all commands, a line each. `note` says why some commands may be missing. */
+export function help(commands: readonly Command[], note?: string): string {
+  const groups = [...Object.keys(GROUPS), OTHERS[0]].flatMap((name) => {
+    const group = commands.filter((command) => groupNameOf(command) === name);
+    const [title] = GROUPS[name] ?? [OTHERS[1]];
+    return group.length > 0 ? [{ head: `${name}: ${title}`, group }] : [];
+  });
+  const width = Math.max(...commands.map(({ words }) => words.length));
+  const texts = groups.map(({ head, group }) =>
+    [
+      head,
+      columns(
+        group.map((command) => [command.words, summaryOf(command)]),
+        width,
+      ),
+    ].join("\n"),
+  );
+  return `${PROGRAM} COMMAND [--wide] [--json] [--url URL] [--token TOKEN]
+
+${texts.join("\n\n")}
 ${note === undefined ? "" : `\n${note}\n`}
+help GROUP, such as help money, shows the options; COMMAND --help explains them
+
   --wide   print tables whole: every column, ids, texts; into a pipe too, as for less -S
   --json   print JSON on one line, times in UTC. Without it, a terminal gets tables, and a pipe indented JSON
   --url    gateway address; default GATEWAY_URL, else http://127.0.0.1:8080
@@ -54,9 +93,41 @@ export function helpJson(commands: readonly Command[], note?: string): string {
   return JSON.stringify({ commands: shown, ...(note !== undefined && { note }) });
 }
 
-function synopsis({ words, required, optional, flags = [], placeholders }: Command): string {
-  const option = (name: string) =>
-    `--${name} ${placeholders?.[name] ?? PLACEHOLDERS[name] ?? "VALUE"}`;
-  const optionals = [...optional.map(option), ...flags.map((name) => `--${name}`)];
-  return [words, ...required.map(option), ...optionals.map((one) => `[${one}]`)].join(" ");
+function groupNameOf({ words }: Command): string {
+  const [first = ""] = words.split(" ");
+  const found = Object.entries(GROUPS).find(([, [, ...group]]) => group.includes(first));
+  return found?.[0] ?? OTHERS[0];
+}
+
+/** Returns what a command does, without its details: the text before a semicolon or a colon. */
+function summaryOf({ about }: Command): string {
+  return about.replace(/(?:[;:]|\. ).*$/s, "");
+}
+
+function exampleOf(command: Command): string {
+  const { words, required, inExample = [] } = command;
+  const options = [...required, ...inExample].map((name) => {
+    const { value = "VALUE", example = value } = optionText(command, name);
+    return `--${name} ${example}`;
+  });
+  return ["example:", PROGRAM, words, ...options].join(" ");
+}
+
+function synopsis(command: Command): string {
+  const { words, required, optional, flags = [] } = command;
+  const all = [...required, ...optional, ...flags].map((name) => {
+    const text = option(command, name);
+    return required.includes(name) ? text : `[${text}]`;
+  });
+  return [words, ...all].join(" ");
+}
+
+function option(command: Command, name: string): string {
+  if (command.flags?.includes(name)) return `--${name}`;
+  return `--${name} ${optionText(command, name).value ?? "VALUE"}`;
+}
+
+function columns(rows: readonly (readonly [string, string])[], widthMin = 0): string {
+  const width = Math.max(widthMin, ...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`.trimEnd()).join("\n");
 }

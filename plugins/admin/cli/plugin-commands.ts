@@ -15,6 +15,8 @@ const declared = v.object({
       v.object({
         name: v.string(),
         value: v.optional(v.string()),
+        about: v.optional(v.string()),
+        example: v.optional(v.string()),
         required: v.optional(v.boolean(), false),
         type: v.optional(v.picklist(["text", "number", "flag"]), "text"),
       }),
@@ -39,7 +41,7 @@ export async function pluginCommands(client: Client): Promise<Command[]> {
 }
 
 function commandOf(read: Read): Command {
-  const { words, about, options } = read;
+  const { words, about, options, oneOf } = read;
   const flags = options.filter(({ type }) => type === "flag");
   const valued = options.filter(({ type }) => type !== "flag");
   const named = (required: boolean) =>
@@ -50,7 +52,13 @@ function commandOf(read: Read): Command {
     required: named(true),
     optional: named(false),
     flags: flags.map(({ name }) => name),
-    placeholders: Object.fromEntries(valued.map(({ name, value = "VALUE" }) => [name, value])),
+    options: Object.fromEntries(
+      options.map(({ name, value, about: text, example }) => [
+        name,
+        { value, about: text, example },
+      ]),
+    ),
+    inExample: oneOf.slice(0, 1),
     run: (client, values) => run(read, client.below(""), values),
   };
 }

@@ -6,7 +6,7 @@ import { Client } from "./client.ts";
 import type { Command, Values } from "./command.ts";
 import { commands } from "./commands.ts";
 import { EXIT, Failure } from "./failure.ts";
-import { help, helpJson, helpOf } from "./help.ts";
+import { groupHelp, groupOf, help, helpJson, helpOf } from "./help.ts";
 import { print, type Write } from "./output.ts";
 import { pluginCommands } from "./plugin-commands.ts";
 
@@ -53,7 +53,7 @@ export async function run(given: readonly string[], around: Surroundings): Promi
     request = readArguments(given, all);
     if (request.kind === "help" && request.words === "") return shown(all, help(all));
     const group = request.kind === "help" ? groupOf(request.words, all) : [];
-    if (group.length > 0) return shown(group, group.map(helpOf).join("\n\n"));
+    if (group.length > 0) return shown(group, groupHelp(group));
     if (request.kind === "help" && !request.command) {
       throw new Failure(EXIT.usage, `${noCommand(request.words, all)}\n${LIST}`);
     }
@@ -77,11 +77,6 @@ function formOf({ json, wide }: Request, { columns }: Surroundings): Parameters<
   if (json) return "compact";
   if (wide) return { width: Number.POSITIVE_INFINITY };
   return columns === undefined ? "indented" : { width: columns };
-}
-
-/** Returns the commands that begin with the same word, as `account list` and `account create` do. */
-function groupOf(word: string, all: readonly Command[]): Command[] {
-  return all.filter(({ words }) => words.startsWith(`${word} `));
 }
 
 /** Replaces an email address in `--account` by the id of its account. */

@@ -182,7 +182,7 @@ t.test("npm run admin", async (t) => {
     t.equal(code, 0);
     t.match(
       stdout,
-      /wallet --account ID\|EMAIL[\s\S]*Cannot read the commands of plugins .*cannot reach/,
+      /wallet +show the balance[\s\S]*Cannot read the commands of plugins .*cannot reach/,
     );
     t.notMatch(stdout, /transfer list/);
   });
@@ -200,9 +200,16 @@ t.test("npm run admin", async (t) => {
       t.equal(code, 0);
       t.match(stdout, /reconcile[\s\S]*exit codes: 0 done, 1 refused/);
       // The commands of topup and maintenance, which come from the gateway.
-      t.match(stdout, /transfer assign --transfer ID --reason TEXT \[--account ID\]/);
-      t.match(stdout, /maintenance on \[--message TEXT\] \[--reason TEXT\]/);
-      t.notMatch(stdout, /Cannot read/);
+      t.match(
+        stdout,
+        /^transfers: bank transfers\n {2}transfer list +list bank transfers, newest first$/m,
+      );
+      t.match(stdout, /^ {2}maintenance on +refuse new calls with 503/m);
+      t.notMatch(stdout, /Cannot read|others: of plugins/);
+      t.strictSame(
+        stdout.split("\n").filter((line) => line.length > 110),
+        [],
+      );
     }
   });
 
@@ -215,12 +222,19 @@ t.test("npm run admin", async (t) => {
       t.equal(code, 0);
       t.equal(
         stdout,
-        "usage: npm run admin -- wallet --account ID|EMAIL\n\nshow the balance of an account and its parts\n",
+        [
+          "usage: npm run admin -- wallet --account ID|EMAIL",
+          "show the balance of an account and its parts",
+          "  --account ID|EMAIL  required; the account, by its id or email address",
+          "example: npm run admin -- wallet --account you@example.com\n",
+        ].join("\n\n"),
       );
     }
     const { code, stdout } = await run("transfer", "assign", "--help");
     t.equal(code, 0);
     t.match(stdout, /^usage: npm run admin -- transfer assign --transfer ID --reason TEXT/);
+    t.match(stdout, /^ {2}--transfer ID +required; the id of a transfer, from transfer list$/m);
+    t.match(stdout, /example: .* --transfer 17 --reason "as agreed" --account you@example\.com/);
   });
 
   t.test("prints the help of the commands that begin with a word, and its version", async (t) => {
@@ -230,9 +244,16 @@ t.test("npm run admin", async (t) => {
     ]) {
       const { code, stdout } = await run(...args);
       t.equal(code, 0);
-      t.match(stdout, /admin -- account create --email ADDRESS[\s\S]*admin -- account list/);
+      t.match(stdout, /^account create --email ADDRESS[\s\S]*^account list \[--limit N\]/m);
       t.notMatch(stdout, /reconcile/);
     }
+    const { stdout } = await run("help", "money");
+    t.match(
+      stdout,
+      /^refund --reason TEXT[\s\S]*example: npm run admin -- refund .*--call [0-9a-f-]{36}/m,
+    );
+    t.match(stdout, /^credit[\s\S]*^wallet/m);
+    t.notMatch(stdout, /transfer assign/);
     t.match(await run("--version"), { code: 0, stdout: /^\d+\.\d+\.\d+\n$/ });
   });
 

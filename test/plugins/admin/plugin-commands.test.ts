@@ -121,7 +121,9 @@ t.test("a plugin's commands", async (t) => {
 
   t.test("are listed, run and printed like the built-in ones", async (t) => {
     const help = await run("help");
-    t.match(help.stdout, /team open --team NAME --members-max N\n {6}opens a team/);
+    t.match(help.stdout, /^others: of plugins\n[\s\S]*^ {2}team open +opens a team$/m);
+    const { stdout } = await run("help", "team");
+    t.match(stdout, /team open --team NAME --members-max N\n {6}opens a team/);
     const opened = await run("team", "open", "--team", "a b&c", "--members-max", "7", "--json");
     t.strictSame([opened.code, opened.stderr], [0, ""]);
     t.strictSame(JSON.parse(opened.stdout), { name: "a b&c", members_max: 7, open: true });

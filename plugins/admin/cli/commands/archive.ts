@@ -14,6 +14,11 @@ import { EXIT, Failure } from "../failure.ts";
 
 const SHOWN_EVERY_ROWS = 100_000;
 const MANIFEST = ".manifest.json";
+const MANIFEST_OPTION = {
+  value: "MANIFEST",
+  about: "what archive export has written",
+  example: `/var/archive/tollgate-2026-05${MANIFEST}`,
+};
 
 /** A table of an export, as its manifest has it. */
 interface FileEntry extends ArchiveFile {
@@ -35,17 +40,17 @@ export const archiveCommands: readonly Command[] = [
     words: "archive export",
     required: ["month", "to"],
     optional: [],
-    placeholders: { month: "YYYY-MM", to: "FOLDER" },
+    options: { to: { value: "FOLDER", about: "the folder of its file", example: "/var/archive" } },
     about:
-      "export the usage records of a month that is older than stores.months_kept into a file, read it back, and take them " +
-      "out of the ledger; charges stay. Their table stays until archive drop. Can be stopped and run again",
+      "move the usage records of an old month into a file: export them, read them back, and take them out of the ledger; " +
+      "charges stay. The month must be older than stores.months_kept. Their table stays until archive drop. Can be stopped and run again",
     run: async (client, { month = "", to = "" }) => value(await exportMonth(client, month, to)),
   },
   {
     words: "archive drop",
     required: ["month", "file"],
     optional: [],
-    placeholders: { month: "YYYY-MM", file: "MANIFEST" },
+    options: { file: MANIFEST_OPTION },
     about: "delete the records of an exported month, after its file is verified once more",
     run: async (client, { month = "", file = "" }) => {
       const verified = await verify(client, file);
@@ -59,7 +64,6 @@ export const archiveCommands: readonly Command[] = [
     words: "archive reopen",
     required: ["month"],
     optional: [],
-    placeholders: { month: "YYYY-MM" },
     about: "give up an export that was stopped: the month takes late calls again",
     run: async (client, { month }) =>
       value(await client.post(`/archive/${encoded(month)}/reopen`, {})),
@@ -68,7 +72,7 @@ export const archiveCommands: readonly Command[] = [
     words: "archive verify",
     required: ["file"],
     optional: [],
-    placeholders: { file: "MANIFEST" },
+    options: { file: MANIFEST_OPTION },
     about:
       "read the files of an export again; exit 1 if they differ from the manifest or the ledger",
     run: async (client, { file = "" }) => value(await verify(client, file)),
@@ -77,7 +81,13 @@ export const archiveCommands: readonly Command[] = [
     words: "archive read",
     required: ["file"],
     optional: ["account"],
-    placeholders: { file: "FILE.jsonl.gz" },
+    options: {
+      file: {
+        value: "FILE.jsonl.gz",
+        about: "a file of an export",
+        example: "/var/archive/FILE.jsonl.gz",
+      },
+    },
     about: "print the rows of a file of an export; all, or those of an account",
     run: async (_client, { file = "", account }) => ({
       kind: "list",

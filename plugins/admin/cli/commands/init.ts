@@ -44,7 +44,11 @@ export const initCommand: Command = {
   required: [],
   optional: ["folder"],
   flags: ["check", "replace"],
-  placeholders: { folder: "FOLDER" },
+  options: {
+    folder: { value: "FOLDER", about: `default ${FOLDER}` },
+    check: { about: "check, and write nothing" },
+    replace: { about: "write the files again; keep the values" },
+  },
   isLocal: true,
   about:
     `set up this machine: write the config, its variables with new secrets, and the files of systemd, nginx, Redis and Postgres ` +

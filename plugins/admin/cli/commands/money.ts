@@ -23,6 +23,7 @@ export const moneyCommands: readonly Command[] = [
     words: "adjust",
     required: ["account", "amount-vnd", "reference", "reason"],
     optional: [],
+    options: { "amount-vnd": { about: "in đ; a negative one takes money", example: "-50000" } },
     about:
       "correct a wallet up or down, once per reference; the customer sees the reason; does not count as a top-up",
     run: async (client, { account, "amount-vnd": amount, reference, reason }) => {
@@ -35,10 +36,14 @@ export const moneyCommands: readonly Command[] = [
     required: ["reason"],
     optional: ["call", "top-up", "amount-vnd"],
     flags: ["as-much-as-there-is"],
-    placeholders: { "top-up": "REFERENCE" },
+    options: {
+      "top-up": { value: "REFERENCE", about: "the reference of a top-up, from ledger" },
+      "amount-vnd": { about: "so much in all; default all of it" },
+    },
+    inExample: ["call"],
     about:
-      "give back what --call cost, or take back --top-up, a reference that `ledger` shows; all of it, or --amount-vnd of it in " +
-      "all, so that a repetition changes nothing; the customer sees the reason",
+      "give back what a call cost, or take back a top-up; all of it, or --amount-vnd of it in all, so that a repetition " +
+      "changes nothing; the customer sees the reason",
     run: async (client, { call, "top-up": topUp, "amount-vnd": amount, reason, ...flags }) => {
       const isPartial = flags["as-much-as-there-is"] !== undefined;
       return value(
@@ -53,9 +58,8 @@ export const moneyCommands: readonly Command[] = [
     words: "ledger",
     required: ["account"],
     optional: ["from", "to"],
-    placeholders: { from: "YYYY-MM-DD", to: "YYYY-MM-DD" },
     about:
-      "list every movement of an account and the charges of each day (in Vietnam), with the balance after each; all, or --from a " +
+      "list an account's movements, and its charges by day (in Vietnam); with the balance after each; all, or --from a " +
       "day --to another, included",
     run: async (client, { account, from, to }) =>
       value(await client.get(`${accountPath(account)}/ledger`, given({ from, to }))),
@@ -82,7 +86,7 @@ export const moneyCommands: readonly Command[] = [
     required: ["account"],
     optional: [],
     about:
-      "show the calls of an account that were refused (400, 402, 429…): counts by day, key, status and cause, and the last ones",
+      "show which calls were refused (400, 402, 429…), and why: counts by day, key, status and cause, and the last ones",
     run: async (client, { account }) => value(await client.get(`${accountPath(account)}/refused`)),
   },
   {
@@ -102,6 +106,7 @@ export const moneyCommands: readonly Command[] = [
     required: [],
     optional: ["older-than-seconds"],
     flags: ["full"],
+    options: { full: { about: "add up every row of the ledger again" } },
     about:
       "compare all wallets with the ledger; exit 1 and show the rows that differ, and items that are older than a call may last. " +
       "Adds up the ledger rows since the last time; with --full, all of them",
