@@ -110,6 +110,8 @@ export interface PluginCounter {
 export interface Customers {
   /** The address that customers open, without a trailing slash; undefined if no plugin signs customers in. */
   readonly publicUrl: string | undefined;
+  /** Who can sign up: everyone, or no one. */
+  readonly signUp: "open" | "closed";
   /** Addresses of the texts that customers agree to when they sign up; both undefined if there are none. */
   readonly agreements: { readonly terms?: string; readonly privacy?: string };
 
@@ -121,7 +123,12 @@ export interface Customers {
 }
 
 export function noCustomers(): Customers {
-  return { publicUrl: undefined, agreements: {}, setPassword: async () => false };
+  return {
+    publicUrl: undefined,
+    signUp: "closed",
+    agreements: {},
+    setPassword: async () => false,
+  };
 }
 
 /** A signed-in customer. */

@@ -33,11 +33,17 @@ const masterKeys = v.pipe(
 const AGREEMENT = "an http(s) address, or the text itself";
 
 const DOMAIN = 'a domain in lower-case letters such as "example.com"';
+const DOMAINS = "a list of domains; `sign_up: closed` closes sign-ups";
 
 export const options = v.strictObject({
-  /** Domains of e-mail addresses that can sign up; an empty list closes sign-ups. Default: all. Operators create any account. */
+  /** Who can sign up: everyone, or no one. Operators create any account. */
+  sign_up: v.optional(oneOf(["open", "closed"]), "open"),
+  /** Domains of e-mail addresses that can sign up. Default: all. */
   sign_up_domains: v.optional(
-    v.array(matching(/^(?=.{1,253}$)[a-z0-9-]+(?:\.[a-z0-9-]+)+$/, DOMAIN), "a list of domains"),
+    v.pipe(
+      v.array(matching(/^(?=.{1,253}$)[a-z0-9-]+(?:\.[a-z0-9-]+)+$/, DOMAIN), DOMAINS),
+      v.minLength(1, DOMAINS),
+    ),
   ),
   /** The gateway's public address, for links in mails and the cookie. Default: the listening address. */
   public_url: v.optional(

@@ -10,6 +10,7 @@ export function provide(context: AccountContext): void {
       return context.publicUrl;
     },
 
+    signUp: context.options.sign_up,
     agreements: agreementsOf(context.options),
 
     async setPassword(accountId, password) {

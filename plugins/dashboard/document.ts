@@ -11,6 +11,8 @@ export interface DocumentParts {
   readonly support: string | undefined;
   /** The e-mail of the demo account, with which a link may fill in the sign-in form; undefined if there is none. */
   readonly demo: string | undefined;
+  /** Who can sign up: another page takes the place of the form while no one can. */
+  readonly signUp: Services["customers"]["current"]["signUp"];
   /** Addresses of the texts that a sign-up asks to agree to. */
   readonly agreements: Services["customers"]["current"]["agreements"];
   /** URL path of the files: `/dashboard/assets/HASH`. */
@@ -41,7 +43,7 @@ export function documentFor(parts: DocumentParts): string {
     files,
   ).map((name) => `<link rel="modulepreload" href="${folder}/${name}">`);
   return `<!doctype html>
-<html lang="${language}" data-theme="${theme}" data-service="${name}" data-support="${escaped(parts.support ?? "")}"${demo}${agreements}>
+<html lang="${language}" data-theme="${theme}" data-service="${name}" data-support="${escaped(parts.support ?? "")}" data-sign-up="${parts.signUp}"${demo}${agreements}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -17,6 +17,8 @@ export interface FrontParts {
   readonly style: string;
   /** The address at which the gateway takes calls, without a path. */
   readonly address: string;
+  /** False: the page offers no sign-up. */
+  readonly canSignUp: boolean;
   readonly language: Language;
   readonly theme: Theme;
   readonly catalogue: Services["catalogue"];
@@ -69,7 +71,7 @@ ${languages.map((one) => `<link rel="alternate" hreflang="${one}" href="/?langua
 <div>
 <h1>${text.title}</h1>
 <p class="lead">${escaped(lead)}</p>
-<p class="row"><a class="button primary" href="/dashboard/sign-up">${text.signUp}</a><a class="button" href="#prices">${text.prices}</a></p>
+<p class="row">${parts.canSignUp ? `<a class="button primary" href="/dashboard/sign-up">${text.signUp}</a>` : ""}<a class="button" href="#prices">${text.prices}</a></p>
 </div>
 <pre><code>export ANTHROPIC_BASE_URL="${escaped(address)}"
 export ANTHROPIC_AUTH_TOKEN="&lt;API_KEY&gt;"

@@ -53,7 +53,11 @@ export function frontHandler(
     const address = customers.current.publicUrl ?? httpAddress(host, port);
     const pages = languages.flatMap((language) =>
       themes.map((theme) => {
-        const html = frontDocument({ ...parts, address, language, theme, catalogue, health });
+        const html = frontDocument({
+          ...parts,
+          ...{ address, language, theme, catalogue, health },
+          canSignUp: customers.current.signUp !== "closed",
+        });
         const asset = textAsset("text/html; charset=utf-8", html, "no-cache");
         return [`${language} ${theme}`, asset] as const;
       }),

@@ -71,18 +71,18 @@ function readAhead({ reads }: Route, cookies: string): string[] {
 
 /** Makes a document when it is first asked for: for a page, by the cookies of the request, else by its languages. */
 function documentsFor(
-  parts: Omit<DocumentParts, "language" | "theme" | "page" | "agreements">,
+  parts: Omit<DocumentParts, "language" | "theme" | "page" | "signUp" | "agreements">,
   customers: Services["customers"],
 ): (headers: PlainRequest["headers"], page: Route | undefined) => Asset {
   const made = new Map<string, Asset>();
   return (headers, page) => {
     const language = languageOf(headers);
     const theme = themeOf(headers);
-    const { agreements } = customers.current;
-    const key = `${language} ${theme} ${page?.path} ${JSON.stringify(agreements)}`;
+    const { signUp, agreements } = customers.current;
+    const key = `${language} ${theme} ${page?.path} ${signUp} ${JSON.stringify(agreements)}`;
     const known = made.get(key);
     if (known) return known;
-    const html = documentFor({ ...parts, agreements, language, theme, page });
+    const html = documentFor({ ...parts, signUp, agreements, language, theme, page });
     const document = textAsset("text/html; charset=utf-8", html, "no-cache");
     made.set(key, document);
     return document;

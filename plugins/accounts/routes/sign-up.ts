@@ -14,6 +14,7 @@ import { type AccountContext, busy, invalidToken } from "../account-context.ts";
 import { agreementsOf } from "../agreements.ts";
 import { evenly } from "../evenly.ts";
 import { resend, signUp, verification } from "../input.ts";
+import type { Options } from "../options.ts";
 import { triesOf } from "../tries.ts";
 import { weakPassword } from "../weak-password.ts";
 import { signedIn } from "./sign-in.ts";
@@ -103,9 +104,8 @@ async function signUpBy(
 ): Promise<PlainResponse | Refusal> {
   const { credentials, services, mailer } = context;
   const { email, password, language = context.options.language } = wanted;
-  const domains = context.options.sign_up_domains;
-  const domain = email.slice(email.lastIndexOf("@") + 1).toLowerCase();
-  if (domains && !domains.includes(domain)) return closedTo(domains);
+  const closed = closedTo(email, context.options);
+  if (closed) return closed;
   const isAsked = Object.keys(agreementsOf(context.options)).length > 0;
   if (isAsked && !wanted.agreed) return notAgreed();
   const weak = weakPassword(password, email);
@@ -130,13 +130,15 @@ async function signUpBy(
 }
 
 /** Depends on the address alone, so that it does not reveal which accounts exist. */
-function closedTo(domains: readonly string[]): Refusal {
-  if (domains.length > 0) {
-    const message = "Only addresses of certain domains can sign up. Use one of your organisation.";
-    return refuse.forbidden(message, { code: "email_domain_refused", param: "email" });
+function closedTo(email: string, { sign_up, sign_up_domains }: Options): Refusal | undefined {
+  if (sign_up === "closed") {
+    const message = "Sign-ups are closed. Ask the operator for an account.";
+    return refuse.forbidden(message, { code: "sign_up_closed" });
   }
-  const message = "Sign-ups are closed. Ask the operator for an account.";
-  return refuse.forbidden(message, { code: "sign_up_closed" });
+  const domain = email.slice(email.lastIndexOf("@") + 1);
+  if (!sign_up_domains || sign_up_domains.includes(domain)) return undefined;
+  const message = "Only addresses of certain domains can sign up. Use one of your organisation.";
+  return refuse.forbidden(message, { code: "email_domain_refused", param: "email" });
 }
 
 function notAgreed(): Refusal {

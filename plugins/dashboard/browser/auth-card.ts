@@ -24,3 +24,13 @@ export function takeSecrets(): URLSearchParams {
   if (location.hash !== "") history.replaceState(null, "", location.pathname + location.search);
   return secrets;
 }
+
+/** A line with the operator's address for questions; undefined if the operator has none. */
+export function supportLine(lead: string): HTMLElement | undefined {
+  const support = document.documentElement.dataset["support"] ?? "";
+  if (support === "") return undefined;
+  const isAddress = /^https?:\/\//.test(support);
+  const href = isAddress ? support : support.includes("@") ? `mailto:${support}` : undefined;
+  const link = href === undefined ? el("strong", {}, support) : el("a", { href }, support);
+  return el("p", {}, lead, " ", link);
+}

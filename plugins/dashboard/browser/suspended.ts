@@ -1,6 +1,6 @@
 import { post } from "./api.ts";
-import { authCard } from "./auth-card.ts";
-import { el, fill } from "./dom.ts";
+import { authCard, supportLine } from "./auth-card.ts";
+import { fill } from "./dom.ts";
 import { form } from "./form.ts";
 import { BASE } from "./routes.ts";
 import { forgetAccount } from "./session.ts";
@@ -9,7 +9,6 @@ import { t } from "./text.ts";
 
 /** Shows a suspended customer whom to ask, and how to leave, instead of a page. */
 export function showSuspended(): void {
-  const support = document.documentElement.dataset["support"] ?? "";
   const leave = async () => {
     await post("/sign-out");
     forgetAccount();
@@ -23,15 +22,9 @@ export function showSuspended(): void {
     authCard(
       t("suspended.title"),
       t("suspended.text"),
-      support !== "" && el("p", {}, t("suspended.support"), " ", supportLink(support)),
+      supportLine(t("suspended.support")),
       form(t("signout"), leave),
     ),
   );
   root.focus();
-}
-
-function supportLink(support: string): HTMLElement {
-  const isAddress = /^https?:\/\//.test(support);
-  const href = isAddress ? support : support.includes("@") ? `mailto:${support}` : undefined;
-  return href === undefined ? el("strong", {}, support) : el("a", { href }, support);
 }

@@ -63,7 +63,10 @@ export const account = {
   "signup.terms": "điều khoản sử dụng",
   "signup.and": " và ",
   "signup.privacy": "chính sách bảo mật",
-  "error.sign_up_closed": "Hiện không nhận đăng ký. Hãy liên hệ người vận hành để có tài khoản.",
+  "signup.closed.title": "Hiện không nhận đăng ký",
+  "signup.closed.support": "Bạn cần hỏi? Hãy viết tới",
+  "error.sign_up_closed":
+    "Bạn chưa thể tự tạo tài khoản. Hãy liên hệ người vận hành để được mở tài khoản.",
   "error.email_domain_refused": "Hãy dùng địa chỉ e-mail của tổ chức bạn.",
   "error.agreement_required": "Hãy đồng ý với các điều khoản trước.",
   "signup.known": "Đã có tài khoản?",

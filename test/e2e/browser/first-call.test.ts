@@ -6,6 +6,7 @@ import { ask, bodyOf } from "../../support/ask.ts";
 import { PASSWORD } from "../../support/browser-session.ts";
 import { signInByForm } from "../../support/dashboard.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
+import { reload } from "../../support/requests.ts";
 import { type Stage, startStage } from "./stage.ts";
 
 t.test("a customer in a browser", async (t) => {
@@ -340,5 +341,19 @@ t.test("a customer in a browser", async (t) => {
     const { page: other } = await stage.visitor();
     await signInByForm(other, stage.url, session.email);
     await other.getByRole("heading", { name: "Overview" }).waitFor();
+  });
+
+  t.test("sees that sign-ups are closed instead of a form", async (t) => {
+    const accounts = { sign_up: "closed" };
+    await reload(stage.gateway, { plugins: { accounts, dashboard: { support: "a@b.test" } } });
+    const { page, complaints } = await stage.visitor();
+    await page.goto(`${stage.url}/dashboard/sign-up`);
+    await page.getByRole("heading", { name: "Hiện không nhận đăng ký" }).waitFor();
+    t.equal(await page.getByRole("textbox").count(), 0);
+    t.equal(await page.getByRole("link", { name: "a@b.test" }).count(), 1);
+    await page.getByRole("link", { name: "Đăng nhập" }).click();
+    await page.getByRole("button", { name: "Đăng nhập" }).waitFor();
+    t.equal(await page.getByRole("link", { name: "Tạo tài khoản" }).count(), 0);
+    t.strictSame(complaints, []);
   });
 });

@@ -68,8 +68,13 @@ t.test("sign-up", async (t) => {
     for (const other of ["a@sub.school.example", "a@myschool.example", customer.email]) {
       t.strictSame(await tried(other), [403, "email_domain_refused"], other);
     }
-    await all.restart({ sign_up_domains: [] });
+    const front = async (path = "/") => (await fetch(gateway.url + path)).text();
+    t.match(await front("/dashboard/sign-up"), ' data-sign-up="open"');
+    t.match(await front(), 'href="/dashboard/sign-up"');
+    await all.restart({ sign_up: "closed" });
     t.strictSame(await tried("b@school.example"), [403, "sign_up_closed"]);
+    t.match(await front("/dashboard/sign-up"), ' data-sign-up="closed"');
+    t.notMatch(await front(), 'href="/dashboard/sign-up"');
     t.equal((await admin(gateway, "POST", "/accounts", { email: newEmail() })).status, 201);
   });
 

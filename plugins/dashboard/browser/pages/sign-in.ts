@@ -51,7 +51,8 @@ export function render({ root }: PageContext): void {
         "p",
         { class: "row spread" },
         el("a", { href: `${BASE}/forgot` }, t("signin.forgot")),
-        el("a", { href: `${BASE}/sign-up` }, t("signin.signup")),
+        document.documentElement.dataset["signUp"] !== "closed" &&
+          el("a", { href: `${BASE}/sign-up` }, t("signin.signup")),
       ),
     ),
   );

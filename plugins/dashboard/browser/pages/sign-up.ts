@@ -1,6 +1,6 @@
 import { toast } from "../announce.ts";
 import { post } from "../api.ts";
-import { authCard } from "../auth-card.ts";
+import { authCard, supportLine } from "../auth-card.ts";
 import { el, fill } from "../dom.ts";
 import { failureText } from "../failure.ts";
 import { type Field, field, form, newPassword, notice } from "../form.ts";
@@ -8,6 +8,10 @@ import { BASE, type PageContext } from "../routes.ts";
 import { currentLanguage, t } from "../text.ts";
 
 export function render({ root }: PageContext): void {
+  if (document.documentElement.dataset["signUp"] === "closed") {
+    fill(root, closed());
+    return;
+  }
   const email = field(t("email"), {
     type: "email",
     name: "email",
@@ -34,9 +38,24 @@ export function render({ root }: PageContext): void {
       t("signup.title"),
       t("signup.lead"),
       form(t("signup.submit"), submit, email.element, password.element, agreement?.element),
-      el("p", {}, t("signup.known"), " ", el("a", { href: `${BASE}/sign-in` }, t("signin.title"))),
+      known(),
     ),
   );
+}
+
+/** Says that no one can sign up, before anyone fills a form in. */
+function closed(): HTMLElement {
+  return authCard(
+    t("signup.closed.title"),
+    t("error.sign_up_closed"),
+    supportLine(t("signup.closed.support")),
+    known(),
+  );
+}
+
+function known(): HTMLElement {
+  const link = el("a", { href: `${BASE}/sign-in` }, t("signin.title"));
+  return el("p", {}, t("signup.known"), " ", link);
 }
 
 /** A box to tick for the operator's terms and privacy policy; undefined if the operator has none. */
