@@ -43,21 +43,15 @@ export class StoredAccounts implements Accounts {
     this.holdStore = holdStore;
   }
 
-  /** One statement, so that no account lacks a wallet. */
   async create(account: {
     readonly id: string;
     readonly email: string;
   }): Promise<NewAccountResult> {
-    const created = await this.database.query(
-      `with account as (
-        insert into accounts (id, email) values ($1, $2)
-        on conflict (lower(email)) do nothing
-        returning id
-      )
-      insert into wallets (account_id) select id from account returning account_id`,
+    const [row] = await this.database.query<{ created: boolean }>(
+      "select create_account($1, $2) as created",
       [account.id, account.email],
     );
-    return created.length === 1 ? "created" : "email_taken";
+    return row?.created ? "created" : "email_taken";
   }
 
   async find(id: string): Promise<Account | undefined> {

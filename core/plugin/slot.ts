@@ -110,8 +110,8 @@ export interface PluginCounter {
 export interface Customers {
   /** The address that customers open, without a trailing slash; undefined if no plugin signs customers in. */
   readonly publicUrl: string | undefined;
-  /** Who can sign up: everyone, or no one. */
-  readonly signUp: "open" | "closed";
+  /** Who can sign up: everyone, those with the code of an invitation, or no one. */
+  readonly signUp: "open" | "invited" | "closed";
   /** Addresses of the texts that customers agree to when they sign up; both undefined if there are none. */
   readonly agreements: { readonly terms?: string; readonly privacy?: string };
 

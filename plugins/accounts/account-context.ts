@@ -8,6 +8,7 @@ import {
 } from "../../core/plugin/index.ts";
 import { CredentialStore } from "./credentials.ts";
 import { Devices } from "./devices.ts";
+import { Invitations } from "./invitations.ts";
 import type { Mail, Mailer } from "./mail/mailer.ts";
 import type { MailTemplate, Notice } from "./mail/texts.ts";
 import type { Language, Options } from "./options.ts";
@@ -29,6 +30,7 @@ export class AccountContext {
   readonly sessions: Sessions;
   readonly devices: Devices;
   readonly secondFactors: SecondFactors;
+  readonly invitations: Invitations;
   readonly throttle: Throttle;
   readonly mailer: Mailer;
   readonly sealer: Sealer;
@@ -43,6 +45,7 @@ export class AccountContext {
     this.sessions = new Sessions(accounts, database, clock, options);
     this.devices = new Devices(database, clock);
     this.secondFactors = new SecondFactors(database, clock);
+    this.invitations = new Invitations(database, clock);
     this.throttle = new Throttle(database, clock);
     this.mailer = mailer;
     this.sealer = sealer;

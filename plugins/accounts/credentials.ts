@@ -1,4 +1,5 @@
 import type { Account, Services } from "../../core/plugin/index.ts";
+import { invitationHashOf } from "./invitations.ts";
 import type { Language } from "./options.ts";
 import { hashOf, newToken } from "./secret.ts";
 
@@ -22,6 +23,17 @@ export interface Credentials {
   readonly language: Language | null;
   readonly discountBps: number;
   readonly createdAt: Date;
+}
+
+interface NewAccount {
+  readonly accountId: string;
+  readonly email: string;
+  readonly passwordHash: string;
+  readonly language: Language;
+  /** True if the owner agreed to the operator's terms and privacy policy. */
+  readonly hasAgreed: boolean;
+  /** The code of an invitation; undefined if none is needed. */
+  readonly invitation: string | undefined;
 }
 
 type Row = Pick<Credentials, "passwordHash" | "isEmailVerified" | "language">;
@@ -53,19 +65,20 @@ export class CredentialStore {
     return this.of(await this.accounts.find(accountId));
   }
 
-  /** Stores the password of a new account whose address is not verified yet, and whether its owner agreed to the terms. */
-  async add(
-    accountId: string,
-    passwordHash: string,
-    language: Language,
-    hasAgreed: boolean,
-  ): Promise<void> {
-    const now = this.now();
-    await this.database.query(
-      `insert into account_credentials (account_id, password_hash, language, changed_at, agreed_at)
-      values ($1, $2, $3, $4, $5) on conflict (account_id) do nothing`,
-      [accountId, passwordHash, language, now, hasAgreed ? now : null],
+  /**
+   * Makes an account whose address is not verified yet, and uses the invitation up, in one transaction.
+   * `not_invited`: the invitation has ended, or has no use left.
+   */
+  async signUp(account: NewAccount): Promise<"created" | "email_taken" | "not_invited"> {
+    const { accountId, email, passwordHash, language, hasAgreed, invitation } = account;
+    const [row] = await this.database.query<{ result: "created" | "email_taken" | "not_invited" }>(
+      "select sign_up($1, $2, $3, $4, $5, $6, $7) as result",
+      [
+        ...[accountId, email, passwordHash, language, this.now(), hasAgreed],
+        invitation === undefined ? null : invitationHashOf(invitation),
+      ],
     );
+    return row?.result ?? "email_taken";
   }
 
   /** Sets the password of an account and marks its address as verified. */

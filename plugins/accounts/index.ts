@@ -50,6 +50,7 @@ export default function accounts(services: Services, settings: Options): Plugin 
       await context.sessions.sweep();
       await context.credentials.sweep();
       await context.devices.sweep();
+      await context.invitations.sweep();
     } catch (error) {
       log.warn({ err: error }, "cannot delete expired sessions; trying again in 10 minutes");
     }

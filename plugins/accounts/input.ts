@@ -22,6 +22,7 @@ const givenPassword = v.pipe(
 );
 /** Six digits, or a recovery code. */
 const code = v.pipe(v.string(CODE), v.nonEmpty(CODE), v.maxLength(CODE_CHARACTERS_MAX, CODE));
+const invitationCode = line(CODE_CHARACTERS_MAX, "the code of an invitation");
 const language = oneOf(["vi", "en"]);
 const token = matching(/^[\w-]{43}$/, TOKEN);
 
@@ -30,6 +31,7 @@ export const signUp = mapping({
   password: newPassword,
   language: v.optional(language),
   agreed: v.optional(v.boolean("true or false"), false),
+  code: v.optional(invitationCode),
 });
 export const signIn = mapping({ email, password: givenPassword, code: v.optional(code) });
 export const verification = mapping({ token, password: givenPassword, code: v.optional(code) });

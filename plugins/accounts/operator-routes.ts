@@ -9,11 +9,13 @@ import {
   refuse,
 } from "../../core/plugin/index.ts";
 import type { AccountContext } from "./account-context.ts";
+import { invitationCommands, invitationRoutes } from "./invitation-routes.ts";
 
 const reasoned = mapping({ reason: line(500, "a reason of 1 to 500 characters on one line") });
 
 /** Commands that plugins/admin shows to operators. */
 export const commands: readonly Command[] = [
+  ...invitationCommands,
   {
     words: "second-factor off",
     about: "switch off the second factor of a customer who lost it; be sure who asks for it",
@@ -26,9 +28,10 @@ export const commands: readonly Command[] = [
   },
 ];
 
-/** Routes for operators: switch off the second factor of a customer who lost it, and the recovery codes too. */
+/** Routes for operators: invitations, and the second factor of a customer who lost it, with its recovery codes. */
 export function operatorRoutes(context: AccountContext): OperatorRoute[] {
   return [
+    ...invitationRoutes(context),
     {
       method: "POST",
       path: "/accounts/:account/second-factor/off",

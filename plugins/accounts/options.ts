@@ -36,8 +36,8 @@ const DOMAIN = 'a domain in lower-case letters such as "example.com"';
 const DOMAINS = "a list of domains; `sign_up: closed` closes sign-ups";
 
 export const options = v.strictObject({
-  /** Who can sign up: everyone, or no one. Operators create any account. */
-  sign_up: v.optional(oneOf(["open", "closed"]), "open"),
+  /** Who can sign up: everyone, who has a code that an operator made (`invite create`), or no one. Operators create any account. */
+  sign_up: v.optional(oneOf(["open", "invited", "closed"]), "open"),
   /** Domains of e-mail addresses that can sign up. Default: all. */
   sign_up_domains: v.optional(
     v.pipe(

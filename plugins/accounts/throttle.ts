@@ -22,6 +22,8 @@ const RATES = {
   code: { burst: 10, periodS: HOUR_S / 10 },
   /** Requests that cost a hash or a query, from one address. High, because many customers may share an address. */
   address: { burst: 60, periodS: 1 },
+  /** Wrong invitation codes from one address. */
+  invitation: { burst: 5, periodS: MINUTE_S },
   signUp: { burst: 20, periodS: HOUR_S / 20 },
   /** Mails to one address, from all requests. */
   mail: { burst: 3, periodS: 10 * MINUTE_S },

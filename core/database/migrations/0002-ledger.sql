@@ -23,6 +23,19 @@ create table wallets (
   credited bigint not null default 0
 ) with (fillfactor = 50);
 
+-- Creates an account and its empty wallet. Returns false, and creates nothing, if the address is taken. For migrations of
+-- plugins too.
+create function create_account(new_account uuid, new_email text) returns boolean language plpgsql as $$
+begin
+  insert into accounts (id, email) values (new_account, new_email) on conflict (lower(email)) do nothing;
+  if not found then
+    return false;
+  end if;
+  insert into wallets (account_id) values (new_account);
+  return true;
+end
+$$;
+
 -- Deletes an account that never had money or a key. Raises foreign_key_violation, and deletes nothing, if it had, or if a
 -- row of a plugin refers to it. For migrations of plugins.
 create function delete_unused_account(unused_account uuid) returns void language plpgsql as $$

@@ -142,6 +142,45 @@ begin
 end
 $$;
 
+-- Codes with which people sign up while that takes an invitation. Only hashes of codes are stored.
+create table account_invitations (
+  id uuid primary key,
+  code_hash bytea not null unique check (octet_length(code_hash) = 32),
+  -- The first characters of the code, by which operators recognise it.
+  prefix text not null,
+  note text,
+  uses_left integer not null check (uses_left >= 0),
+  created_at timestamptz not null,
+  ends_at timestamptz not null
+);
+
+-- Makes an account and its password, with the invitation if one is needed: `invitation` is the hash of its code, or null.
+-- Returns `created`, `email_taken` or `not_invited`. A taken address costs a use too: otherwise the uses that are left would
+-- reveal which addresses have an account.
+create function sign_up(
+  new_account uuid, new_email text, new_hash text, new_language text, signed_up_at timestamptz, has_agreed boolean,
+  invitation bytea
+) returns text language plpgsql as $$
+begin
+  if invitation is not null then
+    -- Of two sign-ups at once, the second waits here, and sees the use of the first.
+    update account_invitations set uses_left = uses_left - 1
+    where code_hash = invitation and uses_left > 0 and ends_at > signed_up_at;
+    if not found then
+      return 'not_invited';
+    end if;
+  end if;
+  if not create_account(new_account, new_email) then
+    return 'email_taken';
+  end if;
+  insert into account_credentials (account_id, password_hash, language, changed_at, agreed_at)
+  values (
+    new_account, new_hash, new_language, signed_up_at, case when has_agreed then signed_up_at end
+  );
+  return 'created';
+end
+$$;
+
 -- The functions below lock the account first, and so wait for each other: of a sign-in by an old password and the change of
 -- that password, the second sees the first.
 

@@ -110,15 +110,21 @@ async function signUpBy(
   if (isAsked && !wanted.agreed) return notAgreed();
   const weak = weakPassword(password, email);
   if (weak) return weak;
-  const refusal = await context.admit(request, ["signUp", request.addressBlock], ["mail", email]);
+  const isInvited = context.options.sign_up === "invited";
+  const refusal =
+    (isInvited && (await invited(context, request, wanted.code))) ||
+    (await context.admit(request, ["signUp", request.addressBlock], ["mail", email]));
   if (refusal) return refusal;
   if (mailer.isFull) return busy();
   const passwordHash = await context.passwords.hash(password);
   if (passwordHash === "busy") return busy();
   const accountId = newId(services.clock.now());
-  const created = await services.accounts.create({ id: accountId, email });
+  const created = await credentials.signUp({
+    ...{ accountId, email, passwordHash, language, hasAgreed: isAsked },
+    invitation: isInvited ? wanted.code : undefined,
+  });
+  if (created === "not_invited") return notInvited();
   if (created === "created") {
-    await credentials.add(accountId, passwordHash, language, isAsked);
     mailer.take(() => context.linkMail("verify", { accountId, email }, language));
   } else {
     mailer.take(async () => {
@@ -139,6 +145,31 @@ function closedTo(email: string, { sign_up, sign_up_domains }: Options): Refusal
   if (!sign_up_domains || sign_up_domains.includes(domain)) return undefined;
   const message = "Only addresses of certain domains can sign up. Use one of your organisation.";
   return refuse.forbidden(message, { code: "email_domain_refused", param: "email" });
+}
+
+/** Refuses a sign-up without a valid code, before it counts as a mail to the address. Wrong codes are limited as passwords are. */
+async function invited(
+  context: AccountContext,
+  request: PlainRequest,
+  code: string | undefined,
+): Promise<Refusal | undefined> {
+  if (code === undefined) {
+    const message =
+      "Sign-ups need an invitation. Send its code as `code`, or ask the operator for one.";
+    return refuse.forbidden(message, { code: "invitation_required", param: "code" });
+  }
+  const attempt = ["invitation", request.addressBlock] as const;
+  const refusal = await context.admit(request, attempt);
+  if (refusal) return refusal;
+  if (!(await context.invitations.accepts(code))) return notInvited();
+  await context.throttle.giveBack(attempt);
+  return undefined;
+}
+
+function notInvited(): Refusal {
+  const message =
+    "This invitation does not exist, has ended or is used up. If you signed up with it before, check your inbox; else ask the operator for another one.";
+  return refuse.forbidden(message, { code: "wrong_invitation", param: "code" });
 }
 
 function notAgreed(): Refusal {

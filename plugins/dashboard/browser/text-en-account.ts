@@ -63,6 +63,10 @@ export const account = {
   "signup.terms": "terms of service",
   "signup.and": " and the ",
   "signup.privacy": "privacy policy",
+  "signup.code": "Invitation code",
+  "error.invitation_required": "Please enter the code of your invitation.",
+  "error.wrong_invitation":
+    "This invitation does not exist, has ended or is used up. If you signed up with it before, check your inbox; if not, ask for another one.",
   "signup.closed.title": "Sign-ups are closed",
   "signup.closed.support": "Questions? Write to",
   "error.sign_up_closed": "No one can sign up now. Ask the operator for an account.",

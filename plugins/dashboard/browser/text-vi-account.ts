@@ -63,6 +63,10 @@ export const account = {
   "signup.terms": "điều khoản sử dụng",
   "signup.and": " và ",
   "signup.privacy": "chính sách bảo mật",
+  "signup.code": "Mã mời",
+  "error.invitation_required": "Hãy nhập mã mời của bạn.",
+  "error.wrong_invitation":
+    "Mã mời này không có, đã hết hạn hoặc đã dùng hết lượt. Nếu bạn đã đăng ký bằng mã này, hãy xem hộp thư; nếu chưa, hãy xin mã khác.",
   "signup.closed.title": "Hiện không nhận đăng ký",
   "signup.closed.support": "Bạn cần hỏi? Hãy viết tới",
   "error.sign_up_closed":

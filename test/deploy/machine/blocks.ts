@@ -25,6 +25,7 @@ export const BLOCKS: Readonly<Record<string, Reason>> = {
   "first-call.md cost": undefined,
   "first-call.md token": undefined,
   "first-customer.md credit": undefined,
+  "first-customer.md invite": undefined,
   "first-customer.md look": undefined,
   "first-customer.md suspend": undefined,
   "install.md build": "the machine has no network; test/deploy/image.test.ts installs and builds",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { codeAt } from "../../../plugins/accounts/second-factor/totp.ts";
-import { committedWallet, credit } from "../../support/admin.ts";
+import { admin, committedWallet, credit } from "../../support/admin.ts";
 import { ask, bodyOf } from "../../support/ask.ts";
 import { PASSWORD } from "../../support/browser-session.ts";
 import { signInByForm } from "../../support/dashboard.ts";
@@ -341,6 +341,24 @@ t.test("a customer in a browser", async (t) => {
     const { page: other } = await stage.visitor();
     await signInByForm(other, stage.url, session.email);
     await other.getByRole("heading", { name: "Overview" }).waitFor();
+  });
+
+  t.test("signs up with the link of an invitation", async (t) => {
+    await reload(stage.gateway, { plugins: { accounts: { sign_up: "invited" } } });
+    const { body } = await admin(stage.gateway, "POST", "/invitations", {});
+    const { page } = await stage.visitor();
+    await page.goto(`${stage.url}/dashboard/sign-up?code=wrong`);
+    await page.getByLabel("Email").fill("invited@tollgate.test");
+    await page.getByLabel("Mật khẩu").fill(PASSWORD);
+    const submit = page.getByRole("button", { name: "Tạo tài khoản" });
+    await submit.click();
+    await page.getByText("Mã mời này không có").waitFor();
+    await page.goto(String(body["link"]));
+    t.equal(await page.getByLabel("Mã mời").inputValue(), body["code"]);
+    await page.getByLabel("Email").fill("invited@tollgate.test");
+    await page.getByLabel("Mật khẩu").fill(PASSWORD);
+    await submit.click();
+    await page.getByText("Chúng tôi đã gửi email tới invited@tollgate.test").waitFor();
   });
 
   t.test("sees that sign-ups are closed instead of a form", async (t) => {

@@ -78,6 +78,64 @@ t.test("sign-up", async (t) => {
     t.equal((await admin(gateway, "POST", "/accounts", { email: newEmail() })).status, 201);
   });
 
+  t.test("takes the code of an invitation, once for each of its uses", async (t) => {
+    t.teardown(() => all.restart({}));
+    const customer = await signedUp(gateway, mailServer);
+    await all.restart({ sign_up: "invited" });
+    const tried = async (code?: string, email = newEmail(), by = visitor()) => {
+      const answer = await by.post("/sign-up", { email, password: PASSWORD, code });
+      return answer.status === 202 ? 202 : answer.code;
+    };
+    const invite = async (body: object) =>
+      (await admin(gateway, "POST", "/invitations", body)).body;
+    const page = await (await fetch(`${gateway.url}/dashboard/sign-up`)).text();
+    t.match(page, ' data-sign-up="invited"');
+    t.equal(await tried(), "invitation_required");
+
+    // Five at once, and one use.
+    const one = await invite({ note: "for An" });
+    t.equal(one["link"], `${gateway.url}/dashboard/sign-up?code=${one["code"]}`);
+    const emails = Array.from({ length: 5 }, newEmail);
+    const code = String(one["code"]);
+    const all5 = await Promise.all(emails.map((email) => tried(code, email)));
+    t.strictSame(all5.sort(), [202, ...Array(4).fill("wrong_invitation")]);
+    const accounts = await Promise.all(
+      emails.map((query) => admin(gateway, "GET", `/accounts?query=${query}`)),
+    );
+    t.equal(accounts.flatMap(({ body }) => body["list"]).length, 1);
+
+    // However it is typed. What is left does not reveal that an address has an account.
+    const two = await invite({ uses: 2, until: "2999-12-31" });
+    const typed = String(two["code"]).toUpperCase().replaceAll("-", " ");
+    t.equal(await tried(typed, customer.email), 202);
+    const listed = async (id: unknown) => {
+      const { body } = await admin(gateway, "GET", "/invitations?limit=1");
+      const [newest] = body["list"] as Record<string, unknown>[];
+      t.equal(newest?.["id"], id);
+      return newest;
+    };
+    const { code: secret, link: _, ...shown } = two;
+    t.strictSame(await listed(two["id"]), { ...shown, uses_left: 1 });
+    t.notMatch(JSON.stringify(await listed(two["id"])), String(secret));
+
+    await ledgerSql(gateway, "update account_invitations set ends_at = now()");
+    t.equal(await tried(typed), "wrong_invitation");
+    const past = await admin(gateway, "POST", "/invitations", { until: "2026-01-01" });
+    t.equal(past.status, 400);
+
+    const three = await invite({});
+    const path = `${gateway.url}/admin/v1/invitations/${three["id"]}`;
+    const headers = { authorization: `Bearer ${gateway.adminToken}` };
+    const revoke = async () => (await fetch(path, { method: "DELETE", headers })).status;
+    t.strictSame([await revoke(), await revoke()], [200, 404]);
+    const guesser = visitor();
+    const guesses = [];
+    for (let n = 0; n < 6; n++) {
+      guesses.push(await tried(String(three["code"]), newEmail(), guesser));
+    }
+    t.strictSame(guesses, [...Array(5).fill("wrong_invitation"), "too_many_attempts"]);
+  });
+
   t.test(
     "needs agreement to the operator's terms, if there are some, and keeps its time",
     async (t) => {

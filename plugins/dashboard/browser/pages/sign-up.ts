@@ -20,6 +20,7 @@ export function render({ root }: PageContext): void {
     required: true,
   });
   const password = newPassword();
+  const invitation = invitationField();
   const agreement = agreementField();
   const submit = async () => {
     const address = email.input.value;
@@ -27,6 +28,7 @@ export function render({ root }: PageContext): void {
       email: address,
       password: password.input.value,
       language: currentLanguage(),
+      ...(invitation && { code: invitation.input.value }),
       ...(agreement && { agreed: agreement.input.checked }),
     });
     fill(root, sent(address));
@@ -37,7 +39,14 @@ export function render({ root }: PageContext): void {
     authCard(
       t("signup.title"),
       t("signup.lead"),
-      form(t("signup.submit"), submit, email.element, password.element, agreement?.element),
+      form(
+        t("signup.submit"),
+        submit,
+        invitation?.element,
+        email.element,
+        password.element,
+        agreement?.element,
+      ),
       known(),
     ),
   );
@@ -56,6 +65,20 @@ function closed(): HTMLElement {
 function known(): HTMLElement {
   const link = el("a", { href: `${BASE}/sign-in` }, t("signin.title"));
   return el("p", {}, t("signup.known"), " ", link);
+}
+
+/** The code of an invitation, filled in by its link; undefined if a sign-up needs none. */
+function invitationField(): Field | undefined {
+  if (document.documentElement.dataset["signUp"] !== "invited") return undefined;
+  return field(t("signup.code"), {
+    name: "code",
+    autocomplete: "off",
+    autocapitalize: "none",
+    spellcheck: "false",
+    maxlength: 40,
+    required: true,
+    value: new URLSearchParams(location.search).get("code"),
+  });
 }
 
 /** A box to tick for the operator's terms and privacy policy; undefined if the operator has none. */
