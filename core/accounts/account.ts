@@ -8,7 +8,8 @@ export const KEY_SHOWN_CHARACTERS = 10;
 export interface Account {
   readonly id: string;
   readonly email: string;
-  readonly status: "active" | "suspended";
+  /** `closed`: by an operator, with all keys revoked. Its money stays. */
+  readonly status: "active" | "suspended" | "closed";
   /** The account's own discount; 100 = 1%. */
   readonly discountBps: number;
   readonly createdAt: Date;
@@ -75,8 +76,8 @@ export interface Accounts {
   search(search: AccountSearch): Promise<Account[]>;
 
   /**
-   * Suspends or reactivates an account. Once this resolves, no process grants a hold to a suspended
-   * account. Returns false if the account does not exist.
+   * Suspends, closes or reactivates an account. Once this resolves, no process grants a hold to an account that is not
+   * active. Returns false if the account does not exist.
    */
   setStatus(id: string, status: Account["status"]): Promise<boolean>;
   /**
@@ -122,6 +123,7 @@ export interface KeyRecord {
   readonly status: "active" | "revoked";
   /** Calls per minute: null = the configured default, 0 = unlimited. */
   readonly requestsPerMinute: number | null;
+  /** `suspended`: not active. */
   readonly accountStatus: "active" | "suspended";
   /** The account's own discount; 100 = 1%. */
   readonly discountBps: number;

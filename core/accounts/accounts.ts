@@ -120,7 +120,7 @@ export class StoredAccounts implements Accounts {
     this.known.forgetAccount(id);
     const { holdStore } = this;
     const mark = (key: { readonly id: string }) =>
-      status === "suspended" ? holdStore.revoke(key.id, id) : holdStore.restore(key.id, id);
+      status === "active" ? holdStore.restore(key.id, id) : holdStore.revoke(key.id, id);
     // Marks all keys at once. If the hold store is down, each change is applied when it reconnects.
     await Promise.all(keys.map(mark));
     return true;

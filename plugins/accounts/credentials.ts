@@ -16,7 +16,7 @@ type Purpose = keyof typeof VALID_MS;
 export interface Credentials {
   readonly accountId: string;
   readonly email: string;
-  readonly status: "active" | "suspended";
+  readonly status: Account["status"];
   /** The password's hash; null if an operator created the account and its owner has not set a password yet. */
   readonly passwordHash: string | null;
   readonly isEmailVerified: boolean;
@@ -89,6 +89,18 @@ export class CredentialStore {
       on conflict (account_id) do update set password_hash = $2, verified_at = $3, changed_at = $3`,
       [accountId, passwordHash, this.now()],
     );
+  }
+
+  /** Changes the address of an account. Ends all sessions, and the links that were mailed to the address before. */
+  async changeEmail(
+    accountId: string,
+    email: string,
+  ): Promise<"changed" | "email_taken" | "no_account"> {
+    const [row] = await this.database.query<{ result: "changed" | "email_taken" | "no_account" }>(
+      "select change_email($1, $2) as result",
+      [accountId, email],
+    );
+    return row?.result ?? "no_account";
   }
 
   async setLanguage(accountId: string, language: Language): Promise<void> {

@@ -1,21 +1,53 @@
 import {
   type Command,
   done,
+  email,
   isRefusal,
   line,
   mapping,
   type OperatorRoute,
+  type Refusal,
   readBody,
   refuse,
+  walletJson,
 } from "../../core/plugin/index.ts";
 import type { AccountContext } from "./account-context.ts";
+import type { Credentials } from "./credentials.ts";
 import { invitationCommands, invitationRoutes } from "./invitation-routes.ts";
+import { revokeAll } from "./own-keys.ts";
 
-const reasoned = mapping({ reason: line(500, "a reason of 1 to 500 characters on one line") });
+const reason = line(500, "a reason of 1 to 500 characters on one line");
+const reasoned = mapping({ reason });
+const newEmail = mapping({ to: email, reason });
 
 /** Commands that plugins/admin shows to operators. */
 export const commands: readonly Command[] = [
   ...invitationCommands,
+  {
+    words: "account email",
+    about:
+      "change the address that a customer signs in with, and tell both addresses; ends all sessions, keys stay. Be sure who asks " +
+      "for it: the new address can reset the password",
+    method: "POST",
+    path: "/admin/v1/accounts/:account/email",
+    options: [
+      { name: "account", value: "ID", required: true },
+      { name: "to", value: "EMAIL", required: true },
+      { name: "reason", value: "TEXT", required: true },
+    ],
+  },
+  {
+    words: "account close",
+    about:
+      "close an account: revoke all keys, end all sessions, refuse sign-ins; the balance stays and is shown. `account resume` opens " +
+      "it again, without the keys",
+    method: "POST",
+    path: "/admin/v1/accounts/:account/close",
+    options: [
+      { name: "account", value: "ID", required: true },
+      { name: "reason", value: "TEXT", required: true },
+    ],
+  },
   {
     words: "second-factor off",
     about: "switch off the second factor of a customer who lost it; be sure who asks for it",
@@ -28,10 +60,48 @@ export const commands: readonly Command[] = [
   },
 ];
 
-/** Routes for operators: invitations, and the second factor of a customer who lost it, with its recovery codes. */
+/** Routes for operators: invitations, and what a customer cannot do, or can no longer do, without them. */
 export function operatorRoutes(context: AccountContext): OperatorRoute[] {
+  const { credentials, services } = context;
   return [
     ...invitationRoutes(context),
+    {
+      method: "POST",
+      path: "/accounts/:account/email",
+      async handle({ params, body }) {
+        const wanted = readBody(newEmail, body);
+        if (isRefusal(wanted)) return wanted;
+        const before = await credentials.ofAccount(params["account"] ?? "");
+        if (!before) return unknownAccount();
+        const { accountId } = before;
+        if (wanted.to !== before.email) {
+          const result = await credentials.changeEmail(accountId, wanted.to);
+          if (result === "no_account") return unknownAccount();
+          if (result === "email_taken") return emailTaken();
+          tellBoth(context, before, wanted.to);
+        }
+        return done({ id: accountId, email: wanted.to, email_before: before.email });
+      },
+    },
+    {
+      method: "POST",
+      path: "/accounts/:account/close",
+      async handle({ params, body }) {
+        const wanted = readBody(reasoned, body);
+        if (isRefusal(wanted)) return wanted;
+        const account = await services.accounts.find(params["account"] ?? "");
+        if (!account) return unknownAccount();
+        const { id, status } = account;
+        // First, so that no call and no sign-in begins while the keys are revoked.
+        await services.accounts.setStatus(id, "closed");
+        const revoked = await revokeAll(context, id);
+        await context.sessions.endAll(id);
+        const wallet = await services.balances(id);
+        const left = wallet && walletJson(wallet);
+        if (status !== "closed") context.tellOwner(id, "closed", left && `${left.balance_vnd} đ`);
+        return done({ id, email: account.email, status: "closed", revoked_keys: revoked, ...left });
+      },
+    },
     {
       method: "POST",
       path: "/accounts/:account/second-factor/off",
@@ -39,15 +109,34 @@ export function operatorRoutes(context: AccountContext): OperatorRoute[] {
         const wanted = readBody(reasoned, body);
         if (isRefusal(wanted)) return wanted;
         const id = params["account"] ?? "";
-        const account = await context.services.accounts.find(id);
-        if (!account) {
-          const message = "There is no such account. `account list` lists all accounts.";
-          return refuse.notFound(message, "account");
-        }
+        const account = await services.accounts.find(id);
+        if (!account) return unknownAccount();
         const wasOn = await context.secondFactors.drop(id);
         if (wasOn) context.tellOwner(id, "factor-off");
         return done({ account: id, email: account.email, was_on: wasOn });
       },
     },
   ];
+}
+
+/** Tells the owner at the address before and at the new one, which gets the link that verifies it if none was opened yet. */
+function tellBoth(context: AccountContext, before: Credentials, now: string): void {
+  const language = context.languageOf(before);
+  const template = { kind: "email-changed", about: `${before.email} → ${now}` } as const;
+  for (const to of [before.email, now]) {
+    context.mailer.take(async () => ({ to, language, template }));
+  }
+  if (before.passwordHash === null || before.isEmailVerified) return;
+  context.mailer.take(() => context.linkMail("verify", { ...before, email: now }, language));
+}
+
+function unknownAccount(): Refusal {
+  return refuse.notFound("There is no such account. `account list` lists all accounts.", "account");
+}
+
+function emailTaken(): Refusal {
+  return refuse.conflict("Another account has this email address. Nothing has changed.", {
+    code: "email_taken",
+    param: "to",
+  });
 }

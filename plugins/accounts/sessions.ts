@@ -107,7 +107,7 @@ export class Sessions {
     if (found === undefined) return notSignedIn();
     const account = await this.accounts.find(found.accountId);
     if (account === undefined) return notSignedIn();
-    if (account.status !== "active") return accountSuspended("account_suspended");
+    if (account.status !== "active") return notActive(account.status);
     const { accountId, isEmailVerified, sessionId } = found;
     return { accountId, email: account.email, isEmailVerified, sessionId };
   }
@@ -230,6 +230,12 @@ export class Sessions {
 export function agentOf(request: PlainRequest): string {
   const agent = request.headers["user-agent"] ?? "";
   return agent.replace(/[^\x20-\x7e]/g, "?").slice(0, AGENT_CHARACTERS_MAX);
+}
+
+/** Returns the refusal of a customer whose account an operator has suspended or closed. */
+export function notActive(status: "suspended" | "closed"): Refusal {
+  if (status === "suspended") return accountSuspended("account_suspended");
+  return refuse.forbidden("This account is closed; write to support.", { code: "account_closed" });
 }
 
 function notSignedIn(): Refusal {

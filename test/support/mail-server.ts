@@ -59,6 +59,8 @@ export async function startMailServer(
     }
   }
 
+  // The end of a gateway resets its connections.
+  server.on("error", () => {});
   server.listen(wantedPort, "127.0.0.1");
   await once(server.server, "listening");
   const { port } = server.server.address() as AddressInfo;

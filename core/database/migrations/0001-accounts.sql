@@ -15,7 +15,7 @@ $$;
 create table accounts (
   id uuid primary key,
   email text not null,
-  status text not null default 'active' check (status in ('active', 'suspended')),
+  status text not null default 'active' check (status in ('active', 'suspended', 'closed')),
   discount_bps integer not null default 0 check (discount_bps between 0 and 10000),
   created_at timestamptz not null default now(),
   changed_at timestamptz
@@ -41,6 +41,16 @@ create function lock_account(locked_account uuid) returns boolean language plpgs
 begin
   perform from accounts where id = locked_account for no key update;
   return found;
+end
+$$;
+
+-- Returns `changed`, `email_taken` or `no_account`. For migrations of plugins.
+create function set_account_email(changed_account uuid, new_email text) returns text language plpgsql as $$
+begin
+  update accounts set email = new_email where id = changed_account;
+  return case when found then 'changed' else 'no_account' end;
+exception when unique_violation then
+  return 'email_taken';
 end
 $$;
 

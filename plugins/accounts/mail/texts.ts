@@ -10,6 +10,8 @@ export type MailTemplate =
 /** A change that the owner of an account is notified of. */
 export type Notice =
   | "changed"
+  | "email-changed"
+  | "closed"
   | "factor-on"
   | "factor-off"
   | "key-made"
@@ -69,6 +71,21 @@ const VI: Wordings = {
     paragraphs: [
       "Mật khẩu tài khoản của bạn vừa được thay đổi, và các thiết bị khác đã bị đăng xuất.",
       "Nếu không phải bạn, hãy đặt lại mật khẩu ngay và kiểm tra các khóa API của mình.",
+    ],
+  },
+  "email-changed": {
+    subject: "Địa chỉ email của tài khoản đã được thay đổi",
+    paragraphs: [
+      "Bộ phận hỗ trợ vừa thay đổi địa chỉ email của tài khoản bạn:",
+      "Hãy đăng nhập bằng địa chỉ mới và mật khẩu cũ. Mọi thiết bị đã bị đăng xuất; các khóa API vẫn dùng được.",
+      "Nếu bạn không yêu cầu, hãy liên hệ hỗ trợ ngay.",
+    ],
+  },
+  closed: {
+    subject: "Tài khoản của bạn đã được đóng",
+    paragraphs: [
+      "Bộ phận hỗ trợ vừa đóng tài khoản của bạn. Các khóa API đã bị thu hồi và bạn không thể đăng nhập nữa. Số dư vẫn được giữ:",
+      "Nếu bạn không yêu cầu, hoặc muốn mở lại tài khoản hay nhận lại số dư, hãy liên hệ hỗ trợ.",
     ],
   },
   "factor-on": {
@@ -135,6 +152,21 @@ const EN: Wordings = {
     paragraphs: [
       "The password of your account was just changed, and your other devices were signed out.",
       "If it was not you, reset your password immediately and check your API keys.",
+    ],
+  },
+  "email-changed": {
+    subject: "The email address of your account was changed",
+    paragraphs: [
+      "Our support just changed the email address of your account:",
+      "Sign in with the new address and the same password as before. Every device was signed out; your API keys still work.",
+      "If you did not ask for this, contact support immediately.",
+    ],
+  },
+  closed: {
+    subject: "Your account was closed",
+    paragraphs: [
+      "Our support just closed your account. Its API keys are revoked, and you cannot sign in any more. The balance stays:",
+      "If you did not ask for this, or want the account open again or its balance back, contact support.",
     ],
   },
   "factor-on": {

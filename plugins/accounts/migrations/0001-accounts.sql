@@ -254,6 +254,22 @@ begin
 end
 $$;
 
+-- Changes the address that an account signs in with. Returns `changed`, `email_taken` or `no_account`. Ends all sessions,
+-- and the links that were mailed to the address before.
+create function change_email(owner uuid, new_email text) returns text language plpgsql as $$
+declare
+  result text;
+begin
+  perform lock_account(owner);
+  result := set_account_email(owner, new_email);
+  if result = 'changed' then
+    delete from account_tokens where account_id = owner;
+    delete from account_sessions where account_id = owner;
+  end if;
+  return result;
+end
+$$;
+
 -- `code_hashes` is a JSON array of hashes in base64.
 create function replace_recovery_codes(owner uuid, code_hashes json) returns void language plpgsql as $$
 begin

@@ -1,5 +1,4 @@
 import {
-  type AccountKey,
   type CustomerRoute,
   done,
   isRefusal,
@@ -9,6 +8,7 @@ import {
 import { type AccountContext, busy, invalidToken } from "../account-context.ts";
 import { forgottenCookie } from "../cookie.ts";
 import { change, forgotten, reset, resetLink } from "../input.ts";
+import { activeKeys, revokeAll } from "../own-keys.ts";
 import { rightPassword, wrongPassword } from "../own-password.ts";
 import { weakPassword } from "../weak-password.ts";
 
@@ -84,18 +84,6 @@ export function forgottenPasswordRoutes(context: AccountContext): PublicRoute[] 
       },
     },
   ];
-}
-
-async function activeKeys(context: AccountContext, accountId: string): Promise<AccountKey[]> {
-  const keys = await context.services.accounts.latestKeys(accountId, 0);
-  return keys.filter(({ status }) => status === "active");
-}
-
-/** Revokes every key of an account whose owner had lost control of it. Returns how many. */
-async function revokeAll(context: AccountContext, accountId: string): Promise<number> {
-  const active = await activeKeys(context, accountId);
-  for (const { id } of active) await context.services.keys.revoke(id);
-  return active.length;
 }
 
 export function changePasswordRoute(context: AccountContext): CustomerRoute {

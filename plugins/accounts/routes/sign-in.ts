@@ -1,5 +1,4 @@
 import {
-  accountSuspended,
   type Customer,
   type CustomerRoute,
   done,
@@ -18,7 +17,7 @@ import type { Credentials } from "../credentials.ts";
 import { signIn } from "../input.ts";
 import { rightCode } from "../second-factor/right-code.ts";
 import { csrfTokenOf } from "../secret.ts";
-import { agentOf } from "../sessions.ts";
+import { agentOf, notActive } from "../sessions.ts";
 import type { Attempt } from "../throttle.ts";
 import { codeTriesOf, triesOf } from "../tries.ts";
 import { accountBody } from "./me.ts";
@@ -78,7 +77,7 @@ export async function signedIn(
   code: string | undefined,
 ): Promise<PlainResponse | Refusal> {
   const { sessions, devices, secondFactors, isSecure } = context;
-  if (account.status !== "active") return accountSuspended("account_suspended");
+  if (account.status !== "active") return notActive(account.status);
   const { accountId } = account;
   const factor = await secondFactors.ofAccount(accountId);
   if (factor) {

@@ -288,6 +288,7 @@ export const account = {
   "error.wrong_csrf_token": "This page is out of date. Please reload it.",
   "error.wrong_origin":
     "The server does not know the address of this page. Open the page from its usual address.",
+  "error.account_closed": "This account is closed. Please contact support.",
   "error.account_suspended": "This account is suspended. Please contact support.",
   "error.too_many_attempts": "Too many attempts. Please wait a moment, then try again.",
   "error.busy": "The server is busy. Please try again in a few seconds.",

@@ -293,6 +293,7 @@ export const account = {
   "error.wrong_csrf_token": "Trang này đã cũ. Vui lòng tải lại trang.",
   "error.wrong_origin":
     "Máy chủ không nhận ra địa chỉ của trang này. Hãy mở trang từ địa chỉ bạn thường dùng.",
+  "error.account_closed": "Tài khoản này đã được đóng. Vui lòng liên hệ hỗ trợ.",
   "error.account_suspended": "Tài khoản đang bị tạm ngưng. Vui lòng liên hệ hỗ trợ.",
   "error.too_many_attempts": "Thử quá nhiều lần. Vui lòng chờ một lúc rồi thử lại.",
   "error.busy": "Hệ thống đang bận. Vui lòng thử lại sau giây lát.",

@@ -26,6 +26,8 @@ export const BLOCKS: Readonly<Record<string, Reason>> = {
   "first-call.md token": undefined,
   "first-customer.md credit": undefined,
   "first-customer.md invite": undefined,
+  "first-customer.md leave":
+    "it revokes the keys of the machine; test/plugins/accounts/operator.test.ts runs the commands",
   "first-customer.md look": undefined,
   "first-customer.md suspend": undefined,
   "install.md build": "the machine has no network; test/deploy/image.test.ts installs and builds",

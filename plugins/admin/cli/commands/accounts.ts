@@ -48,7 +48,7 @@ export const accountCommands: readonly Command[] = [
     words: "account resume",
     required: ["account", "reason"],
     optional: [],
-    about: "accept calls of a suspended account again",
+    about: "accept calls of a suspended account again, and open a closed one",
     run: async (client, { account, reason }) =>
       value(await client.post(`${accountPath(account)}/resume`, { reason })),
   },

@@ -1,0 +1,125 @@
+import t from "tap";
+import { type AccountsGateway, startAccountsGateway } from "../../support/accounts.ts";
+import { admin, credit } from "../../support/admin.ts";
+import {
+  BrowserSession,
+  newEmail,
+  ownAddress,
+  PASSWORD,
+  signedUp,
+} from "../../support/browser-session.ts";
+import { tokenIn } from "../../support/mail-server.ts";
+import { runCli } from "../admin/cli-runs.ts";
+
+t.test("an operator", async (t) => {
+  let all: AccountsGateway;
+  t.before(async () => {
+    all = await startAccountsGateway();
+  });
+  t.teardown(() => all.close());
+
+  const visitor = () => {
+    const session = new BrowserSession(all.gateway);
+    session.headers = { "x-forwarded-for": ownAddress() };
+    return session;
+  };
+  const command = async (...args: string[]) => {
+    const { url, adminToken } = all.gateway;
+    const result = await runCli([...args, "--json", "--url", url, "--token", adminToken]);
+    return { ...result, json: result.stdout && JSON.parse(result.stdout) };
+  };
+  const models = async (key: string) =>
+    (await fetch(`${all.gateway.url}/v1/models`, { headers: { "x-api-key": key } })).status;
+  const mailTo = async (email: string, count: number) =>
+    (await all.mailServer.mailsTo(email, count)).at(-1);
+
+  t.test("changes the address of a customer, and tells both addresses", async (t) => {
+    const { gateway, mailServer } = all;
+    const customer = await signedUp(gateway, mailServer);
+    const { key } = (await customer.post("/keys", { name: "laptop" })).body;
+    await visitor().post("/password/forgot", { email: customer.email });
+    const reset = tokenIn((await mailServer.mailsTo(customer.email, 3)).find(hasResetLink));
+    const [to, taken] = [newEmail(), (await signedUp(gateway, mailServer)).email];
+    const change = (address: string) =>
+      command(
+        ...["account", "email", "--account", customer.email],
+        ...["--to", address, "--reason", "ticket 12"],
+      );
+    t.match((await change(taken)).stderr, /Another account has this email address/);
+    t.equal((await customer.get("/me")).status, 200);
+    const typed = ` ${to.toUpperCase()}`;
+    t.strictSame((await change(typed)).json, {
+      id: customer.accountId,
+      email: to,
+      email_before: customer.email,
+    });
+    for (const address of [customer.email, to]) {
+      const mail = await mailTo(address, address === to ? 1 : 4);
+      t.match(mail?.text, `${customer.email} → ${to}`);
+      t.notMatch(mail?.text, "token=");
+    }
+    t.equal((await customer.get("/me")).status, 401, "the session has ended");
+    const late = await visitor().post("/password/reset", { token: reset, password: PASSWORD });
+    t.equal(late.code, "invalid_token", "a link to the old address");
+    t.equal((await visitor().signIn(customer.email)).status, 401);
+    t.equal((await visitor().signIn(to)).status, 200);
+    t.equal(await models(key), 200, "keys stay");
+    const trail = await command("actions", "--account", to, "--limit", "1");
+    t.match(trail.json, [
+      { account_id: customer.accountId, reason: "ticket 12", details: { to: typed } },
+    ]);
+
+    // A customer who mistyped the address at the sign-up gets the link that verifies it.
+    const [typo, right] = [newEmail(), newEmail()];
+    await visitor().post("/sign-up", { email: typo, password: PASSWORD });
+    await mailServer.mailsTo(typo);
+    await command(
+      ...["account", "email", "--account", typo, "--to", right, "--reason", "mistyped"],
+    );
+    const links = (await mailServer.mailsTo(right, 2)).filter(({ text }) =>
+      text?.includes("#token="),
+    );
+    const verified = await visitor().post("/verify", {
+      token: tokenIn(links[0]),
+      password: PASSWORD,
+    });
+    t.equal(verified.status, 200, verified.text);
+  });
+
+  t.test("closes an account, whose balance stays, and opens it again", async (t) => {
+    const { gateway, mailServer } = all;
+    const customer = await signedUp(gateway, mailServer);
+    const { accountId, email } = customer;
+    await credit(gateway, accountId, 50_000);
+    const { key } = (await customer.post("/keys", { name: "laptop" })).body;
+    t.equal(await models(key), 200);
+    const close = () => command("account", "close", "--account", email, "--reason", "leaves");
+    const closed = {
+      ...{ id: accountId, email, status: "closed", revoked_keys: 1 },
+      ...{ balance_vnd: "50000", held_vnd: "0", available_vnd: "50000", pending_vnd: "0" },
+    };
+    t.strictSame((await close()).json, closed);
+    t.strictSame((await close()).json, { ...closed, revoked_keys: 0 });
+    t.equal(await models(key), 401);
+    t.equal((await customer.get("/me")).status, 401);
+    const refused = await visitor().signIn(email);
+    t.strictSame([refused.status, refused.code], [403, "account_closed"]);
+    t.equal((await visitor().signIn(email, "a wrong password")).code, "wrong_credentials");
+    t.match((await command("account", "show", "--account", email)).json, { status: "closed" });
+    const mails = await mailServer.mailsTo(email, 3);
+    t.strictSame(
+      mails.filter(({ text }) => text?.includes("50000 đ")).map(({ subject }) => subject),
+      ["Tài khoản của bạn đã được đóng / Your account was closed"],
+    );
+
+    await admin(gateway, "POST", `/accounts/${accountId}/resume`, { reason: "is back" });
+    const back = visitor();
+    t.equal((await back.signIn(email)).status, 200);
+    t.equal(await models(key), 401, "its keys stay revoked");
+    t.equal((await back.post("/keys", { name: "new" })).status, 201);
+  });
+});
+
+function hasResetLink({ text }: { readonly text?: string | undefined }): boolean {
+  return text?.includes("/dashboard/reset#token=") ?? false;
+}
