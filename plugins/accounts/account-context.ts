@@ -6,7 +6,7 @@ import {
   refuse,
   type Services,
 } from "../../core/plugin/index.ts";
-import { CredentialStore } from "./credentials.ts";
+import { CredentialStore, WELCOME_MS } from "./credentials.ts";
 import { Devices } from "./devices.ts";
 import { Invitations } from "./invitations.ts";
 import type { Mail, Mailer } from "./mail/mailer.ts";
@@ -92,12 +92,13 @@ export class AccountContext {
 
   /** Returns a mail with a link to a dashboard page. The token follows a #, so browsers send it to no server. */
   async linkMail(
-    kind: "verify" | "taken" | "reset",
+    kind: "verify" | "taken" | "reset" | "welcome",
     account: { readonly accountId: string; readonly email: string },
     language: Language,
   ): Promise<Mail> {
     const page = kind === "verify" ? "verify" : "reset";
-    const token = await this.credentials.issue(account.accountId, page);
+    const validMs = kind === "welcome" ? WELCOME_MS : undefined;
+    const token = await this.credentials.issue(account.accountId, page, validMs);
     const template: MailTemplate = {
       kind,
       link: `${this.publicUrl}/dashboard/${page}#token=${token}`,

@@ -11,6 +11,8 @@ const VALID_MS = { verify: 48 * HOUR_MS, reset: HOUR_MS };
 const UNVERIFIED_MS = 7 * 24 * HOUR_MS;
 const UNVERIFIED_AT_ONCE = 500;
 type Purpose = keyof typeof VALID_MS;
+/** How long the first link of an account that an operator made is valid. */
+export const WELCOME_MS = 7 * 24 * HOUR_MS;
 
 /** The fields of an account that sign-in needs. */
 export interface Credentials {
@@ -111,15 +113,28 @@ export class CredentialStore {
   }
 
   /** Creates the token for a link in a mail, and stores its hash. */
-  async issue(accountId: string, purpose: Purpose): Promise<string> {
+  async issue(
+    accountId: string,
+    purpose: Purpose,
+    validMs: number = VALID_MS[purpose],
+  ): Promise<string> {
     const token = newToken();
-    const expiresAt = new Date(this.clock.now() + VALID_MS[purpose]);
+    const expiresAt = new Date(this.clock.now() + validMs);
     await this.database.query(
       `insert into account_tokens (token_hash, account_id, purpose, expires_at)
       values ($1, $2, $3, $4)`,
       [hashOf(token), accountId, purpose, expiresAt],
     );
     return token;
+  }
+
+  /** Returns true if a link to set a password was made for the account, and is still valid. */
+  async hasResetLink(accountId: string): Promise<boolean> {
+    const found = await this.database.query(
+      "select from account_tokens where account_id = $1 and purpose = 'reset' and expires_at > $2 limit 1",
+      [accountId, this.now()],
+    );
+    return found.length > 0;
   }
 
   /** Marks the address as verified. Opening the link twice is allowed. Returns false if there is no such token. */

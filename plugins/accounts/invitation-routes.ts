@@ -53,14 +53,18 @@ export const invitationCommands: readonly Command[] = [
   {
     words: "invite create",
     about:
-      "make a code for sign-ups, shown only once: for one, or --uses N; until the end of a day in Vietnam, or for 30 days. It is " +
-      "needed if accounts.sign_up is `invited`",
+      "make a code with which people sign up; shown only once. A sign-up needs one if accounts.sign_up is `invited`",
     method: "POST",
     path: "/admin/v1/invitations",
     options: [
-      { name: "uses", value: "N", type: "number" },
-      { name: "until", value: "YYYY-MM-DD" },
-      { name: "note", value: "TEXT" },
+      {
+        name: "uses",
+        value: "N",
+        about: "how many can sign up with it; default 1",
+        type: "number",
+      },
+      { name: "until", value: "YYYY-MM-DD", about: "its last day, in Vietnam; default: 30 days" },
+      { name: "note", value: "TEXT", about: "for whom, as invite list shows it" },
     ],
   },
   {
@@ -76,7 +80,9 @@ export const invitationCommands: readonly Command[] = [
     about: "delete an invitation by its id; accounts that signed up with it stay",
     method: "DELETE",
     path: "/admin/v1/invitations/:invitation",
-    options: [{ name: "invitation", value: "ID", required: true }],
+    options: [
+      { name: "invitation", value: "ID", about: "its id, from invite list", required: true },
+    ],
   },
 ];
 

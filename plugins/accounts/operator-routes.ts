@@ -24,6 +24,14 @@ const newEmail = mapping({ to: email, reason });
 export const commands: readonly Command[] = [
   ...invitationCommands,
   {
+    words: "account welcome",
+    about:
+      "mail a customer who has no password yet a link to set one, valid for 7 days; not again while a link is valid",
+    method: "POST",
+    path: "/admin/v1/accounts/:account/welcome",
+    options: [{ name: "account", value: "ID|EMAIL", required: true }],
+  },
+  {
     words: "account email",
     about:
       "change the address that a customer signs in with, and tell both addresses; ends all sessions, keys stay. Be sure who asks " +
@@ -31,8 +39,14 @@ export const commands: readonly Command[] = [
     method: "POST",
     path: "/admin/v1/accounts/:account/email",
     options: [
-      { name: "account", value: "ID", required: true },
-      { name: "to", value: "EMAIL", required: true },
+      { name: "account", value: "ID|EMAIL", required: true },
+      {
+        name: "to",
+        value: "EMAIL",
+        about: "the new address",
+        example: "new@example.com",
+        required: true,
+      },
       { name: "reason", value: "TEXT", required: true },
     ],
   },
@@ -44,7 +58,7 @@ export const commands: readonly Command[] = [
     method: "POST",
     path: "/admin/v1/accounts/:account/close",
     options: [
-      { name: "account", value: "ID", required: true },
+      { name: "account", value: "ID|EMAIL", required: true },
       { name: "reason", value: "TEXT", required: true },
     ],
   },
@@ -65,6 +79,14 @@ export function operatorRoutes(context: AccountContext): OperatorRoute[] {
   const { credentials, services } = context;
   return [
     ...invitationRoutes(context),
+    {
+      method: "POST",
+      path: "/accounts/:account/welcome",
+      async handle({ params }) {
+        const account = await credentials.ofAccount(params["account"] ?? "");
+        return account ? done(await welcome(context, account)) : unknownAccount();
+      },
+    },
     {
       method: "POST",
       path: "/accounts/:account/email",
@@ -117,6 +139,27 @@ export function operatorRoutes(context: AccountContext): OperatorRoute[] {
       },
     },
   ];
+}
+
+/**
+ * Mails the first link, unless there is a password or a valid link. `mail`: `queued`, `has_password`, `sent_before`, or
+ * `queue_full`, after which the operator sends it again.
+ */
+async function welcome(
+  context: AccountContext,
+  account: Credentials,
+): Promise<{ id: string; email: string; mail: string }> {
+  const { credentials, mailer } = context;
+  const { accountId: id, email: to, passwordHash } = account;
+  const said = (mail: string) => ({ id, email: to, mail });
+  if (passwordHash !== null) return said("has_password");
+  if (await credentials.hasResetLink(id)) return said("sent_before");
+  const isQueued = mailer.take(async () => {
+    // Asked twice, while the first mail waited.
+    if (await credentials.hasResetLink(id)) return undefined;
+    return context.linkMail("welcome", account, context.languageOf(account));
+  });
+  return said(isQueued ? "queued" : "queue_full");
 }
 
 /** Tells the owner at the address before and at the new one, which gets the link that verifies it if none was opened yet. */

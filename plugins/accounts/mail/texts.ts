@@ -5,6 +5,7 @@ export type MailTemplate =
   | { readonly kind: "verify"; readonly link: string }
   | { readonly kind: "taken"; readonly link: string }
   | { readonly kind: "reset"; readonly link: string }
+  | { readonly kind: "welcome"; readonly link: string }
   | { readonly kind: Notice; readonly about?: string | undefined };
 
 /** A change that the owner of an account is notified of. */
@@ -64,6 +65,13 @@ const VI: Wordings = {
     paragraphs: [
       "Hãy mở liên kết này trong vòng 1 giờ để đặt mật khẩu mới:",
       "Khi đặt mật khẩu mới, bạn sẽ bị đăng xuất khỏi mọi thiết bị. Nếu bạn không yêu cầu, hãy bỏ qua email này: mật khẩu cũ vẫn dùng được.",
+    ],
+  },
+  welcome: {
+    subject: "Tài khoản của bạn đã sẵn sàng",
+    paragraphs: [
+      "Bạn vừa được mở một tài khoản với địa chỉ email này. Hãy mở liên kết này trong vòng 7 ngày để đặt mật khẩu:",
+      "Sau đó bạn có thể đăng nhập và tạo khóa API. Nếu liên kết hết hạn, hãy dùng “Quên mật khẩu?” ở trang đăng nhập.",
     ],
   },
   changed: {
@@ -145,6 +153,13 @@ const EN: Wordings = {
     paragraphs: [
       "Open this link within 1 hour to set a new password:",
       "A new password signs you out on every device. If you did not ask for this, ignore this email: your old password still works.",
+    ],
+  },
+  welcome: {
+    subject: "Your account is ready",
+    paragraphs: [
+      "An account was made for you with this email address. Open this link within 7 days to set a password:",
+      "You can then sign in and create API keys. If the link has expired, use “Forgot your password?” on the sign-in page.",
     ],
   },
   changed: {

@@ -50,7 +50,7 @@ export function forgottenPasswordRoutes(context: AccountContext): PublicRoute[] 
         const accountId = await credentials.reset(wanted.token, passwordHash);
         if (accountId === undefined) return invalidToken();
         const revoked = wanted.revoke_keys ? await revokeAll(context, accountId) : 0;
-        context.tellOwner(accountId, "changed");
+        if (account.passwordHash !== null) context.tellOwner(accountId, "changed");
         // The link proves who this is, so guesses of strangers must not keep the owner from signing in now.
         const device = (await context.devices.remember(accountId, context.isSecure)).cookie;
         const cookies = ["set-cookie", forgottenCookie(context.isSecure), "set-cookie", device];

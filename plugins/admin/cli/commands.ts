@@ -1,4 +1,5 @@
 import type { Command } from "./command.ts";
+import { accountImportCommand } from "./commands/account-import.ts";
 import { accountCommands } from "./commands/accounts.ts";
 import { archiveCommands } from "./commands/archive.ts";
 import { doctorCommand } from "./commands/doctor.ts";
@@ -13,6 +14,7 @@ export const commands: readonly Command[] = [
   initCommand,
   doctorCommand,
   ...accountCommands,
+  accountImportCommand,
   ...keyCommands,
   ...moneyCommands,
   ...restoreCommands,

@@ -5,7 +5,7 @@ const PROGRAM = "npm run admin --";
 
 /** The groups of `help`, each with its title and the first words of its commands. */
 const GROUPS: Readonly<Record<string, readonly [title: string, ...words: string[]]>> = {
-  accounts: ["customers", "account", "usage", "refused", "second-factor"],
+  accounts: ["customers", "account", "invite", "usage", "refused", "second-factor"],
   money: ["wallets and charges", "wallet", "ledger", "credit", "adjust", "refund", "call"],
   transfers: ["bank transfers", "transfer"],
   keys: ["API keys", "key"],

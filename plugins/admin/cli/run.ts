@@ -1,11 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { arrayOf, objectOf, packageVersion } from "../../../core/plugin/index.ts";
+import { packageVersion } from "../../../core/plugin/index.ts";
 import { noCommand, type Request, readArguments } from "./arguments.ts";
 import { Client } from "./client.ts";
 import type { Command, Values } from "./command.ts";
 import { commands } from "./commands.ts";
 import { EXIT, Failure } from "./failure.ts";
+import { findAccount } from "./find-account.ts";
 import { groupHelp, groupOf, help, helpJson, helpOf } from "./help.ts";
 import { print, type Write } from "./output.ts";
 import { pluginCommands } from "./plugin-commands.ts";
@@ -83,12 +84,8 @@ function formOf({ json, wide }: Request, { columns }: Surroundings): Parameters<
 async function withAccountId(client: Client, values: Values): Promise<Values> {
   const { account } = values;
   if (!account?.includes("@")) return values;
-  const wanted = account.trim().toLowerCase();
-  const found = await client.get("/accounts", { query: wanted, limit: "1000" });
-  const match = arrayOf(found)
-    .map(objectOf)
-    .find((one) => String(one?.["email"]).toLowerCase() === wanted);
-  if (match) return { ...values, account: String(match["id"]) };
+  const found = await findAccount(client, account);
+  if (found !== undefined) return { ...values, account: found };
   throw new Failure(EXIT.refused, `no account has the email address ${account}`);
 }
 

@@ -25,6 +25,7 @@ export const BLOCKS: Readonly<Record<string, Reason>> = {
   "first-call.md cost": undefined,
   "first-call.md token": undefined,
   "first-customer.md credit": undefined,
+  "first-customer.md import": undefined,
   "first-customer.md invite": undefined,
   "first-customer.md leave":
     "it revokes the keys of the machine; test/plugins/accounts/operator.test.ts runs the commands",

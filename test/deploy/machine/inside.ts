@@ -107,7 +107,7 @@ t.test("the first call", async (t) => {
 });
 
 t.test("the first customer, and SePay", async (t) => {
-  for (const part of ["look", "invite", "credit", "suspend"])
+  for (const part of ["look", "invite", "import", "credit", "suspend"])
     await page("first-customer.md", part, operator);
   t.match((await call()).stdout, '"type":"message"');
   // A customer signs up at the address of the service.

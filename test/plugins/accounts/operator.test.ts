@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import t from "tap";
 import { type AccountsGateway, startAccountsGateway } from "../../support/accounts.ts";
 import { admin, credit } from "../../support/admin.ts";
@@ -117,6 +119,79 @@ t.test("an operator", async (t) => {
     t.equal((await back.signIn(email)).status, 200);
     t.equal(await models(key), 401, "its keys stay revoked");
     t.equal((await back.post("/keys", { name: "new" })).status, 201);
+  });
+
+  t.test("imports accounts from a file, each with its credit and a mail, once", async (t) => {
+    const { gateway, mailServer } = all;
+    const there = await signedUp(gateway, mailServer);
+    const [an, binh] = [newEmail(), newEmail()];
+    const file = join(t.testdir(), "team.csv");
+    const run = async (rows: readonly string[], ...flags: string[]) => {
+      writeFileSync(file, ["\ufeffemail;credit;note", ...rows, ""].join("\r\n"));
+      return command("account", "import", "--file", file, "--reference", "team 12", ...flags);
+    };
+    const rows = [
+      `${an.toUpperCase()};50000;"Khóa 12; nhóm ""A"""`,
+      `${there.email};1000;`,
+      `${an};7;`,
+      ...["", `${binh};;`],
+    ];
+    const shown = ({ json }: { json: { rows: Record<string, unknown>[] } }) =>
+      json.rows.map(({ line, account, credit, mail }) => [line, account, credit, mail].join(" "));
+    const balances = async () => {
+      const wallets = [an, there.email].map((email) => command("wallet", "--account", email));
+      return (await Promise.all(wallets)).map(({ json }) => json["balance_vnd"]);
+    };
+
+    const dry = await run(rows, "--dry-run");
+    t.strictSame(shown(dry), [
+      "2 created credited queued",
+      "3 exists credited queued if there is no password",
+      "4 repeated  ",
+      "6 created  queued",
+    ]);
+    t.strictSame((await command("account", "find", "--query", an)).json, []);
+    const first = await run(rows);
+    t.strictSame(shown(first), [
+      "2 created credited queued",
+      "3 exists credited has_password",
+      "4 repeated  ",
+      "6 created  queued",
+    ]);
+    const { rows: _, ...counts } = first.json;
+    t.strictSame(counts, { created: 2, credited: 2, mails: 2, failed: 0 });
+    t.strictSame(await balances(), ["50000", "1000"]);
+    const { json: statement } = await command("ledger", "--account", an);
+    t.match(statement.rows, [{ reason: 'Khóa 12; nhóm "A"', amount_vnd: "50000" }]);
+
+    const [mail] = await mailServer.mailsTo(an);
+    t.match(mail?.subject, /Your account is ready/);
+    const reset = { token: tokenIn(mail), password: PASSWORD };
+    t.equal((await visitor().post("/password/reset", reset)).status, 200);
+    t.equal((await visitor().signIn(an)).status, 200);
+    await mailServer.mailsTo(binh);
+
+    t.match(shown(await run(rows, "--dry-run"))[0], "2 exists credited before");
+    // Another amount is refused, and stops no other row.
+    const again = await run([rows[0]?.replace("50000", "60000") ?? "", ...rows.slice(1)]);
+    t.equal(again.code, 1);
+    t.match(again.json.rows[0].problem, /used for another account or amount/);
+    t.strictSame(shown(again).slice(1), [
+      "3 exists credited before has_password",
+      "4 repeated  ",
+      "6 exists  sent_before",
+    ]);
+    t.strictSame(await balances(), ["50000", "1000"]);
+
+    // A wrong line changes nothing.
+    const unknown = newEmail();
+    const wrong = await run([`${unknown};1;`, "nobody;1;", `${unknown};50.000;`, "a@b.vn;1;2;3"]);
+    t.equal(wrong.code, 2);
+    t.match(wrong.stderr, /3 of 4 rows are wrong; nothing was changed/);
+    for (const line of [/line 3: "nobody" is no/, /line 4: write|line 4: 50.000/, /line 5: more/]) {
+      t.match(wrong.stderr, line);
+    }
+    t.strictSame((await command("account", "find", "--query", unknown)).json, []);
   });
 });
 
