@@ -19,18 +19,21 @@ export function correctionJson(correction: Correction): object | Refusal {
       );
     case "too_much":
       return refuse.conflict(
-        `It was only ${formatVnd(correction.causeMicroVnd)} đ. Nothing has changed.`,
+        `It was only ${formatVnd(correction.causeMicroVnd)} đ in all. Nothing has changed; use at most that.`,
         { code: "above_cause", param: "amount_vnd" },
       );
     case "more_before":
       return refuse.conflict(
-        `${formatVnd(correction.totalMicroVnd)} đ of it were corrected before. Nothing has changed.`,
+        `${formatVnd(correction.totalMicroVnd)} đ of it were corrected before. Nothing has changed; the amount is that of ` +
+          "all corrections: use at least that.",
         { code: "corrected_before", param: "amount_vnd" },
       );
     case "short":
       return refuse.conflict(
-        `The wallet has only ${formatVnd(correction.availableMicroVnd)} đ available. Nothing has changed; ` +
-          "--as-much-as-there-is takes that.",
+        correction.availableMicroVnd === 0n
+          ? "The wallet has nothing available to take. Nothing has changed; try again after a top-up."
+          : `The wallet has only ${formatVnd(correction.availableMicroVnd)} đ available. Nothing has changed; ` +
+              "--as-much-as-there-is takes that.",
         { code: "below_zero", param: "amount_vnd" },
       );
     case "out_of_range":

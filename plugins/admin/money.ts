@@ -164,11 +164,15 @@ async function answerOf(
         { code: "reference_conflict", param: "reference" },
       );
     case "below_zero": {
-      const { availableMicroVnd = 0 } = (await balances(accountId)) ?? {};
-      return refuse.conflict(
-        `The wallet has only ${formatVnd(availableMicroVnd)} đ available. Nothing has changed; use at most that.`,
-        { code: "below_zero", param: "amount_vnd" },
-      );
+      const { availableMicroVnd = 0, heldMicroVnd = 0 } = (await balances(accountId)) ?? {};
+      const available = formatVnd(availableMicroVnd);
+      const most =
+        availableMicroVnd > 0
+          ? `The wallet has only ${available} đ available. Nothing has changed; -${available} takes all of it.`
+          : "The wallet has nothing available to take. Nothing has changed.";
+      const held = formatVnd(heldMicroVnd);
+      const more = heldMicroVnd > 0 ? ` Calls in flight hold ${held} đ more: see holds list.` : "";
+      return refuse.conflict(most + more, { code: "below_zero", param: "amount_vnd" });
     }
     case "out_of_range":
       return refuse.badRequest(

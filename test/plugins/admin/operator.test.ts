@@ -138,11 +138,15 @@ t.test("operators and accounts", async (t) => {
       t.equal((await adjust(amount, reference)).code, 0);
       t.equal((await wallet(gateway, accountId)).balance, balance);
     }
-    t.match((await adjust("-60", "adjust-3")).stderr, /has only 59\.5 đ available/);
+    const { stderr: most } = await adjust("-60", "adjust-3");
+    t.match(most, /has only 59\.5 đ available. Nothing has changed; -59\.5 takes all of it/);
     t.match((await adjust("50", "adjust-1")).stderr, /another account or amount/);
     const { code, stderr } = await run("adjust", "--account", accountId, "--amount-vnd", "1");
     t.strictSame([code, /needs --reference/.test(stderr)], [2, true]);
     t.equal((await wallet(gateway, accountId)).balance, "59.5");
+    t.equal((await adjust("-59.5", "adjust-3")).code, 0);
+    const { stderr: none } = await adjust("-1", "adjust-4");
+    t.equal(none, "The wallet has nothing available to take. Nothing has changed.\n");
   });
 
   t.test("records who made every change, what, when, why, and the result", async (t) => {
