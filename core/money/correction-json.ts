@@ -36,6 +36,8 @@ export function correctionJson(correction: Correction): object | Refusal {
               "--as-much-as-there-is takes that.",
         { code: "below_zero", param: "amount_vnd" },
       );
+    case "refused":
+      return correction.refusal;
     case "out_of_range":
       return refuse.conflict("The balance would exceed the most that a wallet can hold.", {
         code: "out_of_range",

@@ -27,6 +27,7 @@ export type { Wallets } from "../money/wallet.ts";
 export { TRANSFER_REFERENCE } from "../usage/books.ts";
 export { imageType } from "../wire/vision.ts";
 export type { Config } from "./config.ts";
+export { confirmation } from "./confirmation.ts";
 export { contentTypeOf } from "./plugin.ts";
 export type { Services } from "./services.ts";
 export type { Customer } from "./slot.ts";

@@ -161,6 +161,11 @@ export interface Command {
   /** Sent with every request, in addition to the options. */
   readonly fields?: Readonly<Record<string, string | number | boolean>>;
   /**
+   * It moves money: the route takes `confirm_above_vnd`, and refuses more with `confirmation` (confirmation.ts). Then the
+   * command asks. Adds the flag `--yes`, which moves any amount.
+   */
+  readonly confirms?: boolean;
+  /**
    * Fetches a list page by page. The route takes `limit`, from 1 to 1000, and `query`, whose value is `field` of the
    * last item so far. An option `limit` bounds the whole list.
    */

@@ -1,4 +1,5 @@
 import {
+  confirmation,
   email,
   isId,
   isOwnReference,
@@ -90,7 +91,9 @@ const reference = v.pipe(
   v.check((text) => !isOwnReference(text), REFERENCE),
 );
 
-export const adjustment = mapping({ amount_vnd: amount, reference, reason });
+const confirm_above_vnd = confirmation.bound;
+
+export const adjustment = mapping({ amount_vnd: amount, reference, reason, confirm_above_vnd });
 
 const total = v.optional(
   v.pipe(
@@ -105,12 +108,14 @@ export const refund = mapping({
   amount_vnd: total,
   as_much_as_there_is: v.optional(v.boolean("true or false"), false),
   reason,
+  confirm_above_vnd,
 });
 
 export const movement = mapping({
   amount_vnd: amount,
   reference,
   reason: maybeReason,
+  confirm_above_vnd,
 });
 
 export const quarantinePage = mapping({ limit });

@@ -1,4 +1,5 @@
 import {
+  confirmation,
   correctionJson,
   dayOf,
   done,
@@ -30,6 +31,8 @@ const ROWS_MAX = 1000;
 /** Routes for credits, adjustments, wallets and reconciliation. Amounts are decimal strings in đ. */
 export function moneyRoutes(services: Services): OperatorRoute[] {
   const { accounts, balances, clock, corrections, operations, usage, wallets } = services;
+  const askedFor = (account: string, amountMicroVnd: bigint, boundMicroVnd: bigint | undefined) =>
+    confirmation.needed(services, account, amountMicroVnd, boundMicroVnd);
   return [
     {
       method: "POST",
@@ -43,6 +46,8 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
         if (amountMicroVnd < 0n && reason === null) {
           return refuse.badRequest("reason: a negative amount needs a reason.", "reason");
         }
+        const asked = await askedFor(accountId, amountMicroVnd, wanted.confirm_above_vnd);
+        if (asked) return asked;
         const kind = amountMicroVnd < 0n ? "adjustment" : "topup";
         const credit = { accountId, amountMicroVnd, reference, kind, reason } as const;
         return answerOf(await wallets.current.credit(credit), accountId, balances);
@@ -57,6 +62,8 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
         if (isRefusal(wanted)) return wanted;
         if (!isId(accountId)) return unknownAccount(accountId);
         const { amount_vnd: amountMicroVnd, reference, reason } = wanted;
+        const asked = await askedFor(accountId, amountMicroVnd, wanted.confirm_above_vnd);
+        if (asked) return asked;
         const kind = "adjustment";
         const credit = { accountId, amountMicroVnd, reference, kind, reason } as const;
         return answerOf(await wallets.current.credit(credit), accountId, balances);
@@ -72,7 +79,9 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
         if ((call === undefined) === (topUp === undefined)) {
           return refuse.badRequest("Send either call or top_up.", "call");
         }
-        const request = { totalMicroVnd, reason };
+        const confirm = (account: string, amountMicroVnd: bigint) =>
+          askedFor(account, amountMicroVnd, wanted.confirm_above_vnd);
+        const request = { totalMicroVnd, reason, confirm };
         const asMuchAsThereIs = wanted.as_much_as_there_is;
         const shown = correctionJson(
           topUp === undefined

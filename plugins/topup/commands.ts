@@ -46,6 +46,7 @@ export const commands: readonly Command[] = [
       { name: "order", value: "CODE", about: "the code of an order, instead of its account" },
     ],
     oneOf: ["account", "order"],
+    confirms: true,
   },
   {
     words: "transfer reverse",
@@ -54,6 +55,7 @@ export const commands: readonly Command[] = [
     method: "POST",
     path: "/admin/v1/transfers/:transfer/reverse",
     options: [transfer, reason, { name: "as-much-as-there-is", type: "flag" }],
+    confirms: true,
   },
   {
     words: "transfer ignore",

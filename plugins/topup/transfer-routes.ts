@@ -1,4 +1,5 @@
 import {
+  confirmation,
   correctionJson,
   done,
   formatVnd,
@@ -56,6 +57,7 @@ const assignment = mapping({
   account: v.optional(v.pipe(v.string(), v.check(isId, "the id of an account"))),
   order: v.optional(line(40, "the code of an order")),
   reason: REASON,
+  confirm_above_vnd: confirmation.bound,
 });
 
 const decision = mapping({ reason: REASON });
@@ -63,11 +65,14 @@ const decision = mapping({ reason: REASON });
 const reversal = mapping({
   reason: REASON,
   as_much_as_there_is: v.optional(v.boolean("true or false"), false),
+  confirm_above_vnd: confirmation.bound,
 });
 
 /** Routes for operators: list and show transfers, assign one to an account, ignore one. */
 export function transferRoutes(services: Services, crediting: Crediting): OperatorRoute[] {
   const { accounts, corrections, database, log } = services;
+  const askedFor = (account: string, amountMicroVnd: bigint, boundMicroVnd: bigint | undefined) =>
+    confirmation.needed(services, account, amountMicroVnd, boundMicroVnd);
 
   return [
     {
@@ -99,6 +104,13 @@ export function transferRoutes(services: Services, crediting: Crediting): Operat
         const owner = await ownerOf(wanted.account, wanted.order);
         if (isRefusal(owner)) return owner;
         const id = params["transfer"] ?? "";
+        const before = await transferOf(database, id);
+        if (before?.state === "unmatched" && before.amountMicroVnd !== null) {
+          const { accountId } = owner;
+          const { amountMicroVnd } = before;
+          const asked = await askedFor(accountId, amountMicroVnd, wanted.confirm_above_vnd);
+          if (asked) return asked;
+        }
         const assigned = await assignTransfer(database, id, owner, wanted.reason);
         if (assigned) await credit(assigned);
         const now = await transferOf(database, id);
@@ -132,7 +144,9 @@ export function transferRoutes(services: Services, crediting: Crediting): Operat
           );
         }
         const { reason, as_much_as_there_is: asMuchAsThereIs } = wanted;
-        const request = { topUp: transfer.reference, totalMicroVnd: undefined, reason };
+        const confirm = (account: string, amountMicroVnd: bigint) =>
+          askedFor(account, amountMicroVnd, wanted.confirm_above_vnd);
+        const request = { topUp: transfer.reference, totalMicroVnd: undefined, reason, confirm };
         const correction = correctionJson(
           await corrections.current.takeBack({ ...request, asMuchAsThereIs }),
         );

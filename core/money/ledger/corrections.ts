@@ -1,5 +1,6 @@
 import type { Database } from "../../database/database.ts";
 import { isId } from "../../process/id.ts";
+import type { Refusal } from "../../wire/refusal.ts";
 import type { Wallets } from "../wallet.ts";
 
 /** Prefixes of the references of corrections. A number, counted from 1 for each cause, and the cause follow. */
@@ -26,6 +27,8 @@ interface CorrectionRequest {
   readonly totalMicroVnd: bigint | undefined;
   /** The customer sees it. */
   readonly reason: string;
+  /** Called with the movement before it is made; a refusal ends it. An amount below 0 takes money away. */
+  readonly confirm: (accountId: string, amountMicroVnd: bigint) => Promise<Refusal | undefined>;
 }
 
 interface TakeBack extends CorrectionRequest {
@@ -57,6 +60,8 @@ export type Correction =
   | { readonly kind: "more_before"; readonly totalMicroVnd: bigint }
   /** The wallet has less than is to be taken. */
   | { readonly kind: "short"; readonly availableMicroVnd: bigint }
+  /** It was not confirmed. */
+  | { readonly kind: "refused"; readonly refusal: Refusal }
   /** The wallet cannot hold so much. */
   | { readonly kind: "out_of_range" };
 
@@ -73,6 +78,7 @@ interface Plan {
   readonly asMuchAsThereIs: boolean;
   readonly totalMicroVnd: bigint | undefined;
   readonly reason: string;
+  readonly confirm: CorrectionRequest["confirm"];
 }
 
 /**
@@ -138,9 +144,12 @@ export class Corrections {
           return { kind: "short", availableMicroVnd };
         amountMicroVnd = availableMicroVnd;
       }
+      const movedMicroVnd = isTaken ? -amountMicroVnd : amountMicroVnd;
+      const refusal = await plan.confirm(accountId, movedMicroVnd);
+      if (refusal) return { kind: "refused", refusal };
       const result = await this.wallets.credit({
         accountId,
-        amountMicroVnd: isTaken ? -amountMicroVnd : amountMicroVnd,
+        amountMicroVnd: movedMicroVnd,
         reference: `${prefix}${count + 1}:${cause}`,
         kind: "adjustment",
         reason,

@@ -1,4 +1,4 @@
-import { isObject, parseJson } from "../../../core/plugin/index.ts";
+import { isObject, objectOf, parseJson } from "../../../core/plugin/index.ts";
 import { EXIT, Failure } from "./failure.ts";
 
 /** Long enough to reconcile many wallets, which takes minutes. */
@@ -42,7 +42,12 @@ export class Client {
     // Built-in commands have no prefix. Those of plugins come from the admin API, so the gateway
     // has one.
     const mayLackApi = this.prefix !== "";
-    throw new Failure(EXIT.refused, refusalIn(answer, status, this.base, mayLackApi));
+    const code = objectOf(objectOf(answer)?.["error"])?.["code"];
+    throw new Failure(
+      EXIT.refused,
+      refusalIn(answer, status, this.base, mayLackApi),
+      typeof code === "string" ? code : undefined,
+    );
   }
 
   private async exchange(method: string, path: string, body: string | undefined) {

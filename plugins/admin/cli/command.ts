@@ -1,6 +1,5 @@
 import type { Client } from "./client.ts";
 import { EXIT } from "./failure.ts";
-import type { OptionText } from "./options.ts";
 
 /** Values by option name. Includes all required options. */
 export type Values = Readonly<Record<string, string>>;
@@ -9,6 +8,18 @@ export type Values = Readonly<Record<string, string>>;
 export type Output =
   | { readonly kind: "value"; readonly value: unknown; readonly exitCode: number }
   | { readonly kind: "list"; readonly items: AsyncIterable<unknown> };
+
+/** Asks the person at the terminal, and returns the reply. */
+export type Ask = (question: string) => Promise<string>;
+
+/** The text of `help` about an option. A flag has no `value`. */
+export interface OptionText {
+  /** The placeholder: `ID`. */
+  readonly value?: string | undefined;
+  readonly about?: string | undefined;
+  /** As a shell takes it. */
+  readonly example?: string | undefined;
+}
 
 export interface Command {
   /** The command's words, such as `account create`. */
@@ -25,7 +36,8 @@ export interface Command {
   readonly options?: Readonly<Record<string, OptionText>>;
   /** Optional options without which the example would be wrong. */
   readonly inExample?: readonly string[];
-  run(client: Client, values: Values): Promise<Output>;
+  /** `ask`: undefined without a terminal. */
+  run(client: Client, values: Values, ask?: Ask): Promise<Output>;
 }
 
 export function value(answer: unknown): Output {

@@ -1,13 +1,4 @@
-import type { Command } from "./command.ts";
-
-/** The text of `help` about an option. A flag has no `value`. */
-export interface OptionText {
-  /** The placeholder: `ID`. */
-  readonly value?: string | undefined;
-  readonly about?: string | undefined;
-  /** As a shell takes it. */
-  readonly example?: string | undefined;
-}
+import type { Command, OptionText } from "./command.ts";
 
 const ID = "01a1f8dd-7b02-75fa-97ae-a9020a2b8f2d";
 

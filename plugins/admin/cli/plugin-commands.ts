@@ -1,6 +1,15 @@
 import { v } from "../../../core/plugin/index.ts";
 import type { Client } from "./client.ts";
-import { type Command, encoded, numeric, type Output, type Values, value } from "./command.ts";
+import {
+  type Ask,
+  type Command,
+  encoded,
+  numeric,
+  type Output,
+  type Values,
+  value,
+} from "./command.ts";
+import { MONEY_FLAGS, postMoney } from "./confirm.ts";
 import { EXIT, Failure } from "./failure.ts";
 import { list } from "./pages.ts";
 
@@ -25,6 +34,7 @@ const declared = v.object({
   ),
   oneOf: v.optional(v.array(v.string()), []),
   fields: v.optional(v.record(v.string(), v.union([v.string(), v.number(), v.boolean()])), {}),
+  confirms: v.optional(v.boolean(), false),
   pages: v.optional(v.object({ query: v.string(), field: v.string() })),
 });
 
@@ -51,7 +61,7 @@ function commandOf(read: Read): Command {
     about,
     required: named(true),
     optional: named(false),
-    flags: flags.map(({ name }) => name),
+    flags: [...flags.map(({ name }) => name), ...(read.confirms ? MONEY_FLAGS : [])],
     options: Object.fromEntries(
       options.map(({ name, value, about: text, example }) => [
         name,
@@ -59,11 +69,11 @@ function commandOf(read: Read): Command {
       ]),
     ),
     inExample: oneOf.slice(0, 1),
-    run: (client, values) => run(read, client.below(""), values),
+    run: (client, values, ask) => run(read, client.below(""), values, ask),
   };
 }
 
-async function run(read: Read, client: Client, values: Values): Promise<Output> {
+async function run(read: Read, client: Client, values: Values, ask?: Ask): Promise<Output> {
   const { words, method, oneOf, pages } = read;
   if (oneOf.length > 0 && oneOf.filter((name) => values[name] !== undefined).length !== 1) {
     const either = oneOf.map((name) => `--${name}`).join(" or ");
@@ -79,6 +89,7 @@ async function run(read: Read, client: Client, values: Values): Promise<Output> 
   }
   if (method === "GET") return value(await client.get(path, textsOf(sent)));
   if (method === "DELETE") return value(await client.delete(path, sent));
+  if (read.confirms) return value(await postMoney(client, path, sent, values, ask));
   return value(await client.post(path, sent));
 }
 

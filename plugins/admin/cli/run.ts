@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { packageVersion } from "../../../core/plugin/index.ts";
 import { noCommand, type Request, readArguments } from "./arguments.ts";
 import { Client } from "./client.ts";
-import type { Command, Values } from "./command.ts";
+import type { Ask, Command, Values } from "./command.ts";
 import { commands } from "./commands.ts";
 import { EXIT, Failure } from "./failure.ts";
 import { findAccount } from "./find-account.ts";
@@ -24,6 +24,8 @@ interface Surroundings {
   readonly write: Write;
   /** The width of the terminal; undefined if no person reads the output, who gets tables. */
   readonly columns?: number | undefined;
+  /** Asks the person at the terminal; undefined without one. */
+  readonly ask?: Ask | undefined;
 }
 
 /**
@@ -68,7 +70,7 @@ export async function run(given: readonly string[], around: Surroundings): Promi
   }
   const client = request.command.isLocal ? new Client("", "") : clientOf(request, around);
   const values = await withAccountId(client, request.values);
-  const output = await request.command.run(client, values);
+  const output = await request.command.run(client, values, around.ask);
   await print(output, formOf(request, around), around.write);
   return output.kind === "value" ? output.exitCode : EXIT.ok;
 }

@@ -13,19 +13,21 @@ export interface CliResult {
 export interface CliOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** The person at the terminal; by default there is none. */
+  readonly ask?: (question: string) => Promise<string>;
 }
 
 /** Runs a command in this process: a process of its own takes 0.4 s. */
 export async function runCli(
   args: readonly string[],
-  { env = {}, cwd = packageRoot }: CliOptions = {},
+  { env = {}, cwd = packageRoot, ask }: CliOptions = {},
 ): Promise<CliResult> {
   let stdout = "";
   const write = async (text: string) => {
     stdout += text;
   };
   try {
-    return { code: await run(args, { env, folder: cwd, write }), stdout, stderr: "" };
+    return { code: await run(args, { env, folder: cwd, write, ask }), stdout, stderr: "" };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     return { code: error.exitCode, stdout, stderr: `${error.message}\n` };

@@ -301,6 +301,68 @@ t.test("npm run admin", async (t) => {
     t.equal((await answer("wallet", "--account", accountId))["balance_vnd"], "7");
   });
 
+  t.test(
+    "asks before it moves more than 5,000,000 đ, and needs --yes without a terminal",
+    async (t) => {
+      const { accountId, email } = await createCustomer(gateway);
+      const account = ["--account", accountId];
+      const balance = async () => (await answer("wallet", ...account))["balance_vnd"];
+      const credit = (amount: string) => [
+        "credit",
+        ...account,
+        "--reference",
+        "big",
+        "--amount-vnd",
+        amount,
+      ];
+      const refused = await run(...credit("6000000.5"));
+      const question = `Credit 6,000,000.5 đ to ${email}, whose balance is 0 đ?`;
+      t.strictSame(refused, {
+        code: 2,
+        stdout: "",
+        stderr: `${question} Nothing has changed; to confirm it, add --yes.\n`,
+      });
+      const asked: string[] = [];
+      const replying = (reply: string, ...args: string[]) => {
+        const ask = async (text: string) => {
+          asked.push(text);
+          return reply;
+        };
+        return runCli([...args, "--json"], { ...inFolder(), ask });
+      };
+      const declined = await replying("", ...credit("6000000.5"));
+      t.strictSame(
+        [declined.code, declined.stderr, await balance()],
+        [1, "Nothing has changed.\n", "0"],
+      );
+      t.equal((await replying("y", ...credit("6000000.5"))).code, 0);
+      t.strictSame(asked.splice(0), [`${question} [y/N] `, `${question} [y/N] `]);
+      t.equal(await balance(), "6000000.5");
+      const less = [
+        "adjust",
+        ...account,
+        "--reason",
+        "x",
+        "--reference",
+        "less",
+        "--amount-vnd",
+        "-5000001",
+      ];
+      const back = ["refund", "--top-up", "big", "--reason", "x"];
+      for (const args of [less, back]) {
+        const { code, stderr } = await run(...args);
+        t.equal(code, 2);
+        t.match(stderr, /^Take (?:5,000,001|6,000,000\.5) đ from .* is 6,000,000\.5 đ\? Nothing/);
+      }
+      t.equal((await answer(...back, "--amount-vnd", "5000000"))["amount_vnd"], "5000000");
+      const more = ["--amount-vnd", "5000000", "--reference", "small"];
+      t.equal((await answer("credit", ...account, ...more))["balance_vnd"], "6000000.5");
+      t.equal((await answer(...less, "--yes"))["balance_vnd"], "999999.5");
+      t.equal((await replying("n", "wallet", ...account)).code, 0);
+      t.strictSame(asked, []);
+    },
+  );
+
   async function call(key: string): Promise<void> {
     const response = await fetch(`${gateway.url}/v1/messages`, {
       method: "POST",

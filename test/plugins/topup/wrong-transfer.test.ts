@@ -180,6 +180,33 @@ t.test("money that went wrong", async (t) => {
     }
   });
 
+  t.test("a large one is reversed and assigned only after it is confirmed", async (t) => {
+    const { accountId } = await createCustomer(gateway);
+    const id = await transferTo(accountId, 6_000_000);
+    const run = (command: string, ...words: string[]) =>
+      runCli([
+        ...["transfer", command, "--transfer", id, "--reason", "x", ...words],
+        ...["--json", "--url", gateway.url, "--token", gateway.adminToken],
+      ]);
+    for (const [command, words, question] of [
+      [
+        "reverse",
+        [],
+        /^Take 6,000,000 đ from .*, whose balance is 6,000,000 đ\? Nothing.* --yes\.$/m,
+      ],
+      ["assign", ["--account", accountId], /^Credit 6,000,000 đ to .*, whose balance is 0 đ\?/],
+    ] as const) {
+      const before = await spendable(accountId);
+      const { code, stderr } = await run(command, ...words);
+      t.equal(code, 2);
+      t.match(stderr, question);
+      t.equal(await spendable(accountId), before);
+      t.equal((await run(command, ...words, "--yes")).code, 0);
+      // A repetition changes nothing, so it does not ask.
+      t.equal((await run(command, ...words)).code, 0);
+    }
+  });
+
   t.test("has commands", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const id = await transferTo(accountId, 100_000);

@@ -1,6 +1,7 @@
 import { arrayOf, isObject, objectOf } from "../../../../core/plugin/index.ts";
 import type { Client } from "../client.ts";
 import { accountPath, type Command, encoded, given, value } from "../command.ts";
+import { MONEY_FLAGS, postMoney } from "../confirm.ts";
 import { EXIT, Failure } from "../failure.ts";
 import { list } from "../pages.ts";
 
@@ -14,9 +15,13 @@ export const moneyCommands: readonly Command[] = [
     optional: ["reason"],
     about:
       "add money to a wallet, once per reference; the customer sees the reason, which a negative amount needs",
-    run: async (client, { account, "amount-vnd": amount, reference, reason }) => {
+    flags: MONEY_FLAGS,
+    run: async (client, values, ask) => {
+      const { account, "amount-vnd": amount, reference, reason } = values;
       const movement = { amount_vnd: amount, reference, ...given({ reason }) };
-      return value(await client.post(`${accountPath(account)}/credits`, movement));
+      return value(
+        await postMoney(client, `${accountPath(account)}/credits`, movement, values, ask),
+      );
     },
   },
   {
@@ -26,16 +31,20 @@ export const moneyCommands: readonly Command[] = [
     options: { "amount-vnd": { about: "in đ; a negative one takes money", example: "-50000" } },
     about:
       "correct a wallet up or down, once per reference; the customer sees the reason; does not count as a top-up",
-    run: async (client, { account, "amount-vnd": amount, reference, reason }) => {
+    flags: MONEY_FLAGS,
+    run: async (client, values, ask) => {
+      const { account, "amount-vnd": amount, reference, reason } = values;
       const movement = { amount_vnd: amount, reference, reason };
-      return value(await client.post(`${accountPath(account)}/adjustments`, movement));
+      return value(
+        await postMoney(client, `${accountPath(account)}/adjustments`, movement, values, ask),
+      );
     },
   },
   {
     words: "refund",
     required: ["reason"],
     optional: ["call", "top-up", "amount-vnd"],
-    flags: ["as-much-as-there-is"],
+    flags: ["as-much-as-there-is", ...MONEY_FLAGS],
     options: {
       "top-up": { value: "REFERENCE", about: "the reference of a top-up, from ledger" },
       "amount-vnd": { about: "so much in all; default all of it" },
@@ -44,14 +53,13 @@ export const moneyCommands: readonly Command[] = [
     about:
       "give back what a call cost, or take back a top-up; all of it, or --amount-vnd of it in all, so that a repetition " +
       "changes nothing; the customer sees the reason",
-    run: async (client, { call, "top-up": topUp, "amount-vnd": amount, reason, ...flags }) => {
-      const isPartial = flags["as-much-as-there-is"] !== undefined;
-      return value(
-        await client.post("/refunds", {
-          ...given({ call, top_up: topUp, amount_vnd: amount, reason }),
-          ...(isPartial && { as_much_as_there_is: true }),
-        }),
-      );
+    run: async (client, values, ask) => {
+      const { call, "top-up": topUp, "amount-vnd": amount, reason, ...flags } = values;
+      const wanted = {
+        ...given({ call, top_up: topUp, amount_vnd: amount, reason }),
+        ...(flags["as-much-as-there-is"] !== undefined && { as_much_as_there_is: true }),
+      };
+      return value(await postMoney(client, "/refunds", wanted, values, ask));
     },
   },
   {

@@ -1,6 +1,5 @@
-import { createInterface } from "node:readline/promises";
 import { type Command, value } from "../command.ts";
-import { EXIT, Failure } from "../failure.ts";
+import { confirm } from "../confirm.ts";
 
 const WHAT =
   "This loads every wallet from the ledger again, and drops the calls and top-ups that the ledger does not " +
@@ -13,21 +12,9 @@ export const restoreCommands: readonly Command[] = [
     optional: [],
     flags: ["yes"],
     about: "after Postgres was restored: load every wallet from the ledger, and serve calls again",
-    run: async (client, { yes }) => {
-      if (yes === undefined) await confirm();
+    run: async (client, { yes }, ask) => {
+      if (yes === undefined) await confirm(`${WHAT} Go on?`, ask);
       return value(await client.post("/restore", { confirmed: true }));
     },
   },
 ];
-
-/** Asks at a terminal. Throws a Failure without a terminal, or for any reply but "yes". */
-async function confirm(): Promise<void> {
-  if (!process.stdin.isTTY) throw new Failure(EXIT.usage, `${WHAT} To confirm, add --yes.`);
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const reply = await terminal.question(`${WHAT}\nType yes to go on: `);
-    if (reply.trim() !== "yes") throw new Failure(EXIT.refused, "nothing was changed");
-  } finally {
-    terminal.close();
-  }
-}

@@ -1,0 +1,44 @@
+import { formatVnd, MICRO_VND_PER_VND } from "../catalogue/amount.ts";
+import { matching, v } from "../process/options.ts";
+import { type Refusal, refuse } from "../wire/refusal.ts";
+import type { Services } from "./services.ts";
+
+/** The field of a request to move money, above which the one who sends it wants to be asked first. */
+const FIELD = "confirm_above_vnd";
+
+/** For routes that move money: they refuse a large amount until an operator has confirmed it. */
+export const confirmation = {
+  /** The schema of the field `confirm_above_vnd`: whole đ, read as µđ; undefined if the sender is not to be asked. */
+  bound: v.optional(
+    v.pipe(
+      matching(/^\d{1,10}$/, "a whole number of đ"),
+      v.transform((digits) => BigInt(digits) * BigInt(MICRO_VND_PER_VND)),
+    ),
+  ),
+
+  /**
+   * Returns a refusal that asks for the movement, with its account and balance, if it exceeds the bound; else undefined.
+   * An amount below 0 takes money away.
+   */
+  async needed(
+    { accounts, balances }: Pick<Services, "accounts" | "balances">,
+    accountId: string,
+    amountMicroVnd: bigint,
+    boundMicroVnd: bigint | undefined,
+  ): Promise<Refusal | undefined> {
+    const size = amountMicroVnd < 0n ? -amountMicroVnd : amountMicroVnd;
+    if (boundMicroVnd === undefined || size <= boundMicroVnd) return undefined;
+    const [account, wallet] = await Promise.all([accounts.find(accountId), balances(accountId)]);
+    if (!account || !wallet) return undefined;
+    const what =
+      amountMicroVnd < 0n ? `Take ${grouped(size)} đ from` : `Credit ${grouped(size)} đ to`;
+    const balance = grouped(BigInt(wallet.balanceMicroVnd));
+    const question = `${what} ${account.email}, whose balance is ${balance} đ?`;
+    return refuse.conflict(question, { code: "confirmation_needed", param: FIELD });
+  },
+};
+
+/** Formats an amount for a question, not for a command: with commas between thousands. */
+function grouped(amountMicroVnd: bigint): string {
+  return formatVnd(amountMicroVnd).replace(/\B(?<!\.\d*)(?=(?:\d{3})+(?!\d))/g, ",");
+}
