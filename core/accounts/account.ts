@@ -94,6 +94,8 @@ export interface Accounts {
    * account.
    */
   keyNames(keyIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** Returns the e-mail addresses of accounts by id, without unknown ids. */
+  emails(accountIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /**
    * Sets the calls per minute of a key: null = the configured default, 0 = unlimited. Returns false
    * if the key does not exist.

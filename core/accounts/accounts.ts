@@ -168,6 +168,14 @@ export class StoredAccounts implements Accounts {
     return new Map(keys.map(({ id, name }) => [id, name]));
   }
 
+  async emails(accountIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const accounts = await this.database.query<{ id: string; email: string }>(
+      "select id, email from accounts join unnest($1::text::uuid[]) wanted (id) using (id)",
+      [`{${[...new Set(accountIds)].filter(isId).join(",")}}`],
+    );
+    return new Map(accounts.map(({ id, email }) => [id, email]));
+  }
+
   async setKeyLimit(keyId: string, requestsPerMinute: number | null): Promise<boolean> {
     if (!isId(keyId)) return false;
     const [changed] = await this.database.query<{ accountId: string }>(

@@ -57,11 +57,69 @@ export interface UsageBooks {
    */
   byKey(accountId: string, keyIds: readonly string[]): Promise<KeyUsage[]>;
 
+  /** Creates the sums that `report` and `money` read, if they are missing. They add to the cost of recording a call. */
+  prepareReport(): Promise<void>;
+
+  /**
+   * Returns sums over all accounts, of the days (in Vietnam) from `from` to `to`, both included, and of all of them: at
+   * most `limit` rows. Call `prepareReport` before.
+   */
+  report(by: ReportDimension, from: string, to: string, limit: number): Promise<Report>;
+
+  /** Returns the movements of money of these days, and what customers had left at their end. */
+  money(from: string, to: string): Promise<MoneyReport>;
+
   /**
    * Returns how the calls of all accounts since a time ended, by model: of the newest 10,000 if there are more. Models
    * without calls are missing. Takes 20 ms: keep the result for a while.
    */
   health(since: Date): Promise<ModelHealth[]>;
+}
+
+export type ReportDimension = "day" | "model" | "provider" | "account" | "key";
+
+/** Sums of calls. A call counts on the day on which it began. */
+interface ReportTotal {
+  readonly calls: number;
+  /** Calls with another status than 200, and replies that broke off. */
+  readonly failedCalls: number;
+  readonly inputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly outputTokens: number;
+  readonly images: number;
+  readonly chargedMicroVnd: bigint;
+  /** Calls whose cost is known, their charges, and their costs. */
+  readonly costedCalls: number;
+  readonly costedChargedMicroVnd: bigint;
+  readonly providerCostMicroVnd: bigint;
+  /** Calls that cost the operator more than they were charged, and the difference. */
+  readonly belowCostCalls: number;
+  readonly belowCostMicroVnd: bigint;
+}
+
+/** One sum, with what it is by. A key comes with its account. */
+export interface ReportRow extends ReportTotal {
+  readonly day?: string;
+  readonly model?: string;
+  /** Empty for calls without an upstream. */
+  readonly provider?: string;
+  readonly account?: string;
+  readonly key?: string;
+}
+
+export interface Report {
+  /** Days in their order; others begin with the largest charge. */
+  readonly rows: readonly ReportRow[];
+  /** The sum of everything, including what `rows` lacks. */
+  readonly total: ReportTotal;
+  readonly isCut: boolean;
+}
+
+/** Movements of a period by their kind in statements, and what customers had left at its end, in µđ. */
+export interface MoneyReport
+  extends Readonly<Record<Exclude<StatementRow["kind"], "charges">, bigint>> {
+  readonly owed: bigint;
 }
 
 /** How the calls of a model ended. */

@@ -7,10 +7,12 @@ import { packageRoot } from "../process/root.ts";
 import { dayOf } from "../process/vietnam-day.ts";
 import type { ModelHealth, UsageBooks, UsageFilter } from "./books.ts";
 import { refusedCalls } from "./refused-calls.ts";
+import { moneyReport, usageReport } from "./report.ts";
 import { callOf, callPage } from "./usage-records.ts";
 import { statementOf, usageByKey, usageSums } from "./usage-sums.ts";
 
 const INDEXES = pathToFileURL(join(packageRoot, "core/usage/page-indexes/"));
+const REPORT_SUMS = pathToFileURL(join(packageRoot, "core/usage/report-sums/"));
 
 /** Reads usage records and their daily sums from Postgres. */
 export function usageBooksOf(database: PluginDatabase): UsageBooks {
@@ -24,6 +26,9 @@ export function usageBooksOf(database: PluginDatabase): UsageBooks {
     sums: (accountId, by, filter) => usageSums(database, accountId, by, filter),
     statement: (accountId, from, to) => statementOf(database, accountId, from, to),
     byKey: (accountId, keyIds) => usageByKey(database, accountId, keyIds),
+    prepareReport: () => database.migrate("report-sums", REPORT_SUMS),
+    report: (by, from, to, limit) => usageReport(database, by, from, to, limit),
+    money: (from, to) => moneyReport(database, from, to),
     health: (since) => modelHealth(database, since),
   };
 }

@@ -119,6 +119,15 @@ export async function usageByKey(
 
 const MOVEMENTS_MAX = 5_000;
 
+/** SQL of the kind of a movement: see `StatementRow`. */
+export const MOVEMENT_KIND = `case
+    when starts_with(reference, '${TAKEN_BACK_REFERENCE}') then 'taken_back'
+    when starts_with(reference, '${REFUND_REFERENCE}') then 'refund'
+    when kind = 'adjustment' then kind
+    when starts_with(reference, '${TRANSFER_REFERENCE}') then 'transfer'
+    else 'credit'
+  end`;
+
 interface Row extends Omit<StatementRow, "kind" | "balanceMicroVnd"> {
   readonly kind: StatementRow["kind"] | "opening" | "closing";
 }
@@ -157,13 +166,7 @@ export async function statementOf(
       (coalesce((select sum(amount) from movements), 0)
         - coalesce((select sum(charged) from charges), 0))::bigint, 0
     union all
-    select case
-        when starts_with(reference, '${TAKEN_BACK_REFERENCE}') then 'taken_back'
-        when starts_with(reference, '${REFUND_REFERENCE}') then 'refund'
-        when kind = 'adjustment' then kind
-        when starts_with(reference, '${TRANSFER_REFERENCE}') then 'transfer'
-        else 'credit'
-      end, at, (at at time zone 'Asia/Ho_Chi_Minh')::date::text, reason, reference, 0, amount, id
+    select ${MOVEMENT_KIND}, at, (at at time zone 'Asia/Ho_Chi_Minh')::date::text, reason, reference, 0, amount, id
     from listed
     union all
     select 'charges', null, day::text, null, null, calls, -charged, 9223372036854775807

@@ -1,6 +1,7 @@
-import { type Plugin, type Services, text, v } from "../../core/plugin/index.ts";
+import { addOperatorRoutes, type Plugin, type Services, text, v } from "../../core/plugin/index.ts";
 import { costOfCall } from "./cost-of-call.ts";
 import { type CostsFile, costsFile } from "./costs-file.ts";
+import { reportRoutes } from "./routes.ts";
 
 export const provides = ["providerCosts"];
 
@@ -18,7 +19,7 @@ interface Settings {
 /** Maximum number of routes in a line of the log. */
 const NAMED_MAX = 5;
 
-/** States in the record of each call what it cost the operator. */
+/** States in the record of each call what it cost the operator, and reports revenue, cost and margin. */
 export default function report(services: Services, { costs }: Settings): Plugin {
   /** Says which routes have no cost, so that a name with a typing error is noticed. */
   function logUnknown({ costs: known }: CostsFile): void {
@@ -37,7 +38,32 @@ export default function report(services: Services, { costs }: Settings): Plugin 
   return {
     name: "report",
 
+    commands: [
+      {
+        words: "report",
+        about:
+          "show revenue, cost, margin, tokens and calls; of this month unless --from and --to say otherwise; without --by " +
+          "also the money that came in, and what is owed to customers at the end",
+        method: "GET",
+        path: "/admin/v1/report",
+        options: [
+          {
+            name: "by",
+            value: "WHAT",
+            about: "a row for each day, model, provider, account or key",
+            example: "model",
+          },
+          { name: "from", value: "YYYY-MM-DD" },
+          { name: "to", value: "YYYY-MM-DD" },
+          { name: "limit", value: "N" },
+        ],
+      },
+    ],
+
+    routes: (router) => addOperatorRoutes(router, services, "/admin/v1", reportRoutes(services)),
+
     async start() {
+      await services.usage.prepareReport();
       if (!costs) return;
       services.providerCosts.provide((call) => costOfCall(call, costs));
       logUnknown(costs);

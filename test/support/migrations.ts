@@ -13,6 +13,7 @@ export async function migrateAll(sql: Sql): Promise<void> {
   await migrate(sql);
   const database = databaseOf(sql);
   await usageBooksOf(database).prepare();
+  await usageBooksOf(database).prepareReport();
   for (const plugin of pluginsWithTables()) {
     await database.migrate(plugin, pathToFileURL(migrationsOf(plugin)));
   }
@@ -24,6 +25,7 @@ export function migrationsHash(): string {
   const folders = [
     join(packageRoot, "core", "database", "migrations"),
     join(packageRoot, "core", "usage", "page-indexes"),
+    join(packageRoot, "core", "usage", "report-sums"),
     ...pluginsWithTables().map((plugin) => migrationsOf(plugin)),
   ];
   for (const folder of folders) {

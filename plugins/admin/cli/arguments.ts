@@ -7,10 +7,11 @@ import { EXIT, Failure } from "./failure.ts";
 import { usageOf } from "./help.ts";
 
 /** Options of every command. */
-export const GLOBAL_OPTIONS: readonly string[] = ["url", "token", "json", "wide", "help"];
+export const GLOBAL_OPTIONS: readonly string[] = ["url", "token", "json", "csv", "wide", "help"];
 
 interface Common {
   readonly json: boolean;
+  readonly csv: boolean;
   readonly wide: boolean;
   readonly url: string | undefined;
   readonly token: string | undefined;
@@ -30,8 +31,8 @@ export type Request = Common &
 /** Parses a command line. Throws a Failure with the usage if a known command has wrong options. */
 export function readArguments(given: readonly string[], commands: readonly Command[]): Request {
   const { values, positionals, problem } = parsed(given, commands);
-  const { json, wide, help, url, token, ...rest } = values;
-  const shape = { json: json === true, wide: wide === true };
+  const { json, csv, wide, help, url, token, ...rest } = values;
+  const shape = { json: json === true, csv: csv === true, wide: wide === true };
   const common = { ...shape, url: textOf(url), token: textOf(token) };
   const words = positionals.join(" ");
   if (help === true || positionals[0] === "help") {
@@ -73,6 +74,7 @@ function parsed(given: readonly string[], commands: readonly Command[]) {
     url: { type: "string" as const },
     token: { type: "string" as const },
     json: { type: "boolean" as const },
+    csv: { type: "boolean" as const },
     wide: { type: "boolean" as const },
     help: { type: "boolean" as const, short: "h" },
   };

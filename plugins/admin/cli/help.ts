@@ -6,7 +6,16 @@ const PROGRAM = "npm run admin --";
 /** The groups of `help`, each with its title and the first words of its commands. */
 const GROUPS: Readonly<Record<string, readonly [title: string, ...words: string[]]>> = {
   accounts: ["customers", "account", "invite", "usage", "refused", "second-factor"],
-  money: ["wallets and charges", "wallet", "ledger", "credit", "adjust", "refund", "call"],
+  money: [
+    "wallets and charges",
+    "report",
+    "wallet",
+    "ledger",
+    "credit",
+    "adjust",
+    "refund",
+    "call",
+  ],
   transfers: ["bank transfers", "transfer"],
   keys: ["API keys", "key"],
   providers: ["upstreams", "upstreams", "upstream"],
@@ -67,7 +76,7 @@ export function help(commands: readonly Command[], note?: string): string {
       ),
     ].join("\n"),
   );
-  return `${PROGRAM} COMMAND [--wide] [--json] [--url URL] [--token TOKEN]
+  return `${PROGRAM} COMMAND [--wide] [--json] [--csv] [--url URL] [--token TOKEN]
 
 ${texts.join("\n\n")}
 ${note === undefined ? "" : `\n${note}\n`}
@@ -75,6 +84,7 @@ help GROUP, such as help money, shows the options; COMMAND --help explains them
 
   --wide   print tables whole: every column, ids, texts; into a pipe too, as for less -S
   --json   print JSON on one line, times in UTC. Without it, a terminal gets tables, and a pipe indented JSON
+  --csv    print a list for spreadsheets, with a line of names; of an object its last list
   --url    gateway address; default GATEWAY_URL, else http://127.0.0.1:8080
   --token  admin token; default GATEWAY_ADMIN_TOKEN, else the file ./data/admin-token
 

@@ -1,11 +1,13 @@
+import { isObject } from "../../../core/plugin/index.ts";
 import type { Output } from "./command.ts";
+import { csvOf } from "./csv.ts";
 import { Sheet } from "./table.ts";
 
 /** Resolves once the text is on its way: a list is not fetched faster than it is read. */
 export type Write = (text: string) => Promise<void>;
 
-/** Tables of a width in characters for people, `indented` JSON, or `compact` JSON on one line for scripts. */
-type Form = { readonly width: number } | "indented" | "compact";
+/** Tables of a width in characters for people, `csv` for spreadsheets, `indented` JSON, or `compact` JSON on one line. */
+type Form = { readonly width: number } | "csv" | "indented" | "compact";
 
 /**
  * Prints the output of a command. Prints each item of a list as it arrives, so that long lists need
@@ -15,6 +17,10 @@ export async function print(output: Output, form: Form, write: Write): Promise<v
   if (typeof form === "object") {
     const shown = output.kind === "list" ? output.items : output.value;
     for await (const line of new Sheet(form.width).linesOf(shown)) await write(`${line}\n`);
+    return;
+  }
+  if (form === "csv") {
+    for await (const line of csvOf(itemsOf(output))) await write(`${line}\n`);
     return;
   }
   const isCompact = form === "compact";
@@ -31,6 +37,15 @@ export async function print(output: Output, form: Form, write: Write): Promise<v
     isFirst = false;
   }
   await write(isFirst ? "[]\n" : isCompact ? "]\n" : "\n]\n");
+}
+
+/** Returns the items of a list, the last list of an object, or the object itself if it has none. */
+function itemsOf(output: Output): AsyncIterable<unknown> | Iterable<unknown> {
+  if (output.kind === "list") return output.items;
+  const { value } = output;
+  if (Array.isArray(value)) return value;
+  const lists = isObject(value) ? Object.values(value).filter(Array.isArray) : [];
+  return lists.at(-1) ?? [value];
 }
 
 /**

@@ -76,7 +76,11 @@ export async function run(given: readonly string[], around: Surroundings): Promi
 }
 
 /** A pipe gets JSON, unless it is asked for tables, as `--wide | less -S` does. */
-function formOf({ json, wide }: Request, { columns }: Surroundings): Parameters<typeof print>[1] {
+function formOf(
+  { json, csv, wide }: Request,
+  { columns }: Surroundings,
+): Parameters<typeof print>[1] {
+  if (csv) return "csv";
   if (json) return "compact";
   if (wide) return { width: Number.POSITIVE_INFINITY };
   return columns === undefined ? "indented" : { width: columns };

@@ -18,6 +18,7 @@ export const BLOCKS: Readonly<Record<string, Reason>> = {
   "container.md env": IMAGE,
   "every-day.md look": undefined,
   "every-day.md reload": undefined,
+  "every-month.md earned": undefined,
   "every-month.md months": undefined,
   "every-month.md prove": undefined,
   "first-call.md account": undefined,

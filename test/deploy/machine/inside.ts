@@ -131,6 +131,8 @@ t.test("every day, and every month", async (t) => {
   await page("every-day.md", "reload");
   await bothReady();
   await page("every-month.md", "prove", operator);
+  const earned = await page("every-month.md", "earned", operator);
+  t.match(earned.stdout, /"owed_vnd"[\s\S]*^provider,revenue_vnd,cost_vnd,/m);
   await page("every-month.md", "months", operator);
   await page("second-server.md", "compare");
 });

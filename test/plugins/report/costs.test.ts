@@ -3,14 +3,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { parse } from "yaml";
+import { formatVnd, parseVnd } from "../../../core/catalogue/amount.ts";
 import { loadConfig } from "../../../core/config/load.ts";
 import { type Call, Usage, v } from "../../../core/plugin/index.ts";
 import { costOfCall } from "../../../plugins/report/cost-of-call.ts";
 import { costsFile } from "../../../plugins/report/costs-file.ts";
 import { folderOf, GATEWAY, refused, swap } from "../../core/config/files.ts";
+import { admin } from "../../support/admin.ts";
 import { billedCalls, customerWith } from "../../support/billed.ts";
 import { startGateway } from "../../support/gateway.ts";
 import { bodies, paths, post, reload } from "../../support/requests.ts";
+import { runCli } from "../admin/cli-runs.ts";
 
 const FILE = `
 rates:
@@ -126,7 +129,7 @@ t.test("a wrong file is refused with its line", async (t) => {
   t.ok((await loadConfig(join(folder, "gateway.yaml"), {})).ok);
 });
 
-t.test("a record keeps the cost of its call, and a reload changes that of the next", async (t) => {
+t.test("a record keeps the cost of its call, and the report has all of them", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   const file = join(folder, "costs.yaml");
   const write = (input: number) =>
@@ -160,4 +163,53 @@ t.test("a record keeps the cost of its call, and a reload changes that of the ne
       ["claude-opus-5-5", "0.0015"],
     ],
   );
+
+  const sum = (list: readonly Record<string, unknown>[], name: string) =>
+    list.reduce((total, record) => total + (parseVnd(String(record[name])) ?? 0n), 0n);
+  const opus = records.filter(({ provider_cost_vnd: cost }) => cost !== null);
+  const [revenue, costed] = [sum(records, "cost_vnd"), sum(opus, "cost_vnd")];
+  const whole = await admin(gateway, "GET", "/report");
+  t.match(whole.body, {
+    ...{
+      calls: 3,
+      failed_calls: 0,
+      unknown_cost_calls: 1,
+      below_cost_calls: 0,
+      below_cost_vnd: "0",
+    },
+    ...{
+      revenue_vnd: formatVnd(revenue),
+      cost_vnd: "0.005",
+      input_tokens: 3_000,
+      output_tokens: 150,
+    },
+    margin_vnd: formatVnd(costed - 5_000n),
+    ...{
+      transfers_vnd: "0",
+      credits_vnd: "100000",
+      owed_vnd: formatVnd(100_000_000_000n - revenue),
+    },
+  });
+
+  const command = async (...args: string[]) => {
+    const env = { GATEWAY_URL: gateway.url, GATEWAY_ADMIN_TOKEN: gateway.adminToken };
+    const { code, stdout, stderr } = await runCli(["report", ...args], { env });
+    t.equal(code, 0, stderr);
+    return stdout;
+  };
+  const lines = (await command("--by", "model", "--csv")).split("\n");
+  t.match(lines[0], /^model,revenue_vnd,cost_vnd,margin_vnd,/);
+  t.match(lines[1], new RegExp(`^claude-opus-5-5,${formatVnd(costed)},0\\.005,`));
+  t.match(lines[2], /^claude-haiku-5-5,[\d.]+,,,,1,/);
+  t.strictSame(lines.slice(3), [""]);
+  const byKey = JSON.parse(await command("--by", "key", "--json"));
+  t.match(byKey, { cut: false, total: [{ calls: 3 }], rows: [{ calls: 3, key_id: String }] });
+  t.equal(byKey.rows[0].account_id, customer.accountId);
+  t.match(byKey.rows[0].email, /@/);
+  t.equal(await command("--by", "day", "--to", "2020-01-31", "--csv"), "");
+  for (const query of ["by=hour", "from=2026-02-30", "from=2026-03-01&to=2026-02-01", "limit=0"]) {
+    const { status, body } = await admin(gateway, "GET", `/report?${query}`);
+    t.equal(status, 400, query);
+    t.match(body, { error: { param: query.split("=")[0] } });
+  }
 });

@@ -1,0 +1,134 @@
+import type { Database, Parameter } from "../database/database.ts";
+import { dayOf, endOfDay, startOfDay } from "../process/vietnam-day.ts";
+import type { MoneyReport, Report, ReportDimension, ReportRow } from "./books.ts";
+import { MOVEMENT_KIND } from "./usage-sums.ts";
+
+const GROUPS: Readonly<Record<ReportDimension, readonly [column: string, name: string][]>> = {
+  day: [["day::text", "day"]],
+  model: [["model", "model"]],
+  provider: [["upstream", "provider"]],
+  account: [["account_id", "account"]],
+  key: [
+    ["key_id", "key"],
+    ["account_id", "account"],
+  ],
+};
+
+const COUNTS = {
+  calls: "calls",
+  failedCalls: "failed_calls",
+  inputTokens: "input_tokens",
+  cacheReadTokens: "cache_read_tokens",
+  cacheWriteTokens: "cache_write_tokens",
+  outputTokens: "output_tokens",
+  images: "images",
+  costedCalls: "costed_calls",
+  belowCostCalls: "below_cost_calls",
+} as const;
+const AMOUNTS = {
+  chargedMicroVnd: "charged",
+  costedChargedMicroVnd: "costed_charged",
+  providerCostMicroVnd: "provider_cost",
+  belowCostMicroVnd: "below_cost",
+} as const;
+const SUMS = [
+  ...Object.entries(COUNTS).map(
+    ([name, sum]) => `coalesce(sum(sign * ${sum}), 0)::float8 as "${name}"`,
+  ),
+  ...Object.entries(AMOUNTS).map(
+    ([name, sum]) => `coalesce(sum(sign * ${sum}), 0)::bigint as "${name}"`,
+  ),
+].join(", ");
+
+/**
+ * Returns sums over all accounts, of the days from `from` to `to`, both included. Reads the sums that each commit updates,
+ * so the time depends on days, models and keys, not on calls.
+ */
+export async function usageReport(
+  database: Pick<Database, "query">,
+  by: ReportDimension,
+  from: string,
+  to: string,
+  limit: number,
+): Promise<Report> {
+  const groups = GROUPS[by].map(([column]) => column.replace("::text", ""));
+  const isOfKeys = by === "account" || by === "key";
+  const [source, parameters] = isOfKeys ? keysOf(from, to) : modelsOf(from, to);
+  const rows = await database.query<ReportRow & { readonly isTotal: boolean }>(
+    `select ${GROUPS[by].map(([column, name]) => `${column} as "${name}"`).join(", ")},
+      grouping(${groups[0]}) = 1 as "isTotal", ${SUMS}
+    from ${source}
+    group by grouping sets ((${groups.join(", ")}), ())
+    having grouping(${groups[0]}) = 1 or sum(sign * calls) > 0
+    order by grouping(${groups[0]}) desc, ${by === "day" ? "day" : `sum(sign * charged) desc, ${groups[0]}`}
+    limit ${limit + 2}`,
+    parameters,
+  );
+  const [total, ...sums] = rows.map(({ isTotal: _, ...sum }) => sum);
+  if (!total) throw new Error("the sum of all usage is missing");
+  return { rows: sums.slice(0, limit), total, isCut: sums.length > limit };
+}
+
+type Source = readonly [sql: string, parameters: readonly Parameter[]];
+
+function modelsOf(from: string, to: string): Source {
+  const days = "day between $1::text::date and $2::text::date";
+  return [`(select 1 as sign, * from report_models where ${days}) used`, [from, to]];
+}
+
+/** Sums of months, from the one whose start is nearest; then adds or takes off the days between it and the period's end. */
+function keysOf(from: string, to: string): Source {
+  const end = dayAfter(to);
+  const [first, last] = [nearestMonth(from), nearestMonth(end)];
+  const days = (sign: number, start: string, end: string) =>
+    `union all select ${sign}, * from report_keys where not is_month and day >= ${start}::text::date and day < ${end}::text::date`;
+  const sql = `(
+      select 1 as sign, * from report_keys
+        where is_month and day >= $1::text::date and day < $2::text::date
+      ${from < first ? days(1, "$3", "$1") : days(-1, "$1", "$3")}
+      ${last < end ? days(1, "$2", "$4") : days(-1, "$4", "$2")}
+    ) used`;
+  return [sql, [first, last, from, end]];
+}
+
+/** Returns the start of a month that is nearest to a day. */
+function nearestMonth(day: string): string {
+  const [year = 0, month = 1, ofMonth = 1] = day.split("-").map(Number);
+  const nearest = new Date(Date.UTC(year, ofMonth <= 16 ? month - 1 : month));
+  return nearest.toISOString().slice(0, 10);
+}
+
+function dayAfter(day: string): string {
+  return dayOf(endOfDay(day));
+}
+
+/**
+ * Returns the movements of the days from `from` to `to`, both included, and what customers had left at the end of `to`: the
+ * balances of now less what has changed since.
+ */
+export async function moneyReport(
+  database: Pick<Database, "query">,
+  from: string,
+  to: string,
+): Promise<MoneyReport> {
+  const [row] = await database.query<MoneyReport>(
+    `with movements as materialized (
+      select at >= $2 as is_later, amount, ${MOVEMENT_KIND} as kind
+      from ledger_entries where call_id is null and at >= $1
+    )
+    select
+      ${["transfer", "credit", "taken_back", "refund", "adjustment"]
+        .map((kind) => `${sumOf(`kind = '${kind}' and not is_later`)} as "${kind}"`)
+        .join(", ")},
+      ((select coalesce(sum(balance), 0) from wallets) - ${sumOf("is_later")}
+        + coalesce((select sum(charged) from report_models where day > $3::text::date), 0))::bigint as owed
+    from (select) one`,
+    [startOfDay(from), endOfDay(to), to],
+  );
+  if (!row) throw new Error("the sums of movements are missing");
+  return row;
+}
+
+function sumOf(condition: string): string {
+  return `(select coalesce(sum(amount), 0)::bigint from movements where ${condition})`;
+}

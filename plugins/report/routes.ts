@@ -1,0 +1,131 @@
+import {
+  dayOf,
+  done,
+  formatVnd,
+  isRefusal,
+  mapping,
+  matching,
+  type OperatorRoute,
+  oneOf,
+  readQuery,
+  refuse,
+  type Services,
+  v,
+} from "../../core/plugin/index.ts";
+
+type Usage = Services["usage"];
+type Report = Awaited<ReturnType<Usage["report"]>>;
+type By = Parameters<Usage["report"]>[0];
+
+const BY = ["day", "model", "provider", "account", "key"] as const satisfies readonly By[];
+const DAY = "a day, such as 2026-11-30";
+const LIMIT = "a whole number from 1 to 10000";
+const day = v.optional(
+  v.pipe(
+    matching(/^2\d{3}-\d\d-\d\d$/, DAY),
+    v.check((text) => !Number.isNaN(Date.parse(text)), DAY),
+    v.check((text) => new Date(text).toISOString().startsWith(text), DAY),
+  ),
+);
+
+const asked = mapping({
+  by: v.optional(oneOf(BY)),
+  from: day,
+  to: day,
+  limit: v.optional(
+    v.pipe(
+      matching(/^\d{1,5}$/, LIMIT),
+      v.transform(Number),
+      v.minValue(1, LIMIT),
+      v.maxValue(10_000, LIMIT),
+    ),
+    "1000",
+  ),
+});
+
+/**
+ * Route of the report: sums of a period by one dimension, largest charge first, or without `by` all of it with the money that
+ * came in, and what customers have left. Days are those of Vietnam; the default is this month.
+ */
+export function reportRoutes({ usage, accounts, clock }: Services): OperatorRoute[] {
+  async function named(rows: Report["rows"]): Promise<object[]> {
+    const idsOf = (ids: readonly (string | undefined)[]) => ids.filter((id) => id !== undefined);
+    const [emails, keys] = await Promise.all([
+      accounts.emails(idsOf(rows.map((row) => row.account))),
+      accounts.keyNames(idsOf(rows.map((row) => row.key))),
+    ]);
+    return rows.map((row) => ({
+      ...(row.day !== undefined && { day: row.day }),
+      ...(row.model !== undefined && { model: row.model }),
+      ...(row.provider !== undefined && { provider: row.provider || null }),
+      ...(row.account !== undefined && { email: emails.get(row.account) ?? null }),
+      ...(row.key !== undefined && { key_name: keys.get(row.key) ?? null }),
+      ...sumsJson(row),
+      ...(row.account !== undefined && { account_id: row.account }),
+      ...(row.key !== undefined && { key_id: row.key }),
+    }));
+  }
+
+  return [
+    {
+      method: "GET",
+      path: "/report",
+      async handle({ query }) {
+        const given = readQuery(asked, query);
+        if (isRefusal(given)) return given;
+        const today = dayOf(new Date(clock.now()));
+        const { by, to = today, limit } = given;
+        const { from = `${to.slice(0, 7)}-01` } = given;
+        if (from > to)
+          return refuse.badRequest("from: expected a day that is not after `to`.", "from");
+        if (by === undefined) {
+          const [{ total }, money] = await Promise.all([
+            usage.report("provider", from, to, 1),
+            usage.money(from, to),
+          ]);
+          return done({ from, to, ...sumsJson(total), ...moneyJson(money) });
+        }
+        const { rows, total, isCut } = await usage.report(by, from, to, limit);
+        return done({ from, to, cut: isCut, total: [sumsJson(total)], rows: await named(rows) });
+      },
+    },
+  ];
+}
+
+/** Returns sums in the report's words. Cost and margin are of the calls whose cost is known; null if there are none. */
+function sumsJson(sums: Report["total"]): object {
+  const { costedCalls, costedChargedMicroVnd, providerCostMicroVnd } = sums;
+  const margin = costedChargedMicroVnd - providerCostMicroVnd;
+  const isKnown = costedCalls > 0;
+  return {
+    revenue_vnd: formatVnd(sums.chargedMicroVnd),
+    cost_vnd: isKnown ? formatVnd(providerCostMicroVnd) : null,
+    margin_vnd: isKnown ? formatVnd(margin) : null,
+    margin_percent:
+      isKnown && costedChargedMicroVnd > 0n
+        ? Number((margin * 10_000n) / costedChargedMicroVnd) / 100
+        : null,
+    calls: sums.calls,
+    failed_calls: sums.failedCalls,
+    input_tokens: sums.inputTokens,
+    cache_read_tokens: sums.cacheReadTokens,
+    cache_write_tokens: sums.cacheWriteTokens,
+    output_tokens: sums.outputTokens,
+    images: sums.images,
+    unknown_cost_calls: sums.calls - costedCalls,
+    below_cost_calls: sums.belowCostCalls,
+    below_cost_vnd: formatVnd(sums.belowCostMicroVnd),
+  };
+}
+
+/** Returns the movements of a period by their kind, and what customers had left at its end. */
+function moneyJson(money: Awaited<ReturnType<Usage["money"]>>): object {
+  return {
+    transfers_vnd: formatVnd(money.transfer),
+    credits_vnd: formatVnd(money.credit),
+    taken_back_vnd: formatVnd(money.taken_back),
+    refunds_vnd: formatVnd(money.refund),
+    adjustments_vnd: formatVnd(money.adjustment),
+    owed_vnd: formatVnd(money.owed),
+  };
+}

@@ -1,0 +1,139 @@
+import { randomUUID } from "node:crypto";
+import t from "tap";
+import type { PostgresLedger } from "../../../core/money/ledger/postgres.ts";
+import type { ReportDimension, ReportRow } from "../../../core/usage/books.ts";
+import { usageBooksOf } from "../../../core/usage/usage-books.ts";
+import { Random } from "../../support/random.ts";
+import { charge, fundedAccount } from "../money/ledger/fixtures.ts";
+import { startTestLedger, type TestLedger } from "../money/ledger/test-ledger.ts";
+
+const DAY_MS = 86_400_000;
+const FIRST = Date.UTC(2025, 10, 20);
+const DAYS = 100;
+const CREDIT = 10_000_000n;
+const BY: Readonly<Record<ReportDimension, string>> = {
+  day: "(at at time zone 'Asia/Ho_Chi_Minh')::date::text",
+  model: "model",
+  provider: "coalesce(upstream, '')",
+  account: "account_id::text",
+  key: "key_id::text",
+};
+
+const random = Random.printed();
+
+t.test("the sums of a report", async (t) => {
+  let books: TestLedger;
+  let ledger: PostgresLedger;
+  const accounts: { readonly id: string; readonly keys: readonly string[] }[] = [];
+  let reports: ReturnType<typeof usageBooksOf>;
+
+  function randomCall({ id, keys } = random.pick(accounts)) {
+    const charged = random.below(100);
+    return charge(id, charged, {
+      at: FIRST + random.below(DAYS * DAY_MS),
+      ...{
+        keyId: random.pick(keys),
+        model: random.pick(["a", "b", "c"]),
+        upstream: random.pick(["x", "y", null]),
+      },
+      ...{ cacheReadTokens: random.pick([0, 7]), images: random.pick([0, 2]) },
+      ...random.pick([
+        { status: 200 },
+        { status: 200 },
+        { status: 502, outcome: "broken" } as const,
+      ]),
+      providerCostMicroVnd: random.pick([null, 0, 30, 120]),
+    });
+  }
+
+  t.before(async () => {
+    books = await startTestLedger(6);
+    ledger = books.ledger;
+    await ledger.start();
+    reports = usageBooksOf(ledger.database);
+    for (let n = 0; n < 4; n++) {
+      const keys = Array.from({ length: n + 1 }, () => randomUUID());
+      accounts.push({ id: await fundedAccount(ledger, CREDIT), keys });
+    }
+    // These calls are recorded before the plugin is listed.
+    await ledger.commit(Array.from({ length: 100 }, () => randomCall()));
+    await reports.prepareReport();
+    // Some commits run side by side, and some calls are committed twice.
+    for (let round = 0; round < 5; round++) {
+      const batches = accounts.map((one) => Array.from({ length: 30 }, () => randomCall(one)));
+      const twice = random.pick(batches);
+      await Promise.all([...batches, twice].map((batch) => ledger.commit(batch)));
+    }
+  });
+  t.teardown(() => books?.stop());
+
+  /** Adds up the records themselves. */
+  async function ofRecords(by: ReportDimension, from: string, to: string): Promise<ReportRow[]> {
+    return books.sql.query(
+      `select ${BY[by]} as "${by}", ${by === "key" ? 'account_id::text as "account",' : ""}
+        count(*)::float8 as calls,
+        (count(*) filter (where status <> 200 or outcome = 'broken'))::float8 as "failedCalls",
+        sum(input_tokens)::float8 as "inputTokens", sum(cache_read_tokens)::float8 as "cacheReadTokens",
+        sum(cache_write_tokens)::float8 as "cacheWriteTokens", sum(output_tokens)::float8 as "outputTokens",
+        sum(images)::float8 as images, count(provider_cost)::float8 as "costedCalls",
+        (count(*) filter (where provider_cost > charged))::float8 as "belowCostCalls",
+        sum(charged)::bigint as "chargedMicroVnd",
+        coalesce(sum(charged) filter (where provider_cost is not null), 0)::bigint as "costedChargedMicroVnd",
+        coalesce(sum(provider_cost), 0)::bigint as "providerCostMicroVnd",
+        coalesce(sum(provider_cost - charged) filter (where provider_cost > charged), 0)::bigint as "belowCostMicroVnd"
+      from usage_records
+      where ${BY.day} between $1 and $2
+      group by ${by === "key" ? "1, 2" : "1"}`,
+      [from, to],
+    );
+  }
+
+  const sorted = (rows: readonly object[]) =>
+    rows.map((row) => Object.entries(row).sort().join()).sort();
+
+  for (const [from, to] of [
+    ["2025-11-01", "2026-03-31"],
+    ["2025-12-01", "2025-12-31"],
+    ["2025-12-10", "2026-02-15"],
+    ["2025-11-25", "2026-02-20"],
+    ["2025-12-05", "2025-12-10"],
+    ["2025-12-20", "2025-12-25"],
+    ["2025-12-05", "2025-12-28"],
+    ["2025-12-20", "2026-01-10"],
+    ["2025-12-31", "2026-01-01"],
+    ["2030-01-01", "2030-01-31"],
+  ] as const) {
+    t.test(`are those of the records from ${from} to ${to}`, async (t) => {
+      for (const by of Object.keys(BY) as ReportDimension[]) {
+        const { rows, total, isCut } = await reports.report(by, from, to, 1_000);
+        t.strictSame(sorted(rows), sorted(await ofRecords(by, from, to)), by);
+        const calls = rows.reduce((sum, row) => sum + row.calls, 0);
+        t.strictSame([total.calls, isCut], [calls, false]);
+      }
+    });
+  }
+
+  t.test("have at most so many rows, the largest charges, and the total of all", async (t) => {
+    const all = await reports.report("key", "2025-11-01", "2026-03-31", 1_000);
+    const cut = await reports.report("key", "2025-11-01", "2026-03-31", 3);
+    t.strictSame(cut, { rows: all.rows.slice(0, 3), total: all.total, isCut: true });
+    const charges = all.rows.map(({ chargedMicroVnd }) => Number(chargedMicroVnd));
+    t.strictSame(
+      charges,
+      charges.toSorted((a, b) => b - a),
+    );
+  });
+
+  t.test("and what is owed at the end of a day, are those of the ledger", async (t) => {
+    const today = new Date(Date.now() + 7 * 3_600_000).toISOString().slice(0, 10);
+    const [now] = await books.sql.query<{ balance: bigint }>(
+      "select sum(balance)::bigint as balance from wallets",
+    );
+    const { owed, ...money } = await reports.money("2025-01-01", today);
+    t.equal(owed, now?.balance);
+    const none = { transfer: 0n, taken_back: 0n, refund: 0n, adjustment: 0n };
+    t.strictSame(money, { ...none, credit: 4n * CREDIT });
+    const before = await reports.money("2020-01-01", "2020-12-31");
+    t.strictSame(before, { ...none, credit: 0n, owed: 0n });
+  });
+});
