@@ -1,17 +1,12 @@
-import { BlockList, isIPv4, isIPv6 } from "node:net";
+import { isIP } from "node:net";
+import ipaddr from "ipaddr.js";
 import * as v from "valibot";
 import { described } from "../process/options.ts";
 import type { Fault } from "./plugin.ts";
 
-const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
-LOOPBACK.addAddress("::1", "ipv6");
-
 /** Returns true if only this machine can call the host. Does not look names up: all but `localhost` count as public. */
 export function isLoopback(host: string): boolean {
-  if (isIPv4(host)) return LOOPBACK.check(host, "ipv4");
-  if (isIPv6(host)) return LOOPBACK.check(host, "ipv6");
-  return host === "localhost";
+  return isIP(host) === 0 ? host === "localhost" : ipaddr.process(host).range() === "loopback";
 }
 
 /** Returns true if the host stands for all addresses of the machine. */

@@ -1,4 +1,4 @@
-import { BlockList, isIP } from "node:net";
+import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
 /** Names for the networks in which reverse proxies beside a gateway are set up. */
@@ -25,7 +25,7 @@ export function isAddressRange(text: string): boolean {
 
 /** Finds the address of a client, which may be behind proxies. */
 export class TrustedProxies {
-  private readonly ranges = new BlockList();
+  private readonly ranges: readonly Range[];
   private readonly onIgnored: ((peer: string) => void) | undefined;
   private hasIgnored = false;
 
@@ -35,12 +35,8 @@ export class TrustedProxies {
    */
   constructor(ranges: readonly string[], onIgnored?: (peer: string) => void) {
     this.onIgnored = onIgnored;
-    for (const text of ranges) {
-      for (const one of NETWORKS.get(text) ?? [text]) {
-        const range = rangeOf(one);
-        if (range) this.ranges.addSubnet(range.address, range.prefix, range.family);
-      }
-    }
+    const all = ranges.flatMap((text) => NETWORKS.get(text) ?? [text]);
+    this.ranges = all.map(rangeOf).filter((range) => range !== undefined);
   }
 
   /**
@@ -66,7 +62,10 @@ export class TrustedProxies {
   }
 
   private trusts(address: string): boolean {
-    return this.ranges.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+    const parsed = ipaddr.parse(address);
+    return this.ranges.some(
+      ([net, bits]) => net.kind() === parsed.kind() && parsed.match(net, bits),
+    );
   }
 }
 
@@ -75,28 +74,21 @@ export function addressBlock(address: string): string {
   return isIP(address) === 6 ? hexOf(ipaddr.IPv6.parse(address).parts.slice(0, 4)) : address;
 }
 
-interface Range {
-  readonly address: string;
-  readonly prefix: number;
-  readonly family: "ipv4" | "ipv6";
-}
+/** A network: its address, and how many bits of it count. */
+type Range = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 function rangeOf(text: string): Range | undefined {
   const [address = "", prefix, ...rest] = text.split("/");
   const version = isIP(address);
-  const most = version === 4 ? 32 : 128;
   if (version === 0 || rest.length > 0 || address.includes("%")) return undefined;
-  if (prefix !== undefined && !(/^\d{1,3}$/.test(prefix) && Number(prefix) <= most)) {
-    return undefined;
-  }
-  const bits = prefix === undefined ? most : Number(prefix);
-  const parsed = ipaddr.parse(address);
+  const cidr = prefix === undefined ? `${address}/${version === 4 ? 32 : 128}` : text;
+  if (!ipaddr.isValidCIDR(cidr)) return undefined;
+  const [parsed, bits] = ipaddr.parseCIDR(cidr);
   // Clients are compared as IPv4.
-  if (parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress() && bits >= MAPPED_BITS) {
-    const mapped = parsed.toIPv4Address().toString();
-    return { address: mapped, prefix: bits - MAPPED_BITS, family: "ipv4" };
-  }
-  return { address, prefix: bits, family: version === 4 ? "ipv4" : "ipv6" };
+  const isMapped = parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress();
+  return isMapped && bits >= MAPPED_BITS
+    ? [parsed.toIPv4Address(), bits - MAPPED_BITS]
+    : [parsed, bits];
 }
 
 /** Returns an address without port or zone, and IPv4 for IPv4-mapped IPv6; undefined if the text is no address. */
