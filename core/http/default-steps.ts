@@ -1,5 +1,5 @@
-import type { Model, Standard } from "../catalogue/catalogue.ts";
-import { type Endpoint, PROTOCOLS, type Protocol } from "../catalogue/endpoint.ts";
+import type { Model } from "../catalogue/catalogue.ts";
+import { type Endpoint, endpoints, PROTOCOLS, type Protocol } from "../catalogue/endpoint.ts";
 import type { Call } from "../plugin/call.ts";
 import { exactNames, hasRoute } from "../plugin/model-names.ts";
 import type { ConfigWithPlugins, Field, LoadedPlugin, Plugin } from "../plugin/plugin.ts";
@@ -96,8 +96,8 @@ function sameProtocol(services: Parts): Plugin {
       if (!model) return undefined;
       const { protocol } = endpoint;
       if (!speaks(model, protocol, services)) {
-        const path = speaks(model, model.standard, services) ? PATHS[model.standard] : RESPONSES;
-        return servedElsewhere(call, model, path, servedHere(endpoint, services));
+        const spoken = speaks(model, model.standard, services) ? model.standard : "responses";
+        return servedElsewhere(call, model, pathOf(spoken), servedHere(endpoint, services));
       }
       if (endpoint.multipart && !form) {
         return refuse.badRequest("image: send the request as multipart/form-data", "image");
@@ -125,13 +125,7 @@ function servedHere({ protocol, isStandard, serves }: Endpoint, services: Parts)
     .map(({ id }) => id);
 }
 
-const RESPONSES = "/v1/responses";
-
-/** The path for calls of each standard. */
-const PATHS: Readonly<Record<Standard, string>> = {
-  messages: "/v1/messages",
-  chat: "/v1/chat/completions",
-  images: "/v1/images/generations",
-  speech: "/v1/audio/speech",
-  embeddings: "/v1/embeddings",
-};
+/** Returns the path for calls of a protocol. */
+function pathOf(protocol: Protocol): string {
+  return endpoints.find((one) => one.protocol === protocol)?.path ?? "";
+}

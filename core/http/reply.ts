@@ -1,6 +1,6 @@
 import type { HttpResponse } from "../listener/index.ts";
 import type { CallOutcome } from "../money/usage-fields.ts";
-import { COMPLETE, GONE, type Outcome } from "../plugin/call.ts";
+import { brokenBy, COMPLETE, GONE, type Outcome } from "../plugin/call.ts";
 import { contentTypeOf, type Sink } from "../plugin/plugin.ts";
 import type { PlainResponse } from "../plugin/router.ts";
 import { objectOf, parseJson } from "../process/json.ts";
@@ -189,7 +189,7 @@ export class Reply implements Sink, ClientEnd {
 
   /** Ends the call with a refusal of the gateway, or with 500 for a bug. */
   refuse(refusal: Refusal): void {
-    this.close("refused", { kind: "broken", refusal, truncated: false, errorSent: false });
+    this.close("refused", brokenBy(refusal));
   }
 
   /** Like `refuse`, and closes the connection: the rest of the request is not read. */
@@ -205,7 +205,7 @@ export class Reply implements Sink, ClientEnd {
 
   /** Ends a reply of which part has left, because of a bug. What was delivered is charged. */
   breakOff(refusal: Refusal): void {
-    this.close("broken", { kind: "broken", refusal, truncated: false, errorSent: false });
+    this.close("broken", brokenBy(refusal));
   }
 
   /** Drops what waits for a client that left. */
@@ -251,7 +251,7 @@ export class Reply implements Sink, ClientEnd {
     );
     const refusal = refuse.unavailable("The call could not be charged, so its reply was withheld.");
     if (!this.client.headSent) this.call.status = refusal.status;
-    this.finish({ kind: "broken", refusal, truncated: false, errorSent: false });
+    this.finish(brokenBy(refusal));
   }
 
   private finish(outcome: Outcome): void {
@@ -306,14 +306,11 @@ function failureOf(outcome: Outcome): Refusal | undefined {
   return outcome.kind === "broken" && !outcome.errorSent ? outcome.refusal : undefined;
 }
 
-const NO_ROOM: Outcome = {
-  kind: "broken",
-  refusal: refuse.unavailable(
+const NO_ROOM = brokenBy(
+  refuse.unavailable(
     "The gateway keeps as many replies as it can until their clients have read them; try again shortly.",
   ),
-  truncated: false,
-  errorSent: false,
-};
+);
 
 function tooLarge(bytesMax: number): Outcome {
   const megabytes = Math.floor(bytesMax / 1_048_576);

@@ -9,7 +9,7 @@ import {
 } from "../body/receive.ts";
 import { type Endpoint, KEYED_SERVES_NOTHING } from "../catalogue/endpoint.ts";
 import type { HttpRequest, HttpResponse, Listener } from "../listener/index.ts";
-import type { EndedCall } from "../plugin/call.ts";
+import { brokenBy, type EndedCall } from "../plugin/call.ts";
 import type { Limits } from "../plugin/config.ts";
 import { type Router, UNREAD_BODY_BYTES_MAX } from "../plugin/router.ts";
 import type { Clock } from "../process/clock.ts";
@@ -123,7 +123,7 @@ export class Server {
     await this.idle(beganMs + drainMs - performance.now());
     for (const call of this.callsInFlight) {
       const refusal = refuse.unavailable("The gateway is shutting down.");
-      call.flow?.cut({ kind: "broken", refusal, truncated: false, errorSent: false });
+      call.flow?.cut(brokenBy(refusal));
     }
     // The calls are charged for what they delivered before they end.
     await this.idle(CUT_MS);
@@ -289,9 +289,7 @@ export class Server {
       }
       const seconds = Math.round(limits.callMs / 1000);
       const message = `The call took longer than the limit of ${seconds} seconds: the model's upstream provider has not finished its reply.`;
-      const refusal = refuse.timedOut(message);
-      const outcome = { kind: "broken", refusal, truncated: false, errorSent: false } as const;
-      call.flow?.overdue(outcome, limits.callMs);
+      call.flow?.overdue(brokenBy(refuse.timedOut(message)), limits.callMs);
     }
   }
 }

@@ -92,6 +92,11 @@ export const COMPLETE: Outcome = { kind: "complete" };
 export const GONE: Outcome = { kind: "gone" };
 export const REFUSED: Outcome = { kind: "refused" };
 
+/** Returns the outcome of a call that ends with an error of the gateway. */
+export function brokenBy(refusal: Refusal): Outcome & { readonly kind: "broken" } {
+  return { kind: "broken", refusal, truncated: false, errorSent: false };
+}
+
 /** Controls the upstream's reply while it runs. */
 export interface Flow {
   pause(): void;

@@ -1,5 +1,5 @@
-import type { Call, Outcome } from "../plugin/call.ts";
-import { type Refusal, type RefusalType, refuse } from "../wire/refusal.ts";
+import { brokenBy, type Call, type Outcome } from "../plugin/call.ts";
+import { type RefusalType, refuse } from "../wire/refusal.ts";
 import type { Refused } from "./fault.ts";
 
 const REFUSED_AS: Readonly<Record<number, RefusalType>> = {
@@ -43,10 +43,6 @@ export function refusedOutcome(
 const LIMITED =
   "The model's provider takes no more calls at the moment: try again later. Nothing was charged.";
 
-function brokenBy(refusal: Refusal): Outcome & { kind: "broken" } {
-  return { kind: "broken", refusal, truncated: false, errorSent: false };
-}
-
 /**
  * Returns the refusal for a provider that is overloaded; undefined for another status. Each protocol has its own status
  * for it, and agents wait longer then than after a failure.
@@ -64,7 +60,7 @@ function overloaded(
 }
 
 /** Returns the outcome for an upstream that is unreachable, or that failed after it got the request. */
-export function broken(message: string): Outcome & { kind: "broken" } {
+export function broken(message: string): ReturnType<typeof brokenBy> {
   return brokenBy(refuse.upstreamFailed(message));
 }
 
