@@ -9,6 +9,7 @@ import {
   type Refusal,
   readBody,
   refuse,
+  v,
   walletJson,
 } from "../../core/plugin/index.ts";
 import type { AccountContext } from "./account-context.ts";
@@ -18,6 +19,7 @@ import { revokeAll } from "./own-keys.ts";
 
 const reason = line(500, "a reason of 1 to 500 characters on one line");
 const reasoned = mapping({ reason });
+const newWelcome = mapping({ again: v.optional(v.boolean("true or false"), false) });
 const newEmail = mapping({ to: email, reason });
 
 /** Commands that plugins/admin shows to operators. */
@@ -26,10 +28,13 @@ export const commands: readonly Command[] = [
   {
     words: "account welcome",
     about:
-      "mail a customer who has no password yet a link to set one, valid for 7 days; not again while a link is valid",
+      "mail a customer who has no password yet a link to set one, valid for 7 days; none while a link is valid, except with --again",
     method: "POST",
     path: "/admin/v1/accounts/:account/welcome",
-    options: [{ name: "account", value: "ID|EMAIL", required: true }],
+    options: [
+      { name: "account", value: "ID|EMAIL", required: true },
+      { name: "again", about: "the mail before was lost", type: "flag" },
+    ],
   },
   {
     words: "account email",
@@ -82,9 +87,11 @@ export function operatorRoutes(context: AccountContext): OperatorRoute[] {
     {
       method: "POST",
       path: "/accounts/:account/welcome",
-      async handle({ params }) {
+      async handle({ params, body }) {
+        const wanted = readBody(newWelcome, body);
+        if (isRefusal(wanted)) return wanted;
         const account = await credentials.ofAccount(params["account"] ?? "");
-        return account ? done(await welcome(context, account)) : unknownAccount();
+        return account ? done(await welcome(context, account, wanted.again)) : unknownAccount();
       },
     },
     {
@@ -142,21 +149,23 @@ export function operatorRoutes(context: AccountContext): OperatorRoute[] {
 }
 
 /**
- * Mails the first link, unless there is a password or a valid link. `mail`: `queued`, `has_password`, `sent_before`, or
+ * Mails the first link, unless there is a password, or a valid link and not `again`. `mail`: `queued`, `has_password`, `sent_before`, or
  * `queue_full`, after which the operator sends it again.
  */
 async function welcome(
   context: AccountContext,
   account: Credentials,
+  again: boolean,
 ): Promise<{ id: string; email: string; mail: string }> {
   const { credentials, mailer } = context;
   const { accountId: id, email: to, passwordHash } = account;
   const said = (mail: string) => ({ id, email: to, mail });
   if (passwordHash !== null) return said("has_password");
-  if (await credentials.hasResetLink(id)) return said("sent_before");
+  const isSent = async () => !again && (await credentials.hasResetLink(id));
+  if (await isSent()) return said("sent_before");
   const isQueued = mailer.take(async () => {
     // Asked twice, while the first mail waited.
-    if (await credentials.hasResetLink(id)) return undefined;
+    if (await isSent()) return undefined;
     return context.linkMail("welcome", account, context.languageOf(account));
   });
   return said(isQueued ? "queued" : "queue_full");

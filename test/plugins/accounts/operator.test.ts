@@ -183,6 +183,14 @@ t.test("an operator", async (t) => {
     ]);
     t.strictSame(await balances(), ["50000", "1000"]);
 
+    // A mail that was lost is sent again when the operator asks for it.
+    const welcome = async (email: string, ...flags: string[]) =>
+      (await command("account", "welcome", "--account", email, ...flags)).json.mail;
+    t.equal(await welcome(binh), "sent_before");
+    t.equal(await welcome(binh, "--again"), "queued");
+    t.equal(await welcome(an, "--again"), "has_password");
+    await mailServer.mailsTo(binh, 2);
+
     // A wrong line changes nothing.
     const unknown = newEmail();
     const wrong = await run([`${unknown};1;`, "nobody;1;", `${unknown};50.000;`, "a@b.vn;1;2;3"]);
