@@ -53,8 +53,12 @@ export function readArguments(given: readonly string[], commands: readonly Comma
 
 const named = (words: string) => (command: Command) => command.words === words;
 
-/** Says that there is no such command, and names the one that is spelled most like it. */
+/** Says that there is no such command, and names those that begin so, or the one that is spelled most like it. */
 export function noCommand(words: string, commands: readonly Command[]): string {
+  const longer = commands.filter((command) => command.words.startsWith(`${words} `));
+  if (longer.length > 0) {
+    return `"${words}" needs another word: ${longer.map((command) => command.words).join(", ")}`;
+  }
   const near = closestMatch(
     words,
     commands.map((command) => command.words),

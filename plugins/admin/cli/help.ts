@@ -62,8 +62,10 @@ export function groupHelp(commands: readonly Command[]): string {
 /** Returns the help text of all commands, a line each. `note` says why some commands may be missing. */
 export function help(commands: readonly Command[], note?: string): string {
   const groups = [...Object.keys(GROUPS), OTHERS[0]].flatMap((name) => {
-    const group = commands.filter((command) => groupNameOf(command) === name);
-    const [title] = GROUPS[name] ?? [OTHERS[1]];
+    const [title, ...firsts] = GROUPS[name] ?? [OTHERS[1]];
+    const group = commands
+      .filter((command) => groupNameOf(command) === name)
+      .toSorted((one, other) => firsts.indexOf(firstOf(one)) - firsts.indexOf(firstOf(other)));
     return group.length > 0 ? [{ head: `${name}: ${title}`, group }] : [];
   });
   const width = Math.max(...commands.map(({ words }) => words.length));
@@ -103,8 +105,12 @@ export function helpJson(commands: readonly Command[], note?: string): string {
   return JSON.stringify({ commands: shown, ...(note !== undefined && { note }) });
 }
 
-function groupNameOf({ words }: Command): string {
-  const [first = ""] = words.split(" ");
+function firstOf({ words }: Command): string {
+  return words.split(" ")[0] ?? "";
+}
+
+function groupNameOf(command: Command): string {
+  const first = firstOf(command);
   const found = Object.entries(GROUPS).find(([, [, ...group]]) => group.includes(first));
   return found?.[0] ?? OTHERS[0];
 }

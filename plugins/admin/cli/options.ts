@@ -19,7 +19,7 @@ const SHARED: Readonly<Record<string, OptionText>> = {
     about: "counts once: a repetition changes nothing",
     example: "cash-2026-001",
   },
-  reason: { value: "TEXT", about: "why, for the audit trail", example: '"as agreed"' },
+  reason: { value: "TEXT", about: "why; the audit trail keeps it", example: '"as agreed"' },
   query: { value: "TEXT", example: "you@example" },
   bps: { value: "N", about: "hundredths of a percent", example: "500" },
   "requests-per-minute": { value: "N|default", example: "60" },
@@ -29,7 +29,7 @@ const SHARED: Readonly<Record<string, OptionText>> = {
   to: { value: "YYYY-MM-DD", about: "the last day", example: "2026-11-30" },
   month: { value: "YYYY-MM", example: "2026-05" },
   "as-much-as-there-is": { about: "if the wallet has less, take that" },
-  yes: { about: "do not ask" },
+  yes: { about: "do not ask first, as money commands do above 5,000,000 đ" },
 };
 
 /** Returns the text of an option: its own, completed by the one that commands share if the placeholder is the same. */

@@ -9,7 +9,12 @@ const TEXT_WIDTH_MIN = 16;
 /** Of an id that is cut, its end is shown: ids of the same minute begin alike. */
 const ID_END = 8;
 
-const FIRST: readonly string[] = ["email", "name"];
+/** What a reader looks for first, in this order. Columns further right are left out earlier. */
+const FIRST: readonly string[] = [
+  ...["email", "name", "at", "model", "cost_vnd", "status", "input_tokens", "output_tokens"],
+];
+/** More columns that were left out are only counted. */
+const NAMES_MAX = 6;
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
@@ -72,6 +77,7 @@ export class Sheet {
   }
 
   private columnsOf(rows: readonly JsonObject[]): readonly Column[] {
+    const { hasTimes } = this;
     const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
     const columns = names.map((name) => {
       const values = rows.map((row) => row[name]).filter((value) => !isEmpty(value));
@@ -87,6 +93,8 @@ export class Sheet {
         widthMin: Math.max(Math.min(name.length, HEADER_WIDTH_MIN), column.isId ? ID_END + 1 : cut),
       };
     });
+    // Columns that are left out show no times.
+    this.hasTimes = hasTimes;
     return this.fitted(sorted(columns));
   }
 
@@ -131,7 +139,8 @@ export class Sheet {
     const text = this.shown(value);
     // Later rows may be wider than those that were measured.
     if (this.width === Number.POSITIVE_INFINITY || text.length <= width) return text;
-    return isOfIds ? `…${text.slice(1 - width)}` : cutEnd(text, width);
+    if (isOfIds) return `…${text.slice(1 - width)}`;
+    return text.includes("/") ? cutMiddle(text, width) : cutEnd(text, width);
   }
 
   /** Returns a value as text on one line; objects and lists without the signs of JSON. */
@@ -152,7 +161,8 @@ export class Sheet {
 
   private notes(): string[] {
     const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-    const columns = [...this.leftOut].join(", ");
+    const names = [...this.leftOut];
+    const columns = names.length > NAMES_MAX ? `${names.length} columns` : names.join(", ");
     return [
       ...(this.hasTimes ? [`times: ${timeZone}`] : []),
       ...(columns !== "" ? [`left out: ${columns}; --wide shows all`] : []),
@@ -170,11 +180,14 @@ interface Column {
   readonly widthMin: number;
 }
 
-/** Puts names first and ids last. */
+/** Puts names and what else is looked for first, and ids last. */
 function sorted<T extends { readonly name: string; readonly isId: boolean }>(
   fields: readonly T[],
 ): readonly T[] {
-  const rank = ({ name, isId: last }: T) => (FIRST.includes(name) ? 0 : last ? 2 : 1);
+  const rank = ({ name, isId: isLast }: T) => {
+    const at = FIRST.indexOf(name);
+    return at >= 0 ? at : FIRST.length + Number(isLast);
+  };
   return fields.toSorted((one, other) => rank(one) - rank(other));
 }
 
@@ -192,6 +205,12 @@ function aligned({ width, isNumber: isRight }: Column, text: string): string {
 
 function cutEnd(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
+}
+
+/** Of addresses and paths, the end matters most. */
+function cutMiddle(text: string, width: number): string {
+  const end = Math.ceil((width - 1) / 2);
+  return `${text.slice(0, width - 1 - end)}…${text.slice(-end)}`;
 }
 
 /** Control characters become "?": a terminal acts on some, and texts may come from customers. */

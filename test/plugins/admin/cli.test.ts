@@ -135,6 +135,7 @@ t.test("npm run admin", async (t) => {
         ["transfers", "list"],
         /there is no command "transfers list"; did you mean "transfer list"\?/,
       ],
+      [["account"], /"account" needs another word: account create, account list, /],
       [["nothing-like-it"], /there is no command "nothing-like-it"\nnpm run admin -- help lists/],
       [["acount", "list", "--help"], /there is no command "acount list"; did you mean/],
       [["wallet"], /needs --account\nusage: npm run admin -- wallet --account ID\|EMAIL/],

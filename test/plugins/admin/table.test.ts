@@ -94,6 +94,29 @@ t.test("a table shows names first, ids last, and local times, and fits the termi
   ]);
 });
 
+t.test("a narrow table keeps what a reader looks for, and counts what it leaves out", async (t) => {
+  const call = (at: number) => ({
+    ...Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`quantity_${n}`, 1234567890])),
+    endpoint: "/v1/images/generations/of/cats",
+    cost_vnd: `${at}.5`,
+    model: "a-model-of-words",
+    call_id: "01a1f8dd-7b02-75fa-97ae-a9020a2b8f2d",
+  });
+  t.equal(
+    await shown(value([call(1), call(12)]), { width: 62 }),
+    [
+      "model             cost_vnd  quantity_0  quantity_1  call_id",
+      "a-model-of-words       1.5  1234567890  1234567890  …0a2b8f2d",
+      "a-model-of-words      12.5  1234567890  1234567890  …0a2b8f2d",
+      "",
+      "left out: 8 columns; --wide shows all",
+      "",
+    ].join("\n"),
+  );
+  const paths = [{ action: "POST /admin/v1/accounts/:account/credits" }];
+  t.match(await shown(value(paths), { width: 20 }), "POST /adm…nt/credits\n");
+});
+
 t.test("a name that a customer chose does not reach the terminal's controls", async (t) => {
   t.equal(await shown(value([{ name: "a\u001b[2Jb\u202ec\nd" }])), "name\na?[2Jb?c?d\n");
 });

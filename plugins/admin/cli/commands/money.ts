@@ -5,6 +5,7 @@ import { MONEY_FLAGS, postMoney } from "../confirm.ts";
 import { EXIT, Failure } from "../failure.ts";
 import { list } from "../pages.ts";
 
+const REASON = { about: "why; the customer sees it" };
 /** As many as the route lists at most. */
 const RETRIED_AT_ONCE = "1000";
 
@@ -13,6 +14,7 @@ export const moneyCommands: readonly Command[] = [
     words: "credit",
     required: ["account", "amount-vnd", "reference"],
     optional: ["reason"],
+    options: { reason: REASON },
     about:
       "add money to a wallet, once per reference; the customer sees the reason, which a negative amount needs",
     flags: MONEY_FLAGS,
@@ -28,7 +30,10 @@ export const moneyCommands: readonly Command[] = [
     words: "adjust",
     required: ["account", "amount-vnd", "reference", "reason"],
     optional: [],
-    options: { "amount-vnd": { about: "in đ; a negative one takes money", example: "-50000" } },
+    options: {
+      "amount-vnd": { about: "in đ; a negative one takes money", example: "-50000" },
+      reason: REASON,
+    },
     about:
       "correct a wallet up or down, once per reference; the customer sees the reason; does not count as a top-up",
     flags: MONEY_FLAGS,
@@ -48,6 +53,7 @@ export const moneyCommands: readonly Command[] = [
     options: {
       "top-up": { value: "REFERENCE", about: "the reference of a top-up, from ledger" },
       "amount-vnd": { about: "so much in all; default all of it" },
+      reason: REASON,
     },
     inExample: ["call"],
     about:

@@ -11,7 +11,7 @@ export const restoreCommands: readonly Command[] = [
     required: [],
     optional: [],
     flags: ["yes"],
-    about: "after Postgres was restored: load every wallet from the ledger, and serve calls again",
+    about: "load every wallet from the ledger, after Postgres was restored; serves calls again",
     run: async (client, { yes }, ask) => {
       if (yes === undefined) await confirm(`${WHAT} Go on?`, ask);
       return value(await client.post("/restore", { confirmed: true }));
