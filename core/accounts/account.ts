@@ -63,8 +63,8 @@ export interface AccountKey {
 }
 
 /**
- * Accounts and the records of their keys. Once a change resolves, this process applies it; the
- * others follow within seconds. An id that is not well-formed finds nothing.
+ * Accounts and the records of their keys. Once a change resolves, this process applies it; the others follow within
+ * seconds. An id that is not well-formed finds nothing.
  */
 export interface Accounts {
   /** Creates an account and its empty wallet. */
@@ -80,31 +80,26 @@ export interface Accounts {
    * active. Returns false if the account does not exist.
    */
   setStatus(id: string, status: Account["status"]): Promise<boolean>;
-  /**
-   * Sets the account's own discount, in basis points. Returns false if the account does not exist.
-   */
+  /** Sets the account's own discount, in basis points. Returns false if the account does not exist. */
   setDiscount(id: string, discountBps: number): Promise<boolean>;
 
   /** Returns all keys of an account, oldest first. */
   keys(accountId: string): Promise<AccountKey[]>;
   /** Returns the active keys, then at most `revokedMax` revoked ones, each group newest first. */
   latestKeys(accountId: string, revokedMax: number): Promise<AccountKey[]>;
-  /**
-   * Returns the names of keys by id, without unknown ids. For lists that show the keys of one
-   * account.
-   */
+  /** Returns the names of keys by id, without unknown ids. For lists that show the keys of one account. */
   keyNames(keyIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Returns the e-mail addresses of accounts by id, without unknown ids. */
   emails(accountIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /**
-   * Sets the calls per minute of a key: null = the configured default, 0 = unlimited. Returns false
-   * if the key does not exist.
+   * Sets the calls per minute of a key: null = the configured default, 0 = unlimited. Returns false if the key does not
+   * exist.
    */
   setKeyLimit(keyId: string, requestsPerMinute: number | null): Promise<boolean>;
 
   /**
-   * Returns the encrypted text of a key of this account: `unsealed` if none is stored, undefined if
-   * the key does not exist.
+   * Returns the encrypted text of a key of this account: `unsealed` if none is stored, undefined if the key does not
+   * exist.
    */
   sealedKey(accountId: string, keyId: string): Promise<SealedKeyRecord | "unsealed" | undefined>;
   /** Returns the keys that a master key other than `masterKey` has sealed, by id, from after the id `after`. */
@@ -161,10 +156,7 @@ export interface Keys {
 
   create(accountId: string, name: string, activeKeysMax: number): Promise<NewKeyResult>;
 
-  /**
-   * Revokes a key. Once this resolves, every process refuses the key. Returns false if the key does
-   * not exist.
-   */
+  /** Revokes a key. Once this resolves, every process refuses the key. Returns false if the key does not exist. */
   revoke(keyId: string): Promise<boolean>;
 
   /** Reads a key from the ledger again, to find out why the hold store refused it. */

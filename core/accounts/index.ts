@@ -26,10 +26,7 @@ export interface AccountsRoom {
   readonly operatorActions: OperatorActions;
   /** Not started here: `boot` starts it if other processes share the database. */
   readonly keyChanges: KeyChanges;
-  /**
-   * Reads the secret of the MACs of keys from the ledger. Until then, every string passes for a
-   * key.
-   */
+  /** Reads the secret of the MACs of keys from the ledger. Until then, every string passes for a key. */
   start(): Promise<void>;
 }
 

@@ -4,10 +4,7 @@ import type { KeyRecord, NewKey } from "./account.ts";
 
 /** The SQL of keys that authentication needs. */
 export interface KeyRows {
-  /**
-   * Returns `too_many_keys` if the account has its maximum of active keys. The limit is exact at
-   * any concurrency.
-   */
+  /** Returns `too_many_keys` if the account has its maximum of active keys. The limit is exact at any concurrency. */
   create(key: NewKey): Promise<"created" | "no_account" | "too_many_keys">;
   /** `hash` is hexadecimal, as `KeyRecord.hash`. */
   byHash(hash: string): Promise<KeyRecord | undefined>;
@@ -27,8 +24,7 @@ export function keyRowsOf(database: Database, loads = database): KeyRows {
   return {
     async create(key) {
       if (!isId(key.accountId)) return "no_account";
-      // A function in the database, so that the limit is exact: see `create_api_key` in the
-      // migrations.
+      // A function in the database, so that the limit is exact: see `create_api_key` in the migrations.
       const [row] = await database.query<{ outcome: Awaited<ReturnType<KeyRows["create"]>> }>(
         "select create_api_key($1, $2, $3, $4, $5, $6, $7, $8) as outcome",
         [

@@ -1,4 +1,5 @@
-import type { PlainResponse, Router } from "../plugin/router.ts";
+import { done } from "../plugin/json-route.ts";
+import type { Router } from "../plugin/router.ts";
 import type { Services } from "../plugin/services.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
 
@@ -43,23 +44,23 @@ export function addHealthRoutes(
     });
     return pinging;
   };
-  router.addRoute({ ...common, path: "/healthz", handler: () => json(200, ALIVE) });
+  router.addRoute({ ...common, path: "/healthz", handler: () => done(ALIVE) });
   router.addRoute({
     ...common,
     path: "/readyz",
     handler: async () => {
-      if (isStopping()) return json(503, { status: "stopping" });
+      if (isStopping()) return done({ status: "stopping" }, 503);
       const holdStore = services.status.holdStoreHealth();
       const isReady = holdStore.kind !== "away";
       const reason = holdStore.kind === "ok" ? undefined : holdStore.reason;
       if (reason !== undefined) log.warn({ reason }, "hold store degraded; some calls get 503");
       const code = isReady ? 200 : 503;
       const status = isReady ? "ready" : "not ready";
-      if (!hasDetails) return json(code, { status });
+      if (!hasDetails) return done({ status }, code);
       const ledger = await ledgerState();
       // JSON leaves out undefined fields.
       const unbilled = services.config.unbilled || undefined;
-      return json(code, { status, hot: holdStore.kind, ledger, reason, unbilled });
+      return done({ status, hot: holdStore.kind, ledger, reason, unbilled }, code);
     },
   });
 }
@@ -72,8 +73,4 @@ async function pinged({ status }: Services, log: ThrottledLog): Promise<"ok" | "
     log.warn({ err: error }, "cannot reach the ledger; only calls of cached keys are served");
     return "away";
   }
-}
-
-function json(status: number, body: object): PlainResponse {
-  return { status, headers: ["content-type", "application/json"], body: JSON.stringify(body) };
 }

@@ -3,6 +3,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { Catalogue, Model } from "../catalogue/catalogue.ts";
 import { statedOf } from "../catalogue/price-factors.ts";
+import { done } from "../plugin/json-route.ts";
 import type { PlainRequest, PlainResponse, Router } from "../plugin/router.ts";
 import { refuse } from "../wire/refusal.ts";
 import { wires } from "../wire/wires.ts";
@@ -45,8 +46,7 @@ export function addModelRoutes(router: Router, catalogue: () => Catalogue, paths
       // Ids such as `req/…` contain a slash, which clients send as it is or encoded.
       const id = decode(request.params["*"] ?? "");
       const model = catalogue().get(id);
-      if (model)
-        return json(200, (isMessages(request) ? messagesEntry : chatEntry)(model, pathsOf));
+      if (model) return done((isMessages(request) ? messagesEntry : chatEntry)(model, pathsOf));
       const refusal = refuse.notFound("There is no such model: see /v1/models.");
       const wire = isMessages(request) ? wires.messages : wires.chat;
       const body = wire.errorBody(refusal, request.requestId);
@@ -134,10 +134,6 @@ function pageOf(
   const start = after === null ? 0 : models.findIndex((model) => model.id === after) + 1;
   const limit = Number.parseInt(query.get("limit") ?? "", 10);
   return { start, end: limit >= 1 ? Math.min(start + limit, models.length) : models.length };
-}
-
-function json(status: number, body: object): PlainResponse {
-  return { status, headers: JSON_HEADERS, body: JSON.stringify(body) };
 }
 
 function decode(text: string): string {

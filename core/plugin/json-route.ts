@@ -144,11 +144,7 @@ async function unreachableStore({
 }
 
 /** Returns a JSON response that caches must not store: it may hold a key. */
-export function done(
-  body: unknown,
-  status: 200 | 201 | 202 = 200,
-  headers: readonly string[] = [],
-): PlainResponse {
+export function done(body: unknown, status = 200, headers: readonly string[] = []): PlainResponse {
   return { status, headers: [...JSON_HEADERS, ...headers], body: JSON.stringify(body) };
 }
 

@@ -3,21 +3,17 @@ import type { CustomerRecord } from "../money/usage-fields.ts";
 /** Recorded calls and money, for plugins that show them. A call appears seconds after it ends. */
 export interface UsageBooks {
   /**
-   * Creates the indexes that `page` filters by, if they are missing. Call it in the `start` of a
-   * plugin that calls `page`. They add to the cost of recording a call, so a gateway without such a
-   * plugin does not have them.
+   * Creates the indexes that `page` filters by, if they are missing. Call it in the `start` of a plugin that calls
+   * `page`. They add to the cost of recording a call, so a gateway without such a plugin does not have them.
    */
   prepare(): Promise<void>;
 
-  /**
-   * Returns the newest calls of an account that pass the filter and are older than the cursor,
-   * newest first.
-   */
+  /** Returns the newest calls of an account that pass the filter and are older than the cursor, newest first. */
   page(query: UsagePage): Promise<CustomerRecord[]>;
 
   /**
-   * Returns the instant before which `page` lacks calls of the account in this period, because the
-   * operator has archived their months (UTC); undefined if none are archived. Sums have these calls.
+   * Returns the instant before which `page` lacks calls of the account in this period, because the operator has
+   * archived their months (UTC); undefined if none are archived. Sums have these calls.
    */
   archivedBefore(
     accountId: string,
@@ -25,36 +21,31 @@ export interface UsageBooks {
   ): Promise<Date | undefined>;
 
   /**
-   * Returns the end of the archived months, if they have calls of the account on the day of this
-   * call's id; else undefined. The ledger cannot say if the call was one of them.
+   * Returns the end of the archived months, if they have calls of the account on the day of this call's id; else
+   * undefined. The ledger cannot say if the call was one of them.
    */
   archivedCall(accountId: string, callId: string): Promise<Date | undefined>;
 
-  /**
-   * Returns one call of an account; undefined if the account has no such call, or it is not
-   * recorded yet.
-   */
+  /** Returns one call of an account; undefined if the account has no such call, or it is not recorded yet. */
   call(accountId: string, callId: string): Promise<CustomerRecord | undefined>;
 
   /**
-   * Returns sums by day (in Vietnam), model, key, or several of them, and the sum of all. The filter
-   * applies to whole days. The time grows with the days: bound them. With a status it grows with the
-   * failed calls, and lacks those of archived months.
+   * Returns sums by day (in Vietnam), model, key, or several of them, and the sum of all. The filter applies to whole
+   * days. The time grows with the days: bound them. With a status it grows with the failed calls, and lacks those of
+   * archived months.
    */
   sums(accountId: string, by: readonly UsageDimension[], filter: UsageFilter): Promise<UsageSums>;
 
   /**
-   * Returns the calls of an account that the gateway refused itself. They appear within seconds,
-   * and the counts are kept for 400 days. The filter applies to whole days.
+   * Returns the calls of an account that the gateway refused itself. They appear within seconds, and the counts are
+   * kept for 400 days. The filter applies to whole days.
    */
   refused(accountId: string, filter: UsageFilter): Promise<RefusedCalls>;
 
   /** Returns all money of an account from the day (in Vietnam) of `from` to the one before `to`. */
   statement(accountId: string, from: Date, to: Date): Promise<Statement>;
 
-  /**
-   * Returns the use of each of these keys of the account. Keys that were never used are missing.
-   */
+  /** Returns the use of each of these keys of the account. Keys that were never used are missing. */
   byKey(accountId: string, keyIds: readonly string[]): Promise<KeyUsage[]>;
 
   /** Creates the sums that `report` and `money` read, if they are missing. They add to the cost of recording a call. */
@@ -130,10 +121,7 @@ export interface ModelHealth {
   readonly failed: number;
 }
 
-/**
- * Selects calls of an account: those from `from`, included, to `to`, excluded, that match every
- * other field.
- */
+/** Selects calls of an account: those from `from`, included, to `to`, excluded, that match every other field. */
 export interface UsageFilter {
   readonly from?: Date | undefined;
   readonly to?: Date | undefined;
@@ -191,9 +179,9 @@ export interface KeyUsage {
 }
 
 /**
- * Calls that the gateway refused before an upstream was tried. They cost nothing and have no usage
- * record, so these counts show a customer why calls failed. Calls with a revoked key, or with one of
- * a suspended account, count for that account. Calls without a known key belong to none.
+ * Calls that the gateway refused before an upstream was tried. They cost nothing and have no usage record, so these
+ * counts show a customer why calls failed. Calls with a revoked key, or with one of a suspended account, count for that
+ * account. Calls without a known key belong to none.
  */
 export interface RefusedCalls {
   /** Counts by day (in Vietnam), key, status and cause; newest day first. None with a filter of models. */
@@ -247,8 +235,8 @@ export interface StatementRow {
   /** In Vietnam. */
   readonly day: string;
   /**
-   * `transfer`: a bank transfer. `credit`: money that the operator added. `taken_back`: of a top-up. `refund`: of a call.
-   * `adjustment`: another correction, of either sign. `charges`: all calls of the day.
+   * `transfer`: a bank transfer. `credit`: money that the operator added. `taken_back`: of a top-up. `refund`: of a
+   * call. `adjustment`: another correction, of either sign. `charges`: all calls of the day.
    */
   readonly kind: "transfer" | "credit" | "taken_back" | "refund" | "adjustment" | "charges";
   readonly amountMicroVnd: bigint;

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
-import { KeyCache } from "../../../core/accounts/key-cache.ts";
 import { keyRowsOf } from "../../../core/accounts/key-rows.ts";
+import { KeyCache } from "../../../core/accounts/keys.ts";
 
 const KEYS = 20_000;
 const CACHE_BYTES_MAX = 4_000_000;
