@@ -9,9 +9,19 @@ const TEXT_WIDTH_MIN = 16;
 /** Of an id that is cut, its end is shown: ids of the same minute begin alike. */
 const ID_END = 8;
 
-/** What a reader looks for first, in this order. Columns further right are left out earlier. */
+/** Fields that a reader looks for first, in this order. Columns further right are left out earlier. */
 const FIRST: readonly string[] = [
-  ...["email", "name", "at", "model", "cost_vnd", "status", "input_tokens", "output_tokens"],
+  ...[
+    "email",
+    "name",
+    "at",
+    "action",
+    "model",
+    "cost_vnd",
+    "status",
+    "input_tokens",
+    "output_tokens",
+  ],
 ];
 /** More columns that were left out are only counted. */
 const NAMES_MAX = 6;
