@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { join } from "node:path";
 import t from "tap";
 import { isObject } from "../../../core/process/json.ts";
+import { packageRoot } from "../../../core/process/root.ts";
 import { committedWallet, createCustomer } from "../../support/admin.ts";
 import { freePort } from "../../support/free-port.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
@@ -363,6 +366,45 @@ t.test("npm run admin", async (t) => {
       t.strictSame(asked, []);
     },
   );
+
+  t.test("fits its tables to a terminal, and asks there", async (t) => {
+    const { accountId } = await createCustomer(gateway, { creditVnd: 7 });
+    const table = await onTerminal("account", "list");
+    const lines = table.split("\r\n");
+    t.ok(lines.length > 3 && lines.every((line) => line.length <= 60), table);
+    t.match(table, /^email +status .* id\r\n.*…[0-9a-f]{8}\r\n[\s\S]*--wide shows all/);
+    const credit = [
+      "credit",
+      "--account",
+      accountId,
+      "--reference",
+      "tty",
+      "--amount-vnd",
+      "6000000",
+    ];
+    t.match(
+      await onTerminal(...credit),
+      /whose balance is 7 đ\? \[y\/N\] [\s\S]*balance_vnd {2}6000007/,
+    );
+  });
+
+  /** Runs a command on a terminal of 60 columns, types y, and returns what it shows. */
+  function onTerminal(...args: string[]): Promise<string> {
+    const program = join(packageRoot, "dist", "plugins", "admin", "cli.js");
+    const words = [process.execPath, program, ...args].map((word) => `'${word}'`).join(" ");
+    const { env, cwd } = inFolder();
+    return new Promise((resolve, reject) => {
+      const child = execFile(
+        "script",
+        ["-qec", `stty cols 60; ${words}`, "/dev/null"],
+        { cwd, env: { ...process.env, GATEWAY_ADMIN_TOKEN: "", ...env } },
+        (error, stdout) => (error ? reject(error) : resolve(stdout)),
+      );
+      child.stdout?.on("data", (text: string) => {
+        if (text.includes("[y/N]")) child.stdin?.write("y\n");
+      });
+    });
+  }
 
   async function call(key: string): Promise<void> {
     const response = await fetch(`${gateway.url}/v1/messages`, {
