@@ -53,7 +53,7 @@ export async function usageReport(
 ): Promise<Report> {
   const groups = GROUPS[by].map(([column]) => column.replace("::text", ""));
   const isOfKeys = by === "account" || by === "key";
-  const [source, parameters] = isOfKeys ? keysOf(from, to) : modelsOf(from, to);
+  const [source, parameters] = isOfKeys ? await keysOf(database, from, to) : modelsOf(from, to);
   const rows = await database.query<ReportRow & { readonly isTotal: boolean }>(
     `select ${GROUPS[by].map(([column, name]) => `${column} as "${name}"`).join(", ")},
       grouping(${groups[0]}) = 1 as "isTotal", ${SUMS}
@@ -76,10 +76,24 @@ function modelsOf(from: string, to: string): Source {
   return [`(select 1 as sign, * from report_models where ${days}) used`, [from, to]];
 }
 
-/** Sums of months, from the one whose start is nearest; then adds or takes off the days between it and the period's end. */
-function keysOf(from: string, to: string): Source {
+/**
+ * Sums of months, from the one whose start is nearest; then adds or takes off the days between it and the period's end. Months
+ * that are over are added up first, if no report has done so.
+ */
+async function keysOf(
+  database: Pick<Database, "query">,
+  from: string,
+  to: string,
+): Promise<Source> {
   const end = dayAfter(to);
-  const [first, last] = [nearestMonth(from), nearestMonth(end)];
+  const months = [nearestMonth(from), nearestMonth(end)] as const;
+  const [row] = await database.query<{ current: string }>(
+    "select add_up_report($1::text::date, $2::text::date)::text as current",
+    months,
+  );
+  const current = row?.current ?? from;
+  const [first, last] =
+    from < current ? [least(months[0], current), least(months[1], current)] : [from, from];
   const days = (sign: number, start: string, end: string) =>
     `union all select ${sign}, * from report_keys where not is_month and day >= ${start}::text::date and day < ${end}::text::date`;
   const sql = `(
@@ -89,6 +103,10 @@ function keysOf(from: string, to: string): Source {
       ${last < end ? days(1, "$2", "$4") : days(-1, "$4", "$2")}
     ) used`;
   return [sql, [first, last, from, end]];
+}
+
+function least(one: string, other: string): string {
+  return one < other ? one : other;
 }
 
 /** Returns the start of a month that is nearest to a day. */

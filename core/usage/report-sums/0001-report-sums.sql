@@ -28,8 +28,8 @@ create table report_models (
   primary key (day, model, upstream, slot)
 ) with (fillfactor = 50);
 
--- Sums by account and key: of each month, under its first day, and of each day. A year has too many rows of days. Rows of one
--- account change only while its wallet is locked.
+-- Sums by account and key: of each day, and of the months in `report_months`, under their first day. A year has too many rows of
+-- days. Rows of one account change only while its wallet is locked.
 create table report_keys (
   is_month boolean not null,
   day date not null,
@@ -51,69 +51,117 @@ create table report_keys (
   primary key (is_month, day, account_id, key_id)
 ) with (fillfactor = 50);
 
--- Both statements are made from one text: that of the trigger, whose plan is kept, and that which adds the calls so far.
+-- Months whose days are added up: by the first report that asks for them, so a commit writes no rows of months.
+create table report_months (
+  month date primary key
+);
+
+-- The statements on all sums are made from one list of them. Those of the trigger keep their plans.
 do $do$
 declare
   sums constant text[] := array[
     'calls', 'failed_calls', 'input_tokens', 'cache_read_tokens', 'cache_write_tokens', 'output_tokens', 'images', 'charged',
     'costed_calls', 'costed_charged', 'provider_cost', 'below_cost_calls', 'below_cost'
   ];
+  names constant text := array_to_string(sums, ', ');
   added text;
   raised text;
+  calls constant text := $sql$
+    select (at at time zone 'Asia/Ho_Chi_Minh')::date as day, model, coalesce(upstream, '') as upstream, account_id, key_id,
+      1 as calls, (status <> 200 or outcome = 'broken')::integer as failed_calls,
+      -- The sum of bigint is numeric, which is slow. Tokens stay far below 2^53.
+      input_tokens::float8 as input_tokens, cache_read_tokens::float8 as cache_read_tokens,
+      cache_write_tokens::float8 as cache_write_tokens, output_tokens::float8 as output_tokens, images, charged,
+      (provider_cost is not null)::integer as costed_calls,
+      case when provider_cost is null then 0 else charged end as costed_charged,
+      coalesce(provider_cost, 0) as provider_cost,
+      (coalesce(provider_cost, 0) > charged)::integer as below_cost_calls,
+      greatest(coalesce(provider_cost, 0) - charged, 0) as below_cost
+    from %I
+  $sql$;
   statement text;
 begin
-  select string_agg(format('sum(%1$s)::bigint as %1$s', name), ', '),
+  select string_agg(format('sum(%s)::bigint', name), ', '),
     string_agg(format('%1$s = total.%1$s + excluded.%1$s', name), ', ')
     into added, raised from unnest(sums) name;
-  statement := format($statement$
-    with call as materialized (
-      select (at at time zone 'Asia/Ho_Chi_Minh')::date as day, model, coalesce(upstream, '') as upstream, account_id, key_id,
-        1 as calls, (status <> 200 or outcome = 'broken')::integer as failed_calls,
-        input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, images, charged,
-        (provider_cost is not null)::integer as costed_calls,
-        case when provider_cost is null then 0 else charged end as costed_charged,
-        coalesce(provider_cost, 0) as provider_cost,
-        (coalesce(provider_cost, 0) > charged)::integer as below_cost_calls,
-        greatest(coalesce(provider_cost, 0) - charged, 0) as below_cost
-      from %%1$s
-    ),
+  statement := format($sql$
+    with call as materialized (%%1$s),
     of_models as (
       insert into report_models as total (day, model, upstream, slot, %1$s)
       select day, model, upstream, own_slot, %2$s
       from call cross join (select %%2$s::smallint as own_slot) own
       group by 1, 2, 3, 4 order by 1, 2, 3
       on conflict (day, model, upstream, slot) do update set %3$s
-    ),
-    of_day as materialized (
-      select day, account_id, key_id, %2$s from call group by 1, 2, 3
     )
     insert into report_keys as total (is_month, day, account_id, key_id, %1$s)
-    select is_month, case when is_month then date_trunc('month', day)::date else day end as day, account_id, key_id, %2$s
-    from of_day cross join (values (false), (true)) period (is_month)
-    group by 1, 2, 3, 4 order by 1, 2, 3, 4
+    select false, day, account_id, key_id, %2$s from call group by 2, 3, 4 order by 2, 3, 4
     on conflict (is_month, day, account_id, key_id) do update set %3$s
-  $statement$, array_to_string(sums, ', '), added, raised);
+  $sql$, names, added, raised);
 
   execute format($function$
     create function count_report() returns trigger language plpgsql set plan_cache_mode = force_generic_plan as $$
     declare
       free_slot smallint := 0;
+      late date[] := array(
+        select distinct date_trunc('month', at at time zone 'Asia/Ho_Chi_Minh')::date from recorded
+        where at < date_trunc('month', now(), 'Asia/Ho_Chi_Minh') order by 1
+      );
+      late_month date;
     begin
       -- The last slot is shared. Its rows are written in one order, so commits wait for each other but never deadlock.
       while free_slot < 15 and not pg_try_advisory_xact_lock(7305302, free_slot) loop
         free_slot := free_slot + 1;
       end loop;
-      %s;
+      %1$s;
+      -- A month that is over may be added up, or is just now.
+      foreach late_month in array late loop
+        perform pg_advisory_xact_lock_shared(7305303, late_month - date '2000-01-01');
+      end loop;
+      if exists (select from report_months where month = any (late)) then
+        insert into report_keys as total (is_month, day, account_id, key_id, %2$s)
+        select true, month, account_id, key_id, %3$s
+        from (%5$s) call join report_months on month = date_trunc('month', day)::date
+        group by 2, 3, 4
+        on conflict (is_month, day, account_id, key_id) do update set %4$s;
+      end if;
       return null;
     end
     $$
-  $function$, format(statement, 'recorded', 'free_slot'));
+  $function$, format(statement, format(calls, 'recorded'), 'free_slot'), names, added, raised, format(calls, 'recorded'));
+
+  -- Adds up the months from `wanted` to `last`, excluded, that have been over for a day: no commit that takes their calls for calls
+  -- of this month is still running. Returns the start of the first month that has not.
+  execute format($function$
+    create function add_up_report(wanted date, last date) returns date language plpgsql as $$
+    declare
+      current_month constant date := date_trunc('month', now() at time zone 'Asia/Ho_Chi_Minh' - interval '1 day');
+      added_month date;
+    begin
+      for added_month in
+        select month::date from generate_series(
+          greatest(wanted, date_trunc('month', (select min(day) from report_keys where not is_month))),
+          least(last, current_month) - interval '1 month', interval '1 month'
+        ) month
+        where month::date not in (select month from report_months)
+      loop
+        perform pg_advisory_xact_lock(7305303, added_month - date '2000-01-01');
+        insert into report_months values (added_month) on conflict do nothing;
+        if found then
+          insert into report_keys (is_month, day, account_id, key_id, %1$s)
+          select true, added_month, account_id, key_id, %2$s from report_keys
+          where not is_month and day >= added_month and day < added_month + interval '1 month' group by 3, 4;
+        end if;
+      end loop;
+      return current_month;
+    end
+    $$
+  $function$, names, added);
 
   -- Its lock lets no commit pass until the calls so far are added.
   create trigger usage_records_reported
     after insert on usage_records
     referencing new table as recorded
     for each statement execute function count_report();
-  execute format(statement, 'usage_records', '0');
+  execute format(statement, format(calls, 'usage_records'), '0');
 end
 $do$;

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import t from "tap";
 import type { PostgresLedger } from "../../../core/money/ledger/postgres.ts";
+import { dayOf } from "../../../core/process/vietnam-day.ts";
 import type { ReportDimension, ReportRow } from "../../../core/usage/books.ts";
 import { usageBooksOf } from "../../../core/usage/usage-books.ts";
 import { Random } from "../../support/random.ts";
@@ -10,6 +11,9 @@ import { startTestLedger, type TestLedger } from "../money/ledger/test-ledger.ts
 const DAY_MS = 86_400_000;
 const FIRST = Date.UTC(2025, 10, 20);
 const DAYS = 100;
+const NOW = Date.now();
+const TODAY = dayOf(new Date(NOW));
+const daysAgo = (days: number) => dayOf(new Date(NOW - days * DAY_MS));
 const CREDIT = 10_000_000n;
 const BY: Readonly<Record<ReportDimension, string>> = {
   day: "(at at time zone 'Asia/Ho_Chi_Minh')::date::text",
@@ -30,7 +34,9 @@ t.test("the sums of a report", async (t) => {
   function randomCall({ id, keys } = random.pick(accounts)) {
     const charged = random.below(100);
     return charge(id, charged, {
-      at: FIRST + random.below(DAYS * DAY_MS),
+      at: random.chance(0.3)
+        ? NOW - random.below(60 * DAY_MS)
+        : FIRST + random.below(DAYS * DAY_MS),
       ...{
         keyId: random.pick(keys),
         model: random.pick(["a", "b", "c"]),
@@ -58,11 +64,12 @@ t.test("the sums of a report", async (t) => {
     // These calls are recorded before the plugin is listed.
     await ledger.commit(Array.from({ length: 100 }, () => randomCall()));
     await reports.prepareReport();
-    // Some commits run side by side, and some calls are committed twice.
+    // Commits run side by side, and beside a report that adds up the months. Some calls are committed twice.
     for (let round = 0; round < 5; round++) {
       const batches = accounts.map((one) => Array.from({ length: 30 }, () => randomCall(one)));
       const twice = random.pick(batches);
-      await Promise.all([...batches, twice].map((batch) => ledger.commit(batch)));
+      const commits = [...batches, twice].map((batch) => ledger.commit(batch));
+      await Promise.all([...commits, reports.report("key", "2025-01-01", daysAgo(30 * round), 1)]);
     }
   });
   t.teardown(() => books?.stop());
@@ -101,7 +108,11 @@ t.test("the sums of a report", async (t) => {
     ["2025-12-05", "2025-12-28"],
     ["2025-12-20", "2026-01-10"],
     ["2025-12-31", "2026-01-01"],
-    ["2030-01-01", "2030-01-31"],
+    ["2025-01-01", TODAY],
+    [daysAgo(12), TODAY],
+    [daysAgo(50), daysAgo(3)],
+    [`${TODAY.slice(0, 7)}-01`, `${TODAY.slice(0, 7)}-28`],
+    ["2130-01-01", "2130-01-31"],
   ] as const) {
     t.test(`are those of the records from ${from} to ${to}`, async (t) => {
       for (const by of Object.keys(BY) as ReportDimension[]) {
@@ -125,11 +136,10 @@ t.test("the sums of a report", async (t) => {
   });
 
   t.test("and what is owed at the end of a day, are those of the ledger", async (t) => {
-    const today = new Date(Date.now() + 7 * 3_600_000).toISOString().slice(0, 10);
     const [now] = await books.sql.query<{ balance: bigint }>(
       "select sum(balance)::bigint as balance from wallets",
     );
-    const { owed, ...money } = await reports.money("2025-01-01", today);
+    const { owed, ...money } = await reports.money("2025-01-01", TODAY);
     t.equal(owed, now?.balance);
     const none = { transfer: 0n, taken_back: 0n, refund: 0n, adjustment: 0n };
     t.strictSame(money, { ...none, credit: 4n * CREDIT });
