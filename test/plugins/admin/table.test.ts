@@ -132,3 +132,21 @@ t.test("nor does it in JSON, which escapes it", async (t) => {
     t.strictSame(JSON.parse(text), [{ name }]);
   }
 });
+
+t.test(
+  "a spreadsheet gets a list, or the last list of an object, and runs no text in it",
+  async (t) => {
+    const rows = [
+      { name: '=1+"1"', amount: "-5.5", more: { a: 1 }, none: null },
+      { name: "a, b", amount: 3, none: "-x" },
+    ];
+    const lines = ["name,amount,more,none", `"'=1+""1""",-5.5,"{""a"":1}",`, `"a, b",3,,'-x`, ""];
+    const total = [{ amount: 8 }];
+    for (const output of [value(rows), value({ cut: false, total, rows })]) {
+      t.equal(await shown(output, "csv"), lines.join("\n"));
+    }
+    t.equal(await shown({ kind: "list", items: many(1) }, "csv"), "id,email\na0,x@y.z\n");
+    t.equal(await shown(value({ total, rows: [] }), "csv"), "");
+    t.equal(await shown(value({ calls: 3, cost: null }), "csv"), "calls,cost\n3,\n");
+  },
+);
