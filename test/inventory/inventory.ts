@@ -150,11 +150,11 @@ async function metrics({ url }: AdminTarget): Promise<string[]> {
 
 async function pluginCommands(target: AdminTarget): Promise<string[]> {
   const { body } = await admin(target, "GET", "/commands");
-  return (body["list"] as PluginCommand[]).map(({ words, options = [] }) =>
-    commandLine(
-      words,
-      options.map(({ name, required }) => (required ? `--${name}` : `[--${name}]`)),
-    ),
+  return (body["list"] as PluginCommand[]).map(({ words, options = [], confirms }) =>
+    commandLine(words, [
+      ...options.map(({ name, required }) => (required ? `--${name}` : `[--${name}]`)),
+      ...(confirms ? ["[--yes]"] : []),
+    ]),
   );
 }
 

@@ -3,7 +3,7 @@ import type { Ask, Values } from "./command.ts";
 import { EXIT, Failure } from "./failure.ts";
 
 /** An amount in đ; money commands ask before they move more. */
-const BOUND_VND = "5000000";
+const BOUND_VND = 5_000_000n;
 
 /** Options of commands that move money. */
 export const MONEY_FLAGS: readonly string[] = ["yes"];
@@ -21,12 +21,24 @@ export async function postMoney(
 ): Promise<unknown> {
   if (yes !== undefined) return client.post(path, body);
   try {
-    return await client.post(path, { ...body, confirm_above_vnd: BOUND_VND });
+    return await client.post(path, { ...body, confirm_above_vnd: String(BOUND_VND) });
   } catch (error) {
     if (!(error instanceof Failure) || error.code !== "confirmation_needed") throw error;
     await confirm(error.message, ask);
     return client.post(path, body);
   }
+}
+
+/** Asks before many credits if they are large together, in µđ. */
+export async function confirmCredits(
+  microVnd: bigint,
+  count: number,
+  { yes }: Values,
+  ask: Ask | undefined,
+): Promise<void> {
+  const vnd = (microVnd / 1_000_000n).toLocaleString("en");
+  if (yes !== undefined || microVnd <= BOUND_VND * 1_000_000n) return;
+  await confirm(`Credit up to ${vnd} đ to ${count} accounts?`, ask);
 }
 
 /** Throws a Failure unless a person at the terminal agrees. */

@@ -150,6 +150,9 @@ t.test("an operator", async (t) => {
       "4 repeated  ",
       "6 created  queued",
     ]);
+    const large = await run([`${an};4000000;`, `${binh};1000001;`]);
+    t.equal(large.code, 2);
+    t.match(large.stderr, /^Credit up to 5,000,001 đ to 2 accounts\? Nothing .* add --yes\.$/m);
     t.strictSame((await command("account", "find", "--query", an)).json, []);
     const first = await run(rows);
     t.strictSame(shown(first), [

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { arrayOf, objectOf } from "../../../../core/plugin/index.ts";
+import { arrayOf, objectOf, parseVnd } from "../../../../core/plugin/index.ts";
 import { type AccountRow, readAccountFile } from "../account-file.ts";
 import type { Client } from "../client.ts";
 import { accountPath, type Command, given } from "../command.ts";
+import { confirmCredits, MONEY_FLAGS } from "../confirm.ts";
 import { EXIT, Failure } from "../failure.ts";
 import { findAccount } from "../find-account.ts";
 import { pluginCommands } from "../plugin-commands.ts";
@@ -27,7 +28,7 @@ export const accountImportCommand: Command = {
   words: "account import",
   required: ["file", "reference"],
   optional: [],
-  flags: ["dry-run", "no-mail"],
+  flags: ["dry-run", "no-mail", ...MONEY_FLAGS],
   options: {
     file: {
       value: "FILE.csv",
@@ -45,9 +46,12 @@ export const accountImportCommand: Command = {
   about:
     "make the accounts of a CSV file: credit each once, with its note as the reason that the customer sees, and mail those without a " +
     "password a link to set one. Run it again after a failure; nothing counts twice. Exit 1 if a row failed",
-  run: async (client, { file = "", reference = "", ...flags }) => {
+  run: async (client, { file = "", reference = "", ...flags }, ask) => {
     const rows = await readAccountFile(file);
     const isDry = flags["dry-run"] !== undefined;
+    const credits = rows.map(({ credit = "" }) => parseVnd(credit) ?? 0n).filter((one) => one > 0n);
+    const totalMicroVnd = credits.reduce((sum, one) => sum + one, 0n);
+    if (!isDry) await confirmCredits(totalMicroVnd, credits.length, flags, ask);
     const mails = flags["no-mail"] === undefined && (await canMail(client));
     const seen = new Set<string>();
     const all: Done[] = [];
