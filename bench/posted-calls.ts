@@ -85,6 +85,7 @@ export async function startStore(
     outboxEntriesMax,
     ledger: {
       wallet: async () => undefined,
+      purse: async () => undefined,
       hasCall: async () => false,
       history: NO_HISTORY,
       epochs: new PostgresEpochs(sql),
@@ -149,7 +150,7 @@ export function postingsOf(accountIds: readonly string[], keyId: string, count: 
     discounts: null,
     feesMicroVnd: null,
     catalogueVersion: "0123abcd",
-    limits: null,
+    purses: null,
     providerCostMicroVnd: null,
     latencyMs: 900.5,
     firstByteMs: 300.25,

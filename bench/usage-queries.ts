@@ -1,7 +1,8 @@
 import { StoredAccounts } from "../core/accounts/accounts.ts";
 import type { Sql } from "../core/database/client.ts";
 import type { Database } from "../core/database/database.ts";
-import { limitSums, sum, sums } from "../core/money/ledger/sums.ts";
+import { purseSums } from "../core/money/ledger/purses.ts";
+import { sum, sums } from "../core/money/ledger/sums.ts";
 import { topUps } from "../core/money/ledger/top-ups.ts";
 import { callById, usage } from "../core/money/ledger/usage.ts";
 import type { UsageBooks, UsageFilter } from "../core/usage/books.ts";
@@ -204,5 +205,5 @@ export const usageQueries: readonly Query[] = [
     name: "balances of a thousand wallets",
     run: (database) => sums(database, { isQuick: true }).next(),
   },
-  { name: "limits of a thousand wallets", run: (database) => limitSums(database, true).next() },
+  { name: "purses of a thousand wallets", run: (database) => purseSums(database, true).next() },
 ];

@@ -16,7 +16,7 @@ const USUAL: Readonly<Record<Field | PluginSlotName, string>> = {
   model: "alias",
   upstream: "translate",
   usage: "meter",
-  limits: "a plugin that sets limits",
+  purses: "a plugin that sets purses",
   hold: "settle",
   "guards.operator": "admin",
   "guards.customer": "accounts",

@@ -8,7 +8,7 @@ import type { Surcharge } from "../catalogue/features.ts";
 import type { CallOutcome } from "../money/usage-fields.ts";
 import type {
   Call,
-  CallLimit,
+  CallPurse,
   EndedCall,
   FailedAttempt,
   Flow,
@@ -22,7 +22,7 @@ import type { Usage } from "../wire/usage/usage.ts";
 import type { ClientWire } from "../wire/wire.ts";
 import { wires } from "../wire/wires.ts";
 
-const NO_LIMITS: readonly CallLimit[] = [];
+const NO_PURSES: readonly CallPurse[] = [];
 const NO_HEADERS: readonly string[] = [];
 const NO_FAILURES: readonly FailedAttempt[] = [];
 const NO_ROUTES: readonly Route[] = [];
@@ -75,7 +75,7 @@ export class HttpCall implements Call {
   replyBody: JsonObject | undefined = undefined;
   usage: Usage | undefined = undefined;
   estimated = false;
-  limits: readonly CallLimit[] = NO_LIMITS;
+  purses: readonly CallPurse[] = NO_PURSES;
   held: Held | undefined = undefined;
   heldMicroVnd: MicroVnd = 0;
   costMicroVnd: MicroVnd = 0;

@@ -42,7 +42,7 @@ function entryOf(entryId: string, text: string, row: v.InferOutput<typeof schema
   return {
     entryId,
     text,
-    call: { callId, accountId, limits: null, at },
+    call: { callId, accountId, purses: null, at },
     chargedMicroVnd: row.charged,
     debit: { accountId, kind, amountMicroVnd, reference, reason },
   };

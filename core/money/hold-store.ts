@@ -16,8 +16,8 @@ export type Awaitable<T> = T | Promise<T>;
  */
 export interface HoldStore {
   /**
-   * Takes between `floor` and `amount` out of the wallet and out of every limit that the request
-   * names: the most that all of them cover. One atomic step, all or nothing.
+   * Takes between `floor` and `amount` out of the wallet and out of every purse of the request: the
+   * most that all of them cover. One atomic step, all or nothing.
    */
   hold(request: HoldRequest): Awaitable<HoldResult>;
 
@@ -47,11 +47,15 @@ export interface HoldStore {
   void(callId: string, accountId: string): Awaitable<void>;
 
   /**
-   * Loads the wallet that `read` gets from the ledger, unless it is loaded already. The store calls
-   * `read` only after every post of this account that it knows has reached the ledger: an earlier
-   * reading may lack them. Returns false if the ledger has no such account.
+   * Loads the wallet, or the purse of that name, that `read` gets from the ledger, unless it is
+   * loaded already. The store calls `read` only after every post that it knows of it has reached the
+   * ledger: an earlier reading may lack them. Returns false if the ledger has no such account.
    */
-  load(accountId: string, read: () => Promise<WalletSnapshot | undefined>): Promise<boolean>;
+  load(
+    accountId: string,
+    read: () => Promise<WalletSnapshot | undefined>,
+    purse?: string,
+  ): Promise<boolean>;
 
   /**
    * Applies ledger movements that add money, so that it can be spent. Idempotent, in any order: only the difference between
@@ -64,28 +68,15 @@ export interface HoldStore {
   credit(movement: CreditTotal): Awaitable<boolean>;
 
   /**
-   * Sets a limit beside a loaded wallet, or changes its total. Idempotent, in any order: a known
-   * limit changes by the difference of the totals, if `version` is newer. Returns false, and
-   * changes nothing, if the wallet is not loaded: load it, then set the limit again.
+   * Returns the three parts of a wallet or of a purse, read in one step; undefined if it is not
+   * loaded. A purse has less than 0 available: what was spent and is held.
    */
-  setLimit(accountId: string, limit: LimitSnapshot): Awaitable<boolean>;
+  balances(accountId: string, purse?: string | null): Awaitable<Balances | undefined>;
 
   /**
-   * Forgets a limit. Returns false, and changes nothing, while calls are held against it. Never use
-   * its name again: a hold that names it would load it without the charges that have not reached
-   * the ledger yet.
-   */
-  dropLimit(accountId: string, name: string): Awaitable<boolean>;
-
-  /** Returns the parts of a limit, read in one step; undefined if it is not set. */
-  limit(accountId: string, name: string): Awaitable<LimitBalances | undefined>;
-
-  /** Returns the three parts of a wallet, read in one step; undefined if it is not loaded. */
-  balances(accountId: string): Awaitable<Balances | undefined>;
-
-  /**
-   * Returns the last movement that each loaded wallet and limit has, in pages of about a thousand.
-   * A wallet may come twice. A wallet that is not loaded may come too, if a movement reached it.
+   * Returns the last movement that each loaded wallet has, and the loaded purses, in pages of about
+   * a thousand. One may come twice. A wallet that is not loaded may come too, if a movement reached
+   * it.
    */
   loadedVersions(): AsyncIterable<readonly LoadedVersion[]>;
 
@@ -172,23 +163,36 @@ export interface HoldRequest {
    * credited since. Omit to skip the check.
    */
   readonly creditVersion?: number;
-  /**
-   * Names of limits of the same account that this call counts against, in addition to the wallet.
-   */
-  readonly limits?: readonly string[] | undefined;
+  /** Purses of the same account that this call counts against, in addition to the wallet. */
+  readonly purses?: readonly Purse[] | undefined;
 }
 
-/** The name of the wallet among the limits of a call. */
-export const WALLET_LIMIT = "wallet";
+/**
+ * Bounds what the calls that name it may spend together, in addition to the wallet: the budget of a
+ * key in a month. A hold never takes more than its limit leaves; a charge above the hold may. Nothing
+ * makes a purse: the stores keep what was spent of each name.
+ */
+export interface Purse {
+  /**
+   * Unique in the account, and of one period: `key:<id>:2026-11`. A call stays in the period of its
+   * hold.
+   */
+  readonly name: string;
+  /** The most that may be spent. Another limit counts from the next hold on. */
+  readonly limitMicroVnd: MicroVnd;
+}
 
-/** The wallet or a limit does not cover the floor. */
+/** The name of the wallet among the purses of a call. */
+export const WALLET = "wallet";
+
+/** The wallet or a purse does not cover the floor. */
 export interface Short {
   readonly kind: "short";
-  /** The limit with the least available: `wallet`, or a name from the request. */
-  readonly limit: string;
+  /** The purse with the least available: `wallet`, or a name from the request. */
+  readonly purse: string;
   /**
-   * The amount that this limit has available. Below zero if the limit was lowered, or charged
-   * beyond its holds.
+   * The amount that this purse has available. Below zero if its limit was lowered, or if it was
+   * charged beyond its holds.
    */
   readonly availableMicroVnd: MicroVnd;
 }
@@ -206,10 +210,8 @@ export type HoldResult =
    * unreachable.
    */
   | { readonly kind: "unavailable"; readonly reason: string }
-  /** The wallet is not loaded: `load` it, then hold again. */
-  | { readonly kind: "unknown" }
-  /** The wallet is loaded, but this limit is not set: read it, `setLimit`, then hold again. */
-  | { readonly kind: "no_limit"; readonly limit: string };
+  /** The wallet or a purse is not loaded: load them, then hold again. */
+  | { readonly kind: "unknown" };
 
 export interface ExtendRequest {
   readonly callId: string;
@@ -242,9 +244,10 @@ export type DebitResult =
   /** The wallet is not loaded. */
   | { readonly kind: "unknown" };
 
-/** A wallet as the ledger has it. */
+/** A wallet, or a purse, as the ledger has it. */
 export interface WalletSnapshot {
   readonly accountId: string;
+  /** Of a purse: 0 less every charge against it. */
   readonly balanceMicroVnd: bigint;
   /** Rises by one with every movement other than a call. */
   readonly creditVersion: number;
@@ -252,49 +255,15 @@ export interface WalletSnapshot {
   readonly creditedMicroVnd: bigint;
   /** Charges in quarantine that the balance does not cover. The next credits pay them first. */
   readonly uncoveredMicroVnd?: bigint;
-  /** The limits beside the wallet, from the same reading. */
-  readonly limits?: readonly LimitSnapshot[];
 }
 
-/** The last movement of the ledger that a wallet or a limit in the hold store has. */
+/** The last movement of the ledger that a wallet in the hold store has. */
 export interface LoadedVersion {
   readonly accountId: string;
-  /** Name of the limit; null for the wallet itself. */
-  readonly limit: string | null;
-  /** The version of the newest movement or change that is applied to the wallet or limit. */
+  /** Name of the purse; null for the wallet itself. */
+  readonly purse: string | null;
+  /** The version of the newest movement that is applied to the wallet; 0 for a purse. */
   readonly version: number;
-}
-
-/**
- * A limit of an account beside its wallet, such as the budget of a key. The ledger supplies it with
- * the wallet.
- *
- * Holds and charges leave `available` of the wallet and of the limit alike; a void gives both back.
- * A limit does not stop a charge above the hold, so `available` may go below zero.
- */
-export interface LimitSnapshot {
-  /**
-   * Unique in the account. The name of a budget by period includes the period: `key:<id>:2026-11`.
-   */
-  readonly name: string;
-  /** Rises with every change of the total. */
-  readonly version: number;
-  readonly totalMicroVnd: MicroVnd;
-  /** The total less every charge against this limit that is in the ledger. May be below zero. */
-  readonly availableMicroVnd: MicroVnd;
-}
-
-/**
- * The parts of a limit. Their sum is what the ledger has left of it: available + held +
- * uncommitted.
- */
-export interface LimitBalances {
-  readonly totalMicroVnd: MicroVnd;
-  /** The available amount. Below zero if the limit was lowered, or charged beyond its holds. */
-  readonly availableMicroVnd: MicroVnd;
-  readonly heldMicroVnd: MicroVnd;
-  /** Charged, not in the ledger yet. */
-  readonly uncommittedMicroVnd: MicroVnd;
 }
 
 export type CreditTotal = Pick<WalletSnapshot, "accountId" | "creditVersion" | "creditedMicroVnd">;

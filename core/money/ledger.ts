@@ -1,4 +1,4 @@
-import type { LimitSnapshot, LoadedVersion, WalletSnapshot } from "./hold-store.ts";
+import type { LoadedVersion, WalletSnapshot } from "./hold-store.ts";
 import type { LedgerEpochs } from "./ledger-epochs.ts";
 import type { LedgerHistory } from "./ledger-history.ts";
 import type { Movement, ReadableEntry, StoredEntry } from "./outbox-entry.ts";
@@ -63,7 +63,7 @@ export interface Ledger {
   credit(movement: Movement): Promise<CreditResult>;
 
   /**
-   * Returns the time before which every movement and change of a limit has ended: can be seen, or never will. Later than
+   * Returns the time before which every movement has ended: can be seen, or never will. Later than
    * that, some may still be under way. Those of the last `statementTimeoutMs` may be under way too.
    */
   completeThrough(): Promise<number>;
@@ -74,34 +74,26 @@ export interface Ledger {
    */
   credited(movement: Movement): Promise<CreditResult | undefined>;
 
-  /**
-   * Sets a limit beside a wallet, or adds to it; creates it if it is new. Idempotent by
-   * `reference`, like `credit`. `commit` charges it with the calls that name it.
-   */
-  changeLimit(change: LimitChange): Promise<LimitChangeResult>;
-
-  /** Removes a limit. Its name cannot be used again. Returns false if the limit does not exist. */
-  removeLimit(accountId: string, name: string): Promise<boolean>;
-
   /** Returns the sums of a wallet's top-ups: zeros if the account does not exist. */
   topUps(query: TopUpQuery): Promise<TopUpSums>;
 
   /**
-   * Returns a wallet with its limits, for the hold store, less the charges in quarantine; undefined
-   * if the account does not exist.
+   * Returns a wallet, for the hold store, less the charges in quarantine; undefined if the account
+   * does not exist.
    */
   wallet(accountId: string): Promise<WalletSnapshot | undefined>;
 
   /**
-   * Returns the wallets of `loaded` that have a newer version in the ledger, or a limit with a
-   * newer version there, with all their limits.
+   * Returns a purse of an account, for the hold store: a balance that begins at 0, and that each
+   * charge of a call that names the purse lowers, those in quarantine too. Undefined only if the
+   * account cannot exist.
    */
+  purse(accountId: string, name: string): Promise<WalletSnapshot | undefined>;
+
+  /** Returns the wallets of `loaded` that have a newer version in the ledger. */
   newerWallets(loaded: readonly LoadedVersion[]): Promise<WalletSnapshot[]>;
 
-  /**
-   * Returns the wallets with movements, or changes of limits, from `sinceMs` on by the ledger's clock,
-   * with all their limits.
-   */
+  /** Returns the wallets with movements from `sinceMs` on by the ledger's clock. */
   movedWallets(sinceMs: number): Promise<WalletSnapshot[]>;
 
   /** Returns records of calls, newest first. */
@@ -112,8 +104,7 @@ export interface Ledger {
 
   /**
    * Returns, for each wallet, the sum of its ledger rows and its balance, in µđ. Then the same for
-   * each limit: the amount that its total and the charges of its calls leave, and the amount
-   * stored.
+   * each purse, whose balance is below zero by what its calls were charged.
    *
    * Rows that `prove` has added up are not read again. `isQuick` reads the balance after the last
    * row instead of summing up. All are equal unless an amount was changed by hand.
@@ -126,11 +117,14 @@ export interface Ledger {
    */
   prove(options?: { readonly isRestart?: boolean }): Promise<ProofProgress>;
 
-  /** Returns the sums of one wallet, or of one limit of it, as of one instant. */
-  sum(accountId: string, limit?: string | null): Promise<LedgerSum | undefined>;
+  /**
+   * Returns the sums of one wallet, or of one purse of it, as of one instant. Zeros for a purse that
+   * was never charged.
+   */
+  sum(accountId: string, purse?: string | null): Promise<LedgerSum | undefined>;
 
-  /** Returns which of these accounts have no wallet. */
-  unknownAccounts(accountIds: readonly string[]): Promise<string[]>;
+  /** Returns those of these wallets and purses that the ledger does not have. */
+  unknown(loaded: readonly LoadedVersion[]): Promise<LoadedVersion[]>;
 }
 
 /**
@@ -169,34 +163,6 @@ export type CreditResult =
   | { readonly kind: "reference_conflict" }
   | { readonly kind: "below_zero" }
   | { readonly kind: "out_of_range" };
-
-/** A change of the total of a limit beside a wallet. */
-export interface LimitChange {
-  readonly accountId: string;
-  /** The name, as in `LimitSnapshot`. */
-  readonly name: string;
-  /**
-   * `create`: the total of a new limit; changes nothing if it exists. `set`: the new total. `add`:
-   * a difference, from 0 if the limit is new.
-   */
-  readonly kind: "create" | "set" | "add";
-  /** Negative for an `add` that lowers the total. The total must stay between 0 and 2^53 − 1 µđ. */
-  readonly amountMicroVnd: bigint;
-  /** Unique among the changes of all limits. */
-  readonly reference: string;
-  readonly reason: string | null;
-}
-
-export type LimitChangeResult =
-  | { readonly kind: "changed"; readonly applied: boolean; readonly limit: LimitSnapshot }
-  | { readonly kind: "no_account" }
-  | { readonly kind: "reference_conflict" }
-  | { readonly kind: "below_zero" }
-  | { readonly kind: "out_of_range" }
-  /** The limit was removed; its name cannot be used again. */
-  | { readonly kind: "removed" }
-  /** The account has 1,000 limits already. */
-  | { readonly kind: "too_many" };
 
 export interface TopUpQuery {
   readonly accountId: string;
@@ -248,8 +214,8 @@ export interface OpenTransaction {
 
 export interface LedgerSum {
   readonly accountId: string;
-  /** The name of a limit beside the wallet; null for the wallet. */
-  readonly limit: string | null;
+  /** The name of a purse; null for the wallet. */
+  readonly purse: string | null;
   /** Charges that the hold store has taken and the ledger has refused. */
   readonly quarantinedMicroVnd: bigint;
   readonly entriesMicroVnd: bigint;

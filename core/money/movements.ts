@@ -5,7 +5,6 @@ import { debitOf } from "./debit.ts";
 import type { DebitResult, HoldStore, WalletSnapshot } from "./hold-store.ts";
 import { type CreditResult, type Ledger, MovementPending } from "./ledger.ts";
 import { LIFETIMES } from "./lifetimes.ts";
-import { setLimits } from "./limit.ts";
 import type { DebitEntry, Movement } from "./outbox-entry.ts";
 
 interface MovementsOptions {
@@ -27,8 +26,7 @@ const CATCH_UP_ATTEMPTS = LIFETIMES.catchUpMs / LIFETIMES.catchUpRetryMs;
  * Moves money into and out of wallets. A movement that adds money is committed to the ledger, then applied to the hold store.
  * One that takes it away is posted like a call, and reaches the ledger through the outbox.
  *
- * The ledger may have movements, and changes of limits, that no process applied: the one that sent them died, or lost its
- * connection, and a slow ledger commits after every other process has started. So a start and each look apply what is missing.
+ * The ledger may have movements that no process applied: the one that sent them died, or lost its connection, and a slow ledger commits after every other process has started. So a start and each look apply what is missing.
  */
 export class Movements {
   private readonly options: MovementsOptions;
@@ -73,7 +71,7 @@ export class Movements {
     }
   }
 
-  /** Applies the ledger's state of a wallet and its limits to the hold store, until that succeeds. Never rejects. */
+  /** Applies the ledger's state of a wallet to the hold store, until that succeeds. Never rejects. */
   async applyLater(accountId: string): Promise<void> {
     while (!this.behind.has(accountId)) {
       this.behind.add(accountId);
@@ -152,12 +150,9 @@ export class Movements {
 
   /** Returns false if the wallet affords the movements only together with later ones. */
   private async applyNewest(accountId: string): Promise<boolean> {
-    const { holdStore, ledger } = this.options;
-    const wallet = await ledger.wallet(accountId);
+    const wallet = await this.options.ledger.wallet(accountId);
     if (wallet === undefined) return true;
-    const isApplied = await this.apply(wallet);
-    await setLimits(holdStore, ledger, wallet);
-    return isApplied;
+    return this.apply(wallet);
   }
 
   private async catchUpFirst(): Promise<void> {
@@ -210,9 +205,8 @@ export class Movements {
     const sinceMs = Math.min(completeMs, this.seenThroughMs ?? completeMs) - LIFETIMES.missedBackMs;
     const found = new Map<string, string>();
     for (const wallet of await ledger.movedWallets(sinceMs)) {
-      const { accountId, creditVersion, creditedMicroVnd, limits = [] } = wallet;
-      const versions = [creditVersion, creditedMicroVnd, ...limits.map(({ version }) => version)];
-      const text = versions.join(" ");
+      const { accountId, creditVersion, creditedMicroVnd } = wallet;
+      const text = `${creditVersion} ${creditedMicroVnd}`;
       if (this.found.get(accountId) === text || (await this.applySoon(accountId)))
         found.set(accountId, text);
     }

@@ -17,7 +17,7 @@ import type { ReconcileRow } from "./wallet.ts";
 /** The books of money, as operators prove and repair them. None of this moves money. */
 export interface Operations {
   /**
-   * Returns a row for every wallet, then for every limit: its parts, and by how much they differ from
+   * Returns a row for every wallet, then for every purse: its parts, and by how much they differ from
    * the ledger. That drift must be 0, even under load.
    */
   reconcile(options?: { readonly isQuick?: boolean }): AsyncIterable<ReconcileRow>;

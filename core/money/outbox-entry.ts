@@ -9,7 +9,7 @@ export const ENTRY_VERSION = 1;
 
 /** The charge and the usage record of a call that has ended. Never any content. */
 export interface Posting extends PostedUsage {
-  /** The computed cost; the wallet may cover less. `limits` names the limits of the call's hold. */
+  /** The computed cost; the wallet may cover less. `purses` names the purses of the call's hold. */
   readonly costMicroVnd: MicroVnd;
 }
 
@@ -76,7 +76,7 @@ export interface EntryCall {
   /** `entry-` and a hash of the text if that does not show the id. The same for each attempt of a debit. */
   readonly callId: string;
   readonly accountId: string;
-  readonly limits: readonly string[] | null;
+  readonly purses: readonly string[] | null;
   readonly at: number;
 }
 

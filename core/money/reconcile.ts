@@ -1,5 +1,5 @@
 import { type Machine, sleep } from "../process/machine.ts";
-import type { Awaitable, HoldStore, LimitBalances } from "./hold-store.ts";
+import type { Awaitable, Balances, HoldStore } from "./hold-store.ts";
 import type { Ledger, LedgerSum } from "./ledger.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import type { ReconcileRow } from "./wallet.ts";
@@ -8,7 +8,7 @@ const WALLETS_AT_ONCE = 50;
 const ATTEMPTS = 20;
 
 /**
- * Compares both stores wallet by wallet, then limit by limit, while calls run. A row with drift is checked again. With
+ * Compares both stores wallet by wallet, then purse by purse, while calls run. A row with drift is checked again. With
  * `isQuick`, uses the balance after a wallet's last ledger row instead of the sum of all its rows.
  */
 export async function* reconcile(
@@ -19,28 +19,35 @@ export async function* reconcile(
 ): AsyncGenerator<ReconcileRow> {
   const look = async (sum: LedgerSum) => {
     const row = compare(sum, await balancesOf(holdStore, sum));
-    return row.driftMicroVnd === 0n ? [row] : lookAgain(row, holdStore, ledger, machine);
+    return row.driftMicroVnd === 0n ? row : lookAgain(row, holdStore, ledger, machine);
   };
   let some: LedgerSum[] = [];
   for await (const sum of ledger.sums(isQuick)) {
     some.push(sum);
     if (some.length < WALLETS_AT_ONCE) continue;
-    yield* (await Promise.all(some.map(look))).flat();
+    yield* await Promise.all(some.map(look));
     some = [];
   }
-  yield* (await Promise.all(some.map(look))).flat();
-  yield* unknownWallets(holdStore, ledger);
+  yield* await Promise.all(some.map(look));
+  yield* unknownWallets(holdStore, ledger, look);
 }
 
-/** Yields the wallets that only the hold store has. All of their money is drift. */
-async function* unknownWallets(holdStore: HoldStore, ledger: Ledger): AsyncGenerator<ReconcileRow> {
+/** Yields the wallets that only the hold store has, and such purses if they drift. All of their money is drift. */
+async function* unknownWallets(
+  holdStore: HoldStore,
+  ledger: Ledger,
+  look: (sum: LedgerSum) => Promise<ReconcileRow>,
+): AsyncGenerator<ReconcileRow> {
   for await (const page of holdStore.loadedVersions()) {
-    const wallets = page.filter(({ limit }) => limit === null);
-    if (wallets.length === 0) continue;
-    for (const accountId of await ledger.unknownAccounts(wallets.map((each) => each.accountId))) {
+    if (page.length === 0) continue;
+    for (const { accountId, purse } of await ledger.unknown(page)) {
       const amounts = { entriesMicroVnd: 0n, balanceMicroVnd: 0n, quarantinedMicroVnd: 0n };
-      const sum = { accountId, limit: null, ...amounts };
-      yield compare(sum, await balancesOf(holdStore, sum));
+      const sum = { accountId, purse, ...amounts };
+      if (purse === null) yield compare(sum, await balancesOf(holdStore, sum));
+      else {
+        const row = await look(sum);
+        if (row.driftMicroVnd !== 0n) yield row;
+      }
     }
   }
 }
@@ -48,7 +55,7 @@ async function* unknownWallets(holdStore: HoldStore, ledger: Ledger): AsyncGener
 /**
  * Checks a row with drift again, up to 20 times. The stores cannot be read at one instant, and a call is committed to
  * the ledger before it leaves `uncommitted`. So a read of the hold store counts only between two equal reads of the
- * ledger. Drift is real only if it remains in every attempt. Returns no row for a limit that was removed since.
+ * ledger. Drift is real only if it remains in every attempt.
  *
  * Over one connection (`stores.connections: 1`), one of the commits is always between the two reads if they never pause,
  * and the reads are never equal. Then a read of the hold store counts that agrees with the first of them.
@@ -58,39 +65,37 @@ async function lookAgain(
   holdStore: HoldStore,
   ledger: Ledger,
   machine: Machine,
-): Promise<ReconcileRow[]> {
+): Promise<ReconcileRow> {
   let row = first;
   let everStoodStill = false;
   /** The row by the first of the two reads. Once it shows no drift, it is not replaced. */
   let moving: ReconcileRow | undefined;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const before = await ledger.sum(first.accountId, first.limit);
+    const before = await ledger.sum(first.accountId, first.purse);
     const balances = await balancesOf(holdStore, first);
-    const after = await ledger.sum(first.accountId, first.limit);
-    if (before === undefined || after === undefined) return first.limit === null ? [row] : [];
+    const after = await ledger.sum(first.accountId, first.purse);
+    if (before === undefined || after === undefined) return row;
     row = compare(after, balances);
     const stoodStill =
       before.entriesMicroVnd === after.entriesMicroVnd &&
       before.balanceMicroVnd === after.balanceMicroVnd;
-    if (stoodStill && row.driftMicroVnd === 0n) return [row];
+    if (stoodStill && row.driftMicroVnd === 0n) return row;
     if (moving?.driftMicroVnd !== 0n) moving = compare(before, balances);
     everStoodStill ||= stoodStill;
     await sleep(machine, LIFETIMES.reconcilePauseMs);
   }
-  return [everStoodStill ? row : (moving ?? row)];
+  return everStoodStill ? row : (moving ?? row);
 }
-
-type Parts = Omit<LimitBalances, "totalMicroVnd">;
 
 function balancesOf(
   holdStore: HoldStore,
-  { accountId, limit }: Pick<LedgerSum, "accountId" | "limit">,
-): Awaitable<Parts | undefined> {
-  return limit === null ? holdStore.balances(accountId) : holdStore.limit(accountId, limit);
+  { accountId, purse }: Pick<LedgerSum, "accountId" | "purse">,
+): Awaitable<Balances | undefined> {
+  return holdStore.balances(accountId, purse);
 }
 
-/** Computes a row. A wallet or limit that is not loaded counts with the amounts that a load would give it. */
-function compare(sum: LedgerSum, loaded: Parts | undefined): ReconcileRow {
+/** Computes a row. A wallet or purse that is not loaded counts with the amounts that a load would give it. */
+function compare(sum: LedgerSum, loaded: Balances | undefined): ReconcileRow {
   const { balanceMicroVnd, quarantinedMicroVnd } = sum;
   const available = loaded
     ? BigInt(loaded.availableMicroVnd)
@@ -100,7 +105,7 @@ function compare(sum: LedgerSum, loaded: Parts | undefined): ReconcileRow {
   const drift = available + held + uncommitted - sum.entriesMicroVnd;
   return {
     accountId: sum.accountId,
-    limit: sum.limit,
+    purse: sum.purse,
     ledgerSumMicroVnd: sum.entriesMicroVnd,
     balanceMicroVnd: sum.balanceMicroVnd,
     availableMicroVnd: available,

@@ -9,27 +9,18 @@ import type {
   HoldRequest,
   HoldResult,
   HoldStore,
-  LimitBalances,
   Posted,
 } from "./hold-store.ts";
 import { LatePosts } from "./late-posts.ts";
-import type {
-  CreditResult,
-  Ledger,
-  LimitChange,
-  LimitChangeResult,
-  ProofProgress,
-  TopUpQuery,
-  TopUpSums,
-} from "./ledger.ts";
+import type { CreditResult, Ledger, ProofProgress, TopUpQuery, TopUpSums } from "./ledger.ts";
 import { LIFETIMES } from "./lifetimes.ts";
-import { LimitChanges } from "./limit-changes.ts";
 import { Movements, type WalletDebit } from "./movements.ts";
 import type { DebitEntry, Movement, Posting } from "./outbox-entry.ts";
 import { PostGroup } from "./post-group.ts";
+import { loadWithPurses, requirePurses } from "./purse.ts";
 import { reconcile } from "./reconcile.ts";
 import type { StandingCall } from "./standing.ts";
-import type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "./wallet.ts";
+import type { PurseBalances, ReconcileRow, WalletBalances, WalletHold, Wallets } from "./wallet.ts";
 
 const LOAD_ATTEMPTS = 3;
 
@@ -49,7 +40,6 @@ export class StoredWallets implements Wallets {
   private readonly running = new Map<string, Promise<unknown>>();
   private readonly movements: Movements;
   private readonly latePosts: LatePosts;
-  private readonly limits: LimitChanges;
 
   constructor({ holdStore, ledger, machine = systemMachine }: WalletsOptions) {
     this.holdStore = holdStore;
@@ -58,9 +48,7 @@ export class StoredWallets implements Wallets {
     this.group = new PostGroup(holdStore);
     const debit = this.debit.bind(this);
     this.movements = new Movements({ holdStore, ledger, machine, debit });
-    const { movements } = this;
     this.latePosts = new LatePosts(holdStore, machine);
-    this.limits = new LimitChanges({ holdStore, ledger, machine, movements });
   }
 
   /**
@@ -71,8 +59,9 @@ export class StoredWallets implements Wallets {
     return this.movements.start();
   }
 
-  /** See `HoldStore.hold`. Loads the wallet from the ledger first if needed. */
+  /** See `Wallets.hold`. */
   hold(request: HoldRequest): Awaitable<WalletHold> {
+    if (request.purses !== undefined) requirePurses(request.purses);
     const held = this.holdStore.hold(request);
     if (held instanceof Promise) return held.then((result) => this.loaded(request, result));
     return this.loaded(request, held);
@@ -114,16 +103,14 @@ export class StoredWallets implements Wallets {
     return this.oneAtATime(movement.accountId, () => this.movements.move(movement));
   }
 
-  changeLimit(change: LimitChange): Promise<LimitChangeResult> {
-    return this.oneAtATime(change.accountId, () => this.limits.change(change));
-  }
-
-  removeLimit(accountId: string, name: string): Promise<boolean> {
-    return this.oneAtATime(accountId, () => this.limits.remove(accountId, name));
-  }
-
-  limit(accountId: string, name: string): Promise<LimitBalances | undefined> {
-    return this.limits.left(accountId, name);
+  async purse(accountId: string, name: string): Promise<PurseBalances> {
+    const loaded = await this.holdStore.balances(accountId, name);
+    if (loaded !== undefined) {
+      const { availableMicroVnd, heldMicroVnd } = loaded;
+      return { spentMicroVnd: 0 - availableMicroVnd - heldMicroVnd, heldMicroVnd };
+    }
+    const purse = await this.ledger.purse(accountId, name);
+    return { spentMicroVnd: 0 - Number(purse?.balanceMicroVnd ?? 0n), heldMicroVnd: 0 };
   }
 
   /** Returns the parts of a wallet: from the hold store if it is loaded, else from the ledger. */
@@ -148,7 +135,7 @@ export class StoredWallets implements Wallets {
     return findCall(this.holdStore, this.ledger, callId);
   }
 
-  /** Yields every wallet and limit with its drift, which must be 0, even under load. */
+  /** Yields every wallet and purse with its drift, which must be 0, even under load. */
   reconcile(options: { readonly isQuick?: boolean } = {}): AsyncIterable<ReconcileRow> {
     return reconcile(this.holdStore, this.ledger, this.machine, options);
   }
@@ -161,62 +148,39 @@ export class StoredWallets implements Wallets {
     return this.ledger.prove(options);
   }
 
-  /** Returns the result of a hold. If its wallet or a limit is not loaded, loads it and holds again. */
+  /** Returns the result of a hold. If its wallet or a purse is not loaded, loads them and holds again. */
   private loaded(request: HoldRequest, result: HoldResult): Awaitable<WalletHold> {
-    return result.kind === "unknown" || result.kind === "no_limit"
-      ? this.loadFor(request.accountId, result, () => this.holdStore.hold(request))
-      : result;
+    if (result.kind !== "unknown") return result;
+    const purses = (request.purses ?? []).map(({ name }) => name);
+    return this.loadFor(request.accountId, purses, () => this.holdStore.hold(request));
   }
 
   private async debit(entry: DebitEntry): Promise<WalletDebit> {
     const result = await this.holdStore.debit(entry);
     if (result.kind !== "unknown") return result;
-    return this.loadFor(entry.call.accountId, result, () => this.holdStore.debit(entry));
+    return this.loadFor(entry.call.accountId, [], () => this.holdStore.debit(entry));
   }
 
   private async loadFor<Done extends { readonly kind: string }>(
     accountId: string,
-    first: Unloaded,
-    again: () => Awaitable<Done | Unloaded>,
-  ): Promise<Done | NotLoaded> {
+    purses: readonly string[],
+    again: () => Awaitable<Done | { readonly kind: "unknown" }>,
+  ): Promise<Exclude<Done, { kind: "unknown" }> | NotLoaded> {
     const deadlineMs = this.machine.monotonic() + LIFETIMES.loadTimeoutMs;
-    let unknown = first;
     try {
       for (let attempt = 0; attempt < LOAD_ATTEMPTS; attempt += 1) {
         const leftMs = deadlineMs - this.machine.monotonic();
-        const loaded = await withTimeout(
-          this.loadMissing(accountId, unknown),
-          leftMs,
-          this.machine,
-        );
+        const load = loadWithPurses(this.holdStore, this.ledger, accountId, purses);
+        const loaded = await withTimeout(load, leftMs, this.machine);
         if (loaded === TIMED_OUT) break;
-        if (loaded !== "loaded") return loaded;
+        if (!loaded) return { kind: "no_account" };
         const result = await again();
-        if (!isUnloaded(result)) return result;
-        unknown = result;
+        if (isKnown(result)) return result;
       }
     } catch (error) {
       return unavailable(error);
     }
     return unavailable(`the load did not finish within ${LIFETIMES.loadTimeoutMs} ms`);
-  }
-
-  private async loadMissing(accountId: string, unknown: Unloaded): Promise<"loaded" | NotLoaded> {
-    if (unknown.kind === "unknown") {
-      return (await this.loadWallet(accountId)) ? "loaded" : { kind: "no_account" };
-    }
-    // The limit is committed, but not applied: the process that committed it died, or could not reach the hold store.
-    const wallet = await this.ledger.wallet(accountId);
-    const limit = wallet?.limits?.find(({ name }) => name === unknown.limit);
-    if (limit === undefined) {
-      return { kind: "unavailable", reason: `the ledger has no limit ${unknown.limit}` };
-    }
-    await this.holdStore.setLimit(accountId, limit);
-    return "loaded";
-  }
-
-  private loadWallet(accountId: string): Promise<boolean> {
-    return this.holdStore.load(accountId, () => this.ledger.wallet(accountId));
   }
 
   /** Runs the movements of an account one after another, so that they are applied in the order of their commits. */
@@ -232,11 +196,12 @@ export class StoredWallets implements Wallets {
   }
 }
 
-type Unloaded = Extract<HoldResult, { kind: "unknown" | "no_limit" }>;
 type NotLoaded = Extract<WalletHold, { kind: "unavailable" | "no_account" }>;
 
-function isUnloaded(result: { readonly kind: string }): result is Unloaded {
-  return result.kind === "unknown" || result.kind === "no_limit";
+function isKnown<Result extends { readonly kind: string }>(
+  result: Result | { readonly kind: "unknown" },
+): result is Exclude<Result, { kind: "unknown" }> {
+  return result.kind !== "unknown";
 }
 
 function unavailable(cause: unknown): NotLoaded {

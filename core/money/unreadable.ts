@@ -16,7 +16,7 @@ const HASH_DIGITS = 32;
  * `row` is the parsed text.
  */
 export function unreadableEntry(entryId: string, text: string, row: unknown): UnreadableEntry {
-  const { v: version, call_id, account_id, at, limits, charged } = objectOf(row) ?? {};
+  const { v: version, call_id, account_id, at, purses, charged } = objectOf(row) ?? {};
   const isCall = typeof call_id === "string" && CALL_ID.test(call_id);
   const of = typeof version === "number" ? `of version ${version}` : "without a version";
   return {
@@ -25,7 +25,7 @@ export function unreadableEntry(entryId: string, text: string, row: unknown): Un
     call: {
       callId: isCall ? call_id : idOf(text),
       accountId: typeof account_id === "string" ? account_id : "",
-      limits: isTexts(limits) ? limits : null,
+      purses: isTexts(purses) ? purses : null,
       at: typeof at === "string" ? Date.parse(at) || 0 : 0,
     },
     chargedMicroVnd: countOf(charged) ?? 0,

@@ -160,8 +160,8 @@ const usageFields = {
   },
   /** The catalogue that the price comes from. */
   catalogueVersion: { column: "catalogue_version", kind: "text", places: APIS },
-  /** The limits, besides the wallet, that the call was charged to; null if there are none. */
-  limits: { column: "limits", kind: "names", places: OPERATOR, nullable: true },
+  /** The purses, besides the wallet, that the call was charged to; null if there are none. */
+  purses: { column: "purses", kind: "names", places: OPERATOR, nullable: true },
   /** The provider's bill to the operator for the call; null if that is not known. */
   providerCostMicroVnd: {
     column: "provider_cost",

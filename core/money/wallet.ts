@@ -1,3 +1,4 @@
+import type { MicroVnd } from "../catalogue/amount.ts";
 import type { FoundCall } from "./found-call.ts";
 import type {
   Awaitable,
@@ -6,16 +7,9 @@ import type {
   ExtendResult,
   HoldRequest,
   HoldResult,
-  LimitBalances,
   Posted,
 } from "./hold-store.ts";
-import type {
-  CreditResult,
-  LimitChange,
-  LimitChangeResult,
-  TopUpQuery,
-  TopUpSums,
-} from "./ledger.ts";
+import type { CreditResult, TopUpQuery, TopUpSums } from "./ledger.ts";
 import type { Movement, Posting } from "./outbox-entry.ts";
 
 /**
@@ -24,7 +18,8 @@ import type { Movement, Posting } from "./outbox-entry.ts";
  */
 export interface Wallets {
   /**
-   * Like the hold store's `hold`, but loads the wallet from the ledger first if it is not loaded.
+   * Like the hold store's `hold`, but loads the wallet and the purses from the ledger first if they are not
+   * loaded. Throws a RangeError for a purse that no call can have.
    */
   hold(request: HoldRequest): Awaitable<WalletHold>;
   extend(request: ExtendRequest): Awaitable<ExtendResult>;
@@ -41,23 +36,10 @@ export interface Wallets {
    */
   credit(movement: Movement): Promise<CreditResult>;
   /**
-   * Creates a limit beside a wallet, sets its total, or adds to it. Committed to the ledger, then
-   * applied to the hold store, like `credit`: idempotent by `reference`. Rejects if a store is
-   * unreachable; sending the same change again completes it. Rejects with a RangeError for a name
-   * that no limit can have.
+   * Returns what was spent of a purse and what running calls hold of it: from the hold store if it
+   * is loaded there, else from the ledger. Zeros if nothing was ever spent.
    */
-  changeLimit(change: LimitChange): Promise<LimitChangeResult>;
-  /**
-   * Removes a limit. Its name cannot be used again, and calls that name it get 503: stop naming it
-   * first. Returns false if the limit does not exist. Running calls keep what they hold of it until
-   * they end.
-   */
-  removeLimit(accountId: string, name: string): Promise<boolean>;
-  /**
-   * Returns what is left of a limit: from the hold store if it is loaded there, else from the
-   * ledger; undefined if it does not exist.
-   */
-  limit(accountId: string, name: string): Promise<LimitBalances | undefined>;
+  purse(accountId: string, name: string): Promise<PurseBalances>;
   /**
    * Returns the parts of a wallet: from the hold store if it is loaded there, else from the ledger;
    * undefined if the account does not exist.
@@ -73,9 +55,15 @@ export interface Wallets {
 }
 
 export type WalletHold =
-  | Exclude<HoldResult, { kind: "unknown" | "no_limit" }>
+  | Exclude<HoldResult, { kind: "unknown" }>
   /** The ledger has no such account. */
   | { readonly kind: "no_account" };
+
+export interface PurseBalances {
+  /** Charged, in the ledger or not yet. */
+  readonly spentMicroVnd: MicroVnd;
+  readonly heldMicroVnd: MicroVnd;
+}
 
 export interface WalletBalances extends Balances {
   /**
@@ -86,13 +74,13 @@ export interface WalletBalances extends Balances {
 }
 
 /**
- * One wallet, or one limit beside it: ledger sum = ledger balance = available + held + uncommitted.
+ * One wallet, or one purse of it: ledger sum = ledger balance = available + held + uncommitted.
  * The drift is how much these differ.
  */
 export interface ReconcileRow {
   readonly accountId: string;
-  /** The name of a limit beside the wallet; null for the wallet itself. */
-  readonly limit: string | null;
+  /** The name of a purse; null for the wallet itself. */
+  readonly purse: string | null;
   /** Sum of all ledger rows, µđ. */
   readonly ledgerSumMicroVnd: bigint;
   /** The balance that the ledger stores beside these rows, µđ. */

@@ -6,6 +6,7 @@ import type { Model, Route } from "../catalogue/catalogue.ts";
 import type { Endpoint, Protocol } from "../catalogue/endpoint.ts";
 import type { Surcharge } from "../catalogue/features.ts";
 import type { Quantity } from "../catalogue/price-factors.ts";
+import type { Purse } from "../money/hold-store.ts";
 import type { Tariff } from "../money/tariff.ts";
 import type { CallOutcome } from "../money/usage-fields.ts";
 import type { JsonObject } from "../process/json.ts";
@@ -43,14 +44,12 @@ export interface UpstreamRequest {
   wantsUsage: boolean;
 }
 
-/** A limit beside the wallet that a call counts against, such as the budget of a key. */
-export interface CallLimit {
-  /**
-   * The name, as in `LimitSnapshot`. A limit that does not exist refuses the call: create it first with
-   * `wallets.changeLimit`.
-   */
-  readonly name: string;
-  /** Returns the refusal for a call that the limit does not cover. `availableMicroVnd` is what is left of it. */
+/**
+ * A purse that a call counts against in addition to the wallet, such as the budget of a key in a month. Its name includes the
+ * period: `key:<id>:2026-11`. Nothing makes it: the stores keep what is spent of each name.
+ */
+export interface CallPurse extends Purse {
+  /** Returns the refusal for a call that the purse does not cover. `availableMicroVnd` is what is left of it. */
   refusal(availableMicroVnd: MicroVnd): Refusal;
 }
 
@@ -222,8 +221,8 @@ export interface Call {
   /** True if the gateway counted the usage because the provider did not report it. */
   estimated: boolean;
 
-  /** Limits beside the wallet, each name once. Any plugin before settle may add its own. */
-  limits: readonly CallLimit[];
+  /** Purses beside the wallet, each name once, 8 at most. Any plugin before settle may add its own. */
+  purses: readonly CallPurse[];
 
   /**
    * The hold; set by settle, like the next four fields. Once the price is held, even if it is 0, the call may be

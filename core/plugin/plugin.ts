@@ -99,7 +99,7 @@ export interface Sink {
 }
 
 /** Fields of `Call` that one plugin sets and others need. `hold` means the field `held`. */
-export const FIELDS = ["key", "model", "upstream", "usage", "limits", "hold"] as const;
+export const FIELDS = ["key", "model", "upstream", "usage", "purses", "hold"] as const;
 export type Field = (typeof FIELDS)[number];
 
 /** Parts of the config that a plugin may copy: see `PluginModule.reads`. */

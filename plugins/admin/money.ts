@@ -121,10 +121,10 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
         const wanted = readQuery(reconcileQuery, query);
         if (isRefusal(wanted)) return wanted;
         const { older_than_seconds: seconds } = wanted;
-        const counts = { wallets: 0, drifting_wallets: 0, limits: 0, drifting_limits: 0 };
+        const counts = { wallets: 0, drifting_wallets: 0, purses: 0, drifting_purses: 0 };
         const rows: object[] = [];
         for await (const row of operations.current.reconcile()) {
-          const what = row.limit === null ? "wallets" : "limits";
+          const what = row.purse === null ? "wallets" : "purses";
           counts[what]++;
           if (row.driftMicroVnd === 0n) continue;
           counts[`drifting_${what}`]++;
@@ -194,7 +194,7 @@ async function answerOf(
 function rowOf(row: ReconcileRow): object {
   return {
     account_id: row.accountId,
-    limit: row.limit,
+    purse: row.purse,
     ledger_sum_vnd: formatVnd(row.ledgerSumMicroVnd),
     ...walletJson(row),
     drift_vnd: formatVnd(row.driftMicroVnd),

@@ -33,7 +33,7 @@ export function addReconciliation(
   const gauge = gaugesOf(registry, reconciliation);
   gauge(
     "tollgate_drifting_wallets",
-    "Wallets and limits with a drift at the last reconciliation.",
+    "Wallets and purses with a drift at the last reconciliation.",
     (last) => last.drifting,
   );
   gauge(

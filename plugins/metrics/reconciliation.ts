@@ -42,7 +42,7 @@ async function reconcile(
   let drift = 0n;
   for await (const row of operations.current.reconcile({ isQuick: true })) {
     if (isStopping()) return undefined;
-    if (row.limit === null) count += 1;
+    if (row.purse === null) count += 1;
     if (row.driftMicroVnd === 0n) continue;
     drifting.push(row);
     drift += row.driftMicroVnd < 0n ? -row.driftMicroVnd : row.driftMicroVnd;
@@ -57,7 +57,7 @@ async function reconcile(
 function readable(row: ReconcileRow): object {
   return {
     accountId: row.accountId,
-    limit: row.limit,
+    purse: row.purse,
     ledgerSumVnd: formatVnd(row.ledgerSumMicroVnd),
     balanceVnd: formatVnd(row.balanceMicroVnd),
     availableVnd: formatVnd(row.availableMicroVnd),

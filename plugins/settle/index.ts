@@ -27,13 +27,13 @@ import { hidesReasoning } from "./hidden-reasoning.ts";
 import { HoldExtender } from "./hold-extender.ts";
 import { lingerMsOf } from "./linger.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
-import { certainCharge, limitNames, postingOf } from "./posting.ts";
+import { certainCharge, postingOf } from "./posting.ts";
 import { PricedHead, pushCost, pushPrice } from "./price-headers.ts";
 
 type Held = NonNullable<Call["held"]>;
 
 export const requires = ["key", "model", "upstream", "usage"];
-export const takes = ["limits"];
+export const takes = ["purses"];
 export const sets = ["hold"];
 export const uses = ["wallets"];
 export const reads = ["headers", "listen"];
@@ -94,13 +94,13 @@ export default function settle(
     );
   }
 
-  /** Returns the refusal of the limit that does not cover the call: the wallet, or one beside it. */
+  /** Returns the refusal of the purse that does not cover the call, or of the wallet. */
   function notCovered(
     call: Call,
     short: Extract<Awaited<ReturnType<Wallets["hold"]>>, { readonly kind: "short" }> | undefined,
   ): Refusal {
-    const limit = call.limits.find(({ name }) => name === short?.limit);
-    return short && limit ? limit.refusal(short.availableMicroVnd) : insufficient();
+    const purse = call.purses.find(({ name }) => name === short?.purse);
+    return short && purse ? purse.refusal(short.availableMicroVnd) : insufficient();
   }
 
   /** Reads from the ledger whether another process has revoked the key or suspended its account. */
@@ -202,7 +202,7 @@ export default function settle(
       amountMicroVnd: wanted,
       floorMicroVnd: floor,
       creditVersion,
-      limits: call.limits.length > 0 ? limitNames(call) : undefined,
+      purses: call.purses.length > 0 ? call.purses : undefined,
     });
     if (!(result instanceof Promise)) return decide(call, held, least, wanted, result);
     return result.then((late) => decide(call, held, least, wanted, late));

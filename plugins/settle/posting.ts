@@ -95,12 +95,7 @@ export function postingOf(
     feesMicroVnd: charge.feesMicroVnd,
     costMicroVnd: charge.costMicroVnd,
     catalogueVersion: charge.catalogueVersion,
-    limits: call.limits.length > 0 ? limitNames(call) : null,
+    purses: call.purses.length > 0 ? call.purses.map(({ name }) => name) : null,
     providerCostMicroVnd,
   };
-}
-
-/** Returns the names of the limits beside the wallet that a call counts against. */
-export function limitNames({ limits }: Call): string[] {
-  return limits.map(({ name }) => name);
 }

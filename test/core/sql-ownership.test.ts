@@ -22,8 +22,8 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   "core/accounts/": ["accounts", "api_keys", "key_macs", "operator_actions", "wallets"],
   "core/money/": [
     ...["wallets", "ledger_entries", "usage_records", "usage_daily", "quarantine"],
-    ...["wallet_limits", "wallet_limit_changes", "balances_owner"],
-    ...["ledger_proof", "proven_wallets", "proven_limits"],
+    ...["purses", "balances_owner"],
+    ...["ledger_proof", "proven_wallets", "proven_purses"],
     ...["archived_months", "archived_tables"],
     ...["ledger_writers", "ledger_generations", "usage_of_many_keys"],
     ...["hold_epochs", "hold_members"],

@@ -392,7 +392,7 @@ t.test("billing", async (t) => {
           quantity: 1500,
           discounts: null,
           fees_vnd: "0",
-          limits: null,
+          purses: null,
           provider_cost_vnd: null,
         });
         t.ok(Math.abs(Date.now() - Date.parse(String(at))) < 60_000);

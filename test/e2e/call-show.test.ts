@@ -127,7 +127,7 @@ t.test("the explanation of a call's cost", async (t) => {
     t.strictSame([code, JSON.parse(stdout)], [0, found]);
     const mine = await get(gateway, `/v1/calls/${id}`, customer);
     t.equal(mine.status, 200);
-    const hidden = ["account_id", "upstream", "limits", "provider_cost_vnd"];
+    const hidden = ["account_id", "upstream", "purses", "provider_cost_vnd"];
     for (const name of hidden) {
       t.ok(name in found && !(name in mine.json), name);
       delete found[name];

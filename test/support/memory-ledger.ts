@@ -1,11 +1,9 @@
-import type { LimitSnapshot, LoadedVersion, WalletSnapshot } from "../../core/money/hold-store.ts";
+import type { LoadedVersion, WalletSnapshot } from "../../core/money/hold-store.ts";
 import {
   type CreditResult,
   EntryRefused,
   type Ledger,
   type LedgerSum,
-  type LimitChange,
-  type LimitChangeResult,
   type ProofProgress,
 } from "../../core/money/ledger.ts";
 import type {
@@ -14,22 +12,16 @@ import type {
   ReadableEntry,
   StoredEntry,
 } from "../../core/money/outbox-entry.ts";
+import { ofKey, walletKey } from "../../core/money/purse.ts";
 import { callOf } from "../../core/money/unreadable.ts";
 import { MemoryHistory } from "./commit-counts.ts";
 import { EpochBooks, epochsOf } from "./epoch-books.ts";
 import { takeDebit } from "./take-debit.ts";
 
-interface MemoryLimit {
-  readonly accountId: string;
-  readonly name: string;
-  version: number;
-  totalMicroVnd: number;
-}
-
 interface Charge {
   readonly accountId: string;
   readonly charged: number;
-  readonly limits: readonly string[];
+  readonly purses: readonly string[];
 }
 
 interface MemoryWallet {
@@ -48,15 +40,14 @@ type MoneyOfLedger = Pick<
   | "credit"
   | "credited"
   | "completeThrough"
-  | "changeLimit"
-  | "removeLimit"
   | "wallet"
+  | "purse"
   | "newerWallets"
   | "movedWallets"
   | "sums"
   | "prove"
   | "sum"
-  | "unknownAccounts"
+  | "unknown"
 >;
 
 /** A ledger without a database: as strict, and fast enough for thousands of random histories. */
@@ -68,10 +59,7 @@ export class MemoryLedger implements MoneyOfLedger {
   readonly parked: StoredEntry[] = [];
   private readonly walletsById = new Map<string, MemoryWallet>();
   private readonly movements = new Map<string, Movement & { readonly debitEntry?: string }>();
-  private readonly limits: MemoryLimit[] = [];
-  private readonly changes = new Map<string, LimitChange>();
-  private readonly removed = new Set<string>();
-  /** When an account had its last movement or change of a limit, ms since 1970. */
+  /** When an account had its last movement, ms since 1970. */
   private readonly movedAtMs = new Map<string, number>();
 
   addAccount(accountId: string): void {
@@ -98,8 +86,8 @@ export class MemoryLedger implements MoneyOfLedger {
       const wallet = this.walletsById.get(posting.accountId);
       if (wallet === undefined || this.charges.has(posting.callId)) continue;
       const { accountId } = posting;
-      const limits = posting.limits ?? [];
-      this.charges.set(posting.callId, { accountId, charged: chargedMicroVnd, limits });
+      const purses = posting.purses ?? [];
+      this.charges.set(posting.callId, { accountId, charged: chargedMicroVnd, purses });
       wallet.balance -= BigInt(chargedMicroVnd);
       if (wallet.balance < 0n) throw new Error(`${posting.accountId} is below zero`);
     }
@@ -111,53 +99,18 @@ export class MemoryLedger implements MoneyOfLedger {
     return takeDebit(entry, this.movements, this.walletsById) !== "returned";
   }
 
-  async changeLimit(change: LimitChange): Promise<LimitChangeResult> {
-    const { accountId, name, kind, reference } = change;
-    if (!this.walletsById.has(accountId)) return { kind: "no_account" };
-    const earlier = this.changes.get(reference);
-    if (earlier !== undefined && !isSame(earlier, change)) return { kind: "reference_conflict" };
-    const limit = this.limits.find((each) => each.accountId === accountId && each.name === name);
-    if (this.removed.has(`${accountId}|${name}`)) return { kind: "removed" };
-    if ((earlier !== undefined || kind === "create") && limit !== undefined) {
-      return { kind: "changed", applied: false, limit: this.limitSnapshot(limit) };
-    }
-    const before = kind === "add" ? (limit?.totalMicroVnd ?? 0) : 0;
-    const total = before + Number(change.amountMicroVnd);
-    if (total < 0) return { kind: "below_zero" };
-    this.changes.set(reference, change);
-    this.movedAtMs.set(accountId, await this.now());
-    return { kind: "changed", applied: true, limit: this.setLimit(accountId, name, total) };
+  async purse(accountId: string, name: string): Promise<WalletSnapshot> {
+    const balance = this.purseBalance(accountId, name) - BigInt(this.parkedWithin(accountId, name));
+    return { accountId, balanceMicroVnd: balance, creditVersion: 0, creditedMicroVnd: 0n };
   }
 
-  async removeLimit(accountId: string, name: string): Promise<boolean> {
-    const at = this.limits.findIndex((each) => each.accountId === accountId && each.name === name);
-    if (at < 0) return false;
-    this.limits.splice(at, 1);
-    this.removed.add(`${accountId}|${name}`);
-    return true;
-  }
-
-  /** Sets a limit of an account without a reference; returns what to apply to the hold store. */
-  setLimit(accountId: string, name: string, totalMicroVnd: number): LimitSnapshot {
-    let limit = this.limits.find((each) => each.accountId === accountId && each.name === name);
-    if (limit === undefined) {
-      limit = { accountId, name, version: 0, totalMicroVnd };
-      this.limits.push(limit);
-    }
-    limit.version += 1;
-    limit.totalMicroVnd = totalMicroVnd;
-    return this.limitSnapshot(limit);
-  }
-
-  private limitSnapshot({ accountId, name, version, totalMicroVnd }: MemoryLimit): LimitSnapshot {
-    let availableMicroVnd = totalMicroVnd;
+  private purseBalance(accountId: string, name: string): bigint {
+    let balance = 0n;
     for (const charge of this.charges.values()) {
-      if (charge.accountId === accountId && charge.limits.includes(name)) {
-        availableMicroVnd -= charge.charged;
-      }
+      if (charge.accountId === accountId && charge.purses.includes(name))
+        balance -= BigInt(charge.charged);
     }
-    availableMicroVnd -= this.parkedWithin(accountId, name);
-    return { name, version, totalMicroVnd, availableMicroVnd };
+    return balance;
   }
 
   async quarantine(entry: StoredEntry): Promise<void> {
@@ -224,25 +177,17 @@ export class MemoryLedger implements MoneyOfLedger {
     const wallet = this.walletsById.get(accountId);
     if (wallet === undefined) return undefined;
     const left = wallet.balance - this.parkedMicroVnd(accountId);
-    const limits = this.limits.filter((limit) => limit.accountId === accountId);
     return {
       ...snapshot(accountId, { ...wallet, balance: left > 0n ? left : 0n }),
       uncoveredMicroVnd: left < 0n ? -left : 0n,
-      ...(limits.length > 0 && { limits: limits.map((limit) => this.limitSnapshot(limit)) }),
     };
   }
 
   async newerWallets(loaded: readonly LoadedVersion[]): Promise<WalletSnapshot[]> {
-    const newer = loaded.filter(({ accountId, limit, version }) => {
-      const isIt = (each: MemoryLimit) => each.accountId === accountId && each.name === limit;
-      const now =
-        limit === null
-          ? this.walletsById.get(accountId)?.creditVersion
-          : this.limits.find(isIt)?.version;
-      return now !== undefined && now > version;
+    return loaded.flatMap(({ accountId, purse, version }) => {
+      const wallet = purse === null ? this.walletNow(accountId) : undefined;
+      return wallet !== undefined && wallet.creditVersion > version ? [wallet] : [];
     });
-    const wallets = new Set(newer.map(({ accountId }) => accountId));
-    return [...wallets].flatMap((accountId) => this.walletNow(accountId) ?? []);
   }
 
   async movedWallets(sinceMs: number): Promise<WalletSnapshot[]> {
@@ -259,14 +204,15 @@ export class MemoryLedger implements MoneyOfLedger {
       const sum = await this.sum(accountId);
       if (sum) yield sum;
     }
-    for (const { accountId, name } of this.limits) {
-      const sum = await this.sum(accountId, name);
+    for (const key of this.chargedPurses()) {
+      const { accountId, purse } = ofKey(key);
+      const sum = await this.sum(accountId, purse);
       if (sum) yield sum;
     }
   }
 
-  async sum(accountId: string, limit: string | null = null): Promise<LedgerSum | undefined> {
-    if (limit !== null) return this.limitSum(accountId, limit);
+  async sum(accountId: string, purse: string | null = null): Promise<LedgerSum | undefined> {
+    if (purse !== null) return this.purseSum(accountId, purse);
     const wallet = this.walletsById.get(accountId);
     if (wallet === undefined) return undefined;
     let entries = wallet.credited - wallet.debited;
@@ -275,29 +221,39 @@ export class MemoryLedger implements MoneyOfLedger {
     }
     return {
       accountId,
-      limit,
+      purse,
       entriesMicroVnd: entries,
       balanceMicroVnd: wallet.balance,
       quarantinedMicroVnd: this.parkedMicroVnd(accountId),
     };
   }
 
-  async unknownAccounts(accountIds: readonly string[]): Promise<string[]> {
-    return accountIds.filter((accountId) => !this.walletsById.has(accountId));
+  async unknown(loaded: readonly LoadedVersion[]): Promise<LoadedVersion[]> {
+    const charged = this.chargedPurses();
+    return loaded.filter(({ accountId, purse }) =>
+      purse === null ? !this.walletsById.has(accountId) : !charged.has(walletKey(accountId, purse)),
+    );
   }
 
-  private limitSum(accountId: string, name: string): LedgerSum | undefined {
-    const limit = this.limits.find((each) => each.accountId === accountId && each.name === name);
-    if (limit === undefined) return undefined;
-    const parked = BigInt(this.parkedWithin(accountId, name));
-    const left = BigInt(this.limitSnapshot(limit).availableMicroVnd) + parked;
-    const amounts = { entriesMicroVnd: left, balanceMicroVnd: left, quarantinedMicroVnd: parked };
-    return { accountId, limit: name, ...amounts };
+  private chargedPurses(): Set<string> {
+    const keys = new Set<string>();
+    for (const { accountId, purses } of this.charges.values())
+      for (const name of purses) keys.add(walletKey(accountId, name));
+    return keys;
+  }
+
+  private purseSum(accountId: string, purse: string): LedgerSum {
+    const balance = this.purseBalance(accountId, purse);
+    const quarantinedMicroVnd = BigInt(this.parkedWithin(accountId, purse));
+    return {
+      ...{ accountId, purse, quarantinedMicroVnd },
+      ...{ entriesMicroVnd: balance, balanceMicroVnd: balance },
+    };
   }
 
   private parkedWithin(accountId: string, name: string): number {
     const parked = this.parked.filter(
-      (entry) => callOf(entry).accountId === accountId && callOf(entry).limits?.includes(name),
+      (entry) => callOf(entry).accountId === accountId && callOf(entry).purses?.includes(name),
     );
     return parked.reduce((sum, { chargedMicroVnd }) => sum + chargedMicroVnd, 0);
   }
@@ -306,12 +262,6 @@ export class MemoryLedger implements MoneyOfLedger {
     const parked = this.parked.filter((entry) => callOf(entry).accountId === accountId);
     return parked.reduce((sum, { chargedMicroVnd }) => sum + BigInt(chargedMicroVnd), 0n);
   }
-}
-
-function isSame(one: LimitChange, other: LimitChange): boolean {
-  return (["accountId", "name", "kind", "amountMicroVnd"] as const).every(
-    (field) => one[field] === other[field],
-  );
 }
 
 function snapshot(accountId: string, wallet: MemoryWallet): WalletSnapshot {

@@ -1,3 +1,4 @@
+import type { Purse } from "../../core/money/hold-store.ts";
 import type { Random } from "../support/random.ts";
 
 /** A simulated call: its request, and what its provider and its client will do. */
@@ -5,8 +6,8 @@ export interface CallPlan {
   readonly number: string;
   readonly accountId: string;
   readonly keyId: string;
-  /** Limits beside the wallet that it counts against. */
-  readonly limits: readonly string[];
+  /** Purses beside the wallet that it counts against. */
+  readonly purses: readonly Purse[];
   readonly stream: boolean;
   readonly maxTokens: number;
   readonly providerStatus: number;
@@ -32,7 +33,7 @@ const READING_MS_MAX = 60_000;
 export function planCall(
   random: Random,
   number: string,
-  account: Pick<CallPlan, "accountId" | "keyId" | "limits">,
+  account: Pick<CallPlan, "accountId" | "keyId" | "purses">,
   trouble: number,
 ): CallPlan {
   const stream = random.chance(0.7);

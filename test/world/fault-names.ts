@@ -37,7 +37,8 @@ export const LATER = {
   newerVersion:
     "a gateway runs a newer version for a while, whose entries the other gateways cannot read",
   diskFailsSyncs: "fsync fails with EIO, the kernel drops the pages, and a later fsync succeeds",
-  limitChange: "a limit beside a wallet is set, changed or removed; most calls count against it",
+  purseChange:
+    "a purse begins, has another limit or begins its next period; most calls count against it",
   keyRevoked: "an API key is revoked",
 } as const;
 export const LATER_REDIS = {

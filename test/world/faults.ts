@@ -102,7 +102,7 @@ export const faults: Readonly<Partial<Record<FaultName, Fault>>> = {
     });
   },
   newerVersion: onHost((world, host, random) => runNewer(world, host, random)),
-  limitChange: ({ accountLoad }) => accountLoad.changeLimit(),
+  purseChange: ({ accountLoad }) => accountLoad.changePurse(),
   keyRevoked: ({ accountLoad }) => accountLoad.revoke(),
   clockJump: onHost((world, host, random) => {
     const { gateway } = host;

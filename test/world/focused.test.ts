@@ -80,7 +80,7 @@ const FOCI: readonly Focus[] = [
   {
     name: "a movement that the ledger carries out after its gateway has given up is spendable",
     store: "redis",
-    faults: { ledgerLosesReplies: 2_500, limitChange: 1_000 },
+    faults: { ledgerLosesReplies: 2_500, purseChange: 1_000 },
     movements: 60,
     seeds: 3,
   },

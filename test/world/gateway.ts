@@ -188,7 +188,7 @@ export class SimulatedGateway {
       "content-length": String(body.length),
       "x-sim-account": client.plan.accountId,
       "x-sim-key": client.plan.keyId,
-      "x-sim-limits": client.plan.limits.join(","),
+      "x-sim-purses": JSON.stringify(client.plan.purses),
     };
     const incoming = new Incoming(
       client.response(body),

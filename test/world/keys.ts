@@ -1,5 +1,5 @@
 import type { CallerKey } from "../../core/accounts/account.ts";
-import type { HoldStore } from "../../core/money/hold-store.ts";
+import type { HoldStore, Purse } from "../../core/money/hold-store.ts";
 import type { AwaitableVerdict, Plugin } from "../../core/plugin/plugin.ts";
 import { unchangedRequest } from "../../core/plugin/upstream-request.ts";
 import { refuse } from "../../core/wire/refusal.ts";
@@ -84,13 +84,11 @@ export function knownCaller(keys: SimulatedKeys | undefined): Plugin {
         discounts: [],
       };
       call.key = key as unknown as CallerKey;
-      const names = call.headers["x-sim-limits"];
-      if (names) {
-        call.limits = names.split(",").map((name) => ({
-          name,
-          refusal: () => refuse.insufficientBalance(`The limit ${name} does not cover this call.`),
-        }));
-      }
+      const purses: Purse[] = JSON.parse(call.headers["x-sim-purses"] ?? "[]");
+      call.purses = purses.map((purse) => ({
+        ...purse,
+        refusal: () => refuse.insufficientBalance(`${purse.name} does not cover this call.`),
+      }));
       return keys?.verdict(id);
     },
     request(call) {

@@ -1,13 +1,6 @@
 import type { LoadedVersion, WalletSnapshot } from "../../core/money/hold-store.ts";
 import { LedgerWriter } from "../../core/money/ledger/writer.ts";
-import type {
-  CreditResult,
-  Ledger,
-  LedgerSum,
-  LimitChange,
-  LimitChangeResult,
-  QuarantinedCall,
-} from "../../core/money/ledger.ts";
+import type { CreditResult, Ledger, LedgerSum, QuarantinedCall } from "../../core/money/ledger.ts";
 import type { LedgerEpochs } from "../../core/money/ledger-epochs.ts";
 import type {
   LedgerHistory,
@@ -29,7 +22,7 @@ const REPLY_TIMEOUT_MS = 5_000;
 
 /** A movement without a reply may be carried out this much later: its client has gone, and the server has not noticed. */
 const LATE_MS_MAX = 15_000;
-const LATE = new Set(["credit", "limit"]);
+const LATE = new Set(["credit"]);
 /** With Redis, a commit may be too: its gateway may die before, and the wallets be loaded again. */
 const LATE_WITH_REDIS = "commit";
 const LATE_SHARE = 0.3;
@@ -164,8 +157,8 @@ type MoneyOfLedger = Pick<
       | "quarantinedCall"
       | "hasCall"
     )
-  | ("commitQuarantined" | "changeLimit" | "removeLimit")
-  | ("credit" | "credited" | "completeThrough" | "wallet" | "sum" | "sums")
+  | "commitQuarantined"
+  | ("credit" | "credited" | "completeThrough" | "wallet" | "purse" | "sum" | "sums")
 >;
 
 class LedgerClient implements MoneyOfLedger {
@@ -232,15 +225,6 @@ class LedgerClient implements MoneyOfLedger {
     return this.counted("credit", (books) => books.credit(movement, server.nowMs));
   }
 
-  changeLimit(change: LimitChange): Promise<LimitChangeResult> {
-    const { server } = this;
-    return this.counted("limit", (books) => books.changeLimit(change, server.nowMs));
-  }
-
-  removeLimit(accountId: string, name: string): Promise<boolean> {
-    return this.counted("limit", (books) => books.limits.remove(accountId, name));
-  }
-
   completeThrough(): Promise<number> {
     return this.ask("now", () => this.server.nowMs);
   }
@@ -251,6 +235,10 @@ class LedgerClient implements MoneyOfLedger {
 
   wallet(accountId: string): Promise<WalletSnapshot | undefined> {
     return this.ask("wallet", (books) => books.wallet(accountId));
+  }
+
+  purse(accountId: string, name: string): Promise<WalletSnapshot | undefined> {
+    return this.ask("purse", (books) => books.purse(accountId, name));
   }
 
   newerWallets(loaded: readonly LoadedVersion[]): Promise<WalletSnapshot[]> {

@@ -4,8 +4,6 @@ import {
   EntryRefused,
   EntryUnreadable,
   type LedgerSum,
-  type LimitChange,
-  type LimitChangeResult,
 } from "../../core/money/ledger.ts";
 import {
   type DebitEntry,
@@ -19,7 +17,7 @@ import { callOf, nameOf } from "../../core/money/unreadable.ts";
 import { CommitCounts } from "../support/commit-counts.ts";
 import { EpochBooks } from "../support/epoch-books.ts";
 import { takeDebit } from "../support/take-debit.ts";
-import { LimitBooks } from "./limit-books.ts";
+import { PurseBooks } from "./purse-books.ts";
 
 interface Wallet {
   balance: bigint;
@@ -40,11 +38,11 @@ export class LedgerBooks {
   readonly quarantine = new Map<string, { readonly entry: StoredEntry; readonly reason: string }>();
   readonly wallets = new Map<string, Wallet>();
   readonly movements = new Map<string, Movement & { readonly debitEntry?: string }>();
-  /** When an account had its last movement or change of a limit. */
+  /** When an account had its last movement. */
   readonly movedAtMs = new Map<string, number>();
   /** API keys that were revoked. */
   readonly revokedKeys = new Set<string>();
-  limits = new LimitBooks();
+  purses = new PurseBooks();
   counts = new CommitCounts();
   epochs = new EpochBooks();
 
@@ -57,7 +55,7 @@ export class LedgerBooks {
     for (const [reference, movement] of this.movements) copy.movements.set(reference, movement);
     for (const [accountId, atMs] of this.movedAtMs) copy.movedAtMs.set(accountId, atMs);
     for (const keyId of this.revokedKeys) copy.revokedKeys.add(keyId);
-    copy.limits = this.limits.copy();
+    copy.purses = this.purses.copy();
     copy.counts = this.counts.copy();
     copy.epochs = this.epochs.copy();
     return copy;
@@ -105,7 +103,7 @@ export class LedgerBooks {
     for (const [accountId, balance] of after) this.walletOf(accountId).balance = balance;
     for (const entry of fresh) {
       this.charges.set(entry.posting.callId, entry);
-      this.limits.charge(entry);
+      this.purses.charge(entry);
     }
   }
 
@@ -127,12 +125,6 @@ export class LedgerBooks {
     if (returned === undefined) return true;
     this.quarantine.set(callId, parked);
     throw new EntryRefused("it takes nothing");
-  }
-
-  changeLimit(change: LimitChange, nowMs: number): LimitChangeResult {
-    if (!this.wallets.has(change.accountId)) return { kind: "no_account" };
-    this.movedAtMs.set(change.accountId, nowMs);
-    return this.limits.change(change, this.parked());
   }
 
   hasCall(callId: string): boolean {
@@ -171,25 +163,22 @@ export class LedgerBooks {
     const left = wallet.balance - this.parkedMicroVnd(accountId);
     const balance = left > 0n ? left : 0n;
     const uncoveredMicroVnd = left < 0n ? -left : 0n;
-    const limits = this.limits.of(accountId, this.parked());
     return {
       ...this.snapshot(accountId, { ...wallet, balance }),
       uncoveredMicroVnd,
-      ...(limits.length > 0 && { limits }),
     };
   }
 
+  purse(accountId: string, name: string): WalletSnapshot {
+    const balanceMicroVnd = this.purses.balance(accountId, name, this.parked());
+    return { accountId, balanceMicroVnd, creditVersion: 0, creditedMicroVnd: 0n };
+  }
+
   newerWallets(loaded: readonly LoadedVersion[]): WalletSnapshot[] {
-    const newer = new Map<string, WalletSnapshot>();
-    for (const { accountId, limit, version } of loaded) {
-      const wallet = this.wallet(accountId);
-      const now =
-        limit === null
-          ? wallet?.creditVersion
-          : wallet?.limits?.find(({ name }) => name === limit)?.version;
-      if (wallet !== undefined && now !== undefined && now > version) newer.set(accountId, wallet);
-    }
-    return [...newer.values()];
+    return loaded.flatMap(({ accountId, purse, version }) => {
+      const wallet = purse === null ? this.wallet(accountId) : undefined;
+      return wallet !== undefined && wallet.creditVersion > version ? [wallet] : [];
+    });
   }
 
   movedWallets(sinceMs: number): WalletSnapshot[] {
@@ -207,7 +196,7 @@ export class LedgerBooks {
     const quarantinedMicroVnd = this.parkedMicroVnd(accountId);
     return {
       accountId,
-      limit: null,
+      purse: null,
       entriesMicroVnd,
       balanceMicroVnd: wallet.balance,
       quarantinedMicroVnd,

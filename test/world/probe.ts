@@ -116,7 +116,7 @@ export class Probe {
       number: `p${this.sent}`,
       accountId,
       keyId,
-      limits: [],
+      purses: [],
       stream: this.sent % 2 === 0,
       maxTokens: 20,
       providerStatus: 200,

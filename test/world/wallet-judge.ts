@@ -1,6 +1,7 @@
+import { ofKey } from "../../core/money/purse.ts";
 import type { World } from "./world.ts";
 
-/** Compares a wallet and its limits in both stores. Once everything has drained, they agree to the µđ. */
+/** Compares a wallet and its purses in both stores. Once everything has drained, they agree to the µđ. */
 export function walletProblems(world: World, accountId: string): string[] {
   const { books } = world.ledger;
   const sum = books.sum(accountId);
@@ -16,17 +17,12 @@ export function walletProblems(world: World, accountId: string): string[] {
   const left = sum.balanceMicroVnd - sum.quarantinedMicroVnd;
   // A ledger that lost a credit may have more charges in quarantine than money. Later credits pay them.
   problems.push(...partProblems(accountId, balances, left > 0n ? left : 0n));
-  for (const { name, availableMicroVnd, totalMicroVnd } of books.wallet(accountId)?.limits ?? []) {
-    const limit = world.limitOf(accountId, name);
-    // A change that no gateway could apply is applied by the next call that names the limit.
-    if (limit === undefined) continue;
-    const full = `${accountId} ${name}`;
-    problems.push(...partProblems(full, limit, BigInt(availableMicroVnd)));
-    if (limit.totalMicroVnd !== totalMicroVnd) {
-      problems.push(
-        `${full}: total ${limit.totalMicroVnd} µđ in the hold store, not ${totalMicroVnd} µđ`,
-      );
-    }
+  for (const key of world.purseNames) {
+    const { accountId: of, purse } = ofKey(key);
+    if (of !== accountId || purse === null) continue;
+    const loaded = world.balancesOf(accountId, purse);
+    if (loaded === undefined) continue;
+    problems.push(...partProblems(key, loaded, books.purse(accountId, purse).balanceMicroVnd));
   }
   return problems;
 }

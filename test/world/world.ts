@@ -1,5 +1,5 @@
 import { EmbeddedHoldStore } from "../../core/money/embedded/store.ts";
-import type { Balances, HoldStore, LimitBalances } from "../../core/money/hold-store.ts";
+import type { Balances, HoldStore } from "../../core/money/hold-store.ts";
 import { RedisHoldStore } from "../../core/money/redis/store.ts";
 import type { Log } from "../../core/process/log.ts";
 import { Random } from "../support/random.ts";
@@ -53,6 +53,8 @@ export class World {
   readonly ledger: LedgerServer;
   readonly hosts: Host[] = [];
   readonly accounts: string[] = [];
+  /** All purses that calls may have named: `<account>|<name>`. */
+  readonly purseNames = new Set<string>();
   readonly callPlans = new Map<string, CallPlan>();
   readonly judge: Judge;
   /** The simulated Redis; undefined with the embedded hold store. */
@@ -161,20 +163,12 @@ export class World {
     return this.tokensServed.get(number) ?? outputTokens;
   }
 
-  /** Returns the balances of a wallet in the hold store; undefined if it is not loaded. */
-  balancesOf(accountId: string): Balances | undefined {
-    if (this.redis) return this.redis.balancesOf(accountId);
+  /** Returns the balances of a wallet, or of a purse, in the hold store; undefined if it is not loaded. */
+  balancesOf(accountId: string, purse?: string): Balances | undefined {
+    if (this.redis) return this.redis.balancesOf(accountId, purse);
     const [first] = this.gateways;
     const store = first?.holdStore;
-    return store instanceof EmbeddedHoldStore ? store.balances(accountId) : undefined;
-  }
-
-  /** Returns what is left of a limit in the hold store; undefined if it is not set. */
-  limitOf(accountId: string, name: string): LimitBalances | undefined {
-    if (this.redis) return this.redis.limitOf(accountId, name);
-    const [first] = this.gateways;
-    const store = first?.holdStore;
-    return store instanceof EmbeddedHoldStore ? store.limit(accountId, name) : undefined;
+    return store instanceof EmbeddedHoldStore ? store.balances(accountId, purse) : undefined;
   }
 
   private newHost(name: string): Host {

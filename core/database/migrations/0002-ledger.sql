@@ -50,46 +50,16 @@ begin
 end
 $$;
 
--- Limits beside a wallet, for example the budget of a key. The transaction that charges the wallet for a call charges the
--- limits that the call names, so what is left of a limit survives the loss of the hold store. Rows of one account change only
--- while its wallet is locked.
-create table wallet_limits (
-  account_id uuid not null references wallets,
-  name text not null,
-  total bigint not null check (total between 0 and 9007199254740991),
-  -- Sum of the calls that named this limit. It may pass the total: a limit stops holds, never a charge.
-  charged bigint not null default 0 check (charged >= 0),
-  -- Counts the changes of the total: what a hold store needs to catch up.
-  version integer not null,
-  primary key (account_id, name)
-) with (fillfactor = 50);
-
--- Every change of a total. Charges are in the ledger.
-create table wallet_limit_changes (
-  id bigint generated always as identity primary key,
+-- What was charged to a purse of an account, for example the budget of a key in one month: its name has the period. The
+-- transaction that charges the wallet for a call charges the purses that the call names, so what was spent survives the loss of
+-- the hold store. How much may be spent is not here: each hold says it. The row is made by the first charge. Rows of one account
+-- change only while its wallet is locked.
+create table purses (
   account_id uuid not null,
   name text not null,
-  kind text not null check (kind in ('set', 'add', 'remove')),
-  amount bigint,
-  total_after bigint check (total_after between 0 and 9007199254740991),
-  reference text,
-  reason text,
-  at timestamptz not null default now(),
-  check (
-    case kind
-      when 'remove' then amount is null and total_after is null and reference is null
-      else amount is not null and total_after is not null and reference is not null
-    end
-  )
-);
-
-create unique index wallet_limit_changes_reference on wallet_limit_changes (reference)
-  where reference is not null;
-create index wallet_limit_changes_limit on wallet_limit_changes (account_id, name, id);
-
-create trigger wallet_limit_changes_append_only
-  before update or delete or truncate on wallet_limit_changes
-  for each statement execute function refuse_change();
+  charged bigint not null check (charged >= 0),
+  primary key (account_id, name)
+) with (fillfactor = 50);
 
 -- Entries -------------------------------------------------------------------------------------------------------------
 
@@ -114,8 +84,8 @@ create table ledger_entries (
   -- The entry of a hold store's outbox that took the money away; null for other rows.
   debit_entry text,
   at timestamptz not null default now(),
-  -- The names of the limits that a charge counts against; null if there are none.
-  limits json,
+  -- The names of the purses that a charge counts against; null if there are none.
+  purses json,
   check (
     case kind
       when 'charge' then amount < 0 and call_id is not null and reference is null
@@ -191,8 +161,8 @@ create table usage_records (
   quantity_millionths bigint,
   discounts json,
   fees bigint,
-  -- The names of the limits that the call counts against; null if there are none.
-  limits json,
+  -- The names of the purses that the call counts against; null if there are none.
+  purses json,
   -- What the provider bills the operator for the call; null if that is not known.
   provider_cost bigint check (provider_cost >= 0),
   primary key (at, call_id)
@@ -209,7 +179,7 @@ create table quarantine (
   -- Text, since an unknown account may be why the call is here.
   account_id text not null,
   charged bigint not null check (charged >= 0),
-  limits json,
+  purses json,
   entry text not null,
   error text not null,
   at timestamptz not null default now()
@@ -250,18 +220,18 @@ begin
   );
 
   with input as materialized (
-    select record, (record).call_id, (record).account_id, (record).charged, (record).limits,
+    select record, (record).call_id, (record).account_id, (record).charged, (record).purses,
       row_number() over () as n
     from json_populate_recordset(null::usage_records, batch) record
   ),
   fresh as materialized (
-    select call_id, account_id, charged, limits, n from input
+    select call_id, account_id, charged, purses, n from input
     where charged > 0 and call_id <> all (settled)
   ),
   charges as (
-    insert into ledger_entries (account_id, kind, amount, balance_after, call_id, limits)
+    insert into ledger_entries (account_id, kind, amount, balance_after, call_id, purses)
     select account_id, 'charge', -charged,
-      (balance - sum(charged) over (partition by account_id order by n))::bigint, call_id, limits
+      (balance - sum(charged) over (partition by account_id order by n))::bigint, call_id, purses
     from fresh join wallets using (account_id)
     order by n
   ),
@@ -272,18 +242,12 @@ begin
     update wallets set balance = balance - totals.charged
     from totals where wallets.account_id = totals.account_id
   ),
-  limit_totals as (
-    select account_id, named.name, sum(charged)::bigint as charged
-    from fresh cross join json_array_elements_text(fresh.limits) named (name)
+  charged_purses as (
+    insert into purses as purse (account_id, name, charged)
+    select account_id, named.name, sum(charged)::bigint
+    from fresh cross join json_array_elements_text(fresh.purses) named (name)
     group by account_id, named.name
-  ),
-  charged_limits as (
-    update wallet_limits set charged = wallet_limits.charged + limit_totals.charged
-    from limit_totals
-    where wallet_limits.account_id = limit_totals.account_id
-      and wallet_limits.name = limit_totals.name
-      -- So that the index is used: the planner takes the names in a batch for thousands.
-      and wallet_limits.account_id = any (account_ids)
+    on conflict (account_id, name) do update set charged = purse.charged + excluded.charged
   )
   insert into usage_records
   select (input.record).*
@@ -300,7 +264,7 @@ $$;
 -- Stores an entry. Returns false, and stores nothing, if its call is charged, or in quarantine already.
 create function quarantine_call(
   locked_account uuid, settled_call uuid, stored_call text, stored_account text, stored_charge bigint,
-  stored_limits json, stored_entry text, stored_error text, entry_name text
+  stored_purses json, stored_entry text, stored_error text, entry_name text
 ) returns boolean language plpgsql as $$
 begin
   perform from wallets where account_id = locked_account for update;
@@ -308,8 +272,8 @@ begin
     or exists (select from ledger_entries_rest where debit_entry = entry_name) then
     return false;
   end if;
-  insert into quarantine (call_id, account_id, charged, limits, entry, error)
-  values (stored_call, stored_account, stored_charge, stored_limits, stored_entry, stored_error)
+  insert into quarantine (call_id, account_id, charged, purses, entry, error)
+  values (stored_call, stored_account, stored_charge, stored_purses, stored_entry, stored_error)
   on conflict (call_id) do nothing;
   return found;
 end
@@ -410,106 +374,6 @@ $$;
 create function was_taken_back(topup_reference text) returns boolean language plpgsql as $$
 begin
   return exists (select from ledger_entries_rest where reference = 'taken-back:1:' || topup_reference);
-end
-$$;
-
--- Limits --------------------------------------------------------------------------------------------------------------
-
--- Sets the total of a limit ('set'), or adds to it ('add'); makes the limit if it is new. Returns 'changed',
--- 'repeated', or why nothing was done. The name of a removed limit is never used again: charges of its calls may still be
--- on their way.
-create function change_wallet_limit(
-  changed_account uuid, limit_name text, change_kind text, change_amount bigint,
-  change_reference text, change_reason text, limits_max integer
-) returns text language plpgsql as $$
-declare
-  total_before bigint;
-  new_total bigint;
-  earlier wallet_limit_changes;
-begin
-  perform from wallets where account_id = changed_account for update;
-  if not found then
-    return 'no_account';
-  end if;
-  select * into earlier from wallet_limit_changes where reference = change_reference;
-  if found then
-    return case
-      when (earlier.account_id, earlier.name, earlier.kind, earlier.amount)
-        = (changed_account, limit_name, change_kind, change_amount) then 'repeated'
-      else 'reference_conflict'
-    end;
-  end if;
-  if exists (
-    select from wallet_limit_changes
-    where account_id = changed_account and name = limit_name and kind = 'remove'
-  ) then
-    return 'removed';
-  end if;
-  select total into total_before from wallet_limits
-  where account_id = changed_account and name = limit_name;
-  if not found and (
-    select count(*) from wallet_limits where account_id = changed_account
-  ) >= limits_max then
-    return 'too_many';
-  end if;
-  new_total := change_amount + case change_kind when 'add' then coalesce(total_before, 0) else 0 end;
-  if new_total < 0 then
-    return 'below_zero';
-  end if;
-  if new_total > 9007199254740991 then
-    return 'out_of_range';
-  end if;
-  insert into wallet_limit_changes (
-    account_id, name, kind, amount, total_after, reference, reason
-  )
-  values (
-    changed_account, limit_name, change_kind, change_amount, new_total,
-    change_reference, change_reason
-  )
-  on conflict (reference) where reference is not null do nothing;
-  if not found then
-    -- Another change of this account would have waited for the wallet: this one is of another account.
-    return 'reference_conflict';
-  end if;
-  insert into wallet_limits (account_id, name, total, version)
-  values (changed_account, limit_name, new_total, 1)
-  on conflict (account_id, name) do update
-    set total = excluded.total, version = wallet_limits.version + 1;
-  return 'changed';
-end
-$$;
-
--- Makes a limit, and changes nothing if it exists: in one step, so that a first total never undoes one that an operator has
--- just set. Returns as `change_wallet_limit`, or 'exists'.
-create function create_wallet_limit(
-  changed_account uuid, limit_name text, first_total bigint,
-  change_reference text, change_reason text, limits_max integer
-) returns text language plpgsql as $$
-begin
-  perform from wallets where account_id = changed_account for update;
-  if exists (
-    select from wallet_limits where account_id = changed_account and name = limit_name
-  ) then
-    return 'exists';
-  end if;
-  return change_wallet_limit(
-    changed_account, limit_name, 'set', first_total, change_reference, change_reason, limits_max
-  );
-end
-$$;
-
--- Removes a limit, and notes that its name is used up. Returns false if there is none.
-create function remove_wallet_limit(changed_account uuid, limit_name text) returns boolean
-language plpgsql as $$
-begin
-  perform from wallets where account_id = changed_account for update;
-  delete from wallet_limits where account_id = changed_account and name = limit_name;
-  if not found then
-    return false;
-  end if;
-  insert into wallet_limit_changes (account_id, name, kind)
-  values (changed_account, limit_name, 'remove');
-  return true;
 end
 $$;
 
@@ -668,7 +532,7 @@ create table proven_wallets (
   amount bigint not null
 );
 
-create table proven_limits (
+create table proven_purses (
   account_id uuid not null,
   name text not null,
   charged bigint not null,
@@ -688,12 +552,12 @@ begin
     where id > proof.entry_id and id <= through order by id offset rows_max - 1 limit 1;
   page_end := greatest(proof.entry_id, coalesce(page_end, through));
   with page as materialized (
-    select account_id, amount, limits from ledger_entries where id > proof.entry_id and id <= page_end
+    select account_id, amount, purses from ledger_entries where id > proof.entry_id and id <= page_end
   ),
-  of_limits as (
-    insert into proven_limits as earlier
+  of_purses as (
+    insert into proven_purses as earlier
       select account_id, named.name, -sum(amount)::bigint
-      from page cross join json_array_elements_text(limits) named (name)
+      from page cross join json_array_elements_text(purses) named (name)
       group by account_id, named.name
       on conflict (account_id, name) do update set charged = earlier.charged + excluded.charged
   )
@@ -710,7 +574,7 @@ create function restart_ledger_proof() returns void language plpgsql as $$
 begin
   update ledger_proof set entry_id = 0;
   delete from proven_wallets;
-  delete from proven_limits;
+  delete from proven_purses;
 end
 $$;
 
@@ -726,15 +590,15 @@ begin
 end
 $$;
 
--- Returns the charges of the limits of these accounts that are not proven yet. Of the same instant as the statement that
+-- Returns the charges of the purses of these accounts that are not proven yet. Of the same instant as the statement that
 -- calls it.
-create function unproven_limits(account_ids uuid[]) returns table (account_id uuid, name text, charged bigint)
+create function unproven_purses(account_ids uuid[]) returns table (account_id uuid, name text, charged bigint)
 language plpgsql stable set plan_cache_mode = force_custom_plan as $$
 declare
   proven bigint := (select entry_id from ledger_proof);
 begin
   return query select entry.account_id, named.name, -sum(entry.amount)::bigint
-    from ledger_entries entry cross join json_array_elements_text(entry.limits) named (name)
+    from ledger_entries entry cross join json_array_elements_text(entry.purses) named (name)
     where id > proven and entry.account_id = any (account_ids)
     group by entry.account_id, named.name;
 end

@@ -13,19 +13,16 @@ import type {
 import type { DebitEntry, OutboxEntry, Posting, StoredEntry } from "../outbox-entry.ts";
 import { type StandingCall, standingHold } from "../standing.ts";
 import { callOf } from "../unreadable.ts";
-import type { Limit } from "./limit.ts";
 import type { PostedCalls } from "./posted-calls.ts";
 import {
-  acknowledge,
   charge,
   chargeable,
-  findLimits,
   giveBackHold,
+  type HeldPurse,
   type Hold,
-  limitsOfPost,
+  NO_PURSES,
   raiseHold,
   shortOf,
-  takeBackCharge,
   takeHold,
   type Wallet,
 } from "./wallet.ts";
@@ -34,7 +31,7 @@ import type { EmbeddedWallets } from "./wallets.ts";
 /** A post that has changed its wallet but is not in the journal yet. */
 interface Charge extends Omit<OutboxEntry, "entryId"> {
   readonly wallet: Wallet | undefined;
-  readonly limits: readonly Limit[];
+  readonly purses: readonly Wallet[];
   readonly hold: Hold | undefined;
 }
 
@@ -73,11 +70,11 @@ export class EmbeddedCalls {
     if (reason !== undefined) return { kind: "unavailable", reason };
     const { creditVersion } = request;
     if (creditVersion !== undefined && creditVersion < wallet.creditVersion) return STALE;
-    const limits = findLimits(wallet, request.limits);
-    if (typeof limits === "string") return { kind: "no_limit", limit: limits };
+    const purses = this.pursesOf(request);
+    if (purses === undefined) return UNKNOWN;
     const { amountMicroVnd: wanted, floorMicroVnd: floor } = request;
-    const hold = takeHold(wallet, limits, wanted, floor, this.clock.now());
-    if (hold === undefined) return shortOf(wallet, limits);
+    const hold = takeHold(wallet, purses, wanted, floor, this.clock.now());
+    if (hold === undefined) return shortOf(wallet, purses);
     this.holds.set(request.callId, hold);
     return { kind: "held", amountMicroVnd: hold.amountMicroVnd };
   }
@@ -90,9 +87,14 @@ export class EmbeddedCalls {
     });
   }
 
-  /** Returns the wallets that calls have holds on. */
+  /** Returns the wallets and purses that calls have holds on. */
   walletsInUse(): Set<Wallet> {
-    return new Set(Array.from(this.holds.values(), ({ wallet }) => wallet));
+    const used = new Set<Wallet>();
+    for (const { wallet, purses } of this.holds.values()) {
+      used.add(wallet);
+      for (const { purse } of purses) used.add(purse);
+    }
+    return used;
   }
 
   /** Count of holds. */
@@ -106,7 +108,7 @@ export class EmbeddedCalls {
     const { totalMicroVnd, floorMicroVnd } = request;
     const isEnough = totalMicroVnd <= hold.amountMicroVnd;
     if (!isEnough && !raiseHold(hold, totalMicroVnd, floorMicroVnd)) {
-      return shortOf(hold.wallet, hold.limits);
+      return shortOf(hold.wallet, hold.purses);
     }
     return { kind: "held", amountMicroVnd: hold.amountMicroVnd };
   }
@@ -127,9 +129,9 @@ export class EmbeddedCalls {
     const reason = this.refusal();
     if (reason !== undefined) return { kind: "unavailable", reason };
     const { chargedMicroVnd } = entry;
-    if (wallet.availableMicroVnd < chargedMicroVnd) return shortOf(wallet, []);
+    if (wallet.availableMicroVnd < chargedMicroVnd) return shortOf(wallet, NO_PURSES);
     const position = this.posted.append([entry.text]);
-    charge(wallet, [], chargedMicroVnd, 0);
+    charge(wallet, NO_PURSES, chargedMicroVnd, 0);
     this.posted.addDebit({ ...entry, entryId: String(position) }, position);
     this.debits.add(callId);
     return { kind: "posted", duplicate: false };
@@ -138,12 +140,17 @@ export class EmbeddedCalls {
   /** Takes entries that are in the ledger out of uncommitted. */
   acknowledge(entries: readonly StoredEntry[]): void {
     for (const entry of this.posted.acknowledge(entries)) {
-      const { callId, accountId, limits } = callOf(entry);
+      const { callId, accountId, purses } = callOf(entry);
       this.debits.delete(callId);
       const wallet = this.wallets.get(accountId);
       if (wallet === undefined) continue;
-      acknowledge(wallet, limits, entry.chargedMicroVnd);
-      if ("isReturned" in entry) wallet.availableMicroVnd += entry.chargedMicroVnd;
+      const { chargedMicroVnd } = entry;
+      wallet.uncommittedMicroVnd -= chargedMicroVnd;
+      for (const name of purses ?? NO_PURSES) {
+        const purse = this.wallets.get(accountId, name);
+        if (purse) purse.uncommittedMicroVnd -= chargedMicroVnd;
+      }
+      if ("isReturned" in entry) wallet.availableMicroVnd += chargedMicroVnd;
     }
   }
 
@@ -181,7 +188,8 @@ export class EmbeddedCalls {
     const cost = posting.costMicroVnd;
     requireMicroVnd(cost);
     const wallet = hold?.wallet ?? this.wallets.get(posting.accountId);
-    if (wallet === undefined && cost > 0) {
+    const purses = hold ? pursesIn(hold) : this.pursesOfPost(posting);
+    if ((wallet === undefined || purses === undefined) && cost > 0) {
       throw new Error(
         `cannot post call ${posting.callId}: it costs money and its wallet is not loaded; hold first`,
       );
@@ -190,15 +198,34 @@ export class EmbeddedCalls {
     const chargedMicroVnd = wallet ? chargeable(wallet, cost, heldMicroVnd) : 0;
     const writtenOffMicroVnd = cost - chargedMicroVnd;
     const text = encodeEntry(posting, chargedMicroVnd, writtenOffMicroVnd);
-    const limits = hold?.limits ?? limitsOfPost(wallet, posting.limits);
-    if (wallet) charge(wallet, limits, chargedMicroVnd, heldMicroVnd);
+    const charged = { purses: purses ?? NO_PURSES, chargedMicroVnd, writtenOffMicroVnd };
+    if (wallet) charge(wallet, charged.purses, chargedMicroVnd, heldMicroVnd);
     if (hold !== undefined) this.holds.delete(posting.callId);
-    return { posting, wallet, limits, hold, chargedMicroVnd, writtenOffMicroVnd, text };
+    return { posting, wallet, hold, ...charged, text };
+  }
+
+  /** Returns the purses of a request; undefined if one is not loaded. */
+  private pursesOf({ accountId, purses = NO_PURSES }: HoldRequest) {
+    if (purses.length === 0) return NO_PURSES;
+    const found: HeldPurse[] = [];
+    for (const { name, limitMicroVnd } of purses) {
+      const purse = this.wallets.get(accountId, name);
+      if (purse === undefined) return undefined;
+      found.push({ name, purse, limitMicroVnd });
+    }
+    return found;
+  }
+
+  /** Returns the purses of a post without a hold; undefined if one is not loaded. */
+  private pursesOfPost({ accountId, purses }: Posting): readonly Wallet[] | undefined {
+    if (purses === null || purses.length === 0) return NO_PURSES;
+    const found = purses.flatMap((name) => this.wallets.get(accountId, name) ?? NO_PURSES);
+    return found.length === purses.length ? found : undefined;
   }
 
   /** Undoes `charge`. Valid only if nothing changed the wallet since. */
-  private takeBack({ posting, wallet, limits, hold, chargedMicroVnd }: Charge): void {
-    if (wallet) takeBackCharge(wallet, limits, chargedMicroVnd, hold?.amountMicroVnd ?? 0);
+  private takeBack({ posting, wallet, purses, hold, chargedMicroVnd }: Charge): void {
+    if (wallet) charge(wallet, purses, -chargedMicroVnd, -(hold?.amountMicroVnd ?? 0));
     if (hold !== undefined) this.holds.set(posting.callId, hold);
   }
 
@@ -222,4 +249,8 @@ export class EmbeddedCalls {
       return this.posted.add(entry, position + at);
     });
   }
+}
+
+function pursesIn({ purses }: Hold): readonly Wallet[] {
+  return purses.length === 0 ? NO_PURSES : purses.map(({ purse }) => purse);
 }

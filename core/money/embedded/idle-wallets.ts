@@ -11,7 +11,7 @@ const STEP = 1_000;
 /** Times in ms. Tests shorten them. */
 export type IdleTimes = Pick<Lifetimes, "walletIdleMs" | "idleLookMs">;
 
-/** Closes wallets without a call for a day, so that memory has only those in use. */
+/** Closes wallets and purses without a call for a day, so that memory has only those in use. */
 export class IdleWallets {
   private readonly wallets: EmbeddedWallets;
   private readonly calls: EmbeddedCalls;
@@ -51,7 +51,7 @@ export class IdleWallets {
     }
     // The hold of a call can be 0 although the call costs something.
     const used = idle.length > 0 ? this.calls.walletsInUse() : undefined;
-    for (const wallet of idle) if (!used?.has(wallet)) this.wallets.close(wallet.accountId);
+    for (const wallet of idle) if (!used?.has(wallet)) this.wallets.close(wallet);
     return this.looking ? LIFETIMES.idleStepMs : this.times.idleLookMs;
   }
 }

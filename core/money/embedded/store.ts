@@ -9,8 +9,6 @@ import type {
   HoldResult,
   HoldStore,
   HoldStoreHealth,
-  LimitBalances,
-  LimitSnapshot,
   LoadedVersion,
   Posted,
   RestoreResult,
@@ -124,28 +122,20 @@ export class EmbeddedHoldStore implements HoldStore {
     this.calls.void(callId);
   }
 
-  load(accountId: string, read: () => Promise<WalletSnapshot | undefined>): Promise<boolean> {
-    return this.wallets.load(accountId, read);
+  load(
+    accountId: string,
+    read: () => Promise<WalletSnapshot | undefined>,
+    purse?: string,
+  ): Promise<boolean> {
+    return this.wallets.load(accountId, read, purse);
   }
 
   credit(movement: CreditTotal): boolean {
     return this.wallets.credit(movement);
   }
 
-  setLimit(accountId: string, limit: LimitSnapshot): boolean {
-    return this.wallets.setLimit(accountId, limit);
-  }
-
-  dropLimit(accountId: string, name: string): boolean {
-    return this.wallets.dropLimit(accountId, name);
-  }
-
-  limit(accountId: string, name: string): LimitBalances | undefined {
-    return this.wallets.limit(accountId, name);
-  }
-
-  balances(accountId: string): Balances | undefined {
-    return this.wallets.balances(accountId);
+  balances(accountId: string, purse?: string | null): Balances | undefined {
+    return this.wallets.balances(accountId, purse);
   }
 
   /** Drops all wallets, to load them again. Returns false, and drops none, while one is in use. */

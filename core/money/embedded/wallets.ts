@@ -1,14 +1,8 @@
 import { requireMicroVnd } from "../../catalogue/amount.ts";
 import { failpoint } from "../../process/failpoint.ts";
-import type {
-  Balances,
-  CreditTotal,
-  LimitBalances,
-  LimitSnapshot,
-  LoadedVersion,
-  WalletSnapshot,
-} from "../hold-store.ts";
-import { balancesOf, setLimit, type Wallet, walletOf } from "./wallet.ts";
+import type { Balances, CreditTotal, LoadedVersion, WalletSnapshot } from "../hold-store.ts";
+import { ofKey, walletKey } from "../purse.ts";
+import { balancesOf, type Wallet, walletOf } from "./wallet.ts";
 
 /** Maximum number of versions in a page. */
 const PAGE = 1_000;
@@ -21,7 +15,7 @@ interface Load {
   credit: CreditTotal | undefined;
 }
 
-/** Loads, credits and reads the wallets and limits in memory. `calls.ts` holds and charges money in them. */
+/** Loads, credits and reads the wallets and purses in memory. `calls.ts` holds and charges money in them. */
 export class EmbeddedWallets {
   private readonly wallets = new Map<string, Wallet>();
   private readonly loading = new Map<string, Load>();
@@ -32,18 +26,18 @@ export class EmbeddedWallets {
     this.whenCommitted = whenCommitted;
   }
 
-  get(accountId: string): Wallet | undefined {
-    return this.wallets.get(accountId);
+  get(accountId: string, purse?: string): Wallet | undefined {
+    return this.wallets.get(walletKey(accountId, purse));
   }
 
-  /** Yields all wallets, also while some are loaded or closed. */
+  /** Yields all wallets and purses, also while some are loaded or closed. */
   all(): Iterator<Wallet> {
     return this.wallets.values();
   }
 
-  /** Forgets a wallet. No call may hold or have posted anything of it. */
-  close(accountId: string): void {
-    this.wallets.delete(accountId);
+  /** Forgets a wallet or a purse. No call may hold or have posted anything of it. */
+  close({ key }: Wallet): void {
+    this.wallets.delete(key);
   }
 
   /** Drops all wallets. Returns false while one is being loaded. */
@@ -53,12 +47,11 @@ export class EmbeddedWallets {
     return true;
   }
 
-  /** Yields the versions of the wallets and limits, in pages. */
+  /** Yields the versions of the wallets and purses, in pages. */
   *versions(): Generator<LoadedVersion[]> {
     let page: LoadedVersion[] = [];
-    for (const { accountId, creditVersion, limits } of this.wallets.values()) {
-      page.push({ accountId, limit: null, version: creditVersion });
-      for (const [limit, { version }] of limits ?? []) page.push({ accountId, limit, version });
+    for (const { key, creditVersion } of this.wallets.values()) {
+      page.push({ ...ofKey(key), version: creditVersion });
       if (page.length < PAGE) continue;
       yield page;
       page = [];
@@ -66,13 +59,14 @@ export class EmbeddedWallets {
     yield page;
   }
 
-  load(accountId: string, read: ReadWallet): Promise<boolean> {
-    if (this.wallets.has(accountId)) return Promise.resolve(true);
-    const running = this.loading.get(accountId);
+  load(accountId: string, read: ReadWallet, purse?: string): Promise<boolean> {
+    const key = walletKey(accountId, purse);
+    if (this.wallets.has(key)) return Promise.resolve(true);
+    const running = this.loading.get(key);
     if (running !== undefined) return running.done;
     const load: Load = { done: Promise.resolve(false), credit: undefined };
-    this.loading.set(accountId, load);
-    load.done = this.loadNow(accountId, read, load).finally(() => this.loading.delete(accountId));
+    this.loading.set(key, load);
+    load.done = this.loadNow(accountId, key, read, load).finally(() => this.loading.delete(key));
     return load.done;
   }
 
@@ -97,37 +91,24 @@ export class EmbeddedWallets {
     return true;
   }
 
-  balances(accountId: string): Balances | undefined {
-    const wallet = this.wallets.get(accountId);
+  balances(accountId: string, purse?: string | null): Balances | undefined {
+    const wallet = this.wallets.get(walletKey(accountId, purse));
     return wallet === undefined ? undefined : balancesOf(wallet);
   }
 
-  setLimit(accountId: string, limit: LimitSnapshot): boolean {
-    const wallet = this.wallets.get(accountId);
-    if (wallet === undefined) return false;
-    setLimit(wallet, limit);
-    return true;
-  }
-
-  dropLimit(accountId: string, name: string): boolean {
-    const limits = this.wallets.get(accountId)?.limits;
-    if ((limits?.get(name)?.balances.heldMicroVnd ?? 0) !== 0) return false;
-    limits?.delete(name);
-    return true;
-  }
-
-  limit(accountId: string, name: string): LimitBalances | undefined {
-    return this.wallets.get(accountId)?.limits?.get(name)?.balances;
-  }
-
-  private async loadNow(accountId: string, read: ReadWallet, load: Load): Promise<boolean> {
+  private async loadNow(
+    accountId: string,
+    key: string,
+    read: ReadWallet,
+    load: Load,
+  ): Promise<boolean> {
     // No call can be posted for a wallet that is not loaded. So once the ledger has the replayed calls, a read that
     // begins now includes every call.
     await this.whenCommitted(accountId);
     const snapshot = await read();
     if (snapshot === undefined) return false;
     failpoint("wallet.read");
-    this.wallets.set(accountId, walletOf(snapshot));
+    this.wallets.set(key, walletOf(snapshot, key));
     if (load.credit !== undefined) this.credit(load.credit);
     failpoint("wallet.loaded");
     return true;

@@ -1,20 +1,16 @@
 import { MICRO_VND_MAX } from "../../catalogue/amount.ts";
 import type { Sql } from "../../database/client.ts";
 import { isId } from "../../process/id.ts";
-import type { LimitSnapshot, LoadedVersion, WalletSnapshot } from "../hold-store.ts";
+import type { LoadedVersion, WalletSnapshot } from "../hold-store.ts";
 import type { CreditResult } from "../ledger.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { Movement } from "../outbox-entry.ts";
 import type { PostgresHistory } from "./history.ts";
-import { limitsColumn } from "./limits.ts";
 import { quarantinedSum } from "./quarantine.ts";
 
 const AMOUNT_MAX = BigInt(MICRO_VND_MAX);
 
-interface WalletRow extends Omit<WalletSnapshot, "limits" | "uncoveredMicroVnd"> {
-  readonly uncoveredMicroVnd: bigint;
-  readonly limits: readonly LimitSnapshot[] | null;
-}
+type WalletRow = Required<WalletSnapshot>;
 
 type Outcome = "credited" | "repeated" | "no_account" | "reference_conflict" | "out_of_range";
 
@@ -87,11 +83,10 @@ export async function credited(sql: Sql, movement: Movement): Promise<CreditResu
 const SELECT_WALLETS = `select account_id as "accountId",
       greatest(0, balance - quarantined) as "balanceMicroVnd",
       greatest(0, quarantined - balance) as "uncoveredMicroVnd",
-      credit_version as "creditVersion", credited as "creditedMicroVnd",
-      ${limitsColumn("wallets.account_id")} as limits
+      credit_version as "creditVersion", credited as "creditedMicroVnd"
     from wallets cross join lateral ${quarantinedSum("wallets.account_id")} parked (quarantined)`;
 
-/** Returns a wallet and its limits, less the charges in quarantine; undefined if there is no such account. */
+/** Returns a wallet, less the charges in quarantine; undefined if there is no such account. */
 export async function readWallet(sql: Sql, accountId: string): Promise<WalletSnapshot | undefined> {
   const rows = await sql.query<WalletRow>(`${SELECT_WALLETS} where account_id = $1`, [accountId]);
   return rows.map(snapshotOf)[0];
@@ -102,17 +97,13 @@ export async function newerWallets(
   sql: Sql,
   loaded: readonly LoadedVersion[],
 ): Promise<WalletSnapshot[]> {
-  const known = loaded.filter(({ accountId }) => isId(accountId));
+  const known = loaded.filter(({ accountId, purse }) => purse === null && isId(accountId));
   const rows = await sql.query<WalletRow>(
     `${SELECT_WALLETS} where account_id in (
-      with loaded as (
-        select * from json_to_recordset($1::text::json) as loaded ("accountId" uuid, "limit" text, version bigint)
-      )
-      select account_id from loaded join wallets on account_id = "accountId"
-      where "limit" is null and credit_version > loaded.version
-      union
-      select account_id from loaded join wallet_limits on account_id = "accountId" and name = "limit"
-      where wallet_limits.version > loaded.version
+      select account_id
+      from json_to_recordset($1::text::json) as loaded ("accountId" uuid, version bigint)
+      join wallets on account_id = "accountId"
+      where credit_version > loaded.version
     )`,
     [JSON.stringify(known)],
   );
@@ -124,31 +115,23 @@ export async function newerWallets(
  * that of times by the duration of a statement at most.
  */
 export async function movedWallets(sql: Sql, sinceMs: number): Promise<WalletSnapshot[]> {
-  const lastBefore = (rows: string) =>
-    `(select id from ${rows} and at < to_timestamp($1::float8 / 1000) order by id desc limit 1)`;
   // Not in one statement: the planner would take the ids for unknown, and read a third of the table.
-  const [last] = await sql.query<{ movement: bigint | null; change: bigint | null }>(
-    `select ${lastBefore("ledger_entries where call_id is null")} as movement,
-      ${lastBefore("wallet_limit_changes where true")} as change`,
+  const [last] = await sql.query<{ id: bigint }>(
+    `select id from ledger_entries
+    where call_id is null and at < to_timestamp($1::float8 / 1000) order by id desc limit 1`,
     [sinceMs],
   );
   const rows = await sql.query<WalletRow>(
     `${SELECT_WALLETS} where account_id in (
       select account_id from ledger_entries where call_id is null and id > $1
-      union
-      select account_id from wallet_limit_changes where id > $2
     )`,
-    [last?.movement ?? 0n, last?.change ?? 0n],
+    [last?.id ?? 0n],
   );
   return rows.map(snapshotOf);
 }
 
-function snapshotOf({ limits, uncoveredMicroVnd, ...wallet }: WalletRow): WalletSnapshot {
-  return {
-    ...wallet,
-    ...(uncoveredMicroVnd > 0n && { uncoveredMicroVnd }),
-    ...(limits !== null && { limits }),
-  };
+function snapshotOf({ uncoveredMicroVnd, ...wallet }: WalletRow): WalletSnapshot {
+  return { ...wallet, ...(uncoveredMicroVnd > 0n && { uncoveredMicroVnd }) };
 }
 
 /** Reads the wallet after the commit. It includes this movement, and perhaps later ones; its version says which. */

@@ -12,8 +12,6 @@ import {
   EntryUnreadable,
   type Ledger,
   type LedgerSum,
-  type LimitChange,
-  type LimitChangeResult,
   type ProofProgress,
   type QuarantinedCall,
   type TopUpQuery,
@@ -39,10 +37,10 @@ import {
 } from "./credit.ts";
 import { PostgresEpochs } from "./epochs.ts";
 import { PostgresHistory } from "./history.ts";
-import { changeLimit, removeLimit } from "./limits.ts";
 import { LedgerProof } from "./proof.ts";
+import { purseSum, purseSums, readPurse } from "./purses.ts";
 import { quarantine, quarantined, quarantinedCall, quarantineList } from "./quarantine.ts";
-import { limitSum, limitSums, sum, sums, unknownAccounts } from "./sums.ts";
+import { sum, sums, unknown } from "./sums.ts";
 import { topUps } from "./top-ups.ts";
 import { callById, hasCall, makeUsagePartitions, usage } from "./usage.ts";
 
@@ -176,16 +174,6 @@ export class PostgresLedger implements Ledger {
     return credited(this.commits, movement);
   }
 
-  async changeLimit(change: LimitChange): Promise<LimitChangeResult> {
-    if (!isId(change.accountId)) return { kind: "no_account" };
-    return changeLimit(this.commits, this.history, change);
-  }
-
-  async removeLimit(accountId: string, name: string): Promise<boolean> {
-    if (!isId(accountId)) return false;
-    return removeLimit(this.history, accountId, name);
-  }
-
   async topUps(query: TopUpQuery): Promise<TopUpSums> {
     if (!isId(query.accountId)) return { totalMicroVnd: 0n, periodMicroVnd: 0n };
     return topUps(this.loads, query);
@@ -194,6 +182,11 @@ export class PostgresLedger implements Ledger {
   async wallet(accountId: string): Promise<WalletSnapshot | undefined> {
     if (!isId(accountId)) return undefined;
     return readWallet(this.loads, accountId);
+  }
+
+  async purse(accountId: string, name: string): Promise<WalletSnapshot | undefined> {
+    if (!isId(accountId)) return undefined;
+    return readPurse(this.loads, accountId, name);
   }
 
   newerWallets(loaded: readonly LoadedVersion[]): Promise<WalletSnapshot[]> {
@@ -225,16 +218,16 @@ export class PostgresLedger implements Ledger {
     };
     if (!isQuick) await prove();
     yield* sums(this.sql, { isQuick, prove });
-    yield* limitSums(this.sql, isQuick);
+    yield* purseSums(this.sql, isQuick);
   }
 
-  async sum(accountId: string, limit: string | null = null): Promise<LedgerSum | undefined> {
+  async sum(accountId: string, purse: string | null = null): Promise<LedgerSum | undefined> {
     if (!isId(accountId)) return undefined;
-    return limit === null ? sum(this.sql, accountId) : limitSum(this.sql, accountId, limit);
+    return purse === null ? sum(this.sql, accountId) : purseSum(this.sql, accountId, purse);
   }
 
-  unknownAccounts(accountIds: readonly string[]): Promise<string[]> {
-    return unknownAccounts(this.sql, accountIds);
+  unknown(loaded: readonly LoadedVersion[]): Promise<LoadedVersion[]> {
+    return unknown(this.sql, loaded);
   }
 
   private makePartitions(): Promise<void> {

@@ -33,14 +33,14 @@ export async function quarantine(
   entry: StoredEntry,
   reason: string,
 ): Promise<void> {
-  const { callId, accountId, limits } = callOf(entry);
+  const { callId, accountId, purses } = callOf(entry);
   const stored = history.commit(
     `select true as stored where quarantine_call(
       $1::text::uuid, $2::text::uuid, $3, $4, $5, $6::text::json, $7, $8, $9
     )`,
     [
       ...[isId(accountId) ? accountId : null, isId(callId) ? callId : null],
-      ...[callId, accountId, entry.chargedMicroVnd, limits && JSON.stringify(limits)],
+      ...[callId, accountId, entry.chargedMicroVnd, purses && JSON.stringify(purses)],
       ...[entry.text, reason.slice(0, REASON_CHARACTERS_MAX)],
       entry.posting ? null : nameOf(entry),
       membershipsOf([entry]),

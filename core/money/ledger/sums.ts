@@ -1,7 +1,8 @@
 import type { Sql } from "../../database/client.ts";
 import { FIRST_ID, isId } from "../../process/id.ts";
+import type { LoadedVersion } from "../hold-store.ts";
 import type { LedgerSum } from "../ledger.ts";
-import { quarantinedWithin } from "./limits.ts";
+import { walletKey } from "../purse.ts";
 import { quarantinedSum } from "./quarantine.ts";
 
 const PAGE = 1_000;
@@ -49,7 +50,7 @@ interface SumsOptions {
 /** Columns of one statement, so that all figures are of one instant. */
 function columns(entries: string): string {
   const quarantined = quarantinedSum("wallet.account_id");
-  return `account_id as "accountId", null as "limit", balance as "balanceMicroVnd",
+  return `account_id as "accountId", null as "purse", balance as "balanceMicroVnd",
     ${entries} as "entriesMicroVnd", ${quarantined} as "quarantinedMicroVnd"`;
 }
 
@@ -93,72 +94,18 @@ export async function sum(
   return found;
 }
 
-/** Returns which of these accounts have no wallet. */
-export async function unknownAccounts(sql: Sql, accountIds: readonly string[]): Promise<string[]> {
-  const known = await sql.query<{ id: string }>(
-    "select account_id as id from wallets where account_id = any($1::text::uuid[])",
-    [`{${accountIds.filter(isId).join(",")}}`],
-  );
-  const ids = new Set(known.map(({ id }) => id));
-  return accountIds.filter((accountId) => !ids.has(accountId));
-}
-
-const LAST_TOTAL = `coalesce((
-    select total_after from wallet_limit_changes changed
-    where changed.account_id = page.account_id and changed.name = page.name
-    order by id desc limit 1
-  ), 0)::bigint`;
-
-interface LimitSum extends LedgerSum {
-  readonly limit: string;
-}
-
-/**
- * Selects the rest of some limits as stored, and the rest computed from their changes and the charges of their calls:
- * what is proven of these, and all after it. One statement, so both are of one instant. `which`: the limits, as SQL.
- */
-function statement(which: string, isQuick: boolean): string {
-  const charged = isQuick
-    ? "page.charged"
-    : "(coalesce(proven.charged, 0) + coalesce(unproven.charged, 0))";
-  const unproven = `unproven as materialized (
-      select * from unproven_limits(array(select distinct account_id from page))
-    )`;
-  const sums = `left join proven_limits proven using (account_id, name)
-    left join unproven using (account_id, name)`;
-  return `with page as materialized (select * from wallet_limits ${which})
-    ${isQuick ? "" : `, ${unproven}`}
-    select page.account_id as "accountId", page.name as "limit",
-      page.total - page.charged as "balanceMicroVnd",
-      ${LAST_TOTAL} - ${charged} as "entriesMicroVnd",
-      ${quarantinedWithin("page")} as "quarantinedMicroVnd"
-    from page ${isQuick ? "" : sums}
-    order by page.account_id, page.name`;
-}
-
-/** Yields all limits, read in pages: bounds memory, and holds no connection between two pages. */
-export async function* limitSums(
-  sql: Pick<Sql, "query">,
-  isQuick: boolean,
-): AsyncGenerator<LedgerSum> {
-  const which = "where (account_id, name) > ($1::uuid, $2) order by account_id, name limit $3";
-  const text = statement(which, isQuick);
-  let last = { accountId: FIRST_ID, limit: "" };
-  for (;;) {
-    const page: LimitSum[] = await sql.query(text, [last.accountId, last.limit, PAGE]);
-    yield* page;
-    const end = page.at(-1);
-    if (end === undefined || page.length < PAGE) return;
-    last = end;
-  }
-}
-
-export async function limitSum(
+/** See `Ledger.unknown`. */
+export async function unknown(
   sql: Sql,
-  accountId: string,
-  limit: string,
-): Promise<LedgerSum | undefined> {
-  const text = statement("where account_id = $1 and name = $2", false);
-  const [found] = await sql.query<LedgerSum>(text, [accountId, limit]);
-  return found;
+  loaded: readonly LoadedVersion[],
+): Promise<LoadedVersion[]> {
+  const rows = await sql.query<{ accountId: string; purse: string | null }>(
+    `select "accountId", purse
+    from json_to_recordset($1::text::json) as loaded ("accountId" uuid, purse text)
+    where case when purse is null then exists (select from wallets where account_id = "accountId")
+      else exists (select from purses where account_id = "accountId" and name = purse) end`,
+    [JSON.stringify(loaded.filter(({ accountId }) => isId(accountId)))],
+  );
+  const known = new Set(rows.map(({ accountId, purse }) => walletKey(accountId, purse)));
+  return loaded.filter(({ accountId, purse }) => !known.has(walletKey(accountId, purse)));
 }

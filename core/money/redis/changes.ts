@@ -1,14 +1,12 @@
 import { MICRO_VND_MAX } from "../../catalogue/amount.ts";
-import { textOf } from "../../redis/reply.ts";
-import type { CreditTotal, LimitSnapshot, WalletSnapshot } from "../hold-store.ts";
-import { requireLimit } from "../limit.ts";
+import type { CreditTotal, WalletSnapshot } from "../hold-store.ts";
 import { asReply, type Bucket, NotMember, type Reply } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
 import type { LedgerLookup } from "./store-options.ts";
 
 const CHANGE_ATTEMPTS = 3;
 
-/** Applies movements and limits that are in the ledger to the wallets in Redis. */
+/** Applies movements that are in the ledger to the wallets in Redis. */
 export class RedisChanges {
   private readonly buckets: BucketMap;
   private readonly ledger: Pick<LedgerLookup, "wallet">;
@@ -30,7 +28,7 @@ export class RedisChanges {
     for (let attempt = 1; attempt <= CHANGE_ATTEMPTS; attempt += 1) {
       const { accountId, creditVersion, creditedMicroVnd } = total;
       const amounts = [creditVersion, creditedMicroVnd, MICRO_VND_MAX].map(String);
-      const reply = await inEpoch(bucket, epoch, "credit", [accountId, ...amounts]);
+      const reply = await inEpoch(bucket, epoch, [accountId, ...amounts]);
       if (reply?.[0] === "range")
         throw new RangeError(
           `the balance of account ${accountId} would exceed ${MICRO_VND_MAX} µđ; credit less`,
@@ -46,39 +44,10 @@ export class RedisChanges {
   private async walletWith({ accountId, creditVersion }: CreditTotal): Promise<WalletSnapshot> {
     const wallet = await this.ledger.wallet(accountId);
     if (wallet === undefined || wallet.creditVersion < creditVersion)
-      throw lost("the balance", accountId);
+      throw new Error(
+        `the ledger was restored from before the change of the balance of account ${accountId}; make the change again`,
+      );
     return wallet;
-  }
-
-  /** See `HoldStore.setLimit`, and `credit` for `kept`. */
-  async setLimit(accountId: string, limit: LimitSnapshot, kept: Promise<void>): Promise<boolean> {
-    const bucket = this.buckets.of(accountId);
-    let { epoch } = bucket;
-    await kept;
-    let wanted = limit;
-    let count = "";
-    for (let attempt = 1; attempt <= CHANGE_ATTEMPTS; attempt += 1) {
-      requireLimit(wanted);
-      const { name, version, totalMicroVnd, availableMicroVnd } = wanted;
-      const amounts = [version, totalMicroVnd, availableMicroVnd].map(String);
-      const args = [accountId, name, ...amounts, count];
-      const reply = await inEpoch(bucket, epoch, "set-limit", args);
-      if (reply !== undefined) {
-        if (reply[0] !== "unset") return reply[0] !== "unknown";
-        if (Number(textOf(reply[1])) > 0) break;
-        // The charges that were missing are in the ledger by now. Read it again, since the earlier reading may lack them.
-        count = textOf(reply[2]);
-      } else count = "";
-      ({ epoch } = bucket);
-      const wallet = await this.ledger.wallet(accountId);
-      const again = wallet?.limits?.find((each) => each.name === limit.name);
-      if (again === undefined) return true;
-      if (again.version < limit.version) throw lost(`limit ${limit.name}`, accountId);
-      wanted = again;
-    }
-    throw new Error(
-      `charges of limit ${limit.name} from before it was set are not committed yet; try again`,
-    );
   }
 }
 
@@ -89,16 +58,9 @@ export class RedisChanges {
 function inEpoch(
   bucket: Bucket,
   epoch: string,
-  operation: "credit" | "set-limit",
   args: readonly string[],
 ): Promise<Reply | undefined> {
   return bucket.asMember(async () =>
-    bucket.epoch === epoch ? bucket.run(operation, [], args, asReply) : undefined,
-  );
-}
-
-function lost(what: string, accountId: string): Error {
-  return new Error(
-    `the ledger was restored from before the change of ${what} of account ${accountId}; make the change again`,
+    bucket.epoch === epoch ? bucket.run("credit", [], args, asReply) : undefined,
   );
 }

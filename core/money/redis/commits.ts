@@ -10,7 +10,7 @@ import { LIFETIMES } from "../lifetimes.ts";
 import type { OutboxEntry, StoredEntry, UnreadableEntry } from "../outbox-entry.ts";
 import { callOf } from "../unreadable.ts";
 import { asReply, type Bucket } from "./bucket.ts";
-import { limitsText } from "./holds.ts";
+import { namesText } from "./holds.ts";
 import type { Membership } from "./membership.ts";
 
 /** An entry in the spool whose text names no account. Call `done` once it is in quarantine. */
@@ -199,9 +199,9 @@ export class Commits {
       const keys = [bucket.keys.outbox(epoch, process)];
       const args = [isCurrent ? "1" : "0", String(LIFETIMES.committedCallKeptMs)];
       for (const entry of entries) {
-        const { callId, accountId, limits } = callOf(entry);
+        const { callId, accountId, purses } = callOf(entry);
         keys.push(bucket.keys.call(callId));
-        const account = accountId + limitsText(limits);
+        const account = accountId + namesText(purses);
         // Without an account there is no wallet to take the charge out of.
         const charged = accountId === "" ? "0" : String(entry.chargedMicroVnd);
         const isReturned = "isReturned" in entry ? "1" : "";

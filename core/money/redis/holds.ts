@@ -1,7 +1,8 @@
 import { requireMicroVnd } from "../../catalogue/amount.ts";
 import { messageOf } from "../../process/thrown.ts";
 import { textOf } from "../../redis/reply.ts";
-import type { ExtendRequest, ExtendResult, HoldRequest, HoldResult } from "../hold-store.ts";
+import type { ExtendRequest, ExtendResult, HoldRequest, HoldResult, Purse } from "../hold-store.ts";
+import { loadWithPurses } from "../purse.ts";
 import { asReply, type Bucket, isJoining, type Reply } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
 import type { Membership } from "./membership.ts";
@@ -15,8 +16,8 @@ const AUDITS_AFTER_DOUBT = 2;
 interface HoldsOptions {
   readonly buckets: BucketMap;
   readonly wallets: RedisWallets;
-  /** Reads a wallet from the ledger. */
-  readonly ledger: Pick<LedgerLookup, "wallet">;
+  /** Reads wallets and purses from the ledger. */
+  readonly ledger: Pick<LedgerLookup, "wallet" | "purse">;
   /** Returns why no hold can be taken now, in addition to `holds` others; undefined if one can. */
   readonly refusal: (holds: number) => string | undefined;
   /** Rounds between two audits of a bucket. */
@@ -27,7 +28,7 @@ interface HoldsOptions {
 interface OwnHold {
   readonly bucket: Bucket;
   readonly keyId: string;
-  readonly limits: readonly string[] | undefined;
+  readonly purses: readonly Purse[] | undefined;
   /** Epoch in which the hold was taken. A hold of an earlier epoch is gone. */
   epoch: string;
 }
@@ -46,7 +47,7 @@ export class Holds {
   }
 
   hold(request: HoldRequest): HoldResult | Promise<HoldResult> {
-    const { callId, accountId, keyId, limits } = request;
+    const { callId, accountId, keyId, purses } = request;
     requireMicroVnd(request.amountMicroVnd);
     requireMicroVnd(request.floorMicroVnd);
     const bucket = this.options.buckets.of(accountId);
@@ -54,7 +55,7 @@ export class Holds {
     if (refusal !== undefined) return refusal;
     const known = this.own.get(callId);
     const { epoch } = bucket;
-    if (known === undefined) this.own.set(callId, { bucket, keyId, limits, epoch });
+    if (known === undefined) this.own.set(callId, { bucket, keyId, purses, epoch });
     else known.epoch = epoch;
     return this.send(bucket, request).catch((error: unknown) => {
       this.own.delete(callId);
@@ -81,10 +82,10 @@ export class Holds {
       if (hold.epoch !== bucket.epoch) return this.holdAgain(request, hold);
       const { callId, totalMicroVnd, floorMicroVnd } = request;
       const args = [callId, String(totalMicroVnd), String(floorMicroVnd)];
-      const [kind, amount, limit] = await bucket.run("extend", [], args, asReply);
+      const [kind, amount, purse] = await bucket.run("extend", [], args, asReply);
       if (kind === "held") return { kind, amountMicroVnd: amountOf(amount) };
       if (kind === "short") {
-        return { kind, limit: textOf(limit), availableMicroVnd: amountOf(amount) };
+        return { kind, purse: textOf(purse), availableMicroVnd: amountOf(amount) };
       }
       return { kind: "gone" };
     });
@@ -142,8 +143,7 @@ export class Holds {
     const { callId, accountId, keyId, amountMicroVnd, floorMicroVnd, creditVersion } = request;
     const amounts = [String(amountMicroVnd), String(floorMicroVnd)];
     const version = creditVersion === undefined ? "" : String(creditVersion);
-    const limits = limitsText(request.limits ?? null);
-    const args = [callId, accountId, ...amounts, version, limits];
+    const args = [callId, accountId, ...amounts, version, pursesText(request.purses)];
     const read = (reply: Reply) => {
       const result = readHold(reply);
       if (result.kind !== "held") this.own.delete(callId);
@@ -162,12 +162,13 @@ export class Holds {
    */
   private async holdAgain(extension: ExtendRequest, hold: OwnHold): Promise<ExtendResult> {
     const { callId, accountId, totalMicroVnd, floorMicroVnd } = extension;
-    const { bucket, keyId, limits } = hold;
+    const { bucket, keyId, purses } = hold;
     const amounts = { amountMicroVnd: totalMicroVnd, floorMicroVnd };
     const { wallets, ledger } = this.options;
-    await wallets.load(accountId, () => ledger.wallet(accountId));
+    const names = (purses ?? []).map(({ name }) => name);
+    await loadWithPurses(wallets, ledger, accountId, names);
     if (!this.own.has(callId)) return { kind: "gone" };
-    const request = { callId, accountId, keyId, ...amounts, ...(limits && { limits }) };
+    const request = { callId, accountId, keyId, ...amounts, ...(purses && { purses }) };
     const result = await this.send(bucket, request);
     if (result.kind === "short") return result;
     if (result.kind !== "held") return { kind: "gone" };
@@ -180,19 +181,23 @@ export class Holds {
   }
 }
 
-/** The names of limits as scripts take them: `|<name>|<name>`, "" for none. */
-export function limitsText(limits: readonly string[] | null): string {
-  return limits === null || limits.length === 0 ? "" : `|${limits.join("|")}`;
+/** The names of purses as scripts take them: `|<name>|<name>`, "" for none. */
+export function namesText(purses: readonly string[] | null): string {
+  return purses === null || purses.length === 0 ? "" : `|${purses.join("|")}`;
 }
 
-function readHold([kind, amount, limit]: Reply): HoldResult {
+/** Purses as scripts take them for a hold: `|<name>=<limit>|<name>=<limit>`, "" for none. */
+function pursesText(purses: readonly Purse[] | undefined): string {
+  if (purses === undefined) return "";
+  return purses.map(({ name, limitMicroVnd }) => `|${name}=${limitMicroVnd}`).join("");
+}
+
+function readHold([kind, amount, purse]: Reply): HoldResult {
   switch (kind) {
     case "held":
       return { kind, amountMicroVnd: amountOf(amount) };
     case "short":
-      return { kind, limit: textOf(limit), availableMicroVnd: amountOf(amount) };
-    case "no_limit":
-      return { kind, limit: textOf(amount) };
+      return { kind, purse: textOf(purse), availableMicroVnd: amountOf(amount) };
     case "revoked":
     case "stale":
     case "unknown":

@@ -1,4 +1,5 @@
 import { type Machine, sleep } from "../../process/machine.ts";
+import { walletKey } from "../purse.ts";
 import { asReply, type Bucket } from "./bucket.ts";
 import type { Membership } from "./membership.ts";
 import type { StoreTimes } from "./store-options.ts";
@@ -15,7 +16,7 @@ interface IdleWalletsOptions {
 }
 
 /**
- * Closes wallets without a call for a day, so that Redis has only those in use. In each bucket the member with the lowest
+ * Closes wallets and purses without a call for a day, so that Redis has only those in use. In each bucket the member with the lowest
  * id does it; two at once do no harm.
  */
 export class IdleWallets {
@@ -52,12 +53,7 @@ export class IdleWallets {
     const { machine, wallets, times } = this.options;
     const { walletIdleMs: idleMs, closePauseMs } = times;
     for await (const page of wallets.versionsIn(bucket, PAGE)) {
-      const limits = new Map<string, string>();
-      for (const { accountId, limit } of page) {
-        const before = limits.get(accountId) ?? "";
-        limits.set(accountId, limit === null ? before : `${before}|${limit}`);
-      }
-      const each = Array.from(limits, ([accountId, names]) => accountId + names);
+      const each = page.map(({ accountId, purse }) => walletKey(accountId, purse));
       if (each.length === 0) continue;
       const args = [String(machine.now()), String(idleMs), ...each];
       const [, closed] = await bucket.run("close", [], args, asReply);

@@ -6,16 +6,17 @@ import { errorOf } from "../../process/thrown.ts";
 import { isOutOfMemory } from "../../redis/client.ts";
 import { textOf } from "../../redis/reply.ts";
 import { encodeEntry, entryOf } from "../entry.ts";
-import { type DebitResult, type Posted, WALLET_LIMIT } from "../hold-store.ts";
+import { type DebitResult, type Posted, WALLET } from "../hold-store.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import { type DebitEntry, isReadable, type Posting, type StoredEntry } from "../outbox-entry.ts";
+import { loadWithPurses } from "../purse.ts";
 import { RecentCalls } from "../recent.ts";
 import type { StandingCall } from "../standing.ts";
 import { callOf, costOf } from "../unreadable.ts";
 import { asReply, type Bucket, isJoining, type Reply } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
 import type { Commits } from "./commits.ts";
-import { type Holds, limitsText } from "./holds.ts";
+import { type Holds, namesText } from "./holds.ts";
 import { chargedAt, isRemembered, Resender, type Sent } from "./resender.ts";
 import { Spool, type SpoolOptions } from "./spool.ts";
 import type { LedgerLookup } from "./store-options.ts";
@@ -39,7 +40,7 @@ const RECENT_CALLS = 4_096;
 const SPOOLED_POST_BYTES = 1_024;
 
 /** The fields of a call that its post sends. */
-interface Sendable extends Pick<Posting, "callId" | "accountId" | "costMicroVnd" | "limits"> {
+interface Sendable extends Pick<Posting, "callId" | "accountId" | "costMicroVnd" | "purses"> {
   /** Of a debit: see `post.lua`. */
   readonly debit?: "whole" | "asked" | undefined;
 }
@@ -74,7 +75,7 @@ export class Posts {
     const { ledger, wallets, commits, holds } = options;
     this.resender = new Resender(ledger, {
       post: (bucket, entry) => this.send(bucket, sendable(entry), entry.text, asReply),
-      load: (accountId) => wallets.load(accountId, () => ledger.wallet(accountId)),
+      load: (accountId, purses) => loadWithPurses(wallets, ledger, accountId, purses),
       add: (bucket, entry) => commits.add(bucket, entry),
       forgetHold: (_, callId) => holds.forget(callId),
     });
@@ -159,8 +160,7 @@ export class Posts {
       const reply = await this.send(bucket, call, entry.text, asReply);
       const [kind, amount] = reply;
       if (kind === "unknown") return { kind };
-      if (kind === "short")
-        return { kind, limit: WALLET_LIMIT, availableMicroVnd: amountOf(amount) };
+      if (kind === "short") return { kind, purse: WALLET, availableMicroVnd: amountOf(amount) };
       if (textOf(reply[3]).startsWith("{")) return NOT_TAKEN;
       // A duplicate is committed by the process that posted it, under the name that it had then. This one may have posted it
       // and not know: a client sends a command again whose reply was lost.
@@ -216,13 +216,12 @@ export class Posts {
     const { callId, accountId, costMicroVnd } = call;
     const keys = [bucket.epochKeys.outbox, bucket.keys.call(callId)];
     const cost = String(costMicroVnd);
-    const limits = limitsText(call.limits);
-    const args = [callId, accountId, cost, text, bucket.epoch, limits];
+    const args = [callId, accountId, cost, text, bucket.epoch, namesText(call.purses)];
     if (call.debit) args.push(call.debit, String(LIFETIMES.committedCallKeptMs));
     return bucket.run("post", keys, args, read);
   }
 
-  /** Returns undefined if the wallet is not loaded. */
+  /** Returns undefined if the wallet or a purse is not loaded. */
   private posted(bucket: Bucket, posting: Posting, text: string, reply: Reply): Posted | undefined {
     const [kind, charged, writtenOff, place] = reply;
     const { callId } = posting;

@@ -38,8 +38,8 @@ interface UnconfirmedPost {
 
 interface ResendActions {
   post(bucket: Bucket, entry: StoredEntry): Promise<Reply>;
-  /** Loads the call's wallet; false if the ledger has no such account. */
-  load(accountId: string): Promise<boolean>;
+  /** Loads the call's wallet and purses; false if the ledger has no such account. */
+  load(accountId: string, purses: readonly string[]): Promise<boolean>;
   add(bucket: Bucket, entry: StoredEntry): void;
   /** Called once Redis has the post, which used up the call's hold. */
   forgetHold(bucket: Bucket, callId: string): void;
@@ -140,7 +140,7 @@ export class Resender {
 
   private async resend(bucket: Bucket, post: UnconfirmedPost, nowMs: () => number): Promise<void> {
     const { entry, sent } = post;
-    const { callId, accountId, at } = callOf(entry);
+    const { callId, accountId, purses, at } = callOf(entry);
     const { epoch } = bucket;
     const isDebit = "debit" in entry;
     if (isDebit && (sent?.epoch !== epoch || sent.process !== bucket.process)) return;
@@ -151,7 +151,8 @@ export class Resender {
       throw new Error("the epoch changed during the ledger lookup; the next round sends the post");
     let reply = await this.actions.post(bucket, entry);
     if (reply[0] === "unknown") {
-      if (!(await this.actions.load(accountId))) return this.addUnchargeable(bucket, entry);
+      const isLoaded = await this.actions.load(accountId, purses ?? []);
+      if (!isLoaded) return this.addUnchargeable(bucket, entry);
       reply = await this.actions.post(bucket, entry);
     }
     if (reply[0] === "unknown" || bucket.epoch !== epoch)

@@ -1,17 +1,6 @@
 import { readLua, type Script, script } from "../../redis/script.ts";
 
-const MONEY = [
-  "hold",
-  "extend",
-  "post",
-  "void",
-  "credit",
-  "load",
-  "close",
-  "acknowledge",
-  "set-limit",
-  "drop-limit",
-] as const;
+const MONEY = ["hold", "extend", "post", "void", "credit", "load", "close", "acknowledge"] as const;
 
 /** `noop` counts as an operation and does nothing. */
 export type MoneyOperation = (typeof MONEY)[number] | "noop";

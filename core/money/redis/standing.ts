@@ -8,7 +8,7 @@ import { readOutbox } from "./commits.ts";
 /** Holds per scan. */
 const PAGE = "1000";
 
-/** `<µđ>:<process>:<account>`, then its limits: see `hold.lua`. */
+/** `<µđ>:<process>:<account>`, then its purses: see `hold.lua`. */
 const HOLD = /^(\d+):([^:]*):([^|]*)/;
 
 /** Yields the holds of all processes, and the oldest post of each outbox. */

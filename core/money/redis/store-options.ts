@@ -6,7 +6,7 @@ import type { Lifetimes } from "../lifetimes.ts";
 import type { SpoolOptions } from "./spool.ts";
 
 /** The part of the ledger that the Redis store needs. */
-export type LedgerLookup = Pick<Ledger, "wallet" | "hasCall" | "history" | "epochs">;
+export type LedgerLookup = Pick<Ledger, "wallet" | "purse" | "hasCall" | "history" | "epochs">;
 
 /** The lifetimes that tests shorten. */
 export type StoreTimes = Pick<

@@ -9,7 +9,6 @@ import type {
   HoldRequest,
   HoldStore,
   HoldStoreHealth,
-  LimitSnapshot,
   RestoreResult,
   WalletSnapshot,
 } from "../hold-store.ts";
@@ -148,28 +147,20 @@ export class RedisHoldStore implements HoldStore {
     return this.posts.voidUnheard(callId) ?? this.holds.void(callId, accountId);
   }
 
-  load(accountId: string, read: () => Promise<WalletSnapshot | undefined>): Promise<boolean> {
-    return this.wallets.load(accountId, read);
+  load(
+    accountId: string,
+    read: () => Promise<WalletSnapshot | undefined>,
+    purse?: string,
+  ): Promise<boolean> {
+    return this.wallets.load(accountId, read, purse);
   }
 
   credit(movement: CreditTotal): Promise<boolean> {
     return this.changes.credit(movement, this.watch.keep());
   }
 
-  setLimit(accountId: string, limit: LimitSnapshot): Promise<boolean> {
-    return this.changes.setLimit(accountId, limit, this.watch.keep());
-  }
-
-  dropLimit(accountId: string, name: string): Promise<boolean> {
-    return this.wallets.dropLimit(accountId, name);
-  }
-
-  limit(accountId: string, name: string) {
-    return this.wallets.limit(accountId, name);
-  }
-
-  balances(accountId: string) {
-    return this.wallets.balances(accountId);
+  balances(accountId: string, purse?: string | null) {
+    return this.wallets.balances(accountId, purse);
   }
 
   loadedVersions() {

@@ -2,7 +2,7 @@ import type { Posted } from "../hold-store.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { Posting } from "../outbox-entry.ts";
 import { asReply, type Bucket } from "./bucket.ts";
-import { limitsText } from "./holds.ts";
+import { namesText } from "./holds.ts";
 import type { Sent } from "./resender.ts";
 
 /** A post without a reply that the spool could not keep. Redis may have it, or get it later. */
@@ -10,7 +10,7 @@ interface UnheardPost {
   readonly bucket: Bucket;
   readonly sent: Sent;
   readonly accountId: string;
-  readonly limits: string;
+  readonly purses: string;
   isVoided: boolean;
 }
 
@@ -24,9 +24,9 @@ interface UnheardPost {
 export class UnheardPosts {
   private readonly byCall = new Map<string, UnheardPost>();
 
-  add(bucket: Bucket, { callId, accountId, limits }: Posting, sent: Sent): void {
+  add(bucket: Bucket, { callId, accountId, purses }: Posting, sent: Sent): void {
     if (this.byCall.has(callId)) return;
-    const post = { bucket, sent, accountId, limits: limitsText(limits), isVoided: false };
+    const post = { bucket, sent, accountId, purses: namesText(purses), isVoided: false };
     this.byCall.set(callId, post);
   }
 
@@ -64,7 +64,7 @@ export class UnheardPosts {
   }
 
   private async takeBack(callId: string, post: UnheardPost): Promise<void> {
-    const { bucket, sent, accountId, limits, isVoided } = post;
+    const { bucket, sent, accountId, purses, isVoided } = post;
     const { epoch, process, state } = bucket;
     if (state !== "ready") return;
     if (!isVoided) return;
@@ -72,7 +72,7 @@ export class UnheardPosts {
     if (sent.epoch !== epoch || sent.process !== process) return this.forget(callId);
     const keys = [bucket.epochKeys.outbox, bucket.keys.call(callId)];
     const keptMs = String(LIFETIMES.committedCallKeptMs);
-    const args = [callId, epoch, accountId, limits, keptMs];
+    const args = [callId, epoch, accountId, purses, keptMs];
     try {
       await bucket.run("void", keys, args, asReply);
       this.forget(callId);

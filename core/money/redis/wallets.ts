@@ -2,20 +2,20 @@ import { requireMicroVnd } from "../../catalogue/amount.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import { listOf, textOf } from "../../redis/reply.ts";
-import type { Balances, LimitBalances, LoadedVersion, WalletSnapshot } from "../hold-store.ts";
-import { requireLimit } from "../limit.ts";
+import type { Balances, LoadedVersion, WalletSnapshot } from "../hold-store.ts";
+import { ofKey, walletKey } from "../purse.ts";
 import { asReply, type Bucket, isJoining, NotMember } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
 
 const LOAD_ATTEMPTS = 3;
-/** Hash fields per scan, for all wallets. A wallet has six, and five more for each limit. */
+/** Hash fields per scan, for all wallets. A wallet or a purse has up to six. */
 const PAGE = 5_000;
 /** The field with the count of closes: see `close.lua`. No account has an empty id. */
 const CLOSES = ":closes";
-/** The field of a version: of a wallet, or of the limit that is named. */
-const VERSION = /^([^|]*?)(?:\|(.*):l|:)v$/s;
+/** The field of a version. */
+const VERSION = /^(.*):v$/s;
 
-/** Loads, closes and reads the wallets and limits in Redis. */
+/** Loads, closes and reads the wallets and purses in Redis. */
 export class RedisWallets {
   private readonly client: RedisCommands;
   private readonly buckets: BucketMap;
@@ -27,41 +27,24 @@ export class RedisWallets {
   }
 
   /** See `HoldStore.load`. Concurrent loads of one wallet run as one. */
-  load(accountId: string, read: () => Promise<WalletSnapshot | undefined>): Promise<boolean> {
-    const running = this.loading.get(accountId);
+  load(
+    accountId: string,
+    read: () => Promise<WalletSnapshot | undefined>,
+    purse?: string,
+  ): Promise<boolean> {
+    const key = walletKey(accountId, purse);
+    const running = this.loading.get(key);
     if (running !== undefined) return running;
-    const load = this.loadNow(accountId, read).finally(() => this.loading.delete(accountId));
-    this.loading.set(accountId, load);
+    const bucket = this.buckets.of(accountId);
+    const load = this.loadNow(bucket, key, read).finally(() => this.loading.delete(key));
+    this.loading.set(key, load);
     return load;
   }
 
-  async dropLimit(accountId: string, name: string): Promise<boolean> {
-    const bucket = this.buckets.of(accountId);
-    const args = [accountId, name];
-    const [kind] = await bucket.asMember(() => bucket.run("drop-limit", [], args, asReply));
-    return kind !== "held";
-  }
-
-  async limit(accountId: string, name: string): Promise<LimitBalances | undefined> {
+  async balances(accountId: string, purse?: string | null): Promise<Balances | undefined> {
     const bucket = this.buckets.of(accountId);
     await bucket.whenReady();
-    const fields = ["la", "lh", "lp", "lt"].map((part) => `${accountId}|${name}:${part}`);
-    const [available, held, uncommitted, total] = listOf(
-      await this.client.call("HMGET", bucket.epochKeys.wallets, ...fields),
-    );
-    if (typeof available !== "string") return undefined;
-    return {
-      totalMicroVnd: Number(textOf(total)),
-      availableMicroVnd: Number(available),
-      heldMicroVnd: Number(textOf(held)),
-      uncommittedMicroVnd: Number(textOf(uncommitted)),
-    };
-  }
-
-  async balances(accountId: string): Promise<Balances | undefined> {
-    const bucket = this.buckets.of(accountId);
-    await bucket.whenReady();
-    return this.read(bucket, accountId);
+    return this.read(bucket, walletKey(accountId, purse));
   }
 
   /** Yields versions in pages. If a bucket is not reachable, yields those of all others first, then rejects. */
@@ -85,15 +68,15 @@ export class RedisWallets {
   }
 
   private async loadNow(
-    accountId: string,
+    bucket: Bucket,
+    key: string,
     read: () => Promise<WalletSnapshot | undefined>,
   ): Promise<boolean> {
-    const bucket = this.buckets.of(accountId);
     for (let attempt = 1; ; attempt += 1) {
       await bucket.whenLoadable();
       const { epoch } = bucket;
       const [available, closes] = listOf(
-        await this.client.call("HMGET", bucket.epochKeys.wallets, `${accountId}:a`, CLOSES),
+        await this.client.call("HMGET", bucket.epochKeys.wallets, `${key}:a`, CLOSES),
       );
       if (available !== null) return true;
       // A read that begins now includes every post. The bucket accepts loads only once all posts of earlier epochs are
@@ -102,17 +85,13 @@ export class RedisWallets {
       if (snapshot === undefined) return false;
       failpoint("wallet.read");
       const balance = Number(snapshot.balanceMicroVnd);
-      requireMicroVnd(balance);
+      // A purse is below zero.
+      requireMicroVnd(Math.abs(balance));
       try {
-        const { creditVersion, creditedMicroVnd, uncoveredMicroVnd = 0n, limits } = snapshot;
+        const { creditVersion, creditedMicroVnd, uncoveredMicroVnd = 0n } = snapshot;
         const credited = creditedMicroVnd + uncoveredMicroVnd;
-        const args = [accountId, String(balance), String(creditVersion), String(credited)];
+        const args = [key, String(balance), String(creditVersion), String(credited)];
         args.push(textOf(closes ?? ""));
-        for (const limit of limits ?? []) {
-          requireLimit(limit);
-          const { name, version, totalMicroVnd, availableMicroVnd } = limit;
-          args.push(name, ...[availableMicroVnd, version, totalMicroVnd].map(String));
-        }
         // Posts of that epoch were committed after this read.
         if (bucket.epoch !== epoch) throw new NotMember(bucket.name);
         const [kind] = await bucket.run("load", [bucket.epochKeys.acceptsLoads], args, asReply);
@@ -122,14 +101,12 @@ export class RedisWallets {
         if (!isJoining(error)) throw error;
       }
       if (attempt >= LOAD_ATTEMPTS)
-        throw new Error(
-          `the wallet of ${accountId} changed during ${LOAD_ATTEMPTS} loads; try again`,
-        );
+        throw new Error(`the wallet of ${key} changed during ${LOAD_ATTEMPTS} loads; try again`);
     }
   }
 
-  private async read(bucket: Bucket, accountId: string): Promise<Balances | undefined> {
-    const fields = ["a", "h", "p"].map((part) => `${accountId}:${part}`);
+  private async read(bucket: Bucket, key: string): Promise<Balances | undefined> {
+    const fields = ["a", "h", "p"].map((part) => `${key}:${part}`);
     const [available, held, uncommitted] = listOf(
       await this.client.call("HMGET", bucket.epochKeys.wallets, ...fields),
     );
@@ -146,9 +123,9 @@ export class RedisWallets {
 function versionsOf(pairs: readonly unknown[]): LoadedVersion[] {
   const versions: LoadedVersion[] = [];
   for (let at = 0; at < pairs.length; at += 2) {
-    const [, accountId, limit = null] = VERSION.exec(textOf(pairs[at])) ?? [];
-    if (accountId === undefined) continue;
-    versions.push({ accountId, limit, version: Number(textOf(pairs[at + 1])) });
+    const [, key] = VERSION.exec(textOf(pairs[at])) ?? [];
+    if (key === undefined) continue;
+    versions.push({ ...ofKey(key), version: Number(textOf(pairs[at + 1])) });
   }
   return versions;
 }

@@ -31,7 +31,7 @@ ${plugins.map((plugin) => `  - ${plugin}\n`).join("")}`;
     "behind.js": `export const after = ["./ahead.js"]; export default () => ({ name: "behind" });\n`,
     "ahead.js": `export const after = ["./behind.js"]; export default () => ({ name: "ahead" });\n`,
     "sees.js": `export const requires = ["model"]; export default () => ({ name: "sees" });\n`,
-    "budget.js": `export const requires = ["key"]; export const sets = ["limits"]; export default () => ({ name: "budget" });\n`,
+    "budget.js": `export const requires = ["key"]; export const sets = ["purses"]; export default () => ({ name: "budget" });\n`,
     "knows.js": `export const sets = ["key"]; export default () => ({ name: "knows" });\n`,
   };
 }
@@ -93,7 +93,7 @@ const wrong: readonly Row[] = [
     "a budget after settle, so it would limit nothing",
     `auth\nmeter\nsettle\n./budget.js`,
     [
-      "gateway.yaml:9 plugins[2].settle: expected settle after ./budget.js, which sets limits; the right order is auth, meter, ./budget.js, settle",
+      "gateway.yaml:9 plugins[2].settle: expected settle after ./budget.js, which sets purses; the right order is auth, meter, ./budget.js, settle",
     ],
   ],
   [
@@ -162,7 +162,7 @@ const wrong: readonly Row[] = [
     "a plugin that requires an unknown field of calls",
     `auth\nmeter\nsettle\n./lists.js`,
     [
-      "gateway.yaml:10 plugins[3]: expected a module whose export requires is a list of key, model, upstream, usage, limits, hold",
+      "gateway.yaml:10 plugins[3]: expected a module whose export requires is a list of key, model, upstream, usage, purses, hold",
     ],
   ],
   [

@@ -1,6 +1,6 @@
 import type { Test } from "tap";
 import { histories } from "./histories.ts";
-import { LIMIT_TABLES } from "./limit-tables.ts";
+import { PURSE_TABLES } from "./purse-tables.ts";
 import { standingTests } from "./standing-tests.ts";
 import { Table } from "./table.ts";
 import type { Create } from "./under-test.ts";
@@ -292,7 +292,7 @@ export function holdStoreConformance(
   { walletsOutliveCrashes = false } = {},
 ): void {
   t.test(`hold store: ${name}`, async (t) => {
-    for (const [title, text] of Object.entries({ ...TABLES, ...LIMIT_TABLES })) {
+    for (const [title, text] of Object.entries({ ...TABLES, ...PURSE_TABLES })) {
       if (walletsOutliveCrashes && title === WALLETS_ARE_LOST) continue;
       t.test(title, async (t) => {
         const table = await Table.begin(create);

@@ -29,14 +29,14 @@ t.test("an unreadable entry shows what its text has of the call", async (t) => {
   const row = { v: 9, call_id: "c1", account_id: 5, at: "2026-01-02T03:04:05Z", charged: 70 };
   t.match(decodeEntry("7", JSON.stringify(row)), {
     posting: undefined,
-    call: { callId: "c1", accountId: "", limits: null, at: Date.UTC(2026, 0, 2, 3, 4, 5) },
+    call: { callId: "c1", accountId: "", purses: null, at: Date.UTC(2026, 0, 2, 3, 4, 5) },
     chargedMicroVnd: 70,
     reason: /of version 9: this gateway reads versions up to/,
   });
 });
 
-t.test("an entry keeps the limits that its call counts against", async (t) => {
-  const limited = { ...call, limits: ["key:K", "day"] };
+t.test("an entry keeps the purses that its call counts against", async (t) => {
+  const limited = { ...call, purses: ["key:K", "day"] };
   t.strictSame(decodeEntry("7", encodeEntry(limited, 60, 10)).posting, limited);
 });
 
@@ -53,7 +53,7 @@ t.test("an entry keeps every field of the table, and leaves out nulls", async (t
       feesMicroVnd: 1,
       catalogueVersion: "abc",
     },
-    limits: ["key:K"],
+    purses: ["key:K"],
     providerCostMicroVnd: 5,
     mappedFrom: "a name",
   });
@@ -82,12 +82,12 @@ t.test(
 );
 
 t.test("an entry of a newer version is kept as text, with its call and charge", async (t) => {
-  const limited = { ...call, limits: ["key:K"] };
+  const limited = { ...call, purses: ["key:K"] };
   const text = encodeEntry(limited, 60, 10).replace('"v":1', '"v":2');
   const entry = decodeEntry("7", text);
   t.match(entry, {
     ...{ entryId: "7", text, chargedMicroVnd: 60 },
-    call: { callId: "c1", accountId: "a1", limits: ["key:K"] },
+    call: { callId: "c1", accountId: "a1", purses: ["key:K"] },
     reason: /version 2.* reads versions up to 1.*Install the version/,
   });
   t.equal(entry.posting, undefined);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Test } from "tap";
+import { loadWithPurses } from "../../../core/money/purse.ts";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
 import { posting, readable } from "../../support/posting.ts";
 import { until } from "../../support/until.ts";
@@ -8,9 +9,8 @@ import type { Create, HoldStoreUnderTest } from "./under-test.ts";
 
 const RUNS = 60;
 const ACCOUNTS = ["A", "B"];
-/** Limit of an account; every second call counts against it. */
-const LIMIT = "key:K";
-const LIMIT_MICRO_VND = 2_000;
+/** Purse of an account; every second call counts against it. */
+const PURSE = { name: "key:K", limitMicroVnd: 2_000 };
 
 type Step =
   | { readonly do: "credit" | "hold" | "extend" | "post"; call: number; amount: number }
@@ -65,10 +65,7 @@ class History {
   constructor(subject: HoldStoreUnderTest, ledger: MemoryLedger) {
     this.subject = subject;
     this.ledger = ledger;
-    for (const accountId of ACCOUNTS) {
-      this.ledger.addAccount(accountId);
-      this.ledger.setLimit(accountId, LIMIT, LIMIT_MICRO_VND);
-    }
+    for (const accountId of ACCOUNTS) this.ledger.addAccount(accountId);
   }
 
   async take(one: Step): Promise<void> {
@@ -129,10 +126,11 @@ class History {
       if (balances === undefined) continue;
       assert.equal(balances.uncommittedMicroVnd, 0);
       assert.equal(BigInt(balances.availableMicroVnd + balances.heldMicroVnd), balance);
-      const left = await this.subject.store.limit(accountId, LIMIT);
-      assert.ok(left !== undefined && left.uncommittedMicroVnd === 0);
-      const [limit] = wallet?.limits ?? [];
-      assert.equal(left.availableMicroVnd + left.heldMicroVnd, limit?.availableMicroVnd);
+      const purse = await this.subject.store.balances(accountId, PURSE.name);
+      if (purse === undefined) continue;
+      assert.equal(purse.uncommittedMicroVnd, 0);
+      const { balanceMicroVnd } = await this.ledger.purse(accountId, PURSE.name);
+      assert.equal(BigInt(purse.availableMicroVnd + purse.heldMicroVnd), balanceMicroVnd);
     }
   }
 
@@ -159,19 +157,20 @@ class History {
         if (committed?.accountId === accountId) total -= committed.charged;
       }
       assert.equal(BigInt(total), (await this.ledger.wallet(accountId))?.balanceMicroVnd);
-      const left = await this.subject.store.limit(accountId, LIMIT);
-      assert.ok(left !== undefined && left.heldMicroVnd >= 0);
-      const used = left.heldMicroVnd + this.chargedWithin(accountId);
-      assert.equal(left.availableMicroVnd + used, LIMIT_MICRO_VND);
+      const purse = await this.subject.store.balances(accountId, PURSE.name);
+      if (purse === undefined) continue;
+      assert.ok(purse.heldMicroVnd >= 0 && purse.uncommittedMicroVnd >= 0);
+      const used = purse.heldMicroVnd + this.chargedWithin(accountId);
+      assert.equal(0 - purse.availableMicroVnd, used);
     }
   }
 
-  /** Sum of the charges that count against the limit. */
+  /** Sum of the charges that count against the purse. */
   private chargedWithin(accountId: string): number {
     let sum = 0;
     for (const [callId, charged] of this.charged) {
       const call = Number(callId.split("-")[1]);
-      if (accountOf(call) === accountId && "limits" in limitsOf(call)) sum += charged;
+      if (accountOf(call) === accountId && hasPurse(call)) sum += charged;
     }
     return sum;
   }
@@ -193,10 +192,16 @@ class History {
     const callId = this.callId(call);
     if (this.charged.has(callId)) return;
     const accountId = accountOf(call);
-    await this.subject.store.load(accountId, () => this.ledger.wallet(accountId));
+    await loadWithPurses(this.subject.store, this.ledger, accountId, [PURSE.name]);
     const floorMicroVnd = amountMicroVnd >> 1;
     const amounts = { amountMicroVnd, floorMicroVnd };
-    const request = { callId, accountId, keyId: "K", ...amounts, ...limitsOf(call) };
+    const request = {
+      callId,
+      accountId,
+      keyId: "K",
+      ...amounts,
+      ...(hasPurse(call) && { purses: [PURSE] }),
+    };
     const result = await this.subject.store.hold(request);
     assert.ok(result.kind === "held" || result.kind === "short");
   }
@@ -211,8 +216,9 @@ class History {
     const callId = this.callId(call);
     const accountId = accountOf(call);
     if ((await this.subject.store.balances(accountId)) === undefined) return;
+    const purses = hasPurse(call) ? [PURSE.name] : null;
     const result = await this.subject.store.post(
-      posting({ callId, accountId, costMicroVnd, ...limitsOf(call) }),
+      posting({ callId, accountId, costMicroVnd, purses }),
     );
     const before = this.charged.get(callId);
     assert.equal(result.duplicate, before !== undefined);
@@ -244,6 +250,6 @@ function accountOf(call: number): string {
   return call % 3 === 0 ? "B" : "A";
 }
 
-function limitsOf(call: number): { limits?: readonly string[] } {
-  return call % 2 === 0 ? { limits: [LIMIT] } : {};
+function hasPurse(call: number): boolean {
+  return call % 2 === 0;
 }

@@ -5,25 +5,14 @@ import type {
   DebitResult,
   HoldStore,
   HoldStoreHealth,
-  LimitSnapshot,
 } from "../../../core/money/hold-store.ts";
 import { LIFETIMES } from "../../../core/money/lifetimes.ts";
-import { Movements } from "../../../core/money/movements.ts";
 import { StoredWallets } from "../../../core/money/stored-wallets.ts";
-import { until } from "../../support/until.ts";
 import { ManualMachine } from "./manual-machine.ts";
 import { StubLedger } from "./stub-ledger.ts";
-import { movement, withStores } from "./wallet-fixtures.ts";
+import { movement } from "./wallet-fixtures.ts";
 
 const { missedLookMs, missedBackMs } = LIFETIMES;
-const CHANGE = {
-  accountId: "A",
-  name: "day",
-  kind: "set",
-  amountMicroVnd: 30n,
-  reference: "l1",
-  reason: null,
-} as const;
 
 /** A gateway whose ledger also gets statements of a process that died. Its hold store notes what it is given. */
 class Stage {
@@ -58,10 +47,6 @@ class Stage {
         applied.push(`movement ${creditVersion}: ${creditedMicroVnd}`);
         return this.affords;
       },
-      setLimit: async (_: string, { name, totalMicroVnd }: LimitSnapshot) => {
-        applied.push(`limit ${name}: ${totalMicroVnd}`);
-        return true;
-      },
     };
     this.wallets = new StoredWallets({ holdStore: holdStore as HoldStore, ledger, machine });
   }
@@ -86,15 +71,6 @@ t.test(
     t.strictSame(await stage.after(missedLookMs), ["movement 2: 75"]);
   },
 );
-
-t.test("so does a change of a limit", async (t) => {
-  const stage = new Stage();
-  await stage.wallets.start();
-  await stage.ledger.changeLimit(CHANGE);
-  t.strictSame(await stage.after(missedLookMs), ["movement 0: 0", "limit day: 30"]);
-  await stage.ledger.changeLimit({ ...CHANGE, amountMicroVnd: 40n, reference: "l2" });
-  t.strictSame(await stage.after(missedLookMs), ["movement 0: 0", "limit day: 40"]);
-});
 
 t.test("a commit that began before a look is found by the next one", async (t) => {
   const stage = new Stage();
@@ -235,7 +211,7 @@ t.test("money that cannot be posted is not taken away", async (t) => {
   const take = () => wallets.credit(movement(-5n));
   debited.push({ kind: "unavailable", reason: "the store is down" });
   await t.rejects(take(), /^the store is down$/);
-  debited.push({ kind: "short", limit: "wallet", availableMicroVnd: 4 });
+  debited.push({ kind: "short", purse: "wallet", availableMicroVnd: 4 });
   t.strictSame(await take(), { kind: "below_zero" });
   t.strictSame(await wallets.credit(movement(-(2n ** 53n))), { kind: "below_zero" });
   t.equal((await ledger.wallet("A"))?.balanceMicroVnd, 100n);
@@ -250,7 +226,7 @@ t.test("money that waits in quarantine is not taken a second time", async (t) =>
     reason: "of a newer version",
     since: new Date(0),
   });
-  debited.push({ kind: "short", limit: "wallet", availableMicroVnd: 0 });
+  debited.push({ kind: "short", purse: "wallet", availableMicroVnd: 0 });
   await t.rejects(wallets.credit(movement(-5n)), {
     name: "MovementPending",
     message: /`quarantine retry --call [-0-9a-f]{36}`/,
@@ -267,49 +243,3 @@ t.test("a debit that the ledger does not get is pending after some seconds", asy
   await stage.machine.advance(3 * LIFETIMES.debitPollMs);
   t.equal(end, "MovementPending");
 });
-
-t.test("limits are set as the ledger has them after the movement was applied", async (t) =>
-  withStores(async ({ holdStore, ledger }) => {
-    const machine = new ManualMachine();
-    await ledger.credit(movement(100n));
-    await ledger.changeLimit({ ...CHANGE, kind: "create" });
-    await holdStore.load("A", () => ledger.wallet("A"));
-    const set: number[] = [];
-    // The ledger is restored from before the limit while the movement is applied.
-    const store = {
-      credit: async () => (await ledger.removeLimit("A", "day")) || true,
-      setLimit: async (_: string, { totalMicroVnd }: { totalMicroVnd: number }) =>
-        set.push(totalMicroVnd) > 0,
-    };
-    const applied = movementsOf(store, ledger, machine).applyLater("A");
-    await machine.advance(LIFETIMES.applyRetryMs);
-    await applied;
-    t.strictSame(set, []);
-  }),
-);
-
-t.test("a limit that changes while its wallet is loaded has its new total", async (t) =>
-  withStores(async ({ holdStore, ledger }) => {
-    const machine = new ManualMachine();
-    await ledger.credit(movement(100n));
-    let release = () => {};
-    ledger.after = () =>
-      new Promise((resolve) => {
-        release = resolve;
-        ledger.after = async () => {};
-      });
-    const loaded = holdStore.load("A", () => ledger.wallet("A"));
-    await until("the load has read the ledger", () => ledger.calls.wallet === 1);
-    await ledger.changeLimit({ ...CHANGE, kind: "create" });
-    const applied = movementsOf(holdStore, ledger, machine).applyLater("A");
-    await machine.advance(LIFETIMES.applyRetryMs);
-    release();
-    await Promise.all([loaded, applied]);
-    t.equal(holdStore.limit("A", "day")?.totalMicroVnd, 30);
-  }),
-);
-
-function movementsOf(holdStore: object, ledger: StubLedger, machine: ManualMachine): Movements {
-  const debit = async () => ({ kind: "no_account" }) as const;
-  return new Movements({ holdStore: holdStore as HoldStore, ledger, machine, debit });
-}

@@ -1,7 +1,8 @@
 import { debitOf } from "../../../core/money/debit.ts";
 import { entryOf } from "../../../core/money/entry.ts";
-import { type HoldStore, type Short, WALLET_LIMIT } from "../../../core/money/hold-store.ts";
+import { type HoldStore, type Purse, type Short, WALLET } from "../../../core/money/hold-store.ts";
 import { isReadable, type StoredEntry } from "../../../core/money/outbox-entry.ts";
+import { loadWithPurses } from "../../../core/money/purse.ts";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
 import { posting } from "../../support/posting.ts";
 import type { Create, HoldStoreUnderTest } from "./under-test.ts";
@@ -55,7 +56,7 @@ export class Table {
       case "apply":
         return this.apply(first, Number(second), BigInt(third));
       case "hold":
-        await this.load(second);
+        await this.load(second, pairsOf(rest.slice(3)));
         return this.hold(first, second, third, pairsOf(rest.slice(3)));
       case "bare-hold":
         return this.hold(first, second, third, pairsOf(rest.slice(3)));
@@ -82,19 +83,10 @@ export class Table {
         return String(await this.load(first));
       case "load-soon":
         return this.loadSoon(first);
-      case "limit":
-        await this.load(first);
-        return String(await this.setLimit(first, second, Number(third)));
-      case "bare-limit":
-        return String(await this.setLimit(first, second, Number(third)));
-      case "ledger-limit":
-        return `version ${this.ledger.setLimit(first, second, Number(third)).version}`;
-      case "apply-limit":
-        return this.applyLimit(first, second, Number(third), Number(fourth), Number(rest[4]));
-      case "drop-limit":
-        return String(await this.store.dropLimit(first, second));
-      case "left":
-        return this.left(first, second);
+      case "load-purse":
+        return String(await this.store.load(first, () => this.ledger.purse(first, second), second));
+      case "spent":
+        return this.spent(first, second);
       case "wallet":
         return this.wallet(first);
       case "versions":
@@ -127,8 +119,9 @@ export class Table {
     }
   }
 
-  private load(accountId: string): Promise<boolean> {
-    return this.store.load(accountId, () => this.ledger.wallet(accountId));
+  private load(accountId: string, { within }: Pairs = {}): Promise<boolean> {
+    const names = pursesOf(within).map(({ name }) => name);
+    return loadWithPurses(this.store, this.ledger, accountId, names);
   }
 
   private async loadSoon(accountId: string): Promise<string> {
@@ -180,15 +173,14 @@ export class Table {
       amountMicroVnd: amount,
       floorMicroVnd: floor,
       ...(at !== undefined && { creditVersion: Number(at) }),
-      ...(within !== undefined && { limits: within.split(",") }),
+      ...(within !== undefined && { purses: pursesOf(within) }),
     });
-    if (result.kind === "no_limit") return `no limit ${result.limit}`;
     return result.kind === "held" || result.kind === "short" ? heldOrShort(result) : result.kind;
   }
 
   /** Holds for calls `m1`, `m2`, … in one turn of the event loop. */
   private async holdAtOnce(count: number, accountId: string, range: string, pairs: Pairs) {
-    await this.load(accountId);
+    await this.load(accountId, pairs);
     const calls = Array.from({ length: count }, (_, at) => `m${at + 1}`);
     const results = await Promise.all(
       calls.map((callId) => this.hold(callId, accountId, range, pairs)),
@@ -210,8 +202,8 @@ export class Table {
     costMicroVnd: number,
     { within }: Pairs,
   ): Promise<string> {
-    const limits = within === undefined ? {} : { limits: within.split(",") };
-    const result = await this.store.post(posting({ callId, accountId, costMicroVnd, ...limits }));
+    const purses = within === undefined ? {} : { purses: within.split(",") };
+    const result = await this.store.post(posting({ callId, accountId, costMicroVnd, ...purses }));
     const answer = `charged ${result.chargedMicroVnd} off ${result.writtenOffMicroVnd}`;
     return result.duplicate ? `${answer} duplicate` : answer;
   }
@@ -228,27 +220,12 @@ export class Table {
       .join(", ");
   }
 
-  private setLimit(accountId: string, name: string, total: number) {
-    return this.store.setLimit(accountId, this.ledger.setLimit(accountId, name, total));
-  }
-
-  private async applyLimit(
-    accountId: string,
-    name: string,
-    version: number,
-    totalMicroVnd: number,
-    availableMicroVnd: number,
-  ): Promise<string> {
-    const limit = { name, version, totalMicroVnd, availableMicroVnd };
-    return String(await this.store.setLimit(accountId, limit));
-  }
-
-  private async left(accountId: string, name: string): Promise<string> {
-    const found = await this.store.limit(accountId, name);
-    if (found === undefined) return "not set";
+  private async spent(accountId: string, name: string): Promise<string> {
+    const found = await this.store.balances(accountId, name);
+    if (found === undefined) return "not loaded";
     const { availableMicroVnd, heldMicroVnd, uncommittedMicroVnd } = found;
     const uncommitted = uncommittedMicroVnd === 0 ? "" : ` uncommitted ${uncommittedMicroVnd}`;
-    return `available ${availableMicroVnd} held ${heldMicroVnd}${uncommitted}`;
+    return `${0 - availableMicroVnd - heldMicroVnd} held ${heldMicroVnd}${uncommitted}`;
   }
 
   private async wallet(accountId: string): Promise<string> {
@@ -261,8 +238,8 @@ export class Table {
   private async versions(): Promise<string> {
     const versions: string[] = [];
     for await (const page of this.store.loadedVersions()) {
-      for (const { accountId, limit, version } of page) {
-        versions.push(`${accountId}${limit === null ? "" : `/${limit}`} ${version}`);
+      for (const { accountId, purse, version } of page) {
+        versions.push(`${accountId}${purse === null ? "" : `/${purse}`} ${version}`);
       }
     }
     return versions.sort().join(" ");
@@ -284,19 +261,27 @@ interface Pairs {
   readonly within?: string;
 }
 
-/** Parses pairs of words: `key K1 within key:K1,day`. */
+/** Parses pairs of words: `key K1 within key:K1=500,day=900`. */
 function pairsOf(words: readonly string[]): Pairs {
   const pairs: Record<string, string> = {};
   for (let at = 0; at + 1 < words.length; at += 2) pairs[words[at] ?? ""] = words[at + 1] ?? "";
   return pairs;
 }
 
-/** Returns `held 20` or `short 20`, with the limit that is short unless it is the wallet. */
+/** Parses `key:K1=500,day=900`: purses and their limits. */
+function pursesOf(within?: string): Purse[] {
+  return (within?.split(",") ?? []).map((each) => {
+    const [name = "", limit] = each.split("=");
+    return { name, limitMicroVnd: Number(limit) };
+  });
+}
+
+/** Returns `held 20` or `short 20`, with the purse that is short unless it is the wallet. */
 function heldOrShort(
   result: { readonly kind: "held"; readonly amountMicroVnd: number } | Short,
 ): string {
   if (result.kind === "held") return `held ${result.amountMicroVnd}`;
-  const of = result.limit === WALLET_LIMIT ? "" : ` of ${result.limit}`;
+  const of = result.purse === WALLET ? "" : ` of ${result.purse}`;
   return `short ${result.availableMicroVnd}${of}`;
 }
 

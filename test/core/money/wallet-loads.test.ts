@@ -1,10 +1,5 @@
 import t from "tap";
-import type {
-  HoldResult,
-  HoldStore,
-  LimitSnapshot,
-  WalletSnapshot,
-} from "../../../core/money/hold-store.ts";
+import type { HoldResult, HoldStore, WalletSnapshot } from "../../../core/money/hold-store.ts";
 import type { Ledger } from "../../../core/money/ledger.ts";
 import { LIFETIMES } from "../../../core/money/lifetimes.ts";
 import { StoredWallets } from "../../../core/money/stored-wallets.ts";
@@ -13,8 +8,10 @@ import { holdRequest } from "./wallet-fixtures.ts";
 
 const HELD: HoldResult = { kind: "held", amountMicroVnd: 5 };
 const UNKNOWN: HoldResult = { kind: "unknown" };
-const NO_LIMIT: HoldResult = { kind: "no_limit", limit: "day" };
-const LIMIT = { name: "day", version: 1, totalMicroVnd: 9, availableMicroVnd: 9 };
+const PURSES = [
+  { name: "day", limitMicroVnd: 9 },
+  { name: "month", limitMicroVnd: 90 },
+];
 const WALLET = { accountId: "A", balanceMicroVnd: 9n, creditVersion: 1, creditedMicroVnd: 9n };
 
 /** Wallets over two stores that reply what the test says. */
@@ -23,7 +20,7 @@ class Stage {
   readonly done: string[] = [];
   /** Replies of the hold store to holds, in turn; the last stays. */
   holds: HoldResult[] = [HELD];
-  wallet: WalletSnapshot | undefined = { ...WALLET, limits: [LIMIT] };
+  wallet: WalletSnapshot | undefined = WALLET;
   /** Takes the place of a load. */
   onLoad: (() => Promise<boolean>) | undefined;
   readonly wallets: StoredWallets;
@@ -36,16 +33,15 @@ class Stage {
         const [result = HELD] = this.holds.length > 1 ? this.holds.splice(0, 1) : this.holds;
         return isLate ? Promise.resolve(result) : result;
       },
-      load: async (accountId, read) => {
-        done.push(`load ${accountId}`);
+      load: async (accountId, read, purse) => {
+        done.push(`load ${accountId}${purse === undefined ? "" : ` ${purse}`}`);
         return this.onLoad?.() ?? (await read()) !== undefined;
       },
-      setLimit: async (accountId: string, { name }: LimitSnapshot) => {
-        done.push(`set ${accountId} ${name}`);
-        return true;
-      },
     };
-    const ledger: Partial<Ledger> = { wallet: async () => this.wallet };
+    const ledger: Partial<Ledger> = {
+      wallet: async () => this.wallet,
+      purse: async () => WALLET,
+    };
     const stores = { holdStore: holdStore as HoldStore, ledger: ledger as Ledger };
     this.wallets = new StoredWallets({ ...stores, machine });
   }
@@ -57,7 +53,7 @@ for (const isLate of [false, true]) {
     const stage = (...holds: HoldResult[]) => Object.assign(new Stage(isLate), { holds });
 
     t.test("reads nothing if the wallet is loaded, whether or not it is short", async (t) => {
-      const short: HoldResult = { kind: "short", limit: "wallet", availableMicroVnd: 1 };
+      const short: HoldResult = { kind: "short", purse: "wallet", availableMicroVnd: 1 };
       for (const result of [HELD, short, { kind: "revoked" } as const]) {
         const { wallets, done } = stage(result);
         const held = wallets.hold(holdRequest("c", 5));
@@ -67,10 +63,24 @@ for (const isLate of [false, true]) {
       }
     });
 
-    t.test("loads a wallet, then sets the limit that it lacks", async (t) => {
-      const { wallets, done } = stage(UNKNOWN, NO_LIMIT, HELD);
-      t.strictSame(await wallets.hold(holdRequest("c", 5)), HELD);
-      t.strictSame(done, ["hold", "load A", "hold", "set A day", "hold"]);
+    t.test("loads a wallet, then the purses that the call names", async (t) => {
+      const { wallets, done } = stage(UNKNOWN, HELD);
+      t.strictSame(await wallets.hold({ ...holdRequest("c", 5), purses: PURSES }), HELD);
+      t.strictSame(done, ["hold", "load A", "load A day", "load A month", "hold"]);
+    });
+
+    t.test("throws for a purse that no call can have", async (t) => {
+      const { wallets, done } = stage(HELD);
+      const names = ["a|b", "a=b", "wallet", "", "x".repeat(101)];
+      const wrong = [
+        ...names.map((name) => [{ name, limitMicroVnd: 1 }]),
+        ...[-1, 0.5, Number.NaN].map((limitMicroVnd) => [{ name: "day", limitMicroVnd }]),
+        [...PURSES, ...PURSES],
+        Array.from({ length: 9 }, (_, n) => ({ name: `b${n}`, limitMicroVnd: 1 })),
+      ];
+      for (const purses of wrong)
+        t.throws(() => wallets.hold({ ...holdRequest("c", 5), purses }), RangeError);
+      t.strictSame(done, []);
     });
 
     t.test("has no account if the ledger has none", async (t) => {
@@ -79,29 +89,13 @@ for (const isLate of [false, true]) {
       t.strictSame(none.done, ["hold", "load A"]);
     });
 
-    t.test("is unavailable if the ledger does not know its limit", async (t) => {
-      for (const wallet of [undefined, WALLET, { ...WALLET, limits: [{ ...LIMIT, name: "x" }] }]) {
-        const without = Object.assign(stage(NO_LIMIT), { wallet });
-        t.strictSame(await without.wallets.hold(holdRequest("c", 5)), {
-          kind: "unavailable",
-          reason: "the ledger has no limit day",
-        });
-        t.strictSame(without.done, ["hold"]);
-      }
-    });
-
     t.test("is unavailable after three loads that did not help", async (t) => {
-      for (const [result, work] of [
-        [UNKNOWN, "load A"],
-        [NO_LIMIT, "set A day"],
-      ] as const) {
-        const { wallets, done } = stage(result);
-        t.match(await wallets.hold(holdRequest("c", 5)), {
-          kind: "unavailable",
-          reason: /^cannot load the wallet: the load did not finish within 5000 ms$/,
-        });
-        t.strictSame(done, ["hold", work, "hold", work, "hold", work, "hold"]);
-      }
+      const { wallets, done } = stage(UNKNOWN);
+      t.match(await wallets.hold(holdRequest("c", 5)), {
+        kind: "unavailable",
+        reason: /^cannot load the wallet: the load did not finish within 5000 ms$/,
+      });
+      t.strictSame(done, ["hold", ...Array.from({ length: 3 }, () => ["load A", "hold"]).flat()]);
     });
 
     t.test("is unavailable if the load fails, and says why", async (t) => {

@@ -208,11 +208,11 @@ t.test("reconcile shows the parts of every wallet", async (t) =>
     await wallets.hold(holdRequest("c2", 50));
     const rows = [];
     for await (const row of wallets.reconcile()) rows.push(row);
-    const zero = { limit: null, ledgerSumMicroVnd: 0n, balanceMicroVnd: 0n, availableMicroVnd: 0n };
+    const zero = { purse: null, ledgerSumMicroVnd: 0n, balanceMicroVnd: 0n, availableMicroVnd: 0n };
     t.strictSame(rows, [
       {
         accountId: "A",
-        limit: null,
+        purse: null,
         ledgerSumMicroVnd: 1_000n,
         balanceMicroVnd: 1_000n,
         availableMicroVnd: 920n,

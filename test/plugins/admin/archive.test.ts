@@ -48,15 +48,10 @@ t.test("archive", async (t) => {
   t.test("exports a month, takes it out, and still proves every wallet", async (t) => {
     const one = await createCustomer(gateway, { creditVnd: 10 });
     const two = await createCustomer(gateway, { creditVnd: 20 });
-    const limit = { accountId: one.accountId, name: "budget" };
-    await sql.query("select change_wallet_limit($1, $2, 'set', 5000, 'first', null, 10)", [
-      limit.accountId,
-      limit.name,
-    ]);
     const { all: commit } = createCommit(sql, new PostgresHistory(sql));
     const calls = Array.from({ length: CALLS }, (_, n) => {
       const at = MARCH + n;
-      const named = n % 5 === 0 ? { limits: [limit.name] } : {};
+      const named = n % 5 === 0 ? { purses: ["budget"] } : {};
       const account = n % 5 === 0 ? one.accountId : two.accountId;
       return charge(account, n % 7, { callId: newId(at), at, ...named });
     });
@@ -99,8 +94,8 @@ t.test("archive", async (t) => {
       t.match(JSON.parse(stdout), {
         wallets: 2,
         drifting_wallets: 0,
-        limits: 1,
-        drifting_limits: 0,
+        purses: 1,
+        drifting_purses: 0,
       });
     }
     t.equal((await cli("archive", "export", "--month", "2026-03", "--to", folder)).code, 1);

@@ -127,7 +127,7 @@ t.test("admin API: money", async (t) => {
       quantity: 10,
       discounts: null,
       fees_vnd: "0",
-      limits: null,
+      purses: null,
       provider_cost_vnd: null,
     });
   });

@@ -35,8 +35,8 @@ t.test("npm run admin -- reconcile", async (t) => {
       drift: false,
       wallets: 2,
       drifting_wallets: 0,
-      limits: 0,
-      drifting_limits: 0,
+      purses: 0,
+      drifting_purses: 0,
       rows: [],
       overdue: 0,
       overdue_rows: [],
@@ -109,8 +109,8 @@ t.test("npm run admin -- reconcile", async (t) => {
     const { code, stdout } = await reconcile();
     t.equal(code, 1);
     const { rows, ...summary } = JSON.parse(stdout);
-    const limits = { limits: 0, drifting_limits: 0, overdue: 0, overdue_rows: [] };
-    t.strictSame(summary, { drift: true, wallets: 2, drifting_wallets: 1, ...limits });
+    const purses = { purses: 0, drifting_purses: 0, overdue: 0, overdue_rows: [] };
+    t.strictSame(summary, { drift: true, wallets: 2, drifting_wallets: 1, ...purses });
     t.equal(rows.length, 1);
     t.equal(rows[0].account_id, customer.accountId);
     t.equal(rows[0].drift_vnd, "0.000001");

@@ -191,7 +191,7 @@ t.test("the record of a call", async (t) => {
         features: {},
       },
       mappedFrom: "gpt-x",
-      limits: [{ name: "day", refusal: () => refuse.rateLimited("") }],
+      purses: [{ name: "day", limitMicroVnd: 1, refusal: () => refuse.rateLimited("") }],
       estimated: true,
       stream: true,
     });
@@ -218,16 +218,16 @@ t.test("the record of a call", async (t) => {
       discountBps: 0,
       costMicroVnd: 60,
       catalogueVersion: "v1",
-      limits: ["day"],
+      purses: ["day"],
     });
   });
 
-  t.test("has no first byte, route or limits if there were none", async (t) => {
+  t.test("has no first byte, route or purses if there were none", async (t) => {
     const desk = deskOf();
     const { close } = await served(desk, { outcome: undefined });
     close();
-    const { firstByteMs, upstream, limits, mappedFrom, outcome } = desk.wallets.posts[0] ?? {};
-    t.strictSame([firstByteMs, upstream, limits, mappedFrom], [null, null, null, null]);
+    const { firstByteMs, upstream, purses, mappedFrom, outcome } = desk.wallets.posts[0] ?? {};
+    t.strictSame([firstByteMs, upstream, purses, mappedFrom], [null, null, null, null]);
     t.equal(outcome, "complete");
   });
 });

@@ -2,7 +2,7 @@ import { setImmediate as turnOver } from "node:timers/promises";
 import t from "tap";
 import type { HttpCall } from "../../../core/http/http-call.ts";
 import type { ExtendResult } from "../../../core/money/hold-store.ts";
-import type { CallLimit } from "../../../core/plugin/call.ts";
+import type { CallPurse } from "../../../core/plugin/call.ts";
 import { type Outcome, refuse, ServerEvent, type Sink } from "../../../core/plugin/index.ts";
 import settle from "../../../plugins/settle/index.ts";
 import {
@@ -190,7 +190,7 @@ t.test("a stream that outruns its extension", async (t) => {
 });
 
 t.test("a stream whose extension is refused", async (t) => {
-  const short = { kind: "short", limit: "wallet", availableMicroVnd: 1 } as const;
+  const short = { kind: "short", purse: "wallet", availableMicroVnd: 1 } as const;
 
   t.test("delivers what it holds, then ends with 402", async (t) => {
     const stream = await new Stream().begin();
@@ -202,10 +202,11 @@ t.test("a stream whose extension is refused", async (t) => {
     t.equal(stream.extensions.length, 1, "asks no second time");
   });
 
-  t.test("ends with the refusal of the limit that is used up", async (t) => {
-    const limits: CallLimit[] = [{ name: "day", refusal: () => refuse.rateLimited("the day's") }];
-    const stream = await new Stream({ limits }).begin();
-    stream.desk.wallets.onExtend = () => ({ ...short, limit: "day" });
+  t.test("ends with the refusal of the purse that is used up", async (t) => {
+    const refusal = () => refuse.rateLimited("the day's");
+    const purses: CallPurse[] = [{ name: "day", limitMicroVnd: 1, refusal }];
+    const stream = await new Stream({ purses }).begin();
+    stream.desk.wallets.onExtend = () => ({ ...short, purse: "day" });
     stream.deliver(16);
     t.match(stream.cuts, [{ kind: "exhausted", refusal: { status: 429, message: "the day's" } }]);
   });

@@ -79,7 +79,7 @@ function dribbling(): (request: ExtendRequest) => ExtendResult {
   let held = 16;
   return ({ totalMicroVnd, floorMicroVnd }) => {
     const most = Math.min(totalMicroVnd, held + 1);
-    if (most < floorMicroVnd) return { kind: "short", limit: "wallet", availableMicroVnd: 1 };
+    if (most < floorMicroVnd) return { kind: "short", purse: "wallet", availableMicroVnd: 1 };
     held = most;
     return { kind: "held", amountMicroVnd: most };
   };
@@ -164,7 +164,7 @@ const granted = ({ totalMicroVnd }: ExtendRequest): ExtendResult => ({
   kind: "held",
   amountMicroVnd: totalMicroVnd,
 });
-const short = (): ExtendResult => ({ kind: "short", limit: "wallet", availableMicroVnd: 1 });
+const short = (): ExtendResult => ({ kind: "short", purse: "wallet", availableMicroVnd: 1 });
 
 t.test("a stream whose first event reports more input than is held", async (t) => {
   t.test("extends its hold at once", async (t) => {

@@ -1,6 +1,6 @@
 import t from "tap";
 import type { HttpCall } from "../../../core/http/http-call.ts";
-import type { CallLimit } from "../../../core/plugin/call.ts";
+import type { CallPurse } from "../../../core/plugin/call.ts";
 import { isRefusal, ONE, type Profile, refuse, v } from "../../../core/plugin/index.ts";
 import settle, { options } from "../../../plugins/settle/index.ts";
 import {
@@ -109,15 +109,16 @@ t.test("the options", async (t) => {
   }
 });
 
-t.test("a hold names its call, account, key, credit version and limits", async (t) => {
+t.test("a hold names its call, account, key, credit version and purses", async (t) => {
   const desk = deskOf();
-  const limits: CallLimit[] = [{ name: "day", refusal: () => refuse.rateLimited("used up") }];
-  await request(desk, preparedCall({ limits }));
-  const { callId, accountId, keyId, creditVersion, limits: names } = desk.wallets.holds[0] ?? {};
-  t.strictSame([callId, accountId, keyId, creditVersion, names], ["id", "A", "K", 7, ["day"]]);
+  const refusal = () => refuse.rateLimited("used up");
+  const wanted: CallPurse[] = [{ name: "day", limitMicroVnd: 5, refusal }];
+  await request(desk, preparedCall({ purses: wanted }));
+  const { callId, accountId, keyId, creditVersion, purses } = desk.wallets.holds[0] ?? {};
+  t.strictSame([callId, accountId, keyId, creditVersion, purses], ["id", "A", "K", 7, wanted]);
   const without = deskOf();
   await request(without, preparedCall());
-  t.equal(without.wallets.holds[0]?.limits, undefined);
+  t.equal(without.wallets.holds[0]?.purses, undefined);
 });
 
 t.test("a call that is held", async (t) => {
@@ -163,12 +164,12 @@ t.test("a call that is held", async (t) => {
 });
 
 t.test("a call without a hold gets", async (t) => {
-  const limits: CallLimit[] = [
-    { name: "month", refusal: () => refuse.forbidden("the month's") },
-    { name: "day", refusal: (left) => refuse.rateLimited(`the day's: ${left}`) },
+  const purses: CallPurse[] = [
+    { name: "month", limitMicroVnd: 1, refusal: () => refuse.forbidden("the month's") },
+    { name: "day", limitMicroVnd: 1, refusal: (left) => refuse.rateLimited(`the day's: ${left}`) },
   ];
   async function refusalFor(desk: Desk, settings: Partial<Settings> = {}): Promise<string> {
-    const call = preparedCall({ limits });
+    const call = preparedCall({ purses });
     const verdict = await request(desk, call, settings);
     t.equal(call.held, undefined, "nothing is held");
     return isRefusal(verdict) ? `${verdict.status} ${verdict.message}` : "served";
@@ -176,7 +177,7 @@ t.test("a call without a hold gets", async (t) => {
 
   t.test("402 and the page for top-ups, from a short wallet or without an account", async (t) => {
     const desk = deskOf();
-    desk.wallets.onHold = () => ({ kind: "short", limit: "wallet", availableMicroVnd: 1 });
+    desk.wallets.onHold = () => ({ kind: "short", purse: "wallet", availableMicroVnd: 1 });
     t.match(await refusalFor(desk), /^402 .*http:\/\/127\.0\.0\.1:8080\/dashboard/);
     t.match(await refusalFor(desk, { topup_address: "https://pay" }), /^402 .*https:\/\/pay;/);
     const customers = { current: { publicUrl: "https://api.example" } };
@@ -186,9 +187,9 @@ t.test("a call without a hold gets", async (t) => {
     t.match(await refusalFor(desk), /^402 /);
   });
 
-  t.test("the refusal of the limit that is short, with what it has left", async (t) => {
+  t.test("the refusal of the purse that is short, with what it has left", async (t) => {
     const desk = deskOf();
-    desk.wallets.onHold = () => ({ kind: "short", limit: "day", availableMicroVnd: 9 });
+    desk.wallets.onHold = () => ({ kind: "short", purse: "day", availableMicroVnd: 9 });
     t.equal(await refusalFor(desk), "429 the day's: 9");
   });
 

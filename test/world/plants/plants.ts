@@ -220,19 +220,26 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     faults: { ledgerAway: 2_500 },
     from: 7,
   },
-  "the calls of a dead gateway stay in their limits": {
+  "the calls of a dead gateway stay in their purses": {
     file: `${LUA}epoch.lua`,
-    find: "call('HINCRBY', key('w'), account .. limit .. ':la', amount)",
+    find: "call('HINCRBY', key('w'), account .. purse .. ':a', amount)",
     replace: "",
     store: "redis",
-    faults: { limitChange: 700, kill: 2_000 },
+    faults: { purseChange: 700, kill: 2_000 },
   },
-  "a post leaves its limits as they were": {
-    file: "core/money/embedded/limit.ts",
-    find: "this.available += held - charged;",
-    replace: "",
+  "a post is charged to a purse that is not loaded": {
+    file: `${LUA}post.lua`,
+    find: "if not hold and cost > 0 and purses ~= '' then",
+    replace: "if false then",
+    store: "redis",
+    faults: { purseChange: 700, redisWipe: 2_000 },
+  },
+  "a post leaves its purses as they were": {
+    file: "core/money/embedded/wallet.ts",
+    find: "charge(purse, NO_PURSES, charged, held);",
+    replace: ";",
     store: "embedded",
-    faults: { limitChange: 700 },
+    faults: { purseChange: 700 },
   },
   "a revocation is lost with the data of Redis": {
     file: "core/money/redis/revocations.ts",

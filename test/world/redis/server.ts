@@ -170,7 +170,8 @@ export class RedisServer {
   }
 
   private checkBalance([key = "", field = ""]: readonly string[]): void {
-    if (!field.endsWith(":a")) return;
+    // A purse is below zero.
+    if (!field.endsWith(":a") || field.includes("|")) return;
     const amount = this.data.hash(key).get(field) ?? "";
     if (amount.startsWith("-")) this.options.onBelowZero(key, field, amount);
   }

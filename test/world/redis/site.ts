@@ -1,4 +1,5 @@
-import type { Balances, LimitBalances } from "../../../core/money/hold-store.ts";
+import type { Balances } from "../../../core/money/hold-store.ts";
+import { walletKey } from "../../../core/money/purse.ts";
 import { bucketIndexOf, bucketName } from "../../../core/redis/buckets.ts";
 import type { RedisCommands } from "../../../core/redis/client.ts";
 import { Random } from "../../support/random.ts";
@@ -125,9 +126,9 @@ export class RedisSite {
     if (server instanceof ClusterNode) this.loseNames(server);
   }
 
-  /** Returns the balances of a wallet; undefined if it is not loaded. */
-  balancesOf(accountId: string): Balances | undefined {
-    const part = this.partsOf(accountId);
+  /** Returns the balances of a wallet or a purse; undefined if it is not loaded. */
+  balancesOf(accountId: string, purse?: string): Balances | undefined {
+    const part = this.partsOf(accountId, purse);
     if (!part("a")) return undefined;
     return {
       availableMicroVnd: Number(part("a")),
@@ -136,25 +137,13 @@ export class RedisSite {
     };
   }
 
-  /** Returns the balances of a limit; undefined if it is not set. */
-  limitOf(accountId: string, name: string): LimitBalances | undefined {
-    const part = this.partsOf(accountId, `|${name}`);
-    if (!part("la")) return undefined;
-    return {
-      totalMicroVnd: Number(part("lt")),
-      availableMicroVnd: Number(part("la")),
-      heldMicroVnd: Number(part("lh")),
-      uncommittedMicroVnd: Number(part("lp")),
-    };
-  }
-
-  /** Returns a function that reads a part of a wallet or of a limit. */
-  private partsOf(accountId: string, limit = ""): (part: string) => string | undefined {
+  /** Returns a function that reads a part of a wallet or of a purse. */
+  private partsOf(accountId: string, purse?: string): (part: string) => string | undefined {
     const index = bucketIndexOf(accountId, this.options.buckets);
     const { data } = this.cluster?.ownerOf(index) ?? this.single;
     const base = `${PREFIX}:{${bucketName(index)}}:`;
     const wallets = data.hash(`${base}${data.text(`${base}epoch`) ?? ""}:w`);
-    return (part) => wallets.get(`${accountId}${limit}:${part}`);
+    return (part) => wallets.get(`${walletKey(accountId, purse)}:${part}`);
   }
 
   private isForeign(key: string, server: RedisServer): boolean {

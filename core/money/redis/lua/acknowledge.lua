@@ -2,17 +2,16 @@
 -- so a second acknowledgement changes nothing.
 -- KEYS[4] outbox  KEYS[5...] result of each call
 -- ARGV: 1 if the outbox is of this epoch, how long to remember the calls from now (ms), then for each entry its id,
--- account (followed by its limits, as in hold.lua), charge, and '1' if the wallet gets it back: then the call is forgotten
+-- account (followed by its purses, as in post.lua), charge, and '1' if the wallet gets it back: then the call is forgotten
 for at = 5, #ARGV, 4 do
-  local account, limits = string.match(ARGV[at + 1], '^([^|]*)(.*)$')
+  local account, purses = string.match(ARGV[at + 1], '^([^|]*)(.*)$')
   local charged = ARGV[at + 2]
   if call('XDEL', KEYS[4], ARGV[at]) == 1 then
     if ARGV[3] == '1' and charged ~= '0' then
-      call('HINCRBY', wallets, account .. ':p', '-' .. charged)
       if ARGV[at + 3] == '1' and call('HEXISTS', wallets, account .. ':a') == 1 then
         call('HINCRBY', wallets, account .. ':a', charged)
       end
-      add_to_limits(account, limits, 0, 0, 0 - tonumber(charged))
+      move(account, purses, 0, 0, 0 - tonumber(charged))
     end
   end
   call('PEXPIRE', KEYS[5 + (at - 5) / 4], ARGV[at + 3] == '1' and '0' or ARGV[4], 'LT')

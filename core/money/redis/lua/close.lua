@@ -1,6 +1,6 @@
--- Closes wallets without a call for some time: deletes them, and the next call loads them from the ledger. A wallet with
+-- Closes wallets and purses without a call for some time: deletes them, and the next call loads them from the ledger. A wallet with
 -- a hold or an uncommitted charge stays, because the ledger lacks it. Returns how many it closed.
--- ARGV: ms since 1970, the time without a call (ms), then each account, followed by limits as in `hold.lua`
+-- ARGV: ms since 1970, the time without a call (ms), then each account, or `<account>|<name>`
 --
 -- Calls write no time. Instead `:u` keeps when this operation first saw the wallet with what it has available now.
 -- A load that read the ledger before a wallet was closed may lack calls of that wallet: `:closes` makes it read again.
@@ -13,8 +13,11 @@ local function is_held(account)
   if not holders then
     holders = {}
     for _, hold in ipairs(call('HVALS', holds)) do
-      local _, _, of = parts(hold)
+      local _, _, of, purses = parts(hold)
       holders[of] = true
+      for key in purse_keys(of, purses) do
+        holders[key] = true
+      end
     end
   end
   return holders[account]
@@ -22,9 +25,8 @@ end
 
 local closed = 0
 for at = 5, #ARGV do
-  local account, limits = string.match(ARGV[at], '^([^|]*)(.*)$')
+  local account = ARGV[at]
   local known = call('HMGET', wallets, account .. ':a', account .. ':h', account .. ':p', account .. ':u', account .. ':v')
-  local is_closed = not known[1]
   if not known[1] and not known[5] then
     call('HDEL', wallets, account .. ':u')
   elseif (known[2] or '0') == '0' and (known[3] or '0') == '0' then
@@ -35,14 +37,6 @@ for at = 5, #ARGV do
     elseif now - since >= idle and not is_held(account) then
       call('HDEL', wallets, account .. ':a', account .. ':h', account .. ':p', account .. ':v', account .. ':c', account .. ':u')
       closed = closed + 1
-      is_closed = true
-    end
-  end
-  -- Limits that an earlier close was not given are left without a wallet. A load sets them again.
-  if is_closed then
-    for limit in string.gmatch(limits, '|[^|]+') do
-      local name = account .. limit
-      call('HDEL', wallets, name .. ':la', name .. ':lh', name .. ':lp', name .. ':lv', name .. ':lt')
     end
   end
 end

@@ -34,18 +34,16 @@ end
 local function void_holds(gateway)
   local found, voided = call('HGETALL', key('holds')), 0
   for at = 1, #found, 2 do
-    local amount, holder, account, limits = string.match(found[at + 1], '^(%d+):([^:]*):([^|]*)(.*)$')
+    local amount, holder, account, purses = string.match(found[at + 1], '^(%d+):([^:]*):([^|]*)(.*)$')
     if holder == gateway then
       call('HDEL', key('holds'), found[at])
       -- A wallet with a hold of 0 may be closed: HINCRBY of 0 would make it a wallet without money.
       if amount ~= '0' then
         call('HINCRBY', key('w'), account .. ':a', amount)
         call('HINCRBY', key('w'), account .. ':h', '-' .. amount)
-        for limit in string.gmatch(limits, '|[^|]+') do
-          if call('HEXISTS', key('w'), account .. limit .. ':la') == 1 then
-            call('HINCRBY', key('w'), account .. limit .. ':la', amount)
-            call('HINCRBY', key('w'), account .. limit .. ':lh', '-' .. amount)
-          end
+        for purse in string.gmatch(purses, '|[^|=]+') do
+          call('HINCRBY', key('w'), account .. purse .. ':a', amount)
+          call('HINCRBY', key('w'), account .. purse .. ':h', '-' .. amount)
         end
       end
       voided = voided + 1

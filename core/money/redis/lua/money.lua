@@ -46,24 +46,53 @@ local function add(account, part, amount)
   end
 end
 
--- Parses a hold: `<amount>:<process>:<account>`, then `|<name>` for each limit that it counts against.
+-- Parses a hold: `<amount>:<process>:<account>`, then `|<name>=<limit>` for each purse that it counts against.
 local function parts(hold)
-  local amount, holder, account, limits = string.match(hold, '^(%d+):([^:]*):([^|]*)(.*)$')
-  return tonumber(amount), holder, account, limits
+  local amount, holder, account, purses = string.match(hold, '^(%d+):([^:]*):([^|]*)(.*)$')
+  return tonumber(amount), holder, account, purses
 end
 
--- Adds to the parts of every limit in `|<name>|<name>`. Of a limit that is not set, keeps the uncommitted charges, and
--- how often there were some: a reading of the ledger may lack them, so `set-limit` waits until they are committed.
-local function add_to_limits(account, limits, available, held, uncommitted)
-  for limit in string.gmatch(limits, '|[^|]+') do
-    if call('HEXISTS', wallets, account .. limit .. ':la') == 1 then
-      add(account .. limit, ':la', available)
-      add(account .. limit, ':lh', held)
-      add(account .. limit, ':lp', uncommitted)
-    elseif uncommitted ~= 0 then
-      add(account .. limit, ':ls', uncommitted)
-      add(account .. limit, ':lc', 1)
+-- A purse is a wallet that begins at 0 and may go below it: under `<account>|<name>` it has the parts of a wallet.
+local function purse_keys(account, purses)
+  local names = string.gmatch(purses, '|[^|=]+')
+  return function()
+    local name = names()
+    return name and account .. name
+  end
+end
+
+-- Returns what is left for a hold of `available` of a wallet and of its purses, and the name of the one that leaves least. Nil if
+-- one is not loaded.
+local function left(available, account, purses)
+  available = tonumber(available)
+  local short = 'wallet'
+  if not available or purses == '' then
+    return available, short
+  end
+  for name, limit in string.gmatch(purses, '|([^|=]+)=(%d+)') do
+    local balance = call('HGET', wallets, account .. '|' .. name .. ':a')
+    if not balance then
+      return nil
     end
+    if limit + balance < available then
+      available, short = limit + balance, name
+    end
+  end
+  return available, short
+end
+
+-- Changes the parts of a wallet and of its purses.
+local function move(account, purses, available, held, uncommitted)
+  add(account, ':a', available)
+  add(account, ':h', held)
+  add(account, ':p', uncommitted)
+  if purses == '' then
+    return
+  end
+  for key in purse_keys(account, purses) do
+    add(key, ':a', available)
+    add(key, ':h', held)
+    add(key, ':p', uncommitted)
   end
 end
 
@@ -72,9 +101,7 @@ local function give_back(call_id)
   if not hold then
     return
   end
-  local amount, _, account, limits = parts(hold)
+  local amount, _, account, purses = parts(hold)
   call('HDEL', holds, call_id)
-  add(account, ':a', amount)
-  add(account, ':h', 0 - amount)
-  add_to_limits(account, limits, amount, 0 - amount, 0)
+  move(account, purses, amount, 0 - amount, 0)
 end

@@ -1,6 +1,6 @@
 -- Charges a call: the hold first, then what is available of the wallet. The rest is written off. Idempotent by call.
 -- KEYS[4] outbox of the process  KEYS[5] result of this call, which money.lua reads as `done`
--- ARGV: call, account, cost, entry, epoch, limits as in hold.lua (used only if the hold is gone), and for a debit 'whole': it
+-- ARGV: call, account, cost, entry, epoch, purses as `|<name>|<name>` (used only if the hold is gone), and for a debit 'whole': it
 -- takes all of its cost, or nothing; or 'asked', after a first attempt without a reply: its operator may have been refused
 -- elsewhere since, so it takes nothing, and that attempt takes nothing if it arrives later. Then how long to remember that (ms)
 -- The result expires only after `acknowledge`: a Redis whose clock jumps forward must not forget an uncommitted call.
@@ -21,14 +21,21 @@ if ARGV[9] == 'asked' then
   return { n, 'short', '0' }
 end
 local hold = call('HGET', holds, call_id)
-local held, holder, limits = 0, '', ARGV[8]
+local held, holder, purses = 0, '', ARGV[8]
 if hold then
-  held, holder, account, limits = parts(hold)
+  held, holder, account, purses = parts(hold)
 end
 local cost = tonumber(ARGV[5])
 local available = tonumber(call('HGET', wallets, account .. ':a'))
 if not available and cost > 0 then
   return { n, 'unknown' }
+end
+if not hold and cost > 0 and purses ~= '' then
+  for key in purse_keys(account, purses) do
+    if call('HEXISTS', wallets, key .. ':a') == 0 then
+      return { n, 'unknown' }
+    end
+  end
 end
 local charged = math.min(cost, held + (available or 0))
 if ARGV[9] == 'whole' and charged < cost then
@@ -37,10 +44,7 @@ end
 if hold then
   call('HDEL', holds, call_id)
 end
-add(account, ':a', held - charged)
-add(account, ':h', 0 - held)
-add(account, ':p', charged)
-add_to_limits(account, limits, held - charged, 0 - held, charged)
+move(account, purses, held - charged, 0 - held, charged)
 local off = cost - charged
 local id = call('XADD', KEYS[4], '*', 'e', ARGV[6], 'c', text(charged), 'o', text(off))
 local place = ARGV[7] .. '|' .. owner .. '|' .. id

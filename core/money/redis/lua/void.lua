@@ -5,7 +5,7 @@
 -- this process can commit it from there, and it does not. If the outbox has another owner by now, the charge stays.
 -- A post that arrives after this step finds a result, and charges nothing.
 -- KEYS[4] outbox of the process  KEYS[5] result of this call
--- ARGV: epoch, account, limits as in hold.lua, how long to remember the call (ms)
+-- ARGV: epoch, account, purses as in post.lua, how long to remember the call (ms)
 local hold = call('HGET', holds, ARGV[3])
 if hold then
   local _, holder = parts(hold)
@@ -19,9 +19,7 @@ if KEYS[5] then
   local own = ARGV[4] .. '|' .. owner .. '|'
   if done and string.sub(place, 1, #own) == own and call('XDEL', KEYS[4], string.sub(place, #own + 1)) == 1 then
     local amount = tonumber(charged)
-    add(ARGV[5], ':a', amount)
-    add(ARGV[5], ':p', 0 - amount)
-    add_to_limits(ARGV[5], ARGV[6], amount, 0, 0 - amount)
+    move(ARGV[5], ARGV[6], amount, 0, 0 - amount)
     done = false
   end
   if not done then

@@ -116,7 +116,7 @@ function booksOf(report: unknown): Finding[] {
   const { drift, rows, overdue } = objectOf(report) ?? {};
   const findings: Finding[] = [];
   if (drift !== false) {
-    const detail = `${arrayOf(rows).length} wallets or limits differ from the ledger`;
+    const detail = `${arrayOf(rows).length} wallets or purses differ from the ledger`;
     findings.push({ problem: "the books disagree", detail, command: "reconcile --full" });
   }
   if (Number(overdue ?? 0) > 0) {

@@ -1,54 +1,56 @@
 import t from "tap";
 import {
-  acknowledge,
   balancesOf,
   charge,
   chargeable,
-  findLimits,
   giveBackHold,
+  type HeldPurse,
   isIdle,
-  limitsOfPost,
   raiseHold,
-  setLimit,
   shortOf,
-  takeBackCharge,
   takeHold,
   type Wallet,
   walletOf,
 } from "../../../../core/money/embedded/wallet.ts";
 
 const IDLE_MS = 1_000;
+const LIMIT = 900;
 
-/** A wallet with 1,000 µđ, and limits with what is left of each. */
-function wallet(limits: Record<string, number> = {}): Wallet {
-  const amounts = { balanceMicroVnd: 1_000n, creditVersion: 3, creditedMicroVnd: 5_000n };
-  const loaded = walletOf({ accountId: "A", ...amounts });
-  for (const [name, availableMicroVnd] of Object.entries(limits)) {
-    setLimit(loaded, { name, version: 1, totalMicroVnd: 900, availableMicroVnd });
-  }
-  return loaded;
+/** A wallet with 1,000 µđ. */
+function wallet(): Wallet {
+  return walletOf({
+    ...{ accountId: "A", balanceMicroVnd: 1_000n, creditVersion: 3, creditedMicroVnd: 5_000n },
+  });
 }
 
-/** Returns available, held and uncommitted of a wallet, then of each of its limits. */
-function amounts({ limits, ...of }: Wallet): number[][] {
-  const all = [
-    balancesOf({ limits, ...of }),
-    ...[...(limits ?? [])].map(([, each]) => each.balances),
-  ];
-  return all.map((each) => [each.availableMicroVnd, each.heldMicroVnd, each.uncommittedMicroVnd]);
+/** A purse of which a limit of 900 µđ leaves so much. */
+function purse(name: string, left: number): HeldPurse {
+  const amounts = { balanceMicroVnd: BigInt(left - LIMIT), creditVersion: 0, creditedMicroVnd: 0n };
+  const key = `A|${name}`;
+  return { name, purse: walletOf({ accountId: "A", ...amounts }, key), limitMicroVnd: LIMIT };
 }
 
-const limitsOf = (from: Wallet, ...names: string[]) => limitsOfPost(from, names);
+/** Returns available, held and uncommitted of a wallet, then of each purse: what its limit leaves of it. */
+function amounts(of: Wallet, ...purses: HeldPurse[]): number[][] {
+  const left = purses.map(({ purse, limitMicroVnd }) => {
+    const { availableMicroVnd, ...rest } = balancesOf(purse);
+    return { ...rest, availableMicroVnd: limitMicroVnd + availableMicroVnd };
+  });
+  return [balancesOf(of), ...left].map((each) => [
+    ...[each.availableMicroVnd, each.heldMicroVnd, each.uncommittedMicroVnd],
+  ]);
+}
 
 t.test("a loaded wallet has its balance, and counts what credits do not cover", async (t) => {
-  t.match(wallet(), { creditVersion: 3, creditedMicroVnd: 5_000n, limits: undefined });
+  t.match(wallet(), { key: "A", creditVersion: 3, creditedMicroVnd: 5_000n });
   const more = { balanceMicroVnd: 1n, creditVersion: 1, creditedMicroVnd: 7n };
   t.equal(walletOf({ accountId: "A", ...more, uncoveredMicroVnd: 2n }).creditedMicroVnd, 9n);
-  t.throws(() => walletOf({ accountId: "A", ...more, balanceMicroVnd: -1n }), RangeError);
+  const tooLow = { ...more, balanceMicroVnd: -(2n ** 53n) };
+  t.throws(() => walletOf({ accountId: "A", ...tooLow }), RangeError);
 });
 
-t.test("a hold takes the amount, or what wallet and limits afford from the floor on", async (t) => {
-  // Left in the limit | amount, floor | held, undefined for none
+t.test("a hold takes the amount, or what wallet and purses leave from the floor on", async (t) => {
+  // Left of the purse | amount, floor | held, undefined for none
   const table: [number, number, number, number | undefined][] = [
     [900, 600, 600, 600],
     [900, 900, 900, 900],
@@ -60,12 +62,13 @@ t.test("a hold takes the amount, or what wallet and limits afford from the floor
     [-50, 600, 0, undefined],
   ];
   for (const [left, amount, floor, held] of table) {
-    const from = wallet({ day: left });
-    const hold = takeHold(from, limitsOf(from, "day"), amount, floor, 77);
+    const from = wallet();
+    const day = purse("day", left);
+    const hold = takeHold(from, [day], amount, floor, 77);
     const what = `${left} ${amount} ${floor}`;
     t.equal(hold?.amountMicroVnd, held, what);
     const taken = held ?? 0;
-    t.strictSame(amounts(from), [
+    t.strictSame(amounts(from, day), [
       [1_000 - taken, taken, 0],
       [left - taken, taken, 0],
     ]);
@@ -74,56 +77,53 @@ t.test("a hold takes the amount, or what wallet and limits afford from the floor
 });
 
 t.test("a raised hold says if it was raised, and never falls", async (t) => {
-  const from = wallet({ day: 500 });
-  const hold = takeHold(from, limitsOf(from, "day"), 200, 200, 0);
+  const from = wallet();
+  const day = purse("day", 500);
+  const hold = takeHold(from, [day], 200, 200, 0);
   if (hold === undefined) return t.fail("no hold");
   t.equal(raiseHold(hold, 300, 300), true);
   t.equal(raiseHold(hold, 501, 501), false);
-  t.strictSame(amounts(from), [
+  t.strictSame(amounts(from, day), [
     [700, 300, 0],
     [200, 300, 0],
   ]);
   t.equal(raiseHold(hold, 100, 100), true, "it holds more than that");
   t.equal(hold.amountMicroVnd, 300);
-  // The total was lowered: the limit is below zero.
-  setLimit(from, { name: "day", version: 2, totalMicroVnd: 100, availableMicroVnd: 0 });
-  t.equal(raiseHold(hold, 400, 0), false, "the limit affords less than nothing");
+  // Other calls were charged beyond their holds.
+  charge(day.purse, [], 300, 0);
+  t.equal(raiseHold(hold, 400, 0), true);
+  t.equal(hold.amountMicroVnd, 300, "the purse affords less than nothing");
+  charge(day.purse, [], 700, 0);
+  t.equal(raiseHold(hold, 400, 0), false);
   t.equal(raiseHold(hold, 300, 300), false);
   for (const wrong of [-1, 0.5]) {
     t.throws(() => raiseHold(hold, wrong, 0), RangeError);
     t.throws(() => raiseHold(hold, 1, wrong), RangeError);
   }
   giveBackHold(hold);
-  t.strictSame(amounts(from)[0], [1_000, 0, 0]);
-  t.equal(amounts(from)[1]?.[1], 0);
+  t.strictSame(amounts(from, day), [
+    [1_000, 0, 0],
+    [-500, 0, 1_000],
+  ]);
 });
 
-t.test("a charge leaves its hold, and can be taken back or acknowledged", async (t) => {
+t.test("a charge leaves its hold, and can be taken back", async (t) => {
   for (const [charged, available] of [
     [150, 850],
     [400, 600],
   ] as const) {
-    const from = wallet({ day: 500, month: 600 });
-    const day = limitsOf(from, "day");
-    takeHold(from, day, 200, 200, 0);
-    charge(from, day, charged, 200);
-    t.strictSame(amounts(from), [
+    const from = wallet();
+    const day = purse("day", 500);
+    takeHold(from, [day], 200, 200, 0);
+    charge(from, [day.purse], charged, 200);
+    t.strictSame(amounts(from, day), [
       [available, 0, charged],
       [500 - charged, 0, charged],
-      [600, 0, 0],
     ]);
-    takeBackCharge(from, day, charged, 200);
-    t.strictSame(amounts(from), [
+    charge(from, [day.purse], -charged, -200);
+    t.strictSame(amounts(from, day), [
       [800, 200, 0],
       [300, 200, 0],
-      [600, 0, 0],
-    ]);
-    charge(from, day, charged, 200);
-    acknowledge(from, ["day", "unset"], charged);
-    t.strictSame(amounts(from), [
-      [available, 0, 0],
-      [500 - charged, 0, 0],
-      [600, 0, 0],
     ]);
   }
 });
@@ -133,24 +133,12 @@ t.test("a charge is at most the hold and what is available", async (t) => {
   t.equal(chargeable(wallet(), 1_301, 300), 1_300);
 });
 
-t.test("the limit that affords least is named; the wallet if none affords less", async (t) => {
-  const from = wallet({ day: 300, month: 1_000, week: 300 });
-  const all = limitsOf(from, "month", "day", "week");
-  t.match(shortOf(from, all), { kind: "short", limit: "day", availableMicroVnd: 300 });
-  const month = limitsOf(from, "month");
-  t.match(shortOf(from, month), { limit: "wallet", availableMicroVnd: 1_000 });
-});
-
-t.test("limits are found by name; a hold needs each, and a post those that are set", async (t) => {
-  const from = wallet({ day: 300, month: 400 });
-  t.strictSame([findLimits(from, undefined), findLimits(from, [])], [[], []]);
-  t.equal(findLimits(from, ["day", "week", "year"]), "week");
-  t.equal(findLimits(wallet(), ["day"]), "day");
-  t.equal(findLimits(from, ["month", "day"]).length, 2);
-  t.equal(limitsOfPost(from, ["week", "day"]).length, 1);
-  t.strictSame(limitsOfPost(from, null), []);
-  t.strictSame(limitsOfPost(undefined, ["day"]), []);
-  t.strictSame(limitsOfPost(wallet(), ["day"]), []);
+t.test("the purse that affords least is named; the wallet if none affords less", async (t) => {
+  const from = { ...wallet(), availableMicroVnd: 850 };
+  const [month, day, week] = [purse("month", 850), purse("day", 300), purse("week", 300)];
+  const short = { kind: "short", purse: "day", availableMicroVnd: 300 } as const;
+  t.strictSame(shortOf(from, [month, day, week]), short);
+  t.match(shortOf(from, [month]), { purse: "wallet", availableMicroVnd: 850 });
 });
 
 t.test("a wallet is idle once two looks that far apart found the same amount", async (t) => {

@@ -2,12 +2,16 @@ import t from "tap";
 import { EmbeddedWallets } from "../../../../core/money/embedded/wallets.ts";
 import type { CreditTotal, WalletSnapshot } from "../../../../core/money/hold-store.ts";
 
-/** Wallets and limits of a page. */
+/** Wallets and purses of a page. */
 const PAGE = 1_000;
 
 function snapshot(accountId: string, balance = 100): WalletSnapshot {
   const amounts = { balanceMicroVnd: BigInt(balance), creditedMicroVnd: BigInt(balance) };
   return { accountId, creditVersion: 1, ...amounts };
+}
+
+function purse(accountId: string, spent: number): WalletSnapshot {
+  return { accountId, balanceMicroVnd: BigInt(-spent), creditVersion: 0, creditedMicroVnd: 0n };
 }
 
 const total = (creditVersion: number, credited: number, accountId = "A"): CreditTotal => ({
@@ -56,7 +60,9 @@ t.test("a wallet that is unknown or cannot be read is not loaded, and is read ag
   t.equal(wallets.balances("A"), undefined);
   t.equal(wallets.forget(), true, "none is being loaded");
   t.equal(await wallets.load("A", async () => snapshot("A")), true);
-  wallets.close("A");
+  const wallet = wallets.get("A");
+  if (wallet === undefined) return t.fail("not loaded");
+  wallets.close(wallet);
   t.equal(wallets.get("A"), undefined);
 });
 
@@ -112,28 +118,25 @@ t.test("a movement that makes a wallet too large to count is refused", async (t)
   t.match(wallets.get("A"), { availableMicroVnd: 100, creditVersion: 1 });
 });
 
-t.test("limits belong to loaded wallets, and stay while a call holds money of them", async (t) => {
-  const wallets = await loaded("A");
-  const limit = { name: "day", version: 1, totalMicroVnd: 50, availableMicroVnd: 40 };
-  t.equal(wallets.setLimit("B", limit), false);
-  t.equal(wallets.setLimit("A", limit), true);
-  t.match(wallets.limit("A", "day"), { totalMicroVnd: 50, availableMicroVnd: 40 });
+t.test("a purse is loaded, closed and read beside its wallet, and counts below zero", async (t) => {
+  const wallets = await loaded("A", "B");
+  t.equal(await wallets.load("A", async () => purse("A", 40), "day"), true);
+  const spent = { availableMicroVnd: -40, heldMicroVnd: 0, uncommittedMicroVnd: 0 };
+  t.strictSame(wallets.balances("A", "day"), spent);
   for (const [accountId, name] of [
     ["A", "month"],
     ["B", "day"],
   ] as const) {
-    t.equal(wallets.limit(accountId, name), undefined);
-    t.equal(wallets.dropLimit(accountId, name), true, "there is nothing to drop");
+    t.equal(wallets.balances(accountId, name), undefined);
   }
-  const held = wallets.get("A")?.limits?.get("day");
-  held?.take(1);
-  t.equal(wallets.dropLimit("A", "day"), false);
-  held?.take(-1);
-  t.equal(wallets.dropLimit("A", "day"), true);
-  t.equal(wallets.limit("A", "day"), undefined);
+  const day = wallets.get("A", "day");
+  if (day === undefined) return t.fail("not loaded");
+  wallets.close(day);
+  t.equal(wallets.balances("A", "day"), undefined);
+  t.equal(wallets.balances("A")?.availableMicroVnd, 100);
 });
 
-t.test("the versions of wallets and limits come in pages", async (t) => {
+t.test("the versions of wallets, and the purses, come in pages", async (t) => {
   for (const [count, pages] of [
     [0, [0]],
     [PAGE - 1, [PAGE - 1]],
@@ -153,14 +156,14 @@ t.test("the versions of wallets and limits come in pages", async (t) => {
     );
   }
   const wallets = await loaded("A", "B");
-  wallets.setLimit("A", { name: "day", version: 7, totalMicroVnd: 5, availableMicroVnd: 5 });
+  await wallets.load("A", async () => purse("A", 5), "day");
   t.strictSame([...wallets.versions()].flat(), [
-    { accountId: "A", limit: null, version: 1 },
-    { accountId: "A", limit: "day", version: 7 },
-    { accountId: "B", limit: null, version: 1 },
+    { accountId: "A", purse: null, version: 1 },
+    { accountId: "B", purse: null, version: 1 },
+    { accountId: "A", purse: "day", version: 0 },
   ]);
   const names: string[] = [];
   const all = wallets.all();
   for (let each = all.next(); !each.done; each = all.next()) names.push(each.value.accountId);
-  t.strictSame(names, ["A", "B"]);
+  t.strictSame(names, ["A", "B", "A"]);
 });

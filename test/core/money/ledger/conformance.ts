@@ -8,8 +8,8 @@ import { creditTests } from "./credit.ts";
 import { epochsTests } from "./epochs.ts";
 import { guardTests } from "./guards.ts";
 import { historyTests } from "./history.ts";
-import { limitTests } from "./limits.ts";
 import { proofTests } from "./proof.ts";
+import { purseTests } from "./purses.ts";
 import { quarantineTests } from "./quarantine.ts";
 import { topUpTests } from "./top-ups.ts";
 import { usageTests } from "./usage.ts";
@@ -26,7 +26,7 @@ export function ledgerConformance(t: Test, name: string, get: () => LedgerUnderT
     commitTests(t, get);
     quarantineTests(t, get);
     creditTests(t, get);
-    limitTests(t, get);
+    purseTests(t, get);
     topUpTests(t, get);
     usageTests(t, get);
     usageBooksTests(t, get);

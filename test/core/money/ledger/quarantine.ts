@@ -102,7 +102,7 @@ export function quarantineTests(t: Test, get: () => LedgerUnderTest): void {
     const { text: charged, posting } = charge(a, 30);
     const text = charged.replace('"charged":30', '"charged":0');
     const { callId } = posting;
-    const call = { callId, accountId: a, limits: null, at: posting.at };
+    const call = { callId, accountId: a, purses: null, at: posting.at };
     const reason = "cannot read an entry of version 2";
     await ledger.quarantine({ entryId: "1", text, call, chargedMicroVnd: 30, reason }, reason);
     t.equal(await ledger.commitQuarantined(callId), true);

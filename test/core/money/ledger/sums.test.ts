@@ -1,6 +1,7 @@
 import t from "tap";
 import type { Sql } from "../../../../core/database/client.ts";
-import { limitSums, sums, unknownAccounts } from "../../../../core/money/ledger/sums.ts";
+import { purseSums } from "../../../../core/money/ledger/purses.ts";
+import { sums, unknown } from "../../../../core/money/ledger/sums.ts";
 
 /** Wallets of a page. */
 const PAGE = 1_000;
@@ -57,24 +58,24 @@ t.test(
   },
 );
 
-t.test("limits are read page by page, each limit once", async (t) => {
+t.test("purses are read page by page, each purse once", async (t) => {
   for (const count of [0, PAGE, PAGE + 1, 2 * PAGE]) {
     const all = Array.from({ length: count }, (_, at) => ({
       accountId: `a${at >> 1}`,
-      limit: `${at}`,
+      purse: `${at}`,
     }));
     const sql = {
-      async query(text: string, [accountId = "", limit = "", max = 0]: [string, string, number]) {
+      async query(text: string, [accountId = "", purse = "", max = 0]: [string, string, number]) {
         t.match(
           text,
           /\(account_id, name\) > \(\$1::uuid, \$2\) order by account_id, name limit \$3/,
         );
-        const after = all.findIndex((each) => each.accountId === accountId && each.limit === limit);
+        const after = all.findIndex((each) => each.accountId === accountId && each.purse === purse);
         return all.slice(after + 1, after + 1 + max);
       },
     };
     const found: unknown[] = [];
-    for await (const sum of limitSums(sql as unknown as Sql, true)) found.push(sum);
+    for await (const sum of purseSums(sql as unknown as Sql, true)) found.push(sum);
     t.strictSame(found, all);
   }
 });
@@ -82,7 +83,7 @@ t.test("limits are read page by page, each limit once", async (t) => {
 t.test(
   "accounts without a wallet are found, and no text but an id reaches the database",
   async (t) => {
-    const [known, unknown] = [
+    const [known, missing] = [
       "01900000-0000-7000-8000-00000000aaaa",
       "01900000-0000-7000-8000-00000000bbbb",
     ];
@@ -90,11 +91,13 @@ t.test(
     const sql = {
       async query(_text: string, parameters: unknown[]) {
         asked.push(...parameters);
-        return [{ id: known }];
+        return [{ accountId: known, purse: null }];
       },
     };
-    const found = await unknownAccounts(sql as unknown as Sql, [known, unknown, "'); drop"]);
-    t.strictSame(found, [unknown, "'); drop"]);
-    t.strictSame(asked, [`{${known},${unknown}}`]);
+    const of = (accountId: string) => ({ accountId, purse: null, version: 0 });
+    const odd = of("'); drop");
+    const found = await unknown(sql as unknown as Sql, [of(known), of(missing), odd]);
+    t.strictSame(found, [of(missing), odd]);
+    t.strictSame(asked, [JSON.stringify([of(known), of(missing)])]);
   },
 );

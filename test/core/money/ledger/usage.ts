@@ -59,7 +59,7 @@ export function usageTests(t: Test, get: () => LedgerUnderTest): void {
       discounts: { account: 100, 'a "name", ü': 100 },
       feesMicroVnd: 3,
       catalogueVersion: "0123abcd",
-      limits: ["key:K", "day:2025-06-15"],
+      purses: ["key:K", "day:2025-06-15"],
     });
     await ledger.commit([entry]);
     const [record] = await ledger.usage({ accountId: a, limit: 10 });

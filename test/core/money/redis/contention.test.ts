@@ -38,31 +38,38 @@ for (const [at, name] of ["one redis", "a cluster"].entries()) {
     }
   });
 
-  t.test(`500 calls at once from two gateways on a limit with money for 7: ${name}`, async (t) => {
-    const world = new World({ servers: servers[at]!.servers });
-    try {
-      await world.addGateway();
-      await world.addGateway();
-      await world.addAccount("A", 9_000_000n);
-      world.ledger.setLimit("A", "key:K", 7_699);
-      const limits = ["key:K"];
-      const calls = Array.from({ length: 500 }, (_, n) =>
-        world.call(world.stores[n % 2]!, "A", { hold: 1_000, cost: 900, limits }),
-      );
-      await Promise.all(calls);
-      await world.quiet();
-      // At most seven holds fit at a time; the unused part of posted holds makes room for an eighth.
-      const { posted, short, refused } = world.ends;
-      t.ok(posted === 7 || posted === 8 || (posted < 7 && refused > 0), JSON.stringify(world.ends));
-      t.equal(posted + short + refused, 500);
-      const left = await world.stores[0]!.limit("A", "key:K");
-      const available = 7_699 - world.ends.posted * 900;
-      const none = { heldMicroVnd: 0, uncommittedMicroVnd: 0 };
-      t.strictSame(left, { totalMicroVnd: 7_699, availableMicroVnd: available, ...none });
-    } finally {
-      await world.dispose();
-    }
-  });
+  t.test(
+    `500 calls at once from two gateways on two purses with money for 7: ${name}`,
+    async (t) => {
+      const world = new World({ servers: servers[at]!.servers });
+      try {
+        await world.addGateway();
+        await world.addGateway();
+        await world.addAccount("A", 9_000_000n);
+        const purses = [
+          { name: "day", limitMicroVnd: 8_699 },
+          { name: "key:K", limitMicroVnd: 7_699 },
+        ];
+        const calls = Array.from({ length: 500 }, (_, n) =>
+          world.call(world.stores[n % 2]!, "A", { hold: 1_000, cost: 900, purses }),
+        );
+        await Promise.all(calls);
+        await world.quiet();
+        // At most seven holds fit at a time; the unused part of posted holds makes room for an eighth.
+        const { posted, short, refused } = world.ends;
+        t.ok(
+          posted === 7 || posted === 8 || (posted < 7 && refused > 0),
+          JSON.stringify(world.ends),
+        );
+        t.equal(posted + short + refused, 500);
+        const spent = { availableMicroVnd: -posted * 900, heldMicroVnd: 0, uncommittedMicroVnd: 0 };
+        for (const { name } of purses)
+          t.strictSame(await world.stores[0]!.balances("A", name), spent, name);
+      } finally {
+        await world.dispose();
+      }
+    },
+  );
 
   t.test(`an entry that two gateways commit leaves uncommitted once: ${name}`, async (t) => {
     const world = new World({ servers: servers[at]!.servers });

@@ -14,6 +14,7 @@ const { store } = await startStore({
   prefix,
   ledger: {
     wallet: async (accountId) => snapshot(accountId),
+    purse: async (accountId) => ({ ...snapshot(accountId), balanceMicroVnd: 0n }),
     hasCall: async () => false,
     history: new MemoryHistory(),
     epochs: epochsOfParent(),
@@ -21,8 +22,8 @@ const { store } = await startStore({
 });
 process.stdout.write("ready\n");
 for await (const line of createInterface({ input: process.stdin })) {
-  const [verb = "", callId = "", amount = "0", ...limits] = line.split(" ");
-  const answer = await step(verb, callId, Number(amount), limits).catch(
+  const [verb = "", callId = "", amount = "0", ...purses] = line.split(" ");
+  const answer = await step(verb, callId, Number(amount), purses).catch(
     (error: Error) => error.message,
   );
   process.stdout.write(`${JSON.stringify(answer)}\n`);
@@ -53,14 +54,15 @@ async function step(
   verb: string,
   callId: string,
   microVnd: number,
-  limits: readonly string[],
+  names: readonly string[],
 ): Promise<unknown> {
   switch (verb) {
     case "load":
       return store.load("A", async () => snapshot("A"));
     case "hold": {
       const amounts = { amountMicroVnd: microVnd, floorMicroVnd: microVnd };
-      return store.hold({ callId, accountId: "A", keyId: "K", ...amounts, limits });
+      const purses = names.map((name) => ({ name, limitMicroVnd: 600 }));
+      return store.hold({ callId, accountId: "A", keyId: "K", ...amounts, purses });
     }
     case "extend":
       return store.extend({
@@ -70,7 +72,7 @@ async function step(
         floorMicroVnd: microVnd,
       });
     default:
-      return store.post(posting({ callId, accountId: "A", costMicroVnd: microVnd, limits }));
+      return store.post(posting({ callId, accountId: "A", costMicroVnd: microVnd, purses: names }));
   }
 }
 

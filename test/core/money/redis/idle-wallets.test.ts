@@ -109,20 +109,18 @@ t.test("a load that read the ledger before the wallet was sold and closed reads 
   }),
 );
 
-t.test("nothing of a wallet is left: its limits, those of an earlier close, a movement", (t) =>
+t.test("nothing of a wallet is left: neither its purses nor a movement", (t) =>
   inWorld(t, async ({ world, first, second, fields }) => {
     await world.addAccount("A", BigInt(WALLET));
-    for (const name of ["day", "month"]) {
-      const change = { accountId: "A", name, kind: "create", reason: null } as const;
-      await world.ledger.changeLimit({ ...change, amountMicroVnd: 5_000n, reference: name });
-    }
-    t.equal(await world.call(first.store, "A", { limits: ["day", "month"] }), "posted");
+    const purse = (name: string) => ({ name, limitMicroVnd: 5_000 });
+    const purses = ["day", "month"].map(purse);
+    t.equal(await world.call(first.store, "A", { purses }), "posted");
     await world.quiet();
     // It reaches a wallet that is not loaded.
     const total = { creditVersion: 7, creditedMicroVnd: 70n };
     await second.store.credit({ accountId: "B", ...total });
     await until("all is closed", async () => (await fields()).length === 0);
-    t.equal(await world.call(second.store, "A", { hold: 4_500, limits: ["day"] }), "short");
+    t.equal(await world.call(second.store, "A", { hold: 4_500, purses: [purse("day")] }), "short");
     await world.check();
   }),
 );

@@ -18,7 +18,6 @@ const WALLET = {
   balanceMicroVnd: 1_000n,
   creditVersion: 1,
   creditedMicroVnd: 1_000n,
-  limits: [{ name: "key:K", version: 1, totalMicroVnd: 600, availableMicroVnd: 600 }],
 };
 
 let redis: TestRedis;
@@ -79,6 +78,7 @@ async function withChild(body: (own: TestStore, child: Child) => Promise<void>):
   try {
     assert.equal(await child.line(), "ready");
     assert.equal(await own.store.load("A", async () => WALLET), true);
+    await own.store.load("A", async () => ({ ...WALLET, balanceMicroVnd: 0n }), "key:K");
     await body(own, child);
   } finally {
     await child.kill();
@@ -118,23 +118,23 @@ t.test(
     }),
 );
 
-t.test("the holds of a killed gateway are given back to their limits", async (t) =>
+t.test("the holds of a killed gateway are given back to their purses", async (t) =>
   withChild(async (own, child) => {
     await child.ask("hold c1 300 key:K");
     await child.ask("hold c2 200");
     await child.ask("hold c3 100 key:K");
     await child.ask("post c3 70 key:K");
-    const parts = { totalMicroVnd: 600, availableMicroVnd: 230, heldMicroVnd: 300 };
-    const limit = () => own.store.limit("A", "key:K");
-    t.strictSame(await limit(), { ...parts, uncommittedMicroVnd: 70 });
+    const purse = () => own.store.balances("A", "key:K");
+    const parts = { availableMicroVnd: -370, heldMicroVnd: 300, uncommittedMicroVnd: 70 };
+    t.strictSame(await purse(), parts);
     await child.kill();
     await untilHeld(own, 0);
-    const free = { totalMicroVnd: 600, availableMicroVnd: 530, heldMicroVnd: 0 };
-    t.strictSame(await limit(), { ...free, uncommittedMicroVnd: 70 });
+    const free = { availableMicroVnd: -70, heldMicroVnd: 0 };
+    t.strictSame(await purse(), { ...free, uncommittedMicroVnd: 70 });
     // The live gateway commits its posts.
     const entries = await own.store.read(10, TIMEOUT_MS);
     await own.store.acknowledge(entries);
-    t.strictSame(await limit(), { ...free, uncommittedMicroVnd: 0 });
+    t.strictSame(await purse(), { ...free, uncommittedMicroVnd: 0 });
   }),
 );
 

@@ -48,7 +48,7 @@ t.test("nothing is read of a wallet before the store knows which data is valid",
   let reads: Promise<PromiseSettledResult<unknown>[]> | undefined;
   const beforeStart = (store: RedisHoldStore) => {
     const versions = store.loadedVersions()[Symbol.asyncIterator]();
-    reads = Promise.allSettled([store.balances("A"), store.limit("A", "L"), versions.next()]);
+    reads = Promise.allSettled([store.balances("A"), store.balances("A", "L"), versions.next()]);
   };
   // Connected, so that only the store refuses.
   const client = await connectedClient(server.url);

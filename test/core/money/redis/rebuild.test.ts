@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { debitOf } from "../../../../core/money/debit.ts";
+import { loadWithPurses } from "../../../../core/money/purse.ts";
 import { posting } from "../../../support/posting.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
 import { startTcpProxy, type TcpProxy } from "../../../support/tcp-proxy.ts";
@@ -42,29 +43,37 @@ async function inWorld(
   }
 }
 
-/** A limit of 500 with nothing available. */
-const LEFT = { totalMicroVnd: 500, availableMicroVnd: 0, heldMicroVnd: 0, uncommittedMicroVnd: 0 };
+const PURSE = { name: "key:K:2026-11", limitMicroVnd: 500 };
+const names = [PURSE.name];
+const FREE = { heldMicroVnd: 0, uncommittedMicroVnd: 0 };
 const CALL = { callId: "c", accountId: "A", keyId: "K" };
 
 t.test(
-  "a call that runs through a wipe takes its limits again, and is charged to them",
+  "a call that runs through a wipe takes its purses again, and is charged to them",
   async (t) =>
     inWorld(async ({ world, server, x }) => {
-      world.ledger.setLimit("A", "key:K", 500);
-      const limits = ["key:K"];
       await load(world, x);
-      const hold = { ...CALL, amountMicroVnd: 200, floorMicroVnd: 200, limits };
+      const hold = { ...CALL, amountMicroVnd: 200, floorMicroVnd: 200, purses: [PURSE] };
       t.equal((await x.store.hold(hold)).kind, "held");
       await server.call("FLUSHALL");
       const more = { ...CALL, totalMicroVnd: 900, floorMicroVnd: 300 };
       t.strictSame(await x.store.extend(more), { kind: "held", amountMicroVnd: 500 });
-      const left = await x.store.limit("A", "key:K");
-      t.strictSame(left, { ...LEFT, heldMicroVnd: 500 });
+      const held = { ...FREE, availableMicroVnd: -500, heldMicroVnd: 500 };
+      t.strictSame(await x.store.balances("A", PURSE.name), held);
       world.posted.set("c", 350);
-      await x.store.post(posting({ callId: "c", accountId: "A", costMicroVnd: 350, limits }));
+      await x.store.post(
+        posting({ callId: "c", accountId: "A", costMicroVnd: 350, purses: names }),
+      );
       await world.check();
-      const after = await x.store.limit("A", "key:K");
-      t.strictSame(after, { ...LEFT, availableMicroVnd: 150 });
+      const spent = { ...FREE, availableMicroVnd: -350 };
+      t.strictSame(await x.store.balances("A", PURSE.name), spent);
+      // A wiped Redis brings the budget back.
+      await server.call("FLUSHALL");
+      const next = { ...CALL, callId: "d", amountMicroVnd: 200, floorMicroVnd: 1, purses: [PURSE] };
+      await load(world, x);
+      t.strictSame(await x.store.hold(next), { kind: "held", amountMicroVnd: 150 });
+      await x.store.void("d", "A");
+      await world.check();
     }),
 );
 
@@ -77,7 +86,7 @@ t.test("a call that runs through a wipe learns what is left, if its wallet is sh
     const extension = { callId: "c", accountId: "A", totalMicroVnd: 1_001, floorMicroVnd: 1_001 };
     t.strictSame(await x.store.extend(extension), {
       kind: "short",
-      limit: "wallet",
+      purse: "wallet",
       availableMicroVnd: 1_000,
     });
     await x.store.void("c", "A");
@@ -98,27 +107,25 @@ t.test("a call whose key was revoked does not take its hold again after a wipe",
   }),
 );
 
-t.test("a post that was spooled through a wipe is charged to its limits", async (t) =>
+t.test("a post that was spooled through a wipe is charged to its purses", async (t) =>
   inWorld(async ({ world, server, x, y, proxy }) => {
-    world.ledger.setLimit("A", "key:K", 500);
-    const limits = ["key:K"];
     await load(world, y);
-    const hold = { ...CALL, amountMicroVnd: 200, floorMicroVnd: 200, limits };
+    const hold = { ...CALL, amountMicroVnd: 200, floorMicroVnd: 200, purses: [PURSE] };
     t.equal((await y.store.hold(hold)).kind, "held");
     proxy.cut();
     world.posted.set("c", 150);
-    await y.store.post(posting({ callId: "c", accountId: "A", costMicroVnd: 150, limits }));
+    await y.store.post(posting({ callId: "c", accountId: "A", costMicroVnd: 150, purses: names }));
     await server.call("FLUSHALL");
     proxy.restore();
     await world.check();
     await load(world, x);
-    const left = await x.store.limit("A", "key:K");
-    t.strictSame(left, { ...LEFT, availableMicroVnd: 350 });
+    const spent = { ...FREE, availableMicroVnd: -150 };
+    t.strictSame(await x.store.balances("A", PURSE.name), spent);
   }),
 );
 
 function load(world: World, { store }: TestStore): Promise<boolean> {
-  return store.load("A", () => world.ledger.wallet("A"));
+  return loadWithPurses(store, world.ledger, "A", names);
 }
 
 async function openSoon(

@@ -53,6 +53,7 @@ export function emptyLedger(prefix: string): LedgerLookup {
   epochs.set(prefix, books);
   return {
     wallet: () => Promise.resolve(undefined),
+    purse: () => Promise.resolve(undefined),
     hasCall: () => Promise.resolve(false),
     history: new MemoryHistory(),
     epochs: epochsOf(async (work) => work(books)),

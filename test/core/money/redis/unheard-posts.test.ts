@@ -1,6 +1,7 @@
 import t from "tap";
 import { debitOf } from "../../../../core/money/debit.ts";
 import type { DebitEntry } from "../../../../core/money/outbox-entry.ts";
+import { loadWithPurses } from "../../../../core/money/purse.ts";
 import type { RedisHoldStore } from "../../../../core/money/redis/store.ts";
 import { posting } from "../../../support/posting.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
@@ -17,9 +18,9 @@ const POSTING = posting({
   accountId: "A",
   costMicroVnd: COST,
   model: "m".repeat(SPOOL_BYTES_MAX),
-  limits: ["b"],
+  purses: ["b"],
 });
-const LIMIT = { accountId: "A", name: "b", reference: "b: create", reason: null } as const;
+const PURSE = { name: "b", limitMicroVnd: 5_000 };
 
 let server: RedisServer;
 
@@ -35,18 +36,17 @@ interface Scene {
   readonly prefix: string;
 }
 
-/** Runs `body` after call `c` held money of wallet A and of its limit b. Then checks every µđ. */
+/** Runs `body` after call `c` held money of wallet A and of its purse b. Then checks every µđ. */
 async function inScene(body: (scene: Scene) => Promise<void>): Promise<void> {
   const world = new World({ servers: server.url });
   const client = new SwitchedClient([server]);
   try {
     await world.addAccount("A", 10_000n);
-    await world.ledger.changeLimit({ ...LIMIT, kind: "create", amountMicroVnd: 5_000n });
     const gateway = await world.addGateway({ client, spoolBytesMax: SPOOL_BYTES_MAX });
     const { store, prefix } = gateway;
-    await store.load("A", () => world.ledger.wallet("A"));
+    await loadWithPurses(store, world.ledger, "A", [PURSE.name]);
     const amounts = { amountMicroVnd: 100, floorMicroVnd: 100 };
-    const hold = { callId: "c", accountId: "A", keyId: "K", limits: ["b"], ...amounts };
+    const hold = { callId: "c", accountId: "A", keyId: "K", purses: [PURSE], ...amounts };
     t.equal((await store.hold(hold)).kind, "held");
     await body({ world, client, store, prefix });
     await world.check();

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import type { Purse } from "../../../../core/money/hold-store.ts";
 import { MembershipEnded } from "../../../../core/money/ledger-epochs.ts";
 import { isReadable } from "../../../../core/money/outbox-entry.ts";
+import { loadWithPurses, ofKey, walletKey } from "../../../../core/money/purse.ts";
 import type { RedisHoldStore } from "../../../../core/money/redis/store.ts";
 import { MemoryLedger } from "../../../support/memory-ledger.ts";
 import { posting } from "../../../support/posting.ts";
@@ -14,7 +16,7 @@ interface CallOptions {
   readonly hold?: number;
   readonly cost?: number;
   readonly extendTo?: number;
-  readonly limits?: readonly string[];
+  readonly purses?: readonly Purse[];
 }
 
 /** The result of one call. */
@@ -31,6 +33,8 @@ export class World {
   readonly posted = new Map<string, number>();
   readonly ends: Record<CallEnd, number> = { posted: 0, voided: 0, short: 0, refused: 0 };
   private readonly credited = new Map<string, bigint>();
+  /** The keys of all purses that calls named. */
+  private readonly purses = new Set<string>();
   private readonly committers: Promise<void>[] = [];
   private readonly paused = new Map<
     RedisHoldStore,
@@ -78,14 +82,16 @@ export class World {
   private async runCall(
     store: RedisHoldStore,
     accountId: string,
-    { hold = 1_000, cost = 700, extendTo = 0, limits = [] }: CallOptions,
+    { hold = 1_000, cost = 700, extendTo = 0, purses = [] }: CallOptions,
   ): Promise<CallEnd> {
     const callId = randomUUID();
     const amounts = { amountMicroVnd: hold, floorMicroVnd: hold };
-    const request = { callId, accountId, keyId: "K", ...amounts, limits };
+    const request = { callId, accountId, keyId: "K", ...amounts, purses };
+    const names = purses.map(({ name }) => name);
+    for (const name of names) this.purses.add(walletKey(accountId, name));
     let held = await store.hold(request);
     for (let attempt = 0; held.kind === "unknown" && attempt < 3; attempt += 1) {
-      await store.load(accountId, () => this.ledger.wallet(accountId));
+      await loadWithPurses(store, this.ledger, accountId, names);
       held = await store.hold(request);
     }
     if (held.kind === "short") return "short";
@@ -99,7 +105,7 @@ export class World {
       return "voided";
     }
     this.posted.set(callId, cost);
-    await store.post(posting({ callId, accountId, costMicroVnd: cost, limits }));
+    await store.post(posting({ callId, accountId, costMicroVnd: cost, purses: names }));
     return "posted";
   }
 
@@ -165,14 +171,17 @@ export class World {
       if (heldMicroVnd > 0 || uncommittedMicroVnd > 0 || total !== wallet?.balanceMicroVnd) {
         return `${accountId}: ${parts}, but the ledger has ${wallet?.balanceMicroVnd}`;
       }
-      for (const { name, availableMicroVnd: wanted } of wallet?.limits ?? []) {
-        const left = await first?.limit(accountId, name).catch(() => undefined);
-        if (left === undefined) return `${accountId}: ${name} is not set`;
-        const total = left.availableMicroVnd + left.heldMicroVnd + left.uncommittedMicroVnd;
-        if (left.heldMicroVnd > 0 || left.uncommittedMicroVnd > 0 || total !== wanted) {
-          return `${accountId}: ${JSON.stringify(left)} of ${name}, but the ledger has ${wanted}`;
-        }
-      }
+    }
+    for (const key of this.purses) {
+      const { accountId, purse } = ofKey(key);
+      const { balanceMicroVnd } = await this.ledger.purse(accountId, purse ?? "");
+      const found = await first?.balances(accountId, purse).catch(() => "away" as const);
+      if (found === "away") return "redis is unreachable";
+      if (found === undefined) continue;
+      const total = found.availableMicroVnd + found.heldMicroVnd + found.uncommittedMicroVnd;
+      const isQuiet = found.heldMicroVnd === 0 && found.uncommittedMicroVnd === 0;
+      if (!isQuiet || BigInt(total) !== balanceMicroVnd)
+        return `${key}: ${JSON.stringify(found)}, but the ledger has ${balanceMicroVnd}`;
     }
     return undefined;
   }

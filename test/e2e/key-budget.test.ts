@@ -13,7 +13,7 @@ import { bodies, paths, post } from "../support/requests.ts";
 
 /** 36 đ: 1,000 tokens at 36,000 đ a million. */
 const CALL = { input_tokens: 500, output_tokens: 500 };
-const TWO_CALLS = "72_000_000n";
+const TWO_CALLS = "72_000_000";
 
 let gateway: TestGateway;
 let folder: string;
@@ -30,7 +30,7 @@ t.teardown(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-t.test("a limit beside the wallet, by the example in the plugins' README", async (t) => {
+t.test("the budget of a key, by the example in the plugins' README", async (t) => {
   t.test(
     "refuses a call that exceeds it with the plugin's own 402, and the wallet pays for the others",
     async (t) => {
@@ -69,6 +69,6 @@ t.test("a limit beside the wallet, by the example in the plugins' README", async
 function example(): string {
   const text = readmeBlock("js", 'name: "budget"');
   const contract = pathToFileURL(join(packageRoot, "dist/core/plugin/index.js")).href;
-  assert.ok(text.includes('"tollgate/plugin"') && text.includes("100_000_000_000n"));
-  return text.replace("tollgate/plugin", contract).replace("100_000_000_000n", TWO_CALLS);
+  assert.ok(text.includes('"tollgate/plugin"') && text.includes("100_000_000_000"));
+  return text.replace("tollgate/plugin", contract).replace("100_000_000_000", TWO_CALLS);
 }
