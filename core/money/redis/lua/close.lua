@@ -15,8 +15,8 @@ local function is_held(account)
     for _, hold in ipairs(call('HVALS', holds)) do
       local _, _, of, purses = parts(hold)
       holders[of] = true
-      for key in purse_keys(of, purses) do
-        holders[key] = true
+      for name in string.gmatch(purses, '|[^|=]+') do
+        holders[of .. name] = true
       end
     end
   end

@@ -46,19 +46,11 @@ local function add(account, part, amount)
   end
 end
 
--- Parses a hold: `<amount>:<process>:<account>`, then `|<name>=<limit>` for each purse that it counts against.
+-- Parses a hold: `<amount>:<process>:<account>`, then `|<name>=<limit>` for each purse that it counts against. A purse is a wallet
+-- that begins at 0 and may go below it: under `<account>|<name>` it has the parts of a wallet.
 local function parts(hold)
   local amount, holder, account, purses = string.match(hold, '^(%d+):([^:]*):([^|]*)(.*)$')
   return tonumber(amount), holder, account, purses
-end
-
--- A purse is a wallet that begins at 0 and may go below it: under `<account>|<name>` it has the parts of a wallet.
-local function purse_keys(account, purses)
-  local names = string.gmatch(purses, '|[^|=]+')
-  return function()
-    local name = names()
-    return name and account .. name
-  end
 end
 
 -- Returns what is left for a hold of `available` of a wallet and of its purses, and the name of the one that leaves least. Nil if
@@ -89,19 +81,9 @@ local function move(account, purses, available, held, uncommitted)
   if purses == '' then
     return
   end
-  for key in purse_keys(account, purses) do
-    add(key, ':a', available)
-    add(key, ':h', held)
-    add(key, ':p', uncommitted)
+  for name in string.gmatch(purses, '|[^|=]+') do
+    add(account .. name, ':a', available)
+    add(account .. name, ':h', held)
+    add(account .. name, ':p', uncommitted)
   end
-end
-
-local function give_back(call_id)
-  local hold = call('HGET', holds, call_id)
-  if not hold then
-    return
-  end
-  local amount, _, account, purses = parts(hold)
-  call('HDEL', holds, call_id)
-  move(account, purses, amount, 0 - amount, 0)
 end

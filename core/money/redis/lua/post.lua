@@ -31,8 +31,8 @@ if not available and cost > 0 then
   return { n, 'unknown' }
 end
 if not hold and cost > 0 and purses ~= '' then
-  for key in purse_keys(account, purses) do
-    if call('HEXISTS', wallets, key .. ':a') == 0 then
+  for name in string.gmatch(purses, '|[^|=]+') do
+    if call('HEXISTS', wallets, account .. name .. ':a') == 0 then
       return { n, 'unknown' }
     end
   end

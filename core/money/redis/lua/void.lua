@@ -8,9 +8,10 @@
 -- ARGV: epoch, account, purses as in post.lua, how long to remember the call (ms)
 local hold = call('HGET', holds, ARGV[3])
 if hold then
-  local _, holder = parts(hold)
+  local amount, holder, account, purses = parts(hold)
   if holder == owner then
-    give_back(ARGV[3])
+    call('HDEL', holds, ARGV[3])
+    move(account, purses, amount, 0 - amount, 0)
   end
 end
 if KEYS[5] then
