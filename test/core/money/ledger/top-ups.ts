@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import type { Test } from "tap";
 import { newId } from "../../../../core/process/id.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
@@ -32,4 +33,30 @@ export function topUpTests(t: Test, get: () => LedgerUnderTest): void {
       t.strictSame(await sums(nobody, yesterday, tomorrow, ""), [0n, 0n]);
     }
   });
+
+  t.test("what is taken back counts in the time of its top-up, not in its own", async (t) => {
+    const { ledger } = get();
+    const accountId = await fundedAccount(ledger, 0n);
+    const first = `first-${newId(AT)}`;
+    const second = `second-${newId(AT)}`;
+    await ledger.credit(topUp(accountId, 100n, first));
+    const between = await laterThanNow();
+    await ledger.credit(topUp(accountId, 20n, second));
+    await ledger.commit([debit(accountId, 90n, `taken-back:1:${first}`)]);
+    await ledger.commit([debit(accountId, 5n, `taken-back:2:${first}`)]);
+    const sums = async (from: Date, to: Date) => {
+      const found = await ledger.topUps({ accountId, from, to, referencePrefix: "" });
+      return [found.totalMicroVnd, found.periodMicroVnd];
+    };
+    const dayMs = (days: number) => new Date(Date.now() + days * DAY_MS);
+    t.strictSame(await sums(dayMs(-1), between), [25n, 5n]);
+    t.strictSame(await sums(between, dayMs(1)), [25n, 20n]);
+  });
+}
+
+/** Returns an instant after now that has passed. */
+async function laterThanNow(): Promise<Date> {
+  const instant = new Date(Date.now() + 2);
+  while (Date.now() <= instant.getTime()) await setTimeout(1);
+  return instant;
 }
