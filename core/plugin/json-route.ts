@@ -16,6 +16,8 @@ interface JsonRoute<Visitor> {
   readonly method: "GET" | "POST" | "DELETE";
   /** The path after the prefix that all routes of the plugin share. */
   readonly path: string;
+  /** Longest body; default: 64 KB. */
+  readonly bodyBytesMax?: number;
   handle(request: PlainRequest, visitor: Visitor): Promise<PlainResponse | Refusal>;
 }
 
@@ -91,7 +93,7 @@ function addRoutes<Visitor>(
       path: prefix + route.path,
       forOperators,
       access: "own",
-      bodyBytesMax: BODY_BYTES_MAX,
+      bodyBytesMax: route.bodyBytesMax ?? BODY_BYTES_MAX,
       handler: async (request) => {
         const result = await serve(services, route, request, enter);
         return isRefusal(result) ? refused(completeRefusal(result)) : result;

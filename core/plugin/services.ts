@@ -183,7 +183,7 @@ interface CommandOption {
   readonly required?: boolean;
   /**
    * `number`: whole numbers are sent as numbers. Any other text is sent as it is, and the route refuses it. `flag`: has
-   * no value; true is sent if it is given.
+   * no value; true is sent if it is given. `file`: the path of a file in UTF-8, whose text is sent.
    */
-  readonly type?: "text" | "number" | "flag";
+  readonly type?: "text" | "number" | "flag" | "file";
 }

@@ -1,4 +1,5 @@
 import {
+  ambiguityOf,
   confirmation,
   email,
   isId,
@@ -10,8 +11,6 @@ import {
   v,
   whole,
 } from "../../core/plugin/index.ts";
-
-import { ambiguityOf } from "./ambiguous-amount.ts";
 
 const NAME = "a name of 1 to 100 characters on one line";
 const REFERENCE =

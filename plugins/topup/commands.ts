@@ -35,6 +35,18 @@ export const commands: readonly Command[] = [
     options: [transfer],
   },
   {
+    words: "transfer import",
+    about:
+      "record what a bank's statement or SePay's export (CSV) has and SePay did not notify, each transfer once; with --dry-run " +
+      "show what is known, new or unclear, and record nothing",
+    method: "POST",
+    path: "/admin/v1/transfers/import",
+    options: [
+      { name: "file", value: "FILE", required: true, type: "file" },
+      { name: "dry-run", type: "flag" },
+    ],
+  },
+  {
     words: "transfer assign",
     about: "credit an unmatched transfer to an account, or to an order by its code",
     method: "POST",

@@ -44,8 +44,25 @@ export class Crediting {
     await this.task.stop();
   }
 
+  /** Credits a transfer if it is matched. Never rejects: if a store is down, a sweep credits it later. */
+  async creditSoon(transfer: Transfer): Promise<void> {
+    if (transfer.state !== "matched") return;
+    await this.credit(transfer).catch((error: unknown) => {
+      this.log.warn(
+        { err: error, transfer: transfer.id },
+        "cannot credit a transfer; retrying in 3 s",
+      );
+    });
+  }
+
   /** Rejects if a store is down. The transfer stays as it is, for the next sweep. */
-  async credit({ id, reference, accountId, amountMicroVnd, orderCode }: Transfer): Promise<void> {
+  private async credit({
+    id,
+    reference,
+    accountId,
+    amountMicroVnd,
+    orderCode,
+  }: Transfer): Promise<void> {
     const { database, log, wallets } = this.services;
     if (accountId === null || amountMicroVnd === null) return;
     const result = await wallets.current.credit({
@@ -89,12 +106,7 @@ export class Crediting {
       for (const transfer of transfers) {
         if (this.stopped) return;
         // A transfer that cannot be credited now must not delay the others.
-        await this.credit(transfer).catch((error: unknown) => {
-          this.log.warn(
-            { err: error, transfer: transfer.id },
-            "cannot credit a transfer; retrying in 3 s",
-          );
-        });
+        await this.creditSoon(transfer);
         after = transfer.sequence;
       }
       if (transfers.length < PAGE) return;

@@ -8,10 +8,12 @@ import {
 } from "../../core/plugin/index.ts";
 import { commands } from "./commands.ts";
 import { Crediting } from "./crediting.ts";
+import { importRoute } from "./import-route.ts";
 import type { Settings } from "./options.ts";
 import { orderRoutes } from "./order-routes.ts";
 import { promotionRoutes } from "./promotion-routes.ts";
 import { discountsOf, standingOf } from "./promotions.ts";
+import { Recording } from "./recording.ts";
 import { WebhookGuard } from "./signature.ts";
 import { transferRoutes } from "./transfer-routes.ts";
 import { webhookRoute } from "./webhook.ts";
@@ -28,7 +30,8 @@ export default function topup(services: Services, settings: Settings): Plugin {
   const guard = new WebhookGuard(services, settings);
   const crediting = new Crediting(services);
   const { clock, wallets } = services;
-  const transfers = { unmatched: 0, refused: 0 };
+  const transfers = { unmatched: 0, refused: 0, found: 0 };
+  const recording = new Recording(services, settings, transfers);
 
   async function earned(
     accountId: string,
@@ -74,9 +77,12 @@ export default function topup(services: Services, settings: Settings): Plugin {
         ...orderRoutes(services, settings),
         ...promotionRoutes(services, settings),
       ]);
-      addOperatorRoutes(router, services, "/admin/v1", transferRoutes(services, crediting));
+      addOperatorRoutes(router, services, "/admin/v1", [
+        ...transferRoutes(services, crediting),
+        importRoute(services, settings, recording, crediting),
+      ]);
       addPublicRoutes(router, services, "/webhooks", [
-        webhookRoute(services, settings, guard, crediting, transfers),
+        webhookRoute(services, settings, guard, recording, crediting, transfers),
       ]);
     },
 

@@ -77,7 +77,7 @@ function amountOf(value: unknown): bigint | null {
 }
 
 /** Returns text without control characters, which Postgres rejects. */
-function textOf(value: unknown): string | null {
+export function textOf(value: unknown): string | null {
   if (typeof value === "number") return String(value);
   if (typeof value !== "string") return null;
   const text = value

@@ -125,6 +125,17 @@ export async function cancelOrder(
   );
 }
 
+/** Returns the orders with one of these codes. */
+export function ordersByCode(
+  database: Database,
+  codes: readonly string[],
+): Promise<{ readonly code: string; readonly accountId: string }[]> {
+  return database.query(
+    `select code, account_id as "accountId" from topup_orders where code = any ($1::text::text[])`,
+    [`{${codes.join(",")}}`],
+  );
+}
+
 /** Returns the account and id of the order with this code. */
 export async function orderByCode(
   database: Database,

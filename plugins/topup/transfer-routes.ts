@@ -70,7 +70,7 @@ const reversal = mapping({
 
 /** Routes for operators: list and show transfers, assign one to an account, ignore one. */
 export function transferRoutes(services: Services, crediting: Crediting): OperatorRoute[] {
-  const { accounts, corrections, database, log } = services;
+  const { accounts, corrections, database } = services;
   const askedFor = (account: string, amountMicroVnd: bigint, boundMicroVnd: bigint | undefined) =>
     confirmation.needed(services, account, amountMicroVnd, boundMicroVnd);
 
@@ -112,7 +112,7 @@ export function transferRoutes(services: Services, crediting: Crediting): Operat
           if (asked) return asked;
         }
         const assigned = await assignTransfer(database, id, owner, wanted.reason);
-        if (assigned) await credit(assigned);
+        if (assigned) await crediting.creditSoon(assigned);
         const now = await transferOf(database, id);
         if (!now) return unknown();
         // Idempotent: an operator who repeats the request gets the result of the first one.
@@ -188,13 +188,6 @@ export function transferRoutes(services: Services, crediting: Crediting): Operat
       );
     return { accountId: found.id, orderId: null };
   }
-
-  /** Credits an assigned transfer. If a store is down, a sweep credits it later. */
-  async function credit(transfer: Transfer): Promise<void> {
-    await crediting.credit(transfer).catch((error: unknown) => {
-      log.warn({ err: error, transfer: transfer.id }, "cannot credit a transfer; retrying in 3 s");
-    });
-  }
 }
 
 function refusal(transfer: Transfer): Refusal {
@@ -232,6 +225,8 @@ function shown(transfer: Transfer) {
     content: transfer.content,
     bank_reference: transfer.bankReference,
     bank_time: transfer.bankTime,
+    source: transfer.source,
+    alike: transfer.alike,
     received_at: transfer.receivedAt.toISOString(),
     credited_at: transfer.creditedAt?.toISOString() ?? null,
     decided_at: transfer.decidedAt?.toISOString() ?? null,

@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import type { Services } from "../../core/plugin/index.ts";
 
 type Database = Services["database"];
@@ -14,7 +13,12 @@ export type Hindrance =
   | "bad_amount"
   | "wrong_account"
   /** Its id was that of another transfer. */
-  | "known_id";
+  | "known_id"
+  /** It may be one that another source reported, or its statement has it twice. */
+  | "alike";
+
+/** SePay's notification, SePay's list, or a statement that an operator imported. */
+export type Source = "webhook" | "poll" | "import";
 
 /** A bank transfer. Amounts are in µđ. */
 export interface Transfer {
@@ -35,13 +39,20 @@ export interface Transfer {
   readonly content: string | null;
   readonly bankReference: string | null;
   readonly bankTime: string | null;
+  /** The day in Vietnam of `bankTime`: `2026-11-21`. */
+  readonly bankDay: string | null;
+  readonly source: Source;
+  /** SePay's id; null if only a statement has reported it. */
+  readonly sepayId: string | null;
+  /** The id of the transfer that this one may be. */
+  readonly alike: string | null;
   readonly receivedAt: Date;
   readonly creditedAt: Date | null;
   readonly decidedAt: Date | null;
   readonly decision: string | null;
 }
 
-interface NewTransfer
+export interface NewTransfer
   extends Pick<
     Transfer,
     | "id"
@@ -52,70 +63,46 @@ interface NewTransfer
     | "content"
     | "bankReference"
     | "bankTime"
+    | "bankDay"
+    | "source"
   > {
+  /** When the bank booked it; undefined if the source has only a day. */
+  readonly at: Date | undefined;
   readonly payload: Buffer;
   readonly hindrance: Hindrance | undefined;
   /** Possible order codes in its text. */
   readonly codes: readonly string[];
 }
 
-interface Recorded {
-  readonly transfer: Transfer;
-  /** False if this transfer was recorded before: only the first notification counts. */
-  readonly isNew: boolean;
-}
-
 const COLUMNS = `t.id, t.sequence, t.reference, t.state, t.cause, t.account_id as "accountId", t.order_id as "orderId",
   (select o.code from topup_orders o where o.id = t.order_id) as "orderCode", t.incoming,
   t.amount as "amountMicroVnd", t.bank, t.account_number as "accountNumber", t.content,
-  t.bank_reference as "bankReference", t.bank_time as "bankTime", t.received_at as "receivedAt",
+  t.bank_reference as "bankReference", t.bank_time as "bankTime", t.bank_day::text as "bankDay", t.source,
+  coalesce(
+    (select n.id from bank_transfer_ids n where n.transfer = t.id), case when t.source <> 'import' then t.id end
+  ) as "sepayId", t.alike, t.received_at as "receivedAt",
   t.credited_at as "creditedAt", t.decided_at as "decidedAt", t.decision`;
 const SELECT = `select ${COLUMNS} from bank_transfers t`;
 
 /**
- * Records a transfer once per id, with its account if a code matches. A notification that is sent again has the amount,
- * account and direction of the first. With others it reports another transfer, which gets an id of its own and waits for
- * an operator: money has arrived, and the operator has to find out which of the two is right.
+ * Records a transfer, with its account if a code matches. Returns undefined if its id is known, or if a transfer of its
+ * amount was recorded after the sequence `seen`. One statement, so that a crash cannot leave a transfer without its account.
  */
-export async function recordTransfer(database: Database, transfer: NewTransfer): Promise<Recorded> {
-  const recorded = await recordOnce(database, transfer);
-  const { transfer: known, isNew } = recorded;
-  const facts = ({ incoming, amountMicroVnd, accountNumber }: Transfer | NewTransfer) =>
-    `${incoming} ${amountMicroVnd} ${accountNumber}`;
-  if (isNew || facts(known) === facts(transfer)) return recorded;
-  const id = `${transfer.id}.${hash("sha256", facts(transfer), "hex").slice(0, 12)}`;
-  return recordOnce(database, { ...transfer, id, hindrance: transfer.hindrance ?? "known_id" });
-}
-
-/** One statement, so that a crash cannot leave a transfer without its account. */
-async function recordOnce(database: Database, transfer: NewTransfer): Promise<Recorded> {
-  const [recorded] = await database.query<Transfer>(
-    `with found as (
-      select count(*) as orders, (array_agg(id))[1] as id, (array_agg(account_id))[1] as account_id
-      from topup_orders where code = any ($3::text::text[]) and $2::text is null
-    )
-    insert into bank_transfers as t (
-      id, state, cause, account_id, order_id, incoming, amount, bank, account_number, content,
-      bank_reference, bank_time, payload
-    )
-    select $1,
-      case when $2 = 'outgoing' then 'ignored' when orders = 1 then 'matched' else 'unmatched' end,
-      case
-        when $2 is not null then $2
-        when orders = 1 then 'code'
-        when orders > 1 then 'several_orders'
-        when $3 = '{}' then 'no_code'
-        else 'unknown_code'
-      end,
-      case when orders = 1 then account_id end, case when orders = 1 then id end,
-      $4, $5::bigint, $6::text, $7::text, $8::text, $9::text, $10::text, $11::bytea
-    from found
-    on conflict (id) do nothing
-    returning ${COLUMNS}`,
+export async function recordTransfer(
+  database: Database,
+  transfer: NewTransfer & { readonly alike: string | null },
+  seen: bigint,
+): Promise<Transfer | undefined> {
+  const [row] = await database.query<{ recorded: boolean }>(
+    `select record_bank_transfer(
+      $1, $2, $3, $4::text::text[], $5, $6, $7, $8, $9, $10, $11, $12, $13::text::date, $14, $15
+    ) as recorded`,
     [
+      seen,
       transfer.id,
       transfer.hindrance ?? null,
-      `{${transfer.codes.join(",")}}`,
+      listOf(transfer.codes),
+      transfer.alike,
       transfer.incoming,
       transfer.amountMicroVnd,
       transfer.bank,
@@ -123,13 +110,69 @@ async function recordOnce(database: Database, transfer: NewTransfer): Promise<Re
       transfer.content,
       transfer.bankReference,
       transfer.bankTime,
+      transfer.bankDay,
       transfer.payload,
+      transfer.source,
     ],
   );
-  if (recorded) return { transfer: recorded, isNew: true };
-  const known = await transferOf(database, transfer.id);
-  if (!known) throw new Error(`transfer ${transfer.id} is neither new nor known`);
-  return { transfer: known, isNew: false };
+  return row?.recorded === true ? transferOf(database, transfer.id) : undefined;
+}
+
+/** Records SePay's id of a transfer that a statement reported first. Returns false if that has one, or another has this. */
+export async function nameTransfer(
+  database: Database,
+  id: string,
+  sepayId: string,
+): Promise<boolean> {
+  const named = await database.query(
+    `insert into bank_transfer_ids (id, transfer) values ($1, $2) on conflict do nothing returning id`,
+    [sepayId, id],
+  );
+  return named.length > 0;
+}
+
+/** Returns the sequence of the newest transfer of each of these amounts, in µđ. */
+export async function newestOf(
+  database: Database,
+  amounts: readonly bigint[],
+): Promise<Map<bigint, bigint>> {
+  const rows = await database.query<{ amount: bigint; sequence: bigint }>(
+    `select a.amount, (
+      select max(t.sequence) from bank_transfers t where t.amount = a.amount
+    ) as sequence
+    from unnest($1::text::bigint[]) a (amount)`,
+    [listOf(amounts)],
+  );
+  return new Map(rows.map(({ amount, sequence }) => [amount, sequence ?? 0n]));
+}
+
+/**
+ * Returns the transfers that have one of the ids, and the incoming ones that have one of the amounts and a day in the
+ * period, or no day: at most `limit`, newest first.
+ */
+export function alikeTransfers(
+  database: Database,
+  ids: readonly string[],
+  amounts: readonly bigint[],
+  days: { readonly first: string; readonly last: string },
+  limit: number,
+): Promise<Transfer[]> {
+  return database.query<Transfer>(
+    `${SELECT} where t.id in (
+      select unnest($1::text::text[])
+      union select n.transfer from bank_transfer_ids n where n.id = any ($1::text::text[])
+      union select i.id from bank_transfers i
+        where i.incoming and i.amount = any ($2::text::bigint[]) and i.bank_day between $3::text::date and $4::text::date
+      union select i.id from bank_transfers i
+        where i.incoming and i.amount = any ($2::text::bigint[]) and i.bank_day is null
+    ) order by t.sequence desc limit $5`,
+    [listOf(ids), listOf(amounts), days.first, days.last, limit],
+  );
+}
+
+/** Returns a list as Postgres writes it. The texts have letters, digits, and `.:_-` alone. */
+function listOf(items: readonly (string | bigint)[]): string {
+  return `{${items.join(",")}}`;
 }
 
 /** Returns what was credited for an order, oldest first: at most 100 transfers. */
@@ -192,10 +235,10 @@ export async function unmatchedTransfers(database: Database): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Returns the time at which the bank reported its last transfer. */
+/** Returns the time of SePay's last notification. Other sources find what SePay does not notify: they do not count. */
 export async function lastReceived(database: Database): Promise<Date | undefined> {
   const [row] = await database.query<{ at: Date }>(
-    "select received_at as at from bank_transfers order by sequence desc limit 1",
+    "select received_at as at from bank_transfers where source = 'webhook' order by sequence desc limit 1",
   );
   return row?.at;
 }

@@ -1,19 +1,18 @@
 import {
   done,
   failpoint,
-  isRefusal,
   type PublicRoute,
   refuse,
   type Services,
   ThrottledLog,
   withTimeout,
 } from "../../core/plugin/index.ts";
-import { codesIn } from "./code.ts";
 import type { Crediting } from "./crediting.ts";
-import { type Notification, readNotification } from "./notification.ts";
+import { readNotification } from "./notification.ts";
 import type { Settings } from "./options.ts";
+import type { Recording } from "./recording.ts";
+import { reportOf } from "./report.ts";
 import type { WebhookGuard } from "./signature.ts";
-import { type Hindrance, recordTransfer } from "./transfers.ts";
 
 /** The bank waits only a few seconds for the reply. A credit that takes longer is completed by a sweep. */
 const CREDIT_WAIT_MS = 3_000;
@@ -23,13 +22,13 @@ const CREDIT_WAIT_MS = 3_000;
  * reply SePay sends the notification again.
  */
 export function webhookRoute(
-  services: Services,
+  { log }: Services,
   settings: Settings,
   guard: WebhookGuard,
+  recording: Recording,
   crediting: Crediting,
-  counts: { unmatched: number; refused: number },
+  counts: { refused: number },
 ): PublicRoute {
-  const { database, log } = services;
   // Anyone can send forged notifications, any number of them.
   const throttledLog = new ThrottledLog(log);
 
@@ -45,68 +44,20 @@ export function webhookRoute(
         return refused;
       }
       const notification = readNotification(request.body);
+      const report = reportOf(notification, request.body, "webhook", settings);
       failpoint("topup.notified");
-      const recorded = await record(notification, request.body);
-      if (isRefusal(recorded)) return recorded;
-      failpoint("topup.recorded");
-      const { transfer, isNew } = recorded;
-      if (isNew && transfer.state === "unmatched") {
-        counts.unmatched++;
-        log.warn(
-          { transfer: transfer.id, cause: transfer.cause },
-          "cannot match a transfer; an operator must decide",
+      try {
+        const [recorded] = await recording.record([report]);
+        failpoint("topup.recorded");
+        if (recorded) await withTimeout(crediting.creditSoon(recorded.transfer), CREDIT_WAIT_MS);
+        return done({ success: true });
+      } catch (error) {
+        log.error(
+          { err: error, transfer: notification.id },
+          "cannot record a transfer; the bank must send it again",
         );
+        return refuse.unavailable("The transfer could not be recorded; send it again.");
       }
-      if (transfer.state === "matched") {
-        const credited = crediting.credit(transfer).catch((error: unknown) => {
-          log.warn(
-            { err: error, transfer: transfer.id },
-            "cannot credit a transfer; retrying in 3 s",
-          );
-        });
-        await withTimeout(credited, CREDIT_WAIT_MS);
-      }
-      return done({ success: true });
     },
   };
-
-  async function record(notification: Notification, payload: Buffer) {
-    const hindrance = hindranceOf(notification, settings.bank.account_number);
-    try {
-      return await recordTransfer(database, {
-        id: notification.id,
-        incoming: notification.direction === "in",
-        amountMicroVnd: notification.amountMicroVnd,
-        bank: notification.bank,
-        accountNumber: notification.accountNumber,
-        content: notification.content,
-        bankReference: notification.reference,
-        bankTime: notification.time,
-        payload,
-        hindrance,
-        codes: codesIn(notification.texts, settings.order_prefix),
-      });
-    } catch (error) {
-      log.error(
-        { err: error, transfer: notification.id },
-        "cannot record a transfer; the bank must send it again",
-      );
-      return refuse.unavailable("The transfer could not be recorded; send it again.");
-    }
-  }
-}
-
-function hindranceOf(notification: Notification, accountNumber: string): Hindrance | undefined {
-  if (!notification.isReadable) return "unreadable";
-  if (notification.direction === "out") return "outgoing";
-  if (notification.direction === "unknown") return "unknown_direction";
-  if (notification.amountMicroVnd === null) return "bad_amount";
-  const isOurs = [notification.accountNumber, notification.subAccount].some((one) =>
-    isAccount(one, accountNumber),
-  );
-  return isOurs ? undefined : "wrong_account";
-}
-
-function isAccount(given: string | null, expected: string): boolean {
-  return given?.replace(/[^0-9a-z]/gi, "").toUpperCase() === expected.toUpperCase();
 }

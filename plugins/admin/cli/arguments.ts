@@ -1,7 +1,6 @@
 import { parseArgs } from "node:util";
 import { closestMatch } from "leven";
-import { messageOf } from "../../../core/plugin/index.ts";
-import { ambiguityOf } from "../ambiguous-amount.ts";
+import { ambiguityOf, messageOf } from "../../../core/plugin/index.ts";
 import type { Command, Values } from "./command.ts";
 import { EXIT, Failure } from "./failure.ts";
 import { usageOf } from "./help.ts";

@@ -1,4 +1,5 @@
-import { v } from "../../../core/plugin/index.ts";
+import { readFile } from "node:fs/promises";
+import { messageOf, v } from "../../../core/plugin/index.ts";
 import type { Client } from "./client.ts";
 import {
   type Ask,
@@ -27,7 +28,7 @@ const declared = v.object({
         about: v.optional(v.string()),
         example: v.optional(v.string()),
         required: v.optional(v.boolean(), false),
-        type: v.optional(v.picklist(["text", "number", "flag"]), "text"),
+        type: v.optional(v.picklist(["text", "number", "flag", "file"]), "text"),
       }),
     ),
     [],
@@ -80,7 +81,7 @@ async function run(read: Read, client: Client, values: Values, ask?: Ask): Promi
     throw new Failure(EXIT.usage, `${words} needs either ${either}`);
   }
   const path = read.path.replaceAll(PART, (_, name: string) => encoded(values[name]));
-  const sent = sentOf(read, values);
+  const sent = await sentOf(read, values);
   if (pages) {
     const { limit, ...query } = textsOf(sent);
     return list(client, path, query, limit, (last) => ({
@@ -96,16 +97,39 @@ async function run(read: Read, client: Client, values: Values, ask?: Ask): Promi
 const PART = /:([^/]+)/g;
 
 /** Returns the fixed fields, and the given options that are not in the path. */
-function sentOf({ path, fields, options }: Read, values: Values) {
+async function sentOf({ path, fields, options }: Read, values: Values) {
   const inPath = new Set(Array.from(path.matchAll(PART), ([, name]) => name));
   const sent: Record<string, string | number | boolean> = { ...fields };
   for (const { name, type } of options) {
     const text = values[name];
     if (text === undefined || inPath.has(name)) continue;
     const field = name.replaceAll("-", "_");
-    sent[field] = type === "flag" ? true : type === "number" ? numeric(text) : text;
+    switch (type) {
+      case "flag":
+        sent[field] = true;
+        break;
+      case "number":
+        sent[field] = numeric(text);
+        break;
+      case "file":
+        sent[field] = await textIn(text);
+        break;
+      default:
+        sent[field] = text;
+    }
   }
   return sent;
+}
+
+async function textIn(path: string): Promise<string> {
+  const bytes = await readFile(path).catch((error: unknown) => {
+    throw new Failure(EXIT.usage, `cannot read ${path}: ${messageOf(error)}`);
+  });
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new Failure(EXIT.usage, `${path} is not in UTF-8; save it as "CSV UTF-8"`);
+  }
 }
 
 function textsOf(sent: Readonly<Record<string, string | number | boolean>>) {

@@ -14,7 +14,7 @@ create index topup_orders_account on topup_orders (account_id, id);
 
 -- Every transfer that the bank has reported, once each. Rows stay for ever.
 create table bank_transfers (
-  -- The bank's own id: a notification that is sent again changes nothing.
+  -- SePay's id: a notification that is sent again changes nothing. Of a row of a statement without it, a digest.
   id text primary key check (id <> ''),
   sequence bigint generated always as identity unique,
   -- Counts the accounts that it was given to: one more each time that it was taken back from a wrong one.
@@ -36,8 +36,13 @@ create table bank_transfers (
   content text,
   bank_reference text,
   bank_time text,
-  -- The notification as it came, byte by byte.
+  -- The day in Vietnam of bank_time; null if it has none.
+  bank_day date,
+  -- The notification as it came, byte by byte; of a statement, the row.
   payload bytea not null,
+  source text not null check (source in ('webhook', 'poll', 'import')),
+  -- The transfer that this one may be, reported by another source; an operator has to find out.
+  alike text references bank_transfers,
   received_at timestamptz not null default now(),
   credited_at timestamptz,
   -- What an operator has decided, and why.
@@ -50,6 +55,52 @@ create table bank_transfers (
 
 create index bank_transfers_order on bank_transfers (order_id) where order_id is not null;
 create index bank_transfers_state on bank_transfers (state, sequence);
+create index bank_transfers_amount on bank_transfers (amount, sequence);
+create index bank_transfers_day on bank_transfers (amount, bank_day);
+
+-- SePay's ids of transfers that a statement without these ids reported first.
+create table bank_transfer_ids (
+  id text primary key,
+  transfer text not null unique references bank_transfers
+);
+
+-- Returns true if the transfer was recorded, and false if its id is known or a transfer of the same amount was recorded after
+-- `seen`: the caller has to compare it with that one. The lock makes this exact: of two reports at once, the second sees the
+-- first.
+create function record_bank_transfer(
+  seen bigint, transfer_id text, hindrance text, codes text[], alike_id text, is_incoming boolean, transfer_amount bigint,
+  bank_name text, account text, transfer_content text, reference_code text, told_at text, told_day date, original bytea,
+  reported_by text
+) returns boolean language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(hashtextextended('bank_transfers', coalesce(transfer_amount, 0)));
+  if exists (select from bank_transfers t where t.amount = transfer_amount and t.sequence > seen) then
+    return false;
+  end if;
+  insert into bank_transfers (
+    id, state, cause, account_id, order_id, alike, incoming, amount, bank, account_number, content, bank_reference, bank_time,
+    bank_day, payload, source
+  )
+  select transfer_id,
+    case when hindrance = 'outgoing' then 'ignored' when owner.orders = 1 then 'matched' else 'unmatched' end,
+    case
+      when hindrance is not null then hindrance
+      when owner.orders = 1 then 'code'
+      when owner.orders > 1 then 'several_orders'
+      when codes = '{}' then 'no_code'
+      else 'unknown_code'
+    end,
+    case when owner.orders = 1 then owner.account_id end, case when owner.orders = 1 then owner.id end,
+    alike_id, is_incoming, transfer_amount, bank_name, account, transfer_content, reference_code, told_at, told_day, original,
+    reported_by
+  from (
+    select count(*) as orders, (array_agg(o.id))[1] as id, (array_agg(o.account_id))[1] as account_id
+    from topup_orders o where o.code = any (codes) and hindrance is null
+  ) owner
+  on conflict (id) do nothing;
+  return found;
+end
+$$;
 
 -- The lock on the account makes the counts exact: of two orders at once, the second sees the first.
 create function create_topup_order(

@@ -1,0 +1,199 @@
+import { hash } from "node:crypto";
+import type { NewTransfer, Transfer } from "./transfers.ts";
+
+/**
+ * `known`: a recorded transfer is this one. `other_facts`: one has its id, with another amount, account or direction.
+ * `unclear`: `alike` may be this one, or if it is null, the report itself has it twice.
+ */
+type Verdict =
+  | { readonly kind: "known"; readonly transfer: Transfer }
+  | { readonly kind: "unclear"; readonly alike: string | null }
+  | { readonly kind: "other_facts" | "new" };
+
+/** A recorded transfer, with the possible order codes in its text. */
+interface Known extends Transfer {
+  readonly codes: readonly string[];
+}
+
+/** Banks book a transfer of Friday night on Monday. No bank uses a longer reference again within days. */
+export const APART_DAYS_MAX = 3;
+const LONG_REFERENCE_CHARACTERS = 8;
+const REFERENCE_CHARACTERS_MIN = 4;
+/** A statement and SePay may disagree about the day of a transfer around midnight. */
+const TEXT_DAYS_MAX = 1;
+const TEXT_CHARACTERS_MIN = 12;
+/** The clocks of bank and gateway differ by less. */
+const CLOCK_DIFFERENCE_MS = 600_000;
+const DAY_MS = 86_400_000;
+
+/**
+ * Finds out which reported transfers are recorded already. SePay's id is a transfer's identity. A statement has no such
+ * ids: for its rows it is the amount with the bank's reference, or if two sources name references differently, with the
+ * order's code or the text, and the day. Each recorded transfer can be one row of a report, so the second of two equal
+ * payments is not taken for the first. Asking a person is better than crediting twice and than losing money: what only
+ * resembles a recorded transfer is `unclear`.
+ *
+ * `reported` are of one source. `recorded` are those that may be the same, by id, amount and day.
+ */
+export function identify(
+  reported: readonly NewTransfer[],
+  recorded: readonly Known[],
+): readonly Verdict[] {
+  const reports = reported.map((of) => ({ of, ...textsOf(of) }));
+  const all = recorded.map((of) => ({ of, ...textsOf(of) }));
+  const verdicts: Verdict[] = [];
+  const taken = new Set<One<Known>>();
+  const take = (at: number, known: One<Known>) => {
+    taken.add(known);
+    verdicts[at] = { kind: "known", transfer: known.of };
+  };
+  const each = (decide: (report: One<NewTransfer>, at: number) => void) => {
+    for (const [at, report] of reports.entries()) if (!verdicts[at]) decide(report, at);
+  };
+
+  const byId = new Map(
+    all.flatMap((one) => [[one.of.id, one] as const, [one.of.sepayId, one] as const]),
+  );
+  each((report, at) => {
+    const { of } = report;
+    const named = byId.get(of.id);
+    const hasItsFacts = named !== undefined && factsOf(of) === factsOf(named.of);
+    const known = hasItsFacts ? named : byId.get(idWithFacts(of));
+    if (known) take(at, known);
+    else if (named) verdicts[at] = { kind: "other_facts" };
+    else if (of.hindrance !== undefined) verdicts[at] = { kind: "new" };
+  });
+
+  const near = nearBy(all);
+  const possible = (report: One<NewTransfer>, days: number) =>
+    near(report, days).filter((known) => !taken.has(known) && isPossible(report, known));
+  each((report, at) => {
+    const same = possible(report, APART_DAYS_MAX).find((known) => hasSameReference(report, known));
+    if (same) take(at, same);
+  });
+
+  const firstOf = new Map<string, number>();
+  for (const [at, report] of reports.entries()) {
+    const row = rowOf(report);
+    if (!firstOf.has(row)) firstOf.set(row, at);
+  }
+  each((report, at) => {
+    const alike = possible(report, TEXT_DAYS_MAX).filter((known) => !isAnother(report, known));
+    const same = alike.find((known) => hasSameText(report, known));
+    const isTwice = report.of.source === "import" && firstOf.get(rowOf(report)) !== at;
+    if (same) take(at, same);
+    else if (alike[0]) verdicts[at] = { kind: "unclear", alike: alike[0].of.id };
+    else verdicts[at] = isTwice ? { kind: "unclear", alike: null } : { kind: "new" };
+  });
+  return verdicts;
+}
+
+type Facts = Pick<Transfer, "incoming" | "amountMicroVnd" | "accountNumber">;
+
+/**
+ * Returns the id for a transfer whose id is that of another one with other facts. It waits for an operator: money has
+ * arrived, and the operator has to find out which of the two is right.
+ */
+export function idWithFacts(report: Facts & Pick<Transfer, "id">): string {
+  return `${report.id}.${hash("sha256", factsOf(report), "hex").slice(0, 12)}`;
+}
+
+/** The facts in which a report that is sent again equals the first. */
+function factsOf({ incoming, amountMicroVnd, accountNumber }: Facts): string {
+  return `${incoming} ${amountMicroVnd} ${plain(accountNumber)}`;
+}
+
+/** A report or a recorded transfer, with its texts as they are compared. */
+interface One<T extends NewTransfer | Known> {
+  readonly of: T;
+  readonly reference: string;
+  readonly content: string;
+}
+
+function textsOf({ bankReference, content }: NewTransfer | Known) {
+  return { reference: plain(bankReference), content: plain(content) };
+}
+
+/** Returns a function that finds the incoming transfers of the same amount, at most some days before or after. */
+function nearBy(all: readonly One<Known>[]) {
+  const keyOf = (amount: bigint | null, day: number | null) => `${amount} ${day}`;
+  const byDay = new Map<string, One<Known>[]>();
+  for (const known of all) {
+    const { amountMicroVnd, bankDay, incoming, cause } = known.of;
+    if (!incoming || cause === "wrong_account") continue;
+    const places = [keyOf(amountMicroVnd, dayNumber(bankDay)), String(amountMicroVnd)];
+    for (const place of places) {
+      const there = byDay.get(place);
+      if (there) there.push(known);
+      else byDay.set(place, [known]);
+    }
+  }
+  return ({ of }: One<NewTransfer>, days: number): One<Known>[] => {
+    const day = dayNumber(of.bankDay);
+    if (day === null) return byDay.get(String(of.amountMicroVnd)) ?? [];
+    const around = Array.from({ length: 2 * days + 1 }, (_, n) => day - days + n);
+    return [...around, null].flatMap((one) => byDay.get(keyOf(of.amountMicroVnd, one)) ?? []);
+  };
+}
+
+function dayNumber(day: string | null): number | null {
+  return day === null ? null : Date.parse(day) / DAY_MS;
+}
+
+/** SePay gives each transfer one id: two ids are two transfers. */
+function isPossible(report: One<NewTransfer>, known: One<Known>): boolean {
+  return report.of.source === "import" || known.of.sepayId === null;
+}
+
+function hasSameReference(report: One<NewTransfer>, known: One<Known>): boolean {
+  const shorter = Math.min(report.reference.length, known.reference.length);
+  if (shorter >= REFERENCE_CHARACTERS_MIN && report.reference === known.reference) {
+    return shorter >= LONG_REFERENCE_CHARACTERS || report.of.bankDay === known.of.bankDay;
+  }
+  const isIn = ({ reference }: One<NewTransfer | Known>, { content }: One<NewTransfer | Known>) =>
+    reference.length >= LONG_REFERENCE_CHARACTERS && content.includes(reference);
+  return isIn(report, known) || isIn(known, report);
+}
+
+/** Returns true if the texts name different orders, or the other one was recorded before this one happened. */
+function isAnother({ of: report }: One<NewTransfer>, { of: known }: One<Known>): boolean {
+  // The time in a statement may be that of a booking.
+  if (report.source !== "import" && report.at !== undefined) {
+    if (report.at.getTime() > known.receivedAt.getTime() + CLOCK_DIFFERENCE_MS) return true;
+  }
+  const haveCodes = report.codes.length > 0 && known.codes.length > 0;
+  return haveCodes && !report.codes.some((code) => known.codes.includes(code));
+}
+
+/**
+ * Returns true if the texts are the same and the references do not contradict. SePay may report a second payment for an
+ * order that a statement had before, so of SePay's reports the text alone does not decide.
+ */
+function hasSameText(report: One<NewTransfer>, known: One<Known>): boolean {
+  if (report.of.source !== "import" || areComparable(report.reference, known.reference)) {
+    return false;
+  }
+  const { codes } = known.of;
+  if (report.of.codes.length > 0) return report.of.codes.some((code) => codes.includes(code));
+  const isLong = Math.min(report.content.length, known.content.length) >= TEXT_CHARACTERS_MIN;
+  const isInside = [report.content.includes(known.content), known.content.includes(report.content)];
+  return isLong && codes.length === 0 && isInside.includes(true);
+}
+
+/** Returns true if both references are written in the same way, so that they name two transfers if they differ. */
+function areComparable(one: string, other: string): boolean {
+  const shape = (reference: string) => reference.replace(/\d/g, "0");
+  return one.length >= REFERENCE_CHARACTERS_MIN && shape(one) === shape(other);
+}
+
+function rowOf({ of, reference, content }: One<NewTransfer>): string {
+  return `${of.amountMicroVnd} ${of.bankDay} ${of.at?.getTime()} ${reference} ${content}`;
+}
+
+/** Returns the letters without accents, and the digits. */
+function plain(text: string | null): string {
+  return (text ?? "")
+    .normalize("NFKD")
+    .toUpperCase()
+    .replace(/[^A-Z0-9]/g, "");
+}

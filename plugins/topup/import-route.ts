@@ -1,0 +1,119 @@
+import {
+  done,
+  formatVnd,
+  isRefusal,
+  mapping,
+  type OperatorRoute,
+  readBody,
+  refuse,
+  type Services,
+  v,
+} from "../../core/plugin/index.ts";
+import type { Crediting } from "./crediting.ts";
+import type { Settings } from "./options.ts";
+import { ordersByCode } from "./orders.ts";
+import type { Recorded, Recording } from "./recording.ts";
+import { readStatement, type StatementRow } from "./statement.ts";
+import { type NewTransfer, transferOf } from "./transfers.ts";
+
+/** A month of a busy account, with 300 bytes a row. */
+const BODY_BYTES_MAX = 2 * 1024 * 1024;
+
+const statement = mapping({
+  file: v.string("the text of a CSV file"),
+  dry_run: v.optional(v.boolean("true or false"), false),
+});
+
+/** Route that records the transfers of a statement which SePay did not notify. A repetition changes nothing. */
+export function importRoute(
+  { clock, database }: Services,
+  settings: Settings,
+  recording: Recording,
+  crediting: Crediting,
+): OperatorRoute {
+  return {
+    method: "POST",
+    path: "/transfers/import",
+    bodyBytesMax: BODY_BYTES_MAX,
+    async handle({ body }) {
+      const wanted = readBody(statement, body);
+      if (isRefusal(wanted)) return wanted;
+      const read = readStatement(wanted.file, settings, new Date(clock.now()));
+      if (typeof read === "string") return refuse.badRequest(read, "file");
+      const reports = read.rows.map(({ report }) => report);
+      const shown = wanted.dry_run ? await foreseen(reports) : await recorded(reports);
+      const countOf = (outcome: string) => shown.filter((one) => one.outcome === outcome).length;
+      return done({
+        dry_run: wanted.dry_run,
+        known: countOf("known"),
+        new: countOf("new"),
+        unclear: countOf("unclear"),
+        outgoing: read.outgoing,
+        other_accounts: read.otherAccounts,
+        skipped_lines: read.skippedLines,
+        transfers: read.rows.map((row, at) => ({ ...rowJson(row), ...shown[at] })),
+      });
+    },
+  };
+
+  async function recorded(reports: readonly NewTransfer[]) {
+    const found = await recording.record(reports);
+    const shown: ReturnType<typeof recordedJson>[] = [];
+    for (const one of found) {
+      const { transfer, isNew } = one;
+      if (isNew) await crediting.creditSoon(transfer);
+      const now = isNew ? await transferOf(database, transfer.id) : undefined;
+      shown.push(recordedJson({ transfer: now ?? transfer, isNew }));
+    }
+    return shown;
+  }
+
+  async function foreseen(reports: readonly NewTransfer[]) {
+    const verdicts = await recording.compare(reports);
+    const codes = reports.flatMap((report) => report.codes);
+    const orders = await ordersByCode(database, [...new Set(codes)]);
+    return reports.map((report, at) => {
+      const verdict = verdicts[at];
+      if (verdict?.kind === "known") return recordedJson({ ...verdict, isNew: false });
+      const alike = verdict?.kind === "unclear" ? verdict.alike : null;
+      if (verdict?.kind !== "new") return shownJson("unclear", null, "unmatched", null, alike);
+      const owners = orders.filter(({ code }) => report.codes.includes(code));
+      const [owner] = owners.length === 1 ? owners : [];
+      return shownJson(
+        "new",
+        null,
+        owner ? "matched" : "unmatched",
+        owner?.accountId ?? null,
+        null,
+      );
+    });
+  }
+}
+
+function recordedJson({ transfer, isNew }: Recorded) {
+  const { cause, id, state, accountId, alike } = transfer;
+  const isUnclear = isNew && (cause === "alike" || cause === "known_id");
+  const outcome = isUnclear ? "unclear" : isNew ? "new" : "known";
+  return shownJson(outcome, id, state, accountId, alike);
+}
+
+function shownJson(
+  outcome: "known" | "new" | "unclear",
+  transfer: string | null,
+  state: string,
+  account: string | null,
+  alike: string | null,
+) {
+  return { outcome, transfer, state, account, alike };
+}
+
+function rowJson({ line, report }: StatementRow) {
+  const { bankDay, amountMicroVnd, bankReference, content } = report;
+  return {
+    line,
+    day: bankDay,
+    amount_vnd: formatVnd(amountMicroVnd ?? 0n),
+    reference: bankReference,
+    content,
+  };
+}

@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { isObject, type JsonObject } from "../../../core/process/json.ts";
+import { admin, createCustomer, wallet } from "../../support/admin.ts";
+import { runCli } from "../admin/cli-runs.ts";
+import { bootTopups, type InProcess } from "./in-process.ts";
+import { notify, order, transfer } from "./topups.ts";
+
+const HEAD = "Ngày giao dịch;Số bút toán;Ghi nợ;Ghi có;Nội dung";
+/** Of a transfer in the webhook's form and in a statement. */
+const DAY = "2026-11-21";
+const AT = `${DAY} 14:02:37`;
+
+let amounts = 1_000_000;
+/** An amount that no other test has, so that tests can share a gateway. */
+const newAmount = () => ++amounts;
+
+t.test("a statement", async (t) => {
+  let gateway: InProcess;
+  t.before(async () => {
+    gateway = await bootTopups();
+  });
+  t.teardown(async () => {
+    const { body } = await admin(gateway, "GET", "/reconcile").finally(() => gateway.close());
+    assert.equal(body["drift"], false);
+  });
+
+  /** A customer with an order, whose code is the content of transfers. */
+  async function ordering() {
+    const { accountId } = await createCustomer(gateway);
+    const amount = newAmount();
+    const { code } = await order(gateway, accountId, amount);
+    const balance = async () => (await wallet(gateway, accountId)).balance;
+    return { accountId, amount, code, balance };
+  }
+
+  async function send(rows: readonly string[], dry_run = false) {
+    const file = [HEAD, ...rows].join("\n");
+    const { status, body } = await admin(gateway, "POST", "/transfers/import", { file, dry_run });
+    assert.equal(status, 200, JSON.stringify(body));
+    const transfers = Array.isArray(body["transfers"]) ? body["transfers"].filter(isObject) : [];
+    return transfers;
+  }
+  const outcomes = async (...rows: readonly string[]) =>
+    (await send(rows)).map(({ outcome, state }) => `${outcome} ${state}`);
+  const row = (reference: string, amount: number, content: string, day = DAY) =>
+    `${day};${reference};;${amount};${content}`;
+  const told = (changes: JsonObject) =>
+    notify(gateway, transfer({ transactionDate: AT, ...changes }));
+
+  t.test("credits what SePay did not notify, once, whatever comes again or later", async (t) => {
+    const { accountId, amount, code, balance } = await ordering();
+    const csv = row("FT26325001", amount, `${code} thanks`);
+    const [foreseen] = await send([csv], true);
+    t.match(foreseen, { outcome: "new", state: "matched", account: accountId, transfer: null });
+    t.equal(await balance(), "0");
+    for (const outcome of ["new credited", "known credited"]) {
+      t.strictSame(await outcomes(csv), [outcome]);
+      t.equal(await balance(), String(amount));
+    }
+    // SePay's notification comes later, and again.
+    const late = {
+      transferAmount: amount,
+      content: code,
+      referenceCode: "FT26325001",
+      id: 880_000_001,
+    };
+    for (let n = 0; n < 2; n++) t.equal((await told(late)).status, 200);
+    t.equal(await balance(), String(amount));
+    t.strictSame(await outcomes(csv), ["known credited"]);
+    t.equal((await admin(gateway, "GET", "/transfers/880000001")).status, 404);
+    // Another notification is another transfer: SePay gives each one id.
+    await told({ ...late, id: 880_000_002 });
+    t.equal(await balance(), String(2 * amount));
+  });
+
+  t.test("knows what SePay notified, by its reference or by its text", async (t) => {
+    const { amount, code, balance } = await ordering();
+    await told({ transferAmount: amount, content: code, referenceCode: "MBVCB.3278907688" });
+    t.equal(await balance(), String(amount));
+    for (const [reference, content, day] of [
+      ["MBVCB.3278907688", "", "2026-11-23"],
+      ["5213 - 12345", `MBVCB.3278907688.${code}.CT tu 0123`, DAY],
+      ["5213 - 12345", `${code} CT tu 0123`, "2026-11-22"],
+      ["", code, DAY],
+    ] as const) {
+      t.strictSame(
+        await outcomes(row(reference, amount, content, day)),
+        ["known credited"],
+        content,
+      );
+    }
+    t.equal(await balance(), String(amount));
+  });
+
+  t.test("credits the second of two equal payments, of which SePay notified one", async (t) => {
+    const { amount, code, balance } = await ordering();
+    await told({ transferAmount: amount, content: code, referenceCode: "FT26325011" });
+    const both = [row("FT26325012", amount, code), row("FT26325011", amount, code)];
+    t.strictSame(await outcomes(...both), ["new credited", "known credited"]);
+    t.strictSame(await outcomes(...both), ["known credited", "known credited"]);
+    t.equal(await balance(), String(2 * amount));
+  });
+
+  t.test("credits both of two equal payments that SePay did not notify", async (t) => {
+    const { amount, code, balance } = await ordering();
+    const both = [row("FT26325021", amount, code), row("FT26325022", amount, code)];
+    t.strictSame(await outcomes(...both), ["new credited", "new credited"]);
+    t.equal(await balance(), String(2 * amount));
+  });
+
+  t.test("leaves to an operator what may be another one, and names it", async (t) => {
+    const { accountId, amount, code, balance } = await ordering();
+    await told({
+      transferAmount: amount,
+      content: code,
+      referenceCode: "FT26325031",
+      id: 880_000_031,
+    });
+    // Without the row of the first, nothing tells if SePay and the bank write references differently.
+    const csv = row("FT26325032", amount, code);
+    for (const dryRun of [true, false]) {
+      const [one] = await send([csv], dryRun);
+      t.match(one, { outcome: "unclear", state: "unmatched", alike: "880000031" });
+    }
+    t.equal(await balance(), String(amount));
+    const [again] = await send([csv]);
+    t.match(again, { outcome: "known", state: "unmatched" });
+    const id = String(again?.["transfer"]);
+    t.equal((await admin(gateway, "GET", `/transfers/${id}`)).body["cause"], "alike");
+    const reason = { account: accountId, reason: "paid twice" };
+    t.equal((await admin(gateway, "POST", `/transfers/${id}/assign`, reason)).status, 200);
+    t.equal(await balance(), String(2 * amount));
+  });
+
+  t.test("leaves to an operator what it has twice, without any difference", async (t) => {
+    const { amount, code, balance } = await ordering();
+    const csv = row("", amount, code);
+    t.strictSame(await outcomes(csv, csv), ["new credited", "unclear unmatched"]);
+    t.strictSame(await outcomes(csv, csv), ["known credited", "known unmatched"]);
+    t.equal(await balance(), String(amount));
+  });
+
+  t.test("and a later notification wait for an operator if only the text is equal", async (t) => {
+    const { amount, code, balance } = await ordering();
+    t.strictSame(await outcomes(row("5213 - 777", amount, code)), ["new credited"]);
+    await told({
+      transferAmount: amount,
+      content: code,
+      referenceCode: "MBVCB.1",
+      id: 880_000_041,
+    });
+    t.equal((await admin(gateway, "GET", "/transfers/880000041")).body["cause"], "alike");
+    // A payment after the import cannot be in the statement.
+    const tomorrow = new Date(Date.now() + 86_400_000 + 7 * 3_600_000).toISOString();
+    await told({
+      ...{ transferAmount: amount, content: code, referenceCode: "MBVCB.2" },
+      transactionDate: tomorrow.slice(0, 19).replace("T", " "),
+    });
+    t.equal(await balance(), String(2 * amount));
+  });
+
+  t.test("of many reports of one transfer at once, one credits", async (t) => {
+    const { amount, code, balance } = await ordering();
+    const csv = row("FT26325051", amount, code);
+    const notification = { transferAmount: amount, content: code, referenceCode: "FT26325051" };
+    await Promise.all(
+      [1, 2, 3, 4].flatMap(() => [send([csv]), told({ ...notification, id: 880_000_051 })]),
+    );
+    t.equal(await balance(), String(amount));
+    const { body } = await admin(gateway, "GET", "/transfers?limit=1000");
+    const all = Array.isArray(body["list"]) ? body["list"].filter(isObject) : [];
+    t.equal(all.filter((one) => one["bank_reference"] === "FT26325051").length, 1);
+  });
+
+  t.test("is imported from the command line", async (t) => {
+    const { amount, code, balance } = await ordering();
+    const file = join(t.testdir({}), "statement.csv");
+    writeFileSync(file, `\ufeff${HEAD}\r\n${row("FT26325061", amount, code)}\r\n`);
+    const env = { GATEWAY_URL: gateway.url, GATEWAY_ADMIN_TOKEN: gateway.adminToken };
+    const run = (...more: string[]) =>
+      runCli(["transfer", "import", "--file", file, ...more, "--json"], { env });
+    t.match(JSON.parse((await run("--dry-run")).stdout), { dry_run: true, new: 1, known: 0 });
+    t.equal(await balance(), "0");
+    t.match(JSON.parse((await run()).stdout), { dry_run: false, new: 1, unclear: 0 });
+    t.equal(await balance(), String(amount));
+    writeFileSync(file, `${HEAD}\n${row("FT26325062", amount, code, "2026-13-01")}`);
+    const refused = await run();
+    t.equal(refused.code, 1);
+    t.match(refused.stderr, /Line 2: 2026-13-01 is no day of the past/);
+    writeFileSync(file, Buffer.from([0xff, 0xfe, 0x41, 0x00]));
+    t.match((await run()).stderr, /is not in UTF-8/);
+  });
+});
