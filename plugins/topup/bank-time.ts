@@ -1,7 +1,7 @@
 import { dayOf } from "../../core/plugin/index.ts";
 
 /** When a bank booked a transfer: the day in Vietnam, and the instant if the text has a time too. */
-export interface BankTime {
+interface BankTime {
   readonly day: string;
   readonly at: Date | undefined;
 }

@@ -11,7 +11,7 @@ import {
   type Transfer,
 } from "./transfers.ts";
 
-/** What became of a reported transfer. `isNew` is false if another report of it was recorded before. */
+/** The recorded transfer of a report. `isNew` is false if another report of it was recorded before. */
 export interface Recorded {
   readonly transfer: Transfer;
   readonly isNew: boolean;
@@ -26,7 +26,7 @@ const DAY_MS = 86_400_000;
 
 /**
  * Records the transfers that SePay's notifications, SePay's list and imported statements report, each transfer once,
- * whoever of them reports it first.
+ * in any order of these sources.
  */
 export class Recording {
   private readonly services: Services;

@@ -15,7 +15,7 @@ export interface StatementRow {
 }
 
 /** The incoming transfers of a statement, and what else it has. */
-export interface Statement {
+interface Statement {
   readonly rows: readonly StatementRow[];
   readonly outgoing: number;
   readonly otherAccounts: number;

@@ -50,31 +50,34 @@ t.test("a statement", async (t) => {
   const told = (changes: JsonObject) =>
     notify(gateway, transfer({ transactionDate: AT, ...changes }));
 
-  t.test("credits what SePay did not notify, once, whatever comes again or later", async (t) => {
-    const { accountId, amount, code, balance } = await ordering();
-    const csv = row("FT26325001", amount, `${code} thanks`);
-    const [foreseen] = await send([csv], true);
-    t.match(foreseen, { outcome: "new", state: "matched", account: accountId, transfer: null });
-    t.equal(await balance(), "0");
-    for (const outcome of ["new credited", "known credited"]) {
-      t.strictSame(await outcomes(csv), [outcome]);
+  t.test(
+    "credits what SePay did not notify, once, even if it comes again or is notified later",
+    async (t) => {
+      const { accountId, amount, code, balance } = await ordering();
+      const csv = row("FT26325001", amount, `${code} thanks`);
+      const [foreseen] = await send([csv], true);
+      t.match(foreseen, { outcome: "new", state: "matched", account: accountId, transfer: null });
+      t.equal(await balance(), "0");
+      for (const outcome of ["new credited", "known credited"]) {
+        t.strictSame(await outcomes(csv), [outcome]);
+        t.equal(await balance(), String(amount));
+      }
+      // SePay's notification comes later, and again.
+      const late = {
+        transferAmount: amount,
+        content: code,
+        referenceCode: "FT26325001",
+        id: 880_000_001,
+      };
+      for (let n = 0; n < 2; n++) t.equal((await told(late)).status, 200);
       t.equal(await balance(), String(amount));
-    }
-    // SePay's notification comes later, and again.
-    const late = {
-      transferAmount: amount,
-      content: code,
-      referenceCode: "FT26325001",
-      id: 880_000_001,
-    };
-    for (let n = 0; n < 2; n++) t.equal((await told(late)).status, 200);
-    t.equal(await balance(), String(amount));
-    t.strictSame(await outcomes(csv), ["known credited"]);
-    t.equal((await admin(gateway, "GET", "/transfers/880000001")).status, 404);
-    // Another notification is another transfer: SePay gives each one id.
-    await told({ ...late, id: 880_000_002 });
-    t.equal(await balance(), String(2 * amount));
-  });
+      t.strictSame(await outcomes(csv), ["known credited"]);
+      t.equal((await admin(gateway, "GET", "/transfers/880000001")).status, 404);
+      // Another notification is another transfer: SePay gives each one id.
+      await told({ ...late, id: 880_000_002 });
+      t.equal(await balance(), String(2 * amount));
+    },
+  );
 
   t.test("knows what SePay notified, by its reference or by its text", async (t) => {
     const { amount, code, balance } = await ordering();
