@@ -34,7 +34,6 @@ export type { Customer } from "./slot.ts";
 
 // Money and usage as values.
 
-export { ambiguityOf } from "../catalogue/ambiguous-amount.ts";
 export { formatVnd, MICRO_VND_PER_VND, type MicroVnd, parseVnd } from "../catalogue/amount.ts";
 export { discountBpsAt } from "../catalogue/discount.ts";
 export { countsOf, ONE, statedOf } from "../catalogue/price-factors.ts";

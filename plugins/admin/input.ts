@@ -1,5 +1,4 @@
 import {
-  ambiguityOf,
   confirmation,
   email,
   isId,
@@ -11,6 +10,8 @@ import {
   v,
   whole,
 } from "../../core/plugin/index.ts";
+
+import { ambiguityOf } from "./ambiguous-amount.ts";
 
 const NAME = "a name of 1 to 100 characters on one line";
 const REFERENCE =

@@ -42,7 +42,14 @@ export const commands: readonly Command[] = [
     method: "POST",
     path: "/admin/v1/transfers/import",
     options: [
-      { name: "file", value: "FILE", required: true, type: "file" },
+      {
+        name: "file",
+        value: "FILE",
+        about: "a statement as CSV in UTF-8",
+        example: "statement.csv",
+        required: true,
+        type: "file",
+      },
       { name: "dry-run", type: "flag" },
     ],
   },

@@ -1,4 +1,4 @@
-import { ambiguityOf, MICRO_VND_PER_VND } from "../../core/plugin/index.ts";
+import { MICRO_VND_PER_VND } from "../../core/plugin/index.ts";
 
 type Mark = "." | ",";
 
@@ -29,8 +29,11 @@ export function readAmount(text: string, mark: Mark | undefined): Amount {
   const plain = bare(text);
   if (/^[+-]?$/.test(plain)) return { microVnd: 0n, isSigned: false };
   const [, sign = "", digits = ""] = /^([+-]?)(.*)$/s.exec(plain) ?? [];
-  const doubt = mark === undefined ? ambiguityOf(digits) : undefined;
-  if (doubt !== undefined) return { problem: doubt };
+  if (mark === undefined && /[.,]/.test(digits)) {
+    const grouped = digits.replace(/[.,]/, "");
+    const whole = digits.split(/[.,]/)[0];
+    return { problem: `${text} can be read as ${grouped} đ and as ${whole} đ; write ${grouped}` };
+  }
   const [whole = "", fraction = "", ...more] = mark === undefined ? [digits] : digits.split(mark);
   const groups = mark === undefined ? whole : whole.replaceAll(mark === "." ? "," : ".", "");
   const isGrouped = groups === whole || /^\d{1,3}(?:[.,]\d{3})+$/.test(whole);

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { closestMatch } from "leven";
-import { ambiguityOf, messageOf } from "../../../core/plugin/index.ts";
+import { messageOf } from "../../../core/plugin/index.ts";
+import { ambiguityOf } from "../ambiguous-amount.ts";
 import type { Command, Values } from "./command.ts";
 import { EXIT, Failure } from "./failure.ts";
 import { usageOf } from "./help.ts";
