@@ -88,6 +88,7 @@ export type { PlainRequest, PlainResponse, Router } from "./router.ts";
 
 // Tools for any process.
 
+export { backoffMs } from "../process/backoff.ts";
 export { failpoint } from "../process/failpoint.ts";
 export { idTime, isId, newId } from "../process/id.ts";
 export {

@@ -57,7 +57,7 @@ export function identify(
   each((report, at) => {
     const { of } = report;
     const named = byId.get(of.id);
-    const hasItsFacts = named !== undefined && factsOf(of) === factsOf(named.of);
+    const hasItsFacts = named !== undefined && hasFacts(of, named.of);
     const known = hasItsFacts ? named : byId.get(idWithFacts(of));
     if (known) take(at, known);
     else if (named) verdicts[at] = { kind: "other_facts" };
@@ -96,6 +96,12 @@ type Facts = Pick<Transfer, "incoming" | "amountMicroVnd" | "accountNumber">;
  */
 export function idWithFacts(report: Facts & Pick<Transfer, "id">): string {
   return `${report.id}.${hash("sha256", factsOf(report), "hex").slice(0, 12)}`;
+}
+
+/** A list and a statement may write the account in another way than the notification. */
+function hasFacts(report: NewTransfer, known: Known): boolean {
+  if (report.source === "webhook") return factsOf(report) === factsOf(known);
+  return report.incoming === known.incoming && report.amountMicroVnd === known.amountMicroVnd;
 }
 
 /** The facts in which a report that is sent again equals the first. */

@@ -11,6 +11,7 @@ import { Crediting } from "./crediting.ts";
 import { importRoute } from "./import-route.ts";
 import type { Settings } from "./options.ts";
 import { orderRoutes } from "./order-routes.ts";
+import { Poll } from "./poll.ts";
 import { promotionRoutes } from "./promotion-routes.ts";
 import { discountsOf, standingOf } from "./promotions.ts";
 import { Recording } from "./recording.ts";
@@ -32,6 +33,7 @@ export default function topup(services: Services, settings: Settings): Plugin {
   const { clock, wallets } = services;
   const transfers = { unmatched: 0, refused: 0, found: 0 };
   const recording = new Recording(services, settings, transfers);
+  const poll = settings.poll && new Poll(services, settings, settings.poll, recording, crediting);
 
   async function earned(
     accountId: string,
@@ -55,7 +57,7 @@ export default function topup(services: Services, settings: Settings): Plugin {
       services.discounts.provide(earned);
       services.counters.provide({
         name: "tollgate_transfers_total",
-        help: "Bank transfers that need an operator (unmatched, set_aside), and notifications without a valid signature (refused).",
+        help: "Bank transfers that need an operator (unmatched, set_aside), that SePay listed and did not notify (found), and notifications without a valid signature (refused).",
         label: "result",
         counts: () => ({ ...transfers, set_aside: crediting.setAside }),
       });
@@ -66,10 +68,18 @@ export default function topup(services: Services, settings: Settings): Plugin {
       });
       services.gauges.provide({
         name: "tollgate_last_transfer_timestamp_seconds",
-        help: "Time of the last bank transfer that was reported.",
+        help: "Time of the last bank transfer that SePay notified.",
         value: () => crediting.lastReceivedMs && crediting.lastReceivedMs / 1_000,
       });
+      if (poll) {
+        services.gauges.provide({
+          name: "tollgate_last_transfer_poll_timestamp_seconds",
+          help: "Time at which SePay's list of transactions was last read to its end, or at which this gateway began to.",
+          value: () => poll.lastMs / 1_000,
+        });
+      }
       crediting.start();
+      poll?.start();
     },
 
     routes(router) {
@@ -86,6 +96,9 @@ export default function topup(services: Services, settings: Settings): Plugin {
       ]);
     },
 
-    stop: () => crediting.stop(),
+    async stop() {
+      await poll?.stop();
+      await crediting.stop();
+    },
   };
 }

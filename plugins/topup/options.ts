@@ -1,9 +1,10 @@
-import { mapping, matching, oneOf, text, v, whole } from "../../core/plugin/index.ts";
+import { mapping, matching, oneOf, text, url, v, whole } from "../../core/plugin/index.ts";
 
 const BIN = 'the six digits of a bank in the VietQR network, such as "970436"';
 const ACCOUNT_NUMBER = "an account number of 4 to 19 letters and digits, in quotes";
 const PREFIX = "2 to 6 capital letters, without I, L and O, which look like digits";
 const SECRET = "a secret of 16 to 512 characters without spaces";
+const SEPAY = "SePay's address, such as https://my.sepay.vn";
 /** Maximum amount of one transfer. A wallet can have more: 2^53 − 1 µđ. */
 const AMOUNT_MAX_VND = 1_000_000_000;
 /** Maximum discount of one promotion: 50 %, so that both together are at most 100 %. */
@@ -52,6 +53,18 @@ export const options = v.pipe(
         clock_tolerance_seconds: v.optional(whole(30, 3_600), 300),
       }),
       {},
+    ),
+    poll: v.optional(
+      v.pipe(
+        mapping({
+          token: secret,
+          interval_seconds: v.optional(whole(60, 3_600), 600),
+          url: v.optional(url(["https?"], SEPAY), "https://my.sepay.vn"),
+        }),
+        v.description(
+          "Reads SePay's list of transactions for what it did not notify. Default: it is not read.",
+        ),
+      ),
     ),
     promotions: v.optional(
       mapping({

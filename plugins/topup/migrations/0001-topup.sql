@@ -102,6 +102,17 @@ begin
 end
 $$;
 
+-- How far SePay's list has been read, and when a gateway reads it again. One row, once a gateway has begun.
+create table transfer_poll (
+  single boolean primary key default true check (single),
+  -- The time of the transfers with which the next turn begins; null before the first time.
+  read_from timestamptz,
+  -- When it was last read to its end.
+  polled_at timestamptz,
+  next_at timestamptz not null,
+  failures integer not null default 0
+);
+
 -- The lock on the account makes the counts exact: of two orders at once, the second sees the first.
 create function create_topup_order(
   order_id uuid, order_account uuid, order_code text, order_amount bigint,
@@ -150,8 +161,8 @@ begin
     raise exception 'transfer % is not credited: it cannot be given again', old.id
       using errcode = 'restrict_violation';
   end if;
-  if (new.id, new.sequence, new.incoming, new.payload, new.received_at)
-      is distinct from (old.id, old.sequence, old.incoming, old.payload, old.received_at)
+  if (new.id, new.sequence, new.incoming, new.payload, new.source, new.received_at)
+      is distinct from (old.id, old.sequence, old.incoming, old.payload, old.source, old.received_at)
     or new.amount is distinct from old.amount then
     raise exception 'transfer % was told by the bank: a change is refused', old.id
       using errcode = 'restrict_violation';

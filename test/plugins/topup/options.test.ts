@@ -25,6 +25,17 @@ const WRONG: readonly (readonly [from: string, to: string, told: RegExp])[] = [
   [`"0123456789abcdef"`, `"too-short"`, /webhook\.api_key: expected a secret of 16 to 512/],
   [`"0123456789abcdef"`, `""`, /webhook\.api_key: expected a secret of 16 to 512/],
   [`webhook: {`, `webhook: { secret: x,`, /webhook\.secret: unknown key/],
+  [`minimum_vnd: 50000`, `poll: {}`, /poll\.token: expected a secret of 16 to 512/],
+  [
+    `minimum_vnd: 50000`,
+    `poll: { token: "0123456789abcdef", interval_seconds: 5 }`,
+    /interval_seconds/,
+  ],
+  [
+    `minimum_vnd: 50000`,
+    `poll: { token: "0123456789abcdef", url: my.sepay.vn }`,
+    /SePay's address/,
+  ],
   [`discount_bps: 100`, `discount_bps: 5001`, /lifetime\.discount_bps: expected a whole number/],
   [`counted: all`, `counted: none`, /promotions\.counted: expected one of all, transfers/],
 ];
