@@ -88,7 +88,6 @@ export type { PlainRequest, PlainResponse, Router } from "./router.ts";
 
 // Tools for any process.
 
-export { backoffMs } from "../process/backoff.ts";
 export { failpoint } from "../process/failpoint.ts";
 export { idTime, isId, newId } from "../process/id.ts";
 export {

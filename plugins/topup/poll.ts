@@ -1,11 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import {
-  backoffMs,
-  messageOf,
-  PeriodicTask,
-  type Services,
-  ThrottledLog,
-} from "../../core/plugin/index.ts";
+import { messageOf, PeriodicTask, type Services, ThrottledLog } from "../../core/plugin/index.ts";
 import type { Crediting } from "./crediting.ts";
 import type { Settings } from "./options.ts";
 import type { Recording } from "./recording.ts";
@@ -14,7 +8,8 @@ import { LISTED_MAX, ListFailure, listedTransfers } from "./sepay-list.ts";
 const LOOK_MS = 3_000;
 /** SePay may list a transfer hours after it happened. */
 const OVERLAP_MS = 86_400_000;
-const WINDOW_MS = 86_400_000;
+/** So that one request reads all, if the last turn read to the end. */
+const WINDOW_MS = 2 * OVERLAP_MS;
 const WINDOW_MS_MIN = 60_000;
 /** A transfer that has just happened is being notified. */
 const GRACE_MS = 60_000;
@@ -115,7 +110,7 @@ export class Poll {
       if (this.stopping.signal.aborted) return await this.endTurn(0, failures, false);
       const askedMs = error instanceof ListFailure ? error.retryAfterSeconds * 1_000 : 0;
       const longestMs = Math.max(BACKOFF_MS_MAX, intervalMs);
-      const waitMs = Math.max(askedMs, backoffMs(failures + 1, intervalMs, longestMs));
+      const waitMs = Math.max(askedMs, Math.min(longestMs, intervalMs * 2 ** failures));
       this.log.warn(
         { reason: messageOf(error), retry_seconds: waitMs / 1_000 },
         "cannot read SePay's list of transactions; trying again later",
