@@ -55,6 +55,7 @@ export class Recording {
 
   /** Compares reports with what is recorded, and records nothing. */
   async compare(reports: readonly NewTransfer[]): Promise<Verdicts> {
+    if (reports.length === 0) return [];
     const days = reports.flatMap(({ bankDay }) => bankDay ?? []).sort();
     // Of a report without a day, those of any day.
     const hasAll = days.length === reports.length;
