@@ -7,6 +7,7 @@ import type { LoadedUpstream } from "../plugin/upstream-kind.ts";
 import { arrayOf, objectOf } from "../process/json.ts";
 import type { UpstreamKinds } from "../upstream/kinds/index.ts";
 import { catalogueOf, type UpstreamProtocols } from "./catalogue-review.ts";
+import { configVersion } from "./config-version.ts";
 import type { Environment } from "./environment.ts";
 import { type ImportPlugin, loadPlugins, reviewOptions, withKindsOf } from "./plugins.ts";
 import { type Problem, Problems, type Source } from "./problem.ts";
@@ -63,6 +64,7 @@ export async function loadConfig(
     catalogue,
     placed.map(({ loaded }) => loaded),
     environment,
+    source,
   );
   if (Object.keys(config.upstreams).length === 0) {
     const message = "expected a key of at least one upstream; without one, no model can be called";
@@ -105,6 +107,7 @@ function toConfig(
   catalogue: Catalogue,
   plugins: readonly LoadedPlugin[],
   environment: Environment,
+  source: Source,
 ): GatewayConfig {
   const { listen, admin, stores, limits, log, headers, images, upstreams, unbilled } = settings;
   const { host, port, workers, engine, trusted_proxies: trustedProxies } = listen;
@@ -156,6 +159,7 @@ function toConfig(
     catalogue: catalogue.offeredBy(new Set(Object.keys(used))),
     unbilled,
     plugins,
+    version: configVersion(source, Object.keys(used)),
   };
 }
 

@@ -45,6 +45,8 @@ export interface Config {
   /** True if calls are served without a hold or a charge. */
   readonly unbilled: boolean;
   readonly plugins: readonly ListedPlugin[];
+  /** A short hash of the config as it is written, without the settings of one server. */
+  readonly version: string;
 }
 
 /** Settings for images that customers name by address. */

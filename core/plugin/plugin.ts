@@ -112,6 +112,7 @@ export const CONFIG_KEYS = [
   "log",
   "stores",
   "unbilled",
+  "version",
 ] as const satisfies readonly (keyof Config)[];
 type ConfigKey = (typeof CONFIG_KEYS)[number];
 

@@ -37,8 +37,8 @@ export const commands: readonly Command[] = [
   {
     words: "transfer import",
     about:
-      "record what a bank's statement or SePay's export (CSV) has and SePay did not notify, each transfer once; with --dry-run " +
-      "show what is known, new or unclear, and record nothing",
+      "record transfers of a bank's statement that SePay did not notify; with --dry-run " +
+      "show which are known, new or unclear, and record nothing",
     method: "POST",
     path: "/admin/v1/transfers/import",
     options: [

@@ -23,6 +23,7 @@ import { until } from "../support/until.ts";
 /** The other lines of the shipped list: each before what it needs. */
 const OTHERS = [
   "report",
+  "servers",
   "admin",
   "dashboard",
   "topup",

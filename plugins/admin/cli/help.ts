@@ -19,7 +19,16 @@ const GROUPS: Readonly<Record<string, readonly [title: string, ...words: string[
   transfers: ["bank transfers", "transfer"],
   keys: ["API keys", "key"],
   providers: ["upstreams", "upstreams", "upstream"],
-  daily: ["the day's work", "doctor", "reconcile", "holds", "quarantine", "maintenance", "actions"],
+  daily: [
+    "the day's work",
+    "doctor",
+    "servers",
+    "reconcile",
+    "holds",
+    "quarantine",
+    "maintenance",
+    "actions",
+  ],
   machine: ["set up, archive, restore", "init", "archive", "restore"],
 };
 /** Of commands that no group has: those of other plugins. */

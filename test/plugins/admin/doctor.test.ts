@@ -36,7 +36,7 @@ t.test("npm run admin -- doctor", async (t) => {
   t.test("says that all is well, and what it has checked", async (t) => {
     const { code, stdout } = await run("doctor");
     t.equal(code, 0, stdout);
-    const checked = "reconcile, quarantine list, upstreams, maintenance, transfer list";
+    const checked = "reconcile, quarantine list, upstreams, servers, maintenance, transfer list";
     const value = objectOf(JSON.parse(stdout));
     t.strictSame(String(value?.["checked"]).split(", ").sort(), checked.split(", ").sort());
     t.equal(value?.["state"], "all is well");

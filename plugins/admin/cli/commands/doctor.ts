@@ -53,6 +53,15 @@ const ofPlugins: Readonly<Record<string, (output: unknown) => readonly Finding[]
         detail: `${amount ?? "unknown amount"} đ, ${cause}: ${content ?? "no text"}`,
         command: `transfer assign --transfer ${quoted(id)} --account EMAIL --reason TEXT`,
       })),
+  servers: (servers) =>
+    arrayOf(servers)
+      .filter(isObject)
+      .filter(({ is_late: isLate }) => isLate === true)
+      .map(({ host, address, differs }) => ({
+        problem: "servers do not agree",
+        detail: `${host} ${address}: another ${arrayOf(differs).join(", ")} than the one that answers`,
+        command: "servers",
+      })),
   maintenance: (state) =>
     objectOf(state)?.["enabled"] === true
       ? [{ problem: "maintenance is on", detail: "calls get 503", command: "maintenance off" }]
@@ -66,7 +75,7 @@ export const doctorCommand: Command = {
   optional: [],
   about:
     "show what needs an operator, with the command for each: books, quarantine, upstreams and keys (as one gateway process sees " +
-    "them), transfers, maintenance; exit 1 if something does",
+    "them), transfers, servers, maintenance; exit 1 if something does",
   run: async (client) => {
     const checks = [...builtIn, ...(await checksOfPlugins(client))];
     const findings: Finding[] = [];

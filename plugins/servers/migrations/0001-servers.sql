@@ -1,0 +1,11 @@
+-- The processes that share the ledger, and what each of them serves by. `since`: since when it serves by that.
+create table servers (
+  id uuid primary key,
+  host text not null,
+  address text not null,
+  build text not null,
+  catalogue text not null,
+  config text not null,
+  since timestamptz not null,
+  seen_at timestamptz not null
+);

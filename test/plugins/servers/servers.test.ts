@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import t from "tap";
+import { connect } from "../../../core/database/client.ts";
+import { admin } from "../../support/admin.ts";
+import { startGateway } from "../../support/gateway.ts";
+import { recordedLog } from "../../support/log.ts";
+import { startPostgres } from "../../support/postgres.ts";
+import { startRedisServer } from "../../support/redis.ts";
+import { until } from "../../support/until.ts";
+import { runCli } from "../admin/cli-runs.ts";
+
+type Row = Record<string, unknown>;
+
+t.test(
+  "a server that serves by another config than the others is reported after five minutes",
+  async (t) => {
+    const postgres = await startPostgres();
+    const redis = await startRedisServer();
+    const stores = { ledger: postgres.url, hot: redis.url };
+    const options = {
+      server: { url: postgres.url },
+      connectionsMax: 1,
+      statementTimeoutMs: 30_000,
+    };
+    const sql = connect({ ...options, log: recordedLog().log });
+    const [first, other] = await Promise.all([
+      startGateway({ config: { stores } }),
+      startGateway({ config: { stores, headers: { prefix: "x-other-" } } }),
+    ]);
+    const list = async () => (await admin(first, "GET", "/servers")).body["list"] as Row[];
+    const env = { GATEWAY_URL: first.url, GATEWAY_ADMIN_TOKEN: first.adminToken };
+    const differing = (rows: Row[]) =>
+      rows.map(({ address, differs, is_late }) => [address, differs, is_late]);
+    const addressOf = ({ port }: { readonly port: number }) => `127.0.0.1:${port}`;
+
+    await until("both have met", async () => (await list()).length === 2);
+    t.strictSame(
+      differing(await list()),
+      [
+        [addressOf(first), [], false],
+        [addressOf(other), ["config"], false],
+      ],
+      "a rolling reload is no news",
+    );
+    const { code } = await runCli(["doctor"], { env });
+    assert.equal(code, 0);
+
+    await sql.query("update servers set since = since - interval '6 minutes'");
+    await until("it is in the log and in the metrics", async () => {
+      const metrics = await (await fetch(`${first.url}/metrics`)).text();
+      const isTold = /^tollgate_servers_that_differ(?:\{[^}]*\})? 1$/m.test(metrics);
+      return isTold && first.logs.includes("serves by another version");
+    });
+    const doctor = await runCli(["doctor"], { env });
+    t.equal(doctor.code, 1);
+    t.match(doctor.stdout, /servers do not agree/);
+
+    await other.stop();
+    await until("it has left", async () => (await list()).length === 1);
+    await sql.end(1);
+    for (const gateway of [first, other]) await gateway.close();
+    await redis.stop();
+    await postgres.stop();
+  },
+);
