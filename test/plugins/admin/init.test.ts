@@ -88,6 +88,13 @@ t.test("init", async (t) => {
     t.equal(read("env"), `${before.replace("OPENAI_API_KEY=", "OPENAI_API_KEY=sk-2")}OTHER=mine\n`);
   });
 
+  t.test("asks nothing if it cannot write there, and says what to do", async (t) => {
+    const nowhere = join(folder, "env", "below-a-file");
+    const { code, stderr } = await runCliProcess(["init", "--folder", nowhere]);
+    t.equal(code, 1);
+    t.match(stderr, /^cannot write to .*below-a-file \(ENOTDIR\): .*--folder.*compose-env\.sh/);
+  });
+
   t.test("refuses a value that shells and systemd read differently", async (t) => {
     const before = read("env");
     const { code, stderr } = await init({ TOPUP_ACCOUNT_NAME: "O'NEIL" }, "--replace");

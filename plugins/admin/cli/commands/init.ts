@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { lookup } from "node:dns/promises";
-import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { constants, existsSync } from "node:fs";
+import { access, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
@@ -73,10 +73,13 @@ async function write(folder: string, { replace }: Values): Promise<void> {
       `${env} is there. --check checks what ${folder} has; --replace writes its files again and keeps the values of env`,
     );
   }
+  // Before the questions: a refusal after them would cost the operator all that was typed.
+  await mkdir(folder, { recursive: true, mode: 0o755 })
+    .then(() => access(folder, constants.W_OK))
+    .catch(notWritable(folder));
   const values = await answers(template, kept);
   const files = shippedFiles(folder, values);
   const texts = await Promise.all(files.map(changed));
-  await mkdir(folder, { recursive: true, mode: 0o755 });
   await put(env, writeVariables(template, values), true);
   for (const [at, { to, isSecret }] of files.entries()) {
     await put(join(folder, to), texts[at] ?? "", isSecret === true);
@@ -206,6 +209,16 @@ async function check(folder: string): Promise<Finding[]> {
 function absent(folder: string): (error: unknown) => never {
   return (error) => {
     throw new Failure(EXIT.refused, `${folder} has no env that can be read: ${messageOf(error)}`);
+  };
+}
+
+function notWritable(folder: string): (error: NodeJS.ErrnoException) => never {
+  return ({ code }) => {
+    throw new Failure(
+      EXIT.refused,
+      `cannot write to ${folder} (${code}): run this as root, or name another folder with --folder. ` +
+        "Docker needs no init: config/deploy/compose-env.sh prints the variables",
+    );
   };
 }
 
