@@ -42,6 +42,7 @@ export const BLOCKS: Readonly<Record<string, Reason>> = {
   "secrets.md postgres": undefined,
   "secrets.md token": undefined,
   "sepay.md ignore": undefined,
+  "sepay.md import": "the file is a bank's; test/plugins/topup/import.test.ts imports such files",
   "sepay.md test": undefined,
   "upgrade.md backup": undefined,
   "upgrade.md switch": undefined,
