@@ -71,13 +71,11 @@ export default function topup(services: Services, settings: Settings): Plugin {
         help: "Time of the last bank transfer that SePay notified.",
         value: () => crediting.lastReceivedMs && crediting.lastReceivedMs / 1_000,
       });
-      if (poll) {
-        services.gauges.provide({
-          name: "tollgate_last_transfer_poll_timestamp_seconds",
-          help: "Time at which SePay's list of transactions was last read to its end, or at which this gateway began to.",
-          value: () => poll.lastMs / 1_000,
-        });
-      }
+      services.gauges.provide({
+        name: "tollgate_last_transfer_poll_timestamp_seconds",
+        help: "Time at which SePay's list of transactions was last read to its end, or at which this gateway began to.",
+        value: () => poll && poll.lastMs / 1_000,
+      });
       crediting.start();
       poll?.start();
     },

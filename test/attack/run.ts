@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { packageRoot } from "../../core/process/root.ts";
-import { createCustomer } from "../support/admin.ts";
+import { admin, createCustomer } from "../support/admin.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { startNameServer } from "../support/name-server.ts";
 import { startTestSimulator } from "../support/simulator.ts";
+import { until } from "../support/until.ts";
 import { type Attack, Target } from "./attack.ts";
 import type { HonestReport } from "./honest-child.ts";
 import { MemoryLimit } from "./memory-limit.ts";
@@ -66,6 +67,11 @@ export async function runAttack(
 ): Promise<AttackResult> {
   const { pid } = gateway;
   if (pid === undefined) throw new Error("the gateway does not run");
+  // The guesses of the attack before came from this address too.
+  await until("the admin API takes the token", async () => {
+    const { status } = await admin(gateway, "GET", "/accounts?limit=1");
+    return status === 200;
+  });
   const { key } = await createCustomer(gateway, { creditVnd: HONEST_CREDIT_VND });
   const honest = await startHonest(gateway.url, key);
   const memory = new MemoryLimit(pid, LIMIT_BYTES);
