@@ -14,6 +14,7 @@ function bank(count: number, credit: (movement: Movement) => Promise<{ kind: str
   const credited: string[] = [];
   const transfers = Array.from({ length: count }, (_, at) => ({
     id: `t${at}`,
+    state: "matched" as const,
     reference: `transfer:t${at}`,
     sequence: BigInt(at + 1),
     accountId: "A",
