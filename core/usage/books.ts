@@ -212,9 +212,6 @@ export interface RefusedCall {
   readonly cause: string;
 }
 
-/** Prefix of the references of bank transfers in the ledger; the transfer's id follows. */
-export const TRANSFER_REFERENCE = "transfer:";
-
 /**
  * All money of an account in a period, read from the ledger in one statement: opening + rows = closing, to the µđ.
  *

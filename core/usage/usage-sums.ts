@@ -1,15 +1,18 @@
 import type { Database, Parameter } from "../database/database.ts";
-import { REFUND_REFERENCE, TAKEN_BACK_REFERENCE } from "../money/ledger/corrections.ts";
-import { dayOf, startOfDay } from "../process/vietnam-day.ts";
 import {
-  type KeyUsage,
-  type Statement,
-  type StatementRow,
+  REFUND_REFERENCE,
+  TAKEN_BACK_REFERENCE,
   TRANSFER_REFERENCE,
-  type UsageDimension,
-  type UsageFilter,
-  type UsageSum,
-  type UsageSums,
+} from "../money/ledger/corrections.ts";
+import { dayOf, startOfDay } from "../process/vietnam-day.ts";
+import type {
+  KeyUsage,
+  Statement,
+  StatementRow,
+  UsageDimension,
+  UsageFilter,
+  UsageSum,
+  UsageSums,
 } from "./books.ts";
 import { SOUND } from "./usage-page-statement.ts";
 import { failedStatuses } from "./usage-records.ts";

@@ -3,13 +3,15 @@ import { isId } from "../../process/id.ts";
 import type { Refusal } from "../../wire/refusal.ts";
 import type { Wallets } from "../wallet.ts";
 
+/** Prefix of the references of bank transfers in the ledger; the transfer's id follows. */
+export const TRANSFER_REFERENCE = "transfer:";
 /** Prefixes of the references of corrections. A number, counted from 1 for each cause, and the cause follow. */
 export const TAKEN_BACK_REFERENCE = "taken-back:";
 export const REFUND_REFERENCE = "refund:";
 
 /** Returns true for a reference that the gateway itself makes: it names what caused a movement. */
 export function isOwnReference(reference: string): boolean {
-  return ["transfer:", TAKEN_BACK_REFERENCE, REFUND_REFERENCE].some((own) =>
+  return [TRANSFER_REFERENCE, TAKEN_BACK_REFERENCE, REFUND_REFERENCE].some((own) =>
     reference.startsWith(own),
   );
 }
