@@ -5,8 +5,9 @@ import { Sealer } from "./sealer.ts";
 const CHECK = "master key";
 
 /**
- * Refuses a start: rejects for a master key that is another one than the key of its id with which a gateway has started before: what it
- * seals, no other gateway could unseal. The first gateway that starts with an id keeps a text that its key has sealed.
+ * Refuses a start: rejects for a master key that is another one than the key of its id with which a gateway has started
+ * before: what it seals, no other gateway could unseal. The first gateway that starts with an id keeps a text that its key
+ * has sealed.
  */
 export async function refuseWrongKeys(
   database: Services["database"],
