@@ -218,6 +218,7 @@ t.test("a database killed at any time restarts with every committed call", async
     }
   }
   // A kill may fail no commit: the connection of a killed server finishes what it has begun.
+  await until("it takes connections again", () => succeeds(ledger.ping(5_000)));
   t.equal(await agreedBalance(ledger, a), 1_000_000n - BigInt(committed));
   t.ok(lines.some((line) => /died; restarting it/.test(String(line["msg"]))));
 });
