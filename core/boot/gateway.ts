@@ -30,7 +30,6 @@ import type { LineLog } from "../process/log.ts";
 import { noWorkers, type Workers } from "../process/workers.ts";
 import { HttpImageFetcher } from "../upstream/fetch-image.ts";
 import { KnownAddresses } from "../upstream/known-addresses.ts";
-import { SharedRests } from "../upstream/shared-rests.ts";
 import { ConnectedUpstreams } from "../upstream/upstreams.ts";
 import { RefusedCallsCounter } from "../usage/refused-calls.ts";
 import { usageBooksOf } from "../usage/usage-books.ts";
@@ -78,7 +77,6 @@ export class Gateway {
   private readonly bodies: BodyBudget;
   private readonly unread: UnreadReplies;
   private readonly refused: RefusedCallsCounter;
-  private readonly sharedRests: SharedRests | undefined;
   private readonly runner: PluginRunner;
   private readonly code = new LoadedCode();
   private readonly server: Server;
@@ -116,9 +114,6 @@ export class Gateway {
     this.unread = new UnreadReplies(unreadBytesMax, log);
     this.bodies = new BodyBudget(budgetLimits(config.limits), clock);
     this.refused = new RefusedCallsCounter({ database, clock, log });
-    const { redis } = money.stores;
-    const upstreams = () => this.upstreams;
-    this.sharedRests = redis && new SharedRests({ ...redis, upstreams, clock, log });
     this.services = this.servicesOf(slots);
     this.longBodies = new LongBodies(this.bodyThreads, () => this.services.bodyMeasures.all);
     this.runner = new PluginRunner(board, (own) => this.servicesOf(own), database, log);
@@ -186,7 +181,6 @@ export class Gateway {
     await this.bodyThreads.stop();
     await this.runner.stop(this.running);
     await this.refused.stop();
-    await this.sharedRests?.stop();
     await this.accounts.keyChanges.stop();
     await this.money.stop();
     await this.upstreams.close();
@@ -201,7 +195,6 @@ export class Gateway {
     this.running = await this.runner.start(config, []);
     this.runner.serve();
     this.refused.start();
-    this.sharedRests?.start();
     server.runtime = this.runtime();
     const { host, port, workers } = config.listen;
     const operators = config.admin.listen;
