@@ -36,14 +36,7 @@ import { usageBooksOf } from "../usage/usage-books.ts";
 import { wires } from "../wire/wires.ts";
 import { warnOfExposure } from "./exposure.ts";
 import { Money } from "./money.ts";
-import {
-  changedSettings,
-  inForce,
-  LoadedCode,
-  PluginRunner,
-  type Running,
-  whenOver,
-} from "./plugins.ts";
+import { changedSettings, inForce, PluginRunner, type Running, whenOver } from "./plugins.ts";
 import { SlotBoard } from "./slots.ts";
 
 const X_FORWARDED_FOR_IGNORED =
@@ -78,7 +71,6 @@ export class Gateway {
   private readonly unread: UnreadReplies;
   private readonly refused: RefusedCallsCounter;
   private readonly runner: PluginRunner;
-  private readonly code = new LoadedCode();
   private readonly server: Server;
   private config: GatewayConfig;
   private upstreams: ConnectedUpstreams;
@@ -162,9 +154,8 @@ export class Gateway {
   }
 
   /**
-   * Serves new calls with another config. Resolves with the names of settings that change only after a restart: those
-   * bound to the process, and plugins whose files have changed. If it rejects, nothing has changed. Reloads run one
-   * after the other: each builds on the result of the one before.
+   * Serves new calls with another config. Resolves with the names of settings that change only after a restart. If it
+   * rejects, nothing has changed. Reloads run one after the other: each builds on the result of the one before.
    */
   reload(config: GatewayConfig): Promise<readonly string[]> {
     const result = this.lastReload.then(() => this.replace(config));
@@ -191,7 +182,6 @@ export class Gateway {
     await announced(log, "the form of keys", this.accounts.start());
     // No other process can change keys in an embedded ledger.
     if (config.stores.ledger !== "embedded") this.accounts.keyChanges.start();
-    this.code.changed(config);
     this.running = await this.runner.start(config, []);
     this.runner.serve();
     this.refused.start();
@@ -240,7 +230,7 @@ export class Gateway {
       await runner.stop(stopped);
       await upstreams.close();
     });
-    return [...changedSettings(given, config), ...this.code.changed(given)];
+    return changedSettings(given, config);
   }
 
   /** The parts that serve new calls. */
