@@ -35,7 +35,7 @@ export type { Customer } from "./slot.ts";
 
 export { formatVnd, MICRO_VND_PER_VND, type MicroVnd, parseVnd } from "../catalogue/amount.ts";
 export { discountBpsAt } from "../catalogue/discount.ts";
-export { countsOf, ONE, statedOf } from "../catalogue/price-factors.ts";
+export { countsOf, statedOf } from "../catalogue/price-factors.ts";
 export { explainedCall } from "../money/found-call.ts";
 export { countedUsage, isBilled, Tariff } from "../money/tariff.ts";
 export { fieldsIn, type UsageJson } from "../money/usage-fields.ts";
@@ -69,6 +69,7 @@ export { allowPublic, isLoopback, publicHost } from "./public-host.ts";
 
 export {
   addCustomerRoutes,
+  addKeyRoutes,
   addOperatorRoutes,
   addPublicRoutes,
   type CustomerRoute,
