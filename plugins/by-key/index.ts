@@ -20,7 +20,7 @@ export const options = v.strictObject({
   questions_per_minute: v.optional(whole(1, 100_000), 60),
 });
 
-/** Answers what a developer can ask with a key: balance, usage, the key itself; also as tools for other gateways ask. */
+/** Routes for the questions that developers ask with a key: balance, usage, the key itself; also those of their tools. */
 export default function byKey(
   services: Services,
   { questions_per_minute: perMinute }: v.InferOutput<typeof options>,
