@@ -1,9 +1,8 @@
-import type { Route } from "../../page-parts/browser/routes.ts";
 import { dailySums } from "./daily-sums.ts";
-import type { Text } from "./text-en.ts";
+import type { Route } from "./routes.ts";
 
 /** All pages. The menu shows those with an icon, in this order. Each is the file of its path. */
-export const pages: readonly Route<Text>[] = [
+export const pages: readonly Route[] = [
   {
     path: "",
     title: "nav.overview",
@@ -35,7 +34,6 @@ export const pages: readonly Route<Text>[] = [
   },
   {
     path: "/top-up",
-    hasParts: true,
     title: "nav.topup",
     access: "session",
     icon: "topup",

@@ -1,81 +1,84 @@
+import { post } from "./api.ts";
+import { balanceLink, forgetWallet } from "./balance.ts";
 import { openDialog } from "./dialog.ts";
 import { el, fill } from "./dom.ts";
 import { useFontIfLoaded } from "./font.ts";
 import { icon, mark } from "./icons.ts";
 import { go, show } from "./router.ts";
-import type { Route } from "./routes.ts";
-import type { Site } from "./site.ts";
-import { currentLanguage, t, textOf } from "./text.ts";
+import { BASE, type Route } from "./routes.ts";
+import { chooseLanguage, currentAccount, forgetAccount } from "./session.ts";
+import { currentLanguage, t } from "./text.ts";
 import { currentTheme, setTheme, themes } from "./theme.ts";
 
 /** Renders the header and the menus into the document, and returns the element for the page. */
-export function showShell(site: Site, current: Route | undefined): HTMLElement {
+export function showShell(routes: readonly Route[], current: Route | undefined): HTMLElement {
   const main = el("main", { id: "main", tabindex: -1 });
   const app = document.getElementById("app");
   if (!app) throw new Error("the document has no place for the app");
-  const isSignedIn = site.person() !== undefined;
-  app.className = isSignedIn ? "app" : "app visitor";
+  const isCustomer = currentAccount() !== undefined;
+  forgetWallet();
+  app.className = isCustomer ? "app" : "app visitor";
   fill(
     app,
     el("a", { class: "skip", href: "#main", onclick: () => main.focus() }, t("skip")),
-    isSignedIn
-      ? [sidebar(site, current), topBar(site), main, bottomBar(site, current)]
-      : [header(site, current), main],
+    isCustomer
+      ? [sidebar(routes, current), topBar(), main, bottomBar(routes, current)]
+      : [header(routes, current), main],
   );
   return main;
 }
 
 /** Renders the logo without menus, and returns the element for what is shown instead of a page. */
-export function showBare(base: string): HTMLElement {
+export function showBare(): HTMLElement {
   const main = el("main", { id: "main", tabindex: -1 });
   const app = document.getElementById("app");
   if (!app) throw new Error("the document has no place for the app");
   app.className = "app visitor";
   useFontIfLoaded();
-  fill(app, el("header", { class: "header" }, brand(base)), main);
+  fill(app, el("header", { class: "header" }, brand()), main);
   return main;
 }
 
-function sidebar(site: Site, current: Route | undefined): HTMLElement {
+function sidebar(routes: readonly Route[], current: Route | undefined): HTMLElement {
   return el(
     "aside",
     { class: "sidebar" },
-    el("div", { class: "sidebar-head" }, brand(site.base), site.beside()),
-    el("nav", { "aria-label": t("nav.label") }, menu(site, current)),
-    accountMenu(site),
+    el("div", { class: "sidebar-head" }, brand(), balanceLink()),
+    el("nav", { "aria-label": t("nav.label") }, menu(routes, current)),
+    accountMenu(),
   );
 }
 
-/** The person's name; opens to language, colours and the way out. */
-function accountMenu(site: Site): HTMLElement {
-  const name = site.person();
+/** The customer's address; opens to language, colours and the way out. */
+function accountMenu(): HTMLElement {
+  const email = currentAccount()?.email ?? "";
   return el(
     "details",
     { class: "account-menu" },
-    el("summary", { title: name }, icon("account"), el("span", {}, name), icon("more")),
-    el("div", {}, preferences(site), signOutButton(site)),
+    el("summary", { title: email }, icon("account"), el("span", {}, email), icon("more")),
+    el("div", {}, preferences(), signOutButton()),
   );
 }
 
-/** The top bar of a phone: the logo, what stands beside it, and the preferences. */
-function topBar(site: Site): HTMLElement {
-  return el("header", { class: "topbar" }, brand(site.base), site.beside(), preferences(site));
+/** The top bar of a phone: the logo, the balance and the preferences. */
+function topBar(): HTMLElement {
+  return el("header", { class: "topbar" }, brand(), balanceLink(), preferences());
 }
 
-function bottomBar(site: Site, current: Route | undefined): HTMLElement {
-  const inBar = site.routes.filter((route) => route.inBar);
+function bottomBar(routes: readonly Route[], current: Route | undefined): HTMLElement {
+  const inBar = routes.filter((route) => route.inBar);
   const isElsewhere = current !== undefined && !current.inBar;
   return el(
     "nav",
     { class: "bottombar", "aria-label": t("nav.label") },
-    inBar.map((route) => menuLink(site, route, current)),
+    inBar.map((route) => menuLink(route, current)),
     el(
       "button",
       {
         type: "button",
         class: isElsewhere ? "bar-item here" : "bar-item",
         "aria-haspopup": "dialog",
-        onclick: () => openMore(site, current),
+        onclick: () => openMore(routes, current),
       },
       icon("more"),
       el("span", {}, t("nav.more")),
@@ -83,19 +86,19 @@ function bottomBar(site: Site, current: Route | undefined): HTMLElement {
   );
 }
 
-function openMore(site: Site, current: Route | undefined): void {
-  const rest = site.routes.filter((route) => route.icon && !route.inBar);
+function openMore(routes: readonly Route[], current: Route | undefined): void {
+  const rest = routes.filter((route) => route.icon && !route.inBar);
   const dialog = openDialog(
     t("nav.more"),
     el(
       "div",
       { class: "menu" },
-      rest.map((route) => menuLink(site, route, current)),
+      rest.map((route) => menuLink(route, current)),
     ),
     el(
       "div",
       { class: "row spread" },
-      signOutButton(site, () => dialog.close()),
+      signOutButton(() => dialog.close()),
       el("button", { type: "button", onclick: () => dialog.close() }, t("close")),
     ),
   );
@@ -105,48 +108,48 @@ function openMore(site: Site, current: Route | undefined): void {
 }
 
 /** The header for visitors, with the public pages. */
-function header(site: Site, current: Route | undefined): HTMLElement {
-  const open = site.routes.filter((route) => route.icon && route.access === "public");
+function header(routes: readonly Route[], current: Route | undefined): HTMLElement {
+  const open = routes.filter((route) => route.icon && route.access === "public");
   return el(
     "header",
     { class: "header" },
-    brand(site.base),
+    brand(),
     el(
       "nav",
       { "aria-label": t("nav.label") },
-      open.map((route) => menuLink(site, route, current)),
+      open.map((route) => menuLink(route, current)),
     ),
-    el("div", { class: "row" }, preferences(site)),
+    el("div", { class: "row" }, preferences()),
     current?.access === "visitor"
       ? null
-      : el("a", { class: "button primary", href: `${site.base}/sign-in` }, t("signin.title")),
+      : el("a", { class: "button primary", href: `${BASE}/sign-in` }, t("signin.title")),
   );
 }
 
-function brand(base: string): HTMLElement {
+function brand(): HTMLElement {
   const name = document.documentElement.dataset["service"] ?? "";
-  return el("a", { class: "brand", href: base }, mark(), el("span", {}, name));
+  return el("a", { class: "brand", href: BASE }, mark(), el("span", {}, name));
 }
 
-function menu(site: Site, current: Route | undefined): HTMLElement {
-  const items = site.routes.filter((route) => route.icon);
+function menu(routes: readonly Route[], current: Route | undefined): HTMLElement {
+  const items = routes.filter((route) => route.icon);
   return el(
     "ul",
     { class: "menu" },
-    items.map((route) => el("li", {}, menuLink(site, route, current))),
+    items.map((route) => el("li", {}, menuLink(route, current))),
   );
 }
 
-function menuLink(site: Site, route: Route, current: Route | undefined): HTMLElement {
+function menuLink(route: Route, current: Route | undefined): HTMLElement {
   return el(
     "a",
-    { href: site.base + route.path, "aria-current": route === current ? "page" : undefined },
+    { href: BASE + route.path, "aria-current": route === current ? "page" : undefined },
     route.icon && icon(route.icon),
-    el("span", {}, textOf(route.title)),
+    el("span", {}, t(route.title)),
   );
 }
 
-function preferences(site: Site): HTMLElement {
+function preferences(): HTMLElement {
   const other = currentLanguage() === "vi" ? "en" : "vi";
   const theme = currentTheme();
   const next = themes[(themes.indexOf(theme) + 1) % themes.length] ?? "auto";
@@ -160,7 +163,7 @@ function preferences(site: Site): HTMLElement {
         class: "quiet language",
         lang: other,
         onclick: async () => {
-          await site.chooseLanguage(other);
+          await chooseLanguage(other).catch(() => {});
           await show();
         },
       },
@@ -177,7 +180,7 @@ function preferences(site: Site): HTMLElement {
         onclick: (event) => {
           setTheme(next);
           if (!(event.currentTarget instanceof HTMLElement)) return;
-          const updated = preferences(site);
+          const updated = preferences();
           event.currentTarget.closest(".preferences")?.replaceWith(updated);
           updated.querySelector<HTMLElement>(".theme-switch")?.focus();
         },
@@ -188,7 +191,7 @@ function preferences(site: Site): HTMLElement {
   );
 }
 
-function signOutButton(site: Site, before: () => void = () => {}): HTMLElement {
+function signOutButton(before: () => void = () => {}): HTMLElement {
   return el(
     "button",
     {
@@ -196,8 +199,9 @@ function signOutButton(site: Site, before: () => void = () => {}): HTMLElement {
       class: "quiet",
       onclick: async () => {
         before();
-        await site.signOut();
-        go(`${site.base}/sign-in`);
+        await post("/sign-out").catch(() => {});
+        forgetAccount();
+        go(`${BASE}/sign-in`);
       },
     },
     icon("signout"),
