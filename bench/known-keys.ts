@@ -17,7 +17,7 @@ export function useKeys({ port }: Target, keys: readonly string[]): Promise<void
     };
     for (let at = 0; at < CONNECTIONS; at++)
       goOn(
-        new Connection(port, "}", (connection, _reply, failure) => {
+        new Connection({ port, endsWith: "}" }, (connection, failure) => {
           if (failure !== undefined) reject(new Error(`a key is refused: ${failure}`));
           goOn(connection);
         }),

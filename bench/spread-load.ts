@@ -64,8 +64,9 @@ export class SpreadLoad {
     this.made.set(port, made);
     const idle = this.idle.get(port) ?? [];
     this.idle.set(port, idle);
-    return new Connection(port, this.workload.endsWith, (connection, reply, failure) => {
-      this.counter.add(reply, connection.startedAtMs, failure);
+    const server = { port, endsWith: this.workload.endsWith };
+    return new Connection(server, (connection, failure) => {
+      this.counter.add(connection, failure);
       idle.push(connection);
       this.open--;
     });

@@ -168,6 +168,10 @@ export const usageQueries: readonly Query[] = [
     run: (_database, books, { accountId, noCallId }) => books.call(accountId, noCallId),
   },
   { name: "refused", run: (_database, books, { accountId }) => books.refused(accountId, {}) },
+  {
+    name: "sums by model: all days",
+    run: (_database, books, { accountId }) => books.sums(accountId, ["model"], {}),
+  },
   { name: "by key", run: (_database, books, { accountId, keys }) => books.byKey(accountId, keys) },
   {
     name: "operator: page",

@@ -5,10 +5,11 @@
  * A machine that runs something else makes stalls too. So each says for how long its thread ran, and for how long it
  * could have run but waited for a core: Linux counts both.
  */
-import { appendFile, openSync, readSync } from "node:fs";
+import { appendFile } from "node:fs";
 import { PerformanceObserver } from "node:perf_hooks";
 import { isMainThread } from "node:worker_threads";
 import type { Stall } from "./stalls.ts";
+import { threadTimes } from "./thread-times.ts";
 
 /** Node reports collections some turns later. */
 const COLLECTIONS_KNOWN_MS = 200;
@@ -21,18 +22,8 @@ const tickMs = Math.max(1, stallMs / 4);
 if (isMainThread) watch();
 
 function watch(): void {
-  const schedule = openSync("/proc/thread-self/schedstat", "r");
-  const text = Buffer.alloc(64);
-  /** Returns the time for which this thread has run, and for which it has waited for a core. */
-  const times = () => {
-    const length = readSync(schedule, text, 0, text.length, 0);
-    const [ranNs, waitedNs] = text.toString("latin1", 0, length).split(" ");
-    return {
-      atMs: performance.now(),
-      ranMs: Number(ranNs) / 1e6,
-      waitedMs: Number(waitedNs) / 1e6,
-    };
-  };
+  const read = threadTimes();
+  const times = () => ({ atMs: performance.now(), ...read() });
   let collections: { readonly startTime: number; readonly duration: number }[] = [];
   const observer = new PerformanceObserver((list) => collections.push(...list.getEntries()));
   observer.observe({ entryTypes: ["gc"] });

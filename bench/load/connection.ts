@@ -1,38 +1,58 @@
-import { connect, type Socket } from "node:net";
+import { connect, isIP, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { messageOf } from "../../core/process/thrown.ts";
+import type { Job } from "./job.ts";
 import { ResponseParser } from "./response-parser.ts";
 
+/** The server of a connection, and how a good reply of it ends. */
+export type Server = Pick<Job, "host" | "port" | "tls" | "endsWith" | "lastEvents">;
+
 /** Called for each reply. `failure` is undefined for a whole reply with status 200. */
-export type OnReply = (
-  connection: Connection,
-  reply: ResponseParser,
-  failure: string | undefined,
-) => void;
+export type OnReply = (connection: Connection, failure: string | undefined) => void;
+
+/** A stream's first text, thinking or arguments of a tool, in each protocol. */
+const TOKEN =
+  /"(?:content|text|thinking|reasoning|reasoning_content|partial_json|arguments|delta)": ?"[^"]/;
+/** More gaps of one stream are not recorded. */
+const GAPS_MAX = 100_000;
 
 /** One keep-alive connection with one call at a time. Reconnects after an error. */
 export class Connection {
   readonly parser = new ResponseParser();
-  startedAtMs = 0;
+  /** When the call in flight was due, or was sent if it has no due time. */
+  dueAtMs = 0;
+  /** When the first token of the stream arrived; 0 before it has. */
+  tokenAtMs = 0;
+  /** Times between the events of the stream. */
+  readonly gapsUs: number[] = [];
   /** True once bytes of the current reply have arrived. */
   began = false;
-  private readonly port: number;
-  private readonly endsWith: string;
+  private eventAtMs = 0;
+  private readonly server: Server;
   private readonly onReply: OnReply;
   private socket: Socket | undefined = undefined;
   private busy = false;
 
-  constructor(port: number, endsWith: string, onReply: OnReply) {
-    this.port = port;
-    this.endsWith = endsWith;
+  constructor(server: Server, onReply: OnReply) {
+    this.server = server;
     this.onReply = onReply;
   }
 
-  send(request: Buffer): void {
+  send(request: Buffer, dueAtMs: number = performance.now()): void {
     this.parser.reset();
+    this.gapsUs.length = 0;
     this.busy = true;
     this.began = false;
-    this.startedAtMs = performance.now();
+    this.tokenAtMs = 0;
+    this.eventAtMs = 0;
+    this.dueAtMs = dueAtMs;
     this.socket ??= this.open();
     this.socket.write(request);
+  }
+
+  /** Ends the call in flight as failed. */
+  fail(failure: string): void {
+    this.done(this.socket, failure);
   }
 
   /** Aborts the call in flight, if any. */
@@ -43,28 +63,59 @@ export class Connection {
   }
 
   private open(): Socket {
-    const socket = connect({ port: this.port, host: "127.0.0.1", noDelay: true });
+    const { host = "127.0.0.1", port, tls } = this.server;
+    const to = { port, host, noDelay: true };
+    const socket = tls
+      ? connectTls({ ...to, ...(isIP(host) === 0 && { servername: host }) })
+      : connect(to);
     socket.on("data", (chunk) => this.read(chunk));
-    socket.on("error", (error) => this.done(socket, error.message));
-    socket.on("close", () => this.done(socket, "the connection was closed"));
+    socket.on("error", (error) => this.done(socket, problemOf(error)));
+    socket.on("close", () => this.closed(socket));
     return socket;
   }
 
   private read(chunk: Buffer): void {
+    if (!this.busy) return;
     this.began = true;
-    const progress = this.parser.push(chunk);
-    if (progress === "more" || !this.busy) return;
     const { socket, parser } = this;
-    if (progress === "malformed") return this.done(socket, "the reply is malformed");
-    const failure =
-      parser.status !== 200
-        ? `HTTP ${parser.status}`
-        : parser.tail.includes(this.endsWith)
-          ? undefined
-          : "the reply does not end with the expected text";
-    if (parser.closes) this.drop(socket);
+    const before = parser.events;
+    const progress = parser.push(chunk);
+    if (parser.events > before) this.time(parser.events - before, chunk);
+    if (progress === "malformed") this.done(socket, "the reply is malformed");
+    else if (progress === "whole") this.whole(socket);
+  }
+
+  private time(events: number, chunk: Buffer): void {
+    const now = performance.now();
+    if (this.tokenAtMs === 0 && TOKEN.test(chunk.toString("latin1"))) this.tokenAtMs = now;
+    if (this.gapsUs.length + events <= GAPS_MAX) {
+      if (this.eventAtMs > 0) this.gapsUs.push(Math.round((now - this.eventAtMs) * 1_000));
+      for (let more = 1; more < events; more++) this.gapsUs.push(0);
+    }
+    this.eventAtMs = now;
+  }
+
+  private whole(socket: Socket | undefined): void {
+    const failure = this.failureOf();
+    if (this.parser.closes) this.drop(socket);
     this.busy = false;
-    this.onReply(this, parser, failure);
+    this.onReply(this, failure);
+  }
+
+  private failureOf(): string | undefined {
+    const { status, tail, lastEvent, errorEvent } = this.parser;
+    const { endsWith, lastEvents } = this.server;
+    if (status !== 200) return `HTTP ${status}`;
+    if (errorEvent !== "") return "the stream reports an error";
+    const isWhole =
+      tail.includes(endsWith) &&
+      (lastEvents === undefined || lastEvents.some((each) => lastEvent.includes(each)));
+    return isWhole ? undefined : "the reply does not end with the expected text";
+  }
+
+  private closed(socket: Socket): void {
+    if (socket === this.socket && this.busy && this.parser.endsWithConnection) this.whole(socket);
+    else this.done(socket, "the connection was closed");
   }
 
   private done(socket: Socket | undefined, failure: string): void {
@@ -72,11 +123,17 @@ export class Connection {
     this.drop(socket);
     if (!this.busy) return;
     this.busy = false;
-    this.onReply(this, this.parser, failure);
+    this.onReply(this, failure);
   }
 
   private drop(socket: Socket | undefined): void {
     socket?.destroy();
     this.socket = undefined;
   }
+}
+
+/** Returns the code too: a host with two addresses gives an error without a message. */
+function problemOf(error: NodeJS.ErrnoException): string {
+  const message = messageOf(error);
+  return message !== "" ? message : (error.code ?? "the connection failed");
 }

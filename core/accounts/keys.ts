@@ -18,7 +18,6 @@ import {
   type NewKeyResult,
 } from "./account.ts";
 import type { KnownKeys } from "./accounts.ts";
-import type { KeyLimitsChange } from "./key-limits.ts";
 import type { KeyRows } from "./key-rows.ts";
 
 /** A cached key is read again after this time, in the background. */
@@ -92,12 +91,7 @@ export class CachedKeys implements Keys, KnownKeys {
     return cached.key;
   }
 
-  async create(
-    accountId: string,
-    name: string,
-    activeKeysMax: number,
-    limits: KeyLimitsChange = {},
-  ): Promise<NewKeyResult> {
+  async create(accountId: string, name: string, activeKeysMax: number): Promise<NewKeyResult> {
     const secret = await this.form.create();
     const prefix = secret.slice(0, KEY_SHOWN_CHARACTERS);
     const id = newId(this.clock.now());
@@ -109,7 +103,6 @@ export class CachedKeys implements Keys, KnownKeys {
       prefix,
       activeKeysMax,
       sealed: this.slots.keySealer.current?.seal(id, accountId, secret) ?? null,
-      limits,
     });
     return result === "created" ? { kind: "created", id, key: secret, prefix } : { kind: result };
   }
@@ -123,12 +116,12 @@ export class CachedKeys implements Keys, KnownKeys {
     return true;
   }
 
-  /** Restores the key if it is active: one process paused it or its account, and another resumed it. */
+  /** Restores the key if it is active: one process suspended the account, and another reactivated it. */
   async refused(key: KeyRecord): Promise<CallerKey | undefined> {
     this.forgetAccount(key.accountId);
     const now = await this.readings.read(key.hash);
-    const isActive = now?.status === "active" && now.accountStatus === "active";
-    if (isActive && !now.limits?.isPaused) await this.holdStore.restore(now.id, now.accountId);
+    if (now?.status === "active" && now.accountStatus === "active")
+      await this.holdStore.restore(now.id, now.accountId);
     return now;
   }
 
@@ -418,7 +411,7 @@ class AccountNames {
 }
 
 /** Returns the approximate memory of a key in bytes. A character of a name may take two bytes. */
-function bytesOf({ id, accountId, hash, name, discounts, limits }: CallerKey): number {
+function bytesOf({ id, accountId, hash, name, discounts }: CallerKey): number {
   const texts = id.length + accountId.length + hash.length + 2 * name.length;
-  return KEY_BYTES + texts + DISCOUNT_BYTES * discounts.length + (limits?.bytes ?? 0);
+  return KEY_BYTES + texts + DISCOUNT_BYTES * discounts.length;
 }

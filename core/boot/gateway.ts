@@ -30,21 +30,13 @@ import type { LineLog } from "../process/log.ts";
 import { noWorkers, type Workers } from "../process/workers.ts";
 import { HttpImageFetcher } from "../upstream/fetch-image.ts";
 import { KnownAddresses } from "../upstream/known-addresses.ts";
-import { SharedRests } from "../upstream/shared-rests.ts";
 import { ConnectedUpstreams } from "../upstream/upstreams.ts";
 import { RefusedCallsCounter } from "../usage/refused-calls.ts";
 import { usageBooksOf } from "../usage/usage-books.ts";
 import { wires } from "../wire/wires.ts";
 import { warnOfExposure } from "./exposure.ts";
 import { Money } from "./money.ts";
-import {
-  changedSettings,
-  inForce,
-  LoadedCode,
-  PluginRunner,
-  type Running,
-  whenOver,
-} from "./plugins.ts";
+import { changedSettings, inForce, PluginRunner, type Running, whenOver } from "./plugins.ts";
 import { SlotBoard } from "./slots.ts";
 
 const X_FORWARDED_FOR_IGNORED =
@@ -78,9 +70,7 @@ export class Gateway {
   private readonly bodies: BodyBudget;
   private readonly unread: UnreadReplies;
   private readonly refused: RefusedCallsCounter;
-  private readonly sharedRests: SharedRests | undefined;
   private readonly runner: PluginRunner;
-  private readonly code = new LoadedCode();
   private readonly server: Server;
   private config: GatewayConfig;
   private upstreams: ConnectedUpstreams;
@@ -116,9 +106,6 @@ export class Gateway {
     this.unread = new UnreadReplies(unreadBytesMax, log);
     this.bodies = new BodyBudget(budgetLimits(config.limits), clock);
     this.refused = new RefusedCallsCounter({ database, clock, log });
-    const { redis } = money.stores;
-    const upstreams = () => this.upstreams;
-    this.sharedRests = redis && new SharedRests({ ...redis, upstreams, clock, log });
     this.services = this.servicesOf(slots);
     this.longBodies = new LongBodies(this.bodyThreads, () => this.services.bodyMeasures.all);
     this.runner = new PluginRunner(board, (own) => this.servicesOf(own), database, log);
@@ -167,9 +154,8 @@ export class Gateway {
   }
 
   /**
-   * Serves new calls with another config. Resolves with the names of settings that change only after a restart: those
-   * bound to the process, and plugins whose files have changed. If it rejects, nothing has changed. Reloads run one
-   * after the other: each builds on the result of the one before.
+   * Serves new calls with another config. Resolves with the names of settings that change only after a restart. If it
+   * rejects, nothing has changed. Reloads run one after the other: each builds on the result of the one before.
    */
   reload(config: GatewayConfig): Promise<readonly string[]> {
     const result = this.lastReload.then(() => this.replace(config));
@@ -186,7 +172,6 @@ export class Gateway {
     await this.bodyThreads.stop();
     await this.runner.stop(this.running);
     await this.refused.stop();
-    await this.sharedRests?.stop();
     await this.accounts.keyChanges.stop();
     await this.money.stop();
     await this.upstreams.close();
@@ -197,11 +182,9 @@ export class Gateway {
     await announced(log, "the form of keys", this.accounts.start());
     // No other process can change keys in an embedded ledger.
     if (config.stores.ledger !== "embedded") this.accounts.keyChanges.start();
-    this.code.changed(config);
     this.running = await this.runner.start(config, []);
     this.runner.serve();
     this.refused.start();
-    this.sharedRests?.start();
     server.runtime = this.runtime();
     const { host, port, workers } = config.listen;
     const operators = config.admin.listen;
@@ -247,7 +230,7 @@ export class Gateway {
       await runner.stop(stopped);
       await upstreams.close();
     });
-    return [...changedSettings(given, config), ...this.code.changed(given)];
+    return changedSettings(given, config);
   }
 
   /** The parts that serve new calls. */

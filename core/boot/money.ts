@@ -123,8 +123,6 @@ interface Stores {
   readonly clockReaders: readonly ClockReader[];
   /** Settings of Redis and Postgres that money rests on. */
   readonly faultReaders: readonly ReadFaults[];
-  /** For what gateways report to each other; undefined without Redis. */
-  readonly redis?: { readonly client: RedisCommands; readonly prefix: string };
 }
 
 /** Prefix of the keys in Redis. Never change it: every wallet and every outbox would be left behind. */
@@ -150,8 +148,7 @@ async function createStores(config: Config, clock: Clock, log: Log): Promise<Sto
     faultReaders.push(() => faultsOfRedis(client, REDIS_PREFIX));
     const balancesLock = { start: () => refuseOwnedBalances(database), async stop() {} };
     const readers = { clockReaders, faultReaders };
-    const redis = { client, prefix: REDIS_PREFIX };
-    return { holdStore, rateLimiter, ledger, database, loads, balancesLock, redis, ...readers };
+    return { holdStore, rateLimiter, ledger, database, loads, balancesLock, ...readers };
   }
   const rateLimiter = new EmbeddedRateLimiter(clock);
   const own = { rateLimiter, ledger, database, loads, clockReaders, faultReaders };

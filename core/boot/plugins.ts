@@ -3,7 +3,7 @@ import type { PluginDatabase } from "../database/plugin-database.ts";
 import type { HttpCall } from "../http/http-call.ts";
 import type { Server } from "../http/server.ts";
 import type { Config } from "../plugin/config.ts";
-import type { ConfigWithPlugins, LoadedPlugin, Plugin, PluginModule } from "../plugin/plugin.ts";
+import type { ConfigWithPlugins, LoadedPlugin, Plugin } from "../plugin/plugin.ts";
 import type { Services } from "../plugin/services.ts";
 import type { Slots } from "../plugin/slot.ts";
 import { announced } from "../process/announced.ts";
@@ -167,22 +167,6 @@ export function changedSettings(given: Config, running: Config): string[] {
   if (given.limits.headerBytesMax !== headerBytesMax) names.push("limits.header_kb");
   if (given.limits.keyCacheBytesMax !== keyCacheBytesMax) names.push("limits.key_cache_mb");
   return names;
-}
-
-/** The code of plugins as Node loaded it. Node loads a module once per process. */
-export class LoadedCode {
-  private readonly fingerprints = new Map<PluginModule, string>();
-
-  /** Returns the plugins of a config whose files have changed since they were loaded. Remembers new ones. */
-  changed({ plugins }: ConfigWithPlugins): string[] {
-    const names: string[] = [];
-    for (const { name, module, fingerprint } of plugins) {
-      const loaded = this.fingerprints.get(module);
-      if (loaded === undefined) this.fingerprints.set(module, fingerprint);
-      else if (loaded !== fingerprint) names.push(`plugin ${name}`);
-    }
-    return names;
-  }
 }
 
 const POLL_MS = 1000;

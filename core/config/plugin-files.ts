@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import nodeModule, { createRequire } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -13,31 +12,6 @@ export function builtInName(url: string): string | undefined {
   const folder = dirname(fileURLToPath(url));
   const isBuiltIn = dirname(folder) === realpathSync(fileURLToPath(BUILT_IN));
   return isBuiltIn ? basename(folder) : undefined;
-}
-
-const CODE = /\.[cm]?[jt]s$/;
-
-/**
- * Returns a hash of a plugin's code: of its module, or if that is an `index` file, of all code in its folder except
- * `node_modules`.
- */
-export function fingerprint(url: string): string {
-  const file = fileURLToPath(url);
-  const folder = dirname(file);
-  const files = /^index\.m?[jt]s$/.test(basename(file)) ? codeIn(folder) : [file];
-  const hash = createHash("sha256");
-  for (const each of files) hash.update(each).update(readFileSync(each));
-  return hash.digest("hex");
-}
-
-function codeIn(folder: string): string[] {
-  return readdirSync(folder, { withFileTypes: true })
-    .flatMap((entry) => {
-      const path = join(folder, entry.name);
-      if (entry.isDirectory()) return entry.name === "node_modules" ? [] : codeIn(path);
-      return entry.isFile() && CODE.test(entry.name) ? [path] : [];
-    })
-    .sort();
 }
 
 /** Returns the file URL of a plugin's module, symbolic links resolved; undefined if there is none. */

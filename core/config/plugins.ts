@@ -8,7 +8,7 @@ import { isObject, type JsonObject } from "../process/json.ts";
 import { messageOf } from "../process/thrown.ts";
 import { type UpstreamKinds, upstreamKinds } from "../upstream/kinds/index.ts";
 import type { Environment } from "./environment.ts";
-import { BUILT_IN, builtInName, fingerprint, locate, offerContract } from "./plugin-files.ts";
+import { BUILT_IN, builtInName, locate, offerContract } from "./plugin-files.ts";
 import type { Path, Problems, Source } from "./problem.ts";
 import { readSource } from "./read-source.ts";
 import { pluginEntry } from "./schema.ts";
@@ -62,7 +62,6 @@ export async function loadPlugins(
     const own = readOptions(module, options, source, ["plugins", index, name], problems);
     const loaded: LoadedPlugin = {
       name: builtInName(url) ?? name,
-      fingerprint: fingerprint(url),
       module,
       options: await withFiles(module, own, source, environment, problems),
     };

@@ -25,7 +25,7 @@ import { missingFor } from "./default-steps.ts";
 import { HttpCall, isOver } from "./http-call.ts";
 import type { HttpCallsInFlight } from "./in-flight.ts";
 import { type OnOver, SinkMisuse } from "./pipeline.ts";
-import { addressOf, type RequestHead } from "./plain.ts";
+import type { RequestHead } from "./plain.ts";
 import { Reply } from "./reply.ts";
 import type { Runtime } from "./runtime.ts";
 import { inItsTurn } from "./turn-share.ts";
@@ -70,7 +70,7 @@ export class Incoming {
     this.res = res;
     this.runtime = runtime;
     this.inFlight = inFlight;
-    this.call = new HttpCall(id, clock.now(), clock.monotonic(), endpoint, headers, wire, this);
+    this.call = new HttpCall(id, clock.now(), clock.monotonic(), endpoint, headers, wire);
     this.share = runtime.bodies.open(this.call);
     const over: OnOver = (call, pipeline) => {
       clearTimeout(this.readingOn);
@@ -80,11 +80,6 @@ export class Incoming {
     const onBug = (error: unknown) => this.bug(error);
     this.reply = new Reply(res, this.call, runtime, over, onBug, headOnly);
     res.onAborted(() => this.clientLeft());
-  }
-
-  /** Returns the address of the client. Only few calls need it, and only while the client is there it can be read. */
-  address(): string {
-    return addressOf(this.res, this.call.headers, this.runtime.proxies);
   }
 
   /** Runs the call through its plugins to its upstream. */

@@ -21,7 +21,8 @@ export function requestHead(
   requestId: string,
   proxies: TrustedProxies,
 ): RequestHead {
-  const remoteAddress = addressOf(res, headers, proxies);
+  const connection = Buffer.from(res.getRemoteAddressAsText()).toString();
+  const remoteAddress = proxies.clientOf(connection, headers["x-forwarded-for"]);
   return {
     method: req.getCaseSensitiveMethod(),
     path,
@@ -32,16 +33,6 @@ export function requestHead(
     addressBlock: addressBlock(remoteAddress),
     requestId,
   };
-}
-
-/** Returns the address of a client that is still there. */
-export function addressOf(
-  res: HttpResponse,
-  headers: Readonly<Record<string, string>>,
-  proxies: TrustedProxies,
-): string {
-  const connection = Buffer.from(res.getRemoteAddressAsText()).toString();
-  return proxies.clientOf(connection, headers["x-forwarded-for"]);
 }
 
 /** Serves one request to a plugin's own route: body, handler, reply. */

@@ -17,7 +17,7 @@ export type { UpstreamKind } from "./upstream-kind.ts";
 
 // The parts of core that plugins use.
 
-export type { Account } from "../accounts/index.ts";
+export type { Account, AccountKey } from "../accounts/index.ts";
 export { bodyParts, RequestBody } from "../body/request-body.ts";
 export { measuresOf } from "../body/thread-work.ts";
 export { formParts, openListener } from "../listener/index.ts";
@@ -27,7 +27,6 @@ export type { Wallets } from "../money/wallet.ts";
 export { imageType } from "../wire/vision.ts";
 export type { Config } from "./config.ts";
 export { confirmation } from "./confirmation.ts";
-export { keyLimits } from "./key-limits.ts";
 export { contentTypeOf } from "./plugin.ts";
 export type { Services } from "./services.ts";
 export type { Customer } from "./slot.ts";
@@ -36,7 +35,7 @@ export type { Customer } from "./slot.ts";
 
 export { formatVnd, MICRO_VND_PER_VND, type MicroVnd, parseVnd } from "../catalogue/amount.ts";
 export { discountBpsAt } from "../catalogue/discount.ts";
-export { countsOf, ONE, statedOf } from "../catalogue/price-factors.ts";
+export { countsOf, statedOf } from "../catalogue/price-factors.ts";
 export { explainedCall } from "../money/found-call.ts";
 export { countedUsage, isBilled, Tariff } from "../money/tariff.ts";
 export { fieldsIn, type UsageJson } from "../money/usage-fields.ts";
@@ -70,6 +69,7 @@ export { allowPublic, isLoopback, publicHost } from "./public-host.ts";
 
 export {
   addCustomerRoutes,
+  addKeyRoutes,
   addOperatorRoutes,
   addPublicRoutes,
   type CustomerRoute,

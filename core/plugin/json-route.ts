@@ -25,6 +25,12 @@ export type OperatorRoute = JsonRoute<"operator">;
 export type CustomerRoute = JsonRoute<Customer>;
 export type PublicRoute = JsonRoute<"public">;
 
+/** The key that a request came with. */
+interface Caller {
+  readonly keyId: string;
+  readonly accountId: string;
+}
+
 const BODY_BYTES_MAX = 64 * 1024;
 const JSON_HEADERS = ["content-type", "application/json", "cache-control", "no-store"];
 const PING_TIMEOUT_MS = 1000;
@@ -79,6 +85,31 @@ export function addPublicRoutes(
   addRoutes(router, services, prefix, routes, async () => "public");
 }
 
+/**
+ * Adds routes for callers with an API key, under `prefix`. The plugins of calls admit them, so limits of calls count them
+ * too. Errors are in the protocol of the caller. The handler gets the ids of the key and of its account.
+ */
+export function addKeyRoutes(
+  router: Router,
+  services: Services,
+  prefix: string,
+  routes: readonly JsonRoute<Caller>[],
+): void {
+  const enter = async ({ keyId, accountId }: PlainRequest) => {
+    if (keyId !== undefined && accountId !== undefined) return { keyId, accountId };
+    return refuse.unauthenticated("An API key is required.", { code: "invalid_api_key" });
+  };
+  for (const route of routes) {
+    router.addRoute({
+      method: route.method,
+      path: prefix + route.path,
+      access: "key",
+      bodyBytesMax: route.bodyBytesMax ?? BODY_BYTES_MAX,
+      handler: (request) => serve(services, route, request, enter),
+    });
+  }
+}
+
 function addRoutes<Visitor>(
   router: Router,
   services: Services,
@@ -127,9 +158,8 @@ async function serve<Visitor>(
       { err: error, path: request.path, store },
       "store unavailable during a request; the client gets 503",
     );
-    return refuse.unavailable(
-      `The ${store} is unavailable; try again shortly. A credit counts once, even if it is sent twice.`,
-    );
+    const safe = route.method === "GET" ? "" : " A credit counts once, even if it is sent twice.";
+    return refuse.unavailable(`The ${store} is unavailable; try again shortly.${safe}`);
   }
 }
 
@@ -193,14 +223,13 @@ function fingerprint(authorization: string | undefined): string {
   return createHash("sha256").update(token).digest("hex").slice(0, FINGERPRINT_CHARACTERS);
 }
 
-/** Returns the fields of a request but nested ones, at most 20 of at most 500 characters each: the trail is for reading. */
+/** Returns the plain fields of a request, at most 20 of at most 500 characters each: the trail is for reading. */
 function shortened(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const short: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields).slice(0, FIELDS_MAX)) {
     const isPlain = value === null || typeof value === "number" || typeof value === "boolean";
     if (isPlain) short[cut(name)] = value;
     else if (typeof value === "string") short[cut(name)] = cut(value);
-    else if (Array.isArray(value)) short[cut(name)] = cut(value.join(", "));
   }
   return short;
 }
@@ -252,7 +281,7 @@ function read<const T extends v.GenericSchema>(
   const result = v.safeParse(schema, value, { abortEarly: true });
   if (result.success) return result.output;
   const [issue] = result.issues;
-  const key = issue.path?.map((place) => place.key).join(".");
+  const key = issue.path?.[0]?.key;
   if (key === undefined) return refuse.badRequest(`${whole} must be ${issue.message}.`);
   const param = String(key).slice(0, 64);
   if (issue.expected === "never") {

@@ -182,8 +182,6 @@ export interface PluginModule {
 export interface LoadedPlugin {
   /** The plugin's name in the config; the name of its folder if it comes with the gateway. */
   readonly name: string;
-  /** Identifies the plugin's code that is on the disk now, which may be newer than `module`. */
-  readonly fingerprint: string;
   readonly module: PluginModule;
   /** The options as the module's schema returns them; undefined if it has no schema. */
   readonly options: unknown;

@@ -217,7 +217,7 @@ export class Dispatch {
   }
 
   private keyWorks({ upstream, route, key }: Way): void {
-    if (!key.succeed(route.model, this.clock.monotonic())) return;
+    if (!key.succeed(route.model)) return;
     const fields = { upstream: upstream.name, model: route.model, key: key.last4 };
     this.log.info(fields, "an upstream's key works again");
   }

@@ -17,17 +17,9 @@ export interface Refused {
   readonly says: string | undefined;
   /** True if another key or route may serve the call. */
   readonly triesOn: boolean;
-  /**
-   * True if every gateway would be refused alike: the provider itself says so, and it depends on the key alone. A page of a
-   * proxy may be this gateway's own trouble.
-   */
-  readonly isForAll: boolean;
   /** When the body says to try again, in milliseconds from now; a header may say it as well. */
   readonly retryAfterMs: number | undefined;
 }
-
-/** Faults that do not depend on who asks. */
-const OF_THE_KEY: ReadonlySet<Fault> = new Set(["limit", "key", "account"]);
 
 /** Names that providers give to errors. Anything else that comes in their place is not logged. */
 const NAME = /^[\w.:/-]{1,64}$/;
@@ -53,19 +45,17 @@ export function refusedBy(status: number, text: string | undefined): Refused {
   const means = status === 200 ? statedStatus(error) : status;
   const stated = { status, means, type, code, retryAfterMs: error.retryAfterMs };
   if (known) {
-    const { row, fault, says, isOfPlace = false } = known;
-    const isForAll = OF_THE_KEY.has(fault) && !isOfPlace;
-    return { ...stated, row, fault, says, triesOn: fault !== "caller", isForAll };
+    const { row, fault, says } = known;
+    return { ...stated, row, fault, says, triesOn: fault !== "caller" };
   }
   const fault = faultOf(means);
-  const isForAll = OF_THE_KEY.has(fault) && error.isStated;
   const isHidden = fault === "caller" && OF_THE_ACCOUNT.test(error.message);
   const says = isHidden ? NOT_FOR_CUSTOMERS : undefined;
   // A text about an account that no row knows: another provider may serve the call. Nothing rests, since the text may
   // quote the customer's.
   const triesOn = isHidden || fault !== "caller";
   const row = isHidden ? "words" : "status";
-  return { ...stated, row, fault, says, triesOn, isForAll };
+  return { ...stated, row, fault, says, triesOn };
 }
 
 /** Returns true if a customer must not read it: it may name the operator's account, key or plan. */

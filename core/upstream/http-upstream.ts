@@ -132,11 +132,11 @@ export class HttpUpstream implements Upstream {
     retryAfterMs: number | undefined,
     callId?: string,
   ): void {
-    const { fault, isForAll, status, type, code, row } = refused;
+    const { fault, status, type, code, row } = refused;
     const failure = failures.refused(refused);
     this.breakers.note(model, failure);
     const nowMs = this.clock.monotonic();
-    if (!key.fail(fault, failure.reason, model, retryAfterMs, nowMs, isForAll)) return;
+    if (!key.fail(fault, failure.reason, model, retryAfterMs, nowMs)) return;
     const fields = {
       ...(callId !== undefined && { call_id: callId }),
       ...{ upstream: this.name, model, key: key.last4, fault, status, type, code, row },

@@ -32,21 +32,12 @@ interface Rest {
   untilMs: number;
   inRow: number;
   readonly fault: Fault;
-  /** True until it was reported to other gateways. */
-  isNews: boolean;
-}
-
-/** A rest that other gateways may share. An empty `model` stands for all. */
-interface RestNews {
-  readonly model: string;
-  readonly fault: Fault;
-  readonly inMs: number;
 }
 
 /** One key of an upstream. A kind without keys has one without a text. */
 export class PooledKey implements KeyState {
   readonly text: string;
-  /** The same for the same key everywhere, so that gateways can speak of it. Reveals nothing of it. */
+  /** The same for the same key at every gateway, so that operators can name it. Reveals nothing of it. */
   readonly id: string;
   readonly last4: string;
   /** A hash of its id. */
@@ -54,8 +45,6 @@ export class PooledKey implements KeyState {
   /** True if an operator has switched it off. */
   isOff = false;
   lastUsedMs: number | undefined = undefined;
-  /** When a call with it was last served, on the monotonic clock. */
-  lastServedMs = Number.NEGATIVE_INFINITY;
   failures = 0;
   lastFailure: Failure | undefined = undefined;
   /** By model; that of all models has an empty name. Empty while the key works, which it nearly always does. */
@@ -94,8 +83,7 @@ export class PooledKey implements KeyState {
   }
 
   /** Ends its rest: it has served a call. Returns true if it rested. */
-  succeed(model: string, nowMs: number): boolean {
-    this.lastServedMs = nowMs;
+  succeed(model: string): boolean {
     if (this.rests.size === 0) return false;
     const rested = this.rests.delete("");
     return this.rests.delete(model) || rested;
@@ -103,7 +91,7 @@ export class PooledKey implements KeyState {
 
   /**
    * Rests it after a refusal, for as long as the provider says or its kind needs. Returns true if it did not rest for
-   * this before. `isForAll`: every gateway would be refused alike.
+   * this before.
    */
   fail(
     fault: Fault,
@@ -111,7 +99,6 @@ export class PooledKey implements KeyState {
     model: string,
     retryAfterMs: number | undefined,
     nowMs: number,
-    isForAll = false,
   ): boolean {
     this.failures += 1;
     this.lastFailure = { atMs: nowMs, reason };
@@ -122,27 +109,8 @@ export class PooledKey implements KeyState {
     const inRow = (before?.fault === fault ? before.inRow : 0) + 1;
     const ownMs = backoffMs(inRow, times[0], times[1]);
     const forMs = Math.min(retryAfterMs ?? ownMs, RETRY_AFTER_MS_MAX);
-    this.rests.set(of, { untilMs: nowMs + forMs, inRow, fault, isNews: isForAll });
+    this.rests.set(of, { untilMs: nowMs + forMs, inRow, fault });
     return inRow === 1;
-  }
-
-  /** Takes the rests to report to other gateways, each once. */
-  takeNews(nowMs: number): RestNews[] {
-    const news: RestNews[] = [];
-    for (const [model, rest] of this.rests) {
-      if (!rest.isNews) continue;
-      rest.isNews = false;
-      news.push({ model, fault: rest.fault, inMs: rest.untilMs - nowMs });
-    }
-    return news;
-  }
-
-  /** Rests it because another gateway was refused, `agoMs` ago; not if it has served a call here since, or rests anyway. */
-  adopt({ model, fault, inMs }: RestNews, agoMs: number, nowMs: number): void {
-    const untilMs = nowMs + Math.min(inMs, RETRY_AFTER_MS_MAX);
-    if (this.lastServedMs > nowMs - agoMs || this.wakesAtMs(model) >= untilMs) return;
-    if (this.rests.has(model)) return;
-    this.rests.set(model, { untilMs, inRow: 1, fault, isNews: false });
   }
 
   /** Its rests, for operators. An empty `model` stands for all. */

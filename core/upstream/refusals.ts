@@ -29,8 +29,6 @@ export interface KnownRefusal {
   readonly fault: Fault;
   /** The gateway's own words for the client, instead of a text that names the account. */
   readonly says?: string;
-  /** True if it depends on the network that asks: other gateways may be served. */
-  readonly isOfPlace?: true;
   /** A public report or page that quotes it. */
   readonly source: string;
 }
@@ -118,7 +116,6 @@ export const REFUSALS: readonly KnownRefusal[] = [
     row: "openai/region",
     code: "unsupported_country_region_territory",
     fault: "account",
-    isOfPlace: true,
     source: "github.com/home-assistant/core/issues/120072",
   },
   {
@@ -167,7 +164,6 @@ export const REFUSALS: readonly KnownRefusal[] = [
     status: [400],
     words: /^user location is not supported/i,
     fault: "account",
-    isOfPlace: true,
     source: "github.com/google-gemini/gemini-cli/issues/24641",
   },
   {
@@ -314,7 +310,6 @@ export const REFUSALS: readonly KnownRefusal[] = [
     status: [400, 403],
     words: /^access to anthropic models is not allowed from unsupported/i,
     fault: "account",
-    isOfPlace: true,
     source: "github.com/aws-samples/generative-bi-using-rag/issues/361",
   },
   {

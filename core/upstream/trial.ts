@@ -67,7 +67,7 @@ export async function tryRoute(
     return { served: false, reason: `no reply within ${limitMs / 1_000} seconds`, ms };
   }
   if (isAnswered(result)) {
-    key.succeed(route.model, clock.monotonic());
+    key.succeed(route.model);
     upstream.breakers.probed(route.model);
   }
   return { ...result, ms };

@@ -24,8 +24,6 @@ export class ConnectedUpstreams implements Upstreams {
   private readonly byName = new Map<string, HttpUpstream>();
   private readonly agents: Dispatcher[] = [];
   readonly limits: Limits;
-  /** When they were made: at the start, or at the last reload. Milliseconds since the Unix epoch. */
-  readonly sinceMs: number;
 
   constructor(
     config: UpstreamsConfig,
@@ -35,7 +33,6 @@ export class ConnectedUpstreams implements Upstreams {
   ) {
     const { connectMs, callMs } = config.limits;
     this.limits = config.limits;
-    this.sinceMs = clock.now();
     // The deadline of a call bounds silence, and an exchange bounds that of a stream. These timeouts come later: else
     // both fire at once, and the client may get the error of a broken connection instead of the time limit.
     const silenceMs = callMs + DEADLINE_GRACE_MS;

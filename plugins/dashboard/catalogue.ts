@@ -5,7 +5,7 @@ import {
   type Services,
   statedOf,
 } from "../../core/plugin/index.ts";
-import { type Asset, respond, textAsset } from "./asset.ts";
+import { type Asset, respond, textAsset } from "../page-parts/asset.ts";
 
 /**
  * `GET /account/v1/catalogue`: the models with prices and limits. Needs no session, because prices

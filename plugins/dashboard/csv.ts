@@ -1,4 +1,4 @@
-import { fieldsIn, formatVnd, ONE, type Services } from "../../core/plugin/index.ts";
+import { fieldsIn, formatVnd, type Services, usageJson } from "../../core/plugin/index.ts";
 import type { CallRecord } from "./call-record.ts";
 
 /** The decimal mark of a file. With `comma`, semicolons separate the fields. */
@@ -48,7 +48,8 @@ const ownColumns: Partial<Record<keyof CallRecord, readonly Column[]>> = {
   quantity: [
     {
       name: "quantity",
-      text: ({ quantity }, { number }) => number(String((quantity ?? 0) / ONE)),
+      text: ({ quantity }, { number }) =>
+        number(String(usageJson({ quantity }, "api")["quantity"] ?? 0)),
     },
   ],
   discounts: [

@@ -1,10 +1,10 @@
 import { type Model, type Services, statedOf } from "../../core/plugin/index.ts";
+import { text as english } from "../page-parts/browser/text-en.ts";
+import { text as vietnamese } from "../page-parts/browser/text-vi.ts";
+import { escaped } from "../page-parts/escaped.ts";
+import { type Language, languages, type Theme } from "../page-parts/preferences.ts";
 import { byMaker, plainName } from "./browser/makers.ts";
-import { calls as english } from "./browser/text-en-calls.ts";
-import { calls as vietnamese } from "./browser/text-vi-calls.ts";
-import { escaped } from "./escaped.ts";
 import { type FrontText, frontTexts } from "./front-text.ts";
-import { type Language, languages, type Theme } from "./preferences.ts";
 
 /** How the calls of a model ended. */
 export type ModelHealth = Awaited<ReturnType<Services["usage"]["health"]>>[number];
@@ -26,7 +26,7 @@ export interface FrontParts {
   readonly health: readonly ModelHealth[] | undefined;
 }
 
-const callTexts = { en: english, vi: vietnamese } as const;
+const sharedTexts = { en: english, vi: vietnamese } as const;
 type PriceKind = keyof NonNullable<ReturnType<typeof statedOf>>;
 
 /** Fewer calls say little about a share. */
@@ -146,7 +146,7 @@ function makerPart(
 }
 
 function priceText({ price, channel }: Model, language: Language, text: FrontText): string {
-  const kinds = callTexts[language];
+  const kinds = sharedTexts[language];
   const factors = Object.entries(statedOf(price.factors) ?? {}).map(
     ([kind, factor]) =>
       ` · ${kinds[`price.kind.${kind as PriceKind}`]} × ${numberText(factor, language)}`,

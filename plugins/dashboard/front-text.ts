@@ -1,4 +1,4 @@
-import type { Language } from "./preferences.ts";
+import type { Language } from "../page-parts/preferences.ts";
 
 const english = {
   title: "One API key for every model, paid in dong",

@@ -4,10 +4,9 @@ import {
   type PlainResponse,
   type Services,
 } from "../../core/plugin/index.ts";
-import { type Asset, respond, textAsset } from "./asset.ts";
-import { styleSheet } from "./browser-files.ts";
-import { type FrontParts, frontDocument, type ModelHealth } from "./front-document.ts";
-import { pageHeaders } from "./page-headers.ts";
+import { type Asset, respond, textAsset } from "../page-parts/asset.ts";
+import { styleSheet } from "../page-parts/browser-files.ts";
+import { pageHeaders } from "../page-parts/page-headers.ts";
 import {
   LANGUAGE_COOKIE,
   type Language,
@@ -15,7 +14,8 @@ import {
   languages,
   themeOf,
   themes,
-} from "./preferences.ts";
+} from "../page-parts/preferences.ts";
+import { type FrontParts, frontDocument, type ModelHealth } from "./front-document.ts";
 
 const DAY_MS = 86_400_000;
 /** How long a page is shown before the calls are counted again. */
@@ -38,7 +38,7 @@ export function frontHandler(
   services: Services,
   names: Pick<FrontParts, "serviceName" | "support" | "folder" | "style">,
 ): (request: PlainRequest) => Promise<PlainResponse> {
-  const parts = { ...names, style: names.style + styleSheet("front.css") };
+  const parts = { ...names, style: names.style + styleSheet("dashboard", "front.css") };
   const headers = pageHeaders(parts.style);
   let made: Made | undefined;
   let making: Promise<Made> | undefined;

@@ -6,10 +6,12 @@ import {
   v,
   whole,
 } from "../../core/plugin/index.ts";
+import { pageFiles } from "../page-parts/pages.ts";
+import { BASE } from "./browser/routes.ts";
 import { catalogueHandler } from "./catalogue.ts";
 import { frontHandler } from "./front.ts";
 import { moneyRoutes } from "./money.ts";
-import { pageFiles, pagesHandler } from "./pages.ts";
+import { dashboardHandler } from "./pages.ts";
 import { usageRoutes } from "./usage.ts";
 import { exportRoute } from "./usage-export.ts";
 
@@ -50,13 +52,13 @@ export default function dashboard(
     start: () => services.usage.prepare(),
 
     routes(router) {
-      const files = pageFiles();
+      const files = pageFiles("dashboard", BASE);
       const names = { serviceName: settings.service_name, support: settings.support };
       const open = { method: "GET", access: "public", bodyBytesMax: 0 } as const;
       const hasDemo = services.config.plugins.some(({ name }) => name === "demo");
       const all = { ...names, demo: hasDemo ? DEMO_EMAIL : undefined };
-      const pages = pagesHandler(files, all, services.customers);
-      router.addRoute({ ...open, path: "/dashboard/*", handler: pages });
+      const pages = dashboardHandler(files, all, services.customers);
+      router.addRoute({ ...open, path: `${BASE}/*`, handler: pages });
       const front = frontHandler(services, { ...names, ...files });
       router.addRoute({ ...open, path: "/", handler: front });
       // Browsers look for an icon here.

@@ -1,4 +1,5 @@
 import {
+  addKeyRoutes,
   done,
   explainedCall,
   idTime,
@@ -14,7 +15,6 @@ import {
 const RETRY_HEADERS = ["retry-after", "1"];
 /** A call posted by another process is visible once it is committed, which takes less than this without an outage. */
 const RECENT_MS = 60_000;
-const PING_TIMEOUT_MS = 1_000;
 
 /**
  * `GET /v1/calls/:call` explains the cost of a call of this key's account. The id is `x-request-id` of the reply.
@@ -25,23 +25,14 @@ const PING_TIMEOUT_MS = 1_000;
  *   `call_archived`, the account had calls on the day of this id, and the operator has archived them.
  */
 export function addCallRoute(router: Router, services: Services): void {
-  const { wallets, clock, status, usage } = services;
+  const { wallets, clock, usage } = services;
 
-  router.addRoute({
-    method: "GET",
-    path: "/v1/calls/:call",
-    access: "key",
-    handler: async (request) => {
-      try {
-        return await answer(request);
-      } catch (error) {
-        if (await isLedgerThere()) throw error;
-        return refuse.unavailable("The ledger is unavailable; try again shortly.");
-      }
-    },
-  });
+  addKeyRoutes(router, services, "/v1", [{ method: "GET", path: "/calls/:call", handle: answer }]);
 
-  async function answer({ params, accountId }: PlainRequest): Promise<PlainResponse | Refusal> {
+  async function answer(
+    { params }: PlainRequest,
+    { accountId }: { readonly accountId: string },
+  ): Promise<PlainResponse | Refusal> {
     const callId = params["call"] ?? "";
     const found = await wallets.current.call(callId);
     if (found && found.record.accountId === accountId) {
@@ -49,10 +40,10 @@ export function addCallRoute(router: Router, services: Services): void {
       // A quarantined call waits for an operator, so the customer sees it as pending.
       return done(explainedCall({ ...found, state: "pending" }, "api"), 202, RETRY_HEADERS);
     }
-    if (accountId !== undefined && services.callsInFlight.accountOf(callId) === accountId) {
+    if (services.callsInFlight.accountOf(callId) === accountId) {
       return done({ call_id: callId, state: "pending" }, 202, RETRY_HEADERS);
     }
-    const archivedBefore = accountId && (await usage.archivedCall(accountId, callId));
+    const archivedBefore = await usage.archivedCall(accountId, callId);
     if (archivedBefore) {
       return refuse.notFound(
         `Calls before ${archivedBefore.toISOString()} are archived: if this call is your account's, ask the operator ` +
@@ -64,13 +55,6 @@ export function addCallRoute(router: Router, services: Services): void {
     return refuse.notFound(
       "Your account has no such call. If it has just ended, try again in a second.",
       { param: "call", headers: isRecent ? RETRY_HEADERS : [] },
-    );
-  }
-
-  function isLedgerThere(): Promise<boolean> {
-    return status.pingLedger(PING_TIMEOUT_MS).then(
-      () => true,
-      () => false,
     );
   }
 }

@@ -50,7 +50,7 @@ t.test("every shipped package has a licence that allows it to be shipped", async
 
 t.test("NOTICE names what packages and files contain under a licence of its own", async (t) => {
   const notice = read("NOTICE");
-  const fonts = "plugins/dashboard/public/fonts/LICENSE";
+  const fonts = "plugins/page-parts/public/fonts/LICENSE";
   t.match(read(fonts), "SIL Open Font License, Version 1.1");
   for (const named of ["uWebSockets.js", "PostgreSQL", "OpenSSL", "ICU", "Manrope", fonts]) {
     t.match(notice, named);

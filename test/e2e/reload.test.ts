@@ -53,14 +53,6 @@ export default (services) => ({
 });
 `;
 
-/** A changed file of a plugin, which Node loads only once. */
-const version = (header: string) => `
-export default () => ({
-  name: "versioned",
-  admit(call) { call.replyHeaders.push("x-version", "${header}"); },
-});
-`;
-
 let gateway: TestGateway;
 let folder: string;
 let asking: string;
@@ -255,25 +247,6 @@ t.test("a reload", async (t) => {
       t.equal(seen().length, before + 2);
     },
   );
-
-  t.test("names a plugin whose file has changed, and keeps the old one", async (t) => {
-    const path = file("versioned.js", version("one"));
-    const plugins = { [path]: true } as const;
-    const customer = await customerWith(gateway);
-    const running = async () =>
-      (await post(gateway, paths.chat, customer, bodies.chat())).headers.get("x-version");
-    await reload(gateway, { plugins });
-    t.equal(await running(), "one");
-    file("versioned.js", version("two"));
-    await reload(gateway, { plugins });
-    const line = `reloaded; these need a restart: plugin ${path}`;
-    t.ok(gateway.logs.includes(line));
-    t.equal(await running(), "one");
-    // Removed and added again, it is still the old one.
-    await reload(gateway, {});
-    await reload(gateway, { plugins });
-    t.equal(gateway.logs.split(line).length, 3);
-  });
 
   t.test("applies a changed log level at once", async (t) => {
     const customer = await customerWith(gateway);

@@ -63,7 +63,6 @@ export function keyOf(changes: Partial<CallerKey> = {}): CallerKey {
     hash: "00".repeat(32),
     status: "active",
     requestsPerMinute: null,
-    limits: undefined,
     accountStatus: "active",
     discountBps: 0,
     creditVersion: 7,

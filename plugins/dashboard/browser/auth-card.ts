@@ -1,4 +1,4 @@
-import { type Child, el } from "./dom.ts";
+import { type Child, el } from "../../page-parts/browser/dom.ts";
 
 /** The frame of the pages for sign-in, sign-up and passwords. */
 export function authCard(title: string, lead: Child, ...content: Child[]): HTMLElement {

@@ -1,8 +1,8 @@
+import { el, fill } from "../../page-parts/browser/dom.ts";
+import { vnd } from "../../page-parts/browser/format.ts";
+import { icon } from "../../page-parts/browser/icons.ts";
 import { get } from "./api.ts";
 import type { Wallet } from "./contract.ts";
-import { el, fill } from "./dom.ts";
-import { vnd } from "./format.ts";
-import { icon } from "./icons.ts";
 import { BASE } from "./routes.ts";
 import { t } from "./text.ts";
 

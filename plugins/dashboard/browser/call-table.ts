@@ -1,7 +1,14 @@
+import { type Child, el } from "../../page-parts/browser/dom.ts";
+import {
+  dateTimeExact,
+  factorsText,
+  number,
+  seconds,
+  vnd,
+} from "../../page-parts/browser/format.ts";
+import { textIfAny } from "../../page-parts/browser/text.ts";
 import type { CallRecord } from "./contract.ts";
-import { type Child, el } from "./dom.ts";
-import { dateTimeExact, factorsText, number, seconds, vnd } from "./format.ts";
-import { t, textIfAny } from "./text.ts";
+import { t } from "./text.ts";
 import { showCall } from "./usage/call.ts";
 
 /** Class names for the cells. The style sheet uses them when the columns do not fit the screen. */

@@ -1,4 +1,4 @@
-import { dayBefore } from "./format.ts";
+import { dayBefore } from "../../page-parts/browser/format.ts";
 
 /** Days that have a bar on the overview. */
 export const BAR_DAYS = 14;

@@ -1,6 +1,6 @@
+import { el, svg } from "../../page-parts/browser/dom.ts";
+import { dayBefore, dayShort, number, vnd } from "../../page-parts/browser/format.ts";
 import type { Sum } from "./contract.ts";
-import { el, svg } from "./dom.ts";
-import { dayBefore, dayShort, number, vnd } from "./format.ts";
 import { t } from "./text.ts";
 
 const WIDTH = 560;

@@ -1,16 +1,29 @@
-import { mountAnnouncements } from "./announce.ts";
-import { ApiError, whenSignedOut, whenSuspended } from "./api.ts";
-import { el, fill } from "./dom.ts";
-import { failureText } from "./failure.ts";
-import { awaitFont, loadFont } from "./font.ts";
-import { notice } from "./form.ts";
+import { mountAnnouncements } from "../../page-parts/browser/announce.ts";
+import { ApiError } from "../../page-parts/browser/api-error.ts";
+import { el, fill } from "../../page-parts/browser/dom.ts";
+import { failureText, whenRefused } from "../../page-parts/browser/failure.ts";
+import { awaitFont, loadFont } from "../../page-parts/browser/font.ts";
+import { notice } from "../../page-parts/browser/form.ts";
+import { show, startRouter } from "../../page-parts/browser/router.ts";
+import { showBare, showShell } from "../../page-parts/browser/shell.ts";
+import type { Site } from "../../page-parts/browser/site.ts";
+import { whenSignedOut, whenSuspended } from "./api.ts";
+import { balanceLink, forgetWallet } from "./balance.ts";
 import { pages } from "./page-table.ts";
-import { show, startRouter } from "./router.ts";
-import { expireSession, loadAccount } from "./session.ts";
-import { showBare, showShell } from "./shell.ts";
-import { mountStatusBars } from "./status-bars.ts";
+import { BASE } from "./routes.ts";
+import { chooseLanguage, currentAccount, expireSession, loadAccount, signOut } from "./session.ts";
+import { mountStatusBars, showMaintenance } from "./status-bars.ts";
 import { showSuspended } from "./suspended.ts";
 import { setLanguage, t } from "./text.ts";
+
+const site: Site = {
+  base: BASE,
+  routes: pages,
+  person: () => currentAccount()?.email,
+  beside: balanceLink,
+  chooseLanguage: (language) => chooseLanguage(language).catch(() => {}),
+  signOut,
+};
 
 /** Loads the texts and the account, then shows the page of the address. */
 async function start(): Promise<void> {
@@ -23,6 +36,9 @@ async function start(): Promise<void> {
     void show();
   });
   whenSuspended(showSuspended);
+  whenRefused(({ code }) => {
+    if (code === "maintenance") void showMaintenance();
+  });
   const account = loadAccount();
   try {
     await Promise.all([account, awaitFont()]);
@@ -31,14 +47,17 @@ async function start(): Promise<void> {
     if (!isSuspended) showTrouble(error);
     return;
   }
-  await startRouter(pages, (current) => showShell(pages, current));
+  await startRouter(site, (current) => {
+    forgetWallet();
+    return showShell(site, current);
+  });
   await loadFont();
 }
 
 /** Shows that nothing can be loaded, instead of a page. */
 function showTrouble(error: unknown): void {
   fill(
-    showBare(),
+    showBare(BASE),
     el(
       "div",
       { class: "auth" },

@@ -1,8 +1,9 @@
+import type { Route } from "../../page-parts/browser/routes.ts";
 import { dailySums } from "./daily-sums.ts";
-import type { Route } from "./routes.ts";
+import type { Text } from "./text-en.ts";
 
 /** All pages. The menu shows those with an icon, in this order. Each is the file of its path. */
-export const pages: readonly Route[] = [
+export const pages: readonly Route<Text>[] = [
   {
     path: "",
     title: "nav.overview",
@@ -34,6 +35,7 @@ export const pages: readonly Route[] = [
   },
   {
     path: "/top-up",
+    hasParts: true,
     title: "nav.topup",
     access: "session",
     icon: "topup",

@@ -1,7 +1,7 @@
+import { el } from "../../page-parts/browser/dom.ts";
+import { percent, vnd } from "../../page-parts/browser/format.ts";
+import { icon } from "../../page-parts/browser/icons.ts";
 import type { Promotions } from "./contract.ts";
-import { el } from "./dom.ts";
-import { percent, vnd } from "./format.ts";
-import { icon } from "./icons.ts";
 import { t } from "./text.ts";
 
 /** Each discount by its name, with the customer's progress towards those to earn. */

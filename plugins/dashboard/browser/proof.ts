@@ -1,7 +1,8 @@
-import { ApiError, post } from "./api.ts";
-import { openDialog } from "./dialog.ts";
-import { el } from "./dom.ts";
-import { form } from "./form.ts";
+import { ApiError } from "../../page-parts/browser/api-error.ts";
+import { openDialog } from "../../page-parts/browser/dialog.ts";
+import { el } from "../../page-parts/browser/dom.ts";
+import { form } from "../../page-parts/browser/form.ts";
+import { post } from "./api.ts";
 import { cancelButton, codeField, passwordField } from "./second-factor.ts";
 import { t } from "./text.ts";
 

@@ -1,11 +1,11 @@
+import { copyButton } from "../../page-parts/browser/copy.ts";
+import { openDialog } from "../../page-parts/browser/dialog.ts";
+import { el, fill } from "../../page-parts/browser/dom.ts";
+import { type Field, field, form, notice } from "../../page-parts/browser/form.ts";
+import { date } from "../../page-parts/browser/format.ts";
+import { card, loadInto } from "../../page-parts/browser/page-head.ts";
 import { get, post } from "./api.ts";
 import type { SecondFactor } from "./contract.ts";
-import { copyButton } from "./copy.ts";
-import { openDialog } from "./dialog.ts";
-import { el, fill } from "./dom.ts";
-import { type Field, field, form, notice } from "./form.ts";
-import { date } from "./format.ts";
-import { card, loadInto } from "./page-head.ts";
 import { t } from "./text.ts";
 
 interface NewFactor {

@@ -1,8 +1,10 @@
-import { ApiError, get, post, setCsrfToken } from "./api.ts";
+import { ApiError } from "../../page-parts/browser/api-error.ts";
+import { currentLanguage, rememberLanguage } from "../../page-parts/browser/text.ts";
+import { get, post, setCsrfToken } from "./api.ts";
 import { forgetBalance } from "./balance.ts";
 import type { Account } from "./contract.ts";
 import { BASE, SIGNED_IN_COOKIE } from "./routes.ts";
-import { currentLanguage, rememberLanguage, setLanguage } from "./text.ts";
+import { setLanguage } from "./text.ts";
 
 const YEAR_S = 31_536_000;
 
@@ -54,6 +56,11 @@ export function forgetAccount(): void {
   forgetBalance();
   setCsrfToken("");
   rememberSignedIn(0);
+}
+
+export async function signOut(): Promise<void> {
+  await post("/sign-out").catch(() => {});
+  forgetAccount();
 }
 
 /** Forgets the account since the gateway has ended its session. */

@@ -1,6 +1,6 @@
+import { el, fill } from "../../page-parts/browser/dom.ts";
+import { icon } from "../../page-parts/browser/icons.ts";
 import { get } from "./api.ts";
-import { el, fill } from "./dom.ts";
-import { icon } from "./icons.ts";
 import { t } from "./text.ts";
 
 interface Maintenance {

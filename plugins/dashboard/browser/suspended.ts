@@ -1,10 +1,10 @@
+import { fill } from "../../page-parts/browser/dom.ts";
+import { form } from "../../page-parts/browser/form.ts";
+import { showBare } from "../../page-parts/browser/shell.ts";
 import { post } from "./api.ts";
 import { authCard, supportLine } from "./auth-card.ts";
-import { fill } from "./dom.ts";
-import { form } from "./form.ts";
 import { BASE } from "./routes.ts";
 import { forgetAccount } from "./session.ts";
-import { showBare } from "./shell.ts";
 import { t } from "./text.ts";
 
 /** Shows a suspended customer whom to ask, and how to leave, instead of a page. */
@@ -15,7 +15,7 @@ export function showSuspended(): void {
     // A full load, as the router has not started if the account was suspended before.
     location.assign(`${BASE}/sign-in`);
   };
-  const root = showBare();
+  const root = showBare(BASE);
   document.title = `${t("suspended.title")} · ${document.documentElement.dataset["service"] ?? ""}`;
   fill(
     root,

@@ -1,8 +1,9 @@
+import { text as shared } from "../../page-parts/browser/text-en.ts";
 import { account } from "./text-en-account.ts";
 import { calls } from "./text-en-calls.ts";
 
 /** All texts of the pages in English. */
-export const text = { ...account, ...calls };
+export const text = { ...shared, ...account, ...calls };
 
 export type Text = keyof typeof text;
 /**

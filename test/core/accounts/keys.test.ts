@@ -34,7 +34,6 @@ class MemoryKeyRows implements KeyRows {
       hash,
       status: "active",
       requestsPerMinute: null,
-      limits: undefined,
       accountStatus: "active",
       discountBps: 0,
       creditVersion: 0,
@@ -67,7 +66,7 @@ class MemoryKeyRows implements KeyRows {
   }
 
   async create(key: NewKey): Promise<"created"> {
-    this.known.set(key.hash, { ...this.add("template"), ...key, limits: undefined });
+    this.known.set(key.hash, { ...this.add("template"), ...key });
     return "created";
   }
 }

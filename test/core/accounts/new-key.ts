@@ -12,6 +12,5 @@ export function newKey(accountId: string, activeKeysMax = 10): NewKey {
     prefix: "tg-ab12",
     activeKeysMax,
     sealed: null,
-    limits: {},
   };
 }

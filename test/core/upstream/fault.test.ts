@@ -46,25 +46,6 @@ t.test("says when to try again, as Google does in the body", async (t) => {
   }
 });
 
-t.test("tells other gateways only what depends on the key alone", async (t) => {
-  for (const [status, text, isForAll] of [
-    [429, bodyOf({ type: "rate_limit_error", message: "x" }), true],
-    [401, bodyOf({ message: "invalid x-api-key" }), true],
-    [400, bodyOf({ message: "Your credit balance is too low" }), false],
-    [
-      400,
-      bodyOf({ type: "invalid_request_error", message: "Your credit balance is too low" }),
-      true,
-    ],
-    [401, "<h1>Proxy</h1>", false],
-    [403, bodyOf({ message: "no" }), false],
-    [400, bodyOf({ message: "User location is not supported" }), false],
-    [500, bodyOf({ message: "x" }), false],
-  ] as const) {
-    t.equal(refusedBy(status, text).isForAll, isForAll, text);
-  }
-});
-
 t.test("without a row the status decides", async (t) => {
   for (const [fault, statuses] of [
     ["key", [401]],

@@ -44,9 +44,9 @@ t.test("keys", async (t) => {
         t.equal(first.fail("limit", "HTTP 429", "m", undefined, clock.ms), at === 0);
         t.equal(pool.wakesInMs(first, "m"), seconds * 1_000);
       }
-      t.ok(first.succeed("m", clock.ms));
+      t.ok(first.succeed("m"));
       t.equal(pool.wakesInMs(first, "m"), 0);
-      t.notOk(first.succeed("m", clock.ms));
+      t.notOk(first.succeed("m"));
       first.fail("limit", "HTTP 429", "m", 86_400_000, clock.ms);
       t.equal(pool.wakesInMs(first, "m"), 3_600_000);
     },
@@ -60,33 +60,9 @@ t.test("keys", async (t) => {
     first.use("m", clock.ms);
     second.use("m", clock.ms);
     t.strictSame([next(), next()], [SECOND, SECOND]);
-    first.succeed("m", clock.ms);
+    first.succeed("m");
     t.strictSame([next(), next()].sort(), [FIRST, SECOND]);
   });
-
-  t.test(
-    "rest because another gateway was refused, unless they have worked here since",
-    async (t) => {
-      const { clock, next, first, second } = newPool(FIRST, SECOND);
-      first.fail("key", "HTTP 401", "m", undefined, clock.ms, true);
-      const [news, ...more] = first.takeNews(clock.ms);
-      t.strictSame([news, more], [{ model: "", fault: "key", inMs: 60_000 }, []]);
-      t.strictSame(first.takeNews(clock.ms), [], "once");
-      second.fail("key", "HTTP 401", "m", undefined, clock.ms);
-      t.strictSame(second.takeNews(clock.ms), [], "it may be this gateway's own trouble");
-
-      const there = newPool(FIRST, SECOND);
-      there.clock.ms += 10_000;
-      there.first.succeed("m", there.clock.ms - 500);
-      there.first.adopt({ model: "", fault: "key", inMs: 60_000 }, 1_000, there.clock.ms);
-      t.strictSame([there.next(), there.next()], [FIRST, SECOND]);
-      there.first.adopt({ model: "", fault: "key", inMs: 60_000 }, 400, there.clock.ms);
-      t.strictSame([there.next(), there.next()], [SECOND, SECOND]);
-      there.clock.ms += 60_000;
-      t.strictSame([there.next(), there.next()].sort(), [FIRST, SECOND]);
-      t.equal(next(), undefined);
-    },
-  );
 
   t.test("wake in order if all rest", async (t) => {
     const { clock, pool, first, second } = newPool(FIRST, SECOND);

@@ -8,11 +8,14 @@ import { csvColumns } from "../../../plugins/dashboard/csv.ts";
 import { frontTexts } from "../../../plugins/dashboard/front-text.ts";
 
 const folder = join(packageRoot, "plugins/dashboard/browser");
-const sources = readdirSync(folder, { recursive: true, encoding: "utf8" })
-  .filter((name) => name.endsWith(".ts") && !name.startsWith("text-"))
-  .map((name) => readFileSync(join(folder, name), "utf8"))
+const sources = [folder, join(packageRoot, "plugins/page-parts/browser")]
+  .flatMap((place) =>
+    readdirSync(place, { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".ts") && !name.startsWith("text-"))
+      .map((name) => readFileSync(join(place, name), "utf8")),
+  )
   .join("\n");
-const document = readFileSync(join(packageRoot, "plugins/dashboard/document.ts"), "utf8");
+const document = readFileSync(join(packageRoot, "plugins/page-parts/document.ts"), "utf8");
 
 t.test("the texts of the pages", async (t) => {
   const keys = Object.keys(english);
@@ -49,7 +52,7 @@ t.test("the texts of the pages", async (t) => {
       ...Array.from(sources.matchAll(/textsOf\("([\w.]+)"\)/g), (match) => match[1] ?? ""),
     );
     const unused = keys.filter((key) => {
-      const isUsed = sources.includes(`"${key}"`) || document.includes(`.${key})`);
+      const isUsed = sources.includes(`"${key}"`) || document.includes(`text("${key}")`);
       return !isUsed && !families.some((family) => key.startsWith(family));
     });
     t.strictSame(unused, []);

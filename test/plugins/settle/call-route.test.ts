@@ -33,6 +33,7 @@ async function shown(
     usage: { archivedCall: async () => parts.archivedBefore },
     callsInFlight: { accountOf: () => parts.inFlightOf },
     status: {
+      holdStoreHealth: () => ({ kind: "ok" }),
       pingLedger: async () => {
         if (parts.isLedgerThere === false) throw new Error("connection refused");
       },
@@ -41,7 +42,7 @@ async function shown(
   desk.nowMs = NOW;
   addCallRoute({ addRoute: (added: Route) => (route = added) } as never, desk.services);
   const callId = parts.callId ?? newId(NOW - 1_000);
-  const request = { params: params ?? { call: callId }, accountId: "A" };
+  const request = { params: params ?? { call: callId }, accountId: "A", keyId: "K" };
   if (route?.access !== "key") throw new Error("the route needs no key");
   return route.handler(request as unknown as PlainRequest);
 }

@@ -2,6 +2,7 @@ import t from "tap";
 import {
   factorsOf,
   NO_FACTORS,
+  ONE,
   type StatedFactors,
 } from "../../../core/catalogue/price-factors.ts";
 import type { ExtendRequest, ExtendResult } from "../../../core/money/hold-store.ts";
@@ -9,7 +10,6 @@ import { Tariff } from "../../../core/money/tariff.ts";
 import { COMPLETE, type Held } from "../../../core/plugin/call.ts";
 import {
   type Call,
-  ONE,
   refuse,
   ServerEvent,
   type Sink,

@@ -1,7 +1,8 @@
 import t from "tap";
+import { ONE } from "../../../core/catalogue/price-factors.ts";
 import type { HttpCall } from "../../../core/http/http-call.ts";
 import type { CallPurse } from "../../../core/plugin/call.ts";
-import { isRefusal, ONE, type Profile, refuse, v } from "../../../core/plugin/index.ts";
+import { isRefusal, type Profile, refuse, v } from "../../../core/plugin/index.ts";
 import settle, { options } from "../../../plugins/settle/index.ts";
 import {
   type Desk,

@@ -1,9 +1,9 @@
 import t from "tap";
 import { Catalogue } from "../../../core/catalogue/catalogue.ts";
-import { NO_FACTORS } from "../../../core/catalogue/price-factors.ts";
+import { NO_FACTORS, ONE } from "../../../core/catalogue/price-factors.ts";
 import { Tariff } from "../../../core/money/tariff.ts";
 import type { Held } from "../../../core/plugin/call.ts";
-import { type Call, ONE, Usage } from "../../../core/plugin/index.ts";
+import { type Call, Usage } from "../../../core/plugin/index.ts";
 import { certainCharge } from "../../../plugins/settle/posting.ts";
 
 const PRICE = {

@@ -1,5 +1,5 @@
-import { el, fill } from "../dom.ts";
-import { icon } from "../icons.ts";
+import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { icon } from "../../../page-parts/browser/icons.ts";
 import { t } from "../text.ts";
 import { Attachments } from "./images.ts";
 import type { Turn } from "./stream.ts";

@@ -1,6 +1,6 @@
-import { toast } from "../announce.ts";
-import { el, fill } from "../dom.ts";
-import { icon } from "../icons.ts";
+import { toast } from "../../../page-parts/browser/announce.ts";
+import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { icon } from "../../../page-parts/browser/icons.ts";
 import { t } from "../text.ts";
 import type { ChatImage } from "./stream.ts";
 

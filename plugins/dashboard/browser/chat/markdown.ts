@@ -1,6 +1,6 @@
 import type { Token } from "markdown-it/browser";
-import { copyButton } from "../copy.ts";
-import { el } from "../dom.ts";
+import { copyButton } from "../../../page-parts/browser/copy.ts";
+import { el } from "../../../page-parts/browser/dom.ts";
 import { t } from "../text.ts";
 import { blocksOf } from "./blocks.ts";
 

@@ -1,10 +1,11 @@
-import { ApiError, get } from "../api.ts";
+import { ApiError } from "../../../page-parts/browser/api-error.ts";
+import { copyButton } from "../../../page-parts/browser/copy.ts";
+import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
+import { failureText } from "../../../page-parts/browser/failure.ts";
+import { notice } from "../../../page-parts/browser/form.ts";
+import { number, seconds, vnd } from "../../../page-parts/browser/format.ts";
+import { get } from "../api.ts";
 import type { CallRecord } from "../contract.ts";
-import { copyButton } from "../copy.ts";
-import { type Child, el, fill } from "../dom.ts";
-import { failureText } from "../failure.ts";
-import { notice } from "../form.ts";
-import { number, seconds, vnd } from "../format.ts";
 import { BASE } from "../routes.ts";
 import { t } from "../text.ts";
 import { MarkdownView } from "./markdown.ts";

@@ -1,5 +1,5 @@
 import { EventSourceParserStream } from "eventsource-parser/stream";
-import { ApiError, errorOf } from "../api.ts";
+import { ApiError, errorOf } from "../../../page-parts/browser/api-error.ts";
 
 export interface ChatImage {
   readonly name: string;

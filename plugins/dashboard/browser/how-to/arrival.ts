@@ -1,12 +1,13 @@
-import { announce } from "../announce.ts";
+import { announce } from "../../../page-parts/browser/announce.ts";
+import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
+import { notice } from "../../../page-parts/browser/form.ts";
+import { ago, vnd } from "../../../page-parts/browser/format.ts";
+import { icon } from "../../../page-parts/browser/icons.ts";
+import { textIfAny } from "../../../page-parts/browser/text.ts";
 import { get } from "../api.ts";
 import type { CallPage, Refused } from "../contract.ts";
-import { type Child, el, fill } from "../dom.ts";
-import { notice } from "../form.ts";
-import { ago, vnd } from "../format.ts";
-import { icon } from "../icons.ts";
 import { BASE } from "../routes.ts";
-import { t, textIfAny } from "../text.ts";
+import { t } from "../text.ts";
 
 const POLL_MS = 3_000;
 /** A customer who leaves the page open all day asks less often. */

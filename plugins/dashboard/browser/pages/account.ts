@@ -1,18 +1,21 @@
-import { toast } from "../announce.ts";
+import { toast } from "../../../page-parts/browser/announce.ts";
+import { confirmed } from "../../../page-parts/browser/dialog.ts";
+import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { failureText } from "../../../page-parts/browser/failure.ts";
+import { choice, field, form } from "../../../page-parts/browser/form.ts";
+import { ago, date } from "../../../page-parts/browser/format.ts";
+import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
+import { go, show } from "../../../page-parts/browser/router.ts";
+import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { currentLanguage } from "../../../page-parts/browser/text.ts";
+import { currentTheme, setTheme, themes } from "../../../page-parts/browser/theme.ts";
 import { get, post, remove } from "../api.ts";
 import type { Session } from "../contract.ts";
-import { confirmed } from "../dialog.ts";
-import { el, fill } from "../dom.ts";
-import { failureText } from "../failure.ts";
-import { choice, field, form, newPassword } from "../form.ts";
-import { ago, date } from "../format.ts";
-import { card, loadInto, pageHead } from "../page-head.ts";
-import { go, show } from "../router.ts";
-import { BASE, type PageContext } from "../routes.ts";
+import { newPassword } from "../new-password.ts";
+import { BASE } from "../routes.ts";
 import { secondFactorCard } from "../second-factor.ts";
 import { chooseLanguage, currentAccount, forgetAccount } from "../session.ts";
-import { currentLanguage, t } from "../text.ts";
-import { currentTheme, setTheme, themes } from "../theme.ts";
+import { t } from "../text.ts";
 
 export async function render({ root, signal }: PageContext): Promise<void> {
   const sessions = el("div", {});

@@ -1,15 +1,15 @@
-import { announce, toast } from "../announce.ts";
+import { announce, toast } from "../../../page-parts/browser/announce.ts";
+import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { failureText } from "../../../page-parts/browser/failure.ts";
+import { choice, form } from "../../../page-parts/browser/form.ts";
+import { factorsText, priceText } from "../../../page-parts/browser/format.ts";
+import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
+import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { get } from "../api.ts";
 import { composer } from "../chat/composer.ts";
 import { askModel, isAbort, type Turn } from "../chat/stream.ts";
 import type { Catalogue, Key, Model } from "../contract.ts";
-import { el, fill } from "../dom.ts";
-import { failureText } from "../failure.ts";
-import { choice, form } from "../form.ts";
-import { factorsText, priceText } from "../format.ts";
 import { keyText, makeOwnKey, usableKeys } from "../own-keys.ts";
-import { card, pageHead, waiting } from "../page-head.ts";
-import type { PageContext } from "../routes.ts";
 import { t } from "../text.ts";
 
 export async function render(context: PageContext): Promise<void> {

@@ -1,9 +1,11 @@
+import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { field, form, notice } from "../../../page-parts/browser/form.ts";
+import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { currentLanguage } from "../../../page-parts/browser/text.ts";
 import { post } from "../api.ts";
 import { authCard } from "../auth-card.ts";
-import { el, fill } from "../dom.ts";
-import { field, form, notice } from "../form.ts";
-import { BASE, type PageContext } from "../routes.ts";
-import { currentLanguage, t } from "../text.ts";
+import { BASE } from "../routes.ts";
+import { t } from "../text.ts";
 
 export function render({ root }: PageContext): void {
   const email = field(t("email"), {

@@ -1,8 +1,12 @@
+import { copyButton } from "../../../page-parts/browser/copy.ts";
+import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { choice, form, notice } from "../../../page-parts/browser/form.ts";
+import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
+import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { segments } from "../../../page-parts/browser/segments.ts";
+import { textIfAny } from "../../../page-parts/browser/text.ts";
 import { get, post } from "../api.ts";
 import type { Catalogue, Model } from "../contract.ts";
-import { copyButton } from "../copy.ts";
-import { el, fill } from "../dom.ts";
-import { choice, form, notice } from "../form.ts";
 import { arrival } from "../how-to/arrival.ts";
 import {
   addressFor,
@@ -15,11 +19,9 @@ import {
   type System,
 } from "../how-to/clients.ts";
 import { keyText, usableKeys } from "../own-keys.ts";
-import { card, pageHead, waiting } from "../page-head.ts";
-import { BASE, type PageContext } from "../routes.ts";
-import { segments } from "../segments.ts";
+import { BASE } from "../routes.ts";
 import { currentAccount } from "../session.ts";
-import { t, textIfAny } from "../text.ts";
+import { t } from "../text.ts";
 
 /** Models for the background work of an agent. */
 const SMALL = /^claude-haiku-/;

@@ -1,16 +1,17 @@
-import { toast } from "../announce.ts";
+import { toast } from "../../../page-parts/browser/announce.ts";
+import { copyButton } from "../../../page-parts/browser/copy.ts";
+import { confirmed, openDialog } from "../../../page-parts/browser/dialog.ts";
+import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { failureText } from "../../../page-parts/browser/failure.ts";
+import { field, form, notice } from "../../../page-parts/browser/form.ts";
+import { ago, date, dateTime, vnd } from "../../../page-parts/browser/format.ts";
+import { icon } from "../../../page-parts/browser/icons.ts";
+import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
+import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { get, post } from "../api.ts";
 import type { Key, NewKey } from "../contract.ts";
-import { copyButton } from "../copy.ts";
-import { confirmed, openDialog } from "../dialog.ts";
-import { el, fill } from "../dom.ts";
-import { failureText } from "../failure.ts";
-import { field, form, notice } from "../form.ts";
-import { ago, date, dateTime, vnd } from "../format.ts";
-import { icon } from "../icons.ts";
-import { card, pageHead, waiting } from "../page-head.ts";
 import { proved } from "../proof.ts";
-import { BASE, type PageContext } from "../routes.ts";
+import { BASE } from "../routes.ts";
 import { t } from "../text.ts";
 
 const ACTIVE_MAX = 10;

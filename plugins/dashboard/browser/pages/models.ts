@@ -1,12 +1,12 @@
+import { copyButton } from "../../../page-parts/browser/copy.ts";
+import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { choice, field } from "../../../page-parts/browser/form.ts";
+import { factorsText, number, priceText, tokenLimit } from "../../../page-parts/browser/format.ts";
+import { pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
+import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { get } from "../api.ts";
 import type { Catalogue, Model } from "../contract.ts";
-import { copyButton } from "../copy.ts";
-import { el, fill } from "../dom.ts";
-import { choice, field } from "../form.ts";
-import { factorsText, number, priceText, tokenLimit } from "../format.ts";
 import { byMaker } from "../makers.ts";
-import { pageHead, waiting } from "../page-head.ts";
-import type { PageContext } from "../routes.ts";
 import { t } from "../text.ts";
 import type { Text } from "../text-en.ts";
 import { isWide } from "../wide.ts";

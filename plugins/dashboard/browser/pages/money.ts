@@ -1,14 +1,24 @@
+import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
+import { choice, notice } from "../../../page-parts/browser/form.ts";
+import {
+  dateTime,
+  dayBefore,
+  dayLong,
+  exactVnd,
+  monthName,
+  number,
+  vnd,
+} from "../../../page-parts/browser/format.ts";
+import { icon } from "../../../page-parts/browser/icons.ts";
+import { card, failed, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
+import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { currentLanguage } from "../../../page-parts/browser/text.ts";
 import { addressOf, get } from "../api.ts";
 import type { Promotions, Statement, StatementRow } from "../contract.ts";
-import { type Child, el, fill } from "../dom.ts";
-import { choice, notice } from "../form.ts";
-import { dateTime, dayBefore, dayLong, exactVnd, monthName, number, vnd } from "../format.ts";
-import { icon } from "../icons.ts";
-import { card, failed, pageHead, waiting } from "../page-head.ts";
 import { promotionList } from "../promotions.ts";
-import { BASE, type PageContext } from "../routes.ts";
+import { BASE } from "../routes.ts";
 import { currentAccount } from "../session.ts";
-import { currentLanguage, t } from "../text.ts";
+import { t } from "../text.ts";
 
 /** On a phone the others need a button. */
 const SHOWN_ROWS = 14;

@@ -1,3 +1,9 @@
+import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
+import { notice } from "../../../page-parts/browser/form.ts";
+import { compact, dayBefore, number, vnd } from "../../../page-parts/browser/format.ts";
+import { icon } from "../../../page-parts/browser/icons.ts";
+import { card, loadInto, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
+import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { get } from "../api.ts";
 import { readWallet } from "../balance.ts";
 import { callTable } from "../call-table.ts";
@@ -13,13 +19,8 @@ import type {
 } from "../contract.ts";
 import { BAR_DAYS, dailySums, firstOfMonth } from "../daily-sums.ts";
 import { dayBars } from "../day-bars.ts";
-import { type Child, el, fill } from "../dom.ts";
-import { notice } from "../form.ts";
-import { compact, dayBefore, number, vnd } from "../format.ts";
-import { icon } from "../icons.ts";
-import { card, loadInto, pageHead, waiting } from "../page-head.ts";
 import { promotionList } from "../promotions.ts";
-import { BASE, type PageContext } from "../routes.ts";
+import { BASE } from "../routes.ts";
 import { currentAccount } from "../session.ts";
 import { t } from "../text.ts";
 

@@ -1,10 +1,13 @@
-import { ApiError, post } from "../api.ts";
+import { ApiError } from "../../../page-parts/browser/api-error.ts";
+import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { form, notice } from "../../../page-parts/browser/form.ts";
+import { ago } from "../../../page-parts/browser/format.ts";
+import { waiting } from "../../../page-parts/browser/page-head.ts";
+import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { post } from "../api.ts";
 import { authCard, takeSecrets } from "../auth-card.ts";
-import { el, fill } from "../dom.ts";
-import { form, newPassword, notice } from "../form.ts";
-import { ago } from "../format.ts";
-import { waiting } from "../page-head.ts";
-import { BASE, type PageContext } from "../routes.ts";
+import { newPassword } from "../new-password.ts";
+import { BASE } from "../routes.ts";
 import { forgetAccount } from "../session.ts";
 import { t } from "../text.ts";
 

@@ -1,11 +1,14 @@
-import { toast } from "../announce.ts";
+import { toast } from "../../../page-parts/browser/announce.ts";
+import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { failureText } from "../../../page-parts/browser/failure.ts";
+import { type Field, field, form, notice } from "../../../page-parts/browser/form.ts";
+import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { currentLanguage } from "../../../page-parts/browser/text.ts";
 import { post } from "../api.ts";
 import { authCard, supportLine } from "../auth-card.ts";
-import { el, fill } from "../dom.ts";
-import { failureText } from "../failure.ts";
-import { type Field, field, form, newPassword, notice } from "../form.ts";
-import { BASE, type PageContext } from "../routes.ts";
-import { currentLanguage, t } from "../text.ts";
+import { newPassword } from "../new-password.ts";
+import { BASE } from "../routes.ts";
+import { t } from "../text.ts";
 
 export function render({ root }: PageContext): void {
   if (document.documentElement.dataset["signUp"] === "closed") {

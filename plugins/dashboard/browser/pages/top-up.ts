@@ -1,4 +1,4 @@
-import type { PageContext } from "../routes.ts";
+import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { renderNewOrder } from "../top-up/new-order.ts";
 import { renderOrder } from "../top-up/order.ts";
 

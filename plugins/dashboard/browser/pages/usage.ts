@@ -1,8 +1,8 @@
+import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
+import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { get } from "../api.ts";
 import type { Catalogue, Key } from "../contract.ts";
-import { el, fill } from "../dom.ts";
-import { card, pageHead, waiting } from "../page-head.ts";
-import type { PageContext } from "../routes.ts";
 import { t } from "../text.ts";
 import { usageCharts } from "../usage/charts.ts";
 import { loadPlot } from "../usage/draw-stack.ts";

@@ -1,9 +1,10 @@
+import { el } from "../../../page-parts/browser/dom.ts";
+import { dateTime, vnd } from "../../../page-parts/browser/format.ts";
+import { textIfAny } from "../../../page-parts/browser/text.ts";
 import { get } from "../api.ts";
 import type { Page, TopUp } from "../contract.ts";
-import { el } from "../dom.ts";
-import { dateTime, vnd } from "../format.ts";
 import { BASE } from "../routes.ts";
-import { t, textIfAny } from "../text.ts";
+import { t } from "../text.ts";
 
 const PAGE = "20";
 

@@ -1,13 +1,14 @@
+import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { field, form } from "../../../page-parts/browser/form.ts";
+import { percent, vnd, vndNumber } from "../../../page-parts/browser/format.ts";
+import { icon } from "../../../page-parts/browser/icons.ts";
+import { card, loadInto, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
+import { go } from "../../../page-parts/browser/router.ts";
+import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { get, post } from "../api.ts";
 import type { Promotions, TopUp, TopUpSettings } from "../contract.ts";
-import { el, fill } from "../dom.ts";
-import { field, form } from "../form.ts";
-import { percent, vnd, vndNumber } from "../format.ts";
-import { icon } from "../icons.ts";
-import { card, loadInto, pageHead, waiting } from "../page-head.ts";
 import { promotionList } from "../promotions.ts";
-import { go } from "../router.ts";
-import { BASE, type PageContext } from "../routes.ts";
+import { BASE } from "../routes.ts";
 import { t } from "../text.ts";
 import { orderHistory } from "./history.ts";
 

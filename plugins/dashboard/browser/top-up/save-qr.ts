@@ -1,6 +1,6 @@
+import { el } from "../../../page-parts/browser/dom.ts";
+import { vnd } from "../../../page-parts/browser/format.ts";
 import type { TopUp } from "../contract.ts";
-import { el } from "../dom.ts";
-import { vnd } from "../format.ts";
 import { t } from "../text.ts";
 
 /** Pixels: what banking apps read from a phone's gallery, and a line of text below it. */

@@ -1,5 +1,5 @@
-import { el } from "../dom.ts";
-import { dateTime } from "../format.ts";
+import { el } from "../../../page-parts/browser/dom.ts";
+import { dateTime } from "../../../page-parts/browser/format.ts";
 import { t } from "../text.ts";
 
 /** Says which calls a list or a file lacks; nothing if `before` is null. */

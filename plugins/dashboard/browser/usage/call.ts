@@ -1,13 +1,20 @@
+import { copyButton } from "../../../page-parts/browser/copy.ts";
+import { openDialog } from "../../../page-parts/browser/dialog.ts";
+import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
+import { failureText } from "../../../page-parts/browser/failure.ts";
+import { notice } from "../../../page-parts/browser/form.ts";
+import {
+  dateTime,
+  exactVnd,
+  number,
+  percent,
+  seconds,
+} from "../../../page-parts/browser/format.ts";
+import { waiting } from "../../../page-parts/browser/page-head.ts";
+import { textIfAny } from "../../../page-parts/browser/text.ts";
 import { get } from "../api.ts";
 import type { CallDetail } from "../contract.ts";
-import { copyButton } from "../copy.ts";
-import { openDialog } from "../dialog.ts";
-import { type Child, el, fill } from "../dom.ts";
-import { failureText } from "../failure.ts";
-import { notice } from "../form.ts";
-import { dateTime, exactVnd, number, percent, seconds } from "../format.ts";
-import { waiting } from "../page-head.ts";
-import { t, textIfAny } from "../text.ts";
+import { t } from "../text.ts";
 
 /** Opens a dialog with all figures of a call, and how its cost comes about. */
 export async function showCall(id: string): Promise<void> {

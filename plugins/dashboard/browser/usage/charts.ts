@@ -1,9 +1,9 @@
+import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { compact, number, vnd } from "../../../page-parts/browser/format.ts";
+import { failed } from "../../../page-parts/browser/page-head.ts";
+import { segments } from "../../../page-parts/browser/segments.ts";
 import { get } from "../api.ts";
 import type { Key, Sum, Sums, Total } from "../contract.ts";
-import { el, fill } from "../dom.ts";
-import { compact, number, vnd } from "../format.ts";
-import { failed } from "../page-head.ts";
-import { segments } from "../segments.ts";
 import { t } from "../text.ts";
 import { drawStack } from "./draw-stack.ts";
 import type { Filter } from "./filters.ts";

@@ -1,7 +1,7 @@
 import type uPlot from "uplot";
-import { el, fill } from "../dom.ts";
+import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { whenColoursChange } from "../../../page-parts/browser/theme.ts";
 import { t } from "../text.ts";
-import { whenColoursChange } from "../theme.ts";
 import { type Bar, barLabel, barName, type Stack } from "./stack.ts";
 
 const HEIGHT = 260;

@@ -1,9 +1,10 @@
+import { openDialog } from "../../../page-parts/browser/dialog.ts";
+import { el } from "../../../page-parts/browser/dom.ts";
+import { choice } from "../../../page-parts/browser/form.ts";
+import { icon } from "../../../page-parts/browser/icons.ts";
+import { currentLanguage, textsOf } from "../../../page-parts/browser/text.ts";
 import { addressOf } from "../api.ts";
-import { openDialog } from "../dialog.ts";
-import { el } from "../dom.ts";
-import { choice } from "../form.ts";
-import { icon } from "../icons.ts";
-import { currentLanguage, t, textsOf } from "../text.ts";
+import { t } from "../text.ts";
 import { archivedNote } from "./archived-note.ts";
 import type { Filter } from "./filters.ts";
 

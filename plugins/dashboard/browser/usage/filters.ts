@@ -1,7 +1,7 @@
+import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { choice, field } from "../../../page-parts/browser/form.ts";
+import { dayBefore } from "../../../page-parts/browser/format.ts";
 import type { Key, Model } from "../contract.ts";
-import { el, fill } from "../dom.ts";
-import { choice, field } from "../form.ts";
-import { dayBefore } from "../format.ts";
 import { t } from "../text.ts";
 import type { Bar } from "./stack.ts";
 

@@ -1,10 +1,11 @@
+import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
+import { failureText } from "../../../page-parts/browser/failure.ts";
+import { notice } from "../../../page-parts/browser/form.ts";
+import { dateTimeExact, dayShort, number } from "../../../page-parts/browser/format.ts";
+import { textIfAny } from "../../../page-parts/browser/text.ts";
 import { get } from "../api.ts";
 import type { Refused, RefusedCall, RefusedCount } from "../contract.ts";
-import { type Child, el, fill } from "../dom.ts";
-import { failureText } from "../failure.ts";
-import { notice } from "../form.ts";
-import { dateTimeExact, dayShort, number } from "../format.ts";
-import { t, textIfAny } from "../text.ts";
+import { t } from "../text.ts";
 import { isWide } from "../wide.ts";
 import type { Filter } from "./filters.ts";
 

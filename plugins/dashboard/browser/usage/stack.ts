@@ -1,5 +1,5 @@
+import { dayBefore, dayLong, dayShort } from "../../../page-parts/browser/format.ts";
 import type { Sum } from "../contract.ts";
-import { dayBefore, dayLong, dayShort } from "../format.ts";
 
 /** The days of one bar, first and last included. */
 export interface Bar {

@@ -1,9 +1,9 @@
-import { announce } from "../announce.ts";
+import { announce } from "../../../page-parts/browser/announce.ts";
+import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { failed } from "../../../page-parts/browser/page-head.ts";
 import { get } from "../api.ts";
 import { callTable } from "../call-table.ts";
 import type { CallPage } from "../contract.ts";
-import { el, fill } from "../dom.ts";
-import { failed } from "../page-head.ts";
 import { BASE } from "../routes.ts";
 import { t } from "../text.ts";
 import { isWide } from "../wide.ts";

@@ -3,31 +3,31 @@ import { el, fill } from "./dom.ts";
 import { useFontIfLoaded } from "./font.ts";
 import { notice } from "./form.ts";
 import { failed, waiting } from "./page-head.ts";
-import { BASE, findRoute, type PageContext, type Route } from "./routes.ts";
-import { currentAccount } from "./session.ts";
-import { t } from "./text.ts";
+import { findRoute, type PageContext, type Route } from "./routes.ts";
+import type { Site } from "./site.ts";
+import { t, textOf } from "./text.ts";
 
 /** Renders the header and the menu, and returns the element for the page. */
 type Frame = (current: Route | undefined) => HTMLElement;
 
 const RETRY_MS = 3_000;
 
-let routes: readonly Route[] = [];
+let site: Site | undefined;
 let frame: Frame = () => document.body;
 let pageAbort = new AbortController();
 let pagesShown = 0;
 
 /**
  * Shows the page of the address, and from then on follows links between pages without a reload of the document.
- * Takes the routes and the frame as parameters, because importing them here would be circular.
+ * Takes the site and the frame as parameters, because importing them here would be circular.
  */
-export function startRouter(table: readonly Route[], renderFrame: Frame): Promise<void> {
-  routes = table;
+export function startRouter(shown: Site, renderFrame: Frame): Promise<void> {
+  site = shown;
   frame = renderFrame;
   document.addEventListener("click", (event) => {
     const link = event.target instanceof Element ? event.target.closest("a") : null;
     if (!link || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
-    const isOurs = link.origin === location.origin && link.pathname.startsWith(BASE);
+    const isOurs = link.origin === location.origin && isBelow(shown.base, link.pathname);
     // The browser handles links to other sites, to new windows and within the page.
     if (!isOurs || link.target !== "" || link.getAttribute("href")?.startsWith("#")) return;
     event.preventDefault();
@@ -49,25 +49,27 @@ export async function show(): Promise<void> {
   pageAbort.abort();
   pageAbort = new AbortController();
   const { signal } = pageAbort;
-  const found = findRoute(routes, location.pathname);
+  if (!site) return;
+  const { base, routes } = site;
+  const found = findRoute(base, routes, location.pathname);
   const { access = "public" } = found?.route ?? {};
-  const account = currentAccount();
-  if (access === "session" && !account) {
+  const isSignedIn = site.person() !== undefined;
+  if (access === "session" && !isSignedIn) {
     const next = location.pathname + location.search;
-    const query = next === BASE ? "" : `?next=${encodeURIComponent(next)}`;
-    return go(`${BASE}/sign-in${query}`, { replace: true });
+    const query = next === base ? "" : `?next=${encodeURIComponent(next)}`;
+    return go(`${base}/sign-in${query}`, { replace: true });
   }
-  if (access === "visitor" && account) return go(nextAddress(), { replace: true });
+  if (access === "visitor" && isSignedIn) return go(nextAddress(), { replace: true });
   useFontIfLoaded();
   const root = frame(found?.route);
-  const title = found ? t(found.route.title) : t("notfound.title");
+  const title = textOf(found?.route.title ?? "notfound.title");
   document.title = `${title} · ${document.documentElement.dataset["service"] ?? ""}`;
   scrollTo(0, 0);
   // Until the files of the page are there.
   fill(root, el("h1", { class: found?.route.icon ? "" : "hidden" }, title), waiting());
   try {
     if (found) await render(found, { root, rest: found.rest, signal });
-    else fill(root, notFound());
+    else fill(root, notFound(base));
   } catch (error) {
     if (!signal.aborted)
       fill(
@@ -92,10 +94,13 @@ export async function show(): Promise<void> {
  * pages.
  */
 export function nextAddress(): string {
-  const next = new URLSearchParams(location.search).get("next") ?? BASE;
+  const { base, routes } = site ?? { base: "/", routes: [] };
+  const next = new URLSearchParams(location.search).get("next") ?? base;
   const target = new URL(next, location.origin);
-  const isOurs = target.origin === location.origin && findRoute(routes, target.pathname);
-  return isOurs ? target.pathname + target.search : BASE;
+  const isOurs = target.origin === location.origin && isBelow(base, target.pathname);
+  return isOurs && findRoute(base, routes, target.pathname)
+    ? target.pathname + target.search
+    : base;
 }
 
 async function render({ route }: NonNullable<ReturnType<typeof findRoute>>, context: PageContext) {
@@ -119,15 +124,19 @@ async function render({ route }: NonNullable<ReturnType<typeof findRoute>>, cont
   if (!context.signal.aborted) await page.render(context);
 }
 
+function isBelow(base: string, path: string): boolean {
+  return path === base || path.startsWith(`${base}/`);
+}
+
 function isReachable(): Promise<boolean> {
-  const ask = fetch(BASE, { method: "GET", cache: "no-store" });
+  const ask = fetch(site?.base ?? "/", { method: "GET", cache: "no-store" });
   return ask.then(
     () => true,
     () => false,
   );
 }
 
-/** Says that the page cannot be loaded, until it can be or the customer goes elsewhere. */
+/** Says that the page cannot be loaded, until it can be or the reader goes elsewhere. */
 async function whenReachable({ root, signal }: PageContext): Promise<void> {
   fill(
     root,
@@ -148,12 +157,12 @@ async function whenReachable({ root, signal }: PageContext): Promise<void> {
   } while (!signal.aborted && !(await isReachable()));
 }
 
-function notFound(): HTMLElement {
+function notFound(base: string): HTMLElement {
   return el(
     "div",
     { class: "empty" },
     el("h1", {}, t("notfound.title")),
     el("p", {}, t("notfound.text")),
-    el("p", {}, el("a", { class: "button", href: BASE }, t("notfound.home"))),
+    el("p", {}, el("a", { class: "button", href: base }, t("notfound.home"))),
   );
 }

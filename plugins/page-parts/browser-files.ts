@@ -20,14 +20,17 @@ const TYPES: Readonly<Record<string, string>> = {
   woff2: "font/woff2",
 };
 
-/** Library files that browsers load as they are. `specifier`: how scripts import it. */
-const LIBRARIES: readonly {
+interface Library {
+  /** How scripts import it. */
   readonly specifier?: string;
   readonly library: string;
   readonly source: string;
   readonly name: string;
   readonly end?: string;
-}[] = [
+}
+
+/** Library files that browsers load as they are. */
+const LIBRARIES: readonly Library[] = [
   {
     specifier: "uplot",
     library: "uplot",
@@ -57,29 +60,40 @@ const LIBRARIES: readonly {
 ];
 
 /** tsc copies no styles, fonts or pictures to dist, so they are read from the sources. */
-const PUBLIC = fileURLToPath(new URL("../../../plugins/dashboard/public/", import.meta.url));
+const publicOf = (room: string) =>
+  fileURLToPath(new URL(`../../../plugins/${room}/public/`, import.meta.url));
 
-/** Returns the joined scripts, the fonts and pictures, and the libraries, sorted by name. */
-export function browserFiles(): BrowserFile[] {
-  const compiled = fileURLToPath(new URL("./browser/", import.meta.url));
-  const scripts = filesBelow(compiled, /\.js$/).map(([name, content]) => {
-    return [name, withoutSourceMap(content.toString())] as const;
-  });
+/** As scripts of a plugin import those of this room. */
+const SHARED = "../../page-parts/browser/";
+
+/** Returns the joined scripts of a plugin, the fonts and pictures, and the libraries that it loads, sorted by name. */
+export function browserFiles(plugin: string): BrowserFile[] {
   const libraries = LIBRARIES.flatMap(({ specifier, name }) =>
     specifier ? [[specifier, name] as const] : [],
   );
+  const scripts = new Map([
+    ...scriptsOf("page-parts").map(([name, text]) => [SHARED + name, text] as const),
+    ...scriptsOf(plugin),
+  ]);
+  const joined = joinScripts(scripts, new Map(libraries));
+  const texts = [...joined.values()];
+  const isLoaded = ({ name }: Library) => texts.some((text) => text.includes(name));
   return [
-    ...joinScripts(new Map(scripts), new Map(libraries)),
-    ...filesBelow(PUBLIC, /\.(?:svg|woff2)$/),
-    ...libraryFiles(),
+    ...joined,
+    ...filesBelow(publicOf("page-parts"), /\.(?:svg|woff2)$/),
+    ...libraryFiles(
+      LIBRARIES.filter((one) =>
+        LIBRARIES.some((other) => other.library === one.library && isLoaded(other)),
+      ),
+    ),
   ]
     .map(([name, content]) => file(name, content))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Returns the text of a style sheet without its comments. Documents have it inside: see `pageStyle`. */
-export function styleSheet(name: "style.css" | "front.css"): string {
-  return readFileSync(join(PUBLIC, name), "utf8").replace(/\/\*.*?\*\/\n*/gs, "");
+/** Returns the text of a style sheet without its comments. Documents have it inside: see pages.ts. */
+export function styleSheet(room: string, name: string): string {
+  return readFileSync(join(publicOf(room), name), "utf8").replace(/\/\*.*?\*\/\n*/gs, "");
 }
 
 /**
@@ -90,6 +104,13 @@ export function hashOfFiles(files: readonly BrowserFile[]): string {
   return hashOf(...files.flatMap(({ name, content }) => [name, "\n", content, "\n"]));
 }
 
+function scriptsOf(room: string): [name: string, content: string][] {
+  const compiled = fileURLToPath(new URL(`../${room}/browser/`, import.meta.url));
+  return filesBelow(compiled, /\.js$/).map(([name, content]) => {
+    return [name, withoutSourceMap(content.toString())];
+  });
+}
+
 function filesBelow(folder: string, wanted: RegExp): [name: string, content: Buffer][] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((name) => wanted.test(name))
@@ -97,9 +118,9 @@ function filesBelow(folder: string, wanted: RegExp): [name: string, content: Buf
 }
 
 /** Returns the files of libraries, each with its licence, which asks to be in every copy. */
-function libraryFiles(): [name: string, content: string][] {
+function libraryFiles(libraries: readonly Library[]): [name: string, content: string][] {
   const { resolve } = createRequire(import.meta.url);
-  return LIBRARIES.map(({ library, source, name, end = "" }) => {
+  return libraries.map(({ library, source, name, end = "" }) => {
     const folder = dirname(resolve(`${library}/package.json`));
     const licence = readFileSync(join(folder, "LICENSE"), "utf8").trim();
     const content = withoutSourceMap(readFileSync(join(folder, source), "utf8"));

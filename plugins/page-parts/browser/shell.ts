@@ -1,84 +1,81 @@
-import { post } from "./api.ts";
-import { balanceLink, forgetWallet } from "./balance.ts";
 import { openDialog } from "./dialog.ts";
 import { el, fill } from "./dom.ts";
 import { useFontIfLoaded } from "./font.ts";
 import { icon, mark } from "./icons.ts";
 import { go, show } from "./router.ts";
-import { BASE, type Route } from "./routes.ts";
-import { chooseLanguage, currentAccount, forgetAccount } from "./session.ts";
-import { currentLanguage, t } from "./text.ts";
+import type { Route } from "./routes.ts";
+import type { Site } from "./site.ts";
+import { currentLanguage, t, textOf } from "./text.ts";
 import { currentTheme, setTheme, themes } from "./theme.ts";
 
 /** Renders the header and the menus into the document, and returns the element for the page. */
-export function showShell(routes: readonly Route[], current: Route | undefined): HTMLElement {
+export function showShell(site: Site, current: Route | undefined): HTMLElement {
   const main = el("main", { id: "main", tabindex: -1 });
   const app = document.getElementById("app");
   if (!app) throw new Error("the document has no place for the app");
-  const isCustomer = currentAccount() !== undefined;
-  forgetWallet();
-  app.className = isCustomer ? "app" : "app visitor";
+  const isSignedIn = site.person() !== undefined;
+  app.className = isSignedIn ? "app" : "app visitor";
   fill(
     app,
     el("a", { class: "skip", href: "#main", onclick: () => main.focus() }, t("skip")),
-    isCustomer
-      ? [sidebar(routes, current), topBar(), main, bottomBar(routes, current)]
-      : [header(routes, current), main],
+    isSignedIn
+      ? [sidebar(site, current), topBar(site), main, bottomBar(site, current)]
+      : [header(site, current), main],
   );
   return main;
 }
 
 /** Renders the logo without menus, and returns the element for what is shown instead of a page. */
-export function showBare(): HTMLElement {
+export function showBare(base: string): HTMLElement {
   const main = el("main", { id: "main", tabindex: -1 });
   const app = document.getElementById("app");
   if (!app) throw new Error("the document has no place for the app");
   app.className = "app visitor";
   useFontIfLoaded();
-  fill(app, el("header", { class: "header" }, brand()), main);
+  fill(app, el("header", { class: "header" }, brand(base)), main);
   return main;
 }
 
-function sidebar(routes: readonly Route[], current: Route | undefined): HTMLElement {
+function sidebar(site: Site, current: Route | undefined): HTMLElement {
   return el(
     "aside",
     { class: "sidebar" },
-    el("div", { class: "sidebar-head" }, brand(), balanceLink()),
-    el("nav", { "aria-label": t("nav.label") }, menu(routes, current)),
-    accountMenu(),
+    el("div", { class: "sidebar-head" }, brand(site.base), site.beside()),
+    el("nav", { "aria-label": t("nav.label") }, menu(site, current)),
+    accountMenu(site),
   );
 }
 
-/** The customer's address; opens to language, colours and the way out. */
-function accountMenu(): HTMLElement {
-  const email = currentAccount()?.email ?? "";
+/** The person's name; opens to language, colours and the way out. */
+function accountMenu(site: Site): HTMLElement {
+  const name = site.person();
   return el(
     "details",
     { class: "account-menu" },
-    el("summary", { title: email }, icon("account"), el("span", {}, email), icon("more")),
-    el("div", {}, preferences(), signOutButton()),
+    el("summary", { title: name }, icon("account"), el("span", {}, name), icon("more")),
+    el("div", {}, preferences(site), signOutButton(site)),
   );
 }
 
-/** The top bar of a phone: the logo, the balance and the preferences. */
-function topBar(): HTMLElement {
-  return el("header", { class: "topbar" }, brand(), balanceLink(), preferences());
+/** The top bar of a phone: the logo, what stands beside it, and the preferences. */
+function topBar(site: Site): HTMLElement {
+  return el("header", { class: "topbar" }, brand(site.base), site.beside(), preferences(site));
 }
 
-function bottomBar(routes: readonly Route[], current: Route | undefined): HTMLElement {
-  const inBar = routes.filter((route) => route.inBar);
+function bottomBar(site: Site, current: Route | undefined): HTMLElement {
+  const inBar = site.routes.filter((route) => route.inBar);
   const isElsewhere = current !== undefined && !current.inBar;
   return el(
     "nav",
     { class: "bottombar", "aria-label": t("nav.label") },
-    inBar.map((route) => menuLink(route, current)),
+    inBar.map((route) => menuLink(site, route, current)),
     el(
       "button",
       {
         type: "button",
         class: isElsewhere ? "bar-item here" : "bar-item",
         "aria-haspopup": "dialog",
-        onclick: () => openMore(routes, current),
+        onclick: () => openMore(site, current),
       },
       icon("more"),
       el("span", {}, t("nav.more")),
@@ -86,19 +83,19 @@ function bottomBar(routes: readonly Route[], current: Route | undefined): HTMLEl
   );
 }
 
-function openMore(routes: readonly Route[], current: Route | undefined): void {
-  const rest = routes.filter((route) => route.icon && !route.inBar);
+function openMore(site: Site, current: Route | undefined): void {
+  const rest = site.routes.filter((route) => route.icon && !route.inBar);
   const dialog = openDialog(
     t("nav.more"),
     el(
       "div",
       { class: "menu" },
-      rest.map((route) => menuLink(route, current)),
+      rest.map((route) => menuLink(site, route, current)),
     ),
     el(
       "div",
       { class: "row spread" },
-      signOutButton(() => dialog.close()),
+      signOutButton(site, () => dialog.close()),
       el("button", { type: "button", onclick: () => dialog.close() }, t("close")),
     ),
   );
@@ -108,48 +105,48 @@ function openMore(routes: readonly Route[], current: Route | undefined): void {
 }
 
 /** The header for visitors, with the public pages. */
-function header(routes: readonly Route[], current: Route | undefined): HTMLElement {
-  const open = routes.filter((route) => route.icon && route.access === "public");
+function header(site: Site, current: Route | undefined): HTMLElement {
+  const open = site.routes.filter((route) => route.icon && route.access === "public");
   return el(
     "header",
     { class: "header" },
-    brand(),
+    brand(site.base),
     el(
       "nav",
       { "aria-label": t("nav.label") },
-      open.map((route) => menuLink(route, current)),
+      open.map((route) => menuLink(site, route, current)),
     ),
-    el("div", { class: "row" }, preferences()),
+    el("div", { class: "row" }, preferences(site)),
     current?.access === "visitor"
       ? null
-      : el("a", { class: "button primary", href: `${BASE}/sign-in` }, t("signin.title")),
+      : el("a", { class: "button primary", href: `${site.base}/sign-in` }, t("signin.title")),
   );
 }
 
-function brand(): HTMLElement {
+function brand(base: string): HTMLElement {
   const name = document.documentElement.dataset["service"] ?? "";
-  return el("a", { class: "brand", href: BASE }, mark(), el("span", {}, name));
+  return el("a", { class: "brand", href: base }, mark(), el("span", {}, name));
 }
 
-function menu(routes: readonly Route[], current: Route | undefined): HTMLElement {
-  const items = routes.filter((route) => route.icon);
+function menu(site: Site, current: Route | undefined): HTMLElement {
+  const items = site.routes.filter((route) => route.icon);
   return el(
     "ul",
     { class: "menu" },
-    items.map((route) => el("li", {}, menuLink(route, current))),
+    items.map((route) => el("li", {}, menuLink(site, route, current))),
   );
 }
 
-function menuLink(route: Route, current: Route | undefined): HTMLElement {
+function menuLink(site: Site, route: Route, current: Route | undefined): HTMLElement {
   return el(
     "a",
-    { href: BASE + route.path, "aria-current": route === current ? "page" : undefined },
+    { href: site.base + route.path, "aria-current": route === current ? "page" : undefined },
     route.icon && icon(route.icon),
-    el("span", {}, t(route.title)),
+    el("span", {}, textOf(route.title)),
   );
 }
 
-function preferences(): HTMLElement {
+function preferences(site: Site): HTMLElement {
   const other = currentLanguage() === "vi" ? "en" : "vi";
   const theme = currentTheme();
   const next = themes[(themes.indexOf(theme) + 1) % themes.length] ?? "auto";
@@ -163,7 +160,7 @@ function preferences(): HTMLElement {
         class: "quiet language",
         lang: other,
         onclick: async () => {
-          await chooseLanguage(other).catch(() => {});
+          await site.chooseLanguage(other);
           await show();
         },
       },
@@ -180,7 +177,7 @@ function preferences(): HTMLElement {
         onclick: (event) => {
           setTheme(next);
           if (!(event.currentTarget instanceof HTMLElement)) return;
-          const updated = preferences();
+          const updated = preferences(site);
           event.currentTarget.closest(".preferences")?.replaceWith(updated);
           updated.querySelector<HTMLElement>(".theme-switch")?.focus();
         },
@@ -191,7 +188,7 @@ function preferences(): HTMLElement {
   );
 }
 
-function signOutButton(before: () => void = () => {}): HTMLElement {
+function signOutButton(site: Site, before: () => void = () => {}): HTMLElement {
   return el(
     "button",
     {
@@ -199,9 +196,8 @@ function signOutButton(before: () => void = () => {}): HTMLElement {
       class: "quiet",
       onclick: async () => {
         before();
-        await post("/sign-out").catch(() => {});
-        forgetAccount();
-        go(`${BASE}/sign-in`);
+        await site.signOut();
+        go(`${site.base}/sign-in`);
       },
     },
     icon("signout"),

@@ -1,14 +1,20 @@
-import { ApiError } from "./api.ts";
-import { showMaintenance } from "./status-bars.ts";
+import { ApiError } from "./api-error.ts";
 import { t, textIfAny } from "./text.ts";
+
+let onRefused = (_error: ApiError) => {};
+
+/** Sets the listener for refusals that a page shows. */
+export function whenRefused(listener: (error: ApiError) => void): void {
+  onRefused = listener;
+}
 
 /** Returns the text for an error: by its code, otherwise by its status. */
 export function failureText(error: unknown): string {
-  if (error instanceof ApiError && error.code === "maintenance") void showMaintenance();
   if (!(error instanceof ApiError)) {
     console.error(error);
     return t("error.unexpected");
   }
+  onRefused(error);
   if (error.status === 429 && error.code === null) {
     return t("error.429", { seconds: error.retryAfterS ?? 60 });
   }

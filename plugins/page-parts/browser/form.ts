@@ -108,19 +108,3 @@ export function notice(kind: "good" | "bad" | "info", ...content: Child[]): HTML
   const sign = icon(kind === "good" ? "check" : "alert");
   return el("div", { class: `notice ${kind}` }, sign, el("div", {}, content));
 }
-
-/** The field for a new password: at least ten characters of any kind. */
-export function newPassword(label = t("password")): Field {
-  return field(
-    label,
-    {
-      type: "password",
-      name: "new-password",
-      autocomplete: "new-password",
-      minlength: 10,
-      maxlength: 200,
-      required: true,
-    },
-    t("password.hint"),
-  );
-}

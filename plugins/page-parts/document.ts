@@ -1,20 +1,16 @@
-import type { Services } from "../../core/plugin/index.ts";
 import type { Route } from "./browser/routes.ts";
-import { text as english } from "./browser/text-en.ts";
-import { text as vietnamese } from "./browser/text-vi.ts";
 import type { BrowserFile } from "./browser-files.ts";
 import { escaped } from "./escaped.ts";
 import type { Language, Theme } from "./preferences.ts";
 
 export interface DocumentParts {
   readonly serviceName: string;
-  readonly support: string | undefined;
-  /** The e-mail of the demo account, with which a link may fill in the sign-in form; undefined if there is none. */
-  readonly demo: string | undefined;
-  /** Who can sign up: another page takes the place of the form while no one can. */
-  readonly signUp: Services["customers"]["current"]["signUp"];
-  /** Addresses of the texts that a sign-up asks to agree to. */
-  readonly agreements: Services["customers"]["current"]["agreements"];
+  /** The texts of the pages by their language. */
+  readonly texts: Readonly<Record<Language, Readonly<Record<string, string>>>>;
+  /** The address of the link that the name of the service is, without scripts. */
+  readonly home: string;
+  /** Attributes of the document, `data-NAME`, which its scripts read. */
+  readonly data: Readonly<Record<string, string | undefined>>;
   /** URL path of the files: `/dashboard/assets/HASH`. */
   readonly folder: string;
   readonly files: readonly BrowserFile[];
@@ -25,17 +21,15 @@ export interface DocumentParts {
   readonly page: Pick<Route, "path" | "title"> | undefined;
 }
 
-const TEXTS = { vi: vietnamese, en: english };
-
-/** Returns the HTML document of a page. It has the page's title, and holds no customer data. */
+/** Returns the HTML document of a page. It has the page's title, and holds nothing that only some may see. */
 export function documentFor(parts: DocumentParts): string {
-  const { folder, files, style, language, theme, page } = parts;
-  const text = TEXTS[language];
-  const demo = parts.demo === undefined ? "" : ` data-demo="${escaped(parts.demo)}"`;
-  const agreements = Object.entries(parts.agreements)
-    .map(([kind, address]) => ` data-${kind}="${escaped(address)}"`)
+  const { folder, files, style, language, theme, page, home } = parts;
+  const text = (key: string) => escaped(parts.texts[language][key] ?? key);
+  const data = Object.entries(parts.data)
+    .filter((pair): pair is [string, string] => pair[1] !== undefined)
+    .map(([name, value]) => ` data-${name}="${escaped(value)}"`)
     .join("");
-  const title = escaped(text[page?.title ?? "notfound.title"]);
+  const title = text(page?.title ?? "notfound.title");
   const name = escaped(parts.serviceName);
   // The browser loads these scripts in parallel, and with the styles, instead of finding each through an import.
   const preloads = importedBy(
@@ -43,7 +37,7 @@ export function documentFor(parts: DocumentParts): string {
     files,
   ).map((name) => `<link rel="modulepreload" href="${folder}/${name}">`);
   return `<!doctype html>
-<html lang="${language}" data-theme="${theme}" data-service="${name}" data-support="${escaped(parts.support ?? "")}" data-sign-up="${parts.signUp}"${demo}${agreements}>
+<html lang="${language}" data-theme="${theme}" data-service="${name}"${data}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -56,8 +50,8 @@ ${preloads.join("\n")}
 </head>
 <body>
 <div id="app" class="starting"><span class="brand"><img class="mark" src="${folder}/icon.svg" alt="" width="32" height="32">${name}</span>
-<main id="main"><h1>${title}</h1><p class="waiting" role="status">${escaped(text.loading)}</p></main></div>
-<noscript><p class="notice"><a href="/">${name}</a> ${escaped(text.noscript)}</p></noscript>
+<main id="main"><h1>${title}</h1><p class="waiting" role="status">${text("loading")}</p></main></div>
+<noscript><p class="notice"><a href="${home}">${name}</a> ${text("noscript")}</p></noscript>
 </body>
 </html>
 `;

@@ -1,6 +1,4 @@
-import type { Factors, Model } from "./contract.ts";
-import { currentLanguage, t } from "./text.ts";
-import type { Text } from "./text-en.ts";
+import { currentLanguage, type SharedText, t } from "./text.ts";
 
 /** UTC+7, without daylight saving time. */
 const VIETNAM_MS = 7 * 3_600_000;
@@ -142,9 +140,9 @@ function formatter(name: string, make: () => Intl.NumberFormat): Intl.NumberForm
 }
 
 /** Formats what costs more or less than the price: "đầu ra × 4 · đọc từ bộ nhớ đệm × 0,1". */
-export function factorsText(factors: Factors): string {
+export function factorsText(factors: Readonly<Record<string, number>>): string {
   return Object.entries(factors)
-    .map(([kind, factor]) => `${t(`price.kind.${kind}` as Text)} × ${number(factor, 6)}`)
+    .map(([kind, factor]) => `${t(`price.kind.${kind}` as SharedText)} × ${number(factor, 6)}`)
     .join(" · ");
 }
 
@@ -152,6 +150,9 @@ export function factorsText(factors: Factors): string {
 export function priceText({
   price_unit,
   price_vnd,
-}: Pick<Model, "price_unit" | "price_vnd">): string {
+}: {
+  readonly price_unit: "mtok" | "call" | "image";
+  readonly price_vnd: number;
+}): string {
   return t(`price.${price_unit}`, { price: number(price_vnd) });
 }

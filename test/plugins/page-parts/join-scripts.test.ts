@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import t from "tap";
-import { joinScripts } from "../../../plugins/dashboard/join-scripts.ts";
+import { joinScripts } from "../../../plugins/page-parts/join-scripts.ts";
 
 const LIBRARIES = new Map([["library", "vendor/library.js"]]);
 

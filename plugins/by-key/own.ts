@@ -1,0 +1,192 @@
+import {
+  dayOf,
+  endOfDay,
+  formatVnd,
+  isRefusal,
+  matching,
+  oneOf,
+  readQuery,
+  refuse,
+  type Services,
+  startOfDay,
+  v,
+  walletJson,
+} from "../../core/plugin/index.ts";
+import {
+  type Asked,
+  amountVnd,
+  type Caller,
+  count,
+  instant,
+  type Question,
+  walletOf,
+} from "./question.ts";
+
+const DAY_MS = 86_400_000;
+/** At most 12,000 sums are read at once: that is 130 models on each of these days. */
+const DAYS_MAX = 92;
+const DAYS_DEFAULT = 30;
+const ROWS_MAX = 1_000;
+
+const DAY = "a day, such as 2026-11-21";
+const LIMIT = `a whole number from 1 to ${ROWS_MAX}`;
+const AFTER = "the value of `next` in the reply before";
+
+const day = (description: string) =>
+  v.optional(
+    v.pipe(
+      matching(/^20\d\d-\d\d-\d\d$/, DAY),
+      v.check((text) => new Date(Date.parse(text) || 0).toISOString().startsWith(text), DAY),
+      v.description(description),
+    ),
+  );
+
+const usageQuery = v.strictObject({
+  from: day(`The first day, in Vietnam; default: ${DAYS_DEFAULT} days that end with \`to\`.`),
+  to: day("The last day, in Vietnam; default: today."),
+  scope: v.optional(
+    v.pipe(oneOf(["account", "key"]), v.description("All keys of the account, or this key.")),
+    "account",
+  ),
+  limit: v.optional(
+    v.pipe(
+      matching(/^\d{1,4}$/, LIMIT),
+      v.check((text) => Number(text) >= 1 && Number(text) <= ROWS_MAX, LIMIT),
+      v.description("Maximum number of rows."),
+    ),
+    "100",
+  ),
+  after: v.optional(
+    v.pipe(
+      matching(/^20\d\d-\d\d-\d\d,\P{C}{1,200}$/u, AFTER),
+      v.description("`next` of the page before, for the page after it."),
+    ),
+  ),
+});
+
+const sums = {
+  calls: count,
+  input_tokens: count,
+  output_tokens: count,
+  cost_vnd: amountVnd,
+};
+
+type Sum = Awaited<ReturnType<Services["usage"]["sums"]>>["total"];
+
+/** The questions of this gateway's own API: amounts are exact. */
+export function ownQuestions(asked: Asked): Question[] {
+  return [
+    {
+      path: "/v1/balance",
+      summary: "The wallet of this key's account",
+      reply: v.strictObject({
+        balance_vnd: amountVnd,
+        held_vnd: v.pipe(amountVnd, v.description("Held for running calls, in đồng.")),
+        available_vnd: v.pipe(amountVnd, v.description("What new calls can spend, in đồng.")),
+        pending_vnd: v.pipe(
+          amountVnd,
+          v.description("Charged for calls that are not recorded yet, in đồng."),
+        ),
+      }),
+      answer: async (_, caller) => walletJson(await walletOf(asked, caller)),
+    },
+    {
+      path: "/v1/usage",
+      summary: "Calls, tokens and cost by day and model",
+      query: usageQuery,
+      reply: v.strictObject({
+        scope: oneOf(["account", "key"]),
+        from: v.string(),
+        to: v.string(),
+        data: v.array(v.strictObject({ day: v.string(), model: v.string(), ...sums })),
+        total: v.pipe(v.strictObject(sums), v.description("Of all days, on each page.")),
+        next: v.pipe(v.nullable(v.string()), v.description("Null on the last page.")),
+      }),
+      answer: ({ query }, caller) => usageOf(asked, query, caller),
+    },
+    {
+      path: "/v1/key",
+      summary: "This key",
+      reply: v.strictObject({
+        id: v.string(),
+        name: v.string(),
+        prefix: v.pipe(v.string(), v.description("The first characters of the key.")),
+        created_at: instant,
+        requests_per_minute: v.pipe(
+          v.nullable(count),
+          v.description("The key's own limit; null: the gateway's; 0: none."),
+        ),
+        cost_vnd: amountVnd,
+        last_used_at: v.nullable(instant),
+      }),
+      answer: (_, caller) => keyOf(asked, caller),
+    },
+  ];
+}
+
+async function usageOf({ usage, clock }: Asked, query: URLSearchParams, caller: Caller) {
+  const input = readQuery(usageQuery, query);
+  if (isRefusal(input)) return input;
+  const { scope, to = dayOf(new Date(clock.now())) } = input;
+  const { from = daysBefore(to, DAYS_DEFAULT - 1) } = input;
+  const limit = Number(input.limit);
+  if (from > to) return refuse.badRequest("from: expected a day that is not after to.", "from");
+  if (from < daysBefore(to, DAYS_MAX - 1)) {
+    const problem = `from: at most ${DAYS_MAX} days can be asked for at once; ask for parts.`;
+    return refuse.badRequest(problem, { param: "from", code: "period_too_long" });
+  }
+  const filter = {
+    from: startOfDay(from),
+    to: endOfDay(to),
+    ...(scope === "key" && { key: caller.keyId }),
+  };
+  const found = await usage.sums(caller.accountId, ["day", "model"], filter);
+  if (found.isCut) {
+    const problem = "from: these days have too many models for one request; ask for fewer days.";
+    return refuse.badRequest(problem, { param: "from", code: "period_too_long" });
+  }
+  const { after = "" } = input;
+  const rest = found.sums
+    .map((sum) => ({ place: `${sum.day},${sum.model}`, sum }))
+    .filter(({ place }) => place > after)
+    .sort((one, other) => (one.place < other.place ? -1 : 1));
+  const page = rest.slice(0, limit);
+  return {
+    ...{ scope, from, to },
+    data: page.map(({ sum }) => ({ day: sum.day, model: sum.model, ...sumJson(sum) })),
+    total: sumJson(found.total),
+    next: rest.length > limit ? (page.at(-1)?.place ?? null) : null,
+  };
+}
+
+function sumJson({ calls, inputTokens, outputTokens, chargedMicroVnd }: Sum) {
+  return {
+    calls,
+    input_tokens: inputTokens,
+    output_tokens: outputTokens,
+    cost_vnd: formatVnd(chargedMicroVnd),
+  };
+}
+
+async function keyOf({ accounts, usage }: Asked, { accountId, keyId }: Caller) {
+  const [keys, [used]] = await Promise.all([
+    accounts.latestKeys(accountId, 0),
+    usage.byKey(accountId, [keyId]),
+  ]);
+  const key = keys.find(({ id }) => id === keyId);
+  if (!key) return refuse.unauthenticated("The API key was revoked; create a new one.");
+  return {
+    id: key.id,
+    name: key.name,
+    prefix: key.prefix,
+    created_at: key.createdAt.toISOString(),
+    requests_per_minute: key.requestsPerMinute,
+    cost_vnd: formatVnd(used?.chargedMicroVnd ?? 0n),
+    last_used_at: used?.lastUsedAt.toISOString() ?? null,
+  };
+}
+
+/** Returns the day that is `days` before another one. */
+export function daysBefore(day: string, days: number): string {
+  return new Date(Date.parse(day) - days * DAY_MS).toISOString().slice(0, 10);
+}

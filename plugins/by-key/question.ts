@@ -1,0 +1,40 @@
+import { type PlainRequest, type Refusal, type Services, v } from "../../core/plugin/index.ts";
+
+/** The key that asks, and its account. */
+export interface Caller {
+  readonly keyId: string;
+  readonly accountId: string;
+}
+
+/**
+ * A question that a developer can ask with a key. The description of the API is made from its schemas: `query` also
+ * checks the request.
+ */
+export interface Question {
+  readonly path: string;
+  readonly summary: string;
+  readonly query?: v.GenericSchema<Record<string, unknown>, unknown>;
+  readonly reply: v.GenericSchema;
+  answer(request: PlainRequest, caller: Caller): Promise<object | Refusal>;
+}
+
+export type Asked = Pick<Services, "accounts" | "balances" | "clock" | "usage">;
+
+/** Returns the wallet of a caller. */
+export async function walletOf({ balances }: Asked, { accountId }: Caller) {
+  const wallet = await balances(accountId);
+  if (!wallet) throw new Error("a key has no wallet");
+  return wallet;
+}
+
+/** An amount in đồng, exact to a millionth. */
+export const amountVnd = v.pipe(
+  v.string(),
+  v.regex(/^-?\d+(?:\.\d{1,6})?$/),
+  v.description("An amount in đồng (VND), as a decimal with up to six places."),
+);
+
+export const count = v.pipe(v.number(), v.integer(), v.minValue(0));
+
+/** A time, as an ISO 8601 text in UTC. */
+export const instant = v.pipe(v.string(), v.isoTimestamp());

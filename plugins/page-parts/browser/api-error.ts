@@ -1,0 +1,26 @@
+/** A refusal of the API with its machine-readable code. Status 0: the gateway is unreachable. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string | null;
+  readonly retryAfterS: number | null;
+
+  constructor(status: number, code: string | null, message: string, retryAfterS: number | null) {
+    super(message);
+    this.name = "ApiError";
+    this.status = status;
+    this.code = code;
+    this.retryAfterS = retryAfterS;
+  }
+}
+
+/** Reads the refusal from a reply body of any endpoint except Messages, which has another shape. */
+export function errorOf(response: Response, answer: unknown): ApiError {
+  const { error } = (answer ?? {}) as { error?: { code?: string | null; message?: string } };
+  const retryAfter = Number.parseInt(response.headers.get("retry-after") ?? "", 10);
+  return new ApiError(
+    response.status,
+    error?.code ?? null,
+    error?.message ?? "",
+    Number.isNaN(retryAfter) ? null : retryAfter,
+  );
+}
