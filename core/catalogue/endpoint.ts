@@ -84,5 +84,5 @@ export function endpointAt(path: string, protocol: Protocol): Endpoint {
 /** The version of the Messages protocol that the gateway speaks and sends to upstreams. */
 export const MESSAGES_VERSION = "2023-06-01";
 
-/** The endpoint of routes that need a key but serve no model. */
-export const KEYED_SERVES_NOTHING: Endpoint = endpoint("", "chat", [], "");
+/** The endpoint of routes that serve no model. */
+export const SERVES_NOTHING: Endpoint = endpoint("", "chat", [], "");

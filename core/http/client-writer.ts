@@ -45,6 +45,8 @@ export class ClientWriter implements KeptReply {
   /** True if a write is due at the end of this turn. */
   private willWrite = false;
   private readonly writeAllBound: () => void;
+  /** Called once the client has read what was written. */
+  private onCaughtUp: () => void = NOTHING;
 
   constructor(res: HttpResponse, call: HttpCall, unread: UnreadReplies, headOnly: boolean) {
     this.res = res;
@@ -132,7 +134,20 @@ export class ClientWriter implements KeptReply {
     this.pieceBytes = 0;
     if (!this.waits) return;
     this.waits = false;
+    this.goOn();
+  }
+
+  /** Resolves once the client has read what was written, or has left. */
+  caughtUp(): Promise<void> {
+    if (!this.waits) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.onCaughtUp = resolve;
+    });
+  }
+
+  private goOn(): void {
     this.call.flow?.clientWaits(false);
+    this.onCaughtUp();
   }
 
   /** Cuts a connection whose client does not read, as if the client had left. */
@@ -161,7 +176,7 @@ export class ClientWriter implements KeptReply {
 
   /** Adds bytes to write. Joins them with the last piece if they follow it in the same memory. */
   add(bytes: Uint8Array): void {
-    if (this.call.gone || bytes.length === 0) return;
+    if (this.call.gone || this.headOnly || bytes.length === 0) return;
     const before = this.pieces.length - 1;
     const last = this.pieces[before];
     if (
@@ -245,7 +260,7 @@ export class ClientWriter implements KeptReply {
     if (this.waits) return this.unread.read(this, this.pieceBytes + PAUSED_STREAM_BYTES);
     this.unread.release(this);
     if (this.ends) this.end();
-    else this.call.flow?.clientWaits(false);
+    else this.goOn();
   }
 
   private writeHead(headers: readonly string[]): void {

@@ -4,7 +4,7 @@ import type { Match } from "../plugin/router.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
 import type { ClientWire, Wire } from "../wire/wire.ts";
 import { wires } from "../wire/wires.ts";
-import { endHead, statusLine } from "./write.ts";
+import { statusLine } from "./write.ts";
 
 /** Returns the request headers by lower-case name. Joins repeated ones by commas, as HTTP allows. */
 export function headersOf(req: HttpRequest): Record<string, string> {
@@ -20,23 +20,6 @@ export function headersOf(req: HttpRequest): Record<string, string> {
 export function wireOf(path: string, headers: Readonly<Record<string, string>>): Wire {
   const isMessages = path.startsWith("/v1/messages") || headers["anthropic-version"] !== undefined;
   return isMessages ? wires.messages : wires.chat;
-}
-
-/** Sends a refusal outside of a call: the whole reply, or only its length for HEAD. */
-export function sendRefusal(
-  res: HttpResponse,
-  method: string,
-  wire: ClientWire,
-  refusal: Refusal,
-  requestId: string,
-  close = false,
-): void {
-  const body = wire.errorBody(refusal, requestId);
-  res.cork(() => {
-    writeHead(res, refusal, requestId);
-    if (method === "HEAD") endHead(res, Buffer.byteLength(body));
-    else res.end(body, close);
-  });
 }
 
 /**

@@ -25,13 +25,15 @@ import { missingFor } from "./default-steps.ts";
 import { HttpCall, isOver } from "./http-call.ts";
 import type { HttpCallsInFlight } from "./in-flight.ts";
 import { type OnOver, SinkMisuse } from "./pipeline.ts";
-import type { RequestHead } from "./plain.ts";
 import { Reply } from "./reply.ts";
 import type { Runtime } from "./runtime.ts";
 import { inItsTurn } from "./turn-share.ts";
 
 /** How long a refused call waits for the end of its chunked body. */
-export const LINGER_MS = 1_000;
+const LINGER_MS = 1_000;
+
+/** The head of a request, copied: uWebSockets.js lends it only for a moment. */
+export type RequestHead = Omit<PlainRequest, "body" | "keyId">;
 
 /**
  * Takes one call from its headers to its upstream: admission while the body still arrives, then the
@@ -87,7 +89,7 @@ export class Incoming {
     this.receive(this.runtime.limits.bodyBytesMax, (body) => this.request(body));
   }
 
-  /** Serves a route that needs a key but no upstream: admission, then the route's own handler. */
+  /** Serves a route that needs no upstream: admission, then the route's own handler. */
   answer(head: RequestHead, bodyBytesMax: number, handler: PlainHandler): void {
     this.receive(bodyBytesMax, (body) => {
       const { key } = this.call;
@@ -103,7 +105,20 @@ export class Incoming {
     // If the client has left, the call is closed already.
     if (this.call.gone) return;
     if (isRefusal(response)) this.refuse(completeRefusal(response));
-    else this.reply.answer(response);
+    else await this.reply.answer(response);
+  }
+
+  /** Refuses the request before any of it is read. */
+  reject(refusal: Refusal): void {
+    const { share, call, runtime } = this;
+    const refuse = () => {
+      if (!isOver(call.state)) this.refuse(refusal);
+    };
+    const onWhole = () => this.refusal && refuse();
+    const length = declaredLength(call.headers);
+    const { bodyBytesMax: bytesMax } = runtime.limits;
+    this.reading = readBody(this.res, { bytesMax, length, share, onWhole, onRefused: refuse });
+    inItsTurn(refuse);
   }
 
   /** Reads the body while admission runs, then calls `next` with it. */
@@ -269,7 +284,8 @@ export class Incoming {
   private bug(error: unknown): void {
     const { call } = this;
     const plugin = error instanceof SinkMisuse ? error.plugin : undefined;
-    const fields = { err: error, call_id: call.id, state: call.state, plugin };
+    const { path } = call.endpoint;
+    const fields = { err: error, call_id: call.id, path, state: call.state, plugin };
     this.runtime.log.error(fields, "a plugin failed; its call ends with an error");
     // The call is closing already, with its charge.
     if (isOver(call.state)) return;

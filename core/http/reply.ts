@@ -175,15 +175,24 @@ export class Reply implements Sink, ClientEnd {
     this.client.flush();
   }
 
-  /** Sends the whole response of a route that needs a key but no upstream. */
-  answer(response: PlainResponse): void {
-    this.call.step("replying");
-    this.call.status = response.status;
-    this.shape = "whole";
-    this.client.head(response.headers ?? [], false);
-    const { body } = response;
-    if (typeof body === "string") this.withheld.push(Buffer.from(body));
-    else if (body instanceof Uint8Array) this.withheld.push(body);
+  /** Sends the response of a route that needs no upstream: whole, or part by part as its client reads. */
+  async answer({ status, headers = [], body = "" }: PlainResponse): Promise<void> {
+    const { call, client } = this;
+    call.step("replying");
+    call.status = status;
+    client.head(headers, false);
+    if (typeof body === "string" || body instanceof Uint8Array) {
+      this.shape = "whole";
+      this.withheld.push(bytesOf(body));
+    } else {
+      this.shape = "bytes";
+      for await (const part of body) {
+        client.add(bytesOf(part));
+        client.write();
+        await client.caughtUp();
+        if (isOver(call.state)) return;
+      }
+    }
     this.close("complete", COMPLETE);
   }
 
@@ -296,6 +305,9 @@ export class Reply implements Sink, ClientEnd {
 }
 
 const NOTHING = new Uint8Array(0);
+
+const bytesOf = (part: string | Uint8Array): Uint8Array =>
+  typeof part === "string" ? Buffer.from(part) : part;
 
 const joined = (pieces: readonly Uint8Array[]): Uint8Array =>
   pieces.length === 1 ? (pieces[0] ?? NOTHING) : Buffer.concat(pieces);

@@ -1,17 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
-import {
-  ambiguity,
-  declaredLength,
-  discardRest,
-  isChunked,
-  type Reading,
-  readBody,
-} from "../body/receive.ts";
-import { type Endpoint, KEYED_SERVES_NOTHING } from "../catalogue/endpoint.ts";
+import { ambiguity } from "../body/receive.ts";
+import { type Endpoint, SERVES_NOTHING } from "../catalogue/endpoint.ts";
 import type { HttpRequest, HttpResponse, Listener } from "../listener/index.ts";
 import { brokenBy, type EndedCall } from "../plugin/call.ts";
 import type { Limits } from "../plugin/config.ts";
 import { type Router, UNREAD_BODY_BYTES_MAX } from "../plugin/router.ts";
+import { addressBlock } from "../process/client-address.ts";
 import type { Clock } from "../process/clock.ts";
 import { newId } from "../process/id.ts";
 import type { Log } from "../process/log.ts";
@@ -19,14 +13,12 @@ import { withTimeout } from "../process/timeout.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
 import type { ClientWire } from "../wire/wire.ts";
-import { headersOf, notServed, refuseAndCut, sendRefusal, wireOf } from "./errors.ts";
+import { headersOf, notServed, refuseAndCut, wireOf } from "./errors.ts";
 import { type EndedHttpCall, isEnded } from "./http-call.ts";
 import { HttpCallsInFlight } from "./in-flight.ts";
-import { Incoming, LINGER_MS } from "./incoming.ts";
-import type { OnOver, Pipeline } from "./pipeline.ts";
-import { requestHead, servePlain } from "./plain.ts";
+import { Incoming, type RequestHead } from "./incoming.ts";
+import { type OnOver, Pipeline } from "./pipeline.ts";
 import type { Runtime } from "./runtime.ts";
-import { inItsTurn } from "./turn-share.ts";
 
 const SWEEP_MS = 1000;
 /** How long a stopping gateway waits for the charges of the calls that it has cut. */
@@ -43,6 +35,18 @@ const QUIET_MORE_MS = 2_000;
 const QUIET_POLL_MS = 10;
 /** If a poll is this late, the machine stood still, and with it perhaps the proxy, which did not see time pass. */
 const STANDSTILL_MS = 100;
+
+const NOTHING = (): void => {};
+/** For requests that are no calls: no plugin sees them. */
+const UNSEEN = { pipeline: new Pipeline([]), required: [] } as const;
+
+/** How to begin a request. Only a call is among those in flight, and is reported when it has ended. */
+interface Begun {
+  readonly isCall?: boolean;
+  readonly headOnly?: boolean;
+  /** Default: that of its endpoint. */
+  readonly wire?: ClientWire | undefined;
+}
 
 interface ServerOptions {
   readonly listener: Listener;
@@ -169,71 +173,30 @@ export class Server {
     const headers = headersOf(req);
     const unclear = ambiguity(headers);
     if (unclear) return refuseAndCut(res, method, wireOf(path, headers), unclear, id);
+    const headOnly = method === "HEAD";
     if (match.kind !== "route") {
-      const refusal = notServed(match, path, headers);
-      return this.refuse(res, method, headers, wireOf(path, headers), refusal, id);
+      const refused = this.begin(res, plainEndpoint(path, headers), headers, id, {
+        isCall: false,
+        headOnly,
+      });
+      return refused.reject(notServed(match, path, headers));
     }
-    const { route } = match;
-    switch (route.access) {
-      case "call":
-        return this.open(res, headers, route, id);
-      case "key": {
-        const head = requestHead(res, req, path, match.params, headers, id, runtime.proxies);
-        const { protocol } = wireOf(path, headers);
-        const endpoint = { ...KEYED_SERVES_NOTHING, path: route.path, protocol };
-        const incoming = this.begin(res, endpoint, headers, id, method === "HEAD");
-        return incoming.answer(head, route.bodyBytesMax ?? UNREAD_BODY_BYTES_MAX, route.handler);
-      }
-      default: {
-        const head = requestHead(res, req, path, match.params, headers, id, runtime.proxies);
-        const share = runtime.bodies.open();
-        return servePlain(
-          res,
-          head,
-          route.bodyBytesMax ?? UNREAD_BODY_BYTES_MAX,
-          share,
-          route.handler,
-          runtime.log,
-        );
-      }
-    }
-  }
-
-  /** Refuses a request that is not a call. If its body is chunked, waits a moment for its end first. */
-  private refuse(
-    res: HttpResponse,
-    method: string,
-    headers: Readonly<Record<string, string>>,
-    wire: ClientWire,
-    refusal: Refusal,
-    id: string,
-  ): void {
-    const { bodies, limits } = this.runtime;
-    const share = bodies.open();
-    let isDone = false;
-    let linger: NodeJS.Timeout | undefined;
-    let reading: Reading | undefined;
-    const end = (close: boolean) => {
-      if (isDone) return;
-      isDone = true;
-      clearTimeout(linger);
-      reading?.stop();
-      sendRefusal(res, method, wire, refusal, id, close);
+    const { route, params } = match;
+    if (route.access === "call") return this.open(res, headers, route, id);
+    const connection = Buffer.from(res.getRemoteAddressAsText()).toString();
+    const remoteAddress = runtime.proxies.clientOf(connection, headers["x-forwarded-for"]);
+    const head: RequestHead = {
+      ...{ method, path, params, headers, remoteAddress, requestId: id },
+      addressBlock: addressBlock(remoteAddress),
+      query: new URLSearchParams(req.getQuery()),
     };
-    res.onAborted(() => {
-      isDone = true;
-      clearTimeout(linger);
-      reading?.stop();
-    });
-    if (!isChunked(headers)) {
-      const close = discardRest(res, declaredLength(headers), share);
-      return inItsTurn(() => end(close));
-    }
-    linger = setTimeout(() => end(true), LINGER_MS);
-    const over = () => inItsTurn(() => end(false));
-    const { bodyBytesMax: bytesMax } = limits;
-    reading = readBody(res, { bytesMax, share, onWhole: over, onRefused: over });
-    reading.discard();
+    const { handler, bodyBytesMax = UNREAD_BODY_BYTES_MAX } = route;
+    const isCall = route.access === "key";
+    this.begin(res, plainEndpoint(route.path, headers), headers, id, { isCall, headOnly }).answer(
+      head,
+      bodyBytesMax,
+      handler,
+    );
   }
 
   private open(
@@ -248,10 +211,9 @@ export class Server {
         ? refuse.unavailable("The gateway is shutting down; another process takes new calls.")
         : (this.callsInFlight.refusal(runtime.limits.callsMax) ?? this.refusal());
     if (refusal) {
-      const errors = wire ?? wireOf(endpoint.path, headers);
-      return this.refuse(res, "POST", headers, errors, refusal, id);
+      return this.begin(res, endpoint, headers, id, { isCall: false, wire }).reject(refusal);
     }
-    this.begin(res, endpoint, headers, id, false, wire).start();
+    this.begin(res, endpoint, headers, id, { wire }).start();
   }
 
   private begin(
@@ -259,22 +221,14 @@ export class Server {
     endpoint: Endpoint,
     headers: Readonly<Record<string, string>>,
     id: string,
-    headOnly = false,
-    wire?: ClientWire,
+    { isCall = true, headOnly = false, wire }: Begun = {},
   ): Incoming {
-    const { runtime, onCallOver, callsInFlight } = this;
-    const incoming = new Incoming(
-      res,
-      runtime,
-      endpoint,
-      headers,
-      id,
-      onCallOver,
-      callsInFlight,
-      headOnly,
-      wire,
-    );
-    callsInFlight.add(incoming.call);
+    const { callsInFlight } = this;
+    const runtime = isCall ? this.runtime : { ...this.runtime, ...UNSEEN };
+    const onOver = isCall ? this.onCallOver : NOTHING;
+    const given = [res, runtime, endpoint, headers, id, onOver, callsInFlight] as const;
+    const incoming = new Incoming(...given, headOnly, wire);
+    if (isCall) callsInFlight.add(incoming.call);
     return incoming;
   }
 
@@ -292,6 +246,11 @@ export class Server {
       call.flow?.overdue(brokenBy(refuse.timedOut(message)), limits.callMs);
     }
   }
+}
+
+/** Returns the endpoint of a request that serves no model: its protocol is that of errors. */
+function plainEndpoint(path: string, headers: Readonly<Record<string, string>>): Endpoint {
+  return { ...SERVES_NOTHING, path, protocol: wireOf(path, headers).protocol };
 }
 
 /**

@@ -28,7 +28,7 @@ export function serveAgreements(router: Router, options: Pick<Options, Name>): v
     const type = written.trimStart().startsWith("<") ? "text/html" : "text/plain";
     const headers = [
       ...["content-type", `${type}; charset=utf-8`, "content-security-policy", POLICY],
-      ...["x-content-type-options", "nosniff", "cache-control", "no-cache"],
+      ...["cache-control", "no-cache"],
     ];
     const handler = (): PlainResponse => ({ status: 200, headers, body: written });
     router.addRoute({

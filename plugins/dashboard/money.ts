@@ -38,8 +38,6 @@ export function moneyRoutes({ usage }: Services): CustomerRoute[] {
             `attachment; filename="money-${month}.csv"`,
             "cache-control",
             "no-store",
-            "x-content-type-options",
-            "nosniff",
           ],
           body: statementCsv(await usage.statement(accountId, from, to), `${month}-01`, decimal),
         };

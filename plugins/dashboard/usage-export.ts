@@ -75,8 +75,6 @@ export function exportRoute(services: Services, exportsPerAccountMax: number): C
           `attachment; filename="${name}"`,
           "cache-control",
           "no-store",
-          "x-content-type-options",
-          "nosniff",
           ...(archivedBefore ? ["x-archived-before", archivedBefore.toISOString()] : []),
         ],
         body: counted(open, accountId, text(accountId, filter, decimal)),

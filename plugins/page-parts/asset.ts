@@ -54,8 +54,6 @@ export function respond(
     asset.cacheControl,
     "vary",
     "accept-encoding, accept-language, cookie",
-    "x-content-type-options",
-    "nosniff",
     ...extra,
   ];
   if (request.headers["if-none-match"]?.includes(asset.etag)) {

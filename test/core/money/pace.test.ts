@@ -1,5 +1,5 @@
 import t from "tap";
-import { KEYED_SERVES_NOTHING, messagesEndpoint } from "../../../core/catalogue/endpoint.ts";
+import { SERVES_NOTHING, messagesEndpoint } from "../../../core/catalogue/endpoint.ts";
 import { Backlog } from "../../../core/money/backlog.ts";
 import { LIFETIMES } from "../../../core/money/lifetimes.ts";
 import { Pace } from "../../../core/money/pace.ts";
@@ -194,5 +194,5 @@ t.test("a stop lets waiting calls go on, and later ones too", async (t) => {
 t.test("routes that serve no model never wait", async (t) => {
   const stage = new Stage();
   stage.uncommitted = ENTRIES_MAX;
-  t.equal(stage.admit("balance", "A", { endpoint: KEYED_SERVES_NOTHING }), true);
+  t.equal(stage.admit("balance", "A", { endpoint: SERVES_NOTHING }), true);
 });

@@ -1,5 +1,5 @@
 import t from "tap";
-import { KEYED_SERVES_NOTHING } from "../../../core/catalogue/endpoint.ts";
+import { SERVES_NOTHING } from "../../../core/catalogue/endpoint.ts";
 import { isRefusal } from "../../../core/plugin/index.ts";
 import settle from "../../../plugins/settle/index.ts";
 import { deskOf, keyOf, type PreparedChanges, preparedCall } from "../../support/plugin-desk.ts";
@@ -51,6 +51,6 @@ t.test("a long body is read if its wallet has money, or cannot be read", async (
 t.test("the wallet is not looked at for a short body, without a key or a price", async (t) => {
   t.strictSame(await admitted({ available: 0, length: String(64 * 1024) }), ["read", 0]);
   t.strictSame(await admitted({ changes: { key: undefined } }), ["read", 0]);
-  t.strictSame(await admitted({ changes: { endpoint: KEYED_SERVES_NOTHING } }), ["read", 0]);
+  t.strictSame(await admitted({ changes: { endpoint: SERVES_NOTHING } }), ["read", 0]);
   t.strictSame(await admitted({ changes: { key: keyOf() } }), [402, 1]);
 });
