@@ -92,27 +92,18 @@ function tlsWarnings(ledger: string): readonly string[] {
   ];
 }
 
-/**
- * Throws if Postgres never has as many connections as the config states. Returns a warning if it has
- * too few of the default, or while others keep theirs.
- */
+/** Throws if Postgres never has enough connections. Returns a warning if it has too few while others keep theirs. */
 function connectionWarnings(
   workers: number,
-  { connections, connectionsStated }: Config["stores"],
+  { connections }: Config["stores"],
   { allowed, used }: ServerConnections,
 ): readonly string[] {
   const wanted = workers * connections;
-  const needs = `${workers} workers with ${connections} connections each need ${wanted}`;
-  if (wanted > allowed) {
-    const tooFew = `stores.connections: ${needs}, and Postgres allows ${allowed}`;
-    if (connectionsStated) {
-      throw new Error(`${tooFew}; lower it, or raise max_connections of Postgres.`);
-    }
-    return [`${tooFew}; set it, or raise max_connections of Postgres`];
-  }
-  if (wanted + used <= allowed) return [];
+  const needs = `stores.connections: ${workers} workers with ${connections} connections each need ${wanted}`;
   const advice = "lower it, or raise max_connections of Postgres";
-  return [`stores.connections: ${needs}, and others use ${used} of ${allowed}; ${advice}`];
+  if (wanted > allowed) throw new Error(`${needs}, and Postgres allows ${allowed}; ${advice}.`);
+  if (wanted + used <= allowed) return [];
+  return [`${needs}, and others use ${used} of ${allowed}; ${advice}`];
 }
 
 /** Creates the folder for its owner only, and closes one that exists to users outside of its group. */

@@ -125,8 +125,6 @@ function toConfig(
     admin: { token: admin.token, listen: admin.listen },
     stores: {
       ...stores,
-      connections: stores.connections ?? CONNECTIONS,
-      connectionsStated: stores.connections !== undefined,
       ...(stores.months_kept !== undefined && { monthsKept: stores.months_kept }),
     },
     limits: {
@@ -163,6 +161,4 @@ function toConfig(
   };
 }
 
-/** Default number of connections of one process to Postgres: they serve thousands of calls a second. */
-const CONNECTIONS = 10;
 const MB = 1024 * 1024;

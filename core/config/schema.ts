@@ -106,7 +106,8 @@ export const stores = v.optional(
     ),
     connections: setting(
       whole(5, 10_000),
-      "Maximum connections of one process to Postgres. Two serve only commits, and two what calls load. Default: 10.",
+      "Maximum connections of one process to Postgres. Two serve only commits, and two what calls load.",
+      10,
     ),
     months_kept: setting(
       whole(1, 1_200),

@@ -29,8 +29,6 @@ export interface Config {
     readonly ledger: "embedded" | string;
     /** Maximum connections of one process to Postgres. */
     readonly connections: number;
-    /** True if the config states the connections: only then does the start depend on them. */
-    readonly connectionsStated: boolean;
     /** Whole months before this one that cannot be archived; missing: no month can. */
     readonly monthsKept?: number;
     /** Path of the data folder, relative to the working directory. */

@@ -22,7 +22,6 @@ type Change = {
     readonly hot?: unknown;
     readonly ledger?: string;
     readonly connections?: number;
-    readonly connectionsStated?: boolean;
   };
 };
 
@@ -32,7 +31,7 @@ async function check(t: Test, { listen, admin, stores }: Change): Promise<readon
     listen: { host: "127.0.0.1", port: 0, workers: 1, ...listen },
     admin: { ...admin },
     stores: {
-      ...{ hot: "embedded", ledger: "embedded", connections: 10, connectionsStated: true },
+      ...{ hot: "embedded", ledger: "embedded", connections: 10 },
       ...stores,
       data,
     },
@@ -173,13 +172,6 @@ t.test("the connections to Postgres", async (t) => {
         "stores.connections: 3 workers with 6 connections each need 18, and Postgres allows 17; lower it, or raise max_connections of Postgres.",
     }),
   );
-
-  t.test("that are the default refuse no start if they are too many", async (t) => {
-    const stores = { ledger, connections: 10, connectionsStated: false };
-    t.strictSame(await check(t, { listen: { workers: 3 }, stores }), [
-      "stores.connections: 3 workers with 10 connections each need 30, and Postgres allows 17; set it, or raise max_connections of Postgres",
-    ]);
-  });
 
   t.test("that others use are counted, and warned of: they may go", async (t) => {
     const other = postgres(ledger, { max: 1 });

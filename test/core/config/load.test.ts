@@ -24,8 +24,7 @@ t.test("a valid config", async (t) => {
       },
       admin: { token: undefined, listen: undefined },
       stores: {
-        ...{ hot: "embedded", ledger: "embedded", data: "./data" },
-        ...{ connections: 10, connectionsStated: false },
+        ...{ hot: "embedded", ledger: "embedded", data: "./data", connections: 10 },
       },
       limits: {
         bodyBytesMax: 20 * 1024 * 1024,
@@ -85,7 +84,6 @@ t.test("a valid config", async (t) => {
       hot: "redis://a:6379",
       ledger: "postgres://b/ledger",
       connections: 10,
-      connectionsStated: false,
       data: "./data",
     });
     const cluster = swap(GATEWAY, stores, "hot: [rediss://a:1, rediss://b:2], ledger: embedded");

@@ -1,5 +1,5 @@
 import t from "tap";
-import { SERVES_NOTHING, messagesEndpoint } from "../../../core/catalogue/endpoint.ts";
+import { messagesEndpoint, SERVES_NOTHING } from "../../../core/catalogue/endpoint.ts";
 import { Backlog } from "../../../core/money/backlog.ts";
 import { LIFETIMES } from "../../../core/money/lifetimes.ts";
 import { Pace } from "../../../core/money/pace.ts";
