@@ -10,7 +10,6 @@ const FOLDER = join(packageRoot, "core/database/migrations");
  */
 const LOCK = "select pg_advisory_xact_lock(7305301);";
 const UNIQUE_VIOLATION = "23505";
-const INSUFFICIENT_PRIVILEGE = "42501";
 
 /** The first line of a migration after which earlier builds still work: the last file of the oldest of them. */
 const WORKS_WITH = /^-- works with: (\S+)/;
@@ -52,7 +51,15 @@ export async function migrate(
   table = "migrations",
 ): Promise<string[]> {
   const migrations = await readMigrations(folder);
-  await makeRecord(sql, table);
+  // Waits as long as the migration of another process takes. The start logs that it waits.
+  const record = `${LOCK}
+    create table if not exists ${table} (
+      name text primary key,
+      checksum text not null,
+      applied_at timestamptz not null default now(),
+      works_with text
+    )`;
+  await sql.script(record, { isLong: true });
   const done: string[] = [];
   for (;;) {
     const applied = await sql.query<Applied>(
@@ -61,31 +68,6 @@ export async function migrate(
     const next = nextMigration(migrations, applied);
     if (next === undefined) return done;
     if (await apply(sql, next, table)) done.push(next.name);
-  }
-}
-
-async function makeRecord(sql: Sql, table: string): Promise<void> {
-  // Waits as long as the migration of another process takes. The start logs that it waits.
-  const script = `${LOCK}
-    create table if not exists ${table} (
-      name text primary key,
-      checksum text not null,
-      applied_at timestamptz not null default now(),
-      works_with text
-    )`;
-  try {
-    await sql.script(script, { isLong: true });
-  } catch (error) {
-    if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;
-    // Since Postgres 15, only the owner of a database may create tables in it.
-    const [names] = await sql.query<{ remedy: string }>(
-      `select format('alter database %I owner to %I', current_database(), current_user) as remedy`,
-    );
-    throw new Error(
-      `stores.ledger: the role lacks the right to create tables in this database (${String(error)}); ` +
-        `run as its owner or a superuser: ${names?.remedy}`,
-      { cause: error },
-    );
   }
 }
 

@@ -49,26 +49,3 @@ t.test("a start waits for another one whose migration takes long", async (t) => 
     { status: "fulfilled", value: [] },
   ]);
 });
-
-t.test("a database of another owner is refused with the command that helps", async (t) => {
-  const database = await startPostgres();
-  const [name, role] = [new URL(database.url).pathname.slice(1), `plain-${process.pid}`];
-  const open = (url: string) =>
-    connect({ server: { url }, connectionsMax: 1, statementTimeoutMs: 0, log: recordedLog().log });
-  const owner = open(database.url);
-  await owner.script(`create role "${role}" login`);
-  const url = new URL(database.url);
-  url.username = role;
-  const plain = open(url.href);
-  t.teardown(async () => {
-    await owner.script(`reassign owned by "${role}" to postgres; drop role "${role}"`);
-    await Promise.all([owner.end(1), plain.end(1)]);
-    await database.stop();
-  });
-  const refused = await migrate(plain).then(() => "", String);
-  const remedy = `alter database ${name} owner to "${role}"`;
-  t.ok(refused.startsWith("Error: stores.ledger: ") && refused.endsWith(`: ${remedy}`), refused);
-  t.match(refused, /permission denied for schema public/);
-  await owner.script(remedy);
-  t.not((await migrate(plain)).length, 0);
-});
