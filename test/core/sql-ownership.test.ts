@@ -24,7 +24,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     ...["wallets", "ledger_entries", "usage_records", "usage_daily", "quarantine"],
     ...["purses", "balances_owner"],
     ...["ledger_proof", "proven_wallets", "proven_purses"],
-    ...["archived_months", "archived_tables"],
+    "archived_months",
     ...["ledger_writers", "ledger_generations", "usage_of_many_keys"],
     ...["hold_epochs", "hold_members"],
     "ledger_identity",

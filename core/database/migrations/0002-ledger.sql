@@ -614,20 +614,20 @@ create table archived_months (
   closed_at timestamptz not null default now(),
   detached_at timestamptz,
   -- The contents of the operator's files: see plugins/admin/cli/archive-file.ts.
-  manifest json
-);
-
--- The table of a month. `digest` is the sum of the first 52 bits of the SHA-256 of each row's line, so that an export can be
--- compared with the rows in any order.
-create table archived_tables (
-  name text primary key,
-  month text not null references archived_months on delete cascade,
+  manifest json,
+  -- The sums of its rows. `digest` is the sum of the first 52 bits of the SHA-256 of each row's line, so that an export can be
+  -- compared with the rows in any order.
   rows bigint not null default 0,
   digest numeric not null default 0,
   -- The last row that is added up.
   last json,
   is_added_up boolean not null default false
 );
+
+-- The table of a month.
+create function usage_part(month text) returns text language sql immutable as $$
+  select 'usage_records_' || replace(month, '-', '_')
+$$;
 
 -- Records of an archived month are in the operator's files. A new table would have some, and look like all of them.
 create function refuse_archived_month(wanted text) returns void language plpgsql as $$
@@ -719,11 +719,7 @@ language sql stable as $$
     group by 1
   )
   select month, coalesce(archived.state, 'open'),
-    coalesce(
-      (select sum(archived_tables.rows)::bigint from archived_tables
-        where archived_tables.month = archived.month and archived.state <> 'closed'),
-      parts.rows
-    ),
+    coalesce(case when archived.state <> 'closed' then archived.rows end, parts.rows),
     coalesce(parts.bytes, 0)
   from parts full join archived_months archived using (month)
   order by 1
@@ -740,8 +736,6 @@ $$;
 -- 'no_month'.
 create function close_month(wanted text) returns text
 language plpgsql set lock_timeout = '2s' as $$
-declare
-  part_name text := 'usage_records_' || replace(wanted, '-', '_');
 begin
   -- So that its table is not made until then.
   perform pg_advisory_xact_lock(hashtext('make_usage_partition'));
@@ -752,10 +746,10 @@ begin
     return 'no_month';
   end if;
   insert into archived_months (month, state) values (wanted, 'closed');
-  insert into archived_tables (name, month) values (part_name, wanted);
   -- Waits for running commits of this month. A trigger for each row is the only kind that every insert reaches.
   execute format(
-    'create trigger month_is_closed before insert on %I for each row execute function refuse_closed_month()', part_name
+    'create trigger month_is_closed before insert on %I for each row execute function refuse_closed_month()',
+    usage_part(wanted)
   );
   return 'closed';
 end
@@ -764,16 +758,12 @@ $$;
 -- Opens a closed month again: it takes calls, and is exported from the beginning the next time. Returns false if it is not
 -- closed.
 create function reopen_month(wanted text) returns boolean language plpgsql set lock_timeout = '2s' as $$
-declare
-  part record;
 begin
   perform from archived_months where month = wanted and state = 'closed' for update;
   if not found then
     return false;
   end if;
-  for part in select name from archived_tables where month = wanted loop
-    execute format('drop trigger month_is_closed on %I', part.name);
-  end loop;
+  execute format('drop trigger month_is_closed on %I', usage_part(wanted));
   delete from archived_months where month = wanted;
   return true;
 end
@@ -784,7 +774,7 @@ $$;
 create function archive_lines(part text, last_line json, rows_max integer) returns setof text
 language plpgsql stable set timezone = 'UTC' set extra_float_digits = 1 set plan_cache_mode = force_custom_plan as $$
 begin
-  perform from archived_tables where name = part;
+  perform from archived_months where usage_part(month) = part;
   if not found then
     raise exception 'the table % is of no closed month', part using errcode = 'no_data_found';
   end if;
@@ -799,26 +789,25 @@ $$;
 -- Adds up the next rows of a closed month. Returns how many, 0 once all are added up.
 create function add_up_month(wanted text, rows_max integer) returns integer language plpgsql as $$
 declare
-  part archived_tables;
+  known archived_months;
   added integer;
   added_digest numeric;
   last_line json;
 begin
-  perform from archived_months where month = wanted and state = 'closed' for update;
-  select * into part from archived_tables where month = wanted and not is_added_up;
+  select * into known from archived_months where month = wanted and state = 'closed' and not is_added_up for update;
   if not found then
     return 0;
   end if;
   with page as materialized (
     select line::json as line, n,
       ('x' || left(encode(sha256(convert_to(line, 'UTF8')), 'hex'), 13))::bit(52)::bigint as digest
-    from archive_lines(part.name, part.last, rows_max) with ordinality lines (line, n)
+    from archive_lines(usage_part(wanted), known.last, rows_max) with ordinality lines (line, n)
   )
   select count(*), coalesce(sum(digest), 0), (select line from page order by n desc limit 1)
     into added, added_digest, last_line from page;
-  update archived_tables set rows = rows + added, digest = digest + added_digest,
+  update archived_months set rows = rows + added, digest = digest + added_digest,
     last = coalesce(last_line, last), is_added_up = added < rows_max
-    where name = part.name;
+    where month = wanted;
   return greatest(added, 1);
 end
 $$;
@@ -827,25 +816,23 @@ $$;
 -- and the digest of the operator's file. Returns 'detached', or why nothing was done.
 create function detach_month(wanted text, exported json) returns text
 language plpgsql set lock_timeout = '2s' as $$
+declare
+  known archived_months;
 begin
-  perform from archived_months where month = wanted and state = 'closed' for update;
+  select * into known from archived_months where month = wanted for update;
   if not found then
-    return case when exists (select from archived_months where month = wanted) then 'detached' else 'no_month' end;
-  end if;
-  if exists (select from archived_tables where month = wanted and not is_added_up) then
+    return 'no_month';
+  elsif known.state <> 'closed' then
+    return 'detached';
+  elsif not known.is_added_up then
     return 'not_added_up';
-  end if;
-  if exists (
-    select name, rows, digest from archived_tables where month = wanted
-    except
-    select name, rows, digest
-    from json_to_recordset(exported->'tables') as file (name text, rows bigint, digest numeric)
+  elsif not exists (
+    select from json_to_recordset(exported->'tables') as file (name text, rows bigint, digest numeric)
+    where file.name = usage_part(wanted) and file.rows = known.rows and file.digest = known.digest
   ) then
     return 'other_rows';
   end if;
-  execute format(
-    'alter table usage_records detach partition %I', (select name from archived_tables where month = wanted)
-  );
+  execute format('alter table usage_records detach partition %I', usage_part(wanted));
   update archived_months set state = 'detached', detached_at = now(), manifest = exported where month = wanted;
   return 'detached';
 end
@@ -853,16 +840,12 @@ $$;
 
 -- Deletes the table of a detached month. Returns the state of the month after that.
 create function drop_month(wanted text) returns text language plpgsql set lock_timeout = '2s' as $$
-declare
-  part record;
 begin
   perform from archived_months where month = wanted and state = 'detached' for update;
   if not found then
     return coalesce((select state from archived_months where month = wanted), 'open');
   end if;
-  for part in select name from archived_tables where month = wanted loop
-    execute format('drop table if exists %I', part.name);
-  end loop;
+  execute format('drop table if exists %I', usage_part(wanted));
   update archived_months set state = 'dropped' where month = wanted;
   return 'dropped';
 end

@@ -101,7 +101,7 @@ export function archiveOf(
     reopen: (month) => locking("select reopen_month($1) as result", [month]),
     tables: (month) =>
       database.query<ArchivedTable>(
-        "select name, rows, digest::text as digest from archived_tables where month = $1 order by name",
+        "select usage_part(month) as name, rows, digest::text as digest from archived_months where month = $1",
         [month],
       ),
     lines: async (table, after, limit) => {
