@@ -63,6 +63,7 @@ export class HttpCall implements Call {
   refusedKey: CallerKey | undefined = undefined;
   model: Model | undefined = undefined;
   mappedFrom: string | null = null;
+  showsCost = false;
   betaHeaders: readonly string[] = NO_HEADERS;
   excludedRoutes: readonly Route[] = NO_ROUTES;
   surcharge: Surcharge | undefined = undefined;

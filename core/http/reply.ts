@@ -5,6 +5,7 @@ import { contentTypeOf, type Sink } from "../plugin/plugin.ts";
 import type { PlainResponse } from "../plugin/router.ts";
 import { objectOf, parseJson } from "../process/json.ts";
 import type { Log } from "../process/log.ts";
+import { asBuffer } from "../sse/bytes.ts";
 import type { ServerEvent } from "../sse/reader.ts";
 import { broken } from "../upstream/broken.ts";
 import type { ClientEnd } from "../upstream/exchange.ts";
@@ -14,6 +15,7 @@ import { ClientWriter } from "./client-writer.ts";
 import { type HttpCall, isOver } from "./http-call.ts";
 import type { OnOver, Pipeline } from "./pipeline.ts";
 import type { Runtime } from "./runtime.ts";
+import { eventsWithCost, LatestUsage, withCost } from "./shown-cost.ts";
 
 const EVENT_STREAM = ["content-type", "text/event-stream; charset=utf-8"];
 const COMMENT = Buffer.from(": waiting for the model\n\n");
@@ -50,6 +52,8 @@ export class Reply implements Sink, ClientEnd {
   private wholeBytes = 0;
   /** Number of Responses events that have been written: an error event of the gateway continues their numbering. */
   private eventsWritten = 0;
+  /** Keeps the latest report of usage in a stream back; undefined unless it states the cost. */
+  private latestUsage: LatestUsage | undefined = undefined;
   private readonly heartbeat: Heartbeat;
   /** True if an event was written since the last look for silence. */
   private hasWritten = false;
@@ -111,6 +115,8 @@ export class Reply implements Sink, ClientEnd {
     const type = contentTypeOf(headers);
     if (status !== 200 || type.startsWith("application/json") || type === "") this.shape = "whole";
     else this.shape = type.startsWith("text/event-stream") ? "events" : "bytes";
+    if (this.call.showsCost && this.shape === "events")
+      this.latestUsage = new LatestUsage(this.wire);
     if (!isOpen) this.client.head(headers, this.shape === "events");
     else if (this.shape !== "events") this.lateStatus = status;
   }
@@ -118,8 +124,15 @@ export class Reply implements Sink, ClientEnd {
   event(event: ServerEvent): void {
     if (!this.takes("an event")) return;
     if (this.withheld.length > 0 || kindOf(event, this.wire) === "terminal") {
+      this.withholdUsage();
       this.withheld.push(event.raw);
+    } else if (this.latestUsage) {
+      for (const one of this.latestUsage.next(event)) this.deliver(one.raw, one);
     } else this.deliver(event.raw, event);
+  }
+
+  private withholdUsage(): void {
+    for (const { raw } of this.latestUsage?.rest() ?? []) this.withheld.push(raw);
   }
 
   data(bytes: Uint8Array): void {
@@ -161,6 +174,9 @@ export class Reply implements Sink, ClientEnd {
     if (isOver(this.call.state)) return;
     if (this.outcome !== undefined) throw new Error("a reply was ended twice");
     this.outcome = outcome;
+    // An error follows what waits, which states no cost then.
+    if (!failureOf(outcome)) this.withholdUsage();
+    else for (const one of this.latestUsage?.rest() ?? []) this.deliver(one.raw, one);
   }
 
   /**
@@ -291,9 +307,16 @@ export class Reply implements Sink, ClientEnd {
   }
 
   private writeWithheld(): void {
-    if (this.shape === "whole") return this.client.endWhole(joined(this.withheld));
-    for (const bytes of this.withheld) this.client.add(bytes);
-    this.client.endStream();
+    const { call, withheld, client } = this;
+    const cost = call.showsCost && call.held && call.status === 200 ? call.costMicroVnd : undefined;
+    if (this.shape === "whole") {
+      const whole = joined(withheld);
+      const priced = cost === undefined ? undefined : withCost(asBuffer(whole), cost);
+      return client.endWhole(priced ?? whole);
+    }
+    const events = cost === undefined ? withheld : eventsWithCost(withheld, cost);
+    for (const bytes of events) client.add(bytes);
+    client.endStream();
   }
 
   /** Returns false once the call is over: a bug may end it while a plugin still writes. Throws if used out of order. */

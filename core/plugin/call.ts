@@ -198,6 +198,9 @@ export interface Call {
   /** True if the provider reports the use of a feature that the route does not sell; set when `close` runs. */
   hasUnsoldUses: boolean;
 
+  /** True if the usage in the reply states the cost, in a chat protocol; a plugin before translate may set it. */
+  showsCost: boolean;
+
   /** The request to the upstream; set by translate. */
   upstream: UpstreamRequest | undefined;
 

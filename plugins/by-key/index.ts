@@ -14,13 +14,17 @@ import { ownQuestions } from "./own.ts";
 import type { Question } from "./question.ts";
 
 export const requires = ["key"];
+export const reads = ["headers"];
 
 export const options = v.strictObject({
   /** Questions per minute and key, beside the limit of its calls: each reads the ledger. */
   questions_per_minute: v.optional(whole(1, 100_000), 60),
 });
 
-/** Routes for the questions that developers ask with a key: balance, usage, the key itself; also those of their tools. */
+/**
+ * Routes for the questions that developers ask with a key: balance, usage, the key itself; also those of their tools. A
+ * call with the header `x-svc-include-cost: 1` states its cost in its reply's usage.
+ */
 export default function byKey(
   services: Services,
   { questions_per_minute: perMinute }: v.InferOutput<typeof options>,
@@ -52,8 +56,20 @@ export default function byKey(
     },
   });
 
+  const { prefix } = services.config.headers;
+
   return {
     name: "by-key",
+
+    request(call) {
+      const { endpoint, headers, body } = call;
+      if (headers[`${prefix}include-cost`] !== "1" || endpoint.conversation === undefined) return;
+      call.showsCost = true;
+      // The cost stands in the usage, so the client wants that too.
+      const wire = services.wires[endpoint.protocol];
+      if (call.stream && wire.lacksUsage(body)) wire.askForUsage(body);
+    },
+
     routes(router) {
       const questions = [...ownQuestions(services), ...questionsOfOthers(services)];
       addKeyRoutes(router, services, "", questions.map(routeOf));

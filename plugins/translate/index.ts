@@ -36,6 +36,8 @@ const STATE_KEY_FILE = "state-key";
 /** The beta without which the provider refuses `thinking.block_binding`. */
 const BINDING_BETA = "thinking-binding-controls-2026-08-01";
 
+/** It may ask for usage in the client's request. */
+export const after = ["by-key"];
 export const requires = ["model"];
 export const sets = ["upstream"];
 export const reads = ["headers"];
