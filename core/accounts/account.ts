@@ -1,4 +1,5 @@
 import type { Discount } from "../catalogue/discount.ts";
+import type { KeyLimits, KeyLimitsChange, KeyLimitsJson } from "./key-limits.ts";
 
 /** Every key begins with this, so that secret scanners recognise it. */
 export const KEY_PREFIX = "tg-";
@@ -34,6 +35,7 @@ export interface NewKey {
   readonly activeKeysMax: number;
   /** The key's text, encrypted for its owner; null if no plugin seals keys. */
   readonly sealed: SealedKey | null;
+  readonly limits: KeyLimitsChange;
 }
 
 /** An encrypted key, and the name of the master key that decrypts it. */
@@ -51,11 +53,13 @@ export interface SealedKeyRecord extends SealedKey {
 /** A key as its owner and operators see it. */
 export interface AccountKey {
   readonly id: string;
+  readonly accountId: string;
   readonly name: string;
   readonly prefix: string;
   readonly status: "active" | "revoked";
   /** Calls per minute: null = the configured default, 0 = unlimited. */
   readonly requestsPerMinute: number | null;
+  readonly limits: KeyLimitsJson;
   readonly createdAt: Date;
   readonly revokedAt: Date | null;
   /** True if its text is stored, encrypted. */
@@ -96,6 +100,11 @@ export interface Accounts {
    * exist.
    */
   setKeyLimit(keyId: string, requestsPerMinute: number | null): Promise<boolean>;
+  /**
+   * Changes the limits of an active key. Once a pause resolves, no process grants a hold to the key. Returns the key as
+   * it is now; undefined if there is none.
+   */
+  setKeyLimits(keyId: string, change: KeyLimitsChange): Promise<AccountKey | undefined>;
 
   /**
    * Returns the encrypted text of a key of this account: `unsealed` if none is stored, undefined if the key does not
@@ -120,6 +129,8 @@ export interface KeyRecord {
   readonly status: "active" | "revoked";
   /** Calls per minute: null = the configured default, 0 = unlimited. */
   readonly requestsPerMinute: number | null;
+  /** Undefined if the key has none. */
+  readonly limits: KeyLimits | undefined;
   /** `suspended`: not active. */
   readonly accountStatus: "active" | "suspended";
   /** The account's own discount; 100 = 1%. */
@@ -154,7 +165,12 @@ export interface Keys {
    */
   find(secret: string): CallerKey | undefined | Promise<CallerKey | undefined>;
 
-  create(accountId: string, name: string, activeKeysMax: number): Promise<NewKeyResult>;
+  create(
+    accountId: string,
+    name: string,
+    activeKeysMax: number,
+    limits?: KeyLimitsChange,
+  ): Promise<NewKeyResult>;
 
   /** Revokes a key. Once this resolves, every process refuses the key. Returns false if the key does not exist. */
   revoke(keyId: string): Promise<boolean>;

@@ -12,14 +12,24 @@ import {
   type SealedKey,
   type SealedKeyRecord,
 } from "./account.ts";
+import type { KeyLimitsChange, KeyLimitsJson } from "./key-limits.ts";
 
 const ACCOUNT = `
   select id, email, status, discount_bps as "discountBps", created_at as "createdAt" from accounts`;
-const KEY = `id, name, prefix, status, requests_per_minute as "requestsPerMinute",
-  created_at as "createdAt", revoked_at as "revokedAt", sealed is not null as "isSealed"`;
+const KEY = `id, account_id as "accountId", name, prefix, status,
+  requests_per_minute as "requestsPerMinute", limits::text, created_at as "createdAt", revoked_at as "revokedAt", sealed is not null as "isSealed"`;
 const SEALED_KEY = `
   select id as "keyId", account_id as "accountId", sealed, sealed_by as "sealedBy" from api_keys`;
 const SEALED_KEYS_AT_ONCE = 200;
+
+const IS_PAUSED = "coalesce(limits ->> 'paused' = 'true', false)";
+
+type KeyRow = Omit<AccountKey, "limits"> & { readonly limits: string | null };
+
+function keyOf(row: KeyRow): AccountKey {
+  const limits: KeyLimitsJson = row.limits === null ? {} : JSON.parse(row.limits);
+  return { ...row, limits };
+}
 
 /** The keys that this process has cached. */
 export interface KnownKeys {
@@ -114,8 +124,9 @@ export class StoredAccounts implements Accounts {
     const set = "update accounts set status = $2 where id = $1 returning id";
     if ((await this.database.query(set, [id, status])).length === 0) return false;
     const keys = await this.database.query<{ id: string }>(
-      "select id from api_keys where account_id = $1 and status = 'active'",
-      [id],
+      `select id from api_keys
+      where account_id = $1 and status = 'active' and ($2 <> 'active' or not ${IS_PAUSED})`,
+      [id, status],
     );
     this.known.forgetAccount(id);
     const { holdStore } = this;
@@ -136,15 +147,16 @@ export class StoredAccounts implements Accounts {
 
   async keys(accountId: string): Promise<AccountKey[]> {
     if (!isId(accountId)) return [];
-    return this.database.query(
+    const rows = await this.database.query<KeyRow>(
       `select ${KEY} from api_keys where account_id = $1 order by created_at, id`,
       [accountId],
     );
+    return rows.map(keyOf);
   }
 
   async latestKeys(accountId: string, revokedMax: number): Promise<AccountKey[]> {
     if (!isId(accountId)) return [];
-    return this.database.query(
+    const rows = await this.database.query<KeyRow>(
       `select ${KEY}
       from (
         select *, row_number() over (
@@ -156,6 +168,7 @@ export class StoredAccounts implements Accounts {
       order by status, place`,
       [accountId, revokedMax],
     );
+    return rows.map(keyOf);
   }
 
   async keyNames(keyIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
@@ -186,6 +199,25 @@ export class StoredAccounts implements Accounts {
     if (!changed) return false;
     this.known.forgetAccount(changed.accountId);
     return true;
+  }
+
+  async setKeyLimits(keyId: string, change: KeyLimitsChange): Promise<AccountKey | undefined> {
+    if (!isId(keyId)) return undefined;
+    const [row] = await this.database.query<KeyRow & { isServed: boolean }>(
+      `update api_keys
+      set limits = nullif(jsonb_strip_nulls(coalesce(limits, '{}') || $2::text::jsonb), '{}')
+      where id = $1 and status = 'active'
+      returning ${KEY}, not ${IS_PAUSED} and exists (
+        select from accounts account where account.id = account_id and account.status = 'active'
+      ) as "isServed"`,
+      [keyId, JSON.stringify(change)],
+    );
+    if (row === undefined) return undefined;
+    const { isServed, ...key } = row;
+    this.known.forgetAccount(key.accountId);
+    if (change.paused) await this.holdStore.revoke(keyId, key.accountId);
+    else if (change.paused === null && isServed) await this.holdStore.restore(keyId, key.accountId);
+    return keyOf(key);
   }
 
   async sealedKey(

@@ -18,6 +18,7 @@ export type {
   KeySealer,
   Keys,
 } from "./account.ts";
+export type { KeyLimitsChange } from "./key-limits.ts";
 export type { OperatorActions } from "./operator-actions.ts";
 
 export interface AccountsRoom {

@@ -1,6 +1,7 @@
 import type { Database } from "../database/database.ts";
 import { isId } from "../process/id.ts";
 import type { KeyRecord, NewKey } from "./account.ts";
+import { KeyLimits } from "./key-limits.ts";
 
 /** The SQL of keys that authentication needs. */
 export interface KeyRows {
@@ -15,7 +16,7 @@ export interface KeyRows {
 }
 
 const COLUMNS = `key.id, key.account_id as "accountId", key.name, key.status,
-  key.requests_per_minute as "requestsPerMinute", account.status as "accountStatus",
+  key.requests_per_minute as "requestsPerMinute", key.limits::text, account.status as "accountStatus",
   account.discount_bps as "discountBps",
   (select credit_version from wallets where account_id = key.account_id) as "creditVersion"`;
 
@@ -26,7 +27,7 @@ export function keyRowsOf(database: Database, loads = database): KeyRows {
       if (!isId(key.accountId)) return "no_account";
       // A function in the database, so that the limit is exact: see `create_api_key` in the migrations.
       const [row] = await database.query<{ outcome: Awaited<ReturnType<KeyRows["create"]>> }>(
-        "select create_api_key($1, $2, $3, $4, $5, $6, $7, $8) as outcome",
+        "select create_api_key($1, $2, $3, $4, $5, $6, $7, $8, $9::text::jsonb) as outcome",
         [
           key.id,
           key.accountId,
@@ -36,13 +37,14 @@ export function keyRowsOf(database: Database, loads = database): KeyRows {
           key.activeKeysMax,
           key.sealed?.sealed ?? null,
           key.sealed?.sealedBy ?? null,
+          JSON.stringify(key.limits),
         ],
       );
       return row?.outcome ?? "no_account";
     },
 
     async byHash(hash) {
-      const [key] = await loads.query<Omit<KeyRecord, "hash">>(
+      const [key] = await loads.query<KeyRow>(
         `select ${COLUMNS} from api_keys key join accounts account on account.id = key.account_id
         where key.hash = $1`,
         [Buffer.from(hash, "hex")],
@@ -52,14 +54,14 @@ export function keyRowsOf(database: Database, loads = database): KeyRows {
 
     async revoke(keyId) {
       if (!isId(keyId)) return undefined;
-      const [key] = await database.query<KeyRecord>(
+      const [key] = await database.query<KeyRow & { readonly hash: string }>(
         `update api_keys key set status = 'revoked', revoked_at = coalesce(key.revoked_at, now())
         from accounts account
         where key.id = $1 and account.id = key.account_id
         returning ${COLUMNS}, encode(key.hash, 'hex') as hash`,
         [keyId],
       );
-      return key;
+      return key && recordOf(key, key.hash);
     },
 
     async macSecret() {
@@ -70,8 +72,10 @@ export function keyRowsOf(database: Database, loads = database): KeyRows {
   };
 }
 
+type KeyRow = Omit<KeyRecord, "hash" | "limits"> & { readonly limits: string | null };
+
 /** Copies a row, so that it takes a third of the memory: thousands of keys are cached. */
-function recordOf(row: Omit<KeyRecord, "hash">, hash: string): KeyRecord {
+function recordOf(row: KeyRow, hash: string): KeyRecord {
   return {
     id: row.id,
     accountId: row.accountId,
@@ -80,6 +84,7 @@ function recordOf(row: Omit<KeyRecord, "hash">, hash: string): KeyRecord {
     // All keys share the same two strings, to save memory.
     status: row.status === "active" ? "active" : "revoked",
     requestsPerMinute: row.requestsPerMinute,
+    limits: row.limits === null ? undefined : new KeyLimits(row.limits),
     accountStatus: row.accountStatus === "active" ? "active" : "suspended",
     discountBps: row.discountBps,
     creditVersion: row.creditVersion,

@@ -18,6 +18,7 @@ import {
   type NewKeyResult,
 } from "./account.ts";
 import type { KnownKeys } from "./accounts.ts";
+import type { KeyLimitsChange } from "./key-limits.ts";
 import type { KeyRows } from "./key-rows.ts";
 
 /** A cached key is read again after this time, in the background. */
@@ -91,7 +92,12 @@ export class CachedKeys implements Keys, KnownKeys {
     return cached.key;
   }
 
-  async create(accountId: string, name: string, activeKeysMax: number): Promise<NewKeyResult> {
+  async create(
+    accountId: string,
+    name: string,
+    activeKeysMax: number,
+    limits: KeyLimitsChange = {},
+  ): Promise<NewKeyResult> {
     const secret = await this.form.create();
     const prefix = secret.slice(0, KEY_SHOWN_CHARACTERS);
     const id = newId(this.clock.now());
@@ -103,6 +109,7 @@ export class CachedKeys implements Keys, KnownKeys {
       prefix,
       activeKeysMax,
       sealed: this.slots.keySealer.current?.seal(id, accountId, secret) ?? null,
+      limits,
     });
     return result === "created" ? { kind: "created", id, key: secret, prefix } : { kind: result };
   }
@@ -116,12 +123,12 @@ export class CachedKeys implements Keys, KnownKeys {
     return true;
   }
 
-  /** Restores the key if it is active: one process suspended the account, and another reactivated it. */
+  /** Restores the key if it is active: one process paused it or its account, and another resumed it. */
   async refused(key: KeyRecord): Promise<CallerKey | undefined> {
     this.forgetAccount(key.accountId);
     const now = await this.readings.read(key.hash);
-    if (now?.status === "active" && now.accountStatus === "active")
-      await this.holdStore.restore(now.id, now.accountId);
+    const isActive = now?.status === "active" && now.accountStatus === "active";
+    if (isActive && !now.limits?.isPaused) await this.holdStore.restore(now.id, now.accountId);
     return now;
   }
 
@@ -411,7 +418,7 @@ class AccountNames {
 }
 
 /** Returns the approximate memory of a key in bytes. A character of a name may take two bytes. */
-function bytesOf({ id, accountId, hash, name, discounts }: CallerKey): number {
+function bytesOf({ id, accountId, hash, name, discounts, limits }: CallerKey): number {
   const texts = id.length + accountId.length + hash.length + 2 * name.length;
-  return KEY_BYTES + texts + DISCOUNT_BYTES * discounts.length;
+  return KEY_BYTES + texts + DISCOUNT_BYTES * discounts.length + (limits?.bytes ?? 0);
 }

@@ -79,7 +79,7 @@ function exactModel(services: Parts): Plugin {
   return {
     name: "core: exact names",
     request(call) {
-      const named = names.resolve(call.body.read("model"), call.endpoint);
+      const named = names.resolve(call.body.read("model"), call.endpoint, call.key);
       if (isRefusal(named)) return named;
       call.model = named.model;
       return undefined;

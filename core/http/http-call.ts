@@ -28,6 +28,14 @@ const NO_FAILURES: readonly FailedAttempt[] = [];
 const NO_ROUTES: readonly Route[] = [];
 const EMPTY = RequestBody.of({});
 
+/** The client of a call, while it is there. */
+interface Client {
+  address(): string;
+}
+
+const UNKNOWN = "unknown";
+const NO_CLIENT: Client = { address: () => UNKNOWN };
+
 /** The part of a running exchange that only core uses. */
 interface CoreFlow extends Flow {
   /** Stops the exchange and ends the call as a bug. */
@@ -52,6 +60,7 @@ export class HttpCall implements Call {
   readonly headers: Readonly<Record<string, string>>;
   /** The protocol of the client. */
   readonly wire: ClientWire;
+  private readonly client: Client;
 
   body = EMPTY;
   form: FormPart[] | undefined = undefined;
@@ -118,6 +127,7 @@ export class HttpCall implements Call {
     endpoint: Endpoint,
     headers: Readonly<Record<string, string>>,
     wire: ClientWire = wires[endpoint.protocol],
+    client: Client = NO_CLIENT,
   ) {
     this.id = id;
     this.at = at;
@@ -125,6 +135,11 @@ export class HttpCall implements Call {
     this.endpoint = endpoint;
     this.headers = headers;
     this.wire = wire;
+    this.client = client;
+  }
+
+  clientAddress(): string {
+    return this.gone ? UNKNOWN : this.client.address();
   }
 
   get state(): CallState {

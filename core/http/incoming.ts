@@ -72,7 +72,7 @@ export class Incoming {
     this.res = res;
     this.runtime = runtime;
     this.inFlight = inFlight;
-    this.call = new HttpCall(id, clock.now(), clock.monotonic(), endpoint, headers, wire);
+    this.call = new HttpCall(id, clock.now(), clock.monotonic(), endpoint, headers, wire, this);
     this.share = runtime.bodies.open(this.call);
     const over: OnOver = (call, pipeline) => {
       clearTimeout(this.readingOn);
@@ -82,6 +82,12 @@ export class Incoming {
     const onBug = (error: unknown) => this.bug(error);
     this.reply = new Reply(res, this.call, runtime, over, onBug, headOnly);
     res.onAborted(() => this.clientLeft());
+  }
+
+  /** Returns the address of the client, which must be there. Read if needed: most calls need none. */
+  address(): string {
+    const connection = Buffer.from(this.res.getRemoteAddressAsText()).toString();
+    return this.runtime.proxies.clientOf(connection, this.call.headers["x-forwarded-for"]);
   }
 
   /** Runs the call through its plugins to its upstream. */

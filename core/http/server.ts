@@ -183,20 +183,17 @@ export class Server {
     }
     const { route, params } = match;
     if (route.access === "call") return this.open(res, headers, route, id);
-    const connection = Buffer.from(res.getRemoteAddressAsText()).toString();
-    const remoteAddress = runtime.proxies.clientOf(connection, headers["x-forwarded-for"]);
+    const isCall = route.access === "key";
+    const endpoint = plainEndpoint(route.path, headers);
+    const incoming = this.begin(res, endpoint, headers, id, { isCall, headOnly });
+    const remoteAddress = incoming.call.clientAddress();
     const head: RequestHead = {
       ...{ method, path, params, headers, remoteAddress, requestId: id },
       addressBlock: addressBlock(remoteAddress),
       query: new URLSearchParams(req.getQuery()),
     };
     const { handler, bodyBytesMax = UNREAD_BODY_BYTES_MAX } = route;
-    const isCall = route.access === "key";
-    this.begin(res, plainEndpoint(route.path, headers), headers, id, { isCall, headOnly }).answer(
-      head,
-      bodyBytesMax,
-      handler,
-    );
+    incoming.answer(head, bodyBytesMax, handler);
   }
 
   private open(

@@ -172,6 +172,12 @@ export interface Call {
   /** Request headers by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
 
+  /**
+   * Returns the address of the client, which trusted proxies may state: see `TrustedProxies`. `unknown` once the client
+   * has left.
+   */
+  clientAddress(): string;
+
   /** The client's request: a JSON object, or the text fields of a form. Empty until `request`. */
   readonly body: RequestBody;
   /** The files of a form. */
@@ -181,7 +187,7 @@ export interface Call {
 
   /** The caller's key; set by auth. */
   key: CallerKey | undefined;
-  /** The known key of a call that auth refuses: a revoked one, or one of a suspended account. */
+  /** The known key of a call that auth refuses: it is revoked, its account suspended, or its limits do not let it call. */
   refusedKey: CallerKey | undefined;
 
   /** The model that serves the call; set by alias. */

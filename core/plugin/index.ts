@@ -17,7 +17,7 @@ export type { UpstreamKind } from "./upstream-kind.ts";
 
 // The parts of core that plugins use.
 
-export type { Account, AccountKey } from "../accounts/index.ts";
+export type { Account } from "../accounts/index.ts";
 export { bodyParts, RequestBody } from "../body/request-body.ts";
 export { measuresOf } from "../body/thread-work.ts";
 export { formParts, openListener } from "../listener/index.ts";
@@ -27,6 +27,7 @@ export type { Wallets } from "../money/wallet.ts";
 export { imageType } from "../wire/vision.ts";
 export type { Config } from "./config.ts";
 export { confirmation } from "./confirmation.ts";
+export { keyLimits } from "./key-limits.ts";
 export { contentTypeOf } from "./plugin.ts";
 export type { Services } from "./services.ts";
 export type { Customer } from "./slot.ts";

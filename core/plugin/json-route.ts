@@ -223,13 +223,14 @@ function fingerprint(authorization: string | undefined): string {
   return createHash("sha256").update(token).digest("hex").slice(0, FINGERPRINT_CHARACTERS);
 }
 
-/** Returns the plain fields of a request, at most 20 of at most 500 characters each: the trail is for reading. */
+/** Returns the fields of a request but nested ones, at most 20 of at most 500 characters each: the trail is for reading. */
 function shortened(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const short: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields).slice(0, FIELDS_MAX)) {
     const isPlain = value === null || typeof value === "number" || typeof value === "boolean";
     if (isPlain) short[cut(name)] = value;
     else if (typeof value === "string") short[cut(name)] = cut(value);
+    else if (Array.isArray(value)) short[cut(name)] = cut(value.join(", "));
   }
   return short;
 }
@@ -281,7 +282,7 @@ function read<const T extends v.GenericSchema>(
   const result = v.safeParse(schema, value, { abortEarly: true });
   if (result.success) return result.output;
   const [issue] = result.issues;
-  const key = issue.path?.[0]?.key;
+  const key = issue.path?.map((place) => place.key).join(".");
   if (key === undefined) return refuse.badRequest(`${whole} must be ${issue.message}.`);
   const param = String(key).slice(0, 64);
   if (issue.expected === "never") {

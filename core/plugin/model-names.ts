@@ -16,8 +16,8 @@ interface NamedModel {
 
 /** Resolves the names that callers send to models: the slot `modelNames`. */
 export interface ModelNames {
-  /** Returns the model of a name at an endpoint, or the refusal that a call with this name gets there. */
-  resolve(name: unknown, endpoint: Endpoint): NamedModel | Refusal;
+  /** Returns the model of a name at an endpoint, or the refusal that a call of this key with this name gets there. */
+  resolve(name: unknown, endpoint: Endpoint, key?: Call["key"]): NamedModel | Refusal;
 }
 
 /** Finds models by the names that callers send. */
@@ -32,10 +32,10 @@ interface ModelFinder {
   headers?(model: Model, name: string): readonly string[];
 }
 
-/** Returns names by a finder. Refuses what is no name, an unknown one, and a model that the endpoint does not serve. */
+/** Returns names by a finder. Refuses what is no name, an unknown one, and a model that endpoint or key does not serve. */
 export function modelNamesBy(finder: ModelFinder): ModelNames {
   return {
-    resolve(name, endpoint) {
+    resolve(name, endpoint, key) {
       if (!isModelName(name)) return modelNameRequired();
       const model = finder.find(name, endpoint);
       if (!model) {
@@ -43,7 +43,10 @@ export function modelNamesBy(finder: ModelFinder): ModelNames {
           ? unknownModel(finder.nearest?.(name, endpoint))
           : noModelFor(endpoint);
       }
-      return unfitFor(endpoint, model) ?? { model, headers: finder.headers?.(model, name) ?? [] };
+      return (
+        unfitFor(endpoint, model) ??
+        key?.limits?.refusalOf(model.id) ?? { model, headers: finder.headers?.(model, name) ?? [] }
+      );
     },
   };
 }

@@ -25,7 +25,7 @@ export function isAddressRange(text: string): boolean {
 
 /** Finds the address of a client, which may be behind proxies. */
 export class TrustedProxies {
-  private readonly ranges: readonly Range[];
+  private readonly ranges: AddressRanges;
   private readonly onIgnored: ((peer: string) => void) | undefined;
   private hasIgnored = false;
 
@@ -35,8 +35,7 @@ export class TrustedProxies {
    */
   constructor(ranges: readonly string[], onIgnored?: (peer: string) => void) {
     this.onIgnored = onIgnored;
-    const all = ranges.flatMap((text) => NETWORKS.get(text) ?? [text]);
-    this.ranges = all.map(rangeOf).filter((range) => range !== undefined);
+    this.ranges = new AddressRanges(ranges);
   }
 
   /**
@@ -47,21 +46,33 @@ export class TrustedProxies {
   clientOf(connection: string, forwardedFor: string | undefined): string {
     let client = addressIn(connection);
     if (forwardedFor === undefined || client === undefined) return client ?? "unknown";
-    if (!this.trusts(client)) {
+    if (!this.ranges.has(client)) {
       if (!this.hasIgnored) this.onIgnored?.(client);
       this.hasIgnored = true;
       return client;
     }
     const chain = forwardedFor.split(",");
-    for (let at = chain.length - 1; at >= 0 && this.trusts(client); at--) {
+    for (let at = chain.length - 1; at >= 0 && this.ranges.has(client); at--) {
       const before = addressIn((chain[at] ?? "").trim());
       if (before === undefined) break;
       client = before;
     }
     return client;
   }
+}
 
-  private trusts(address: string): boolean {
+/** Networks, each as in `isAddressRange`. */
+export class AddressRanges {
+  private readonly ranges: readonly Range[];
+
+  constructor(ranges: readonly string[]) {
+    const all = ranges.flatMap((text) => NETWORKS.get(text) ?? [text]);
+    this.ranges = all.map(rangeOf).filter((range) => range !== undefined);
+  }
+
+  /** Returns true for an address of `TrustedProxies.clientOf` in one of the networks. */
+  has(address: string): boolean {
+    if (isIP(address) === 0) return false;
     const parsed = ipaddr.parse(address);
     return this.ranges.some(
       ([net, bits]) => net.kind() === parsed.kind() && parsed.match(net, bits),

@@ -1,4 +1,4 @@
-import { email, line, mapping, matching, oneOf, v } from "../../core/plugin/index.ts";
+import { email, keyLimits, line, mapping, matching, oneOf, v } from "../../core/plugin/index.ts";
 
 const PASSWORD = "a password of 10 to 200 characters";
 const PASSWORD_CHARACTERS_MIN = 10;
@@ -49,4 +49,8 @@ export const firstCode = mapping({ code });
 export const factorChange = mapping({ current: givenPassword, code });
 export const proof = mapping({ current: v.optional(givenPassword), code: v.optional(code) });
 export const settings = mapping({ language });
-export const newKey = mapping({ name: line(100, NAME) });
+export const newKey = mapping({
+  name: line(100, NAME),
+  limits: v.optional(mapping(keyLimits.fields), {}),
+});
+export const keyChange = mapping(keyLimits.fields);

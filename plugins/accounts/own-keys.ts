@@ -1,10 +1,6 @@
-import type { AccountKey } from "../../core/plugin/index.ts";
 import type { AccountContext } from "./account-context.ts";
 
-export async function activeKeys(
-  context: AccountContext,
-  accountId: string,
-): Promise<AccountKey[]> {
+export async function activeKeys(context: AccountContext, accountId: string) {
   const keys = await context.services.accounts.latestKeys(accountId, 0);
   return keys.filter(({ status }) => status === "active");
 }

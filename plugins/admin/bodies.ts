@@ -1,4 +1,6 @@
-import type { Account, AccountKey } from "../../core/plugin/index.ts";
+import { type Account, keyLimits, type Services } from "../../core/plugin/index.ts";
+
+type AccountKey = Awaited<ReturnType<Services["accounts"]["keys"]>>[number];
 
 /** Returns an account as JSON for operators. */
 export function accountBody(account: Account): object {
@@ -19,6 +21,7 @@ export function keyBody(key: AccountKey): object {
     prefix: key.prefix,
     status: key.status,
     requests_per_minute: key.requestsPerMinute,
+    ...keyLimits.shown(key),
     created_at: key.createdAt.toISOString(),
     revoked_at: key.revokedAt?.toISOString() ?? null,
   };

@@ -3,6 +3,7 @@ import {
   email,
   isId,
   isOwnReference,
+  keyLimits,
   line,
   mapping,
   matching,
@@ -33,7 +34,10 @@ const EXACT_FRACTION_MAX = 1e9;
 
 export const newAccount = mapping({ email });
 
-export const newKey = mapping({ name: line(100, NAME) });
+export const newKey = mapping({
+  name: line(100, NAME),
+  limits: v.optional(mapping(keyLimits.fields), {}),
+});
 
 const limit = v.optional(
   v.pipe(
@@ -62,6 +66,8 @@ export const keyLimit = mapping({
   requests_per_minute: v.nullable(whole(0, 1_000_000, PER_MINUTE)),
   reason: maybeReason,
 });
+
+export const keyChange = mapping({ ...keyLimits.fields, reason: maybeReason });
 
 export const actionPage = mapping({
   account: accountId,

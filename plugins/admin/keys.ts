@@ -2,17 +2,19 @@ import {
   done,
   isId,
   isRefusal,
+  keyLimits,
   type OperatorRoute,
   readBody,
   refuse,
   type Services,
 } from "../../core/plugin/index.ts";
 import { keyBody } from "./bodies.ts";
-import { keyLimit, newKey } from "./input.ts";
+import { keyChange, keyLimit, newKey } from "./input.ts";
 import { unknownAccount, unknownKey } from "./unknown.ts";
 
 /** Routes to create, list, limit and revoke API keys. Only the reply that creates a key has its secret. */
-export function keyRoutes({ accounts, keys }: Services, activeKeysMax: number): OperatorRoute[] {
+export function keyRoutes(services: Services, activeKeysMax: number): OperatorRoute[] {
+  const { accounts, keys } = services;
   return [
     {
       method: "POST",
@@ -22,7 +24,10 @@ export function keyRoutes({ accounts, keys }: Services, activeKeysMax: number): 
         const wanted = readBody(newKey, body);
         if (isRefusal(wanted)) return wanted;
         if (!isId(account)) return unknownAccount(account);
-        const result = await keys.create(account, wanted.name, activeKeysMax);
+        const refusal = keyLimits.refusal(wanted.limits, services.catalogue);
+        if (refusal) return refusal;
+        const { name, limits } = wanted;
+        const result = await keys.create(account, name, activeKeysMax, limits);
         switch (result.kind) {
           case "created":
             return done({ id: result.id, key: result.key }, 201);
@@ -56,6 +61,19 @@ export function keyRoutes({ accounts, keys }: Services, activeKeysMax: number): 
         const { requests_per_minute } = wanted;
         if (!(await accounts.setKeyLimit(key, requests_per_minute))) return unknownKey();
         return done({ id: key, requests_per_minute });
+      },
+    },
+    {
+      method: "POST",
+      path: "/keys/:key/limits",
+      async handle({ params, body }) {
+        const wanted = readBody(keyChange, body);
+        if (isRefusal(wanted)) return wanted;
+        const { reason: _, ...change } = wanted;
+        const refusal = keyLimits.refusal(change, services.catalogue);
+        if (refusal) return refusal;
+        const key = await accounts.setKeyLimits(params["key"] ?? "", change);
+        return key ? done(keyBody(key)) : unknownKey();
       },
     },
     {

@@ -87,7 +87,7 @@ export default function alias(services: Services, settings: Settings): Plugin {
 
     request(call) {
       const name = call.body.read("model");
-      const named = names.resolve(name, call.endpoint);
+      const named = names.resolve(name, call.endpoint, call.key);
       if (isRefusal(named)) return named;
       const { model, headers } = named;
       call.model = model;

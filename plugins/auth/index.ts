@@ -15,8 +15,8 @@ export const sets = ["key"];
 
 const KEY_CHARACTERS_MAX = 512;
 
-/** Refuses calls without a valid API key, before their body is read; sets `call.key`. */
-export default function auth({ keys, log }: Services): Plugin {
+/** Refuses calls without a valid API key that its limits let call, before their body is read; sets `call.key`. */
+export default function auth({ clock, keys, log }: Services): Plugin {
   const throttledLog = new ThrottledLog(log);
 
   return {
@@ -52,8 +52,10 @@ export default function auth({ keys, log }: Services): Plugin {
           call.refusedKey = key;
           return accountSuspended();
         }
-        call.key = key;
-        return undefined;
+        const refusal = key.limits?.refusal(clock.now(), call);
+        if (refusal) call.refusedKey = key;
+        else call.key = key;
+        return refusal;
       }
     },
   };

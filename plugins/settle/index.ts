@@ -103,13 +103,16 @@ export default function settle(
     return short && purse ? purse.refusal(short.availableMicroVnd) : insufficient();
   }
 
-  /** Reads from the ledger whether another process has revoked the key or suspended its account. */
-  async function refusedKey({ id, key }: Call): Promise<Refusal> {
+  /** Reads from the ledger whether another process has revoked or paused the key, or suspended its account. */
+  async function refusedKey(call: Call): Promise<Refusal> {
+    const { id, key } = call;
     const now = key && (await keys.refused(key).catch(() => undefined));
     if (now?.status !== "active") {
       return refuse.unauthenticated("The API key was revoked; create a new one.");
     }
     if (now.accountStatus === "suspended") return accountSuspended();
+    const refusal = now.limits?.refusal(clock.now(), call);
+    if (refusal) return refusal;
     log.info(
       { call_id: id, key_id: now.id },
       "the hold store listed an active key as revoked; marked it active again",

@@ -45,7 +45,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   body: ["catalogue", "listener", "process", "wire"],
   limits: ["redis", "process"],
   money: ["catalogue", "database", "process", "redis", "wire"],
-  accounts: ["catalogue", "database", "money", "process"],
+  accounts: ["catalogue", "database", "money", "process", "wire"],
   usage: ["database", "money", "process", "wire"],
   plugin: [...BELOW_PLUGINS],
   upstream: ["plugin", "body", "catalogue", "wire", "sse", "process"],

@@ -63,6 +63,7 @@ export function keyOf(changes: Partial<CallerKey> = {}): CallerKey {
     hash: "00".repeat(32),
     status: "active",
     requestsPerMinute: null,
+    limits: undefined,
     accountStatus: "active",
     discountBps: 0,
     creditVersion: 7,

@@ -57,7 +57,8 @@ $$;
 -- API keys ------------------------------------------------------------------------------------------------------------
 
 -- `sealed`: the key's text, encrypted so that its owner can read it again. `sealed_by` names the master key, so that a
--- rotation finds what an old one has sealed. Both are null for keys made without a master key.
+-- rotation finds what an old one has sealed. Both are null for keys made without a master key. `limits`: a `KeyLimitsJson`
+-- (core/accounts/key-limits.ts), or null if its owner has set none.
 create table api_keys (
   id uuid primary key,
   account_id uuid not null references accounts,
@@ -67,6 +68,7 @@ create table api_keys (
   status text not null default 'active' check (status in ('active', 'revoked')),
   -- Null: the configured default. 0: not limited.
   requests_per_minute integer check (requests_per_minute >= 0),
+  limits jsonb check (jsonb_typeof(limits) = 'object' and limits <> '{}'),
   created_at timestamptz not null default now(),
   revoked_at timestamptz,
   changed_at timestamptz,
@@ -82,7 +84,7 @@ create index api_keys_changed on api_keys (changed_at) where changed_at is not n
 -- prefix.
 create index api_keys_prefix on api_keys (prefix collate "C");
 
-create trigger api_keys_change before update of status, requests_per_minute on api_keys
+create trigger api_keys_change before update of status, requests_per_minute, limits on api_keys
   for each row execute function note_change();
 
 -- The secret of the MAC at the end of each key. With it a gateway refuses a guessed key without reading the ledger. It lies
@@ -101,7 +103,7 @@ values (decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', 
 -- keys at once, the second sees the first.
 create function create_api_key(
   key_id uuid, key_account uuid, key_name text, key_hash bytea, key_prefix text, active_keys_max integer,
-  key_sealed bytea, key_sealed_by text
+  key_sealed bytea, key_sealed_by text, key_limits jsonb
 ) returns text language plpgsql as $$
 begin
   perform from accounts where id = key_account for update;
@@ -113,8 +115,11 @@ begin
   ) >= active_keys_max then
     return 'too_many_keys';
   end if;
-  insert into api_keys (id, account_id, name, hash, prefix, sealed, sealed_by)
-  values (key_id, key_account, key_name, key_hash, key_prefix, key_sealed, key_sealed_by);
+  insert into api_keys (id, account_id, name, hash, prefix, sealed, sealed_by, limits)
+  values (
+    key_id, key_account, key_name, key_hash, key_prefix, key_sealed, key_sealed_by,
+    nullif(jsonb_strip_nulls(key_limits), '{}')
+  );
   return 'created';
 end
 $$;

@@ -1,11 +1,11 @@
 import {
-  type AccountKey,
   type Customer,
   type CustomerRoute,
   done,
   formatVnd,
   isId,
   isRefusal,
+  keyLimits,
   type PlainRequest,
   type Refusal,
   readBody,
@@ -13,7 +13,7 @@ import {
   type Services,
 } from "../../../core/plugin/index.ts";
 import type { AccountContext } from "../account-context.ts";
-import { newKey } from "../input.ts";
+import { keyChange, newKey } from "../input.ts";
 import { unproven } from "./proof.ts";
 
 /** A list shows only the latest revoked keys, since an account can have any number of them. */
@@ -65,9 +65,16 @@ export function keyRoutes(context: AccountContext): CustomerRoute[] {
         if (isRefusal(wanted)) return wanted;
         if (!isEmailVerified) return notVerified();
         const refusal =
-          (await unproven(context, customer)) ?? (await throttle.take(["key", accountId]));
+          keyLimits.refusal(wanted.limits, services.catalogue) ??
+          (await unproven(context, customer)) ??
+          (await throttle.take(["key", accountId]));
         if (refusal) return refusal;
-        const made = await keys.create(accountId, wanted.name, options.active_keys_max);
+        const made = await keys.create(
+          accountId,
+          wanted.name,
+          options.active_keys_max,
+          wanted.limits,
+        );
         if (made.kind === "no_account") return refuse.notFound("This account does not exist.");
         if (made.kind === "too_many_keys") return tooMany(options.active_keys_max);
         const { id, key, prefix } = made;
@@ -100,6 +107,25 @@ export function keyRoutes(context: AccountContext): CustomerRoute[] {
     },
     {
       method: "POST",
+      path: "/keys/:key/limits",
+      async handle({ params, body }, customer) {
+        const change = readBody(keyChange, body);
+        if (isRefusal(change)) return change;
+        const id = params["key"] ?? "";
+        const record = isId(id) ? await accounts.sealedKey(customer.accountId, id) : undefined;
+        if (record === undefined) return noSuchKey();
+        // A key is paused without delay, but a stolen session alone cannot make one do more.
+        const isPause = change.paused === true && Object.keys(change).length === 1;
+        const refusal =
+          keyLimits.refusal(change, services.catalogue) ??
+          (isPause ? undefined : await unproven(context, customer));
+        if (refusal) return refusal;
+        const key = await accounts.setKeyLimits(id, change);
+        return key ? done({ id, ...keyLimits.shown(key) }) : noSuchKey();
+      },
+    },
+    {
+      method: "POST",
       path: "/keys/:key/revoke",
       async handle({ params }, { accountId }) {
         const id = params["key"] ?? "";
@@ -115,6 +141,7 @@ function describe({ name, prefix }: Pick<AccountKey, "name" | "prefix">): string
   return `${name} (${prefix}…)`;
 }
 
+type AccountKey = Awaited<ReturnType<Services["accounts"]["keys"]>>[number];
 type KeyUsage = Awaited<ReturnType<Services["usage"]["byKey"]>>[number];
 
 function bodyOf(key: AccountKey, used: KeyUsage | undefined): object {
@@ -128,6 +155,7 @@ function bodyOf(key: AccountKey, used: KeyUsage | undefined): object {
     last_used_at: used?.lastUsedAt.toISOString() ?? null,
     cost_vnd: formatVnd(used?.chargedMicroVnd ?? 0n),
     recoverable: key.isSealed,
+    ...keyLimits.shown(key),
   };
 }
 

@@ -33,6 +33,36 @@ export function changeTests(t: Test, get: () => AccountsUnderTest): void {
     t.equal((await find())?.requestsPerMinute, null);
   });
 
+  t.test("a paused key gets no call and no hold until it is resumed", async (t) => {
+    const { accounts, holdStore } = get();
+    const { accountId, id, find } = await cachedKey();
+    const request = { accountId, keyId: id, amountMicroVnd: 1, floorMicroVnd: 1 };
+    const hold = (callId: string) => holdStore.hold({ callId, ...request }).kind;
+    t.strictSame((await accounts.setKeyLimits(id, { paused: true }))?.limits, { paused: true });
+    t.equal((await find())?.limits?.isPaused, true);
+    t.equal(hold("one"), "revoked");
+    t.ok(await accounts.setKeyLimits(id, { models: ["a"] }));
+    t.equal(hold("two"), "revoked");
+    t.equal(await accounts.setStatus(accountId, "suspended"), true);
+    t.equal(await accounts.setStatus(accountId, "active"), true);
+    t.equal(hold("three"), "revoked", "the account's is not the key's");
+    t.strictSame((await accounts.setKeyLimits(id, { paused: null }))?.limits, { models: ["a"] });
+    t.equal((await find())?.limits?.isPaused, false);
+    t.not(hold("four"), "revoked");
+    t.equal(await accounts.setStatus(accountId, "suspended"), true);
+    t.ok(await accounts.setKeyLimits(id, { paused: true }));
+    t.ok(await accounts.setKeyLimits(id, { paused: null }));
+    t.equal(hold("five"), "revoked", "the key's is not the account's");
+  });
+
+  t.test("a revoked key takes no limits", async (t) => {
+    const { accounts, keys } = get();
+    const { id } = await cachedKey();
+    await keys.revoke(id);
+    t.equal(await accounts.setKeyLimits(id, { paused: null }), undefined);
+    t.equal(await accounts.setKeyLimits("none", { paused: null }), undefined);
+  });
+
   t.test("a suspended account gets no call and no hold until it is active again", async (t) => {
     const { accounts, holdStore } = get();
     const { accountId, id, find } = await cachedKey();
@@ -52,7 +82,7 @@ export function changeTests(t: Test, get: () => AccountsUnderTest): void {
     const { accountId: revoked, id: revokedKey } = await cachedKey();
     const { accountId: unchanged } = await cachedKey();
     await accounts.setDiscount(discounted, 100);
-    await accounts.setKeyLimit(limitedKey, 1);
+    await accounts.setKeyLimits(limitedKey, { models: ["a"] });
     await keys.revoke(revokedKey);
     const changesOf = async (accountId: string) => {
       const found: string[] = [];

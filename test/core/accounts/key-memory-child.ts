@@ -15,6 +15,7 @@ const rows = keyRowsOf({
     row["hash"] = Buffer.from(randomBytes(32).toString("hex"), "hex");
     row["status"] = Buffer.from("active").toString();
     row["requestsPerMinute"] = null;
+    row["limits"] = null;
     row["accountStatus"] = Buffer.from("active").toString();
     row["discountBps"] = 0;
     row["creditVersion"] = 3;

@@ -16,6 +16,7 @@ export function keyTests(t: Test, get: () => AccountsUnderTest): void {
       hash: key.hash,
       status: "active",
       requestsPerMinute: null,
+      limits: undefined,
       accountStatus: "active",
       discountBps: 0,
       creditVersion: 0,
@@ -77,10 +78,12 @@ export function keyTests(t: Test, get: () => AccountsUnderTest): void {
       t.ok(createdAt instanceof Date && latest[2]?.revokedAt instanceof Date);
       t.strictSame(shown, {
         id: e,
+        accountId,
         name: "laptop",
         prefix: "tg-ab12",
         status: "active",
         requestsPerMinute: null,
+        limits: {},
         revokedAt: null,
         isSealed: false,
       });

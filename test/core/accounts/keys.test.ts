@@ -34,6 +34,7 @@ class MemoryKeyRows implements KeyRows {
       hash,
       status: "active",
       requestsPerMinute: null,
+      limits: undefined,
       accountStatus: "active",
       discountBps: 0,
       creditVersion: 0,
@@ -66,7 +67,7 @@ class MemoryKeyRows implements KeyRows {
   }
 
   async create(key: NewKey): Promise<"created"> {
-    this.known.set(key.hash, { ...this.add("template"), ...key });
+    this.known.set(key.hash, { ...this.add("template"), ...key, limits: undefined });
     return "created";
   }
 }

@@ -12,5 +12,6 @@ export function newKey(accountId: string, activeKeysMax = 10): NewKey {
     prefix: "tg-ab12",
     activeKeysMax,
     sealed: null,
+    limits: {},
   };
 }

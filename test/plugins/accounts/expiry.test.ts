@@ -186,23 +186,26 @@ t.test("expiry", async (t) => {
     t.match((await world.mailServer.mailsTo(forgotten, 2)).at(-1)?.subject, /Verify your email/);
   });
 
-  t.test("a key is shown or made for 15 minutes after the password", async (t) => {
+  t.test("a key is shown, made or let do more for 15 minutes after the password", async (t) => {
     const session = await signedUp(world, world.mailServer);
     const key = (await session.post("/keys", { name: "first" })).body;
     const asked = async () => [
       (await session.post("/keys", { name: "more" })).code,
       (await session.post(`/keys/${key.id}/reveal`)).code,
+      (await session.post(`/keys/${key.id}/limits`, { paused: false })).code,
     ];
-    t.strictSame(await asked(), [undefined, undefined]);
+    t.strictSame(await asked(), [undefined, undefined, undefined]);
     world.pass(15 * MINUTE_MS);
-    t.strictSame(await asked(), ["password_required", "password_required"]);
+    t.strictSame(await asked(), Array(3).fill("password_required"));
     const proof = async (body: object) => (await session.post("/proof", body)).code;
+    const pause = await session.post(`/keys/${key.id}/limits`, { paused: true });
+    t.equal(pause.status, 200, "a leaked key is stopped without delay");
     t.equal(await proof({}), "password_required");
     t.equal(await proof({ code: "123456" }), "password_required");
     t.equal(await proof({ current: "a wrong password" }), "wrong_password");
-    t.strictSame(await asked(), ["password_required", "password_required"]);
+    t.strictSame(await asked(), Array(3).fill("password_required"));
     t.equal(await proof({ current: PASSWORD }), undefined);
-    t.strictSame(await asked(), [undefined, undefined]);
+    t.strictSame(await asked(), [undefined, undefined, undefined]);
     // Another session of the account has to prove itself.
     const other = visitor();
     await other.signIn(session.email);
@@ -216,11 +219,11 @@ t.test("expiry", async (t) => {
     const codeNow = () => codeAt(secret, Math.floor(world.now() / 30_000));
     await session.post("/second-factor/confirm", { code: codeNow() });
     world.pass(15 * MINUTE_MS);
-    t.strictSame(await asked(), ["code_required", "code_required"]);
+    t.strictSame(await asked(), Array(3).fill("code_required"));
     t.equal(await proof({ current: PASSWORD }), "code_required");
     t.equal(await proof({ code: "000000" }), "wrong_code");
     t.equal(await proof({ code: codeNow() }), undefined);
-    t.strictSame(await asked(), [undefined, undefined]);
+    t.strictSame(await asked(), [undefined, undefined, undefined]);
   });
 
   t.test("expired rows are deleted", async (t) => {

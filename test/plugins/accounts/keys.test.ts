@@ -48,6 +48,7 @@ t.test("keys", async (t) => {
         last_used_at: null,
         cost_vnd: "0",
         recoverable: true,
+        limits: {},
       },
     );
     t.ok(!list.text.includes(body.key));
@@ -178,6 +179,28 @@ t.test("keys", async (t) => {
     t.equal((await session.post(`/keys/${body.id}/revoke`)).status, 200);
   });
 
+  t.test("take limits from their owner, at once and later", async (t) => {
+    const [session, stranger] = [await customer(), await customer()];
+    const limits = { models: ["gpt-*"] };
+    const { body } = await session.post("/keys", { name: "of a developer", limits });
+    const shown = async () => {
+      const headers = { authorization: `Bearer ${body.key}` };
+      const { status } = await fetch(`${gateway.url}/v1/models`, { headers });
+      return [status, (await listed(session))[0]?.limits];
+    };
+    t.strictSame(await shown(), [200, limits]);
+    const path = `/keys/${body.id}/limits`;
+    const { status, body: paused } = await session.post(path, { paused: true });
+    t.strictSame([status, paused], [200, { id: body.id, limits: { ...limits, paused: true } }]);
+    t.strictSame(await shown(), [403, { ...limits, paused: true }]);
+    t.equal((await session.post(path, { paused: false, models: null })).status, 200);
+    t.strictSame(await shown(), [200, {}]);
+    t.equal((await session.post(path, { models: ["no-such-model"] })).code, "unknown_model");
+    t.equal((await stranger.post(path, { paused: true })).status, 404);
+    await session.post(`/keys/${body.id}/revoke`);
+    t.equal((await session.post(path, { paused: true })).status, 404);
+  });
+
   t.test("list their cost and their last use", async (t) => {
     const session = await customer();
     await credit(gateway, session.accountId, 10_000);
@@ -295,4 +318,5 @@ interface KeyInList {
   readonly last_used_at: string | null;
   readonly cost_vnd: string;
   readonly recoverable: boolean;
+  readonly limits: object;
 }

@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import t, { type Test } from "tap";
+import { admin, type Customer, createCustomer } from "../support/admin.ts";
+import type { TestGateway } from "../support/gateway.ts";
+import { bodies, get, paths, post } from "../support/requests.ts";
+import { sharedGateway } from "../support/shared-gateway.ts";
+
+/** Far above the cost of these calls. */
+const CREDIT_VND = 100_000;
+const CALLS = {
+  messages: bodies.messages({ output_tokens: 1 }),
+  chat: bodies.chat({ output_tokens: 1 }),
+  responses: bodies.responses({ output_tokens: 1 }),
+};
+
+let gateway: TestGateway;
+t.before(async () => {
+  gateway = await sharedGateway();
+});
+
+async function limit(
+  { keyId }: Pick<Customer, "keyId">,
+  change: object,
+): Promise<Record<string, unknown>> {
+  const { status, body } = await admin(gateway, "POST", `/keys/${keyId}/limits`, change);
+  assert.equal(status, 200, JSON.stringify(body));
+  return body;
+}
+
+const call = (customer: Customer, headers = {}) =>
+  post(gateway, paths.messages, customer, CALLS.messages, headers);
+
+/** Expects the refusal in the shape of each protocol, and no charge. */
+async function refusesAll(
+  t: Test,
+  customer: Customer,
+  expected: { status: number; type: string; code: string; message: RegExp; param?: string },
+  headers: Record<string, string> = {},
+) {
+  const { status, type, code, message, param = null } = expected;
+  for (const protocol of ["messages", "chat", "responses"] as const) {
+    const answer = await post(gateway, paths[protocol], customer, CALLS[protocol], headers);
+    t.equal(answer.status, status, `${protocol}: ${answer.text}`);
+    t.equal(answer.headers.get("x-svc-cost-vnd"), null);
+    t.match(answer.json.error.message, message);
+    if (protocol === "messages") {
+      t.match(answer.json, { type: "error", error: { type } });
+    } else t.match(answer.json.error, { type, code, param });
+  }
+}
+
+t.test("a paused key is refused until it is resumed", async (t) => {
+  const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+  t.equal((await call(customer)).status, 200);
+  t.match(await limit(customer, { paused: true }), { limits: { paused: true } });
+  await refusesAll(t, customer, {
+    status: 403,
+    type: "permission_error",
+    code: "key_paused",
+    message: /paused: use another key, or resume it/,
+  });
+  t.equal((await get(gateway, "/v1/models", customer)).status, 403);
+  t.strictSame((await limit(customer, { paused: false }))["limits"], {});
+  t.equal((await call(customer)).status, 200);
+});
+
+t.test("a suspended account that is resumed does not resume its paused key", async (t) => {
+  const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+  await limit(customer, { paused: true });
+  for (const action of ["suspend", "resume"]) {
+    const path = `/accounts/${customer.accountId}/${action}`;
+    t.equal((await admin(gateway, "POST", path, { reason: "a test" })).status, 200);
+  }
+  t.equal((await call(customer)).json.error.type, "permission_error");
+  await limit(customer, { paused: null });
+  t.equal((await call(customer)).status, 200);
+});
+
+t.test("a key ends with its last day in Vietnam, or at a time", async (t) => {
+  const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+  t.match(await limit(customer, { ends_at: "2999-12-31" }), {
+    limits: { ends_at: "2999-12-31T17:00:00.000Z" },
+  });
+  t.equal((await call(customer)).status, 200);
+  await limit(customer, { ends_at: "2026-01-01T07:00+07:00" });
+  await refusesAll(t, customer, {
+    status: 401,
+    type: "authentication_error",
+    code: "key_expired",
+    message: /end date of this API key has passed: use another key/,
+  });
+  await limit(customer, { ends_at: null });
+  t.equal((await call(customer)).status, 200);
+});
+
+t.test("a key for some models is refused others, under whatever name", async (t) => {
+  const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+  await limit(customer, { models: ["claude-haiku*", "req/*"] });
+  await refusesAll(t, customer, {
+    status: 403,
+    type: "permission_error",
+    code: "model_not_allowed",
+    message: /not for the model \S+; it is for claude-haiku\*, req\/\*/,
+    param: "model",
+  });
+  const named = (model: string) =>
+    post(gateway, paths.messages, customer, { ...CALLS.messages, model });
+  t.equal((await named("claude-haiku-5-5")).status, 200);
+  // An alias counts as its model, and so does the model that replaces an unknown name.
+  for (const name of ["opus", "there-is-no-such-model"]) {
+    t.equal((await named(name)).status, 403, name);
+  }
+  await limit(customer, { models: [] });
+  t.equal((await call(customer)).status, 200);
+});
+
+t.test("a key takes calls from its addresses only, as trusted proxies state them", async (t) => {
+  const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+  await limit(customer, { addresses: ["203.0.113.0/24", "2001:db8::/32"] });
+  const from = (address: string) => ({ "x-forwarded-for": address });
+  for (const address of ["203.0.113.7", "198.51.100.1, 203.0.113.7", "2001:db8::7"]) {
+    t.equal((await call(customer, from(address))).status, 200, address);
+  }
+  const expected = {
+    status: 403,
+    type: "permission_error",
+    code: "address_not_allowed",
+    message: /does not take calls from 198\.51\.100\.1: call from an address that it allows/,
+  };
+  await refusesAll(t, customer, expected, from("198.51.100.1"));
+  t.equal((await call(customer, from("203.0.113.7, 198.51.100.1"))).status, 403);
+  t.equal((await call(customer)).status, 403);
+  await limit(customer, { addresses: ["loopback"] });
+  t.equal((await call(customer)).status, 200);
+});
+
+t.test("limits that mean nothing are refused, and the others stay", async (t) => {
+  const customer = await createCustomer(gateway);
+  const before = { paused: true, models: ["claude-*"] };
+  await limit(customer, before);
+  for (const [change, param] of [
+    [{ paused: "yes" }, "paused"],
+    [{ ends_at: "tomorrow" }, "ends_at"],
+    [{ ends_at: "2026-02-01T25:00Z" }, "ends_at"],
+    [{ ends_at: "2026-13-01" }, "ends_at"],
+    [{ models: ["gpt-4.1-nano", "gpt-9-maybe"] }, "models"],
+    [{ models: "claude-*" }, "models"],
+    [{ models: Array(51).fill("*") }, "models"],
+    [{ addresses: ["203.0.113.0/33"] }, "addresses.0"],
+    [{ addresses: ["203.0.113"] }, "addresses.0"],
+    [{ address: [] }, "address"],
+  ] as const) {
+    const { status, body } = await admin(gateway, "POST", `/keys/${customer.keyId}/limits`, change);
+    const error = body["error"] as { param: string };
+    t.strictSame([status, error.param], [400, param], JSON.stringify(change));
+  }
+  t.strictSame((await limit(customer, {}))["limits"], before);
+  const path = `/accounts/${customer.accountId}/keys`;
+  const made = await admin(gateway, "POST", path, { name: "a", limits: { models: ["x"] } });
+  t.match(made, { status: 400, body: { error: { param: "models" } } });
+  const nested = await admin(gateway, "POST", path, { name: "a", limits: { paused: 1 } });
+  t.match(nested, { status: 400, body: { error: { param: "limits.paused" } } });
+  t.equal((await admin(gateway, "POST", "/keys/none/limits", { paused: true })).status, 404);
+});
+
+t.test("a key can have limits from its first call on", async (t) => {
+  const { accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+  const limits = { models: ["claude-haiku-5-5"] };
+  const path = `/accounts/${accountId}/keys`;
+  const { body } = await admin(gateway, "POST", path, { name: "for a developer", limits });
+  const made = { accountId, keyId: String(body["id"]), key: String(body["key"]) };
+  t.equal((await post(gateway, paths.messages, made, CALLS.messages)).status, 403);
+  t.match(await limit(made, {}), { id: made.keyId, limits });
+});
