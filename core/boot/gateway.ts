@@ -196,7 +196,8 @@ export class Gateway {
     const { models, version } = config.catalogue;
     const adminAddress = operators && httpAddress(operators.host, operators.port);
     const offered = { models: models.length, catalogue_version: version };
-    log.info({ address, admin_address: adminAddress, ...offered }, "listening");
+    const at = { address, admin_address: adminAddress, listener: server.engine };
+    log.info({ ...at, ...offered }, "listening");
     warn(config, log);
     warnOfExposure(config, log);
   }

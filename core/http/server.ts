@@ -95,6 +95,10 @@ export class Server {
     });
   }
 
+  get engine(): string {
+    return this.listener.build;
+  }
+
   /** Resolves with the port. Rejects if the port cannot be bound. */
   listen(host: string, port: number, shared: boolean): Promise<number> {
     this.sweeper = setInterval(() => this.sweep(), SWEEP_MS);

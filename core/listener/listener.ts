@@ -4,6 +4,8 @@
  */
 export interface Listener {
   readonly engine: EngineName;
+  /** For people: the engine, and the package of the native one with its version. */
+  readonly build: string;
   get(path: string, handler: Handler): void;
   post(path: string, handler: Handler): void;
   /** `path` is `/*`: the handler gets every request that no other handler gets. */
@@ -46,7 +48,7 @@ export interface HttpResponse {
   onAborted(handler: () => void): HttpResponse;
   /** Lends each piece of the body for the time of the call. The last one may be empty. */
   onData(handler: (lent: ArrayBuffer, isLast: boolean) => void): HttpResponse;
-  /** Stops reading the body. A connection that stays paused is cut after 10 s. */
+  /** Stops reading the body. A connection that stays paused is cut after 10 s, or 30 by newer builds. */
   pause(): void;
   /** Reads on after `pause`. */
   resume(): void;

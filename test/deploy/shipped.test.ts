@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { NEWER } from "../../core/listener/native-build.ts";
 import { objectOf } from "../../core/process/json.ts";
 import { packageRoot } from "../../core/process/root.ts";
 
@@ -58,15 +59,31 @@ t.test("NOTICE names what packages and files contain under a licence of its own"
 });
 
 t.test("the native listener is the one that was reviewed", async (t) => {
-  const folder = join(packageRoot, "node_modules", "uWebSockets.js", "dist", "bin");
-  // As `sha256sum *.node` prints them.
-  const installed = readdirSync(folder)
+  const folder = "uWebSockets.js/dist/bin";
+  // As `sha256sum` prints them.
+  const installed = readdirSync(join(packageRoot, "node_modules", folder))
     .sort()
     .map((name) => {
-      const sum = createHash("sha256").update(readFileSync(join(folder, name)));
-      return `${sum.digest("hex")}  ${name}`;
+      const file = join(packageRoot, "node_modules", folder, name);
+      const sum = createHash("sha256").update(readFileSync(file));
+      return `${sum.digest("hex")}  ${folder}/${name}`;
     });
   const known = read("test", "deploy", "native-listener.sha256").trim().split("\n");
   t.ok(installed.length > 20);
-  t.strictSame(installed, known);
+  t.strictSame(
+    installed,
+    known.filter((line) => line.includes(folder)),
+  );
+});
+
+t.test("the package of the native listener for Node 24 is the same one everywhere", async (t) => {
+  const advised = `${NEWER.name}@${NEWER.version}`;
+  for (const file of [
+    "config/deploy/Dockerfile",
+    "config/operating/install.md",
+    "core/README.md",
+  ]) {
+    const named = read(file).match(/@btc-vision\/uwebsockets\.js@[\d.]*\d/g);
+    t.strictSame(new Set(named), new Set([advised]), file);
+  }
 });

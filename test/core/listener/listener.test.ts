@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { type HttpResponse, type Listener, openListener } from "../../../core/listener/index.ts";
+import { whyNotNative } from "../../../core/listener/native-build.ts";
 import { objectOf } from "../../../core/process/json.ts";
 import { packageRoot } from "../../../core/process/root.ts";
 import { recordedLog } from "../../support/log.ts";
@@ -194,13 +195,33 @@ for (const engine of ENGINES) {
 t.test("an engine that cannot be loaded is replaced, with one line in the log", async (t) => {
   const { log, lines } = recordedLog();
   const listener = await openListener({ headerBytesMax: 16_384, log });
-  t.equal(listener.engine, hasNativeEngine ? "native" : "node");
+  t.match(listener.build, hasNativeEngine ? /^native \(\S+ \d+\.\d+\.\d+\)$/ : /^node:http$/);
   t.equal(lines.length, hasNativeEngine ? 0 : 1);
   listener.close();
   if (hasNativeEngine) return;
-  t.match(lines[0], { msg: /a third more processor time .*`npx -p node@22 npm start`/ });
+  t.match(lines[0], { msg: /a third more processor time/, reason: process.version });
   const native = openListener({ engine: "native", headerBytesMax: 16_384 });
-  await t.rejects(native, /^listen\.engine: uWebSockets\.js cannot be loaded with v/);
+  await t.rejects(native, /^listen\.engine: .* uWebSockets\.js .*; or set auto or node$/);
+});
+
+t.test("a machine without the native engine is told what it needs", async (t) => {
+  const linux = { glibc: "2.41", platform: "linux" };
+  const node22 = { ...linux, node: "v22.23.3", abi: "127" };
+  const node24 = { ...linux, node: "v24.21.0", abi: "137" };
+  const node26 = { ...linux, node: "v26.3.0", abi: "147" };
+  const install =
+    /Node v24\.21\.0 .*`npm install --no-save @btc-vision\/uwebsockets\.js@\d+\.\d+\.\d+`$/;
+  for (const [system, advice] of [
+    [node22, /cannot be loaded by Node v22\.23\.3 \(a reason\)$/],
+    [node24, install],
+    [{ ...node24, platform: "darwin", glibc: undefined }, install],
+    [{ ...node24, glibc: "2.9" }, /needs glibc 2\.38, and this system has 2\.9; run Node 22/],
+    [{ ...node24, glibc: undefined }, /needs glibc, which Debian has/],
+    [node26, /has no build of uWebSockets\.js for Node v26\.3\.0; run Node 22 or 24$/],
+  ] as const) {
+    t.match(whyNotNative(system, "a reason", false), advice);
+  }
+  t.match(whyNotNative(node24, "a reason", true), /cannot be loaded by Node v24.* \(a reason\)$/);
 });
 
 t.test(
