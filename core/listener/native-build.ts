@@ -46,7 +46,7 @@ function reasonOf(fault: unknown): string {
   return /^Error: (.*)$/m.exec(message)?.[1] ?? message;
 }
 
-export interface NativeSystem {
+interface NativeSystem {
   /** Such as `v24.21.0`. */
   readonly node: string;
   /** Version of this Node's binary interface, which a build is for. */

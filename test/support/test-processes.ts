@@ -72,7 +72,7 @@ const THOROUGH = [
   ...["attack/", "chaos/backup-drill", "chaos/detection"],
   ...["chaos/failpoints-embedded", "chaos/rolling-upgrade"],
   ...["world/focused", "world/many-gateways", "world/plants/"],
-  ...["deploy/handbook", "deploy/image"],
+  ...["deploy/handbook", "deploy/image", "deploy/newer-node"],
 ];
 /** Files that run only by name, on a quiet machine: they measure times under load. */
 const BY_NAME = ["trouble/outage"];

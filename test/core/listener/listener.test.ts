@@ -204,7 +204,7 @@ t.test("an engine that cannot be loaded is replaced, with one line in the log", 
   await t.rejects(native, /^listen\.engine: .* uWebSockets\.js .*; or set auto or node$/);
 });
 
-t.test("a machine without the native engine is told what it needs", async (t) => {
+t.test("a machine without the native engine reads what it needs", async (t) => {
   const linux = { glibc: "2.41", platform: "linux" };
   const node22 = { ...linux, node: "v22.23.3", abi: "127" };
   const node24 = { ...linux, node: "v24.21.0", abi: "137" };
