@@ -1,29 +1,17 @@
+import { agentCall, KB, KINDS, type Kind } from "./agent-calls.ts";
 import { type CpuRow, measureCpu, type Series } from "./cpu.ts";
 import { type Gateway, startGateway } from "./gateway.ts";
 import { type Generator, startGenerator } from "./generator.ts";
 import { nodeOptionsOf, type Options, type Scenario, writeResults } from "./scenario.ts";
 import { printTable } from "./table.ts";
 import { startBareProxy, startRelay, startUpstream, type Target } from "./targets.ts";
-import { CHAT_MODEL, MESSAGES_MODEL, SHORT_ANSWER, type Workload } from "./workload.ts";
+import { CHAT_MODEL, directed, MESSAGES_MODEL, SHORT_ANSWER, type Workload } from "./workload.ts";
 
 const CONNECTIONS = 4;
-const KB = 1_024;
 const SIZES_KB = [1, 16, 128, 512, 2_048];
-const KINDS = ["prose", "code", "tools"] as const;
 /** Fifteen bodies are measured; with these rounds, in minutes. */
 const ROUNDS_MAX = 3;
 const SECONDS_MAX = 1;
-type Kind = (typeof KINDS)[number];
-
-const PROSE = "Hôm nay trời đẹp, chúng ta đi dạo quanh hồ. The books stand on shelf 14. ";
-const CODE = 'if (name === "a\\n") {\n  return left + "/" + right;\n}\n// đọc tệp, rồi ghi lại\n';
-
-/** Bytes of text in a turn: few long turns, an agent's files, or many short calls of tools. */
-const TURN_BYTES: Readonly<Record<Kind, number>> = { prose: 16 * KB, code: 4 * KB, tools: 160 };
-
-/** More turns of tools would have more values than a body may. */
-const TURNS_MAX = 8_192;
-
 /**
  * `bodies`: measures the time that a request body takes on the main thread, by its size, passed on
  * and translated.
@@ -98,39 +86,9 @@ function cellsOf(rows: readonly CpuRow[]): Record<string, string> {
   return Object.fromEntries(rows.map(({ label, mainUs }) => [label, (mainUs / 1_000).toFixed(2)]));
 }
 
-/** An agent's conversation of about this size. */
-function callOf(model: string, kind: Kind, size: number): Workload {
-  const turnBytes = Math.max(Math.min(TURN_BYTES[kind], size / 4), size / TURNS_MAX);
-  const text = repeated(kind === "prose" ? PROSE : CODE, turnBytes);
-  const messages: object[] = [];
-  let bytes = 0;
-  for (let call = 0; bytes < size; call++) {
-    const turns = kind === "prose" ? said(text) : toolTurns(text, `call_${call}`);
-    messages.push(...turns);
-    bytes += JSON.stringify(turns).length;
-  }
-  const content = `Go on. [[sim ${JSON.stringify(SHORT_ANSWER)}]]`;
-  const body = { model, messages: [...messages, { role: "user", content }], max_tokens: 4_000 };
-  return { path: "/v1/chat/completions", body: JSON.stringify(body), endsWith: "}" };
-}
-
-function said(content: string): object[] {
-  return [
-    { role: "user", content },
-    { role: "assistant", content },
-  ];
-}
-
-function toolTurns(text: string, id: string): object[] {
-  const called = { name: "write_file", arguments: JSON.stringify({ path: `src/${id}.ts`, text }) };
-  return [
-    { role: "user", content: "Write it." },
-    { role: "assistant", content: null, tool_calls: [{ id, type: "function", function: called }] },
-    { role: "tool", tool_call_id: id, content: text },
-    { role: "assistant", content: "Done." },
-  ];
-}
-
-function repeated(text: string, length: number): string {
-  return text.repeat(Math.ceil(length / text.length)).slice(0, length);
+function callOf(model: string, kind: Kind, bytes: number): Workload {
+  const prompt = directed("Go on.", SHORT_ANSWER);
+  return agentCall({
+    ...{ protocol: "chat", model, kind, bytes, stream: false, maxTokens: 4_000, prompt },
+  });
 }

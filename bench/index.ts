@@ -1,6 +1,7 @@
 /**
- * `npm run bench [-- scenario… --rounds N --seconds S --profile FOLDER --against FOLDER --sizes KB,KB]`: runs
- * all or the named scenarios.
+ * `npm run bench -- load …` sends load to any server.
+ * `npm run bench [-- scenario… --rounds N --seconds S --profile FOLDER --against FOLDER --sizes KB,KB]` runs all or the
+ * named scenarios.
  */
 import { resolve } from "node:path";
 import { parseArguments, refuseArguments } from "../core/process/command-line.ts";
@@ -16,12 +17,15 @@ import { fullLoad } from "./full-load.ts";
 import { idleProcesses } from "./idle-processes.ts";
 import { idleStreams } from "./idle-streams.ts";
 import { latency } from "./latency.ts";
+import { loadCommand } from "./load/command.ts";
 import { longLife } from "./long-life.ts";
 import { positiveOption, wholeOption } from "./number-options.ts";
 import { redis } from "./redis.ts";
 import type { Options, Scenario } from "./scenario.ts";
 import { slowReaders } from "./slow-reader.ts";
 import { usage } from "./usage.ts";
+
+if (process.argv[2] === "load") process.exit(await loadCommand(process.argv.slice(3)));
 
 const scenarios: readonly Scenario[] = [
   ...cpuScenarios,
@@ -41,6 +45,7 @@ const scenarios: readonly Scenario[] = [
 ];
 
 const HELP = `npm run bench [-- scenario… --rounds N --seconds S --profile FOLDER --against FOLDER --sizes KB,KB]
+npm run bench -- load --help   load of any server
 
 ${scenarios.map(({ name, about }) => `  ${name.padEnd(20)} ${about}`).join("\n")}`;
 

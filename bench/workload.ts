@@ -1,11 +1,8 @@
 import type { Directive } from "../test/support/provider/directive.ts";
+import type { Job } from "./load/job.ts";
 
 /** A kind of call: its request, and the text at the end of a good reply. */
-export interface Workload {
-  readonly path: string;
-  readonly body: string;
-  readonly endsWith: string;
-}
+export type Workload = Pick<Job, "path" | "body" | "endsWith" | "lastEvents">;
 
 /** Text events per stream of the benchmark. A few more open and close it. */
 export const STREAM_DELTAS = 200;
@@ -63,6 +60,11 @@ export function messagesCall(
   };
 }
 
+/** Returns the text that makes the simulator follow a directive. */
+export function directed(text: string, directive: Directive): string {
+  return `${text} [[sim ${JSON.stringify(directive)}]]`;
+}
+
 /** The reply to an unstreamed call: a short paragraph. */
 export const SHORT_ANSWER: Directive = { output_tokens: 60 };
 
@@ -76,6 +78,6 @@ function turns(directive: Directive): { role: string; content: string }[] {
   const last = TURNS.length - 1;
   return TURNS.map(([role, content], at) => ({
     role,
-    content: at === last ? `${content} [[sim ${JSON.stringify(directive)}]]` : content,
+    content: at === last ? directed(content, directive) : content,
   }));
 }

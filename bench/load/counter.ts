@@ -17,6 +17,7 @@ export class Counter {
   private errors = 0;
   private firstError: string | undefined = undefined;
   private readonly failures = new Map<string, { count: number; readonly body: string }>();
+  queued = 0;
   private events = 0;
   private bytes = 0;
   private costedCalls = 0;
@@ -84,6 +85,7 @@ export class Counter {
       failures: failures.sort((a, b) => b.count - a.count),
       firstError: this.firstError,
       unfinished,
+      queued: this.queued,
       events: this.events,
       bytes: this.bytes,
       seconds: (performance.now() - this.startedAtMs) / 1000,

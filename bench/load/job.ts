@@ -74,6 +74,8 @@ export interface Report {
   readonly firstError: string | undefined;
   /** Calls that were open or due when the job was stopped early. */
   readonly unfinished: number;
+  /** Calls that waited because every connection was busy. */
+  readonly queued: number;
   readonly events: number;
   readonly bytes: number;
   /** The time from the first request to the last reply. */

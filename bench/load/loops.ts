@@ -140,6 +140,7 @@ class Calls {
   }
 
   waitInLine(dueAtMs: number): void {
+    this.counter.queued++;
     this.line.push(dueAtMs);
   }
 

@@ -1,0 +1,96 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { escaped } from "../../plugins/page-parts/escaped.ts";
+import { cellsOfTimes, PERCENTILES, type Run, showCount, timesOf, warningsOf } from "./run.ts";
+import { changesOf, chargesText, generatorText, outcomeOf } from "./summary.ts";
+
+const STYLE = `
+:root { color-scheme: light dark }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 1000px; margin: 2rem auto; padding: 0 1rem;
+  color: light-dark(#1a1d1b, #e6e9e7); background: light-dark(#fff, #14171a) }
+h1 { font-size: 1.5rem; margin-bottom: .2rem } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem }
+table { border-collapse: collapse; width: 100% } .wide { overflow-x: auto }
+th, td { text-align: right; padding: .3rem .6rem; border-bottom: 1px solid #8884; font-variant-numeric: tabular-nums }
+th:first-child, td:first-child, .text { text-align: left } td.text { word-break: break-word }
+.note { border-left: 4px solid #c4820e; padding: .4rem .8rem; margin: .5rem 0; background: #c4820e1f }
+.bad { border-color: #c9252d; background: #c9252d1f } .good { border-color: #0b7a53; background: #0b7a531f }
+.quiet { opacity: .7 } .u-legend { font-size: 13px }`;
+
+/** Returns a page about runs of the load, the newest first. It needs no other file and no network. */
+export function reportPage(runs: readonly Run[]): string {
+  const [run] = runs;
+  if (!run) throw new Error("a report needs a run");
+  const data = JSON.stringify(runs).replaceAll("<", "\\u003c");
+  return `<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Load: ${escaped(run.name)}</title>
+<style>${ofPackage("uplot/dist/uPlot.min.css")}${STYLE}</style>
+<h1>${runs.map(({ name }) => escaped(name)).join(" <span class=quiet>and</span> ")}</h1>
+${runs.map(introduction).join("\n")}
+<h2>Times of good calls</h2>
+<div class="wide">${timesTable(runs)}</div>
+<h2>Calls by their time</h2><div id="histogram"></div>
+<h2>Calls in each second</h2><div id="rates"></div>
+<h2>Times in each second</h2><div id="times"></div>
+${runs.map(failuresTable).join("\n")}
+<script type="application/json" id="runs">${data}</script>
+<script>${ofPackage("uplot/dist/uPlot.iife.min.js")}</script>
+<script type="module">${readFileSync(new URL("report-charts.js", import.meta.url), "utf8").replace(/^\/\/# sourceMappingURL.*$/m, "")}</script>
+</html>
+`;
+}
+
+function ofPackage(file: string): string {
+  return readFileSync(createRequire(import.meta.url).resolve(file), "utf8");
+}
+
+function introduction(run: Run): string {
+  const { report, charges, limits } = run;
+  const notes = warningsOf(run).map(
+    (text) => `<p class="note${text.startsWith("Void") ? " bad" : ""}">${escaped(text)}</p>`,
+  );
+  const kept = limits.map(
+    ({ name, bound, value, isKept }) =>
+      `<p class="note ${isKept ? "good" : "bad"}">${isKept ? "Kept" : "Exceeded"}: ${name} ${escaped(bound)}, is ${escaped(value)}</p>`,
+  );
+  return `<p><b>${escaped(run.name)}</b>: ${escaped(outcomeOf(report))}<br>
+<span class="quiet">${escaped(`${run.url}; ${run.call}; ${run.load}; ${run.startedAt}`)}<br>${generatorText(run)}</span></p>
+${charges ? `<p>${escaped(chargesText(charges, report))}</p>` : ""}
+${kept.join("\n")}
+${notes.join("\n")}`;
+}
+
+function timesTable(runs: readonly Run[]): string {
+  const names = Object.values(PERCENTILES);
+  const head = `<tr><th></th>${names.map((name) => `<th>${name}</th>`).join("")}</tr>`;
+  const several = runs.length > 1;
+  const [now, before] = runs.map(({ report }) => new Map(timesOf(report).map(([n, t]) => [n, t])));
+  const rows = runs.flatMap((run) =>
+    timesOf(run.report).map(([name, times, isPerCall]) => {
+      const count = isPerCall ? run.report.calls : run.report.events;
+      return rowOf(several ? `${run.name}: ${name}` : name, cellsOfTimes(times, count));
+    }),
+  );
+  if (runs.length === 2) {
+    for (const [name, times] of now ?? []) {
+      const old = before?.get(name);
+      if (old) rows.push(rowOf(`change of ${name}`, changesOf(times, old)));
+    }
+  }
+  return `<table>${head}${rows.join("")}</table>`;
+}
+
+function rowOf(name: string, cells: Readonly<Record<string, string>>): string {
+  const values = Object.values(PERCENTILES).map((each) => `<td>${escaped(cells[each] ?? "")}</td>`);
+  return `<tr><td>${escaped(name)}</td>${values.join("")}</tr>`;
+}
+
+function failuresTable({ name, report }: Run): string {
+  if (report.failures.length === 0) return "";
+  const rows = report.failures.map(
+    ({ kind, count, body }) =>
+      `<tr><td>${escaped(kind)}</td><td>${showCount(count)}</td><td class="text">${escaped(body)}</td></tr>`,
+  );
+  return `<h2>Failed calls of ${escaped(name)}</h2>
+<table><tr><th>kind</th><th>calls</th><th class="text">first reply</th></tr>${rows.join("")}</table>`;
+}

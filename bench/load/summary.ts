@@ -1,0 +1,94 @@
+import { formatVnd } from "../../core/catalogue/amount.ts";
+import { printTable } from "../table.ts";
+import type { Percentiles, Report } from "./job.ts";
+import {
+  type Charges,
+  cellsOfTimes,
+  PERCENTILES,
+  type Run,
+  showCount,
+  showShare,
+  showTime,
+  timesOf,
+  warningsOf,
+} from "./run.ts";
+
+const FAILURES_SHOWN = 10;
+const BODY_SHOWN = 300;
+
+/** Prints a run, beside an earlier one if there is one. */
+export function printRun(run: Run, earlier: Run | undefined): void {
+  const { report, charges, limits } = run;
+  console.log(`\n${run.url}\n${run.call}; ${run.load}`);
+  console.log(`\n${outcomeOf(report)}`);
+  for (const { kind, count, body } of report.failures.slice(0, FAILURES_SHOWN)) {
+    const text = body.trim().slice(0, BODY_SHOWN);
+    console.log(`  ${showCount(count)} × ${kind}${text === "" ? "" : `: ${text}`}`);
+  }
+  if (report.calls > 0) {
+    const since = run.isOpenLoop ? "from when it was due" : "from when it was sent";
+    printTable(
+      `times of the ${showCount(report.calls)} good calls, ${since}`,
+      rowsOf(report, earlier?.report),
+    );
+  }
+  if (charges) console.log(`\n${chargesText(charges, report)}`);
+  console.log(`\n${generatorText(run)}`);
+  for (const warning of warningsOf(run)) console.log(`! ${warning}`);
+  for (const { name, bound, value, isKept } of limits) {
+    console.log(`${isKept ? "kept" : "EXCEEDED"}: --${name} ${bound}, is ${value}`);
+  }
+}
+
+/** Returns how many calls succeeded and at which rate. */
+export function outcomeOf({ calls, errors, seconds }: Report): string {
+  const all = showCount(calls + errors);
+  const share = errors > 0 ? ` (${showShare(errors / (calls + errors))})` : "";
+  const rate = `${showCount(calls / seconds)} a second`;
+  return `${showCount(errors)} of ${all} calls failed${share}; ${showCount(calls)} succeeded, ${rate}`;
+}
+
+/** Returns what was charged and what the replies stated. */
+export function chargesText(charges: Charges, { calls }: Report): string {
+  const charged = `charged: the balance fell by ${formatVnd(BigInt(charges.chargedMicro))} đ`;
+  if (charges.statedBy === 0) return `${charged}; the replies do not state their cost`;
+  const stated = `the replies state ${formatVnd(BigInt(charges.expectedMicro))} đ`;
+  if (charges.statedBy < calls) {
+    return `${charged}; ${showCount(charges.statedBy)} of ${showCount(calls)} good replies state their cost, ${stated}`;
+  }
+  return `${charged}, ${stated}: ${charges.chargedMicro === charges.expectedMicro ? "equal" : "NOT EQUAL"}`;
+}
+
+function rowsOf(report: Report, earlier: Report | undefined): Record<string, string>[] {
+  const before = new Map(earlier && timesOf(earlier).map(([name, times]) => [name, times]));
+  return timesOf(report).flatMap(([name, times, isPerCall]) => {
+    const count = (of: Report) => (isPerCall ? of.calls : of.events);
+    const row = { "": name, ...cellsOfTimes(times, count(report)) };
+    const old = before.get(name);
+    if (!old || !earlier) return [row];
+    return [
+      row,
+      { "": "  before", ...cellsOfTimes(old, count(earlier)) },
+      { "": "  change", ...changesOf(times, old) },
+    ];
+  });
+}
+
+/** Returns the change of each percentile that both runs have, in percent. */
+export function changesOf(now: Percentiles, before: Percentiles): Record<string, string> {
+  const names = Object.entries(PERCENTILES) as [keyof Percentiles, string][];
+  return Object.fromEntries(
+    names.map(([key, name]) => {
+      if (before[key] === 0) return [name, now[key] === 0 ? "0 %" : ""];
+      const percent = Math.round((now[key] / before[key] - 1) * 100);
+      return [name, `${percent > 0 ? "+" : ""}${percent} %`];
+    }),
+  );
+}
+
+/** Returns how the generator itself did. */
+export function generatorText({ isOpenLoop, report }: Run): string {
+  const { lateUs, busy, waitedForCore } = report.generator;
+  const late = isOpenLoop ? `calls left ${showTime(lateUs.p99)} late (p99), ` : "";
+  return `generator: ${late}busy ${showShare(busy)}, waited for a core ${showShare(waitedForCore)}`;
+}

@@ -1,0 +1,170 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import { agentCall, KINDS, PROTOCOLS } from "../../bench/agent-calls.ts";
+import type { Run } from "../../bench/load/run.ts";
+import { packageRoot } from "../../core/process/root.ts";
+import { startBrowser } from "../support/browser.ts";
+import { type LocalServer, startLocalServer } from "../support/local-server.ts";
+import { type Simulator, startSimulator } from "../support/provider/server.ts";
+import { judge } from "../support/strict/index.ts";
+
+const KEY = "sk-load-secret";
+const folder = mkdtempSync(join(tmpdir(), "load-command-"));
+const jsonFile = join(folder, "run.json");
+const htmlFile = join(folder, "run.html");
+
+let simulator: Simulator;
+/** A gateway that charges 2 đ for a call and states 1.5 đ. */
+let dear: LocalServer;
+
+t.before(async () => {
+  simulator = await startSimulator({ host: "127.0.0.1", port: 0, judge });
+  let balance = 1_000;
+  dear = await startLocalServer((request, response) => {
+    if (request.url === "/v1/balance") {
+      const wallet = { balance_vnd: String(balance), held_vnd: "0", pending_vnd: "0.0" };
+      response.end(JSON.stringify(wallet));
+    } else {
+      balance -= 2;
+      response.setHeader("x-svc-cost-vnd", "1.5").end("{}");
+    }
+  });
+});
+
+t.teardown(async () => {
+  simulator.close();
+  await dear.stop();
+  rmSync(folder, { recursive: true });
+});
+
+t.test("agents' bodies of every kind and protocol pass a strict provider", async (t) => {
+  for (const protocol of PROTOCOLS) {
+    for (const kind of KINDS) {
+      for (const bytes of [1_024, 100_000]) {
+        const { path, body } = agentCall({
+          ...{ protocol, kind, bytes, model: MODELS[protocol], stream: false },
+          ...{ maxTokens: 50, prompt: "Go on." },
+        });
+        const size = Buffer.byteLength(body);
+        t.ok(size >= bytes && size < 1.7 * bytes, `${protocol}, ${kind}: ${size}`);
+        const headers = { "content-type": "application/json", "anthropic-version": "2023-06-01" };
+        const own = { ...headers, "x-api-key": "k", authorization: "Bearer k" };
+        const url = `http://127.0.0.1:${simulator.port}${path}`;
+        const response = await fetch(url, { method: "POST", headers: own, body });
+        t.equal(response.status, 200, await response.text());
+      }
+    }
+  }
+});
+
+t.test("a load of two seconds, its figures and its report", async (t) => {
+  const { status, out, err } = await load(
+    ...["--url", `http://127.0.0.1:${simulator.port}`, "--model", MODELS.chat, "--key", KEY],
+    ...["--rate", "20-60,50", "--for", "2s", "--stream", "--name", "a <load>"],
+    ...["--json", jsonFile, "--html", htmlFile, "--max-errors", "0.1%", "--max-p99", "60s"],
+  );
+  t.equal(status, 0, err);
+  t.match(out, "0 of 90 calls failed; 90 succeeded");
+  t.match(out, /first token .*\n *between events/);
+  t.match(out, "kept: --max-errors 0.100 %, is 0.0 %");
+  t.match(err, /ok\/s .* 0 failed .* in flight/, "a line while it runs");
+  const run: Run = JSON.parse(readFileSync(jsonFile, "utf8"));
+  t.equal(run.report.calls, 90);
+  const inColumns = run.report.columns.reduce((sum, [, calls]) => sum + calls, 0);
+  const inSeconds = run.report.timeline.reduce((sum, { calls }) => sum + calls, 0);
+  t.strictSame([inColumns, inSeconds], [90, 90]);
+  for (const text of [out, err, readFileSync(jsonFile, "utf8"), readFileSync(htmlFile, "utf8")]) {
+    t.notMatch(text, KEY, "the key is in no result");
+  }
+});
+
+t.test("the report needs no other file", async (t) => {
+  const browser = await startBrowser();
+  t.teardown(() => browser.close());
+  const page = await browser.newPage();
+  const problems: string[] = [];
+  page.on("pageerror", (error) => problems.push(error.message));
+  page.on("console", (message) => problems.push(message.text()));
+  const requests: string[] = [];
+  page.on("request", (request) => requests.push(request.url()));
+  await page.goto(`file://${htmlFile}`);
+  await page.locator("#times canvas").waitFor();
+  t.equal(await page.locator("canvas").count(), 3);
+  t.equal(await page.locator("h1").textContent(), "a <load>");
+  t.strictSame(requests, [`file://${htmlFile}`]);
+  t.strictSame(problems, []);
+});
+
+t.test("a comparison, bounds that are exceeded, and money that is wrong", async (t) => {
+  const { status, out } = await load(
+    ...["--url", `${dear.url}/v1`, "--model", "m", "--connections", "2", "--for", "1ms"],
+    ...["--compare", jsonFile, "--max-drift", "0", "--max-first-p99", "1s", "--max-p50", "1us"],
+  );
+  t.equal(status, 1);
+  t.match(out, /before .*\n *change .*%/);
+  t.match(out, "the balance fell by 4 đ, the replies state 3 đ: NOT EQUAL");
+  t.match(out, "! The balance fell by 4 đ");
+  t.match(out, "EXCEEDED: --max-drift 0 đ, is 1 đ");
+  t.match(out, "EXCEEDED: --max-first-p99 1.00 s, is none");
+  t.match(out, "EXCEEDED: --max-p50 1 µs");
+});
+
+t.test("a server that refuses all", async (t) => {
+  const body = join(folder, "body.json");
+  writeFileSync(body, JSON.stringify({ model: "sim-status-429", messages: [], stream: true }));
+  const url = `http://127.0.0.1:${simulator.port}/v1/messages`;
+  const { status, out } = await load("--url", url, "--rate", "20", "--for", "0.5s", "--body", body);
+  t.equal(status, 1);
+  t.match(out, "10 of 10 calls failed (100.0 %)");
+  t.match(out, /10 × HTTP \d+: {.*error/);
+  t.match(out, "! Void: 10 of 10 calls failed.");
+  t.notMatch(out, "p50");
+});
+
+t.test("wrong arguments", async (t) => {
+  const to = ["--url", "http://127.0.0.1:1"];
+  const good = [...to, "--model", "m", "--rate", "1"];
+  const wrong: (readonly [string[], string | RegExp])[] = [
+    [[], "--url is missing"],
+    [["--url", "localhost:1"], "--url must begin with http:// or https://"],
+    [to, "--model is missing"],
+    [[...to, "--model", "m"], "--rate or --connections is missing"],
+    [[...good, "--rate", "0"], "--rate must be such as 500, 100,200 or 10-1000, not 0"],
+    [[...good, "--size", "3MB"], "--size must be from 1KB to 2MB, not 3MB"],
+    [[...good, "--protocol", "gemini"], "--protocol must be messages, chat, responses, not gemini"],
+    [[...good, "--max-p99", "50"], "--max-p99 must be such as 50ms or 1.5s, not 50"],
+    [[...good, "--max-errors", "1"], "--max-errors must be such as 0.1%, not 1"],
+    [[...good, "--body", "/none"], "--body /none: ENOENT"],
+    [[...good, "--header", "x"], "--header must be such as 'x-team: blue', not x"],
+    [[...good, "--compare", htmlFile], /^--compare .*JSON/],
+    [[...good, "--for", "never"], "--for must be a time such as 500ms, 30s or 2m"],
+    [[...good, "--speed", "1"], "Unknown option '--speed'"],
+  ];
+  const ends = await Promise.all(wrong.map(([args]) => load(...args)));
+  for (const [at, [args, problem]] of wrong.entries()) {
+    const { status, err } = ends[at]!;
+    t.match(err, problem, args.join(" "));
+    t.equal(status, 2);
+    t.ok(err.split("\n").length <= 4, "the problem is not lost in a long usage");
+  }
+});
+
+const MODELS = { messages: "claude-haiku-5-5", chat: "gpt-4.1", responses: "gpt-5.6" } as const;
+
+interface End {
+  readonly status: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+function load(...args: string[]): Promise<End> {
+  const program = join(packageRoot, "dist", "bench", "index.js");
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [program, "load", ...args], (_, out, err) =>
+      resolve({ status: child.exitCode ?? -1, out, err }),
+    );
+  });
+}
