@@ -5,13 +5,13 @@ import type { Children } from "./children.ts";
 import { type Customer, fillBooks, openWallets } from "./filled-books.ts";
 import { ADMIN_TOKEN, admin, type Gateway, startGateway } from "./gateway.ts";
 import { useKeys } from "./known-keys.ts";
+import { printTable } from "./load/table.ts";
 import { LoadedPhases, type PhaseRow } from "./loaded-phases.ts";
 import { peakOf } from "./peak-memory.ts";
 import { type Stores, startStores } from "./posted-calls.ts";
 import { type Scenario, writeResults } from "./scenario.ts";
 import { SpreadLoad } from "./spread-load.ts";
 import { stallOptions } from "./stalls.ts";
-import { printTable } from "./table.ts";
 import { LOAD_CORE, PROXY_CORE, script, startUpstream } from "./targets.ts";
 import { chatCall, SHORT_ANSWER } from "./workload.ts";
 

@@ -2,10 +2,10 @@ import type { Sql } from "../core/database/client.ts";
 import type { Children } from "./children.ts";
 import { residentBytes } from "./cpu-time.ts";
 import { type Gateway, startGateway } from "./gateway.ts";
+import { printTable } from "./load/table.ts";
 import { fundAccounts, openStore, postAll, type Stores, startStores } from "./posted-calls.ts";
 import { redisNumber } from "./redis-info.ts";
 import { type Scenario, writeResults } from "./scenario.ts";
-import { printTable } from "./table.ts";
 
 /** Set `BACKLOG=1000000` for a run of full size, which takes some minutes. */
 const CALLS = Number(process.env["BACKLOG"] ?? 200_000);

@@ -1,11 +1,12 @@
-import { agentCall, KB, KINDS, type Kind } from "./agent-calls.ts";
 import { type CpuRow, measureCpu, type Series } from "./cpu.ts";
 import { type Gateway, startGateway } from "./gateway.ts";
 import { type Generator, startGenerator } from "./generator.ts";
+import { agentCall, KB, KINDS, type Kind } from "./load/agent-calls.ts";
+import type { Workload } from "./load/job.ts";
+import { printTable } from "./load/table.ts";
 import { nodeOptionsOf, type Options, type Scenario, writeResults } from "./scenario.ts";
-import { printTable } from "./table.ts";
 import { startBareProxy, startRelay, startUpstream, type Target } from "./targets.ts";
-import { CHAT_MODEL, directed, MESSAGES_MODEL, SHORT_ANSWER, type Workload } from "./workload.ts";
+import { CHAT_MODEL, directed, MESSAGES_MODEL, SHORT_ANSWER } from "./workload.ts";
 
 const CONNECTIONS = 4;
 const SIZES_KB = [1, 16, 128, 512, 2_048];

@@ -4,6 +4,7 @@ import { Committer } from "../core/money/committer.ts";
 import { entryOf } from "../core/money/entry.ts";
 import { PostgresLedger } from "../core/money/ledger/postgres.ts";
 import type { Children } from "./children.ts";
+import { printTable } from "./load/table.ts";
 import {
   fundAccounts,
   openStore,
@@ -14,7 +15,6 @@ import {
   startStores,
 } from "./posted-calls.ts";
 import { type Scenario, writeResults } from "./scenario.ts";
-import { printTable } from "./table.ts";
 
 /** Set `COMMITTED=500000` for a longer run. */
 const CALLS = Number(process.env["COMMITTED"] ?? 100_000);

@@ -2,8 +2,9 @@ import type { Children } from "./children.ts";
 import { type CpuOptions, cellsOf, measureCpu, type Series } from "./cpu.ts";
 import { startGateway, startGateways } from "./gateway.ts";
 import { startGenerator } from "./generator.ts";
+import type { Workload } from "./load/job.ts";
+import { printTable } from "./load/table.ts";
 import { nodeOptionsOf, type Options, type Scenario, writeResults } from "./scenario.ts";
-import { printTable } from "./table.ts";
 import { startBareProxy, startNginx, startUpstream } from "./targets.ts";
 import {
   CHAT_MODEL,
@@ -13,7 +14,6 @@ import {
   pacedStream,
   SHORT_ANSWER,
   STREAM_DELTAS,
-  type Workload,
 } from "./workload.ts";
 
 /**

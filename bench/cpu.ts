@@ -1,9 +1,8 @@
 import { type CpuTime, cpuSince, cpuTime } from "./cpu-time.ts";
 import type { Generator } from "./generator.ts";
-import type { Report } from "./load/job.ts";
-import { median } from "./table.ts";
+import type { Report, Workload } from "./load/job.ts";
+import { median } from "./load/table.ts";
 import type { Target } from "./targets.ts";
-import type { Workload } from "./workload.ts";
 
 /** One row of a comparison: a kind of call, sent to a target. */
 export interface Series {

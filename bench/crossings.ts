@@ -1,12 +1,13 @@
 import type { Directive } from "../test/support/provider/directive.ts";
-import { agentCall, KB, PROTOCOLS, type Protocol } from "./agent-calls.ts";
 import { type CpuRow, cellsOf, measureCpu, type Series } from "./cpu.ts";
 import { type Gateway, startGateway } from "./gateway.ts";
 import { startGenerator } from "./generator.ts";
+import { agentCall, KB, PROTOCOLS, type Protocol } from "./load/agent-calls.ts";
+import type { Workload } from "./load/job.ts";
+import { printTable } from "./load/table.ts";
 import { nodeOptionsOf, type Scenario, writeResults } from "./scenario.ts";
-import { printTable } from "./table.ts";
 import { startUpstream } from "./targets.ts";
-import { directed, pacedStream, SHORT_ANSWER, STREAM_DELTAS, type Workload } from "./workload.ts";
+import { directed, pacedStream, SHORT_ANSWER, STREAM_DELTAS } from "./workload.ts";
 
 const STREAMS = 20;
 const PACED_STREAMS = 100;

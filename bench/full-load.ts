@@ -3,8 +3,8 @@ import { type CpuTime, cpuSince, cpuTime, residentBytes } from "./cpu-time.ts";
 import { type Gateway, startGateway } from "./gateway.ts";
 import { startGenerator } from "./generator.ts";
 import type { Report } from "./load/job.ts";
+import { printTable } from "./load/table.ts";
 import { nodeOptionsOf, type Scenario, writeResults } from "./scenario.ts";
-import { printTable } from "./table.ts";
 import { startUpstream } from "./targets.ts";
 import { chatCall, SHORT_ANSWER } from "./workload.ts";
 

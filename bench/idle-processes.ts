@@ -2,10 +2,10 @@ import { RedisClient } from "../core/redis/client.ts";
 import { type Children, untilReady } from "./children.ts";
 import { cpuTime, residentBytes } from "./cpu-time.ts";
 import { type Gateway, startGateway } from "./gateway.ts";
+import { printTable } from "./load/table.ts";
 import { redisNumber } from "./redis-info.ts";
 import { type Scenario, writeResults } from "./scenario.ts";
 import { type StoreServer, startPostgres, startRedis } from "./store-servers.ts";
-import { printTable } from "./table.ts";
 import { LOAD_CORE, PROXY_CORE, script } from "./targets.ts";
 
 /** Each takes 100 MB of memory, and 1.5 s of a core to start. */

@@ -1,8 +1,8 @@
 import { residentBytes } from "./cpu-time.ts";
 import { startGateway } from "./gateway.ts";
 import { startGenerator } from "./generator.ts";
+import { printTable } from "./load/table.ts";
 import { nodeOptionsOf, type Scenario, writeResults } from "./scenario.ts";
-import { printTable } from "./table.ts";
 import { startBareProxy, startUpstream } from "./targets.ts";
 import { chatCall, SHORT_ANSWER } from "./workload.ts";
 

@@ -2,9 +2,9 @@ import { join } from "node:path";
 import { startGateway } from "./gateway.ts";
 import { startGenerator } from "./generator.ts";
 import type { Report } from "./load/job.ts";
+import { median, printTable } from "./load/table.ts";
 import { nodeOptionsOf, type Scenario, writeResults } from "./scenario.ts";
 import { histogramOf, stallOptions, stallsSince } from "./stalls.ts";
-import { median, printTable } from "./table.ts";
 import { startBareProxy, startUpstream, type Target } from "./targets.ts";
 import { chatCall, SHORT_ANSWER } from "./workload.ts";
 

@@ -5,11 +5,11 @@ import { RedisClient } from "../core/redis/client.ts";
 import type { Children } from "./children.ts";
 import { untilQuiet } from "./cpu.ts";
 import { startGateway } from "./gateway.ts";
+import { median, printTable } from "./load/table.ts";
 import { MixedLoad } from "./mixed-load.ts";
 import { redisNumber } from "./redis-info.ts";
 import { type Scenario, writeResults } from "./scenario.ts";
 import { startPostgres, startRedis } from "./store-servers.ts";
-import { median, printTable } from "./table.ts";
 import { built, startUpstream, type Target } from "./targets.ts";
 
 const REPLY_TIMEOUT_MS = 10_000;

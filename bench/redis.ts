@@ -1,9 +1,9 @@
 import { type CpuRow, cellsOf, measureCpu, type Series } from "./cpu.ts";
 import { startGateway } from "./gateway.ts";
 import { startGenerator } from "./generator.ts";
+import { printTable } from "./load/table.ts";
 import { nodeOptionsOf, type Scenario, writeResults } from "./scenario.ts";
 import { startPostgres, startRedis } from "./store-servers.ts";
-import { printTable } from "./table.ts";
 import { startUpstream } from "./targets.ts";
 import { chatCall, SHORT_ANSWER } from "./workload.ts";
 

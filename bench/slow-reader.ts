@@ -3,8 +3,8 @@ import { residentBytes } from "./cpu-time.ts";
 import { startGateway } from "./gateway.ts";
 import { type Job, requestBytes } from "./load/job.ts";
 import { ResponseParser } from "./load/response-parser.ts";
+import { printTable } from "./load/table.ts";
 import { nodeOptionsOf, type Scenario, writeResults } from "./scenario.ts";
-import { printTable } from "./table.ts";
 import { startUpstream } from "./targets.ts";
 import { messagesCall } from "./workload.ts";
 

@@ -1,7 +1,7 @@
 import { Connection } from "./load/connection.ts";
 import { Counter } from "./load/counter.ts";
+import type { Workload } from "./load/job.ts";
 import { type Report, requestBytes } from "./load/job.ts";
-import type { Workload } from "./workload.ts";
 
 const TICK_MS = 2;
 /** More calls at once to a gateway count as errors. */

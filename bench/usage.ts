@@ -4,9 +4,9 @@ import { databaseOf } from "../core/database/plugin-database.ts";
 import { usageBooksOf } from "../core/usage/usage-books.ts";
 import type { Children } from "./children.ts";
 import { exactCpuMs } from "./cpu-time.ts";
+import { printTable } from "./load/table.ts";
 import { quietLog, startStores } from "./posted-calls.ts";
 import { type Scenario, writeResults } from "./scenario.ts";
-import { printTable } from "./table.ts";
 import { type Asked, usageQueries } from "./usage-queries.ts";
 import {
   fillMonth,

@@ -8,8 +8,8 @@
 import { appendFile } from "node:fs";
 import { PerformanceObserver } from "node:perf_hooks";
 import { isMainThread } from "node:worker_threads";
+import { threadTimes } from "./load/thread-times.ts";
 import type { Stall } from "./stalls.ts";
-import { threadTimes } from "./thread-times.ts";
 
 /** Node reports collections some turns later. */
 const COLLECTIONS_KNOWN_MS = 200;

@@ -1,8 +1,5 @@
 import type { Directive } from "../test/support/provider/directive.ts";
-import type { Job } from "./load/job.ts";
-
-/** A kind of call: its request, and the text at the end of a good reply. */
-export type Workload = Pick<Job, "path" | "body" | "endsWith" | "lastEvents">;
+import type { Workload } from "./load/job.ts";
 
 /** Text events per stream of the benchmark. A few more open and close it. */
 export const STREAM_DELTAS = 200;

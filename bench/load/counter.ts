@@ -1,8 +1,8 @@
 import { performance } from "node:perf_hooks";
 import { build, type Histogram } from "hdr-histogram-js";
-import { threadTimes } from "../thread-times.ts";
 import type { Connection } from "./connection.ts";
 import type { Failure, GeneratorHealth, Percentiles, Report, Second } from "./job.ts";
+import { threadTimes } from "./thread-times.ts";
 
 const TIME_US_MAX = 3_600_000_000;
 /** Kinds of failures beyond this many are counted as one. */

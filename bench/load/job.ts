@@ -21,6 +21,9 @@ export interface Job {
   readonly hold?: boolean;
 }
 
+/** A kind of call: its request, and the text at the end of a good reply. */
+export type Workload = Pick<Job, "path" | "body" | "endsWith" | "lastEvents">;
+
 /** Rates of calls, one stretch after the other. Each goes from one rate to another in a straight line. */
 export type Schedule = readonly {
   readonly from: number;

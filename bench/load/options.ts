@@ -2,17 +2,16 @@ import { readFileSync } from "node:fs";
 import { parseArguments, refuseArguments } from "../../core/process/command-line.ts";
 import { isObject } from "../../core/process/json.ts";
 import { messageOf } from "../../core/process/thrown.ts";
-import { agentCall, endOf, KB, KINDS, PROTOCOLS, type Protocol, pathOf } from "../agent-calls.ts";
-import type { Workload } from "../workload.ts";
+import { agentCall, endOf, KB, KINDS, PROTOCOLS, type Protocol, pathOf } from "./agent-calls.ts";
 import { BOUND_NAMES, type Bound, boundOf, secondsOf } from "./bounds.ts";
-import type { Job, Schedule } from "./job.ts";
+import type { Job, Schedule, Workload } from "./job.ts";
 import { showCount } from "./run.ts";
 
 const USAGE = `npm run bench -- load --url URL [--key KEY] (--rate RATE | --connections N)
 
 Sends calls to any gateway or provider. Times count from when a call was due, and are of good replies only.
 
-where
+server
   --url URL               https://HOST, https://HOST/v1, or an address that ends with the path of a protocol
   --key KEY               default: the variable LOAD_KEY
   --header 'NAME: VALUE'  another header; may be repeated
@@ -55,7 +54,7 @@ const TEXT = { type: "string" } as const;
 export interface LoadOptions {
   /** Without a query, which may hold a key. */
   readonly url: string;
-  /** Where the gateway may tell the balance of this key. */
+  /** The address of this key's balance, if the gateway has one. */
   readonly balanceUrl: string;
   readonly job: Job;
   /** The kind of call and of load, in words. */

@@ -134,7 +134,7 @@ export class ResponseParser {
       bytes.length >= TAIL_BYTES
         ? bytes.subarray(-TAIL_BYTES)
         : Buffer.concat([this.tail, bytes]).subarray(-TAIL_BYTES);
-    // Where the event begins in these bytes, or the rest of one that began before them.
+    // The place at which the event begins, or the rest of one that began in earlier bytes.
     let begin = 0;
     let at = 0;
     for (;;) {

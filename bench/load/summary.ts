@@ -1,5 +1,4 @@
 import { formatVnd } from "../../core/catalogue/amount.ts";
-import { printTable } from "../table.ts";
 import type { Percentiles, Report } from "./job.ts";
 import {
   type Charges,
@@ -12,6 +11,7 @@ import {
   timesOf,
   warningsOf,
 } from "./run.ts";
+import { printTable } from "./table.ts";
 
 const FAILURES_SHOWN = 10;
 const BODY_SHOWN = 300;

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { agentCall, KINDS, PROTOCOLS } from "../../bench/agent-calls.ts";
+import { agentCall, KINDS, PROTOCOLS } from "../../bench/load/agent-calls.ts";
 import type { Run } from "../../bench/load/run.ts";
 import { packageRoot } from "../../core/process/root.ts";
 import { startBrowser } from "../support/browser.ts";

@@ -1,4 +1,4 @@
-import type { Workload } from "./workload.ts";
+import type { Workload } from "./job.ts";
 
 export const PROTOCOLS = ["messages", "chat", "responses"] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
