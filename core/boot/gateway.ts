@@ -6,6 +6,7 @@ import { endpoints } from "../catalogue/endpoint.ts";
 import { catalogueWarnings } from "../config/catalogue-review.ts";
 import type { GatewayConfig } from "../config/load.ts";
 import { logCall } from "../http/call-log.ts";
+import { Cors } from "../http/cors.ts";
 import { requiredFields, withDefaultSteps } from "../http/default-steps.ts";
 import { addHealthRoutes } from "../http/health.ts";
 import { addModelRoutes } from "../http/models.ts";
@@ -259,8 +260,9 @@ export class Gateway {
     const proxies = new TrustedProxies(config.listen.trustedProxies, (peer) =>
       log.warn({ peer }, X_FORWARDED_FOR_IGNORED),
     );
-    const { limits } = config;
-    const shared = { upstreams, clock, log, limits, proxies, bodies, longBodies, unread };
+    const { limits, headers } = config;
+    const cors = new Cors(headers.corsOrigins);
+    const shared = { upstreams, clock, log, limits, proxies, cors, bodies, longBodies, unread };
     return { ...shared, pipeline, router, operatorRouter, required };
   }
 

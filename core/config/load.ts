@@ -146,7 +146,7 @@ function toConfig(
       clockDifferenceMs: limits.clock_difference_seconds * 1000,
     },
     log,
-    headers,
+    headers: { prefix: headers.prefix, corsOrigins: headers.cors_origins },
     images: { privateAddresses: images.private_addresses, nameServers: images.name_servers },
     upstreams: used,
     // Either case, as other programs take them.

@@ -211,6 +211,8 @@ const log = v.optional(
   {},
 );
 
+const ORIGIN = "an origin without a path, such as https://app.example.com, or *";
+
 const headers = v.optional(
   mapping({
     prefix: setting(
@@ -218,12 +220,25 @@ const headers = v.optional(
         /^[a-z][a-z0-9-]{0,30}-$/,
         "lower-case letters, digits and dashes that end in a dash",
       ),
-      "Prefix of the gateway's own response headers.",
+      "Prefix of the gateway's own headers.",
       "x-svc-",
+    ),
+    cors_origins: setting(
+      v.array(v.pipe(v.string(ORIGIN), v.check(isOrigin, ORIGIN)), 'a list of origins, or ["*"]'),
+      "Origins of web pages whose scripts may call with an API key, such as https://app.example.com, or * for all. " +
+        "Everyone who opens such a page can read a key that its scripts have. Default: none.",
+      [],
     ),
   }),
   {},
 );
+
+/** As browsers send it: https://app.example.com:8443, without a path. */
+function isOrigin(text: string): boolean {
+  return (
+    text === "*" || (/^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text)
+  );
+}
 
 const NAME_SERVER = "the address of a name server, such as 10.0.0.2 or 10.0.0.2:5353";
 

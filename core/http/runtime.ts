@@ -7,6 +7,7 @@ import type { TrustedProxies } from "../process/client-address.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import type { ConnectedUpstreams } from "../upstream/upstreams.ts";
+import type { Cors } from "./cors.ts";
 import type { Pipeline } from "./pipeline.ts";
 import type { UnreadReplies } from "./unread-replies.ts";
 
@@ -24,6 +25,7 @@ export interface Runtime {
   readonly log: Log;
   readonly limits: Limits;
   readonly proxies: TrustedProxies;
+  readonly cors: Cors;
   /** Shared by all generations, since bodies of an old one still arrive. */
   readonly bodies: BodyBudget;
   /** Shared as well. */

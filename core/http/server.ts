@@ -46,6 +46,8 @@ interface Begun {
   readonly headOnly?: boolean;
   /** Default: that of its endpoint. */
   readonly wire?: ClientWire | undefined;
+  /** False for pages, whose replies scripts of other origins cannot read. */
+  readonly isShared?: boolean;
 }
 
 interface ServerOptions {
@@ -179,6 +181,8 @@ export class Server {
     if (unclear) return refuseAndCut(res, method, wireOf(path, headers), unclear, id);
     const headOnly = method === "HEAD";
     if (match.kind !== "route") {
+      const allowed = method === "OPTIONS" && runtime.cors.preflight(router, path, headers);
+      if (allowed) return this.sendPreflight(res, path, headers, id, allowed);
       const refused = this.begin(res, plainEndpoint(path, headers), headers, id, {
         isCall: false,
         headOnly,
@@ -189,7 +193,7 @@ export class Server {
     if (route.access === "call") return this.open(res, headers, route, id);
     const isCall = route.access === "key";
     const endpoint = plainEndpoint(route.path, headers);
-    const incoming = this.begin(res, endpoint, headers, id, { isCall, headOnly });
+    const incoming = this.begin(res, endpoint, headers, id, { isCall, headOnly, isShared: isCall });
     const remoteAddress = incoming.call.clientAddress();
     const head: RequestHead = {
       ...{ method, path, params, headers, remoteAddress, requestId: id },
@@ -198,6 +202,23 @@ export class Server {
     };
     const { handler, bodyBytesMax = UNREAD_BODY_BYTES_MAX } = route;
     incoming.answer(head, bodyBytesMax, handler);
+  }
+
+  /** Replies with 200: by HTTP, 204 has no length, which the listeners would write. */
+  private sendPreflight(
+    res: HttpResponse,
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    id: string,
+    allowed: readonly string[],
+  ): void {
+    const begun = { isCall: false, isShared: false };
+    const incoming = this.begin(res, plainEndpoint(path, headers), headers, id, begun);
+    const head: RequestHead = {
+      ...{ method: "OPTIONS", path, params: {}, headers, requestId: id },
+      ...{ remoteAddress: "", addressBlock: "", query: new URLSearchParams() },
+    };
+    incoming.answer(head, UNREAD_BODY_BYTES_MAX, () => ({ status: 200, headers: allowed }));
   }
 
   private open(
@@ -222,7 +243,7 @@ export class Server {
     endpoint: Endpoint,
     headers: Readonly<Record<string, string>>,
     id: string,
-    { isCall = true, headOnly = false, wire }: Begun = {},
+    { isCall = true, headOnly = false, wire, isShared = true }: Begun = {},
   ): Incoming {
     const { callsInFlight } = this;
     const runtime = isCall ? this.runtime : { ...this.runtime, ...UNSEEN };
@@ -230,6 +251,7 @@ export class Server {
     const given = [res, runtime, endpoint, headers, id, onOver, callsInFlight] as const;
     const incoming = new Incoming(...given, headOnly, wire);
     if (isCall) callsInFlight.add(incoming.call);
+    if (isShared) incoming.call.replyHeaders.push(...runtime.cors.headersFor(headers["origin"]));
     return incoming;
   }
 

@@ -36,7 +36,11 @@ export interface Config {
   };
   readonly limits: Limits;
   readonly log: { readonly level: string };
-  readonly headers: { readonly prefix: string };
+  readonly headers: {
+    readonly prefix: string;
+    /** Origins whose scripts may call with an API key; `*` is every origin. */
+    readonly corsOrigins: readonly string[];
+  };
   readonly images: ImageSettings;
   readonly upstreams: Readonly<Record<string, UpstreamConfig>>;
   readonly catalogue: Catalogue;

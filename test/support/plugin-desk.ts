@@ -135,7 +135,7 @@ export function deskOf(parts: Partial<Record<keyof Services, unknown>> = {}): De
   const services = {
     config: {
       plugins: [],
-      headers: { prefix: "x-svc-" },
+      headers: { prefix: "x-svc-", corsOrigins: [] },
       images: { privateAddresses: false, nameServers: [] },
       listen: { host: "127.0.0.1", port: 8080 },
     },

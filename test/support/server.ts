@@ -8,6 +8,7 @@ import { BodyBudget } from "../../core/body/budget.ts";
 import { endpoints } from "../../core/catalogue/endpoint.ts";
 import { NO_FACTORS } from "../../core/catalogue/price-factors.ts";
 import { type GatewayConfig, loadConfig } from "../../core/config/load.ts";
+import { Cors } from "../../core/http/cors.ts";
 import { requiredFields } from "../../core/http/default-steps.ts";
 import { Pipeline } from "../../core/http/pipeline.ts";
 import { Server } from "../../core/http/server.ts";
@@ -83,6 +84,7 @@ export async function startServer(
     log,
     limits,
     proxies: new TrustedProxies([]),
+    cors: new Cors([]),
     bodies: new BodyBudget(
       {
         bytesMax: limits.receivingBytesMax,

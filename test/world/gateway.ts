@@ -1,6 +1,7 @@
 import type { CallerKey } from "../../core/accounts/account.ts";
 import { BodyBudget } from "../../core/body/budget.ts";
 import { endpoints } from "../../core/catalogue/endpoint.ts";
+import { Cors } from "../../core/http/cors.ts";
 import type { HttpCall } from "../../core/http/http-call.ts";
 import { HttpCallsInFlight } from "../../core/http/in-flight.ts";
 import { Incoming } from "../../core/http/incoming.ts";
@@ -147,8 +148,8 @@ export class SimulatedGateway {
     const bodies = new BodyBudget({ bytesMax: 1e8, bodyBytesMax: 1e6, bodiesMax: 1e4 }, clock);
     const unread = new UnreadReplies(LIMITS.unreadBytesMax, log);
     const served = { pipeline, router, operatorRouter, upstreams };
-    const proxies = new TrustedProxies([]);
-    this.runtime = { ...served, clock, log, limits, proxies, bodies, unread, required };
+    const origins = { proxies: new TrustedProxies([]), cors: new Cors([]) };
+    this.runtime = { ...served, ...origins, clock, log, limits, bodies, unread, required };
   }
 
   get listening(): boolean {

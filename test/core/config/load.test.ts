@@ -45,7 +45,7 @@ t.test("a valid config", async (t) => {
         clockDifferenceMs: 300_000,
       },
       log: { level: "info" },
-      headers: { prefix: "x-svc-" },
+      headers: { prefix: "x-svc-", corsOrigins: [] },
       images: { privateAddresses: false, nameServers: [] },
       proxies: { httpsProxy: undefined, noProxy: undefined },
       unbilled: true,

@@ -138,6 +138,20 @@ const settings: readonly Row[] = [
     `prefix: X-Svc`,
     `gateway.yaml:6 headers.prefix: expected lower-case letters, digits and dashes that end in a dash`,
   ],
+  ...[
+    "https://app.example.com/",
+    "app.example.com",
+    "https://A.example.com",
+    "null",
+    "file://",
+  ].map(
+    (origin) =>
+      [
+        `prefix: x-svc-`,
+        `cors_origins: ["${origin}"]`,
+        `gateway.yaml:6 headers.cors_origins[0]: expected an origin without a path, such as https://app.example.com, or *`,
+      ] as const,
+  ),
   [`0123456789abcdef`, `a b`, `gateway.yaml:2 admin.token: expected a token without spaces`],
   [
     `"http://127.0.0.1:9001"`,
