@@ -99,6 +99,12 @@ export interface Ledger {
   /** Returns records of calls, newest first. */
   usage(query: UsageQuery): Promise<UsageRecord[]>;
 
+  /**
+   * Returns the calls that pass all filters, newest first. Reads at most 20,000 calls of the account, or of all, and says
+   * at which it stopped: to find rare ones takes several searches.
+   */
+  searchCalls(search: CallSearch): Promise<FoundCalls>;
+
   /** Returns the record of one call; undefined if it is not committed. */
   call(callId: string): Promise<UsageRecord | undefined>;
 
@@ -182,7 +188,30 @@ export interface UsageQuery {
   readonly accountId: string;
   readonly limit: number;
   /** Only calls before this one, in the order of (at, call id), for paging. */
-  readonly before?: { readonly at: Date; readonly callId: string };
+  readonly before?: CallCursor | undefined;
+}
+
+interface CallCursor {
+  readonly at: Date;
+  readonly callId: string;
+}
+
+/** Selects calls of all accounts: those from `from`, included, to `to`, excluded, that match every other field. */
+export interface CallSearch extends Omit<UsageQuery, "accountId"> {
+  readonly accountId?: string | undefined;
+  readonly keyId?: string | undefined;
+  readonly model?: string | undefined;
+  readonly upstream?: string | undefined;
+  /** `failed`: anything but 200. */
+  readonly status?: number | "failed" | undefined;
+  readonly from?: Date | undefined;
+  readonly to?: Date | undefined;
+}
+
+export interface FoundCalls {
+  readonly records: readonly UsageRecord[];
+  /** The search goes on before this call; undefined if it has read all. */
+  readonly next: CallCursor | undefined;
 }
 
 /** A posted call that the ledger refused, or an entry that could not be read. */

@@ -2,8 +2,10 @@ import type { FoundCall } from "./found-call.ts";
 import type { HoldStore, RestoreResult } from "./hold-store.ts";
 import type { LedgerArchive } from "./ledger/archive.ts";
 import {
+  type CallSearch,
   EntryRefused,
   EntryUnreadable,
+  type FoundCalls,
   type Ledger,
   type ProofProgress,
   type QuarantinedCall,
@@ -27,6 +29,8 @@ export interface Operations {
   call(callId: string): Promise<FoundCall | undefined>;
   /** Returns records of calls of an account, newest first. */
   usage(query: UsageQuery): Promise<UsageRecord[]>;
+  /** Returns records of calls of all accounts, newest first: see `Ledger.searchCalls`. */
+  searchCalls(search: CallSearch): Promise<FoundCalls>;
   /** Yields all holds, in pages, and the oldest post of each outbox: see `HoldStore.standing`. */
   standing(): AsyncIterable<readonly StandingCall[]>;
   /** Returns charges that only this process has, in its memory or in its spool. */
@@ -63,6 +67,7 @@ export function operationsOf({ wallets, holdStore, ledger, archive }: Stores): O
     prove: (options) => wallets.prove(options),
     call: (callId) => wallets.call(callId),
     usage: (query) => ledger.usage(query),
+    searchCalls: (search) => ledger.searchCalls(search),
     standing: () => holdStore.standing(),
     unsent: () => wallets.unsent(),
     quarantined: () => ledger.quarantined(),

@@ -1,5 +1,6 @@
 import {
   done,
+  formatVnd,
   isId,
   isRefusal,
   newId,
@@ -42,9 +43,17 @@ export function accountRoutes(services: Services): OperatorRoute[] {
       method: "GET",
       path: "/accounts",
       async handle({ query }) {
-        const page = readQuery(accountPage, query);
-        if (isRefusal(page)) return page;
-        return done((await accounts.search(page)).map(accountBody));
+        const asked = readQuery(accountPage, query);
+        if (isRefusal(asked)) return asked;
+        const found = await accounts.search(asked);
+        if (asked.balances !== "true") return done(found.map(accountBody));
+        const wallets = await Promise.all(found.map(({ id }) => balances(id)));
+        return done(
+          found.map((account, at) => ({
+            ...accountBody(account),
+            balance_vnd: formatVnd(wallets[at]?.balanceMicroVnd ?? 0),
+          })),
+        );
       },
     },
     {

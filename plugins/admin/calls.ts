@@ -1,14 +1,20 @@
 import {
   done,
+  endOfDay,
   explainedCall,
   idTime,
   isId,
+  isRefusal,
   type OperatorRoute,
+  readQuery,
   refuse,
   type Services,
+  startOfDay,
+  usageJson,
 } from "../../core/plugin/index.ts";
+import { callSearch } from "./input.ts";
 
-/** Route that shows one call by its id: its record, the parts of its cost, and the cost computed again. */
+/** Routes that find calls of all accounts, and show one by its id: its record, the parts of its cost, and the cost computed again. */
 export function callRoutes({ operations }: Services): OperatorRoute[] {
   /** Returns the archived month that a call with this id is of; undefined if there is none. */
   async function archivedMonthOf(id: string): Promise<string | undefined> {
@@ -19,6 +25,26 @@ export function callRoutes({ operations }: Services): OperatorRoute[] {
   }
 
   return [
+    {
+      method: "GET",
+      path: "/calls",
+      async handle({ query }) {
+        const asked = readQuery(callSearch, query);
+        if (isRefusal(asked)) return asked;
+        const { account, key, from, to, ...search } = asked;
+        const { records, next } = await operations.current.searchCalls({
+          ...search,
+          accountId: account,
+          keyId: key,
+          from: from ? startOfDay(from) : undefined,
+          to: to ? endOfDay(to) : undefined,
+        });
+        return done({
+          next: next ? `${next.at.toISOString()},${next.callId}` : null,
+          calls: records.map((record) => usageJson(record, "admin")),
+        });
+      },
+    },
     {
       method: "GET",
       path: "/calls/:call",

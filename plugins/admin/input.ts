@@ -23,6 +23,8 @@ const LIMIT = "a whole number from 1 to 1000";
 const SECONDS = "a whole number of seconds from 1 to 999999999";
 const DAY = "a day, such as 2026-11-30";
 const ACCOUNT = "the id of an account";
+const KEY = "the id of a key";
+const STATUS = "failed, or a status such as 429";
 const BPS = "a whole number of basis points (0.01 %) from 0 to 10000";
 const PER_MINUTE =
   "a whole number of calls from 0 (not limited) to 1000000, or null for the default";
@@ -56,6 +58,7 @@ export const accountPage = mapping({
   query: v.optional(line(254, "a text of 1 to 254 characters on one line")),
   after: accountId,
   limit,
+  balances: v.optional(v.picklist(["true", "false"])),
 });
 
 export const because = mapping({ reason });
@@ -143,18 +146,36 @@ export const reconcileQuery = mapping({
 
 export const proofQuery = mapping({ restart: v.optional(v.picklist(["true", "false"])) });
 
-export const usagePage = mapping({
-  limit,
-  before: v.optional(
+const before = v.optional(
+  v.pipe(
+    matching(/^[^,]{1,40},[0-9a-f-]{36}$/, BEFORE),
+    v.transform((text) => {
+      const [at = "", callId = ""] = text.split(",");
+      return { at: new Date(at), callId };
+    }),
+    v.check(({ at, callId }) => !Number.isNaN(at.getTime()) && isId(callId), BEFORE),
+  ),
+);
+
+export const usagePage = mapping({ limit, before });
+
+const name = v.optional(line(200, "a name of 1 to 200 characters on one line"));
+
+export const callSearch = mapping({
+  account: accountId,
+  key: v.optional(v.pipe(v.string(KEY), v.check(isId, KEY))),
+  model: name,
+  upstream: name,
+  status: v.optional(
     v.pipe(
-      matching(/^[^,]{1,40},[0-9a-f-]{36}$/, BEFORE),
-      v.transform((text) => {
-        const [at = "", callId = ""] = text.split(",");
-        return { at: new Date(at), callId };
-      }),
-      v.check(({ at, callId }) => !Number.isNaN(at.getTime()) && isId(callId), BEFORE),
+      matching(/^(?:failed|[1-5]\d\d)$/, STATUS),
+      v.transform((text) => (text === "failed" ? text : Number(text))),
     ),
   ),
+  from: v.optional(day),
+  to: v.optional(day),
+  limit,
+  before,
 });
 
 function exactText(amount: number): string {

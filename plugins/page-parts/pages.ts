@@ -17,12 +17,13 @@ export interface PageFiles {
   readonly style: string;
 }
 
-/** Reads the files of a plugin's pages, which lie below `base`. */
-export function pageFiles(plugin: string, base: string): PageFiles {
+/** Reads the files of a plugin's pages, which lie below `base`. `styles`: a style sheet that only they have. */
+export function pageFiles(plugin: string, base: string, styles?: string): PageFiles {
   const files = browserFiles(plugin);
   const folder = `${base}/assets/${hashOfFiles(files)}`;
   // In the document, as a request of its own would delay the first sight of a page.
-  const style = styleSheet("page-parts", "style.css").replaceAll('url("', `url("${folder}/`);
+  const own = styles === undefined ? "" : styleSheet(plugin, styles);
+  const style = styleSheet("page-parts", "style.css").replaceAll('url("', `url("${folder}/`) + own;
   return { folder, files, style };
 }
 

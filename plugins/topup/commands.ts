@@ -23,6 +23,8 @@ export const commands: readonly Command[] = [
     path: "/admin/v1/transfers",
     options: [
       { name: "state", value: "STATE", example: "unmatched" },
+      { name: "account", value: "ID|EMAIL" },
+      { name: "query", value: "TEXT", about: "an id, an order's code or the bank's reference" },
       { name: "limit", value: "N" },
     ],
     pages: { query: "before", field: "sequence" },

@@ -36,6 +36,8 @@ const REASON = line(500, "a reason of 1 to 500 characters on one line");
 
 const page = mapping({
   state: v.optional(oneOf(TRANSFER_STATES)),
+  account: v.optional(v.pipe(v.string(), v.check(isId, "the id of an account"))),
+  query: v.optional(line(200, "a text of 1 to 200 characters on one line")),
   limit: v.optional(
     v.pipe(
       matching(/^\d{1,4}$/, LIMIT),
@@ -81,8 +83,8 @@ export function transferRoutes(services: Services, crediting: Crediting): Operat
       async handle({ query }) {
         const wanted = readQuery(page, query);
         if (isRefusal(wanted)) return wanted;
-        const { state, limit, before } = wanted;
-        return done((await transfersIn(database, state, limit, before)).map(shown));
+        const { limit, before, ...filter } = wanted;
+        return done((await transfersIn(database, filter, limit, before)).map(shown));
       },
     },
     {

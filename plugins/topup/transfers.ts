@@ -201,17 +201,40 @@ export async function payloadOf(database: Database, id: string): Promise<Buffer 
   return row?.payload;
 }
 
-/** Returns transfers, newest first; `before` is the last sequence of the previous page. */
+interface TransferFilter {
+  readonly state?: TransferState | undefined;
+  readonly account?: string | undefined;
+  /** The id of a transfer, the code of its order, or the bank's reference. */
+  readonly query?: string | undefined;
+}
+
+/** Returns transfers that pass the filter, newest first; `before` is the last sequence of the previous page. */
 export function transfersIn(
   database: Database,
-  state: TransferState | undefined,
+  { state, account, query }: TransferFilter,
   limit: number,
   before: bigint | undefined,
 ): Promise<Transfer[]> {
+  const parameters: (string | number | bigint)[] = [limit];
+  const given = (value: string | bigint) => `$${parameters.push(value)}`;
+  const conditions: string[] = [];
+  if (state !== undefined) conditions.push(`t.state = ${given(state)}`);
+  if (account !== undefined) conditions.push(`t.account_id = ${given(account)}`);
+  if (before !== undefined) conditions.push(`t.sequence < ${given(before)}`);
+  if (query !== undefined) {
+    const [text, code] = [given(query), given(query.toUpperCase())];
+    // Each is one step in an index of its own.
+    conditions.push(`t.id in (
+      select ${text}
+      union select n.transfer from bank_transfer_ids n where n.id = ${text}
+      union select b.id from bank_transfers b where b.bank_reference = ${text}
+      union select p.id from bank_transfers p join topup_orders o on p.order_id = o.id where o.code = ${code}
+    )`);
+  }
+  const where = conditions.length > 0 ? `where ${conditions.join(" and ")}` : "";
   return database.query<Transfer>(
-    `${SELECT} where ($1::text is null or t.state = $1) and ($2::bigint is null or t.sequence < $2)
-    order by t.sequence desc limit $3`,
-    [state ?? null, before ?? null, limit],
+    `${SELECT} ${where} order by t.sequence desc limit $1`,
+    parameters,
   );
 }
 

@@ -79,7 +79,7 @@ t.test("no stray access", async (t) => {
     t.test("that is public returns only what is the same for every caller", async (t) => {
       const open = routes.filter((route) => route.access === "public").map(({ path }) => path);
       // Pages and prices are public.
-      const pages = ["/", "/account/v1/catalogue", "/dashboard/*", "/favicon.ico"];
+      const pages = ["/", "/account/v1/catalogue", "/console/*", "/dashboard/*", "/favicon.ico"];
       t.strictSame(open.sort(), [...pages, "/healthz", "/metrics", "/readyz"]);
     });
 

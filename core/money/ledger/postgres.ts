@@ -8,8 +8,10 @@ import type { Log } from "../../process/log.ts";
 import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
 import type { LoadedVersion, WalletSnapshot } from "../hold-store.ts";
 import {
+  type CallSearch,
   type CreditResult,
   EntryUnreadable,
+  type FoundCalls,
   type Ledger,
   type LedgerSum,
   type ProofProgress,
@@ -42,7 +44,7 @@ import { purseSum, purseSums, readPurse } from "./purses.ts";
 import { quarantine, quarantined, quarantinedCall, quarantineList } from "./quarantine.ts";
 import { sum, sums, unknown } from "./sums.ts";
 import { topUps } from "./top-ups.ts";
-import { callById, hasCall, makeUsagePartitions, usage } from "./usage.ts";
+import { callById, hasCall, makeUsagePartitions, searchCalls, usage } from "./usage.ts";
 
 const HOUR_MS = 3_600_000;
 /** SQLSTATE of a statement that did not get its lock in time. */
@@ -200,6 +202,12 @@ export class PostgresLedger implements Ledger {
   async usage(query: UsageQuery): Promise<UsageRecord[]> {
     if (!isId(query.accountId)) return [];
     return usage(this.sql, query);
+  }
+
+  async searchCalls(search: CallSearch): Promise<FoundCalls> {
+    const { accountId, keyId } = search;
+    const isKnown = [accountId, keyId].every((id) => id === undefined || isId(id));
+    return isKnown ? searchCalls(this.sql, search) : { records: [], next: undefined };
   }
 
   async call(callId: string): Promise<UsageRecord | undefined> {

@@ -1,11 +1,12 @@
 import type { Sql } from "../../database/client.ts";
 import type { Parameter } from "../../database/database.ts";
 import { idTime } from "../../process/id.ts";
-import type { UsageQuery } from "../ledger.ts";
+import type { CallSearch, FoundCalls, UsageQuery } from "../ledger.ts";
 import { filledIn } from "../tariff.ts";
 import { type UsageRecord, usageColumns, usageFieldList } from "../usage-fields.ts";
 
-const SELECT = `select ${usageColumns(usageFieldList, "record")} from usage_records record`;
+const SELECT_FROM = `select ${usageColumns(usageFieldList, "record")} from`;
+const SELECT = `${SELECT_FROM} usage_records record`;
 const ORDER = "order by at desc, call_id desc limit $2";
 
 /** A call's id has the time of its creation, its record the time of its start: they may differ by this much. */
@@ -34,6 +35,61 @@ export async function usage(sql: Pick<Sql, "query">, query: UsageQuery): Promise
   }
   const records = await sql.query<UsageRecord>(`${SELECT} ${where} ${ORDER}`, parameters);
   return records.map(filledIn);
+}
+
+/** Maximum calls that one search reads. They take tens of milliseconds. */
+const SEARCHED_MAX = 20_000;
+
+/**
+ * Reads the newest calls in the order of an index, of an account or of all, and keeps those that pass the other filters. So
+ * no filter needs an index of its own, and the time is bounded however rare the matches are.
+ */
+export async function searchCalls(
+  sql: Pick<Sql, "query">,
+  search: CallSearch,
+): Promise<FoundCalls> {
+  const { accountId, keyId, model, upstream, status, from, to, before, limit } = search;
+  const parameters: Parameter[] = [];
+  const given = (value: Parameter) => `$${parameters.push(value)}`;
+  const read: string[] = [];
+  if (accountId !== undefined) read.push(`account_id = ${given(accountId)}`);
+  if (from) read.push(`at >= ${given(from)}`);
+  if (to) read.push(`at < ${given(to)}`);
+  if (before) {
+    const at = given(before.at);
+    read.push(`at <= ${at} and (at, call_id) < (${at}, ${given(before.callId)})`);
+  }
+  // Its account has an index.
+  if (keyId !== undefined) {
+    read.push(`account_id = (select account_id from api_keys where id = ${given(keyId)})`);
+  }
+  const calls = `from usage_records ${whereAll(read)} order by at desc, call_id desc`;
+  const own = [...parameters];
+  const kept: string[] = [];
+  if (keyId !== undefined) kept.push(`key_id = ${given(keyId)}`);
+  if (model !== undefined) kept.push(`model = ${given(model)}`);
+  if (upstream !== undefined) kept.push(`upstream = ${given(upstream)}`);
+  if (status === "failed") kept.push("status <> 200");
+  else if (status !== undefined) kept.push(`status = ${given(status)}`);
+  const found = await sql.query<UsageRecord>(
+    `${SELECT_FROM} (select * ${calls} limit ${SEARCHED_MAX}) record
+    ${whereAll(kept)} order by at desc, call_id desc limit ${limit}`,
+    parameters,
+  );
+  const records = found.map(filledIn);
+  const last = records.at(-1);
+  if (last && records.length === limit) {
+    return { records, next: { at: last.at, callId: last.callId } };
+  }
+  const [next] = await sql.query<{ at: Date; callId: string }>(
+    `select at, call_id as "callId" ${calls} limit 1 offset ${SEARCHED_MAX - 1}`,
+    own,
+  );
+  return { records, next };
+}
+
+function whereAll(conditions: readonly string[]): string {
+  return conditions.length > 0 ? `where ${conditions.join(" and ")}` : "";
 }
 
 /** Returns the record of a call; undefined if there is none. */

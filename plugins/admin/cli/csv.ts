@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "../../../core/plugin/index.ts";
+import { csvLine } from "../../page-parts/browser/csv.ts";
 
 /** Yields the lines of a CSV: the names of the first item's fields, then those fields of each item. */
 export async function* csvOf(
@@ -9,23 +10,8 @@ export async function* csvOf(
     const row: JsonObject = isObject(item) ? item : { value: item };
     if (!names) {
       names = Object.keys(row);
-      yield names.map(quoted).join(",");
+      yield csvLine(names);
     }
-    yield names.map((name) => fieldOf(row[name])).join(",");
+    yield csvLine(names.map((name) => row[name]));
   }
-}
-
-function fieldOf(value: unknown): string {
-  if (value === null || value === undefined) return "";
-  if (typeof value === "object") return quoted(JSON.stringify(value));
-  if (typeof value !== "string" || NUMBER.test(value)) return String(value);
-  return quoted(value.replace(FORMULA, "'$&"));
-}
-
-const NUMBER = /^-?\d+(?:\.\d+)?$/;
-/** A spreadsheet runs a text that begins like this as a formula, and customers choose the names of keys. */
-const FORMULA = /^[ \t\r\n]*[=+\-@]|^[\t\r]/;
-
-function quoted(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -55,6 +55,9 @@ create table bank_transfers (
 
 create index bank_transfers_order on bank_transfers (order_id) where order_id is not null;
 create index bank_transfers_state on bank_transfers (state, sequence);
+-- Operators look for the transfers of a customer, and by the bank's reference.
+create index bank_transfers_account on bank_transfers (account_id, sequence) where account_id is not null;
+create index bank_transfers_bank_reference on bank_transfers (bank_reference) where bank_reference is not null;
 create index bank_transfers_amount on bank_transfers (amount, sequence);
 create index bank_transfers_day on bank_transfers (amount, bank_day);
 

@@ -47,6 +47,9 @@ export class StubLedger extends MemoryLedger implements Ledger {
   async usage(): Promise<UsageRecord[]> {
     return [];
   }
+  async searchCalls() {
+    return { records: [], next: undefined };
+  }
 
   private async around<T>(operation: Operation, work: () => Promise<T>): Promise<T> {
     this.calls[operation] += 1;

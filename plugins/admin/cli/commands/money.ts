@@ -104,6 +104,18 @@ export const moneyCommands: readonly Command[] = [
     run: async (client, { account }) => value(await client.get(`${accountPath(account)}/refused`)),
   },
   {
+    words: "call list",
+    required: [],
+    optional: ["account", "key", "model", "upstream", "status", "from", "to", "before", "limit"],
+    options: {
+      status: { value: "STATUS", about: "failed, or one status", example: "failed" },
+      before: { value: "NEXT", about: "go on from `next` of the list before" },
+    },
+    about:
+      "list calls of all customers, newest first, and `next` if there are more; reads at most 20,000 calls for one list",
+    run: async (client, options) => value(await client.get("/calls", given(options))),
+  },
+  {
     words: "call show",
     required: ["call"],
     optional: [],

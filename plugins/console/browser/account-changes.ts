@@ -1,0 +1,116 @@
+import { el } from "../../page-parts/browser/dom.ts";
+import { field } from "../../page-parts/browser/form.ts";
+import { exactVnd } from "../../page-parts/browser/format.ts";
+import { newReference, openChange } from "./change.ts";
+import { commandText } from "./command-line.ts";
+import type { Account, Key, Wallet } from "./contract.ts";
+import { get } from "./session.ts";
+import { t } from "./text.ts";
+
+type Done = () => Promise<void>;
+
+/** Adds money to a wallet, or takes some: `sign` -1. The reference is made now, so a repeated click counts once. */
+export function openMovement({ id, email }: Account, sign: 1 | -1, done: Done): void {
+  const reference = newReference();
+  const amount = field(t("amount"), { inputmode: "decimal", required: true, maxlength: 30 });
+  const reason = field(t("reason"), { required: true, maxlength: 500 }, t("reason.seen"));
+  const signed = () => (sign < 0 ? "-" : "") + amount.input.value.trim().replace(/^-/, "");
+  const title = t(sign < 0 ? "account.debit" : "account.credit");
+  const path = sign < 0 ? "adjustments" : "credits";
+  openChange({
+    title,
+    about: el("p", { class: "hint" }, `${email} · ${reference}`),
+    fields: [amount, reason],
+    request: () => ({
+      path: `/accounts/${id}/${path}`,
+      body: { amount_vnd: signed(), reference, reason: reason.input.value },
+    }),
+    command: () =>
+      commandText(sign < 0 ? "adjust" : "credit", {
+        account: email,
+        "amount-vnd": signed(),
+        reference,
+        reason: reason.input.value,
+      }),
+    action: title,
+    isDangerous: sign < 0,
+    movesMoney: true,
+    async effect() {
+      const { balance_vnd } = await get<Wallet>(`/accounts/${id}/wallet`);
+      const after = (microOf(balance_vnd) + microOf(signed())) / 1e6;
+      return el(
+        "strong",
+        {},
+        t("account.effect", { before: exactVnd(balance_vnd), after: exactVnd(String(after)) }),
+      );
+    },
+    done,
+  });
+}
+
+export function openStanding(account: Account, done: Done): void {
+  const isActive = account.status === "active";
+  const words = isActive ? "suspend" : "resume";
+  const reason = field(t("reason"), { required: true, maxlength: 500 });
+  openChange({
+    title: t(`account.${words}`),
+    about: el("p", {}, t(`account.${words}.about`, { email: account.email })),
+    fields: [reason],
+    request: () => ({
+      path: `/accounts/${account.id}/${words}`,
+      body: { reason: reason.input.value },
+    }),
+    command: () =>
+      commandText(`account ${words}`, { account: account.email, reason: reason.input.value }),
+    action: t(`account.${words}`),
+    isDangerous: isActive,
+    done,
+  });
+}
+
+export function openDiscount(account: Account, done: Done): void {
+  const percent = field(t("account.discount.percent"), {
+    type: "number",
+    min: 0,
+    max: 100,
+    step: 0.01,
+    required: true,
+    value: account.discount_bps / 100,
+  });
+  const reason = field(t("reason"), { required: true, maxlength: 500 });
+  const bps = () => Math.round(Number(percent.input.value) * 100);
+  openChange({
+    title: t("account.discount"),
+    fields: [percent, reason],
+    request: () => ({
+      path: `/accounts/${account.id}/discount`,
+      body: { discount_bps: bps(), reason: reason.input.value },
+    }),
+    command: () =>
+      commandText("account discount", {
+        account: account.email,
+        bps: bps(),
+        reason: reason.input.value,
+      }),
+    action: t("account.discount"),
+    done,
+  });
+}
+
+export function openRevoke(key: Key, done: Done): void {
+  openChange({
+    title: t("key.revoke"),
+    about: el("p", {}, t("key.revoke.about", { name: key.name, prefix: key.prefix })),
+    fields: [],
+    request: () => ({ path: `/keys/${key.id}/revoke`, body: {} }),
+    command: () => commandText("key revoke", { key: key.id }),
+    action: t("key.revoke"),
+    isDangerous: true,
+    done,
+  });
+}
+
+/** Balances are exact as whole µđ, which a double has up to 9 billion đ. */
+function microOf(vnd: string): number {
+  return Math.round(Number(vnd) * 1e6);
+}

@@ -1,0 +1,2 @@
+/** The path of all pages. */
+export const BASE = "/console";

@@ -1,0 +1,106 @@
+import { toast } from "../../page-parts/browser/announce.ts";
+import { ApiError } from "../../page-parts/browser/api-error.ts";
+import { openDialog } from "../../page-parts/browser/dialog.ts";
+import { type Child, el, fill } from "../../page-parts/browser/dom.ts";
+import { failureText } from "../../page-parts/browser/failure.ts";
+import { type Field, notice } from "../../page-parts/browser/form.ts";
+import { commandLine } from "./command-line.ts";
+import { post } from "./session.ts";
+import { t } from "./text.ts";
+
+interface Change {
+  readonly title: string;
+  /** A text above the fields. */
+  readonly about?: Child;
+  readonly fields: readonly Field[];
+  /** The path and the body of the request, as the fields are now. */
+  request(): { readonly path: string; readonly body: object };
+  /** The command that does the same. */
+  command(): string;
+  readonly action: string;
+  readonly isDangerous?: boolean;
+  /** True if it moves money: then the gateway first says what it does to whose balance, and waits. */
+  readonly movesMoney?: boolean;
+  /** Returns the wallet before and after, shown with the question. */
+  effect?(): Promise<Child>;
+  done(): void | Promise<void>;
+}
+
+/**
+ * Opens a form for a change. It is sent after a second look: of an amount the gateway itself says whose balance it changes,
+ * and from how much.
+ */
+export function openChange(change: Change): void {
+  const problem = el("div", { role: "alert" });
+  const question = el("div", { class: "stack" });
+  const command = el("div");
+  const send = el(
+    "button",
+    { type: "submit", class: change.isDangerous ? "danger" : "primary" },
+    change.action,
+  );
+  const form = el(
+    "form",
+    { class: "stack" },
+    change.about,
+    change.fields.map(({ element }) => element),
+    question,
+    problem,
+    el(
+      "div",
+      { class: "row end" },
+      el("button", { type: "button", onclick: () => dialog.close() }, t("cancel")),
+      send,
+    ),
+    el("details", {}, el("summary", {}, t("command.same")), command),
+  );
+  const dialog = openDialog(change.title, form);
+  const inputs = change.fields.map(({ input }) => input);
+  let isConfirmed = false;
+
+  const showCommand = () => fill(command, commandLine(change.command()));
+  // A changed amount is another question.
+  form.addEventListener("input", () => {
+    isConfirmed = false;
+    fill(question);
+    fill(send, change.action);
+    showCommand();
+  });
+  showCommand();
+
+  async function ask(text: string): Promise<void> {
+    const effect = await change.effect?.();
+    fill(question, notice("info", el("p", {}, text), effect));
+    fill(send, t("change.confirm"));
+    isConfirmed = true;
+    send.focus();
+  }
+
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (send.getAttribute("aria-busy") === "true") return;
+    send.setAttribute("aria-busy", "true");
+    fill(problem);
+    try {
+      const { path, body } = change.request();
+      const isFirst = change.movesMoney && !isConfirmed;
+      await post(path, isFirst ? { ...body, confirm_above_vnd: "0" } : body);
+      dialog.close();
+      toast(t("change.done"));
+      await change.done();
+    } catch (error) {
+      const asks = error instanceof ApiError && error.code === "confirmation_needed";
+      if (asks) await ask(error.message).catch(() => {});
+      else fill(problem, notice("bad", failureText(error)));
+    } finally {
+      send.removeAttribute("aria-busy");
+    }
+  });
+  inputs[0]?.focus();
+}
+
+/** A reference for one movement, made once for a form: sent twice, it counts once. */
+export function newReference(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(9));
+  return `console-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}

@@ -1,0 +1,28 @@
+import { copyButton } from "../../page-parts/browser/copy.ts";
+import { el } from "../../page-parts/browser/dom.ts";
+import { t } from "./text.ts";
+
+/** Options of a command by their names; empty ones are left out. */
+type Options = Readonly<Record<string, string | number | undefined>>;
+
+/** Returns a command as a shell takes it. */
+export function commandText(words: string, options: Options = {}): string {
+  const given = Object.entries(options).flatMap(([name, value]) =>
+    value === undefined || value === "" ? [] : [` --${name} ${quoted(String(value))}`],
+  );
+  return `npm run admin -- ${words}${given.join("")}`;
+}
+
+/** The command that does on a terminal what the page shows. */
+export function commandLine(text: string): HTMLElement {
+  return el(
+    "p",
+    { class: "cli" },
+    el("code", {}, text),
+    copyButton(t("command.copy"), () => text),
+  );
+}
+
+function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,207 @@
+/** The replies of the admin API that pages read. Amounts are decimal strings of đ, times are in ISO. */
+
+export interface Account {
+  readonly id: string;
+  readonly email: string;
+  readonly status: "active" | "suspended";
+  readonly discount_bps: number;
+  readonly created_at: string;
+}
+
+export interface Wallet {
+  readonly balance_vnd: string;
+  readonly held_vnd: string;
+  readonly available_vnd: string;
+  readonly pending_vnd: string;
+}
+
+export interface Key {
+  readonly id: string;
+  readonly name: string;
+  readonly prefix: string;
+  readonly status: "active" | "revoked";
+  readonly requests_per_minute: number | null;
+  readonly created_at: string;
+  readonly revoked_at: string | null;
+}
+
+export interface Call {
+  readonly call_id: string;
+  readonly at: string;
+  readonly account_id: string;
+  readonly key_id: string;
+  readonly endpoint: string;
+  readonly model: string;
+  readonly mapped_from: string | null;
+  readonly upstream: string | null;
+  readonly status: number;
+  readonly outcome: string;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cost_vnd: string;
+  readonly written_off_vnd: string;
+  readonly provider_cost_vnd: string | null;
+  readonly latency_ms: number;
+  readonly first_byte_ms: number | null;
+}
+
+export interface CallStory extends Call {
+  readonly state: "recorded" | "pending" | "quarantined";
+  readonly reason?: string;
+  readonly recomputed_vnd: string;
+  readonly is_equal: boolean;
+  readonly calculation: { readonly formula: string };
+}
+
+export interface Refused {
+  readonly call_id: string;
+  readonly at: string;
+  readonly key_id: string;
+  readonly endpoint: string;
+  readonly model: string | null;
+  readonly status: number;
+  readonly cause: string;
+}
+
+export interface WholeAccount extends Account {
+  readonly wallet: Wallet | undefined;
+  readonly keys: readonly Key[];
+  readonly last_calls: readonly Call[];
+  readonly last_refused: readonly Refused[];
+}
+
+export interface Movement {
+  readonly at: string | null;
+  readonly day: string;
+  readonly kind: "transfer" | "credit" | "taken_back" | "refund" | "adjustment" | "charges";
+  readonly amount_vnd: string;
+  readonly balance_vnd: string;
+  readonly reason: string | null;
+  readonly reference: string | null;
+  readonly calls: number;
+}
+
+export interface Ledger {
+  readonly opening_vnd: string;
+  readonly closing_vnd: string;
+  readonly rows: readonly Movement[];
+  readonly cut: boolean;
+}
+
+/** Sums of calls. Cost and margin are null if no cost is known. */
+interface Sums {
+  readonly revenue_vnd: string;
+  readonly cost_vnd: string | null;
+  readonly margin_vnd: string | null;
+  readonly margin_percent: number | null;
+  readonly calls: number;
+  readonly failed_calls: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly unknown_cost_calls: number;
+  readonly below_cost_calls: number;
+  readonly below_cost_vnd: string;
+}
+
+export interface SumsRow extends Sums {
+  readonly day?: string;
+  readonly model?: string;
+  readonly provider?: string | null;
+  readonly email?: string | null;
+  readonly key_name?: string | null;
+  readonly account_id?: string;
+  readonly key_id?: string;
+}
+
+export interface Report {
+  readonly cut: boolean;
+  readonly total: readonly [Sums];
+  readonly rows: readonly SumsRow[];
+}
+
+export interface MoneyReport extends Sums {
+  readonly transfers_vnd: string;
+  readonly credits_vnd: string;
+  readonly taken_back_vnd: string;
+  readonly refunds_vnd: string;
+  readonly adjustments_vnd: string;
+  readonly owed_vnd: string;
+}
+
+export interface Transfer {
+  readonly id: string;
+  readonly sequence: number;
+  readonly reference: string;
+  readonly state: "matched" | "credited" | "unmatched" | "ignored";
+  readonly cause: string;
+  readonly amount_vnd: string | null;
+  readonly account: string | null;
+  readonly order: string | null;
+  readonly bank: string | null;
+  readonly content: string | null;
+  readonly bank_reference: string | null;
+  readonly bank_time: string | null;
+  readonly received_at: string;
+  readonly decision: string | null;
+}
+
+export interface Upstream {
+  readonly name: string;
+  readonly kind: string;
+  readonly switched_off: readonly string[];
+  readonly breaker: string;
+  readonly failures: number;
+  readonly failures_by_cause: Readonly<Record<string, number>>;
+  readonly breakers: readonly {
+    readonly model: string | null;
+    readonly breaker: string;
+    readonly failures: number;
+    readonly last_failure: Failure | null;
+    readonly retry_in_ms: number;
+  }[];
+  readonly keys: readonly {
+    readonly key: string | null;
+    readonly switched: "on" | "off";
+    readonly last_used: string | null;
+    readonly failures: number;
+    readonly last_failure: Failure | null;
+    readonly rests: readonly {
+      readonly model?: string;
+      readonly cause: string;
+      readonly wakes_in_ms: number;
+    }[];
+  }[];
+}
+
+interface Failure {
+  readonly at: string;
+  readonly reason: string;
+}
+
+export interface Server {
+  readonly host: string;
+  readonly address: string;
+  readonly build: string;
+  readonly catalogue: string;
+  readonly config: string;
+  readonly since: string;
+  readonly seen_at: string;
+  readonly is_asked: boolean;
+  readonly differs: readonly string[];
+  readonly is_late: boolean;
+}
+
+export interface Quarantined {
+  readonly call_id: string;
+  readonly account_id: string | null;
+  readonly at: string | null;
+  readonly model: string | null;
+  readonly cost_vnd: string;
+  readonly reason: string;
+  readonly since: string;
+}
+
+export interface Maintenance {
+  readonly enabled: boolean;
+  readonly message: string | null;
+}

@@ -1,0 +1,176 @@
+import { announce } from "../../page-parts/browser/announce.ts";
+import { type Child, el, fill } from "../../page-parts/browser/dom.ts";
+import { failureText } from "../../page-parts/browser/failure.ts";
+import { choice, field, notice } from "../../page-parts/browser/form.ts";
+import { icon } from "../../page-parts/browser/icons.ts";
+import { card, failed, waiting } from "../../page-parts/browser/page-head.ts";
+import { commandLine } from "./command-line.ts";
+import { downloadCsv } from "./download.ts";
+import { type Column, table } from "./table.ts";
+import { t } from "./text.ts";
+
+const SHOWN = 50;
+const EXPORTED_MAX = 1000;
+
+/** The filters of a list by their names, as the address has them. */
+type Filters = Readonly<Record<string, string>>;
+
+interface Filter {
+  readonly name: string;
+  readonly label: string;
+  /** The options of a choice: value and text. Without them it is a text. */
+  readonly options?: readonly (readonly [value: string, text: string])[];
+  readonly type?: "text" | "date" | "search";
+  /** The value without one in the address. */
+  readonly standard?: string;
+}
+
+interface Found<Row> {
+  readonly rows: readonly Row[];
+  /** The query of the next page; undefined if there is none. */
+  readonly next?: Filters | undefined;
+  /** Said above the rows. */
+  readonly note?: Child;
+}
+
+interface ListOf<Row> {
+  readonly title: string;
+  readonly signal: AbortSignal;
+  readonly filters: readonly Filter[];
+  readonly columns: readonly Column<Row>[];
+  load(filters: Filters, limit: number, next: Filters): Promise<Found<Row>>;
+  /** The command that prints the same. */
+  command(filters: Filters): string;
+  /** The name of the CSV file, without its end. */
+  readonly file: string;
+  readonly none: string;
+}
+
+/**
+ * A list with filters, which the address has too, so that it can be sent, kept and reloaded; with its rows as a CSV file,
+ * and the command that prints them.
+ */
+export function list<Row extends object>(
+  of: ListOf<Row>,
+): {
+  readonly element: HTMLElement;
+  /** Reads the rows again. */
+  reload(): Promise<void>;
+} {
+  const { signal, columns, title } = of;
+  let shown: Row[] = [];
+  let latest = 0;
+  const place = el("div", {}, waiting());
+  const command = el("div", {});
+  const bar = filterBar(of.filters, () => void reload());
+  const more = el("button", { type: "button", class: "small" }, t("more"));
+  let next: Filters | undefined;
+  const problem = el("div", { role: "alert" });
+
+  const draw = (note: Child) => {
+    fill(
+      place,
+      note,
+      shown.length > 0 ? table(title, columns, shown) : el("p", { class: "empty" }, of.none),
+    );
+    more.hidden = next === undefined;
+    fill(command, commandLine(of.command(bar.value())));
+  };
+
+  async function reload(): Promise<void> {
+    latest += 1;
+    const request = latest;
+    place.setAttribute("aria-busy", "true");
+    try {
+      const found = await of.load(bar.value(), SHOWN, {});
+      if (signal.aborted || request !== latest) return;
+      shown = [...found.rows];
+      next = found.next;
+      fill(problem);
+      draw(found.note);
+      announce(t("list.count", { count: shown.length }));
+    } catch (error) {
+      if (signal.aborted || request !== latest) return;
+      more.hidden = true;
+      fill(
+        place,
+        failed(error, () => void reload()),
+      );
+    } finally {
+      if (request === latest) place.removeAttribute("aria-busy");
+    }
+  }
+
+  /** Runs a button's work once at a time, and says above the buttons if it failed. */
+  const busy = (button: HTMLElement, work: () => Promise<void>) => async () => {
+    if (button.getAttribute("aria-busy") === "true") return;
+    button.setAttribute("aria-busy", "true");
+    fill(problem);
+    await work().catch((error: unknown) => fill(problem, notice("bad", failureText(error))));
+    button.removeAttribute("aria-busy");
+  };
+  more.addEventListener(
+    "click",
+    busy(more, async () => {
+      const request = latest;
+      const found = await of.load(bar.value(), SHOWN, next ?? {});
+      if (signal.aborted || request !== latest) return;
+      shown.push(...found.rows);
+      next = found.next;
+      draw(found.note);
+    }),
+  );
+  const file = el("button", { type: "button", class: "small" }, icon("download"), t("list.csv"));
+  file.addEventListener(
+    "click",
+    busy(file, async () => {
+      const { rows } = await of.load(bar.value(), EXPORTED_MAX, {});
+      downloadCsv(of.file, rows);
+    }),
+  );
+  void reload();
+  return {
+    element: el(
+      "div",
+      { class: "grid" },
+      of.filters.length > 0 && bar.element,
+      card(title, place, problem, el("div", { class: "row spread" }, more, file), command),
+    ),
+    reload,
+  };
+}
+
+function filterBar(filters: readonly Filter[], changed: () => void) {
+  const asked = new URLSearchParams(location.search);
+  const inputs = filters.map(({ name, label, options, type = "text", standard = "" }) => {
+    const given = asked.get(name) ?? standard;
+    if (options) {
+      // An address may name what the list does not have.
+      const isKnown = given === "" || options.some(([value]) => value === given);
+      const all = isKnown ? options : [...options, [given, given] as const];
+      const { element, select } = choice(label, all, given);
+      return { name, standard, element, value: () => select.value };
+    }
+    const { element, input } = field(label, { type, value: given, maxlength: 254 });
+    return { name, standard, element, value: () => input.value.trim() };
+  });
+  const value = () => Object.fromEntries(inputs.map(({ name, value }) => [name, value()]));
+  const update = () => {
+    const query = new URLSearchParams();
+    for (const { name, standard, value } of inputs) {
+      if (value() !== standard) query.set(name, value());
+    }
+    const text = query.toString();
+    history.replaceState(null, "", location.pathname + (text === "" ? "" : `?${text}`));
+    changed();
+  };
+  const element = el(
+    "form",
+    { class: "card filters", "aria-label": t("list.filters"), role: "search" },
+    inputs.map((input) => input.element),
+  );
+  element.addEventListener("change", update);
+  // Enter has changed the field already.
+  element.addEventListener("submit", (event) => event.preventDefault());
+  return { element, value };
+}

@@ -1,0 +1,42 @@
+/** Shortest time between two readings of a page. */
+const PAUSE_MS = 10_000;
+const PAUSE_MAX_MS = 5 * 60_000;
+
+/**
+ * Calls `refresh` again and again until `signal` aborts: 10 s after the last reading, later after failures, and only while
+ * the page is visible.
+ */
+export function keepFresh(signal: AbortSignal, refresh: () => Promise<void>): void {
+  let failures = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isRunning = false;
+
+  async function run(): Promise<void> {
+    if (signal.aborted || document.hidden || isRunning) return;
+    isRunning = true;
+    try {
+      await refresh();
+      failures = 0;
+    } catch {
+      failures += 1;
+    }
+    isRunning = false;
+    wait();
+  }
+
+  function wait(): void {
+    clearTimeout(timer);
+    if (signal.aborted) return;
+    timer = setTimeout(() => void run(), Math.min(PAUSE_MS * 2 ** failures, PAUSE_MAX_MS));
+  }
+
+  document.addEventListener(
+    "visibilitychange",
+    () => {
+      if (!document.hidden) wait();
+    },
+    { signal },
+  );
+  signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
+  wait();
+}

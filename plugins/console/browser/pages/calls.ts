@@ -1,0 +1,163 @@
+import { copyButton } from "../../../page-parts/browser/copy.ts";
+import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { field, notice } from "../../../page-parts/browser/form.ts";
+import { dateTime, exactVnd, number, seconds } from "../../../page-parts/browser/format.ts";
+import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
+import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { BASE } from "../base.ts";
+import { callColumns, statusBadge } from "../call-columns.ts";
+import { openChange } from "../change.ts";
+import { commandLine, commandText } from "../command-line.ts";
+import type { Account, Call, CallStory } from "../contract.ts";
+import { list } from "../list.ts";
+import { get } from "../session.ts";
+import { pairs } from "../table.ts";
+import { t } from "../text.ts";
+
+const STATUSES = [200, 400, 401, 402, 403, 404, 413, 429, 500, 502, 503, 504] as const;
+
+interface CallPage {
+  readonly calls: readonly Call[];
+  readonly next: string | null;
+}
+
+/** The calls of all customers, newest first; or one call's story. */
+export async function render({ root, rest, signal }: PageContext): Promise<void> {
+  if (rest !== "") return story(root, rest, signal);
+  const { element } = list<Call>({
+    title: t("nav.calls"),
+    signal,
+    filters: [
+      { name: "account", label: t("calls.account") },
+      { name: "model", label: t("calls.model") },
+      {
+        name: "status",
+        label: t("calls.status"),
+        options: [
+          ["", t("all")],
+          ["failed", t("calls.failed")],
+          ...STATUSES.map((status) => [String(status), String(status)] as const),
+        ],
+      },
+      { name: "upstream", label: t("calls.upstream") },
+      { name: "key", label: t("calls.key") },
+      { name: "from", label: t("from"), type: "date" },
+      { name: "to", label: t("to"), type: "date" },
+    ],
+    columns: callColumns(),
+    async load({ account = "", ...filters }, limit, next) {
+      const id = await accountOf(account);
+      if (id === undefined) return { rows: [], note: notice("info", t("calls.noaccount")) };
+      const page = await get<CallPage>("/calls", { ...filters, account: id, limit, ...next });
+      const isCut = page.next !== null && page.calls.length < limit;
+      return {
+        rows: page.calls,
+        next: page.next === null ? undefined : { before: page.next },
+        ...(isCut && {
+          note: notice(
+            "info",
+            t("calls.searched", { at: dateTime(page.next?.split(",")[0] ?? "") }),
+          ),
+        }),
+      };
+    },
+    command: (filters) => commandText("call list", filters),
+    file: "calls",
+    none: t("calls.none"),
+  });
+  fill(root, pageHead(t("nav.calls"), t("calls.lead")), element);
+}
+
+/** Returns the id of an account that is named by its id or its whole address; empty if none is named. */
+async function accountOf(named: string): Promise<string | undefined> {
+  if (!named.includes("@")) return named;
+  const found = await get<Account[]>("/accounts", { query: named, limit: 2 });
+  return found.find(({ email }) => email === named.toLowerCase())?.id;
+}
+
+async function story(root: HTMLElement, id: string, signal: AbortSignal): Promise<void> {
+  const place = el("div", { class: "grid" });
+  const refund = el("button", { type: "button", disabled: true }, t("call.refund"));
+  fill(root, pageHead(t("call.title"), el("code", {}, id), refund), place);
+  const load = () =>
+    loadInto(place, signal, async () => {
+      const call = await get<CallStory>(`/calls/${encodeURIComponent(id)}`);
+      refund.disabled = call.state !== "recorded" || call.cost_vnd === "0";
+      return [
+        !call.is_equal &&
+          notice("bad", t("call.unequal", { amount: exactVnd(call.recomputed_vnd) })),
+        call.state !== "recorded" &&
+          notice("info", t(`call.state.${call.state}`), ` ${call.reason ?? ""}`),
+        card(t("call.money"), money(call)),
+        card(t("call.path"), path(call)),
+        commandLine(commandText("call show", { call: id })),
+      ];
+    });
+  refund.addEventListener("click", () => openRefund(id, load));
+  await load();
+}
+
+function money(call: CallStory): HTMLElement {
+  const { provider_cost_vnd: cost, written_off_vnd: writtenOff } = call;
+  return pairs([
+    [t("calls.charged"), exactVnd(call.cost_vnd)],
+    [t("call.formula"), call.calculation.formula],
+    ...(writtenOff === "0" ? [] : [[t("call.writtenoff"), exactVnd(writtenOff)] as const]),
+    [t("report.cost"), cost === null ? t("unknown") : exactVnd(cost)],
+    [
+      t("report.margin"),
+      cost === null ? t("unknown") : exactVnd(String(Number(call.cost_vnd) - Number(cost))),
+    ],
+  ]);
+}
+
+function path(call: CallStory): HTMLElement {
+  const { account_id, key_id, model, mapped_from } = call;
+  return pairs([
+    [t("calls.time"), dateTime(call.at)],
+    [t("calls.account"), el("a", { href: `${BASE}/customers/${account_id}` }, account_id)],
+    [t("calls.key"), el("a", { href: `${BASE}/calls?key=${key_id}` }, key_id)],
+    [t("calls.model"), mapped_from === null ? model : `${mapped_from} → ${model}`],
+    [t("calls.endpoint"), el("code", {}, call.endpoint)],
+    [t("calls.upstream"), call.upstream ?? "–"],
+    [t("calls.status"), statusBadge(call.status, call.outcome)],
+    [t("calls.tokens"), `${number(call.input_tokens)} → ${number(call.output_tokens)}`],
+    [
+      t("calls.latency"),
+      call.first_byte_ms === null
+        ? seconds(call.latency_ms)
+        : t("call.latency", { all: seconds(call.latency_ms), first: seconds(call.first_byte_ms) }),
+    ],
+    [t("calls.id"), [el("code", {}, call.call_id), " ", copyButton(t("copy"), () => call.call_id)]],
+  ]);
+}
+
+function openRefund(id: string, done: () => Promise<void>): void {
+  const amount = field(
+    t("call.refund.amount"),
+    { inputmode: "decimal", maxlength: 30 },
+    t("call.refund.hint"),
+  );
+  const reason = field(t("reason"), { required: true, maxlength: 500 });
+  openChange({
+    title: t("call.refund"),
+    fields: [amount, reason],
+    request: () => ({
+      path: "/refunds",
+      body: {
+        call: id,
+        reason: reason.input.value,
+        ...(amount.input.value !== "" && { amount_vnd: amount.input.value }),
+      },
+    }),
+    command: () =>
+      commandText("refund", {
+        call: id,
+        "amount-vnd": amount.input.value,
+        reason: reason.input.value,
+      }),
+    action: t("call.refund"),
+    movesMoney: true,
+    done,
+  });
+}

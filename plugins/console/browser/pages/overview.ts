@@ -1,0 +1,143 @@
+import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { dayBefore, exactVnd, number, percent, vnd } from "../../../page-parts/browser/format.ts";
+import { card, failed, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
+import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { BASE } from "../base.ts";
+import { commandLine, commandText } from "../command-line.ts";
+import type { MoneyReport, Report, SumsRow } from "../contract.ts";
+import { keepFresh } from "../live.ts";
+import { get, hasCommand } from "../session.ts";
+import { figures, table } from "../table.ts";
+import { readTasks, taskList } from "../tasks.ts";
+import { t } from "../text.ts";
+
+/** Today and a week before it. */
+const DAYS = 8;
+
+/** Today's figures beside those of yesterday and a week ago, and all that needs a person. */
+export async function render({ root, signal }: PageContext): Promise<void> {
+  const place = el("div", { class: "grid" }, waiting());
+  fill(root, pageHead(t("nav.overview"), t("overview.lead")), place);
+  const refresh = async () => {
+    const shown = await read();
+    if (!signal.aborted) fill(place, shown);
+  };
+  const first = async (): Promise<void> => {
+    try {
+      await refresh();
+    } catch (error) {
+      if (signal.aborted) return;
+      fill(
+        place,
+        failed(error, () => void first()),
+      );
+    }
+  };
+  await first();
+  keepFresh(signal, refresh);
+}
+
+async function read(): Promise<HTMLElement[]> {
+  const today = dayBefore(0);
+  if (!hasCommand("report"))
+    return [card(t("overview.tasks"), taskList(await readTasks(undefined)))];
+  const [days, money] = await Promise.all([
+    get<Report>("/report", { by: "day", from: dayBefore(DAYS - 1), to: today }),
+    get<MoneyReport>("/report", { from: today, to: today }),
+  ]);
+  const of = (ago: number) => days.rows.find(({ day }) => day === dayBefore(ago));
+  return [
+    card(t("overview.tasks"), taskList(await readTasks(of(0)))),
+    card(
+      t("overview.today"),
+      sums(of(0), of(1), of(7), today),
+      commandLine(commandText("report", { from: today, to: today })),
+    ),
+    card(
+      t("overview.money"),
+      figures([
+        { name: t("money.transfers"), value: vnd(money.transfers_vnd), href: `${BASE}/money` },
+        { name: t("money.credits"), value: vnd(money.credits_vnd) },
+        { name: t("money.refunds"), value: vnd(money.refunds_vnd) },
+        { name: t("money.owed"), value: vnd(money.owed_vnd), title: exactVnd(money.owed_vnd) },
+      ]),
+    ),
+    card(
+      t("overview.days", { count: DAYS }),
+      table(
+        t("overview.days", { count: DAYS }),
+        [
+          { title: t("report.day"), cell: dayLink },
+          {
+            title: t("report.revenue"),
+            isNumber: true,
+            cell: ({ revenue_vnd }) => vnd(revenue_vnd),
+          },
+          { title: t("report.cost"), isNumber: true, cell: ({ cost_vnd }) => vndOr(cost_vnd) },
+          {
+            title: t("report.margin"),
+            isNumber: true,
+            cell: ({ margin_vnd }) => vndOr(margin_vnd),
+          },
+          { title: t("report.calls"), isNumber: true, cell: ({ calls }) => number(calls) },
+          { title: t("report.failed"), isNumber: true, cell: failedLink },
+        ],
+        [...days.rows].reverse(),
+      ),
+      commandLine(commandText("report", { by: "day", from: dayBefore(DAYS - 1), to: today })),
+    ),
+  ];
+}
+
+function sums(
+  now: SumsRow | undefined,
+  yesterday: SumsRow | undefined,
+  week: SumsRow | undefined,
+  today: string,
+): HTMLElement {
+  const before = (text: (row: SumsRow) => string) =>
+    t("overview.before", {
+      yesterday: yesterday ? text(yesterday) : "0",
+      week: week ? text(week) : "0",
+    });
+  const days = `from=${today}&to=${today}`;
+  const figure = (name: string, href: string, text: (row: SumsRow) => string, none = vnd(0)) => ({
+    name,
+    href: BASE + href,
+    value: now ? text(now) : none,
+    note: before(text),
+  });
+  const share = now?.margin_percent;
+  return figures([
+    figure(t("report.revenue"), `/report?by=model&${days}`, ({ revenue_vnd }) => vnd(revenue_vnd)),
+    figure(t("report.cost"), `/report?by=provider&${days}`, ({ cost_vnd }) => vndOr(cost_vnd)),
+    figure(
+      share === null || share === undefined
+        ? t("report.margin")
+        : `${t("report.margin")} (${percent(share * 100)})`,
+      `/report?by=account&${days}`,
+      ({ margin_vnd }) => vndOr(margin_vnd),
+    ),
+    figure(t("report.calls"), `/calls?${days}`, ({ calls }) => number(calls), "0"),
+    figure(
+      t("report.failed"),
+      `/calls?status=failed&${days}`,
+      ({ failed_calls }) => number(failed_calls),
+      "0",
+    ),
+  ]);
+}
+
+function dayLink({ day = "" }: SumsRow): HTMLElement {
+  const href = `${BASE}/report?by=model&from=${day}&to=${day}`;
+  return el("a", { href }, day.split("-").reverse().join("/"));
+}
+
+function failedLink({ day = "", failed_calls }: SumsRow): HTMLElement {
+  const href = `${BASE}/calls?status=failed&from=${day}&to=${day}`;
+  return el("a", { href }, number(failed_calls));
+}
+
+function vndOr(amount: string | null): string {
+  return amount === null ? t("unknown") : vnd(amount);
+}

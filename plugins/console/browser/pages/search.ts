@@ -1,0 +1,99 @@
+import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { field } from "../../../page-parts/browser/form.ts";
+import { dateTime, vnd } from "../../../page-parts/browser/format.ts";
+import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
+import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { BASE } from "../base.ts";
+import { commandLine, commandText } from "../command-line.ts";
+import type { Account, CallStory, Transfer } from "../contract.ts";
+import { withoutSecret } from "../secret.ts";
+import { get, hasCommand } from "../session.ts";
+import { t } from "../text.ts";
+
+const ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+const FOUND_MAX = 20;
+
+/** Finds customers, calls and transfers by whatever an operator has in hand. */
+export async function render({ root, signal }: PageContext): Promise<void> {
+  const asked = new URLSearchParams(location.search).get("q") ?? "";
+  const query = field(
+    t("nav.search"),
+    { type: "search", name: "q", value: asked, maxlength: 254, autocomplete: "off" },
+    t("search.hint"),
+  );
+  const results = el("div", { class: "grid" });
+  const find = async () => {
+    // The address, and so the history, never has a whole key.
+    const text = withoutSecret(query.input.value.trim());
+    query.input.value = text;
+    history.replaceState(
+      null,
+      "",
+      text === "" ? `${BASE}/search` : `?${new URLSearchParams({ q: text })}`,
+    );
+    if (text === "") return fill(results);
+    await loadInto(results, signal, async () => found(text));
+  };
+  const form = el("form", { class: "card", role: "search" }, query.element);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void find();
+  });
+  fill(root, pageHead(t("nav.search"), t("search.lead")), form, results);
+  query.input.focus();
+  if (asked !== "") await find();
+}
+
+async function found(text: string): Promise<HTMLElement[]> {
+  const [accounts, call, transfers] = await Promise.all([
+    get<Account[]>("/accounts", { query: text, limit: FOUND_MAX }),
+    ID.test(text) ? get<CallStory>(`/calls/${text}`).catch(() => undefined) : undefined,
+    hasCommand("transfer list") && !text.includes("@")
+      ? get<Transfer[]>("/transfers", { query: text, limit: FOUND_MAX })
+      : [],
+  ]);
+  const parts = [
+    accounts.length > 0 &&
+      hits(
+        t("nav.customers"),
+        accounts.map(({ id, email }) => [`/customers/${id}`, email, id]),
+      ),
+    call &&
+      hits(t("nav.calls"), [
+        [`/calls/${call.call_id}`, `${call.model} · ${vnd(call.cost_vnd)}`, dateTime(call.at)],
+      ]),
+    transfers.length > 0 &&
+      hits(
+        t("nav.money"),
+        transfers.map(({ id, amount_vnd, content, order, received_at }) => [
+          `/money/${encodeURIComponent(id)}`,
+          `${vnd(amount_vnd ?? 0)} · ${content ?? order ?? ""}`,
+          dateTime(received_at),
+        ]),
+      ),
+  ].filter((part) => part instanceof HTMLElement);
+  const none = el("p", { class: "empty" }, t("search.none"));
+  const command = commandLine(commandText("account find", { query: text }));
+  return [...(parts.length > 0 ? parts : [card(null, none)]), command];
+}
+
+function hits(
+  title: string,
+  all: readonly (readonly [path: string, text: string, note: string])[],
+) {
+  return card(
+    title,
+    el(
+      "ul",
+      { class: "items" },
+      all.map(([path, text, note]) =>
+        el(
+          "li",
+          { class: "item" },
+          el("div", { class: "item-main" }, el("a", { href: BASE + path }, text)),
+          el("span", { class: "hint" }, note),
+        ),
+      ),
+    ),
+  );
+}

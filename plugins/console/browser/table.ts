@@ -1,0 +1,77 @@
+import { type Child, el } from "../../page-parts/browser/dom.ts";
+
+/** A column: its title, and the cell of a row. */
+export interface Column<Row> {
+  readonly title: string;
+  readonly isNumber?: boolean;
+  cell(row: Row): Child;
+}
+
+/** A table. On a phone each row becomes a block with its column names next to the values. */
+export function table<Row>(
+  caption: string,
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+): HTMLElement {
+  return el(
+    "table",
+    { class: "data blocks" },
+    el("caption", { class: "hidden" }, caption),
+    el(
+      "thead",
+      {},
+      el(
+        "tr",
+        {},
+        columns.map(({ title, isNumber }) =>
+          el("th", { scope: "col", class: isNumber && "number" }, title),
+        ),
+      ),
+    ),
+    el(
+      "tbody",
+      {},
+      rows.map((row) =>
+        el(
+          "tr",
+          {},
+          columns.map(({ title, isNumber, cell }) =>
+            el(
+              "td",
+              { class: isNumber && "number", "data-label": title },
+              el("span", {}, cell(row)),
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+/** A list of names and values. */
+export function pairs(rows: readonly (readonly [name: string, value: Child])[]): HTMLElement {
+  return el(
+    "dl",
+    { class: "pairs" },
+    rows.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))),
+  );
+}
+
+/** Figures side by side; one with an address is a link to its rows. */
+export function figures(
+  all: readonly { name: string; value: string; note?: Child; href?: string; title?: string }[],
+): HTMLElement {
+  return el(
+    "div",
+    { class: "totals" },
+    all.map(({ name, value, note, href, title }) =>
+      el(
+        href === undefined ? "div" : "a",
+        { href, title },
+        el("span", { class: "hint" }, name),
+        el("strong", {}, value),
+        note !== undefined && el("small", { class: "hint" }, note),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,102 @@
+import { type Child, el } from "../../page-parts/browser/dom.ts";
+import { notice } from "../../page-parts/browser/form.ts";
+import { vnd } from "../../page-parts/browser/format.ts";
+import { BASE } from "./base.ts";
+import type { Maintenance, Quarantined, Server, SumsRow, Transfer, Upstream } from "./contract.ts";
+import { get, hasCommand, type Query, readiness } from "./session.ts";
+import { t } from "./text.ts";
+
+/** More are counted as this many. */
+const COUNTED_MAX = 100;
+/** Causes of a rest that only its owner can end: he pays, or replaces the key. */
+const ACCOUNT_FAULTS = /account|billing|key|credentials|quota|http_40[123]/;
+
+/** Something that waits for an operator, with the page on which it is done. */
+interface Task {
+  readonly kind: "bad" | "info";
+  readonly text: string;
+  readonly path?: string;
+}
+
+/** Reads all that may need a person. A part whose plugin is not there has nothing. */
+export async function readTasks(today: SumsRow | undefined): Promise<Task[]> {
+  const unless = async <Answer>(words: string, path: string, query?: Query) =>
+    hasCommand(words) ? get<Answer>(path, query) : undefined;
+  const [transfers, quarantine, upstreams, servers, maintenance, ready] = await Promise.all([
+    unless<Transfer[]>("transfer list", "/transfers", { state: "unmatched", limit: COUNTED_MAX }),
+    get<Quarantined[]>("/quarantine", { limit: COUNTED_MAX }),
+    get<{ upstreams: Upstream[] }>("/upstreams"),
+    unless<Server[]>("servers", "/servers"),
+    unless<Maintenance>("maintenance", "/maintenance"),
+    readiness(),
+  ]);
+  return [
+    ...storeTasks(ready),
+    ...(maintenance?.enabled ? [{ kind: "info", text: t("task.maintenance") } as const] : []),
+    ...transferTasks(transfers ?? []),
+    ...(quarantine.length > 0
+      ? [{ kind: "bad", text: t("task.quarantine", { count: countOf(quarantine) }) } as const]
+      : []),
+    ...upstreams.upstreams.flatMap(upstreamTasks),
+    ...serverTasks(servers ?? []),
+    ...costTasks(today),
+  ];
+}
+
+/** The tasks as a list; says so if there are none. */
+export function taskList(tasks: readonly Task[]): HTMLElement {
+  if (tasks.length === 0) return notice("good", t("task.none"));
+  return el(
+    "ul",
+    { class: "tasks" },
+    tasks.map(({ kind, text, path }) => {
+      const shown: Child = path === undefined ? text : el("a", { href: BASE + path }, text);
+      return el("li", {}, notice(kind, shown));
+    }),
+  );
+}
+
+function storeTasks(ready: Readonly<Record<string, unknown>>): Task[] {
+  const { status, hot, ledger, reason } = ready;
+  const isWell = status === "ready" && hot !== "degraded" && ledger !== "away" && !reason;
+  if (isWell) return [];
+  return [{ kind: "bad", text: t("task.stores", { reason: String(reason ?? ledger ?? status) }) }];
+}
+
+function transferTasks(unmatched: readonly Transfer[]): Task[] {
+  if (unmatched.length === 0) return [];
+  const sum = unmatched.reduce((all, { amount_vnd }) => all + Number(amount_vnd ?? 0), 0);
+  const text = t("task.transfers", { count: countOf(unmatched), amount: vnd(sum) });
+  return [{ kind: "bad", text, path: "/money?state=unmatched" }];
+}
+
+function upstreamTasks({ name, breaker, keys, switched_off }: Upstream): Task[] {
+  const tasks: Task[] = [];
+  const add = (kind: Task["kind"], text: string) => tasks.push({ kind, text, path: "/upstreams" });
+  if (breaker !== "closed") add("bad", t("task.breaker", { name }));
+  for (const { key, rests } of keys) {
+    const fault = rests.find(({ cause }) => ACCOUNT_FAULTS.test(cause));
+    if (fault) add("bad", t("task.key", { name, key: key ?? "", cause: fault.cause }));
+  }
+  const off = keys.filter(({ switched }) => switched === "off").length;
+  if (switched_off.length > 0 || off > 0) add("info", t("task.off", { name }));
+  return tasks;
+}
+
+function serverTasks(servers: readonly Server[]): Task[] {
+  const late = servers.filter(({ is_late }) => is_late);
+  if (late.length === 0) return [];
+  const names = late.map(({ host }) => host).join(", ");
+  return [{ kind: "bad", text: t("task.servers", { names }), path: "/servers" }];
+}
+
+function costTasks(today: SumsRow | undefined): Task[] {
+  if (!today || today.below_cost_calls === 0) return [];
+  const { below_cost_calls: count, below_cost_vnd } = today;
+  const text = t("task.below", { count, amount: vnd(below_cost_vnd) });
+  return [{ kind: "info", text, path: "/report?by=model" }];
+}
+
+function countOf(found: readonly unknown[]): string {
+  return found.length < COUNTED_MAX ? String(found.length) : `${COUNTED_MAX}+`;
+}

@@ -1,0 +1,227 @@
+import assert from "node:assert/strict";
+import type { Page } from "playwright-core";
+import t from "tap";
+import { topupSettings } from "../../plugins/dashboard/bank.ts";
+import { showCustomer } from "../../plugins/dashboard/show-customer.ts";
+import { notify, transfer } from "../../plugins/topup/topups.ts";
+import { admin } from "../../support/admin.ts";
+import { findings, sticksOut } from "./inspect.ts";
+import { type Stage, startStage, type Visitor } from "./stage.ts";
+
+const PHONE = { width: 360, height: 640 };
+const DESKTOP = { width: 1280, height: 800 };
+const EMAIL = "minh.tran@example.com";
+
+t.test("the operators' console", { jobs: 4 }, async (t) => {
+  let stage: Stage;
+  let accountId: string;
+  let callId: string;
+  let transferId: string;
+  t.before(async () => {
+    stage = await startStage({ plugins: { topup: topupSettings() } });
+    const { session } = await showCustomer(stage, EMAIL);
+    accountId = session.accountId;
+    await notify(stage.gateway, transfer({ transferAmount: 77_000, content: "chuyen tien" }));
+    const { body } = await admin(stage.gateway, "GET", `/calls?account=${accountId}&limit=1`);
+    const [call] = body["calls"] as { call_id: string }[];
+    callId = String(call?.call_id);
+    const unmatched = await admin(stage.gateway, "GET", "/transfers?state=unmatched");
+    const [waiting] = unmatched.body["list"] as { id: string }[];
+    transferId = String(waiting?.id);
+  });
+  t.teardown(() => stage.close());
+
+  const settled = (page: Page) =>
+    page.waitForFunction(
+      () =>
+        document.querySelector("main h1") && !document.querySelector(".waiting, [aria-busy=true]"),
+    );
+  const open = async (page: Page, path: string) => {
+    await page.goto(`${stage.url}/console${path}`);
+    await settled(page);
+    await page.waitForLoadState("networkidle");
+  };
+  async function signIn({ page }: Visitor, path = ""): Promise<void> {
+    await open(page, path);
+    await page.fill("input[type=password]", stage.gateway.adminToken);
+    await page.click("button[type=submit]");
+    await page.locator(".sidebar, .bottombar").first().waitFor({ state: "attached" });
+    await settled(page);
+  }
+  const pages = () => [
+    "",
+    "/customers",
+    `/customers/${accountId}`,
+    "/calls",
+    `/calls/${callId}`,
+    `/search?q=${encodeURIComponent(EMAIL)}`,
+    "/nowhere",
+  ];
+
+  for (const [language, viewport, colorScheme] of [
+    ["vi", PHONE, "light"],
+    ["en", DESKTOP, "dark"],
+  ] as const) {
+    t.test(`fits ${viewport.width} pixels in ${language} without a finding of axe`, async (t) => {
+      const visitor = await stage.visitor({ viewport, colorScheme, locale: language });
+      const { page } = visitor;
+      await open(page, "/sign-in");
+      t.strictSame(await findings(page), [], "sign-in");
+      await signIn(visitor);
+      for (const path of pages()) {
+        await open(page, path);
+        t.strictSame(await findings(page), [], path);
+        t.strictSame(await sticksOut(page), [], path);
+        const width = await page.evaluate(() => document.documentElement.scrollWidth);
+        t.ok(width <= viewport.width, `${path} is ${width} pixels wide`);
+        const words = (await page.locator("main").textContent()) ?? "";
+        t.notMatch(words, /undefined|NaN|\{\w+\}|\b(?:nav|calls|account|report)\.[a-z]+\b/, path);
+      }
+      const isExpected = (text: string) => /status of 404 .*\/console\/nowhere/.test(text);
+      assert.deepEqual(
+        visitor.complaints.filter((text) => !isExpected(text)),
+        [],
+      );
+    });
+  }
+
+  t.test("asks for the token, keeps it in this tab, and goes to the page asked for", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    await open(page, "/customers?query=minh");
+    t.match(page.url(), /\/console\/sign-in\?next=/);
+    await page.fill("input[type=password]", "a-wrong-token-of-an-operator");
+    await page.click("button[type=submit]");
+    await page.getByText("The admin token is wrong").waitFor();
+    await page.fill("input[type=password]", stage.gateway.adminToken);
+    await page.click("button[type=submit]");
+    await page.getByRole("link", { name: EMAIL }).waitFor();
+    t.match(page.url(), /\/console\/customers\?query=minh$/);
+    const cookies = await page.context().cookies();
+    t.notOk(cookies.some(({ value }) => value.includes(stage.gateway.adminToken)));
+    t.notOk(page.url().includes(stage.gateway.adminToken));
+    const other = await page.context().newPage();
+    await open(other, "/customers");
+    t.match(other.url(), /sign-in/, "another tab has no token");
+    await page.reload();
+    await page.getByRole("link", { name: EMAIL }).waitFor();
+    await page.locator(".account-menu summary").click();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Admin token").waitFor();
+    t.equal(await page.evaluate(() => sessionStorage.length), 0);
+  });
+
+  t.test("credits once, after a look at the balance before and after", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    await signIn(visitor, `/customers/${accountId}`);
+    const balance = async () => {
+      const { body } = await admin(stage.gateway, "GET", `/accounts/${accountId}/wallet`);
+      return Number(body["balance_vnd"]);
+    };
+    const before = await balance();
+    await page.getByRole("button", { name: "Credit" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Amount").fill("50000");
+    await dialog.getByLabel("Reason").fill("Quà tặng");
+    t.match(
+      await dialog.locator(".cli code").textContent(),
+      /credit --account .* --reference console-/,
+    );
+    await dialog.getByRole("button", { name: "Credit" }).click();
+    await dialog.getByText("Credit 50,000 đ to").waitFor();
+    await dialog.getByText("Balance:").waitFor();
+    t.equal(await balance(), before, "nothing is sent before the second look");
+    // The first reply is lost, as on a bad line; the operator clicks again.
+    let isLost = false;
+    await page.route("**/credits", async (route) => {
+      if (isLost) return route.continue();
+      isLost = true;
+      await route.fetch();
+      await route.abort();
+    });
+    await dialog.getByRole("button", { name: "Yes, do it" }).click();
+    await dialog.locator(".notice.bad").waitFor();
+    await dialog.getByRole("button", { name: "Yes, do it" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByText("Quà tặng").first().waitFor();
+    t.equal(await balance(), before + 50_000);
+    const actions = await admin(stage.gateway, "GET", `/actions?account=${accountId}`);
+    t.match(JSON.stringify(actions.body), /Quà tặng/);
+  });
+
+  t.test("filters calls in the address, exports them, and shows the command", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    await signIn(visitor, "/calls");
+    const rows = page.locator("main tbody tr");
+    t.equal(await rows.count(), 50);
+    await page.getByLabel("Status").selectOption("502");
+    await page.waitForURL(/status=502/);
+    await settled(page);
+    for (const text of await rows.allTextContents()) t.match(text, /502/);
+    t.match(await page.locator(".cli code").textContent(), /call list --status 502$/);
+    await page.getByLabel("Customer (email or id)").fill(EMAIL);
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/account=minh/);
+    await settled(page);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "CSV" }).click(),
+    ]);
+    t.equal(download.suggestedFilename(), "calls.csv");
+    const { readFile } = await import("node:fs/promises");
+    const lines = (await readFile(await download.path(), "utf8")).split("\r\n");
+    t.match(lines[0], /call_id,at,account_id/);
+    t.equal(lines.length - 2, await rows.count());
+    await page.reload();
+    await page.waitForLoadState("networkidle");
+    t.equal(await page.getByLabel("Status").inputValue(), "502");
+  });
+
+  t.test("finds a customer by a pasted key, which the address never has", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    await signIn(visitor);
+    const made = await admin(stage.gateway, "POST", `/accounts/${accountId}/keys`, { name: "new" });
+    const key = String(made.body["key"]);
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await page.keyboard.press("/");
+    await page.getByRole("searchbox").fill(key);
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: EMAIL }).click();
+    await page.getByRole("heading", { name: EMAIL }).waitFor();
+    t.notOk(asked.some((url) => url.includes(key.slice(0, 14))));
+    t.match(asked.join("\n"), new RegExp(`query=${key.slice(0, 10)}&`));
+  });
+
+  t.test("reads again while it is seen, at most every ten seconds", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    const now = Date.now();
+    await page.clock.install({ time: now });
+    await page.clock.pauseAt(now + 1_000);
+    await signIn(visitor);
+    let reads = 0;
+    page.on("request", (request) => {
+      if (request.url().includes("/admin/v1/upstreams")) reads += 1;
+    });
+    await page.clock.runFor(9_000);
+    t.equal(reads, 0);
+    const again = page.waitForResponse(/\/admin\/v1\/upstreams/);
+    await page.clock.runFor(2_000);
+    await again;
+    t.equal(reads, 1);
+  });
+
+  t.test("is read by no script, frame or form of another site", async (t) => {
+    const { headers } = await fetch(`${stage.url}/console`);
+    const policy = headers.get("content-security-policy") ?? "";
+    for (const rule of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"]) {
+      t.ok(policy.includes(rule), rule);
+    }
+    t.notMatch(policy, /unsafe/);
+    t.ok(transferId);
+  });
+});

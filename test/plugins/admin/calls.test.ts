@@ -1,0 +1,106 @@
+import t from "tap";
+import { admin, createCustomer } from "../../support/admin.ts";
+import { ledgerSql } from "../../support/ledger-sql.ts";
+import { sharedGateway } from "../../support/shared-gateway.ts";
+
+/** More than one search reads. */
+const CALLS = 20_500;
+
+t.test("operators find calls of all customers", async (t) => {
+  const gateway = await sharedGateway();
+  const [busy, other] = [await createCustomer(gateway), await createCustomer(gateway)];
+  // The oldest of many calls has failed, and one of another customer.
+  const calls = (accountId: string, keyId: string, count: number) => `
+    insert into usage_records
+    select gen_random_uuid(), date_trunc('milliseconds', now()) - interval '1 second' * n, '${accountId}', '${keyId}',
+      '/v1/messages', case when n % 2 = 0 then 'even' else 'odd' end, null, 'anthropic', 1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 1,
+      case when n = ${count} then 502 else 200 end, false, 'complete', false, 'mtok', 'v', 1
+    from generate_series(1, ${count}) n;`;
+  await ledgerSql(
+    gateway,
+    `select make_usage_partition(now() - interval '1 day');
+    ${calls(busy.accountId, busy.keyId, CALLS)} ${calls(other.accountId, other.keyId, 3)}`,
+  );
+  const find = async (query: Record<string, string>) => {
+    const { status, body } = await admin(gateway, "GET", `/calls?${new URLSearchParams(query)}`);
+    t.equal(status, 200, JSON.stringify(body));
+    return body as { calls: Record<string, unknown>[]; next: string | null };
+  };
+
+  t.test("by account, key, model, provider, status and day, newest first", async (t) => {
+    const all = await find({ account: other.accountId });
+    t.strictSame(
+      all.calls.map(({ model, status }) => [model, status]),
+      [
+        ["odd", 200],
+        ["even", 200],
+        ["odd", 502],
+      ],
+    );
+    t.equal(all.next, null);
+    const counts: Record<string, number> = {};
+    for (const [name, query] of Object.entries({
+      key: { key: other.keyId },
+      model: { model: "odd" },
+      upstream: { upstream: "openai" },
+      status: { status: "failed" },
+      one: { status: "502" },
+      day: { to: "2026-01-01" },
+      nobody: { key: busy.keyId },
+    })) {
+      counts[name] = (await find({ account: other.accountId, ...query })).calls.length;
+    }
+    t.strictSame(counts, { key: 3, model: 2, upstream: 0, status: 1, one: 1, day: 0, nobody: 0 });
+  });
+
+  t.test("page by page, each call once", async (t) => {
+    const seen: unknown[] = [];
+    let next: string | null = "";
+    while (next !== null) {
+      const page = await find({
+        account: other.accountId,
+        limit: "2",
+        ...(next && { before: next }),
+      });
+      seen.push(...page.calls.map(({ call_id }) => call_id));
+      next = page.next;
+    }
+    t.equal(seen.length, 3);
+    t.equal(new Set(seen).size, 3);
+  });
+
+  t.test("of which one search reads at most 20,000, and says how to go on", async (t) => {
+    const rare = { account: busy.accountId, status: "failed" };
+    const first = await find(rare);
+    t.strictSame(first.calls, []);
+    t.type(first.next, "string");
+    const second = await find({ ...rare, before: String(first.next) });
+    t.strictSame(
+      second.calls.map(({ status }) => status),
+      [502],
+    );
+    t.equal(second.next, null);
+    const all = await find({ status: "200", limit: "1000" });
+    t.equal(all.calls.length, 1000);
+  });
+
+  t.test("and learn what is wrong with a filter", async (t) => {
+    for (const [query, words] of [
+      ["status=fine", "status"],
+      ["from=yesterday", "from"],
+      ["account=minh", "account"],
+      ["before=now", "before"],
+      ["colour=red", "colour"],
+    ] as const) {
+      const { status, body } = await admin(gateway, "GET", `/calls?${query}`);
+      t.equal(status, 400);
+      t.match(JSON.stringify(body), words);
+    }
+  });
+
+  t.test("and see balances in a list of customers", async (t) => {
+    const rich = await createCustomer(gateway, { creditVnd: 1234 });
+    const { body } = await admin(gateway, "GET", `/accounts?query=${rich.accountId}&balances=true`);
+    t.match(body["list"], [{ email: rich.email, balance_vnd: "1234" }]);
+  });
+});
