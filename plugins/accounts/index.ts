@@ -19,7 +19,7 @@ import { proofRoute } from "./routes/proof.ts";
 import { secondFactorRoutes } from "./routes/second-factor.ts";
 import { sessionRoutes, signInRoute, signOutRoute } from "./routes/sign-in.ts";
 import { signUpRoutes } from "./routes/sign-up.ts";
-import { refuseWrongKeys } from "./sealing/known-keys.ts";
+import { refuseMissingKeys, refuseWrongKeys } from "./sealing/known-keys.ts";
 import { masterKeysOf } from "./sealing/master-keys.ts";
 import { rotate, sealedSecrets } from "./sealing/rotate.ts";
 import { Sealer } from "./sealing/sealer.ts";
@@ -65,7 +65,12 @@ export default function accounts(services: Services, settings: Options): Plugin 
 
     async start() {
       const masterKeys = await masterKeysOf(services.config.stores, settings.master_keys);
-      await refuseWrongKeys(services.database, masterKeys, log);
+      const secrets = sealedSecrets(context);
+      const { database, config } = services;
+      // An embedded ledger has one gateway, and no one could delete the row of a lost key while it is down.
+      if (config.stores.ledger !== "embedded")
+        await refuseMissingKeys(database, secrets, masterKeys);
+      await refuseWrongKeys(database, masterKeys, log);
       sealer.use(masterKeys);
       if (sealer.newest === undefined) {
         log.warn(
@@ -80,7 +85,7 @@ export default function accounts(services: Services, settings: Options): Plugin 
         label: "result",
         counts: () => mailer.counts,
       });
-      rotation = rotate(sealedSecrets(context), sealer, log, stopping.signal);
+      rotation = rotate(secrets, sealer, log, stopping.signal);
       sweeping = setInterval(() => void sweep(), SWEEP_MS).unref();
     },
 

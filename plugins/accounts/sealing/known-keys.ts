@@ -1,5 +1,6 @@
 import type { Services } from "../../../core/plugin/index.ts";
 import type { MasterKey } from "./master-keys.ts";
+import type { SealedSecrets } from "./rotate.ts";
 import { Sealer } from "./sealer.ts";
 
 const CHECK = "master key";
@@ -45,4 +46,39 @@ export async function refuseWrongKeys(
     );
     await database.query("update account_master_keys set sealed = $2 where id = $1", [id, own]);
   }
+}
+
+/**
+ * Refuses a start: rejects if a gateway has started with a master key that `masterKeys` lacks, and secrets are still sealed by
+ * it. An operator who has lost the key deletes its row.
+ */
+export async function refuseMissingKeys(
+  database: Services["database"],
+  tables: readonly SealedSecrets[],
+  masterKeys: readonly MasterKey[],
+): Promise<void> {
+  const own = new Set(masterKeys.map(({ id }) => id));
+  const rows = await database.query<{ id: string }>("select id from account_master_keys");
+  const missing = new Set(rows.map(({ id }) => id).filter((id) => !own.has(id)));
+  if (missing.size === 0) return;
+  for (const { what, sealedByOthers } of tables) {
+    let after: string | undefined;
+    for (;;) {
+      const batch = await sealedByOthers(masterKeys[0]?.id ?? "", after);
+      const id = batch.find(({ sealedBy }) => missing.has(sealedBy))?.sealedBy;
+      if (id !== undefined) throw new Error(missingKey(id, what));
+      after = batch.at(-1)?.keyId;
+      if (after === undefined) break;
+    }
+  }
+}
+
+function missingKey(id: string, what: string): string {
+  const source =
+    id === "file" ? ", with the content of the file master-key of the data folder" : "";
+  return (
+    `master_keys lacks "${id}", which seals ${what} in this ledger: list it after the newest${source}. ` +
+    "If it is lost, customers cannot see those API keys again and operators must remove those second factors; " +
+    `run in Postgres: delete from account_master_keys where id = '${id}'`
+  );
 }

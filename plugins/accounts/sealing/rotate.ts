@@ -4,7 +4,7 @@ import type { SealedKey, SealedKeyRecord } from "./sealed.ts";
 import type { Sealer } from "./sealer.ts";
 
 /** A table of secrets that master keys seal. */
-interface SealedSecrets {
+export interface SealedSecrets {
   readonly what: string;
   sealedByOthers(newest: string, after: string | undefined): Promise<SealedKeyRecord[]>;
   reseal(id: string, sealedBy: string, next: SealedKey): Promise<boolean>;

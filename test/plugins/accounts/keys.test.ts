@@ -245,7 +245,9 @@ t.test("the master key", async (t) => {
         await t.rejects(gateway.start(), /the file master-key in the data folder is another key/);
         rmSync(file);
         await gateway.start();
-        t.match(gateway.logs, "the file master-key is gone");
+        await until("the operator can see why", () =>
+          gateway.logs.includes("the file master-key is gone"),
+        );
         t.equal((await session.post(`/keys/${body.id}/reveal`)).code, "key_not_recoverable");
         await gateway.stop();
         await gateway.start();
@@ -295,6 +297,8 @@ t.test("the master key", async (t) => {
         t.equal(await reveal(), body.key, "a start that was refused has changed nothing");
         const proof = { current: PASSWORD, code: codeOf(1) };
         t.equal((await session.post("/second-factor/recovery-codes", proof)).status, 200);
+        // The operator has lost the key.
+        await ledgerSql(gateway, "delete from account_master_keys where id = 'two'");
         await restart({ master_keys: [one] });
         t.equal(await reveal(), "key_not_recoverable");
         const lost = await session.post("/second-factor/off", proof);

@@ -123,6 +123,26 @@ t.test("two gateways on one Redis and Postgres", async (t) => {
       }
     }
   });
+
+  t.test(
+    "refuse a start that lacks the master key of stored secrets, until it is given up",
+    async (t) => {
+      const [gateway] = gateways;
+      const customer = await signedUp(gateway, mailServer);
+      const { id } = (await customer.post("/keys", { name: "sealed" })).body;
+      const other = { id: "2", key: randomBytes(32).toString("base64") };
+      const known = () =>
+        sql.query<{ id: string }>("select id from account_master_keys order by id");
+      gateway.configure({ plugins: { accounts: { master_keys: [other] } } });
+      await gateway.stop();
+      await t.rejects(gateway.start(), /master_keys lacks "1", which seals keys in this ledger/);
+      t.strictSame(await known(), [{ id: "1" }], "a start that was refused writes no check");
+      await sql.script("delete from account_master_keys where id = '1'");
+      await gateway.start();
+      t.strictSame(await known(), [{ id: "2" }]);
+      t.equal((await customer.post(`/keys/${id}/reveal`)).code, "key_not_recoverable");
+    },
+  );
 });
 
 /** Every form in which a text may be stored: as it is, as JSON, in hexadecimal, in base64. */
