@@ -1,9 +1,10 @@
-import { dayOf, formatVnd, startOfDay, v } from "../../core/plugin/index.ts";
+import { dayOf, formatVnd, isRefusal, startOfDay, v } from "../../core/plugin/index.ts";
 import { daysBefore } from "./own.ts";
-import { type Asked, type Caller, type Question, walletOf } from "./question.ts";
+import { type Asked, type Caller, instant, keyOf, type Question, walletOf } from "./question.ts";
 
 /** An amount as other gateways write it: a number of their currency, here đồng. One credit is one đồng. */
 const amount = v.pipe(v.number(), v.description("An amount in đồng (VND)."));
+const NO_END = new Date(0).toISOString();
 const hundredths = v.pipe(v.number(), v.description("An amount in hundredths of a đồng."));
 
 const nothing = v.literal(0);
@@ -26,6 +27,7 @@ const openRouterKey = v.strictObject({
     is_free_tier: v.boolean(),
     is_management_key: v.boolean(),
     is_provisioning_key: v.boolean(),
+    expires_at: v.nullable(instant),
     rate_limit: v.strictObject({ requests: v.number(), interval: v.string(), note: v.string() }),
   }),
 });
@@ -63,10 +65,15 @@ export function questionsOfOthers(asked: Asked): Question[] {
         soft_limit_usd: amount,
         hard_limit_usd: amount,
         system_hard_limit_usd: amount,
-        access_until: v.pipe(v.number(), v.description("0: the key has no end.")),
+        access_until: v.pipe(
+          v.number(),
+          v.description("In seconds since 1970; 0: the key has no end."),
+        ),
       }),
       async answer(_, caller) {
-        const limit = numberOf((await creditsOf(asked, caller)).granted);
+        const [key, credits] = await Promise.all([keyOf(asked, caller), creditsOf(asked, caller)]);
+        if (isRefusal(key)) return key;
+        const limit = numberOf(credits.granted);
         return {
           object: "billing_subscription",
           // Tools count usage from the first day of the month else.
@@ -74,7 +81,7 @@ export function questionsOfOthers(asked: Asked): Question[] {
           soft_limit_usd: limit,
           hard_limit_usd: limit,
           system_hard_limit_usd: limit,
-          access_until: 0,
+          access_until: Math.floor(Date.parse(key.limits.ends_at ?? NO_END) / 1000),
         };
       },
     },
@@ -120,24 +127,27 @@ async function creditsOf(asked: Asked, caller: Caller) {
   return { used, granted: total.chargedMicroVnd + BigInt(wallet.balanceMicroVnd) };
 }
 
-async function openRouterKeyOf({ accounts, usage, clock }: Asked, { accountId, keyId }: Caller) {
+async function openRouterKeyOf(asked: Asked, caller: Caller) {
+  const { usage, clock } = asked;
+  const { accountId, keyId } = caller;
   const today = dayOf(new Date(clock.now()));
   // A week begins on Monday, as at OpenRouter; its days are those of UTC, ours those of Vietnam.
   const monday = daysBefore(today, (new Date(today).getUTCDay() + 6) % 7);
   const first = `${today.slice(0, 7)}-01`;
   const from = startOfDay(monday < first ? monday : first);
-  const [keys, [used], { sums }] = await Promise.all([
-    accounts.latestKeys(accountId, 0),
+  const [key, [used], { sums }] = await Promise.all([
+    keyOf(asked, caller),
     usage.byKey(accountId, [keyId]),
     usage.sums(accountId, ["day"], { from, key: keyId }),
   ]);
+  if (isRefusal(key)) return key;
   const since = (day: string) =>
     numberOf(
       sums.reduce((sum, one) => sum + (one.day && one.day >= day ? one.chargedMicroVnd : 0n), 0n),
     );
   return {
     data: {
-      label: keys.find(({ id }) => id === keyId)?.name ?? "",
+      label: key.name,
       limit: null,
       limit_remaining: null,
       limit_reset: null,
@@ -153,6 +163,7 @@ async function openRouterKeyOf({ accounts, usage, clock }: Asked, { accountId, k
       is_free_tier: false,
       is_management_key: false,
       is_provisioning_key: false,
+      expires_at: key.limits.ends_at ?? null,
       rate_limit: { requests: -1, interval: "10s", note: "Not used: see x-ratelimit headers." },
     },
   };

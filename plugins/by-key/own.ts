@@ -3,6 +3,7 @@ import {
   endOfDay,
   formatVnd,
   isRefusal,
+  keyLimits,
   matching,
   oneOf,
   readQuery,
@@ -18,6 +19,7 @@ import {
   type Caller,
   count,
   instant,
+  keyOf,
   type Question,
   walletOf,
 } from "./question.ts";
@@ -116,10 +118,18 @@ export function ownQuestions(asked: Asked): Question[] {
           v.nullable(count),
           v.description("The key's own limit; null: the gateway's; 0: none."),
         ),
+        limits: v.pipe(
+          v.looseObject({
+            ends_at: v.optional(instant),
+            models: v.optional(v.array(v.string())),
+            addresses: v.optional(v.array(v.string())),
+          }),
+          v.description("What else limits the key; a field that is missing does not."),
+        ),
         cost_vnd: amountVnd,
         last_used_at: v.nullable(instant),
       }),
-      answer: (_, caller) => keyOf(asked, caller),
+      answer: (_, caller) => keyJson(asked, caller),
     },
   ];
 }
@@ -168,19 +178,19 @@ function sumJson({ calls, inputTokens, outputTokens, chargedMicroVnd }: Sum) {
   };
 }
 
-async function keyOf({ accounts, usage }: Asked, { accountId, keyId }: Caller) {
-  const [keys, [used]] = await Promise.all([
-    accounts.latestKeys(accountId, 0),
-    usage.byKey(accountId, [keyId]),
+async function keyJson(asked: Asked, caller: Caller) {
+  const [key, [used]] = await Promise.all([
+    keyOf(asked, caller),
+    asked.usage.byKey(caller.accountId, [caller.keyId]),
   ]);
-  const key = keys.find(({ id }) => id === keyId);
-  if (!key) return refuse.unauthenticated("The API key was revoked; create a new one.");
+  if (isRefusal(key)) return key;
   return {
     id: key.id,
     name: key.name,
     prefix: key.prefix,
     created_at: key.createdAt.toISOString(),
     requests_per_minute: key.requestsPerMinute,
+    ...keyLimits.shown(key),
     cost_vnd: formatVnd(used?.chargedMicroVnd ?? 0n),
     last_used_at: used?.lastUsedAt.toISOString() ?? null,
   };

@@ -1,4 +1,10 @@
-import { type PlainRequest, type Refusal, type Services, v } from "../../core/plugin/index.ts";
+import {
+  type PlainRequest,
+  type Refusal,
+  refuse,
+  type Services,
+  v,
+} from "../../core/plugin/index.ts";
 
 /** The key that asks, and its account. */
 export interface Caller {
@@ -25,6 +31,13 @@ export async function walletOf({ balances }: Asked, { accountId }: Caller) {
   const wallet = await balances(accountId);
   if (!wallet) throw new Error("a key has no wallet");
   return wallet;
+}
+
+/** Returns the key that asks; a refusal if it was revoked since it was checked. */
+export async function keyOf({ accounts }: Asked, { accountId, keyId }: Caller) {
+  const keys = await accounts.latestKeys(accountId, 0);
+  const key = keys.find(({ id }) => id === keyId);
+  return key ?? refuse.unauthenticated("The API key was revoked; create a new one.");
 }
 
 /** An amount in đồng, exact to a millionth. */

@@ -155,6 +155,21 @@ t.test("what a key is answered", async (t) => {
   });
 });
 
+t.test("a key with limits shows them, in each shape that has a place for them", async (t) => {
+  const customer = await customerWith(gateway);
+  const limits = {
+    ends_at: "2199-12-31T17:00:00.000Z",
+    models: ["gpt-*"],
+    addresses: ["127.0.0.0/8"],
+  };
+  const path = `/keys/${customer.keyId}/limits`;
+  t.equal((await admin(gateway, "POST", path, { ...limits, reason: "a test" })).status, 200);
+  t.strictSame((await get(gateway, "/v1/key", customer)).json.limits, limits);
+  t.equal((await get(gateway, "/api/v1/key", customer)).json.data.expires_at, limits.ends_at);
+  const { json } = await get(gateway, "/v1/dashboard/billing/subscription", customer);
+  t.equal(json.access_until, Date.parse(limits.ends_at) / 1000);
+});
+
 t.test("money that is held or not recorded yet is left out of no sum", async (t) => {
   const customer = await customerWith(gateway);
   const running = post(gateway, paths.chat, customer, bodies.chat({ delay_ms: 1_500 }));
