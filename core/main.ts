@@ -70,7 +70,8 @@ async function main(): Promise<void> {
   const { Gateway } = await import("./boot/gateway.ts");
   announceFailpoint(log);
   const workers = isWorker() ? new SupervisedWorkers() : undefined;
-  const gateway = await Gateway.start(config, log, undefined, workers);
+  const load = () => loadConfig(file, process.env);
+  const gateway = await Gateway.start(config, log, undefined, workers, load);
   started();
 
   let stopping = false;
@@ -94,22 +95,7 @@ async function main(): Promise<void> {
   process.on("SIGTERM", (signal) => void stop(signal));
   process.on("SIGINT", (signal) => void stop(signal));
   if (isWorker()) whenOrphaned(() => void stop("the supervisor died"));
-  process.on("SIGHUP", async () => {
-    const next = await loadConfig(file, process.env);
-    if (!next.ok) {
-      log.error({ problems: next.problems }, "the new config is invalid; keeping the old one");
-      return;
-    }
-    try {
-      const restart = await gateway.reload(next.config);
-      const { models, version } = next.config.catalogue;
-      const fields = { models: models.length, catalogue_version: version };
-      if (restart.length === 0) log.info(fields, "reloaded");
-      else log.warn(fields, `reloaded; these need a restart: ${restart.join(", ")}`);
-    } catch (error) {
-      log.error({ err: error }, "cannot apply the new config; keeping the old one");
-    }
-  });
+  process.on("SIGHUP", (signal) => void gateway.reloads.run(signal));
   reportThrownWork((error) => log.error({ err: error }, "a step of a call threw"));
   process.on("unhandledRejection", (error) => log.error({ err: error }, "unhandled rejection"));
 }

@@ -2,6 +2,7 @@ import { type AccountsRoom, openAccounts } from "../accounts/index.ts";
 import { BodyBudget, budgetLimits } from "../body/budget.ts";
 import { LongBodies } from "../body/long-bodies.ts";
 import { BodyThreads } from "../body/threads.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
 import { endpoints } from "../catalogue/endpoint.ts";
 import { catalogueWarnings } from "../config/catalogue-review.ts";
 import type { GatewayConfig } from "../config/load.ts";
@@ -35,6 +36,7 @@ import { ConnectedUpstreams } from "../upstream/upstreams.ts";
 import { RefusedCallsCounter } from "../usage/refused-calls.ts";
 import { usageBooksOf } from "../usage/usage-books.ts";
 import { wires } from "../wire/wires.ts";
+import { ConfigReloads, type LoadConfig } from "./config-reloads.ts";
 import { warnOfExposure } from "./exposure.ts";
 import { Money } from "./money.ts";
 import { changedSettings, inForce, PluginRunner, type Running, whenOver } from "./plugins.ts";
@@ -48,6 +50,7 @@ interface Parts {
   readonly log: LineLog;
   readonly clock: Clock;
   readonly workers: Workers;
+  readonly load: LoadConfig;
   readonly addresses: KnownAddresses;
   readonly upstreams: ConnectedUpstreams;
   readonly listener: Listener;
@@ -73,6 +76,8 @@ export class Gateway {
   private readonly refused: RefusedCallsCounter;
   private readonly runner: PluginRunner;
   private readonly server: Server;
+  /** For signals; plugins have it as a service. */
+  readonly reloads: ConfigReloads;
   private config: GatewayConfig;
   private upstreams: ConnectedUpstreams;
   private running: readonly Running[] = [];
@@ -80,7 +85,7 @@ export class Gateway {
   private lastReload: Promise<unknown> = Promise.resolve();
 
   private constructor(config: GatewayConfig, parts: Parts) {
-    const { log, clock, money } = parts;
+    const { log, clock, money, load } = parts;
     const { database, loads, holdStore, ledger } = money.stores;
     const { wallets } = money;
     this.config = config;
@@ -91,7 +96,7 @@ export class Gateway {
     this.upstreams = parts.upstreams;
     this.money = money;
     const board = new SlotBoard(
-      exactNames(() => this.config.catalogue),
+      exactNames(() => this.catalogue),
       {
         wallets,
         operations: operationsOf({ wallets, holdStore, ledger, archive: archiveOf(database) }),
@@ -107,6 +112,11 @@ export class Gateway {
     this.unread = new UnreadReplies(unreadBytesMax, log);
     this.bodies = new BodyBudget(budgetLimits(config.limits), clock);
     this.refused = new RefusedCallsCounter({ database, clock, log });
+    this.reloads = new ConfigReloads({
+      ...{ load, clock, log },
+      config: () => this.config,
+      replace: (next) => this.reload(next),
+    });
     this.services = this.servicesOf(slots);
     this.longBodies = new LongBodies(this.bodyThreads, () => this.services.bodyMeasures.all);
     this.runner = new PluginRunner(board, (own) => this.servicesOf(own), database, log);
@@ -129,6 +139,7 @@ export class Gateway {
     log: LineLog,
     clock: Clock = systemClock,
     workers: Workers = noWorkers,
+    load: LoadConfig = async () => ({ ok: true, config }),
   ): Promise<Gateway> {
     const addresses = new KnownAddresses(clock);
     const upstreams = new ConnectedUpstreams(config, clock, log, addresses);
@@ -139,7 +150,8 @@ export class Gateway {
     const listener = await openListener({ ...options, log });
     const operatorListener = config.admin.listen && (await openListener(options));
     const money = await Money.start(config, clock, log);
-    const parts = { log, clock, workers, addresses, upstreams, listener, operatorListener, money };
+    const shared = { log, clock, workers, load };
+    const parts = { ...shared, addresses, upstreams, listener, operatorListener, money };
     const gateway = new Gateway(config, parts);
     await gateway.start();
     return gateway;
@@ -147,6 +159,11 @@ export class Gateway {
 
   get address(): string {
     return this.listening;
+  }
+
+  /** The catalogue with the prices of this instant. */
+  private get catalogue(): Catalogue {
+    return this.config.catalogue.at(this.clock.now());
   }
 
   /** Every route, for tests that walk them. */
@@ -245,7 +262,7 @@ export class Gateway {
     const isTranslated = config.plugins.some(({ module }) => module.sets?.includes("upstream"));
     addModelRoutes(
       all,
-      () => this.config.catalogue,
+      () => this.catalogue,
       (model) => pathsOf(model, this.upstreams, isTranslated),
     );
     for (const { plugin } of running) plugin.routes?.(all);
@@ -305,7 +322,7 @@ export class Gateway {
         return gateway.config;
       },
       get catalogue() {
-        return gateway.config.catalogue;
+        return gateway.catalogue;
       },
       get upstreams() {
         return gateway.upstreams;
@@ -328,6 +345,7 @@ export class Gateway {
       operatorActions: accounts.operatorActions,
       keys: accounts.keys,
       rateLimiter,
+      reloads: this.reloads,
       workers: this.workers,
       bodyThreads: this.bodyThreads,
       wires,

@@ -19,6 +19,13 @@ export interface Price {
   readonly factors: PriceFactors;
 }
 
+/** A price that replaces the one of today at an instant: the same at every gateway, by its clock. */
+export interface NextPrice {
+  /** In milliseconds since the Unix epoch. */
+  readonly fromMs: number;
+  readonly price: Price;
+}
+
 /** One way to serve a model. */
 export interface Route {
   readonly upstream: string;
@@ -69,6 +76,8 @@ export interface Model {
   /** The public id: `claude-opus-5`. `req/…` if priced per call, `svc/…` on the AWS channel. */
   readonly id: string;
   readonly price: Price;
+  /** An announced price. Calls held before its instant keep the price before it: see `priceAt`. */
+  readonly next: NextPrice | undefined;
   readonly channel: Channel;
   /** Tokens, of an embedding those of each text; undefined if the model has no context window. */
   readonly contextWindow: number | undefined;
@@ -84,6 +93,11 @@ export interface Model {
   readonly media: MediaTerms;
   /** The version of the catalogue: the same for all its models, and different for any other catalogue. */
   readonly catalogueVersion: string;
+}
+
+/** Returns the price of a model at an instant. */
+export function priceAt({ price, next }: Pick<Model, "price" | "next">, nowMs: number): Price {
+  return next === undefined || nowMs < next.fromMs ? price : next.price;
 }
 
 /** Used for a model whose catalogue entry has no `max_output_tokens`. */
@@ -102,11 +116,34 @@ export class Catalogue {
   /** Models of the file that cannot be called, since none of their upstreams has a key. */
   readonly notOffered: readonly Model[];
   private readonly byId: ReadonlyMap<string, Model>;
+  /** The next instant at which a price changes; Infinity if none is announced. */
+  private readonly untilMs: number;
+  /** The catalogue from that instant on. */
+  private readonly later: Catalogue | undefined;
 
   constructor(models: readonly Model[], notOffered: readonly Model[] = []) {
     this.models = Object.freeze([...models]);
     this.notOffered = Object.freeze([...notOffered]);
     this.byId = new Map(models.map((model) => [model.id, model]));
+    const all = [...models, ...notOffered];
+    this.untilMs = Math.min(...all.map(({ next }) => next?.fromMs ?? Number.POSITIVE_INFINITY));
+    this.later = this.untilMs === Number.POSITIVE_INFINITY ? undefined : this.from(this.untilMs);
+  }
+
+  /**
+   * Returns the catalogue at an instant: with announced prices in effect whose time has come. It is the same object until
+   * a price changes, so that lists can be cached by it.
+   */
+  at(nowMs: number): Catalogue {
+    return this.later === undefined || nowMs < this.untilMs ? this : this.later.at(nowMs);
+  }
+
+  private from(nowMs: number): Catalogue {
+    const changed = (model: Model): Model =>
+      model.next === undefined || nowMs < model.next.fromMs
+        ? model
+        : Object.freeze({ ...model, price: model.next.price, next: undefined });
+    return new Catalogue(this.models.map(changed), this.notOffered.map(changed));
   }
 
   /** Returns this catalogue with the routes to these upstreams only. */

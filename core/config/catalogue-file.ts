@@ -5,6 +5,7 @@ import {
   type Label,
   MEDIA_DEFAULTS,
   type Model,
+  type NextPrice,
   type Price,
   type Route,
   type Standard,
@@ -24,6 +25,7 @@ import {
   text,
   whole,
 } from "../process/options.ts";
+import { instantOf } from "../process/vietnam-day.ts";
 
 /** The maximum price: above any real price, and low enough that every cost is a safe integer of µđ. */
 export const PRICE_VND_MAX = 10_000_000;
@@ -83,6 +85,20 @@ function factorOf(description: string) {
   return v.exactOptional(described(priceFactor, description));
 }
 
+const INSTANT = "a day or time in Vietnam such as 2026-12-01 or 2026-12-01T09:00";
+
+const nextPrice = mapping({
+  from: described(
+    v.pipe(
+      v.string(INSTANT),
+      v.check((given) => instantOf(given) !== undefined, INSTANT),
+    ),
+    "Day or time in Vietnam from which it applies: 2026-12-01, or 2026-12-01T09:00.",
+  ),
+  vnd: described(price, "đ, in the unit of the price of today."),
+  price: setting(priceFactors, "Factors on it; by default those of today."),
+});
+
 export const entry = {
   id: described(
     matching(/^[A-Za-z0-9][\w.:@-]*(?:\/[A-Za-z0-9][\w.:@-]*)*$/, "a model id without spaces"),
@@ -91,6 +107,10 @@ export const entry = {
   price_vnd_per_mtok: setting(price, "đ per 1,000,000 input and output tokens."),
   price_vnd_per_call: setting(price, "đ per call; for image models, per image."),
   price: setting(priceFactors, "Factors on this price by what is counted; 1 by default.", {}),
+  next_price: setting(
+    nextPrice,
+    "An announced price. Calls that begin before it applies keep the price of today.",
+  ),
   channel: setting(oneOf(CHANNELS), "Channel that serves the model.", "standard"),
   context_window: setting(
     tokens,
@@ -166,6 +186,7 @@ export function toModel(entry: CatalogueEntry, catalogueVersion: string): Model 
   return Object.freeze({
     id: entry.id,
     price: toPrice(entry),
+    next: toNextPrice(entry),
     channel: entry.channel,
     contextWindow: entry.context_window,
     inputTokensMax: entry.input_tokens_max,
@@ -185,11 +206,24 @@ export function toModel(entry: CatalogueEntry, catalogueVersion: string): Model 
 }
 
 function toPrice(entry: CatalogueEntry): Price {
-  const perMtok = entry.price_vnd_per_mtok;
+  const vnd = entry.price_vnd_per_mtok ?? entry.price_vnd_per_call ?? PRICE_VND_MAX;
   const factors = factorsOf(entry.price);
-  if (perMtok !== undefined)
-    return Object.freeze({ unit: "mtok", vnd: perMtok, microVnd: perMtok, factors });
-  const vnd = entry.price_vnd_per_call ?? PRICE_VND_MAX;
+  if (entry.price_vnd_per_mtok !== undefined) {
+    return Object.freeze({ unit: "mtok", vnd, microVnd: vnd, factors });
+  }
   const unit = entry.standard === "images" ? "image" : "call";
   return Object.freeze({ unit, vnd, microVnd: vnd * MICRO_VND_PER_VND, factors });
+}
+
+/** The announced price of an entry: that of today with another amount, and other factors if it states any. */
+function toNextPrice(entry: CatalogueEntry): NextPrice | undefined {
+  const { next_price: next } = entry;
+  const fromMs = next && instantOf(next.from);
+  if (!next || fromMs === undefined) return undefined;
+  const amount =
+    entry.price_vnd_per_mtok === undefined
+      ? { price_vnd_per_call: next.vnd }
+      : { price_vnd_per_mtok: next.vnd };
+  const price = toPrice({ ...entry, price: next.price ?? entry.price, ...amount });
+  return Object.freeze({ fromMs, price });
 }

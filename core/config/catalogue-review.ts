@@ -97,7 +97,8 @@ class Review {
       const at = ["models", index];
       this.id(parts, at, index);
       this.price(parts, at);
-      this.factors(parts, at);
+      this.factors(parts, parts, [...at, "price"]);
+      this.nextPrice(parts, [...at, "next_price"]);
       this.tokens(parts, at);
       this.routes(parts, at);
     }
@@ -171,14 +172,32 @@ class Review {
     }
   }
 
+  /** Checks an announced price as the one of today: no one is there to notice a typing error when it takes effect. */
+  private nextPrice(parts: Parts, at: Path): void {
+    const { next, perMtok, perCall, factors } = parts;
+    if (!next) return;
+    const name = perMtok !== undefined ? "vnd_per_mtok" : "vnd_per_call";
+    this.inRange([...at, "vnd"], next.vnd, this.range[name], name);
+    const amounts = {
+      perMtok: perMtok && next.vnd,
+      perCall: perCall && next.vnd,
+      factors: next.price ?? factors,
+    };
+    this.factors(parts, amounts, [...at, "price"]);
+  }
+
   /** Refuses factors on what the price does not count: they would look as if they applied. */
-  private factors({ perMtok, perCall, standard, factors }: Parts, at: Path): void {
+  private factors(
+    { standard }: Parts,
+    { perMtok, perCall, factors }: Pick<Parts, "perMtok" | "perCall" | "factors">,
+    at: Path,
+  ): void {
     const unit = perMtok !== undefined ? "mtok" : standard === "images" ? "image" : "call";
     const vnd = perMtok ?? perCall;
     if (vnd === undefined) return;
     const kinds: readonly string[] = standard === "embeddings" ? ["input"] : PRICE_KINDS[unit];
     for (const [kind, factor] of Object.entries(factors ?? {})) {
-      const place = [...at, "price", kind];
+      const place = [...at, kind];
       if (!kinds.includes(kind)) {
         const by = { mtok: "token", call: "call", image: "image" }[unit];
         this.report(
@@ -281,6 +300,7 @@ function partsOf(given: Readonly<Record<string, unknown>>) {
     perMtok: attempt(entry.price_vnd_per_mtok, given["price_vnd_per_mtok"]),
     perCall: attempt(entry.price_vnd_per_call, given["price_vnd_per_call"]),
     factors: attempt(entry.price, given["price"]),
+    next: attempt(entry.next_price, given["next_price"]),
     channel: attempt(entry.channel, given["channel"]),
     contextWindow: attempt(entry.context_window, given["context_window"]),
     maxInput: attempt(entry.input_tokens_max, given["input_tokens_max"]),

@@ -1,4 +1,4 @@
-import type { Catalogue, Model } from "../catalogue/catalogue.ts";
+import type { Catalogue, Model, Price } from "../catalogue/catalogue.ts";
 import { statedOf } from "../catalogue/price-factors.ts";
 import type { PlainRequest, Router } from "../plugin/router.ts";
 import { refuse } from "../wire/refusal.ts";
@@ -97,8 +97,7 @@ function messagesEntry(model: Model, pathsOf: PathsOf): object {
 }
 
 function extras(model: Model, pathsOf: PathsOf): object {
-  const { price } = model;
-  const factors = statedOf(price.factors);
+  const { price, next } = model;
   return {
     context_window: model.contextWindow ?? null,
     max_input_tokens: model.inputTokensMax ?? null,
@@ -110,13 +109,23 @@ function extras(model: Model, pathsOf: PathsOf): object {
     endpoints: pathsOf(model),
     pricing: {
       currency: "VND",
-      vnd_per_mtok: price.unit === "mtok" ? price.vnd : null,
-      // An image is a call too, with one image.
-      vnd_per_call: price.unit === "mtok" ? null : price.vnd,
-      vnd_per_image: price.unit === "image" ? price.vnd : null,
-      // Factors on this price by what is counted, if it is not one price for all.
-      ...(factors && { factors }),
+      ...priceJson(price),
+      ...(next && {
+        next: { from: new Date(next.fromMs).toISOString(), ...priceJson(next.price) },
+      }),
     },
+  };
+}
+
+function priceJson({ unit, vnd, factors }: Price): object {
+  const stated = statedOf(factors);
+  return {
+    vnd_per_mtok: unit === "mtok" ? vnd : null,
+    // An image is a call too, with one image.
+    vnd_per_call: unit === "mtok" ? null : vnd,
+    vnd_per_image: unit === "image" ? vnd : null,
+    // Factors on this price by what is counted, if it is not one price for all.
+    ...(stated && { factors: stated }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { BASIS_POINTS, MICRO_VND_MAX, type MicroVnd } from "../catalogue/amount.ts";
-import type { Model, Price } from "../catalogue/catalogue.ts";
+import { type Model, type Price, priceAt } from "../catalogue/catalogue.ts";
 import {
   type Discount,
   type Discounts,
@@ -76,10 +76,11 @@ export class Tariff implements TariffFields {
     nowMs: number,
     factor = 1,
   ): Tariff {
+    const { unit, microVnd, factors } = priceAt(model, nowMs);
     return new Tariff({
-      unit: model.price.unit,
-      microVnd: times(model.price.microVnd, factor),
-      factors: model.price.factors,
+      unit,
+      microVnd: times(microVnd, factor),
+      factors,
       discountBps: discountBpsAt(ownDiscountBps, earned, nowMs),
       discounts: discountsAt(ownDiscountBps, earned, nowMs),
       catalogueVersion: model.catalogueVersion,

@@ -21,7 +21,8 @@ interface JsonRoute<Visitor> {
   handle(request: PlainRequest, visitor: Visitor): Promise<PlainResponse | Refusal>;
 }
 
-export type OperatorRoute = JsonRoute<"operator">;
+/** The handler gets the operator's name in the audit trail: the first characters of the SHA-256 of the token. */
+export type OperatorRoute = JsonRoute<string>;
 export type CustomerRoute = JsonRoute<Customer>;
 export type PublicRoute = JsonRoute<"public">;
 
@@ -55,10 +56,14 @@ export function addOperatorRoutes(
   const audited = routes.map((route): OperatorRoute => {
     if (route.method === "GET") return route;
     const action = `${route.method} ${prefix}${route.path}`;
-    return { ...route, handle: (request) => audit(services, action, route, request) };
+    return {
+      ...route,
+      handle: (request, operator) => audit(services, action, route, request, operator),
+    };
   });
   const enter = async (request: PlainRequest) => {
-    return (await services.guards.operator.current(request)) ?? "operator";
+    const refusal = await services.guards.operator.current(request);
+    return refusal ?? fingerprint(request.headers["authorization"]);
   };
   addRoutes(router, services, prefix, audited, enter, true);
 }
@@ -197,17 +202,18 @@ async function audit(
   action: string,
   route: OperatorRoute,
   request: PlainRequest,
+  operator: string,
 ): Promise<PlainResponse | Refusal> {
-  const { params, body, headers, remoteAddress } = request;
+  const { params, body, remoteAddress } = request;
   const { account = "" } = params;
   const id = await operatorActions.begin({
-    operator: fingerprint(headers["authorization"]),
+    operator,
     remoteAddress,
     action,
     accountId: isId(account) ? account : null,
     details: { ...shortened(params), ...shortened(objectOf(parseJson(body.toString())) ?? {}) },
   });
-  const reply = await route.handle(request, "operator");
+  const reply = await route.handle(request, operator);
   await operatorActions.end(id, reply.status).catch((error: unknown) => {
     log.error(
       { err: error, action_id: Number(id) },

@@ -167,6 +167,11 @@ export interface PluginModule {
    * plugin again.
    */
   readonly reads?: readonly ConfigKey[];
+  /**
+   * States the discounts that the options grant, in basis points by name. A reload shows those that it changes, so put the
+   * conditions into the name.
+   */
+  discounts?(options: unknown): Readonly<Record<string, number>>;
   /** A kind of upstream that the config can then name: `upstreams.X.kind`. */
   readonly upstreamKind?: UpstreamKind;
   /**

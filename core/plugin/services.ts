@@ -50,6 +50,8 @@ export interface Services extends Slots {
   readonly rateLimiter: RateLimiter;
   /** Commands that plugins add to the operator's command line. Complete when `routes` runs. */
   readonly commands: readonly PluginCommand[];
+  /** Reads the config's file again, and lists the prices in effect. */
+  readonly reloads: Reloads;
   /** The calls of this process that have not ended. */
   readonly callsInFlight: CallsInFlight;
   /** The state of this process and of its stores, for metrics and readiness. */
@@ -62,6 +64,48 @@ export interface Services extends Slots {
   readonly wires: Readonly<Record<Protocol, Wire>>;
   /** Fetches images that a request names by address. */
   readonly imageFetcher: ImageFetcher;
+}
+
+/** Reads the config's file again, in this process. */
+export interface Reloads {
+  /** Who or what caused the start or the last reload. */
+  readonly cause: ReloadCause;
+  /** Returns the prices and discounts of this instant, and the announced ones. */
+  prices(): readonly PriceEntry[];
+  /** Reads and checks the file. Nothing changes before `apply`. */
+  read(): Promise<ReadConfig>;
+}
+
+/** An operator of the admin API as the audit trail names him, or a signal or `start` with the name of the host. */
+export interface ReloadCause {
+  readonly operator: string;
+  readonly remoteAddress: string;
+}
+
+/** A config that was read, or sentences about what is wrong with it. */
+export type ReadConfig =
+  | {
+      readonly ok: true;
+      readonly models: number;
+      readonly catalogueVersion: string;
+      readonly prices: readonly PriceEntry[];
+      /** Serves new calls with it. Resolves with the names of settings that need a restart; if it rejects, nothing has changed. */
+      apply(cause: ReloadCause): Promise<readonly string[]>;
+    }
+  | { readonly ok: false; readonly problems: string };
+
+/** An amount that customers pay, or a discount that they get. */
+export interface PriceEntry {
+  /** Null for what belongs to no model, such as a discount. */
+  readonly model: string | null;
+  /** `input`, `cached_input`, `per_call`, `web_search fee`, `lifetime`. */
+  readonly kind: string;
+  /** đ per 1,000,000 tokens, per call or per image; a discount in %; a factor on the price. */
+  readonly unit: "đ" | "%" | "×";
+  /** The instant from which an announced amount counts, as ISO 8601; null: it counts now. */
+  readonly from: string | null;
+  /** In millionths of the unit: µđ. */
+  readonly millionths: number;
 }
 
 /** The state of this process, and of its stores as it sees them. Read it at each use. */

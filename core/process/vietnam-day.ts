@@ -12,6 +12,21 @@ export function startOfDay(day: string): Date {
   return new Date(Date.parse(`${day}T00:00:00Z`) - OFFSET_MS);
 }
 
+const TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?)?$/;
+
+/**
+ * Returns the instant of a day or time in Vietnam, in milliseconds since the Unix epoch: `2026-12-01` (its first instant),
+ * `2026-12-01T09:00` or with seconds. Undefined if the text is neither.
+ */
+export function instantOf(text: string): number | undefined {
+  if (!TIME.test(text)) return undefined;
+  const [day = "", time = "00:00"] = text.split("T");
+  const ms = Date.parse(`${day}T${time}Z`);
+  // The 30th of February is no day, though some parsers take it for one of March.
+  if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== day) return undefined;
+  return ms - OFFSET_MS;
+}
+
 /** Returns the first instant after a day in Vietnam. */
 export function endOfDay(day: string): Date {
   return new Date(startOfDay(day).getTime() + DAY_MS);

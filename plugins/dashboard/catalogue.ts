@@ -15,7 +15,7 @@ export function catalogueHandler(
   services: Services,
   popular: readonly string[],
 ): (request: PlainRequest) => PlainResponse {
-  // A config reload replaces the catalogue, so the reply is cached per catalogue.
+  // A reload and a change of prices replace the catalogue, so the reply is cached per catalogue.
   const made = new WeakMap<Services["catalogue"], Asset>();
   return (request) => {
     const { catalogue } = services;
@@ -30,7 +30,7 @@ export function catalogueHandler(
   };
 }
 
-function entry({ id, price, channel, labels, standard, ...limits }: Model): object {
+function entry({ id, price, next, channel, labels, standard, ...limits }: Model): object {
   return {
     id,
     standard,
@@ -40,7 +40,11 @@ function entry({ id, price, channel, labels, standard, ...limits }: Model): obje
     max_input_tokens: limits.inputTokensMax ?? null,
     max_output_tokens: limits.maxOutputTokens ?? null,
     price_unit: price.unit,
-    price_vnd: price.vnd,
-    price_factors: statedOf(price.factors) ?? {},
+    ...amounts(price),
+    next_price: next ? { from: new Date(next.fromMs).toISOString(), ...amounts(next.price) } : null,
   };
+}
+
+function amounts({ vnd, factors }: Model["price"]): object {
+  return { price_vnd: vnd, price_factors: statedOf(factors) ?? {} };
 }

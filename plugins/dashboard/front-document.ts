@@ -1,4 +1,4 @@
-import { type Model, type Services, statedOf } from "../../core/plugin/index.ts";
+import { dayOf, type Model, type Services, statedOf } from "../../core/plugin/index.ts";
 import { text as english } from "../page-parts/browser/text-en.ts";
 import { text as vietnamese } from "../page-parts/browser/text-vi.ts";
 import { escaped } from "../page-parts/escaped.ts";
@@ -126,7 +126,10 @@ function makerPart(
   const names = [...new Set(models.map(({ id }) => plainName(id)))];
   const rows = names.map((name) => {
     const variants = models.filter(({ id }) => plainName(id) === name);
-    const [first = "", ...others] = variants.map((model) => priceText(model, language, text));
+    const [first = "", ...others] = variants.flatMap((model) => [
+      priceText(model, language, text),
+      ...nextPriceText(model, language, text),
+    ]);
     const prices = [first, ...others.map((price) => `<small>${price}</small>`)].join("");
     const ids = new Set(variants.map(({ id }) => id));
     const calls = health?.filter(({ model }) => ids.has(model));
@@ -143,6 +146,16 @@ function makerPart(
 <summary>${escaped(maker)} <span class="hint">${names.length}${from}</span></summary>
 <table class="data"><thead><tr>${heads.join("")}<tbody>${rows.join("\n")}</table>
 </details>`;
+}
+
+/** Returns the announced price of a model with its day, if there is one. */
+function nextPriceText(model: Model, language: Language, text: FrontText): string[] {
+  const { next } = model;
+  if (!next) return [];
+  const day = dayOf(new Date(next.fromMs)).split("-").reverse().join("/");
+  return [
+    filled(text.next, { day, price: priceText({ ...model, price: next.price }, language, text) }),
+  ];
 }
 
 function priceText({ price, channel }: Model, language: Language, text: FrontText): string {

@@ -90,3 +90,14 @@ export const options = v.pipe(
 );
 
 export type Settings = v.InferOutput<typeof options>;
+
+/** The discounts that the promotions grant, in basis points, with their conditions in their names. */
+export function discounts(given: unknown): Readonly<Record<string, number>> {
+  const { lifetime, daily } = (given as Settings).promotions;
+  const named = ({ threshold_vnd, discount_bps }: typeof daily, name: string, when: string) =>
+    discount_bps === 0 ? [] : [[`${name} discount from ${threshold_vnd} đ${when}`, discount_bps]];
+  return Object.fromEntries([
+    ...named(lifetime, "lifetime", ""),
+    ...named(daily, "daily", " a day"),
+  ]);
+}

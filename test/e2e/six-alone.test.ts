@@ -25,6 +25,7 @@ const OTHERS = [
   "by-key",
   "console",
   "report",
+  "prices",
   "servers",
   "admin",
   "dashboard",

@@ -40,6 +40,7 @@ export function modelOf(changes: Partial<Model> = {}): Model {
   return {
     id: "sim-large",
     price: priced("mtok", 2),
+    next: undefined,
     channel: "standard",
     contextWindow: 200_000,
     inputTokensMax: undefined,

@@ -72,10 +72,12 @@ export class Sheet {
     else if (first) yield* this.rowsOf(this.columnsOf(first), first);
   }
 
-  /** Yields a line for each field, and a table for each list of objects. */
+  /** Yields a line for each field, then a table for each list of objects, and each text of several lines. */
   private async *fieldsOf(value: JsonObject): AsyncGenerator<string> {
-    const tables = Object.entries(value).filter(([, field]) => isTable(field));
-    const plain = Object.entries(value).filter(([, field]) => !isTable(field));
+    const entries = Object.entries(value);
+    const tables = entries.filter(([, field]) => isTable(field));
+    const texts = entries.filter(([, field]) => isLongText(field));
+    const plain = entries.filter(([, field]) => !isTable(field) && !isLongText(field));
     const fields = sorted(plain.map(([name, field]) => ({ name, field, isId: isId(field) })));
     const width = Math.max(0, ...plain.map(([name]) => name.length));
     for (const { name, field } of fields) yield name.padEnd(width) + GAP + this.shown(field);
@@ -83,6 +85,9 @@ export class Sheet {
       yield "";
       yield name;
       yield* this.tableOf(field as readonly JsonObject[]);
+    }
+    for (const [name, field] of texts) {
+      yield* ["", name, ...String(field).trimEnd().split("\n").map(plainText)];
     }
   }
 
@@ -232,6 +237,7 @@ const isEmpty = (value: unknown) => value === undefined || value === null || val
 const isId = (value: unknown) => typeof value === "string" && ID.test(value);
 const isTime = (value: unknown): value is string => typeof value === "string" && TIME.test(value);
 const isNumber = (value: unknown) => NUMBER.test(String(value));
+const isLongText = (field: unknown) => typeof field === "string" && field.includes("\n");
 const isTable = (field: unknown) =>
   Array.isArray(field) && field.length > 0 && field.every((entry) => isObject(entry));
 

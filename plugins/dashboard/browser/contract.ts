@@ -214,6 +214,10 @@ export interface Model {
   readonly price_vnd: number;
   /** The factors on the price that are not 1. */
   readonly price_factors: Factors;
+  /** An announced price, and the instant from which it counts. */
+  readonly next_price:
+    | (Pick<Model, "price_vnd" | "price_factors"> & { readonly from: string })
+    | null;
 }
 
 export interface Catalogue {

@@ -193,6 +193,7 @@ export const calls = {
   "models.others": "Others",
   "models.none": "No model matches these filters.",
   "models.reset": "Show all models",
+  "models.next": "from {date}: {price}",
   "models.copy": "Copy the model name {id}",
   "label.reasoning": "reasoning",
   "label.vision": "images",

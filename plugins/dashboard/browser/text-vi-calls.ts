@@ -195,6 +195,7 @@ export const calls = {
   "models.others": "Hãng khác",
   "models.none": "Không có mô hình nào phù hợp.",
   "models.reset": "Xem tất cả mô hình",
+  "models.next": "từ {date}: {price}",
   "models.copy": "Sao chép tên {id}",
   "label.reasoning": "suy luận",
   "label.vision": "đọc ảnh",

@@ -230,6 +230,7 @@ t.test("the files of the dashboard", async (t) => {
         price_unit: "mtok",
         price_vnd: 36_000,
         price_factors: {},
+        next_price: null,
       },
     );
     for (const id of popular)

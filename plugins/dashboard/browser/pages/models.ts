@@ -1,7 +1,13 @@
 import { copyButton } from "../../../page-parts/browser/copy.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { choice, field } from "../../../page-parts/browser/form.ts";
-import { factorsText, number, priceText, tokenLimit } from "../../../page-parts/browser/format.ts";
+import {
+  dateTime,
+  factorsText,
+  number,
+  priceText,
+  tokenLimit,
+} from "../../../page-parts/browser/format.ts";
 import { pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { get } from "../api.ts";
@@ -169,6 +175,17 @@ function row(model: Model): HTMLElement {
   );
 }
 
+/** Returns the announced price with its date; empty if there is none. */
+function nextPriceText({ price_unit, next_price: next }: Model): string {
+  if (next === null) return "";
+  const factors = factorsText(next.price_factors);
+  const price = priceText({ price_unit, price_vnd: next.price_vnd });
+  return t("models.next", {
+    date: dateTime(next.from),
+    price: factors === "" ? price : `${price} · ${factors}`,
+  });
+}
+
 function priceCell(model: Model): HTMLElement {
   const [amount, unit = ""] = priceText(model).split(" / ");
   return el(
@@ -177,5 +194,6 @@ function priceCell(model: Model): HTMLElement {
     el("strong", {}, amount),
     el("span", { class: "hint" }, ` / ${unit}`),
     el("small", { class: "mapped" }, factorsText(model.price_factors)),
+    el("small", { class: "mapped" }, nextPriceText(model)),
   );
 }

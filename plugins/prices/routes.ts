@@ -1,0 +1,153 @@
+import {
+  done,
+  formatVnd,
+  isRefusal,
+  line,
+  mapping,
+  matching,
+  messageOf,
+  type OperatorRoute,
+  readBody,
+  readQuery,
+  refuse,
+  type Services,
+  text,
+  v,
+} from "../../core/plugin/index.ts";
+import { announcementOf } from "./announcement.ts";
+import { changesBetween, type PriceChange, percentOf } from "./changes.ts";
+import { type RecordedChange, readHistory } from "./history.ts";
+
+const LIMIT = "a whole number from 1 to 1000";
+const REASON = "a reason of 1 to 500 characters on one line";
+const ID = "the id of a change";
+
+const wanted = mapping({
+  check: v.optional(v.boolean("true or false"), false),
+  reason: v.optional(line(500, REASON)),
+});
+const listed = mapping({ model: v.optional(text("the id of a model")) });
+const asked = mapping({
+  model: v.optional(text("the id of a model")),
+  limit: v.optional(
+    v.pipe(
+      matching(/^\d{1,4}$/, LIMIT),
+      v.transform(Number),
+      v.minValue(1, LIMIT),
+      v.maxValue(1000, LIMIT),
+    ),
+    "100",
+  ),
+  before: v.optional(
+    v.pipe(
+      matching(/^\d{1,18}$/, ID),
+      v.transform((id: string) => BigInt(id)),
+    ),
+  ),
+});
+
+type Cause = Services["reloads"]["cause"];
+
+/** Routes that reload the config, and show prices and their history. `askOthers` makes the other gateways reload too. */
+export function priceRoutes(
+  services: Services,
+  askOthers: (cause: Cause) => Promise<void>,
+): OperatorRoute[] {
+  const { database, reloads } = services;
+  return [
+    {
+      method: "POST",
+      path: "/reload",
+      async handle({ body, remoteAddress }, operator) {
+        const given = readBody(wanted, body);
+        if (isRefusal(given)) return given;
+        const next = await reloads.read();
+        if (!next.ok) return refuse.badRequest(`The config is invalid.\n${next.problems}`);
+        const changes = changesBetween(reloads.prices(), next.prices);
+        const cause = { operator, remoteAddress };
+        let restart: readonly string[] = [];
+        if (!given.check) {
+          try {
+            restart = await next.apply(cause);
+          } catch (error) {
+            return refuse.badRequest(
+              `The config cannot be applied; the one before stays. ${messageOf(error)}`,
+            );
+          }
+          await askOthers(cause);
+        }
+        const draft = announcementOf(changes);
+        return done({
+          applied: !given.check,
+          models: next.models,
+          catalogue_version: next.catalogueVersion,
+          needs_restart: restart,
+          changes: changes.map(changeJson),
+          ...(draft && { announcement_vi: draft.vi, announcement_en: draft.en }),
+        });
+      },
+    },
+    {
+      method: "GET",
+      path: "/prices",
+      async handle({ query }) {
+        const given = readQuery(listed, query);
+        if (isRefusal(given)) return given;
+        const list = reloads
+          .prices()
+          .filter(({ model }) => given.model === undefined || model === given.model);
+        if (given.model !== undefined && list.length === 0) {
+          return refuse.notFound(`model: there is no model ${given.model} on offer`, "model");
+        }
+        return done(
+          list.map(({ model, kind, unit, from, millionths }) => ({
+            model,
+            kind,
+            price: formatVnd(millionths),
+            unit,
+            takes_effect: from,
+          })),
+        );
+      },
+    },
+    {
+      method: "GET",
+      path: "/prices/history",
+      async handle({ query }) {
+        const given = readQuery(asked, query);
+        if (isRefusal(given)) return given;
+        const { model, limit, before } = given;
+        const rows = await readHistory(database, {
+          limit,
+          ...(model !== undefined && { model }),
+          ...(before !== undefined && { before }),
+        });
+        return done(rows.map(historyJson));
+      },
+    },
+  ];
+}
+
+function changeJson(change: PriceChange): object {
+  const { model, kind, unit, before, after, takesEffect } = change;
+  return {
+    model,
+    kind,
+    change: change.change,
+    from: before === null ? null : formatVnd(before),
+    to: after === null ? null : formatVnd(after),
+    unit,
+    percent: percentOf(change),
+    takes_effect: takesEffect,
+  };
+}
+
+function historyJson({ id, at, operator, remoteAddress, ...change }: RecordedChange): object {
+  return {
+    at: at.toISOString(),
+    ...changeJson(change),
+    operator,
+    remote_address: remoteAddress,
+    id: String(id),
+  };
+}
