@@ -15,20 +15,11 @@ const STRANGERS = "";
 
 interface BudgetLimits {
   /** Maximum bytes of all bodies that are arriving. */
-  readonly bytesMax: number;
+  readonly receivingBytesMax: number;
   /** Maximum bytes of one body: a key can always send one. */
   readonly bodyBytesMax: number;
   /** Maximum number of bodies that are arriving. */
-  readonly bodiesMax: number;
-}
-
-export function budgetLimits(limits: {
-  readonly receivingBytesMax: number;
-  readonly bodyBytesMax: number;
   readonly callsMax: number;
-}): BudgetLimits {
-  const { receivingBytesMax, bodyBytesMax, callsMax } = limits;
-  return { bytesMax: receivingBytesMax, bodyBytesMax, bodiesMax: callsMax };
 }
 
 /** The bodies of one key that are arriving. */
@@ -66,14 +57,14 @@ export class BodyBudget {
 
   /** A key may have its share, and always one whole body. */
   private bytesOfKeyMax(isFree: boolean): number {
-    const { bodyBytesMax, bytesMax } = this.limits;
-    return isFree ? bodyBytesMax : Math.max(bodyBytesMax, bytesMax / SHARE_OF_KEY);
+    const { bodyBytesMax, receivingBytesMax } = this.limits;
+    return isFree ? bodyBytesMax : Math.max(bodyBytesMax, receivingBytesMax / SHARE_OF_KEY);
   }
 
   private hasRoom(use: Use, bytesOfKey: number, isFree: boolean): Refusal | undefined {
     if (use.bytes + bytesOfKey > this.bytesOfKeyMax(isFree)) return TOO_MUCH_OF_KEY;
-    const { bodyBytesMax, bytesMax } = this.limits;
-    const freeMax = Math.max(bodyBytesMax, bytesMax / SHARE_OF_FREE);
+    const { bodyBytesMax, receivingBytesMax } = this.limits;
+    const freeMax = Math.max(bodyBytesMax, receivingBytesMax / SHARE_OF_FREE);
     return isFree && this.freeBytes + bytesOfKey > freeMax ? FULL : undefined;
   }
 
@@ -84,7 +75,7 @@ export class BodyBudget {
     bytesOfKey: number,
     isFree: boolean,
   ): Refusal | undefined {
-    if (this.bytes + bytes > this.limits.bytesMax) return FULL;
+    if (this.bytes + bytes > this.limits.receivingBytesMax) return FULL;
     const use = key === undefined ? undefined : this.byKey.get(key);
     const refusal = use && this.hasRoom(use, bytesOfKey, isFree);
     if (refusal) return refusal;
@@ -97,7 +88,7 @@ export class BodyBudget {
   /** @internal */
   join(bytes: number, key: string, isFree: boolean): Refusal | undefined {
     const use = this.byKey.get(key) ?? { bytes: 0, bodies: 0 };
-    const bodiesMax = Math.max(1, this.limits.bodiesMax / SHARE_OF_KEY);
+    const bodiesMax = Math.max(1, this.limits.callsMax / SHARE_OF_KEY);
     if (use.bodies >= bodiesMax) return TOO_MUCH_OF_KEY;
     const refusal = this.hasRoom(use, bytes, isFree);
     if (refusal) return refusal;

@@ -1,5 +1,5 @@
 import { type AccountsRoom, openAccounts } from "../accounts/index.ts";
-import { BodyBudget, budgetLimits } from "../body/budget.ts";
+import { BodyBudget } from "../body/budget.ts";
 import { LongBodies } from "../body/long-bodies.ts";
 import { BodyThreads } from "../body/threads.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
@@ -110,7 +110,7 @@ export class Gateway {
     this.pace = new Pace({ backlog: money.backlog, log });
     this.bodyThreads = new BodyThreads(log);
     this.unread = new UnreadReplies(unreadBytesMax, log);
-    this.bodies = new BodyBudget(budgetLimits(config.limits), clock);
+    this.bodies = new BodyBudget(config.limits, clock);
     this.refused = new RefusedCallsCounter({ database, clock, log });
     this.reloads = new ConfigReloads({
       ...{ load, clock, log },
@@ -237,7 +237,7 @@ export class Gateway {
     }
     runner.serve();
     const { limits } = this.config;
-    this.bodies.limits = budgetLimits(limits);
+    this.bodies.limits = limits;
     this.unread.bytesMax = limits.unreadBytesMax;
     log.setLevel(this.config.log.level);
     warn(this.config, log);

@@ -20,23 +20,17 @@ export class RedisAway extends Error {
   }
 }
 
-/** The part of a Redis client that the hold store needs. Every command resolves or rejects in bounded time. */
-export interface RedisCommands {
-  /** True if a command can use only keys of one hash tag. */
-  readonly isCluster: boolean;
-  /** Connects in the background and reconnects forever. Calls `onReady` after each connect. */
-  connect(onReady: () => void): void;
-  disconnect(): void;
-  evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
-  load(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown>;
-  run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown>;
-  call(name: string, ...args: string[]): Promise<unknown>;
-}
+/** The part of a Redis client that the hold store needs. */
+export type RedisCommands = Pick<
+  RedisClient,
+  "isCluster" | "connect" | "disconnect" | "evalsha" | "load" | "run" | "call"
+>;
 
 /**
  * A connection to one Redis or to a cluster. Every command resolves or rejects within `timeoutMs` of the last reply.
  */
-export class RedisClient implements RedisCommands {
+export class RedisClient {
+  /** True if a command can use only keys of one hash tag. */
   readonly isCluster: boolean;
   private readonly client: Redis | Cluster;
   private readonly commands: Batch | ClusterBatch;

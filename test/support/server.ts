@@ -85,14 +85,7 @@ export async function startServer(
     limits,
     proxies: new TrustedProxies([]),
     cors: new Cors([]),
-    bodies: new BodyBudget(
-      {
-        bytesMax: limits.receivingBytesMax,
-        bodyBytesMax: limits.bodyBytesMax,
-        bodiesMax: limits.callsMax,
-      },
-      systemClock,
-    ),
+    bodies: new BodyBudget(limits, systemClock),
     unread,
     required: requiredFields(config),
   };

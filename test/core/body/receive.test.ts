@@ -5,7 +5,7 @@ import type { HttpResponse } from "../../../core/listener/index.ts";
 import { systemClock } from "../../../core/process/clock.ts";
 
 const MB = 1_048_576;
-const LIMITS = { bytesMax: 1e9, bodyBytesMax: 1e9, bodiesMax: 10 };
+const LIMITS = { receivingBytesMax: 1e9, bodyBytesMax: 1e9, callsMax: 10 };
 
 /** A body that a test sends piece by piece, and what its reader asked of the connection. */
 function begin(budget: BodyBudget, length?: number) {
@@ -147,7 +147,7 @@ t.test(
   "a body that announces more than its key's share is refused before it arrives",
   async (t) => {
     const budget = new BodyBudget(
-      { bytesMax: 4_000_000, bodyBytesMax: 1_000_000, bodiesMax: 10 },
+      { receivingBytesMax: 4_000_000, bodyBytesMax: 1_000_000, callsMax: 10 },
       systemClock,
     );
     const [one, two, three, other] = [budget.open(), budget.open(), budget.open(), budget.open()];
@@ -168,9 +168,9 @@ t.test(
   async (t) => {
     const budget = new BodyBudget(
       {
-        bytesMax: 16_000_000,
+        receivingBytesMax: 16_000_000,
         bodyBytesMax: 1_000_000,
-        bodiesMax: 100,
+        callsMax: 100,
       },
       systemClock,
     );
