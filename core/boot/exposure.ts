@@ -1,9 +1,9 @@
 import { isIP } from "node:net";
 import { type NetworkInterfaceInfo, networkInterfaces } from "node:os";
-import ipaddr from "ipaddr.js";
 import type { Config } from "../plugin/config.ts";
 import { isEverywhere } from "../plugin/public-host.ts";
 import type { Log } from "../process/log.ts";
+import { isPublic } from "../process/public-address.ts";
 
 type Interfaces = NodeJS.Dict<NetworkInterfaceInfo[]>;
 
@@ -16,11 +16,7 @@ export function publicAddresses(
   const listening = isEverywhere(host)
     ? all.filter(({ family }) => host === "::" || family === "IPv4").map(({ address }) => address)
     : [host];
-  return [...new Set(listening.filter(isPublic))];
-}
-
-function isPublic(address: string): boolean {
-  return isIP(address) !== 0 && ipaddr.process(address).range() === "unicast";
+  return [...new Set(listening.filter((address) => isIP(address) !== 0 && isPublic(address)))];
 }
 
 /** Warns of listeners that the internet can reach: a proxy in front is passed by, and operators' routes are open. */

@@ -194,39 +194,24 @@ interface Pair {
   readonly field: Field | undefined;
 }
 
-/**
- * Returns a message for each misplaced plugin, with the right order. Reports the plugin that several others need
- * before them; if only one does, reports that one.
- */
+/** Returns a message for each plugin that comes before one that it needs, with the right order. */
 function misplaced(
   placed: readonly PlacedPlugin[],
 ): { readonly at: Path; readonly message: string }[] {
   const pairs = pairsOf(placed);
-  const index = new Map(placed.map((plugin, at) => [plugin, at]));
-  const position = (plugin: PlacedPlugin) => index.get(plugin) ?? -1;
-  const wrong = pairs.filter(({ first, second }) => position(first) > position(second));
+  const wrong = pairs.filter(({ first, second }) => placed.indexOf(first) > placed.indexOf(second));
   if (wrong.length === 0) return [];
   const sorted = inOrder(placed, pairs);
   const advice = sorted
     ? orderOf(sorted.map(nameOf))
     : "no order is possible, because the plugins require each other";
-
-  const found: { at: Path; message: string }[] = [];
-  const late = [...new Set(wrong.map(({ first }) => first))].filter(
-    (first) => new Set(wrong.filter((pair) => pair.first === first).map(nameOfSecond)).size > 1,
-  );
-  for (const first of late) {
-    const names = new Set(wrong.filter((pair) => pair.first === first).map(nameOfSecond));
-    const message = `${nameOf(first)} before ${[...names].join(", ")}; ${advice}`;
-    found.push({ at: first.at, message });
-  }
-  const rest = wrong.filter(({ first }) => !late.includes(first));
-  for (const second of new Set(rest.map((pair) => pair.second))) {
-    const needs = rest.filter((pair) => pair.second === second).map(reasonOf);
-    const message = `${nameOf(second)} after ${[...new Set(needs)].join(", ")}; ${advice}`;
-    found.push({ at: second.at, message });
-  }
-  return found;
+  return [...new Set(wrong.map(({ second }) => second))].map((second) => {
+    const needs = new Set(wrong.filter((pair) => pair.second === second).map(reasonOf));
+    return {
+      at: second.at,
+      message: `${nameOf(second)} after ${[...needs].join(", ")}; ${advice}`,
+    };
+  });
 }
 
 /** Returns the order as part of an error message. */
@@ -235,7 +220,6 @@ function orderOf(names: readonly string[]): string {
 }
 
 const nameOf = ({ loaded }: PlacedPlugin) => loaded.name;
-const nameOfSecond = ({ second }: Pair) => nameOf(second);
 
 function reasonOf({ first, field }: Pair): string {
   return field === undefined ? nameOf(first) : `${nameOf(first)}, which sets ${field}`;

@@ -59,7 +59,11 @@ const wrong: readonly Row[] = [
   [
     "auth last",
     `metrics\nrate-limit\n${ALIAS}\ntranslate\nmeter\nsettle\nauth`,
-    [`gateway.yaml:13 plugins[6].auth: expected auth before rate-limit, meter, settle; ${RIGHT}`],
+    [
+      `gateway.yaml:8 plugins[1].rate-limit: expected rate-limit after auth, which sets key; ${RIGHT}`,
+      `gateway.yaml:11 plugins[4].meter: expected meter after auth, which sets key; ${RIGHT}`,
+      `gateway.yaml:12 plugins[5].settle: expected settle after auth, which sets key; ${RIGHT}`,
+    ],
   ],
   [
     "meter before translate",
