@@ -40,17 +40,6 @@ const AMBIGUOUS = {
 };
 
 /**
- * Decides about the rest of a declared body, of this many bytes, before its reply leaves: uWebSockets.js reads on after a
- * reply, without a limit. A paused connection is cut by its idle timeout of 10 s. Returns true if the reply must close
- * the connection at once.
- */
-export function discardRest(res: HttpResponse, bytes: number | undefined, share: Share): boolean {
-  const rest = share.drop(bytes ?? 0);
-  if (rest === "paused") res.pause();
-  return rest === "cut";
-}
-
-/**
  * This much of a body is read before its call is admitted: what the socket delivers at once. The rest of a stranger's
  * upload waits until the gateway knows whose memory budget it takes.
  */
@@ -107,7 +96,10 @@ export class Reading {
     this.resume();
   }
 
-  /** Drops what was read and keeps nothing more. Still reports the end if it is read. */
+  /**
+   * Drops what was read and keeps nothing more, before the reply leaves: uWebSockets.js reads on after a reply, without a
+   * limit. Still reports the end if it is read. A connection that stays paused is cut by its idle timeout of 10 s.
+   */
   discard(): void {
     if (!this.kept) return;
     this.drop();

@@ -5,7 +5,6 @@ import { readJson } from "../body/read-json.ts";
 import {
   bodyTooLarge,
   declaredLength,
-  discardRest,
   isChunked,
   type Reading,
   readBody,
@@ -131,14 +130,10 @@ export class Incoming {
   private receive(bytesMax: number, next: (body: Buffer) => void): void {
     const { share, inFlight } = this;
     const length = declaredLength(this.call.headers);
-    if (length !== undefined && length > bytesMax) {
-      const mustCut = discardRest(this.res, length, share);
-      const refusal = bodyTooLarge(bytesMax);
-      return mustCut ? this.reply.refuseAndCut(refusal) : this.refuse(refusal);
-    }
     const onWhole = (whole: Buffer) => this.received(whole, next);
     const onRefused = (refusal: Refusal) => this.stopReading(refusal);
     this.reading = readBody(this.res, { bytesMax, length, share, onWhole, onRefused });
+    if (length !== undefined && length > bytesMax) return this.refuse(bodyTooLarge(bytesMax));
     const admitted = () => {
       this.call.step("reading");
       const full = inFlight.takePlace(this.call, this.runtime.limits);
