@@ -28,19 +28,11 @@ interface Applied {
   readonly works_with: string | null;
 }
 
-/** The database was migrated by other files than these. The message says which. */
-export class MigrationConflict extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = "MigrationConflict";
-  }
-}
-
 /**
  * Applies the migrations that the database does not have, each in a transaction with its own record in `table`: one
- * table for the ledger, and one for each plugin with tables. Returns the names that it applied. Throws
- * MigrationConflict if an applied file has changed or is missing: the list only grows. Files that a later build has
- * applied may follow, if each of them works with this build: see the README in `core/database/migrations`.
+ * table for the ledger, and one for each plugin with tables. Returns the names that it applied. Throws if an applied file
+ * has changed or is missing: the list only grows. Files that a later build has applied may follow, if each of them works
+ * with this build: see the README in `core/database/migrations`.
  *
  * Many processes may start at the same time. They take turns, and one that finds the next migration recorded continues
  * with the one after it.
@@ -97,13 +89,13 @@ function nextMigration(
   for (const [index, { name, checksum }] of applied.slice(0, migrations.length).entries()) {
     const migration = migrations[index];
     if (migration?.name !== name) {
-      throw new MigrationConflict(
+      throw new Error(
         `the database has applied ${name}, and this version of the gateway has ` +
           `${migration?.name ?? "nothing"} in its place: run the version that migrated it, or a later one`,
       );
     }
     if (migration.checksum !== checksum) {
-      throw new MigrationConflict(
+      throw new Error(
         `${name} has changed since it was applied: restore it, and put the change in a new file`,
       );
     }
@@ -118,7 +110,7 @@ function checkLater({ name, works_with: worksWith }: Applied, last: string): voi
   if (worksWith !== null && worksWith <= levelOf(last)) return;
   const works =
     worksWith === null ? "no earlier version" : `versions that have ${worksWith} or later`;
-  throw new MigrationConflict(
+  throw new Error(
     `the database has applied ${name} of a later version of the gateway, which works with ${works}` +
       `${last && `; this one ends with ${levelOf(last)}`}: run the version that migrated it, or a later one. ` +
       "To go back to this version, restore a backup from before that migration",

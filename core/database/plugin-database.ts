@@ -8,7 +8,7 @@ import { migrate } from "./migrate.ts";
 export interface PluginDatabase extends Database {
   /**
    * Applies the new migrations of a plugin, under a lock, so that many processes may start at once. Records them under
-   * the plugin's name. Throws MigrationConflict if another plugin of this name was there before.
+   * the plugin's name. Throws if another plugin of this name was there before.
    */
   migrate(plugin: string, folder: URL): Promise<void>;
 }

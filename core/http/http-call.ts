@@ -155,9 +155,11 @@ export class HttpCall implements Call {
     this.body = EMPTY;
   }
 
-  /** Moves the call to its next state. Throws `StepOutOfOrder` if the step is not allowed. */
+  /** Moves the call to its next state. Throws if the step is not allowed, which is a bug of the gateway. */
   step(to: CallState): void {
-    if (!STEPS[this.current].includes(to)) throw new StepOutOfOrder(this.current, to);
+    if (!STEPS[this.current].includes(to)) {
+      throw new Error(`a call cannot go from "${this.current}" to "${to}"`);
+    }
     this.current = to;
   }
 }
@@ -204,14 +206,6 @@ export const STEPS: Readonly<Record<CallState, readonly CallState[]>> = {
   closing: ["ended"],
   ended: [],
 };
-
-/** A step that is not in the table: a bug of the gateway. */
-export class StepOutOfOrder extends Error {
-  constructor(from: CallState, to: CallState) {
-    super(`a call cannot go from "${from}" to "${to}"`);
-    this.name = "StepOutOfOrder";
-  }
-}
 
 /** Returns true once the outcome of a call is decided. It can no longer change. */
 export function isOver(state: CallState): boolean {

@@ -56,15 +56,12 @@ export function openTunnel(
     lookup,
     agent: false,
   });
-  const timer = setTimeout(
-    () => request.destroy(new ProxyFailed("did not reply in time")),
-    timeoutMs,
-  );
+  const timer = setTimeout(() => request.destroy(proxyFailed("did not reply in time")), timeoutMs);
   request.once("connect", ({ statusCode }, socket) => {
     clearTimeout(timer);
     if (statusCode === 200) return done(null, socket);
     socket.on("error", () => {}).destroy();
-    done(new ProxyFailed(`replied ${statusCode}`), null);
+    done(proxyFailed(`replied ${statusCode}`), null);
   });
   request.on("error", (error) => {
     clearTimeout(timer);
@@ -74,16 +71,11 @@ export function openTunnel(
 }
 
 function failureOf(error: NodeJS.ErrnoException): Error {
-  if (error.code === "ECONNRESET") return new ProxyFailed("closed the connection");
-  return error.code?.startsWith("HPE_") ? new ProxyFailed("sent no HTTP") : error;
+  if (error.code === "ECONNRESET") return proxyFailed("closed the connection");
+  return error.code?.startsWith("HPE_") ? proxyFailed("sent no HTTP") : error;
 }
 
-/** The proxy has not opened the tunnel. Its code names why, for operators. */
-class ProxyFailed extends Error {
-  readonly code: string;
-
-  constructor(what: string) {
-    super("the proxy failed");
-    this.code = `the proxy ${what}`;
-  }
+/** Returns the error of a proxy that has not opened the tunnel. Its code names why, for operators. */
+function proxyFailed(what: string): Error {
+  return Object.assign(new Error("the proxy failed"), { code: `the proxy ${what}` });
 }

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import client from "postgres";
 import t from "tap";
 import { connect, type Sql } from "../../../core/database/client.ts";
-import { MigrationConflict, migrate } from "../../../core/database/migrate.ts";
+import { migrate } from "../../../core/database/migrate.ts";
 import { databaseOf } from "../../../core/database/plugin-database.ts";
 import { recordedLog } from "../../support/log.ts";
 import { startPostgres } from "../../support/postgres.ts";
@@ -39,11 +39,7 @@ t.test("a build that starts after a later one has migrated the database", async 
     }
     return place;
   };
-  const refused = (place: string, message: RegExp) =>
-    assert.rejects(
-      migrate(sql, place),
-      (error) => error instanceof MigrationConflict && message.test(error.message),
-    );
+  const refused = (place: string, message: RegExp) => assert.rejects(migrate(sql, place), message);
 
   t.test("starts if each later migration works with it, and applies nothing", async (t) => {
     const older = build({ first: FIRST });
@@ -86,7 +82,7 @@ t.test("a build that starts after a later one has migrated the database", async 
     await start(build({ first: FIRST, second: WORKS_WITH_FIRST }));
     await start(older);
     await start(build({ first: FIRST, second: WORKS_WITH_FIRST, third: SECOND }));
-    await t.rejects(start(older), MigrationConflict);
+    await t.rejects(start(older), /has applied 0003-third.sql of a later version/);
   });
 
   t.test("does not wait for a backup, which reads all tables", async (t) => {
