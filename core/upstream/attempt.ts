@@ -1,13 +1,4 @@
-import {
-  type BrotliDecompress,
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  createInflateRaw,
-  type Gunzip,
-  type Inflate,
-  type InflateRaw,
-} from "node:zlib";
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import type { Dispatcher } from "undici";
 import type { OutgoingRequest } from "../plugin/upstream-kind.ts";
 import { errorOf } from "../process/thrown.ts";
@@ -222,8 +213,6 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 }
 
-type Decoder = Gunzip | Inflate | InflateRaw | BrotliDecompress;
-
 /** Receives the decompressed body. */
 interface DecompressorListener {
   received(chunk: Buffer): void;
@@ -234,37 +223,44 @@ interface DecompressorListener {
 }
 
 /** The encodings that are read, though every request asks for none. */
-const ENCODINGS = new Set(["gzip", "x-gzip", "deflate", "br"]);
+const DECODERS = new Map([
+  ["gzip", createGunzip],
+  ["x-gzip", createGunzip],
+  ["deflate", createInflate],
+  ["br", createBrotliDecompress],
+]);
+
+type CreateDecoder = typeof createGunzip | typeof createInflate | typeof createBrotliDecompress;
+type Decoder = ReturnType<CreateDecoder>;
 
 /**
  * Decompresses the body of one reply. Passes it on in pieces of some KB, so the limits of the reply stop a body that
  * grows without end.
  */
 class Decompressor {
-  private readonly encoding: string;
+  private readonly create: CreateDecoder;
   private readonly listener: DecompressorListener;
   private decoder: Decoder | undefined = undefined;
   private over = false;
   /** Why the connection broke. Errors of the decoder after that are only its consequence. */
   private reason: Error | undefined = undefined;
 
-  private constructor(encoding: string, listener: DecompressorListener) {
-    this.encoding = encoding;
+  private constructor(create: CreateDecoder, listener: DecompressorListener) {
+    this.create = create;
     this.listener = listener;
   }
 
   /** Returns undefined if the body is not compressed, or has an encoding that is not read. */
   static of(stated: string | undefined, listener: DecompressorListener): Decompressor | undefined {
-    const encoding = stated?.trim().toLowerCase();
-    if (encoding === undefined || !ENCODINGS.has(encoding)) return undefined;
-    return new Decompressor(encoding, listener);
+    const create = DECODERS.get(stated?.trim().toLowerCase() ?? "");
+    return create && new Decompressor(create, listener);
   }
 
   push(chunk: Buffer): void {
     if (this.over) return;
-    const decoder = this.started(chunk);
+    this.decoder ??= this.start();
     // The chunk belongs to the parser, and is reused once this returns.
-    const isReady = decoder.write(Buffer.from(chunk));
+    const isReady = this.decoder.write(Buffer.from(chunk));
     if (!isReady) this.listener.flow(false);
   }
 
@@ -299,10 +295,8 @@ class Decompressor {
     this.decoder?.destroy();
   }
 
-  private started(first: Buffer): Decoder {
-    if (this.decoder) return this.decoder;
-    const decoder = decoderOf(this.encoding, first);
-    this.decoder = decoder;
+  private start(): Decoder {
+    const decoder = this.create();
     decoder.on("data", (chunk: Buffer) => {
       if (!this.over) this.listener.received(chunk);
     });
@@ -317,14 +311,4 @@ class Decompressor {
     this.over = true;
     then();
   }
-}
-
-const BITS_OF_METHOD = 0x0f;
-const DEFLATE = 8;
-
-function decoderOf(encoding: string, first: Buffer): Decoder {
-  if (encoding === "br") return createBrotliDecompress();
-  if (encoding !== "deflate") return createGunzip();
-  // Some servers leave out the header of zlib.
-  return ((first[0] ?? 0) & BITS_OF_METHOD) === DEFLATE ? createInflate() : createInflateRaw();
 }
