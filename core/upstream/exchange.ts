@@ -18,9 +18,7 @@ import { Preamble } from "./preamble.ts";
 import type { ServedCall } from "./served-call.ts";
 import { Silence } from "./silence.ts";
 import {
-  beginsEvents,
   decoderByType,
-  EVENT_STREAM_TYPE,
   passedHeaders,
   replyForm,
   retryAfterMs,
@@ -87,8 +85,6 @@ export class Exchange implements AttemptListener, Flow {
   private reader: ReplyDecoder | undefined = undefined;
   /** True for a reply of one JSON body, which is passed on once it is whole. */
   private isWhole = false;
-  /** True while only the first bytes can tell what the reply is, since its server has stated no content type. */
-  private isOpen = false;
   /** True once the reply is passed on: no other attempt can serve the call. */
   private begun = false;
   /** True once the upstream's own error event was passed on. */
@@ -145,7 +141,8 @@ export class Exchange implements AttemptListener, Flow {
       adapter.refused?.(status);
     }
     const statedType = single(headers["content-type"]);
-    const read = adapter.decoder?.(status, statedType) ?? decoderByType(status, statedType);
+    const read =
+      adapter.decoder?.(status, statedType) ?? decoderByType(status, statedType, this.call.stream);
     if (status !== 200) {
       this.passed = passedHeaders(statedType, headers);
       // A page of a proxy, or a redirect.
@@ -155,7 +152,6 @@ export class Exchange implements AttemptListener, Flow {
     const { decoder, type } = replyForm(read, statedType, this.wire.protocol, this.call.stream);
     this.passed = passedHeaders(type, headers);
     this.isWhole = decoder === "json";
-    this.isOpen = this.isWhole && statedType === undefined;
     if (decoder === "events") this.reader = new SseReader();
     else if (typeof decoder === "object") this.reader = decoder;
   }
@@ -168,7 +164,6 @@ export class Exchange implements AttemptListener, Flow {
       if (this.whole.bytes > REFUSAL_BYTES_MAX) this.refusedBy(undefined);
       return;
     }
-    if (this.isOpen) this.decide(chunk);
     if (this.reader) this.read(this.reader, chunk);
     else if (this.isWhole && !this.begun) this.keep(chunk);
     else {
@@ -178,19 +173,6 @@ export class Exchange implements AttemptListener, Flow {
     if (!this.over && this.begun) this.flush();
   }
 
-  private decide(chunk: Buffer): void {
-    const isStream = beginsEvents(chunk, this.wire.protocol);
-    if (isStream === undefined) return;
-    this.isOpen = false;
-    if (!isStream) return;
-    this.passed = passedHeaders(EVENT_STREAM_TYPE, this.headers);
-    this.isWhole = false;
-    this.reader = new SseReader();
-    // Blanks may have come before.
-    if (this.whole.bytes > 0) this.client.dropWhole();
-    this.whole.clear();
-  }
-
   private read(reader: ReplyDecoder, chunk: Buffer): void {
     if (reader.push(chunk, this.onEvent) || this.over || this.reader !== reader) return;
     const isTooLarge = reader instanceof SseReader;
@@ -198,15 +180,12 @@ export class Exchange implements AttemptListener, Flow {
     this.fail(failure, broken(isTooLarge ? EVENT_TOO_LARGE : UNREADABLE));
   }
 
-  /**
-   * Keeps a part of a whole reply. That of a client who has left goes on once its form is known: no other attempt will serve
-   * it.
-   */
+  /** Keeps a part of a whole reply. That of a client who has left goes on at once: no other attempt will serve it. */
   private keep(chunk: Buffer): void {
     this.whole.add(chunk);
     const refusal = this.client.refusalOfSize(this.whole.bytes);
     if (refusal) return this.cut(refusal);
-    if (!this.call.gone || this.isOpen) return;
+    if (!this.call.gone) return;
     this.begin();
     for (const part of this.whole.take()) this.sink.data(part);
   }
@@ -341,7 +320,6 @@ export class Exchange implements AttemptListener, Flow {
     this.status = 0;
     this.reader = undefined;
     this.isWhole = false;
-    this.isOpen = false;
     this.last = undefined;
     this.beforeLast = undefined;
     this.preamble.clear();
