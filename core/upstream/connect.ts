@@ -1,5 +1,4 @@
 import type { LookupFunction, Socket } from "node:net";
-import { TLSSocket } from "node:tls";
 import type { buildConnector } from "undici";
 import connectorOf from "undici/lib/core/connect.js";
 import symbols from "undici/lib/core/symbols.js";
@@ -33,17 +32,12 @@ export function upstreamConnector({
   return (options, callback) => {
     const { protocol, hostname } = options;
     const ready: buildConnector.Callback = (...result) => {
-      const [error, socket] = result;
-      if (error) nameCertificate(error, certificate());
+      const [, socket] = result;
       if (socket) prepare(socket);
       callback(...result);
     };
-    let certificate = () => "";
-    const direct = (httpSocket?: Socket) => {
-      const given = httpSocket ? { ...options, httpSocket } : options;
-      const socket: unknown = connect(given, ready);
-      if (socket instanceof TLSSocket) certificate = certificateOf(socket);
-    };
+    const direct = (httpSocket?: Socket) =>
+      connect(httpSocket ? { ...options, httpSocket } : options, ready);
     const proxy = proxyFor({ protocol, hostname });
     if (!proxy) return direct();
     const port = Number(options.port) || (protocol === "https:" ? 443 : 80);
@@ -61,23 +55,6 @@ function prepare(socket: Socket): void {
   holdEnd(socket);
   // undici adds its own listeners in the callback, so this one runs first.
   socket.on("error", (error: NodeJS.ErrnoException) => hideReset(socket, error));
-}
-
-/** Returns a function that says which certificate the server has shown. Node forgets it when it refuses it. */
-function certificateOf(socket: TLSSocket): () => string {
-  let shown = "";
-  socket.prependListener("secure", () => {
-    const { subject, issuer, valid_to } = socket.getPeerCertificate();
-    if (subject)
-      shown = `certificate of ${subject.CN}, issued by ${issuer.CN}, valid until ${valid_to}`;
-  });
-  return () => shown;
-}
-
-/** A server may have any text in its certificate. */
-function nameCertificate(error: Error, certificate: string): void {
-  if (certificate === "") return;
-  Object.assign(error, { certificate: certificate.replace(/[^\x20-\x7e]/g, "?").slice(0, 200) });
 }
 
 function hideReset(socket: Socket, error: NodeJS.ErrnoException): void {

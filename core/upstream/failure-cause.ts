@@ -64,8 +64,7 @@ export const failures = {
     const code = "code" in error ? error.code : undefined;
     if (error instanceof NotAuthorised) return { cause: "credentials", reason: error.code };
     if (typeof code !== "string") return { cause: "connection", reason: "the connection failed" };
-    const certificate = "certificate" in error ? `: ${error.certificate}` : "";
-    return { cause: causeOf(code), reason: code + certificate };
+    return { cause: causeOf(code), reason: code };
   },
 } as const;
 

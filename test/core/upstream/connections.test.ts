@@ -127,10 +127,7 @@ t.test("an upstream is reached through a proxy", async (t) => {
   const secure = `https://127.0.0.1:${tlsPort}`;
   const byEnvironment = await upstreamAt(t, secure, "", { HTTPS_PROXY: withUser });
   asked.splice(0);
-  t.match(
-    await send(byEnvironment, secure),
-    /^tls [A-Z_]+: certificate of tollgate\.test, issued by tollgate\.test, valid until /,
-  );
+  t.match(await send(byEnvironment, secure), /^tls [A-Z_]+$/);
   t.strictSame(asked, [`127.0.0.1:${tlsPort} user:pass`]);
 });
 
