@@ -30,7 +30,7 @@ interface JsonScan {
   readonly names: number;
   /** True if a number has more digits than a parser keeps. */
   readonly hasLongNumber: boolean;
-  /** True if `JSON.stringify` may write a number in another form than it came, or names in another order. */
+  /** True if `JSON.stringify` may write a number in another form than it came. */
   readonly hasUnusual: boolean;
 }
 
@@ -77,10 +77,7 @@ export function scanJson(
       mark = at;
       if (++count > values) return "values";
       isValue = byte === COLON;
-      if (isValue) {
-        names++;
-        if (isDigit(bytes[open + 1])) hasUnusual = true;
-      }
+      if (isValue) names++;
       if (depth !== 1) {
         if (depth === 2 && byte === COMMA) commas.push(at);
         continue;
@@ -121,11 +118,6 @@ export function excessOf(
 ): "levels" | "values" | undefined {
   const scan = scanJson(text, levels, values);
   return scan === "levels" || scan === "values" ? scan : undefined;
-}
-
-/** `JSON.stringify` writes names that are whole numbers first. */
-function isDigit(byte = 0): boolean {
-  return byte >= DIGIT_ZERO && byte <= DIGIT_NINE;
 }
 
 /** Returns true if the text between two marks is longer than a number, without the space around it. */
