@@ -1,7 +1,11 @@
 import type { CustomerRecord } from "../money/usage-fields.ts";
+import type { MonthStatements } from "./month-statements.ts";
 
 /** Recorded calls and money, for plugins that show them. A call appears seconds after it ends. */
 export interface UsageBooks {
+  /** Statements by month that never change once they are closed. Only for a gateway that has called its `prepare`. */
+  readonly months: MonthStatements;
+
   /**
    * Creates the indexes that `page` filters by, if they are missing. Call it in the `start` of a plugin that calls
    * `page`. They add to the cost of recording a call, so a gateway without such a plugin does not have them.

@@ -6,6 +6,7 @@ import { idTime, isId } from "../process/id.ts";
 import { packageRoot } from "../process/root.ts";
 import { dayOf } from "../process/vietnam-day.ts";
 import type { ModelHealth, UsageBooks, UsageFilter } from "./books.ts";
+import { monthStatements } from "./month-statements.ts";
 import { refusedCalls } from "./refused-calls.ts";
 import { moneyReport, usageReport } from "./report.ts";
 import { callOf, callPage } from "./usage-records.ts";
@@ -17,6 +18,7 @@ const REPORT_SUMS = pathToFileURL(join(packageRoot, "core/usage/report-sums/"));
 /** Reads usage records and their daily sums from Postgres. */
 export function usageBooksOf(database: PluginDatabase): UsageBooks {
   return {
+    months: monthStatements(database),
     prepare: () => database.migrate("page-indexes", INDEXES),
     page: (query) => callPage(database, query),
     archivedBefore: (accountId, period) => archivedBefore(database, accountId, period),

@@ -14,6 +14,7 @@ export async function migrateAll(sql: Sql): Promise<void> {
   const database = databaseOf(sql);
   await usageBooksOf(database).prepare();
   await usageBooksOf(database).prepareReport();
+  await usageBooksOf(database).months.prepare();
   for (const plugin of pluginsWithTables()) {
     await database.migrate(plugin, pathToFileURL(migrationsOf(plugin)));
   }
@@ -26,6 +27,7 @@ export function migrationsHash(): string {
     join(packageRoot, "core", "database", "migrations"),
     join(packageRoot, "core", "usage", "page-indexes"),
     join(packageRoot, "core", "usage", "report-sums"),
+    join(packageRoot, "core", "usage", "month-statements"),
     ...pluginsWithTables().map((plugin) => migrationsOf(plugin)),
   ];
   for (const folder of folders) {

@@ -31,7 +31,7 @@ export async function now(sql: Sql): Promise<number> {
  * While one has, it may be a movement by a gateway with another role, such as during a rotation of credentials. So it
  * counts as begun `hiddenTransactionMs` ago.
  */
-export async function completeThrough(sql: Sql): Promise<number> {
+export async function completeThrough(sql: Pick<Sql, "query">): Promise<number> {
   const [row] = await sql.query<{ time: number }>(
     `select least(${NOW}, (
       select extract(epoch from min(xact_start)) * 1000 from pg_stat_activity

@@ -1,0 +1,211 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Parameter } from "../database/database.ts";
+import type { PluginDatabase } from "../database/plugin-database.ts";
+import { completeThrough } from "../money/ledger/credit.ts";
+import { LIFETIMES } from "../money/lifetimes.ts";
+import { packageRoot } from "../process/root.ts";
+import { dayOf, startOfDay } from "../process/vietnam-day.ts";
+import type { StatementRow } from "./books.ts";
+import { MOVEMENT_KIND } from "./usage-sums.ts";
+
+const MIGRATIONS = pathToFileURL(join(packageRoot, "core/usage/month-statements/"));
+/** Ledger rows of one statement: some 50 ms of Postgres. */
+const LEDGER_ROWS = 2_000;
+const ACCOUNTS = 200;
+const ROWS = 1_000;
+const LISTED_MAX = 600;
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+
+/** The statement of an account for a month (in Vietnam) in which money moved. */
+export interface MonthStatement {
+  readonly accountId: string;
+  /** Counts the statements of the account from 1. */
+  readonly number: number;
+  /** `2026-11` */
+  readonly month: string;
+  readonly openingMicroVnd: bigint;
+  readonly closingMicroVnd: bigint;
+  /** The digest of the statement before; null if this is the first. */
+  readonly previousDigest: string | null;
+}
+
+export interface ClosedStatement extends MonthStatement {
+  readonly digest: string;
+  readonly closedAt: Date;
+}
+
+/** A movement, or the charges of a day and model between two movements. */
+export interface MonthRow extends StatementRow {
+  /** Of charges; empty if the operator has archived their records. */
+  readonly model: string;
+}
+
+/** Makes, closes and reads statements by month. A ledger row counts in the month in which it was committed. */
+export interface MonthStatements {
+  /** Creates the tables, if they are missing. Call it first. */
+  prepare(): Promise<void>;
+
+  /**
+   * Returns the month that the ledger is in, less the time that a transaction may take: all rows of the months before it
+   * are committed.
+   */
+  current(): Promise<string>;
+
+  /**
+   * Returns the next accounts by their ids, and which of them have rows of a month before `current`. Begin with no
+   * account; the list is empty after the last one.
+   */
+  due(current: string, after?: string): Promise<{ account: string; isDue: boolean }[]>;
+
+  /**
+   * Adds the next rows to the statement of an account. Returns `more` if there may be more, `none` if no month before
+   * `current` has rows, else the whole statement, to be closed. Many processes may call it at once.
+   */
+  add(accountId: string, current: string): Promise<"none" | "more" | MonthStatement>;
+
+  /** Closes a whole statement. Returns false if another process has closed it. */
+  close(statement: MonthStatement, digest: string): Promise<boolean>;
+
+  /**
+   * Returns the rows of a statement, oldest first, in lists of some, so that no statement has to fit in memory. With
+   * `mustAddUp`, throws if a balance is not that of the ledger.
+   */
+  rows(
+    statement: MonthStatement,
+    options?: { readonly mustAddUp: boolean },
+  ): AsyncIterable<readonly MonthRow[]>;
+
+  /** Returns the closed statements of an account, newest first. */
+  list(accountId: string): Promise<ClosedStatement[]>;
+
+  /** Returns a closed statement; undefined if there is none. */
+  find(accountId: string, month: string): Promise<ClosedStatement | undefined>;
+
+  /** Returns the closed statements of a month in the order of their accounts. */
+  ofMonth(month: string, after?: string): Promise<ClosedStatement[]>;
+}
+
+const CLOSED = `select account_id as "accountId", number, month, opening as "openingMicroVnd",
+  closing as "closingMicroVnd", previous_digest as "previousDigest", digest, closed_at as "closedAt"
+  from statement_months`;
+
+interface StoredRow extends Omit<MonthRow, "balanceMicroVnd"> {
+  readonly segment: number;
+  readonly isCharges: boolean;
+  /** Of a movement: the balance that the ledger has after it. */
+  readonly ledgerMicroVnd: bigint | null;
+}
+
+/** Reads and writes the tables in `month-statements/`. */
+export function monthStatements(database: PluginDatabase): MonthStatements {
+  async function* rows(
+    statement: MonthStatement,
+    { mustAddUp } = { mustAddUp: false },
+  ): AsyncGenerator<readonly MonthRow[]> {
+    const check = (expected: bigint) => {
+      if (mustAddUp && expected !== balanceMicroVnd)
+        throw new StatementWrong(accountId, month, balanceMicroVnd, expected);
+    };
+    const { accountId, number, month } = statement;
+    let balanceMicroVnd = statement.openingMicroVnd;
+    let last: Parameter[] = [-1, false, "0001-01-01", ""];
+    for (;;) {
+      const page = await database.query<StoredRow>(
+        `select segment, is_charges as "isCharges", day::text as day, model, calls::float8 as calls,
+          amount as "amountMicroVnd", at, reason, reference, balance_after as "ledgerMicroVnd",
+          case when is_charges then 'charges' else ${MOVEMENT_KIND} end as kind
+        from statement_rows
+        where account_id = $1 and number = $2 and (segment, is_charges, day, model) > ($3, $4, $5::text::date, $6)
+        order by segment, is_charges, day, model limit ${ROWS}`,
+        [accountId, number, ...last],
+      );
+      const shown = page.map(({ segment, isCharges, ledgerMicroVnd, ...row }) => {
+        balanceMicroVnd += row.amountMicroVnd;
+        if (ledgerMicroVnd !== null) check(ledgerMicroVnd);
+        return { ...row, balanceMicroVnd };
+      });
+      if (shown.length > 0) yield shown;
+      const end = page.at(-1);
+      if (end === undefined || page.length < ROWS) break;
+      last = [end.segment, end.isCharges, end.day, end.model];
+    }
+    check(statement.closingMicroVnd);
+  }
+
+  return {
+    prepare: () => database.migrate("month-statements", MIGRATIONS),
+
+    async current() {
+      const complete = await completeThrough(database);
+      return dayOf(new Date(complete - LIFETIMES.statementTimeoutMs)).slice(0, 7);
+    },
+
+    due: (current, after = FIRST_ID) =>
+      database.query(`select account, is_due as "isDue" from statements_due($1, $2, ${ACCOUNTS})`, [
+        after,
+        startOf(current),
+      ]),
+
+    async add(accountId, current) {
+      const [row] = await database.query<{ result: "none" | "more" | "whole" }>(
+        `select add_to_statement($1, $2, ${LEDGER_ROWS}) as result`,
+        [accountId, startOf(current)],
+      );
+      if (row?.result !== "whole") return row?.result ?? "none";
+      const [whole] = await database.query<MonthStatement>(
+        `select account_id as "accountId", number, month, opening as "openingMicroVnd",
+          balance as "closingMicroVnd", (
+            select digest from statement_months before
+            where before.account_id = $1 and before.number = statement_progress.number - 1
+          ) as "previousDigest"
+        from statement_progress where account_id = $1 and is_whole`,
+        [accountId],
+      );
+      return whole ?? "more";
+    },
+
+    async close({ accountId, number, previousDigest }, digest) {
+      const [row] = await database.query<{ isClosed: boolean }>(
+        `select close_statement($1, $2, $3, $4) as "isClosed"`,
+        [accountId, number, digest, previousDigest],
+      );
+      return row?.isClosed ?? false;
+    },
+
+    rows,
+
+    list: (accountId) =>
+      database.query(`${CLOSED} where account_id = $1 order by number desc limit ${LISTED_MAX}`, [
+        accountId,
+      ]),
+
+    async find(accountId, month) {
+      const [found] = await database.query<ClosedStatement>(
+        `${CLOSED} where account_id = $1 and month = $2`,
+        [accountId, month],
+      );
+      return found;
+    },
+
+    ofMonth: (month, after = FIRST_ID) =>
+      database.query(
+        `${CLOSED} where month = $1 and account_id > $2 order by account_id limit ${ACCOUNTS}`,
+        [month, after],
+      ),
+  };
+}
+
+/** The rows of a statement do not add up to what the ledger has. It cannot be closed. */
+class StatementWrong extends Error {
+  constructor(accountId: string, month: string, sum: bigint, expected: bigint) {
+    super(
+      `the statement of ${accountId} for ${month} does not add up: ${sum} µđ by its rows, ${expected} µđ by the ledger`,
+    );
+    this.name = "StatementWrong";
+  }
+}
+
+function startOf(month: string): Date {
+  return startOfDay(`${month}-01`);
+}
