@@ -120,6 +120,26 @@ export interface Customers {
    * customers in.
    */
   setPassword(accountId: string, password: string): Promise<boolean>;
+
+  /** True if mails reach customers: a mail server is configured. */
+  readonly sendsMail: boolean;
+
+  /**
+   * Queues a mail to the owner of an account, if their address is verified. Returns false if the queue is full, or no mails
+   * are sent.
+   */
+  mail(accountId: string, mail: CustomerMail): boolean;
+}
+
+/** A mail of a plugin, with texts in the customer's language and then in the other one. */
+interface CustomerMail {
+  readonly texts: Readonly<
+    Record<"vi" | "en", { readonly subject: string; readonly paragraphs: readonly string[] }>
+  >;
+  /** Runs right before the mail is sent. Returns false if it must not be sent, or another process sends it. */
+  claim(): Promise<boolean>;
+  /** Ends a claim whose mail was not sent: the server did not take it, or the gateway stops. */
+  release(): Promise<void>;
 }
 
 export function noCustomers(): Customers {
@@ -128,6 +148,8 @@ export function noCustomers(): Customers {
     signUp: "closed",
     agreements: {},
     setPassword: async () => false,
+    sendsMail: false,
+    mail: () => false,
   };
 }
 

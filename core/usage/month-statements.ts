@@ -6,7 +6,7 @@ import { completeThrough } from "../money/ledger/credit.ts";
 import { LIFETIMES } from "../money/lifetimes.ts";
 import { packageRoot } from "../process/root.ts";
 import { dayOf, startOfDay } from "../process/vietnam-day.ts";
-import type { StatementRow } from "./books.ts";
+import type { ClosedStatement, MonthRow, MonthStatement, MonthStatements } from "./books.ts";
 import { MOVEMENT_KIND } from "./usage-sums.ts";
 
 const MIGRATIONS = pathToFileURL(join(packageRoot, "core/usage/month-statements/"));
@@ -16,75 +16,6 @@ const ACCOUNTS = 200;
 const ROWS = 1_000;
 const LISTED_MAX = 600;
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
-
-/** The statement of an account for a month (in Vietnam) in which money moved. */
-export interface MonthStatement {
-  readonly accountId: string;
-  /** Counts the statements of the account from 1. */
-  readonly number: number;
-  /** `2026-11` */
-  readonly month: string;
-  readonly openingMicroVnd: bigint;
-  readonly closingMicroVnd: bigint;
-  /** The digest of the statement before; null if this is the first. */
-  readonly previousDigest: string | null;
-}
-
-export interface ClosedStatement extends MonthStatement {
-  readonly digest: string;
-  readonly closedAt: Date;
-}
-
-/** A movement, or the charges of a day and model between two movements. */
-export interface MonthRow extends StatementRow {
-  /** Of charges; empty if the operator has archived their records. */
-  readonly model: string;
-}
-
-/** Makes, closes and reads statements by month. A ledger row counts in the month in which it was committed. */
-export interface MonthStatements {
-  /** Creates the tables, if they are missing. Call it first. */
-  prepare(): Promise<void>;
-
-  /**
-   * Returns the month that the ledger is in, less the time that a transaction may take: all rows of the months before it
-   * are committed.
-   */
-  current(): Promise<string>;
-
-  /**
-   * Returns the next accounts by their ids, and which of them have rows of a month before `current`. Begin with no
-   * account; the list is empty after the last one.
-   */
-  due(current: string, after?: string): Promise<{ account: string; isDue: boolean }[]>;
-
-  /**
-   * Adds the next rows to the statement of an account. Returns `more` if there may be more, `none` if no month before
-   * `current` has rows, else the whole statement, to be closed. Many processes may call it at once.
-   */
-  add(accountId: string, current: string): Promise<"none" | "more" | MonthStatement>;
-
-  /** Closes a whole statement. Returns false if another process has closed it. */
-  close(statement: MonthStatement, digest: string): Promise<boolean>;
-
-  /**
-   * Returns the rows of a statement, oldest first, in lists of some, so that no statement has to fit in memory. With
-   * `mustAddUp`, throws if a balance is not that of the ledger.
-   */
-  rows(
-    statement: MonthStatement,
-    options?: { readonly mustAddUp: boolean },
-  ): AsyncIterable<readonly MonthRow[]>;
-
-  /** Returns the closed statements of an account, newest first. */
-  list(accountId: string): Promise<ClosedStatement[]>;
-
-  /** Returns a closed statement; undefined if there is none. */
-  find(accountId: string, month: string): Promise<ClosedStatement | undefined>;
-
-  /** Returns the closed statements of a month in the order of their accounts. */
-  ofMonth(month: string, after?: string): Promise<ClosedStatement[]>;
-}
 
 const CLOSED = `select account_id as "accountId", number, month, opening as "openingMicroVnd",
   closing as "closingMicroVnd", previous_digest as "previousDigest", digest, closed_at as "closedAt"

@@ -19,6 +19,18 @@ export function provide(context: AccountContext): void {
       await context.credentials.put(accountId, passwordHash);
       return true;
     },
+
+    sendsMail: context.options.smtp !== undefined,
+
+    mail(accountId, { texts, claim, release }) {
+      if (context.options.smtp === undefined) return false;
+      return context.mailer.take(async () => {
+        const account = await context.credentials.ofAccount(accountId);
+        if (!account?.isEmailVerified || !(await claim())) return undefined;
+        const language = context.languageOf(account);
+        return { to: account.email, language, template: { kind: "other", texts }, release };
+      });
+    },
   });
   if (context.sealer.newest !== undefined) keySealer.provide(context.sealer);
 }

@@ -55,8 +55,12 @@ export default function dashboard(
       const files = pageFiles("dashboard", BASE);
       const names = { serviceName: settings.service_name, support: settings.support };
       const open = { method: "GET", access: "public", bodyBytesMax: 0 } as const;
-      const hasDemo = services.config.plugins.some(({ name }) => name === "demo");
-      const all = { ...names, demo: hasDemo ? DEMO_EMAIL : undefined };
+      const has = (plugin: string) => services.config.plugins.some(({ name }) => name === plugin);
+      const all = {
+        ...names,
+        demo: has("demo") ? DEMO_EMAIL : undefined,
+        hasStatements: has("statements"),
+      };
       const pages = dashboardHandler(files, all, services.customers);
       router.addRoute({ ...open, path: `${BASE}/*`, handler: pages });
       const front = frontHandler(services, { ...names, ...files });

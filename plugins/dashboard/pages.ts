@@ -2,7 +2,7 @@ import { parseCookie } from "cookie";
 import type { PlainRequest, PlainResponse, Services } from "../../core/plugin/index.ts";
 import type { Route } from "../page-parts/browser/routes.ts";
 import { type PageFiles, pagesHandler } from "../page-parts/pages.ts";
-import { pages } from "./browser/page-table.ts";
+import { servedPages } from "./browser/page-table.ts";
 import { BASE, SIGNED_IN_COOKIE } from "./browser/routes.ts";
 import { text as english } from "./browser/text-en.ts";
 import { text as vietnamese } from "./browser/text-vi.ts";
@@ -12,24 +12,26 @@ interface Names {
   readonly support: string | undefined;
   /** The e-mail of the demo account, with which a link may fill in the sign-in form; undefined if there is none. */
   readonly demo: string | undefined;
+  readonly hasStatements: boolean;
 }
 
 /** Serves the customers' pages. */
 export function dashboardHandler(
   files: PageFiles,
-  { serviceName, support, demo }: Names,
+  { serviceName, support, demo, hasStatements }: Names,
   customers: Services["customers"],
 ): (request: PlainRequest) => PlainResponse {
   return pagesHandler(files, {
     base: BASE,
-    routes: pages,
+    routes: servedPages(hasStatements),
     serviceName,
     texts: { vi: vietnamese, en: english },
     home: "/",
     data() {
       // Who can sign up, and what they agree to.
       const { signUp, agreements } = customers.current;
-      return { support: support ?? "", "sign-up": signUp, demo, ...agreements };
+      const statements = hasStatements ? "" : undefined;
+      return { support: support ?? "", "sign-up": signUp, demo, statements, ...agreements };
     },
     // One order of the page for top-ups reads other data.
     headersOf: ({ route, rest }, { headers }) =>

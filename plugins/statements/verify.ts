@@ -33,7 +33,7 @@ const SUMS: Readonly<Record<string, string>> = {
   charges: "charges_vnd",
 };
 
-/** What `verifyStatement` found. `problems` is empty if the statement is right. */
+/** The result of a check. `problems` is empty if the statement is right. */
 interface Verified {
   readonly problems: readonly string[];
   /** Of the file; undefined if it is no statement. */
@@ -65,12 +65,13 @@ export function verifyStatement(
   for (const line of lines) hash.add(line);
   const digest = hash.end();
   const problems = sumsOf(opening, others, month, stated.totals);
+  const areSumsRight = problems.length === 0;
   if (stated.digest !== undefined && stated.digest !== digest)
     problems.push(`the file says that its digest is ${stated.digest}; its rows have ${digest}`);
   if (given.digest !== undefined && plain(given.digest) !== digest)
     problems.push(
       `the digest of the mail is ${plain(given.digest)}; the file has ${digest}: ` +
-        (problems.length > 0
+        (!areSumsRight
           ? "the file was changed after the mail"
           : "its sums are right, so a text, a day, or several amounts were changed after the mail, or the digest was typed wrong"),
     );
@@ -85,7 +86,7 @@ export function verifyStatement(
 
 interface StatementFile {
   readonly lines: readonly Fields[];
-  /** What a JSON file says beside its rows. */
+  /** The digest and the sums that a JSON file has beside its rows. */
   readonly stated: { readonly digest?: string; readonly totals?: Readonly<Record<string, string>> };
 }
 

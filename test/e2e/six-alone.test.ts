@@ -28,6 +28,7 @@ const OTHERS = [
   "prices",
   "servers",
   "admin",
+  "statements",
   "dashboard",
   "topup",
   "accounts",

@@ -7,10 +7,18 @@ export interface Mail {
   readonly to: string;
   readonly language: Language;
   readonly template: MailTemplate;
+  /** Called if the mail was not sent, but may be later: after all retries, or at a stop before one. */
+  readonly release?: (() => Promise<void>) | undefined;
 }
 
 /** Returns the mail to send; undefined if there is none. */
 type MailJob = () => Promise<Mail | undefined>;
+
+/** A mail that the server has not taken yet. */
+interface Attempt {
+  readonly mail: Mail;
+  readonly number: number;
+}
 
 const WAITING_MAX = 1000;
 const AT_ONCE = 2;
@@ -25,12 +33,12 @@ const STOP_MS = 5_000;
 export class Mailer {
   private readonly transport: Transport;
   private readonly log: Services["log"];
-  private readonly waiting: (() => Promise<void>)[] = [];
+  private readonly waiting: (MailJob | Attempt)[] = [];
   private readonly running = new Set<Promise<void>>();
   /** Since the start. `failed`: given up. */
   readonly counts = { sent: 0, failed: 0 };
   /** Mails that wait for a retry. */
-  private readonly timers = new Set<NodeJS.Timeout>();
+  private readonly timers = new Map<NodeJS.Timeout, Mail>();
 
   constructor(transport: Transport, log: Services["log"]) {
     this.transport = transport;
@@ -45,7 +53,7 @@ export class Mailer {
   /** Queues a job. Returns false if the queue is full. */
   take(job: MailJob): boolean {
     if (this.isFull) return false;
-    this.enqueue(() => this.run(job));
+    this.enqueue(job);
     return true;
   }
 
@@ -56,14 +64,17 @@ export class Mailer {
       const oneEnds = Promise.race(this.running);
       if ((await withTimeout(oneEnds, untilMs - performance.now())) === TIMED_OUT) break;
     }
-    for (const timer of this.timers) clearTimeout(timer);
-    const left = this.waiting.splice(0).length + this.running.size + this.timers.size;
+    for (const timer of this.timers.keys()) clearTimeout(timer);
+    const waiting = this.waiting.splice(0);
+    const left = waiting.length + this.running.size + this.timers.size;
     if (left > 0)
       this.log.warn({ mails: left }, "stopped before all mails were sent; dropping them");
+    const attempts = waiting.flatMap((one) => (typeof one === "function" ? [] : [one.mail]));
+    await Promise.all([...attempts, ...this.timers.values()].map((mail) => this.release(mail)));
     this.transport.close();
   }
 
-  private enqueue(work: () => Promise<void>): void {
+  private enqueue(work: MailJob | Attempt): void {
     this.waiting.push(work);
     this.next();
   }
@@ -72,7 +83,7 @@ export class Mailer {
     while (this.running.size < AT_ONCE) {
       const work = this.waiting.shift();
       if (!work) return;
-      const run = work().finally(() => {
+      const run = this.run(work).finally(() => {
         this.running.delete(run);
         this.next();
       });
@@ -80,35 +91,46 @@ export class Mailer {
     }
   }
 
-  private async run(job: MailJob): Promise<void> {
+  private async run(work: MailJob | Attempt): Promise<void> {
+    if (typeof work === "object") return this.send(work);
     let mail: Mail | undefined;
     try {
-      mail = await job();
+      mail = await work();
     } catch (error) {
       this.log.warn({ err: error }, "cannot prepare a mail; not sending it");
     }
-    if (mail) await this.send(mail, 0);
+    if (mail) await this.send({ mail, number: 1 });
   }
 
-  private async send(mail: Mail, attempt: number): Promise<void> {
+  private async release({ release }: Mail): Promise<void> {
+    try {
+      await release?.();
+    } catch (error) {
+      this.log.warn({ err: error }, "cannot note that a mail was not sent; it is not sent again");
+    }
+  }
+
+  private async send({ mail, number }: Attempt): Promise<void> {
     try {
       await this.transport.send(mail.to, mailText(mail.template, mail.language));
       this.counts.sent++;
     } catch (error) {
-      const retryMs = RETRIES_MS[attempt];
+      const retryMs = RETRIES_MS[number - 1];
       const { code, response_code } = reasonOf(error);
-      const failure = { kind: mail.template.kind, attempt: attempt + 1, code, response_code };
+      const failure = { kind: mail.template.kind, attempt: number, code, response_code };
       // A 5xx of SMTP is permanent, so a retry is pointless.
-      if (retryMs === undefined || (typeof response_code === "number" && response_code >= 500)) {
+      const isRefused = typeof response_code === "number" && response_code >= 500;
+      if (retryMs === undefined || isRefused) {
         this.counts.failed++;
-        return this.log.error(failure, "cannot send a mail; giving up");
+        this.log.error(failure, "cannot send a mail; giving up");
+        return isRefused ? undefined : this.release(mail);
       }
       this.log.warn(failure, "cannot send a mail; retrying");
       const timer = setTimeout(() => {
         this.timers.delete(timer);
-        this.enqueue(() => this.send(mail, attempt + 1));
+        this.enqueue({ mail, number: number + 1 });
       }, retryMs);
-      this.timers.add(timer.unref());
+      this.timers.set(timer.unref(), mail);
     }
   }
 }

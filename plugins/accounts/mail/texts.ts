@@ -6,7 +6,9 @@ export type MailTemplate =
   | { readonly kind: "taken"; readonly link: string }
   | { readonly kind: "reset"; readonly link: string }
   | { readonly kind: "welcome"; readonly link: string }
-  | { readonly kind: Notice; readonly about?: string | undefined };
+  | { readonly kind: Notice; readonly about?: string | undefined }
+  /** Of another plugin, with its own texts. */
+  | { readonly kind: "other"; readonly texts: Readonly<Record<Language, Wording>> };
 
 /** A change that the owner of an account is notified of. */
 export type Notice =
@@ -30,15 +32,21 @@ interface Wording {
   readonly paragraphs: readonly string[];
 }
 
-type Wordings = Readonly<Record<MailTemplate["kind"], Wording>>;
+type Wordings = Readonly<Record<Exclude<MailTemplate["kind"], "other">, Wording>>;
 
 /** Returns the mail in both languages, the reader's first. */
 export function mailText(template: MailTemplate, language: Language): MailText {
-  const [own, other] = language === "vi" ? [VI, EN] : [EN, VI];
-  const [first, second] = [own[template.kind], other[template.kind]];
-  const line = "link" in template ? template.link : template.about;
+  const [first, second] = wordingsOf(template, language);
+  const line =
+    "link" in template ? template.link : "about" in template ? template.about : undefined;
   const text = [...paragraphs(first, line), "—", ...paragraphs(second, line)].join("\n\n");
   return { subject: `${first.subject} / ${second.subject}`, text: `${text}\n` };
+}
+
+function wordingsOf(template: MailTemplate, language: Language): [Wording, Wording] {
+  const { vi, en } =
+    template.kind === "other" ? template.texts : { vi: VI[template.kind], en: EN[template.kind] };
+  return language === "vi" ? [vi, en] : [en, vi];
 }
 
 function paragraphs({ paragraphs: [first = "", ...rest] }: Wording, line: string | undefined) {

@@ -11,6 +11,7 @@ const GROUPS: Readonly<Record<string, readonly [title: string, ...words: string[
     "report",
     "wallet",
     "ledger",
+    "statement",
     "credit",
     "adjust",
     "refund",

@@ -104,6 +104,63 @@ export interface StatementRow {
   readonly balance_vnd: string;
 }
 
+/** The parties of a VAT invoice. */
+export interface InvoiceParty {
+  readonly name: string;
+  readonly tax_code: string;
+  readonly address: string;
+}
+
+/** A closed statement without its rows. */
+interface ClosedStatement {
+  /** `2026-10` */
+  readonly month: string;
+  readonly number: number;
+  readonly opening_vnd: string;
+  readonly closing_vnd: string;
+  readonly digest: string;
+  readonly previous_digest: string | null;
+  readonly closed_at: string;
+}
+
+export interface Statements {
+  /** Newest first. */
+  readonly data: readonly ClosedStatement[];
+  /** True if the customer wants a mail when a statement is closed, and if there is a mail server. */
+  readonly mails: boolean;
+  readonly sends_mail: boolean;
+  readonly buyer: InvoiceParty | null;
+  readonly seller: InvoiceParty | null;
+}
+
+export interface ClosedRow {
+  readonly day: string;
+  readonly time_vietnam: string | null;
+  readonly kind: StatementRow["kind"];
+  readonly model: string | null;
+  readonly calls: number | null;
+  readonly amount_vnd: string;
+  readonly balance_vnd: string;
+  readonly note: string | null;
+}
+
+export interface WholeStatement extends ClosedStatement {
+  /** Oldest first. */
+  readonly rows: readonly ClosedRow[];
+  /** True if the newest rows are missing; the files have them. */
+  readonly cut: boolean;
+  readonly row_count: number;
+  readonly totals: { readonly charges_vnd: string; readonly refunds_vnd: string };
+  readonly invoice: {
+    readonly seller: InvoiceParty | null;
+    readonly buyer: InvoiceParty | null;
+    readonly total_vnd: string;
+    readonly vat_percent: number | null;
+    readonly net_vnd: string | null;
+    readonly vat_vnd: string | null;
+  };
+}
+
 export interface Promotions {
   /** All discounts together. */
   readonly discount_bps: number;

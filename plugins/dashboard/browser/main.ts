@@ -9,7 +9,7 @@ import { showBare, showShell } from "../../page-parts/browser/shell.ts";
 import type { Site } from "../../page-parts/browser/site.ts";
 import { whenSignedOut, whenSuspended } from "./api.ts";
 import { balanceLink, forgetWallet } from "./balance.ts";
-import { pages } from "./page-table.ts";
+import { servedPages } from "./page-table.ts";
 import { BASE } from "./routes.ts";
 import { chooseLanguage, currentAccount, expireSession, loadAccount, signOut } from "./session.ts";
 import { mountStatusBars, showMaintenance } from "./status-bars.ts";
@@ -18,7 +18,7 @@ import { setLanguage, t } from "./text.ts";
 
 const site: Site = {
   base: BASE,
-  routes: pages,
+  routes: servedPages("statements" in document.documentElement.dataset),
   person: () => currentAccount()?.email,
   beside: balanceLink,
   chooseLanguage: (language) => chooseLanguage(language).catch(() => {}),

@@ -3,7 +3,7 @@ import { dailySums } from "./daily-sums.ts";
 import type { Text } from "./text-en.ts";
 
 /** All pages. The menu shows those with an icon, in this order. Each is the file of its path. */
-export const pages: readonly Route<Text>[] = [
+const pages: readonly Route<Text>[] = [
   {
     path: "",
     title: "nav.overview",
@@ -50,6 +50,13 @@ export const pages: readonly Route<Text>[] = [
     icon: "money",
     reads: [],
     load: () => import("./pages/money.ts"),
+  },
+  {
+    path: "/statements",
+    title: "statements.title",
+    access: "session",
+    reads: ["/statements"],
+    load: () => import("./pages/statements.ts"),
   },
   {
     path: "/chat",
@@ -120,3 +127,8 @@ export const pages: readonly Route<Text>[] = [
     load: () => import("./pages/verify.ts"),
   },
 ];
+
+/** Returns the pages of a gateway with or without the plugin that closes statements. */
+export function servedPages(hasStatements: boolean): readonly Route<Text>[] {
+  return hasStatements ? pages : pages.filter(({ path }) => path !== "/statements");
+}

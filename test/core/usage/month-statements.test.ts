@@ -4,7 +4,7 @@ import t from "tap";
 import type { OutboxEntry } from "../../../core/money/outbox-entry.ts";
 import { newId } from "../../../core/process/id.ts";
 import { dayOf } from "../../../core/process/vietnam-day.ts";
-import type { MonthRow, MonthStatements } from "../../../core/usage/month-statements.ts";
+import type { MonthRow, MonthStatements } from "../../../core/usage/books.ts";
 import { usageBooksOf } from "../../../core/usage/usage-books.ts";
 import { Random } from "../../support/random.ts";
 import { charge, debit, fundedAccount, topUp } from "../money/ledger/fixtures.ts";

@@ -20,6 +20,7 @@ const CUSTOMER_PAGES = [
   "keys",
   "top-up",
   "money",
+  "statements",
   "models",
   "how-to",
   "account",

@@ -1,4 +1,4 @@
-import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
+import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { choice, notice } from "../../../page-parts/browser/form.ts";
 import {
   dateTime,
@@ -15,6 +15,7 @@ import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { currentLanguage } from "../../../page-parts/browser/text.ts";
 import { addressOf, get } from "../api.ts";
 import type { Promotions, Statement, StatementRow } from "../contract.ts";
+import { CELLS, movedAmount, whatMoved } from "../movements.ts";
 import { promotionList } from "../promotions.ts";
 import { BASE } from "../routes.ts";
 import { currentAccount } from "../session.ts";
@@ -22,9 +23,6 @@ import { t } from "../text.ts";
 
 /** On a phone the others need a button. */
 const SHOWN_ROWS = 14;
-
-/** Class names for the cells. The style sheet uses them when the columns do not fit the screen. */
-const CELLS = ["date", "what", "number amount", "number after"] as const;
 
 /** All money of a month: every movement, the charges of each day, and the balance after each. */
 export async function render({ root, signal }: PageContext): Promise<void> {
@@ -37,6 +35,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
   );
   const file = el("a", { class: "button", download: "" }, icon("download"), t("csv.export"));
   const print = el("button", { type: "button", onclick: () => window.print() }, t("money.print"));
+  const closed = el("a", { class: "button", href: `${BASE}/statements` }, t("statements.title"));
   const place = el("div", { class: "grid" }, waiting());
   let latestRequest = 0;
 
@@ -65,7 +64,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
   });
   fill(
     root,
-    pageHead(t("nav.money"), t("money.lead"), file, print),
+    pageHead(t("nav.money"), t("money.lead"), hasStatements() && closed, file, print),
     el("p", { class: "print-only" }, currentAccount()?.email ?? ""),
     el("form", { class: "card filters", "aria-label": t("usage.filters") }, month.element),
     place,
@@ -77,6 +76,11 @@ export async function render({ root, signal }: PageContext): Promise<void> {
   if (offered && !signal.aborted) {
     root.append(card(t("promotions.title"), promotionList(offered)));
   }
+}
+
+/** The operator may have switched off the plugin that closes statements. */
+function hasStatements(): boolean {
+  return "statements" in document.documentElement.dataset;
 }
 
 function figures({ opening_vnd, closing_vnd, rows }: Statement): HTMLElement {
@@ -136,8 +140,8 @@ function list({ opening_vnd, closing_vnd, rows, cut }: Statement, month: string)
         [...rows].reverse().map((row, place) => {
           const cells = [
             row.at === null ? dayLong(row.day) : dateTime(row.at),
-            el("span", {}, whatIs(row)),
-            amountCell(row),
+            el("span", {}, whatMoved(row, callsOf(row))),
+            movedAmount(row.amount_vnd),
             exactVnd(row.balance_vnd),
           ];
           return el(
@@ -161,37 +165,18 @@ function list({ opening_vnd, closing_vnd, rows, cut }: Statement, month: string)
   return all;
 }
 
-function amountCell({ amount_vnd }: StatementRow): HTMLElement {
-  const isIn = Number(amount_vnd) > 0;
-  return el("span", { class: isIn && "in" }, isIn ? "+" : "", exactVnd(amount_vnd));
-}
-
-function whatIs({ kind, amount_vnd, reason, calls, day }: StatementRow): Child {
-  const why = reason !== null && el("small", { class: "hint" }, ` ${reason}`);
-  switch (kind) {
-    case "transfer":
-      return reason === null ? t("money.transfer.assigned") : t("money.transfer", { code: reason });
-    case "credit":
-      return [t("money.credit"), why];
-    case "taken_back":
-      return [t("money.taken_back"), why];
-    case "refund":
-      return [t("money.refund"), why];
-    case "adjustment":
-      return [t(Number(amount_vnd) > 0 ? "money.adjustment.in" : "money.adjustment.out"), why];
-    case "charges":
-      return el(
-        "a",
-        { href: `${BASE}/usage?from=${day}&to=${day}` },
-        t("calls.count", { count: number(calls) }),
-      );
-  }
-}
-
 /** Adds up decimal strings of đ, exact to the millionth. */
 function sumOf(amounts: readonly string[]): string {
   const micro = amounts.reduce((sum, amount) => sum + Math.round(Number(amount) * 1e6), 0);
   return String(micro / 1e6);
+}
+
+function callsOf({ calls, day }: StatementRow): HTMLElement {
+  return el(
+    "a",
+    { href: `${BASE}/usage?from=${day}&to=${day}` },
+    t("calls.count", { count: number(calls) }),
+  );
 }
 
 /** Returns the months from this one back to the first, as `2026-11`. */

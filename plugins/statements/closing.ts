@@ -1,0 +1,112 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { PeriodicTask, type Services, ThrottledLog } from "../../core/plugin/index.ts";
+import { digestOf } from "./file.ts";
+import { queueMails } from "./mails.ts";
+
+const LOOK_MS = 300_000;
+/** If the queue of mails is full. */
+const FULL_MS = 5_000;
+/** After a step the database is left to the calls for as long as the step took, at most this long. */
+const PAUSE_MS_MAX = 2_000;
+
+/**
+ * Closes the statements of months that are over, and mails their digests. All gateways do so at once: a statement is made of
+ * what is in the database, so all of them find the same, and one closes it.
+ */
+export class Closing {
+  private readonly services: Services;
+  private readonly throttledLog: ThrottledLog;
+  private readonly task: PeriodicTask;
+  private readonly stopping = new AbortController();
+  /** The month before which everything is closed, and before which everyone has a mail. */
+  private closedBefore = "";
+  private mailedBefore = "";
+  private pass: Awaited<ReturnType<typeof queueMails>> | undefined;
+
+  constructor(services: Services) {
+    this.services = services;
+    this.throttledLog = new ThrottledLog(services.log);
+    this.task = new PeriodicTask(async () => {
+      await this.look().catch((error: unknown) => {
+        if (!this.stopping.signal.aborted)
+          this.throttledLog.warn(
+            { err: error },
+            "cannot close statements; trying again in minutes",
+          );
+      });
+      return this.pass?.isFull ? FULL_MS : LOOK_MS;
+    });
+  }
+
+  start(): void {
+    this.task.start();
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.task.stop();
+  }
+
+  private async look(): Promise<void> {
+    const { customers, usage } = this.services;
+    const current = await usage.months.current();
+    if (this.closedBefore !== current && (await this.closeAll(current)))
+      this.closedBefore = current;
+    this.stopping.signal.throwIfAborted();
+    if (this.mailedBefore === current || !customers.current.sendsMail) return;
+    // Only those of the last month: older ones are of a time without this plugin, or without a mail server.
+    const before = this.pass;
+    this.pass = await queueMails(this.services, monthBefore(current), before?.after);
+    const isDone = !before?.isFull && !this.pass.isFull && this.pass.queued === 0;
+    if (isDone && this.closedBefore === current) this.mailedBefore = current;
+  }
+
+  /** Returns false if some could not be closed. */
+  private async closeAll(current: string): Promise<boolean> {
+    const { months } = this.services.usage;
+    let isDone = true;
+    for (let after: string | undefined; ; ) {
+      const page = await this.step(() => months.due(current, after));
+      if (page.length === 0) return isDone;
+      for (const { account, isDue } of page) {
+        if (!isDue) continue;
+        try {
+          await this.closeOf(account, current);
+        } catch (error) {
+          this.stopping.signal.throwIfAborted();
+          isDone = false;
+          this.throttledLog.warn(
+            { err: error, account_id: account },
+            "cannot close a statement; the customer gets none until this is repaired",
+          );
+        }
+      }
+      after = page.at(-1)?.account;
+    }
+  }
+
+  private async closeOf(accountId: string, current: string): Promise<void> {
+    const { months } = this.services.usage;
+    for (;;) {
+      const found = await this.step(() => months.add(accountId, current));
+      if (found === "none") return;
+      if (found === "more") continue;
+      await months.close(found, await digestOf(months, found));
+    }
+  }
+
+  private async step<T>(work: () => Promise<T>): Promise<T> {
+    const { signal } = this.stopping;
+    signal.throwIfAborted();
+    const startedMs = performance.now();
+    const result = await work();
+    await delay(Math.min(performance.now() - startedMs, PAUSE_MS_MAX), undefined, { signal });
+    return result;
+  }
+}
+
+function monthBefore(month: string): string {
+  const first = new Date(`${month}-01T00:00:00Z`);
+  first.setUTCMonth(first.getUTCMonth() - 1);
+  return first.toISOString().slice(0, 7);
+}

@@ -1,0 +1,186 @@
+import {
+  type CustomerRoute,
+  done,
+  isId,
+  isRefusal,
+  mapping,
+  matching,
+  type OperatorRoute,
+  type PlainResponse,
+  type Refusal,
+  readBody,
+  readQuery,
+  refuse,
+  type Services,
+  v,
+} from "../../core/plugin/index.ts";
+import type { Decimal } from "./canonical.ts";
+import { setSettings, settingsOf } from "./customers.ts";
+import { type ClosedStatement, csvOf, jsonOf, summaryJson } from "./file.ts";
+import { type Party, party } from "./invoice.ts";
+
+const MONTH = "a month such as 2026-10";
+const month = matching(/^20\d\d-(?:0[1-9]|1[0-2])$/, MONTH);
+/** Rows on the page: 31 days of 60 models. The files have all. */
+const PAGE_ROWS_MAX = 2_000;
+/** Files that one account downloads at the same time. */
+const DOWNLOADS_MAX = 2;
+
+const input = mapping({
+  mails: v.optional(v.boolean("true or false")),
+  buyer: v.optional(v.nullable(party)),
+});
+const asked = mapping({ month: v.optional(month) });
+const decimal = mapping({
+  decimal: v.optional(v.picklist(["point", "comma"], "point or comma"), "point"),
+});
+
+export interface Options {
+  readonly seller?: Party | undefined;
+  readonly vat_percent?: number | undefined;
+}
+
+/** Routes for customers: their closed statements, as JSON for the page and as files, and what they set. */
+export function customerRoutes(services: Services, options: Options): CustomerRoute[] {
+  const { database } = services;
+  const { months } = services.usage;
+  const downloads = new Map<string, number>();
+
+  async function overview(accountId: string): Promise<PlainResponse> {
+    const [closed, { isMailed, buyer }] = await Promise.all([
+      months.list(accountId),
+      settingsOf(database, accountId),
+    ]);
+    return done({
+      data: closed.map(summaryJson),
+      mails: isMailed,
+      sends_mail: services.customers.current.sendsMail,
+      buyer: buyer ?? null,
+      seller: options.seller ?? null,
+    });
+  }
+
+  return [
+    { method: "GET", path: "/statements", handle: (_, { accountId }) => overview(accountId) },
+    {
+      method: "POST",
+      path: "/statements",
+      async handle({ body }, { accountId }) {
+        const wanted = readBody(input, body);
+        if (isRefusal(wanted)) return wanted;
+        const before = await settingsOf(database, accountId);
+        const { mails = before.isMailed, buyer = before.buyer } = wanted;
+        await setSettings(database, accountId, { isMailed: mails, buyer: buyer ?? undefined });
+        return overview(accountId);
+      },
+    },
+    {
+      method: "GET",
+      path: "/statements/:file",
+      async handle({ params, query }, { accountId }) {
+        const [, wanted, form] = /^(20\d\d-\d\d)(\.csv|\.json)?$/.exec(params["file"] ?? "") ?? [];
+        const style = readQuery(decimal, query);
+        if (isRefusal(style)) return style;
+        const statement = wanted === undefined ? undefined : await months.find(accountId, wanted);
+        if (statement === undefined) return notClosed(services, wanted);
+        if (form === undefined) return json(services, options, statement, PAGE_ROWS_MAX);
+        if ((downloads.get(accountId) ?? 0) >= DOWNLOADS_MAX)
+          return refuse.rateLimited(
+            `This account downloads ${DOWNLOADS_MAX} statements already. Wait for one to finish.`,
+            { code: "too_many_exports", headers: ["retry-after", "5"] },
+          );
+        const file = await fileOf(
+          services,
+          options,
+          statement,
+          form === ".csv" ? style.decimal : "json",
+        );
+        return { ...file, body: counted(downloads, accountId, file.body) };
+      },
+    },
+  ];
+}
+
+/** The route of operators: a closed statement with all rows, or without a month the list of those of an account. */
+export function operatorRoutes(services: Services, options: Options): OperatorRoute[] {
+  const { months } = services.usage;
+  return [
+    {
+      method: "GET",
+      path: "/accounts/:account/statement",
+      async handle({ params, query }) {
+        const accountId = params["account"] ?? "";
+        const given = readQuery(asked, query);
+        if (isRefusal(given)) return given;
+        if (!isId(accountId) || !(await services.accounts.find(accountId)))
+          return refuse.notFound(
+            "There is no such account: use an id or an address of `account list`.",
+          );
+        if (given.month === undefined) return done((await months.list(accountId)).map(summaryJson));
+        const statement = await months.find(accountId, given.month);
+        if (statement === undefined) return notClosed(services, given.month);
+        return json(services, options, statement, Number.POSITIVE_INFINITY);
+      },
+    },
+  ];
+}
+
+async function notClosed({ usage }: Services, wanted: string | undefined): Promise<Refusal> {
+  if (wanted === undefined) return refuse.notFound(`There is no such statement: use ${MONTH}.`);
+  const isOver = wanted < (await usage.months.current());
+  return refuse.notFound(
+    isOver
+      ? `There is no statement of ${wanted}: no money moved, or it is being closed, which takes minutes after the month's end.`
+      : `The month ${wanted} is not over. Its statement is closed minutes after its end, and has what was committed until then.`,
+    { code: isOver ? "no_statement" : "month_not_over" },
+  );
+}
+
+async function json(
+  services: Services,
+  options: Options,
+  statement: ClosedStatement,
+  rowsMax: number,
+): Promise<PlainResponse & { readonly body: AsyncIterable<string> }> {
+  const { buyer } = await settingsOf(services.database, statement.accountId);
+  const parts = { seller: options.seller, vatPercent: options.vat_percent, buyer, rowsMax };
+  return {
+    status: 200,
+    headers: ["content-type", "application/json", "cache-control", "no-store"],
+    body: jsonOf(services.usage.months, statement, parts),
+  };
+}
+
+async function fileOf(
+  services: Services,
+  options: Options,
+  statement: ClosedStatement,
+  form: Decimal | "json",
+): Promise<PlainResponse & { readonly body: AsyncIterable<string> }> {
+  const isJson = form === "json";
+  const name = `statement-${statement.month}.${isJson ? "json" : "csv"}`;
+  const headers = [
+    ...["content-type", isJson ? "application/json" : "text/csv; charset=utf-8"],
+    ...["content-disposition", `attachment; filename="${name}"`],
+    ...["cache-control", "no-store", "x-content-type-options", "nosniff"],
+  ];
+  if (!isJson) return { status: 200, headers, body: csvOf(services.usage.months, statement, form) };
+  const { body } = await json(services, options, statement, Number.POSITIVE_INFINITY);
+  return { status: 200, headers, body };
+}
+
+/** Counts a download from its first read: if the client leaves before that, it is never read. */
+async function* counted(
+  open: Map<string, number>,
+  accountId: string,
+  chunks: AsyncIterable<string>,
+): AsyncGenerator<string> {
+  open.set(accountId, (open.get(accountId) ?? 0) + 1);
+  try {
+    yield* chunks;
+  } finally {
+    const left = (open.get(accountId) ?? 1) - 1;
+    if (left > 0) open.set(accountId, left);
+    else open.delete(accountId);
+  }
+}

@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { verifyStatement } from "../../../plugins/statements/verify.ts";
+import { topupSettings } from "../../plugins/dashboard/bank.ts";
+import { notify, transfer } from "../../plugins/topup/topups.ts";
+import { admin, credit, usage } from "../../support/admin.ts";
+import { prompt } from "../../support/ask.ts";
+import { signInByForm } from "../../support/dashboard.ts";
+import { ledgerSql } from "../../support/ledger-sql.ts";
+import { until } from "../../support/until.ts";
+import { findings, sticksOut } from "./inspect.ts";
+import { type Stage, startStage } from "./stage.ts";
+
+const PHONE = { width: 360, height: 640 };
+/** Set it to a folder to look at the pictures. */
+const PICTURES = process.env["PICTURES"];
+const SELLER = { name: "Công ty Cổng", tax_code: "0100109106", address: "1 Đường A, Hà Nội" };
+
+t.test("the page of closed statements in a browser", async (t) => {
+  let stage: Stage;
+  t.before(async () => {
+    const statements = { seller: SELLER, vat_percent: 10 };
+    stage = await startStage({ plugins: { topup: topupSettings(), statements } });
+  });
+  t.teardown(() => stage.close());
+
+  t.test("shows, prints and exports a month, and takes the buyer of its invoice", async (t) => {
+    const { page, complaints, session } = await stage.customer({ acceptDownloads: true });
+    const { gateway, url } = stage;
+    const account = `/accounts/${session.accountId}`;
+    await credit(gateway, session.accountId, 1_000_000);
+    const { key } = (await session.post("/keys", { name: "Laptop" })).body;
+    const order = (await session.post("/top-ups", { amount_vnd: 200_000 })).body;
+    await notify(gateway, transfer({ transferAmount: 200_000, content: `MB ${order.code} nap` }));
+    for (const model of ["gpt-5.6-sol", "gpt-5.6-sol", "claude-opus-5-5"]) {
+      const messages = [
+        { role: "user", content: prompt({ input_tokens: 1_700, output_tokens: 230 }) },
+      ];
+      const response = await fetch(`${url}/v1/chat/completions`, {
+        method: "POST",
+        headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
+        body: JSON.stringify({ model, messages }),
+      });
+      assert.equal(response.status, 200, await response.text());
+    }
+    await until("all calls are recorded", async () => {
+      return (await usage(gateway, session.accountId)).length === 3;
+    });
+    const correction = { amount_vnd: "-77000", reference: "once", reason: "Credited twice" };
+    await admin(gateway, "POST", `${account}/adjustments`, correction);
+    await ledgerSql(
+      gateway,
+      `set session_replication_role = replica;
+      update ledger_entries set at = date_trunc('month', now()) - interval '20 days' + least(id, 300) * interval '1 hour';
+      reset session_replication_role`,
+    );
+    await gateway.stop();
+    await gateway.start();
+
+    await signInByForm(page, url, session.email);
+    await page.getByRole("link", { name: "Sao kê" }).first().click();
+    await until("the month is closed", async () => {
+      return (await session.get("/statements")).body.data.length === 1;
+    });
+    await page.getByRole("link", { name: "Sao kê đã chốt" }).click();
+    const rows = page.locator(".money tbody tr");
+    await rows.getByText("Chuyển khoản TG").waitFor();
+    await rows.filter({ hasText: "Điều chỉnh giảm" }).getByText("-77.000 đ").waitFor();
+    await rows.filter({ hasText: "gpt-5.6-sol" }).getByText("2 lượt gọi").waitFor();
+    t.strictSame(await findings(page), []);
+    await page.getByLabel("Tên công ty").fill("Công ty Khách");
+    await page.getByLabel("Mã số thuế").fill("0100112437");
+    await page.getByLabel("Địa chỉ").fill("2 Đường B, Huế");
+    await page.getByRole("button", { name: "Lưu" }).click();
+    await page.locator(".parties").getByText("Công ty Khách").waitFor();
+    await page.getByLabel("Gửi email mã băm").uncheck();
+    await until("mails are off", async () => !(await session.get("/statements")).body.mails);
+
+    const [closed] = (await session.get("/statements")).body.data;
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("link", { name: "CSV" }).click(),
+    ]);
+    t.equal(download.suggestedFilename(), `statement-${closed.month}.csv`);
+    const file = readFileSync(await download.path(), "utf8");
+    t.strictSame(verifyStatement(file, { digest: closed.digest }).problems, []);
+
+    await page.emulateMedia({ media: "print" });
+    await page.setViewportSize({ width: 794, height: 1123 });
+    const shown = (text: string) => page.getByText(text).first().isVisible();
+    for (const text of ["Công ty Cổng", "Công ty Khách", "0100112437", closed.digest])
+      t.ok(await shown(text), text);
+    for (const text of ["Thông tin xuất hóa đơn GTGT", "Gửi email mã băm", "Tổng quan"])
+      t.notOk(await shown(text), text);
+    if (PICTURES) await page.screenshot({ path: join(PICTURES, "print.png"), fullPage: true });
+    const pdf = await page.pdf({ format: "A4" });
+    t.equal(pdf.toString("latin1").match(/\/Type \/Page\b(?!s)/g)?.length, 1, "one sheet");
+    if (PICTURES) await page.pdf({ format: "A4", path: join(PICTURES, "print.pdf") });
+    await page.emulateMedia({ media: "screen" });
+    if (PICTURES) await page.setViewportSize({ width: 1280, height: 800 });
+    if (PICTURES) await page.screenshot({ path: join(PICTURES, "desktop.png"), fullPage: true });
+
+    await page.setViewportSize(PHONE);
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.reload({ waitUntil: "networkidle" });
+    t.strictSame(await sticksOut(page), []);
+    t.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= PHONE.width);
+    t.strictSame(await findings(page), []);
+    if (PICTURES) await page.screenshot({ path: join(PICTURES, "phone.png"), fullPage: true });
+    t.strictSame(complaints, []);
+  });
+});
