@@ -1,5 +1,5 @@
 import type { Discount } from "../catalogue/discount.ts";
-import type { KeyLimits, KeyLimitsChange, KeyLimitsJson } from "./key-limits.ts";
+import type { KeyBudget, KeyLimits, KeyLimitsChange, KeyLimitsJson } from "./key-limits.ts";
 
 /** Every key begins with this, so that secret scanners recognise it. */
 export const KEY_PREFIX = "tg-";
@@ -105,6 +105,8 @@ export interface Accounts {
    * it is now; undefined if there is none.
    */
   setKeyLimits(keyId: string, change: KeyLimitsChange): Promise<AccountKey | undefined>;
+  /** Returns the budgets of a key at this time: none if it is revoked. */
+  keyBudgets(key: AccountKey, nowMs: number): readonly KeyBudget[];
 
   /**
    * Returns the encrypted text of a key of this account: `unsealed` if none is stored, undefined if the key does not

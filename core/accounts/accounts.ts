@@ -12,7 +12,12 @@ import {
   type SealedKey,
   type SealedKeyRecord,
 } from "./account.ts";
-import type { KeyLimitsChange, KeyLimitsJson } from "./key-limits.ts";
+import {
+  type KeyBudget,
+  KeyLimits,
+  type KeyLimitsChange,
+  type KeyLimitsJson,
+} from "./key-limits.ts";
 
 const ACCOUNT = `
   select id, email, status, discount_bps as "discountBps", created_at as "createdAt" from accounts`;
@@ -218,6 +223,10 @@ export class StoredAccounts implements Accounts {
     if (change.paused) await this.holdStore.revoke(keyId, key.accountId);
     else if (change.paused === null && isServed) await this.holdStore.restore(keyId, key.accountId);
     return keyOf(key);
+  }
+
+  keyBudgets({ id, status, limits }: AccountKey, nowMs: number): readonly KeyBudget[] {
+    return status === "active" ? new KeyLimits(id, JSON.stringify(limits)).budgets(nowMs) : [];
   }
 
   async sealedKey(

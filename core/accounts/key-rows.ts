@@ -84,7 +84,7 @@ function recordOf(row: KeyRow, hash: string): KeyRecord {
     // All keys share the same two strings, to save memory.
     status: row.status === "active" ? "active" : "revoked",
     requestsPerMinute: row.requestsPerMinute,
-    limits: row.limits === null ? undefined : new KeyLimits(row.limits),
+    limits: row.limits === null ? undefined : new KeyLimits(row.id, row.limits),
     accountStatus: row.accountStatus === "active" ? "active" : "suspended",
     discountBps: row.discountBps,
     creditVersion: row.creditVersion,

@@ -338,6 +338,7 @@ export class Gateway {
       clock,
       log,
       balances: (accountId) => wallets.balances(accountId),
+      purse: (accountId, name) => wallets.purse(accountId, name),
       status: this.status(),
       usage: usageBooksOf(database),
       database,

@@ -230,7 +230,7 @@ export interface Call {
   /** True if the gateway counted the usage because the provider did not report it. */
   estimated: boolean;
 
-  /** Purses beside the wallet, each name once, 8 at most. Any plugin before settle may add its own. */
+  /** Purses beside the wallet, each name once. Any plugin before settle may add its own, 5 at most: settle adds 3. */
   purses: readonly CallPurse[];
 
   /**

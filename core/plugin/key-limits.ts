@@ -1,10 +1,12 @@
 import type { AccountKey, KeyLimitsChange } from "../accounts/index.ts";
+import { formatVnd } from "../catalogue/amount.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { matchesModel } from "../catalogue/model-pattern.ts";
 import { isAddressRange } from "../process/client-address.ts";
-import { matching, v } from "../process/options.ts";
+import { matching, v, whole } from "../process/options.ts";
 import { endOfDay } from "../process/vietnam-day.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
+import type { Services } from "./services.ts";
 
 const ITEMS_MAX = 50;
 const BOOLEAN = "true or false";
@@ -12,6 +14,9 @@ const END =
   "a day, such as 2026-12-31, which is the last one, or a time such as 2026-12-31T17:00:00Z";
 const MODELS = `a list of at most ${ITEMS_MAX} ids of models, in which * stands for any characters`;
 const ADDRESSES = `a list of at most ${ITEMS_MAX} addresses or networks, such as 203.0.113.7 and 203.0.113.0/24`;
+
+const BUDGET_VND_MAX = 1_000_000_000;
+const BUDGET = `a whole number of đ from 0 to ${BUDGET_VND_MAX}`;
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/;
@@ -35,6 +40,14 @@ const end = v.pipe(
   v.transform((time) => time.toISOString()),
 );
 
+/** A number, or its digits: other amounts are texts. */
+const budget = v.pipe(
+  v.union([v.string(BUDGET), v.number(BUDGET)], BUDGET),
+  v.transform(String),
+  v.regex(/^\d{1,10}$/, BUDGET),
+  v.check((digits) => Number(digits) <= BUDGET_VND_MAX, BUDGET),
+);
+
 /** For routes that set or show the limits of API keys. */
 export const keyLimits = {
   /** The fields of a request that sets limits: null removes one, and one that is left out stays. */
@@ -50,6 +63,11 @@ export const keyLimits = {
     addresses: limit(
       list(v.pipe(v.string(ADDRESSES), v.check(isAddressRange, ADDRESSES)), ADDRESSES),
     ),
+    day_vnd: limit(budget),
+    month_vnd: limit(budget),
+    total_vnd: limit(budget),
+    calls_per_minute: limit(whole(1, 1_000_000)),
+    calls_at_once: limit(whole(1, 10_000)),
   },
 
   /** Refuses limits with a model that the catalogue does not have: probably a typing error. */
@@ -64,6 +82,21 @@ export const keyLimits = {
     );
   },
 
-  /** Returns the limits of a key as every API shows them. */
-  shown: ({ limits }: AccountKey) => ({ limits }),
+  /** Returns the limits of a key as every API shows them, with what was spent of its budgets. */
+  async shown(
+    { accounts, clock, purse }: Pick<Services, "accounts" | "clock" | "purse">,
+    key: AccountKey,
+  ) {
+    const budgets = accounts.keyBudgets(key, clock.now()).map(async (one) => {
+      const { spentMicroVnd, heldMicroVnd } = await purse(key.accountId, one.name);
+      return {
+        period: one.period,
+        limit_vnd: formatVnd(one.limitMicroVnd),
+        spent_vnd: formatVnd(spentMicroVnd),
+        held_vnd: formatVnd(heldMicroVnd),
+        ends_at: one.until?.toISOString() ?? null,
+      };
+    });
+    return { limits: key.limits, budgets: await Promise.all(budgets) };
+  },
 };

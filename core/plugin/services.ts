@@ -44,6 +44,8 @@ export interface Services extends Slots {
   readonly operatorActions: OperatorActions;
   /** Reads wallets, at the hold store or else in the ledger. The slot `wallets` moves money. */
   readonly balances: Wallets["balances"];
+  /** Reads purses, in the same way. */
+  readonly purse: Wallets["purse"];
   /** Finds API keys by their text. Cached. */
   readonly keys: Keys;
   /** Limits calls per minute and calls at the same time, counted over all processes. */

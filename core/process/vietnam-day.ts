@@ -27,6 +27,12 @@ export function instantOf(text: string): number | undefined {
   return ms - OFFSET_MS;
 }
 
+/** Returns the first instant after the month of a day in Vietnam. */
+export function endOfMonth(day: string): Date {
+  const [year = 0, month = 0] = day.split("-").map(Number);
+  return new Date(Date.UTC(year, month, 1) - OFFSET_MS);
+}
+
 /** Returns the first instant after a day in Vietnam. */
 export function endOfDay(day: string): Date {
   return new Date(startOfDay(day).getTime() + DAY_MS);

@@ -12,7 +12,7 @@ import {
   usageJson,
   walletJson,
 } from "../../core/plugin/index.ts";
-import { accountBody, keyBody } from "./bodies.ts";
+import { accountBody, keyBodies } from "./bodies.ts";
 import { accountPage, newAccount } from "./input.ts";
 import { refusedBody } from "./refused.ts";
 import { unknownAccount } from "./unknown.ts";
@@ -69,7 +69,7 @@ export function accountRoutes(services: Services): OperatorRoute[] {
         return done({
           ...accountBody(account),
           wallet: wallet && walletJson(wallet),
-          keys: (await accounts.keys(id)).map(keyBody),
+          keys: await keyBodies(services, id),
           last_calls: calls.map((call) => usageJson(call, "admin")),
           last_refused: refused.last.slice(0, CALLS_SHOWN).map(refusedBody),
         });

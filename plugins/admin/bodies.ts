@@ -13,15 +13,21 @@ export function accountBody(account: Account): object {
   };
 }
 
+/** Returns the keys of an account as JSON for operators, without their secrets. */
+export async function keyBodies(services: Services, accountId: string): Promise<object[]> {
+  const keys = await services.accounts.keys(accountId);
+  return Promise.all(keys.map((key) => keyBody(services, key)));
+}
+
 /** Returns a key as JSON for operators, without its secret. */
-export function keyBody(key: AccountKey): object {
+export async function keyBody(services: Services, key: AccountKey): Promise<object> {
   return {
     id: key.id,
     name: key.name,
     prefix: key.prefix,
     status: key.status,
     requests_per_minute: key.requestsPerMinute,
-    ...keyLimits.shown(key),
+    ...(await keyLimits.shown(services, key)),
     created_at: key.createdAt.toISOString(),
     revoked_at: key.revokedAt?.toISOString() ?? null,
   };

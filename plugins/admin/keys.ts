@@ -8,7 +8,7 @@ import {
   refuse,
   type Services,
 } from "../../core/plugin/index.ts";
-import { keyBody } from "./bodies.ts";
+import { keyBodies, keyBody } from "./bodies.ts";
 import { keyChange, keyLimit, newKey } from "./input.ts";
 import { unknownAccount, unknownKey } from "./unknown.ts";
 
@@ -47,7 +47,7 @@ export function keyRoutes(services: Services, activeKeysMax: number): OperatorRo
       async handle({ params }) {
         const account = params["account"] ?? "";
         if (!(await accounts.find(account))) return unknownAccount(account);
-        return done((await accounts.keys(account)).map(keyBody));
+        return done(await keyBodies(services, account));
       },
     },
     {
@@ -73,7 +73,7 @@ export function keyRoutes(services: Services, activeKeysMax: number): OperatorRo
         const refusal = keyLimits.refusal(change, services.catalogue);
         if (refusal) return refusal;
         const key = await accounts.setKeyLimits(params["key"] ?? "", change);
-        return key ? done(keyBody(key)) : unknownKey();
+        return key ? done(await keyBody(services, key)) : unknownKey();
       },
     },
     {

@@ -1,4 +1,13 @@
-import { dayOf, formatVnd, isRefusal, startOfDay, v } from "../../core/plugin/index.ts";
+import {
+  dayOf,
+  formatVnd,
+  isRefusal,
+  keyLimits,
+  oneOf,
+  parseVnd,
+  startOfDay,
+  v,
+} from "../../core/plugin/index.ts";
 import { daysBefore } from "./own.ts";
 import { type Asked, type Caller, instant, keyOf, type Question, walletOf } from "./question.ts";
 
@@ -14,7 +23,7 @@ const openRouterKey = v.strictObject({
     label: v.string(),
     limit: v.nullable(amount),
     limit_remaining: v.nullable(amount),
-    limit_reset: v.null(),
+    limit_reset: v.nullable(oneOf(["daily", "monthly"])),
     include_byok_in_limit: v.boolean(),
     usage: amount,
     usage_daily: amount,
@@ -127,6 +136,29 @@ async function creditsOf(asked: Asked, caller: Caller) {
   return { used, granted: total.chargedMicroVnd + BigInt(wallet.balanceMicroVnd) };
 }
 
+/** Returns the budget of a key that has the least left, as OpenRouter shows the one that a key has there. */
+async function tightestOf(asked: Asked, key: Parameters<typeof keyLimits.shown>[1]) {
+  const { budgets } = await keyLimits.shown(asked, key);
+  const [tightest] = budgets
+    .map(({ period, ...of }) => ({
+      period,
+      limit: micro(of.limit_vnd),
+      spent: micro(of.spent_vnd),
+    }))
+    .sort((one, other) => Number(one.limit - one.spent - (other.limit - other.spent)));
+  if (!tightest) return { limit: null, limit_remaining: null, limit_reset: null };
+  const { limit, spent, period } = tightest;
+  return {
+    limit: numberOf(limit),
+    limit_remaining: numberOf(limit > spent ? limit - spent : 0n),
+    limit_reset: ({ day: "daily", month: "monthly", total: null } as const)[period],
+  };
+}
+
+function micro(vnd: string): bigint {
+  return parseVnd(vnd) ?? 0n;
+}
+
 async function openRouterKeyOf(asked: Asked, caller: Caller) {
   const { usage, clock } = asked;
   const { accountId, keyId } = caller;
@@ -148,9 +180,7 @@ async function openRouterKeyOf(asked: Asked, caller: Caller) {
   return {
     data: {
       label: key.name,
-      limit: null,
-      limit_remaining: null,
-      limit_reset: null,
+      ...(await tightestOf(asked, key)),
       include_byok_in_limit: false,
       usage: numberOf(used?.chargedMicroVnd ?? 0n),
       usage_daily: since(today),

@@ -66,6 +66,27 @@ const usageQuery = v.strictObject({
   ),
 });
 
+/** Limits that are left out do not limit. */
+const limits = v.strictObject({
+  paused: v.optional(v.literal(true)),
+  ends_at: v.optional(instant),
+  models: v.optional(v.array(v.string())),
+  addresses: v.optional(v.array(v.string())),
+  day_vnd: v.optional(amountVnd),
+  month_vnd: v.optional(amountVnd),
+  total_vnd: v.optional(amountVnd),
+  calls_per_minute: v.optional(count),
+  calls_at_once: v.optional(count),
+});
+
+const budget = v.strictObject({
+  period: oneOf(["day", "month", "total"]),
+  limit_vnd: amountVnd,
+  spent_vnd: amountVnd,
+  held_vnd: v.pipe(amountVnd, v.description("Held for running calls, in đồng.")),
+  ends_at: v.pipe(v.nullable(instant), v.description("When its period ends; null: never.")),
+});
+
 const sums = {
   calls: count,
   input_tokens: count,
@@ -118,16 +139,10 @@ export function ownQuestions(asked: Asked): Question[] {
           v.nullable(count),
           v.description("The key's own limit; null: the gateway's; 0: none."),
         ),
-        limits: v.pipe(
-          v.looseObject({
-            ends_at: v.optional(instant),
-            models: v.optional(v.array(v.string())),
-            addresses: v.optional(v.array(v.string())),
-          }),
-          v.description("What else limits the key; a field that is missing does not."),
-        ),
         cost_vnd: amountVnd,
         last_used_at: v.nullable(instant),
+        limits,
+        budgets: v.pipe(v.array(budget), v.description("The budgets among the limits, as spent.")),
       }),
       answer: (_, caller) => keyJson(asked, caller),
     },
@@ -190,9 +205,9 @@ async function keyJson(asked: Asked, caller: Caller) {
     prefix: key.prefix,
     created_at: key.createdAt.toISOString(),
     requests_per_minute: key.requestsPerMinute,
-    ...keyLimits.shown(key),
     cost_vnd: formatVnd(used?.chargedMicroVnd ?? 0n),
     last_used_at: used?.lastUsedAt.toISOString() ?? null,
+    ...(await keyLimits.shown(asked, key)),
   };
 }
 

@@ -24,7 +24,7 @@ export interface Question {
   answer(request: PlainRequest, caller: Caller): Promise<object | Refusal>;
 }
 
-export type Asked = Pick<Services, "accounts" | "balances" | "clock" | "usage">;
+export type Asked = Pick<Services, "accounts" | "balances" | "clock" | "purse" | "usage">;
 
 /** Returns the wallet of a caller. */
 export async function walletOf({ balances }: Asked, { accountId }: Caller) {

@@ -9,6 +9,7 @@ import {
   whole,
 } from "../../core/plugin/index.ts";
 
+type CallerKey = NonNullable<Call["key"]>;
 type Rate = Awaited<ReturnType<Services["rateLimiter"]["takeCall"]>>;
 
 export const requires = ["key"];
@@ -31,9 +32,10 @@ export default function rateLimit(
 ): Plugin {
   const running = new WeakSet<Call>();
 
-  function enter(call: Call, keyId: string): Verdict | Promise<Verdict> {
-    if (settings.concurrent_calls === 0) return undefined;
-    const entered = rateLimiter.enterCall(keyId, call.id, settings.concurrent_calls);
+  function enter(call: Call, { id, limits }: CallerKey): Verdict | Promise<Verdict> {
+    const most = lower(settings.concurrent_calls, limits?.callsAtOnce);
+    if (most === 0) return undefined;
+    const entered = rateLimiter.enterCall(id, call.id, most);
     return entered instanceof Promise ? entered.then(decide) : decide(entered);
 
     function decide(allowed: boolean): Verdict {
@@ -41,7 +43,6 @@ export default function rateLimit(
         running.add(call);
         return undefined;
       }
-      const most = settings.concurrent_calls;
       const message = `This key is limited to ${most} calls at once; wait for one to finish.`;
       return limited(message, ["retry-after", "1"]);
     }
@@ -53,9 +54,10 @@ export default function rateLimit(
     admit(call) {
       const { key } = call;
       if (!key) return undefined;
-      const perMinute = key.requestsPerMinute ?? settings.requests_per_minute;
-      if (perMinute === 0) return enter(call, key.id);
-      const burst = settings.burst === 0 ? perMinute : settings.burst;
+      const ofOperator = key.requestsPerMinute ?? settings.requests_per_minute;
+      const perMinute = lower(ofOperator, key.limits?.callsPerMinute);
+      if (perMinute === 0) return enter(call, key);
+      const burst = perMinute === ofOperator && settings.burst > 0 ? settings.burst : perMinute;
       const rate = rateLimiter.takeCall(key.id, perMinute, burst);
       return rate instanceof Promise ? rate.then(decide) : decide(rate);
 
@@ -63,7 +65,7 @@ export default function rateLimit(
         const headers = rateHeaders(taken, perMinute);
         if (taken.allowed) {
           call.replyHeaders.push(...headers);
-          return enter(call, key?.id ?? "");
+          return key && enter(call, key);
         }
         const seconds = Math.max(1, Math.ceil(taken.retryMs / 1000));
         headers.push("retry-after", String(seconds));
@@ -73,11 +75,17 @@ export default function rateLimit(
     },
 
     close(call) {
-      if (settings.concurrent_calls === 0 || !running.delete(call) || !call.key) return undefined;
+      if (!running.delete(call) || !call.key) return undefined;
       const left = rateLimiter.leaveCall(call.key.id, call.id);
       return left instanceof Promise ? left : undefined;
     },
   };
+}
+
+/** Returns the lower limit; 0 is none. A key's owner can lower the operator's limit, and not raise it. */
+function lower(ofOperator: number, ofOwner: number | undefined): number {
+  if (ofOwner === undefined) return ofOperator;
+  return ofOperator === 0 ? ofOwner : Math.min(ofOperator, ofOwner);
 }
 
 function rateHeaders(rate: Rate, perMinute: number): string[] {

@@ -247,6 +247,8 @@ export default function settle(
           { headers: ["retry-after", "1"] },
         );
       }
+      const budgets = key.limits?.budgets(clock.now());
+      if (budgets && budgets.length > 0) call.purses = [...call.purses, ...budgets];
       call.lingerMs = lingerMsOf(call, model, call.upstream, settings, services.upstreams);
       return hold(call, key, model, call.upstream, key.creditVersion);
     },

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import t, { type Test } from "tap";
 import { admin, type Customer, createCustomer } from "../support/admin.ts";
 import type { TestGateway } from "../support/gateway.ts";
-import { bodies, get, paths, post } from "../support/requests.ts";
+import { bodies, get, openStream, paths, post } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
+import { until } from "../support/until.ts";
 
 /** Far above the cost of these calls. */
 const CREDIT_VND = 100_000;
@@ -149,6 +150,12 @@ t.test("limits that mean nothing are refused, and the others stay", async (t) =>
     [{ addresses: ["203.0.113.0/33"] }, "addresses.0"],
     [{ addresses: ["203.0.113"] }, "addresses.0"],
     [{ address: [] }, "address"],
+    [{ day_vnd: -1 }, "day_vnd"],
+    [{ day_vnd: "1.000" }, "day_vnd"],
+    [{ month_vnd: "1e3" }, "month_vnd"],
+    [{ total_vnd: 1_000_000_001 }, "total_vnd"],
+    [{ calls_per_minute: 0 }, "calls_per_minute"],
+    [{ calls_at_once: 1.5 }, "calls_at_once"],
   ] as const) {
     const { status, body } = await admin(gateway, "POST", `/keys/${customer.keyId}/limits`, change);
     const error = body["error"] as { param: string };
@@ -161,6 +168,73 @@ t.test("limits that mean nothing are refused, and the others stay", async (t) =>
   const nested = await admin(gateway, "POST", path, { name: "a", limits: { paused: 1 } });
   t.match(nested, { status: 400, body: { error: { param: "limits.paused" } } });
   t.equal((await admin(gateway, "POST", "/keys/none/limits", { paused: true })).status, 404);
+});
+
+t.test("a key stops at its budget, which says what is left and until when", async (t) => {
+  const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+  const cost = (await call(customer)).headers.get("x-svc-cost-vnd");
+  const { budgets } = await limit(customer, { day_vnd: 100_000, month_vnd: "1000" });
+  t.match(budgets, [
+    { period: "day", limit_vnd: "100000", spent_vnd: "0", held_vnd: "0", ends_at: /T17:00:00/ },
+    { period: "month", limit_vnd: "1000", spent_vnd: "0" },
+  ]);
+  t.equal((await call(customer)).status, 200);
+  const after = await limit(customer, { month_vnd: 0 });
+  t.match(after["budgets"], [{ spent_vnd: cost }, { spent_vnd: cost, limit_vnd: "0" }]);
+  const key = (await get(gateway, "/v1/key", customer)).json;
+  t.match(key, { limits: { month_vnd: "0" }, budgets: [{ spent_vnd: cost }, { limit_vnd: "0" }] });
+  const openRouter = (await get(gateway, "/api/v1/key", customer)).json;
+  t.match(openRouter.data, { limit: 0, limit_remaining: 0, limit_reset: "monthly" });
+  await refusesAll(t, customer, {
+    status: 402,
+    type: "insufficient_balance",
+    code: "key_budget_exceeded",
+    message: /has 0 đ left of its budget of 0 đ a month, .* Wait until \d{4}-\d\d-\d\dT17:00/,
+  });
+  const streamed = { ...CALLS.messages, stream: true };
+  t.equal((await post(gateway, paths.messages, customer, streamed)).status, 402);
+  t.match(await limit(customer, { month_vnd: null, total_vnd: 1 }), {
+    limits: { day_vnd: "100000", total_vnd: "1" },
+  });
+  t.match((await call(customer)).json.error.message, /budget of 1 đ in all/);
+});
+
+t.test("a stream that reaches the budget is cut with its refusal", async (t) => {
+  const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+  await limit(customer, { total_vnd: 30 });
+  const model = { model: "claude-haiku-5-5", thinking: { type: "disabled" } };
+  const body = bodies.messages(
+    { output_tokens: 20_000 },
+    { ...model, stream: true, max_tokens: 20_000 },
+  );
+  const { status, text } = await post(gateway, paths.messages, customer, body);
+  t.equal(status, 200);
+  t.match(text, /event: error.*insufficient_balance.*left of its budget of 30 đ in all/s);
+});
+
+t.test("a key's own rates are refused before its body is read", async (t) => {
+  const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+  await limit(customer, { calls_per_minute: 1 });
+  t.equal((await call(customer)).headers.get("x-ratelimit-limit-requests"), "1");
+  const expected = { status: 429, type: "rate_limit_error", code: "rate_limit_exceeded" };
+  await refusesAll(t, customer, { ...expected, message: /limited to 1 calls a minute/ });
+  t.equal((await post(gateway, paths.messages, customer, "{")).status, 429);
+  // Its owner cannot raise what an operator set.
+  const limited = { requests_per_minute: 2 };
+  t.equal((await admin(gateway, "POST", `/keys/${customer.keyId}/limit`, limited)).status, 200);
+  await limit(customer, { calls_per_minute: 1_000 });
+  t.equal((await call(customer)).headers.get("x-ratelimit-limit-requests"), "2");
+
+  const other = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+  await limit(other, { calls_at_once: 1 });
+  const release = `one at a time ${other.keyId}`;
+  const long = bodies.messages({ delay_ms: 600_000, until: release }, { stream: true });
+  const running = await openStream(gateway, paths.messages, other, long);
+  await until("it runs", async () => (await call(other)).status === 429);
+  await refusesAll(t, other, { ...expected, message: /limited to 1 calls at once/ });
+  await gateway.simulator.release(release);
+  await running.rest();
+  await until("the call has ended", async () => (await call(other)).status === 200);
 });
 
 t.test("a key can have limits from its first call on", async (t) => {

@@ -53,7 +53,11 @@ export function keyRoutes(context: AccountContext): CustomerRoute[] {
           shown.map(({ id }) => id),
         );
         const usageOf = new Map(used.map((one) => [one.keyId, one]));
-        return done({ data: shown.map((key) => bodyOf(key, usageOf.get(key.id))) });
+        const data = shown.map(async (key) => ({
+          ...bodyOf(key, usageOf.get(key.id)),
+          ...(await keyLimits.shown(services, key)),
+        }));
+        return done({ data: await Promise.all(data) });
       },
     },
     {
@@ -121,7 +125,7 @@ export function keyRoutes(context: AccountContext): CustomerRoute[] {
           (isPause ? undefined : await unproven(context, customer));
         if (refusal) return refusal;
         const key = await accounts.setKeyLimits(id, change);
-        return key ? done({ id, ...keyLimits.shown(key) }) : noSuchKey();
+        return key ? done({ id, ...(await keyLimits.shown(services, key)) }) : noSuchKey();
       },
     },
     {
@@ -155,7 +159,6 @@ function bodyOf(key: AccountKey, used: KeyUsage | undefined): object {
     last_used_at: used?.lastUsedAt.toISOString() ?? null,
     cost_vnd: formatVnd(used?.chargedMicroVnd ?? 0n),
     recoverable: key.isSealed,
-    ...keyLimits.shown(key),
   };
 }
 

@@ -26,14 +26,14 @@ export interface GatewayInProcess {
   close(): Promise<void>;
 }
 
-export async function bootInProcess(): Promise<GatewayInProcess> {
+export async function bootInProcess(simulatorPort = 1): Promise<GatewayInProcess> {
   const mailServer = await startMailServer();
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   const file = join(folder, "gateway.yaml");
   const smtp = { host: "127.0.0.1", port: mailServer.port, from: MAIL_FROM };
   const database = await migratedDatabase();
   const ledger = database?.url;
-  const around = { port: 0, data: folder, ledger, simulatorPort: 1, adminToken: ADMIN_TOKEN };
+  const around = { port: 0, data: folder, ledger, simulatorPort, adminToken: ADMIN_TOKEN };
   writeConfig(file, testConfig({ plugins: { accounts: { smtp } } }, around));
   if (!database) await copyEmptyLedger(folder);
   const loaded = await loadConfig(file, process.env);

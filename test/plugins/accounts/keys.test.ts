@@ -49,6 +49,7 @@ t.test("keys", async (t) => {
         cost_vnd: "0",
         recoverable: true,
         limits: {},
+        budgets: [],
       },
     );
     t.ok(!list.text.includes(body.key));
@@ -191,7 +192,10 @@ t.test("keys", async (t) => {
     t.strictSame(await shown(), [200, limits]);
     const path = `/keys/${body.id}/limits`;
     const { status, body: paused } = await session.post(path, { paused: true });
-    t.strictSame([status, paused], [200, { id: body.id, limits: { ...limits, paused: true } }]);
+    t.strictSame(
+      [status, paused],
+      [200, { id: body.id, limits: { ...limits, paused: true }, budgets: [] }],
+    );
     t.strictSame(await shown(), [403, { ...limits, paused: true }]);
     t.equal((await session.post(path, { paused: false, models: null })).status, 200);
     t.strictSame(await shown(), [200, {}]);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
-import { admin, committedWallet, createCustomer } from "../support/admin.ts";
+import { committedWallet, createCustomer } from "../support/admin.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { readmeBlock } from "../support/outside.ts";
 import { assertReconciled } from "../support/proof.ts";
@@ -30,30 +30,29 @@ t.teardown(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-t.test("the budget of a key, by the example in the plugins' README", async (t) => {
+t.test("the budget of a user, by the example in the plugins' README", async (t) => {
   t.test(
     "refuses a call that exceeds it with the plugin's own 402, and the wallet pays for the others",
     async (t) => {
       const customer = await createCustomer(gateway, { creditVnd: 10_000 });
-      const key = { name: "another" };
-      const { body } = await admin(gateway, "POST", `/accounts/${customer.accountId}/keys`, key);
-      const another = { ...customer, key: String(body["key"]) };
-      const call = (caller = customer) =>
-        post(gateway, paths.messages, caller, bodies.messages(CALL));
+      const call = (user = "an") =>
+        post(gateway, paths.messages, customer, bodies.messages(CALL), { "x-user": user });
 
       t.strictSame([(await call()).status, (await call()).status], [200, 200]);
       const refused = await call();
       t.equal(refused.status, 402);
-      t.equal(refused.json.error.message, "The budget of this key is spent.");
+      t.equal(refused.json.error.message, "The budget of this user is spent.");
 
-      t.equal((await call(another)).status, 200);
+      t.equal((await call("bình")).status, 400);
+      t.equal((await call("binh")).status, 200);
       t.equal((await committedWallet(gateway, customer.accountId)).balance, "9892");
     },
   );
 
   t.test("keeps the rest of it across a kill -9", async (t) => {
     const customer = await createCustomer(gateway, { creditVnd: 10_000 });
-    const call = () => post(gateway, paths.messages, customer, bodies.messages(CALL));
+    const user = { "x-user": "an" };
+    const call = () => post(gateway, paths.messages, customer, bodies.messages(CALL), user);
     t.equal((await call()).status, 200);
     await gateway.kill9();
     await gateway.start();
