@@ -208,6 +208,27 @@ t.test("statements by month", async (t) => {
     }
   });
 
+  t.test("come in lists of at most 1,000 rows, however many they have", async (t) => {
+    const account = await fundedAccount(books.ledger, 1n);
+    await books.sql.query(
+      `insert into ledger_entries_rest (account_id, kind, amount, balance_after, reference)
+      select $1, 'topup', 1, n + 1, 'many-' || n from generate_series(1, 2500) n`,
+      [account],
+    );
+    await spread(account, 0n, Date.now() - 45 * DAY_MS, 1);
+    await closeAll();
+    const statements = await months.list(account);
+    const lists: number[] = [];
+    for (const statement of statements)
+      for await (const rows of months.rows(statement, { mustAddUp: true })) lists.push(rows.length);
+    t.equal(
+      lists.reduce((sum, length) => sum + length),
+      2_501,
+    );
+    t.ok(Math.max(...lists) <= 1_000);
+    t.equal(statements[0]?.closingMicroVnd, 2_501n);
+  });
+
   t.test("never change once they are closed: the database refuses it", async (t) => {
     const account = accounts[2] ?? "";
     for (const change of [

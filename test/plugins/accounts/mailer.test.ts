@@ -76,6 +76,27 @@ t.test("mails", async (t) => {
   );
 
   t.test(
+    "are released at a stop if they wait for a retry, not if the server refused them",
+    async (t) => {
+      const { log, lines } = recordedLog();
+      const mailer = mailerOf(log);
+      const released: string[] = [];
+      const releasable = (to: string) => async () => ({
+        ...({ to, language: "vi", template } as const),
+        release: async () => void released.push(to),
+      });
+      server.refusals.push(550);
+      mailer.take(releasable("refused@tollgate.test"));
+      await until(() => JSON.stringify(lines).includes("giving up"));
+      server.refusals.push(450);
+      mailer.take(releasable("waits@tollgate.test"));
+      await until(() => JSON.stringify(lines).includes("retrying"));
+      await mailer.stop();
+      t.strictSame(released, ["waits@tollgate.test"]);
+    },
+  );
+
+  t.test(
     "are queued up to a limit if the server does not respond, and dropped at a stop",
     async (t) => {
       const silent = createServer(() => {});
