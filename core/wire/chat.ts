@@ -37,14 +37,16 @@ const REFUSED = "content_filter";
 export const chat: Wire = {
   protocol: "chat",
 
+  fields: {
+    messages: "list",
+    stream: "flag",
+    max_tokens: "count",
+    max_completion_tokens: "count",
+    n: "count",
+  },
+
   check(body) {
-    const refusal = checkFields(body, {
-      messages: "list",
-      stream: "flag",
-      max_tokens: "count",
-      max_completion_tokens: "count",
-      n: "count",
-    });
+    const refusal = checkFields(body, chat.fields);
     if (refusal) return refusal;
     if ((countOf(body["n"]) ?? 1) <= CHOICES_MAX) return undefined;
     return refuse.badRequest(`n: at most ${CHOICES_MAX} choices per call`, "n");

@@ -1,8 +1,11 @@
 import { countOf, type JsonObject } from "../process/json.ts";
 import { type Refusal, refuse } from "./refusal.ts";
 
-/** The rule for a field. `text` and `list` must be present and not empty; the others may be absent. */
-type FieldRule = "text" | "list" | "flag" | "count";
+/**
+ * The rule for a field. `text` and `list` must be present and not empty, `whole` must be present; the others may be
+ * absent.
+ */
+export type FieldRule = "text" | "list" | "whole" | "flag" | "count";
 
 /** Returns a 400 for the first field of `body` that breaks its rule, or undefined. */
 export function checkFields(
@@ -24,6 +27,8 @@ function problemOf(value: unknown, rule: FieldRule): string | undefined {
       return Array.isArray(value) && value.length > 0
         ? undefined
         : "a list with at least one item is required";
+    case "whole":
+      return countOf(value) === undefined ? "a whole number is required" : undefined;
     case "flag":
       return value === undefined || value === null || typeof value === "boolean"
         ? undefined

@@ -33,8 +33,10 @@ export const images: Wire = {
   ...UNSTREAMED,
   protocol: "images",
 
+  fields: { prompt: "text", n: "count", stream: "flag" },
+
   check(body) {
-    const refusal = checkFields(body, { prompt: "text", n: "count", stream: "flag" });
+    const refusal = checkFields(body, images.fields);
     if (refusal) return refusal;
     if ((countOf(body["n"]) ?? 1) > IMAGES_PER_CALL_MAX) {
       return refuse.badRequest(`n: at most ${IMAGES_PER_CALL_MAX} images per call`, "n");
@@ -75,7 +77,8 @@ const ERROR = Buffer.from('"error"');
 export const speech: Wire = {
   ...UNSTREAMED,
   protocol: "speech",
-  check: (body) => checkFields(body, { input: "text", voice: "text" }),
+  fields: { input: "text", voice: "text" },
+  check: (body) => checkFields(body, speech.fields),
 
   classify(event): EventKind {
     // Base64 has no quotes, so audio cannot imitate the name.
@@ -107,8 +110,10 @@ export const embeddings: Wire = {
   ...UNSTREAMED,
   protocol: "embeddings",
 
+  fields: { stream: "flag" },
+
   check(body) {
-    const refusal = checkFields(body, { stream: "flag" });
+    const refusal = checkFields(body, embeddings.fields);
     if (refusal) return refusal;
     if (body["stream"] === true) {
       return refuse.badRequest("stream: embeddings are not streamed; leave it out", "stream");

@@ -24,13 +24,12 @@ const THINKING_TOKENS_MIN = 1024;
 export const messages: Wire = {
   protocol: "messages",
 
+  // With a limit of 0, Claude only reads the request into its cache.
+  fields: { messages: "list", stream: "flag", max_tokens: "whole" },
+
   check(body: JsonObject): Refusal | undefined {
-    const refusal = checkFields(body, { messages: "list", stream: "flag" });
+    const refusal = checkFields(body, messages.fields);
     if (refusal) return refusal;
-    // With 0, Claude only reads the request into its cache.
-    if (countOf(body["max_tokens"]) === undefined) {
-      return refuse.badRequest("max_tokens: a whole number is required", "max_tokens");
-    }
     return body["thread"] == null ? undefined : threadRefusal(body["thread"]);
   },
 

@@ -23,13 +23,15 @@ const OUTPUT_ITEMS = new Set<unknown>([
 export const responses: Wire = {
   protocol: "responses",
 
+  fields: { stream: "flag", max_output_tokens: "count" },
+
   check(body) {
     const input = body["input"];
     const given = (typeof input === "string" && input !== "") || Array.isArray(input);
     if (!given && body["prompt"] == null && body["previous_response_id"] == null) {
       return refuse.badRequest("input: a string or a list of items is required", "input");
     }
-    return checkFields(body, { stream: "flag", max_output_tokens: "count" });
+    return checkFields(body, responses.fields);
   },
 
   outputLimit: (body) => countOf(body.read("max_output_tokens")),

@@ -2,6 +2,7 @@ import type { Protocol } from "../catalogue/endpoint.ts";
 import type { Profile } from "../catalogue/profile.ts";
 import type { JsonObject } from "../process/json.ts";
 import type { EventKind, ServerEvent } from "../sse/reader.ts";
+import type { FieldRule } from "./check.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Usage } from "./usage/usage.ts";
 
@@ -40,6 +41,9 @@ interface Fields {
  */
 export interface Wire {
   readonly protocol: Protocol;
+
+  /** The rules of single fields, which `check` applies first. The description of the API shows them. */
+  readonly fields: Readonly<Record<string, FieldRule>>;
 
   /** Refuses a body that lacks what the protocol requires. The refusal names the field. */
   check(body: JsonObject): Refusal | undefined;

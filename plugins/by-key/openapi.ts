@@ -1,0 +1,200 @@
+import { toJsonSchema } from "@valibot/to-json-schema";
+import {
+  type JsonObject,
+  type Protocol,
+  packageVersion,
+  type Router,
+  type Services,
+  type v,
+} from "../../core/plugin/index.ts";
+import type { Question } from "./question.ts";
+
+type Wires = Services["wires"];
+type Route = ReturnType<Router["all"]>[number];
+type Rule = Wires[Protocol]["fields"][string];
+
+const RULES: Readonly<Record<Rule, JsonObject>> = {
+  text: { type: "string", minLength: 1 },
+  list: { type: "array", minItems: 1 },
+  whole: { type: "integer", minimum: 0 },
+  flag: { type: ["boolean", "null"] },
+  count: { type: ["integer", "null"], minimum: 1 },
+};
+const REQUIRED: ReadonlySet<Rule> = new Set(["text", "list", "whole"]);
+
+/** What the bodies and replies of a protocol are: its own reference says all of them. */
+const PROTOCOLS: Readonly<Record<Protocol, string>> = {
+  messages: "Anthropic's Messages API",
+  chat: "OpenAI's Chat Completions API",
+  responses: "OpenAI's Responses API",
+  images: "OpenAI's Images API",
+  speech: "OpenAI's Audio API",
+  embeddings: "OpenAI's Embeddings API",
+};
+
+/** Routes for keys that other rooms add. */
+const KEYED: Readonly<Record<string, string>> = {
+  "/v1/models": "All models with their prices and limits",
+  "/v1/models/*": "One model",
+  "/v1/messages/count_tokens": "The input tokens of a Messages call, without making it",
+  "/v1/calls/:call": "A call, and why it cost what it did; 202 until it is recorded",
+};
+
+/**
+ * Returns the description of the API in OpenAPI 3.1: every route that a key opens. Queries and replies of questions, and the
+ * fields of calls, come from the schemas and rules that check them.
+ */
+export function openApi(
+  routes: readonly Route[],
+  questions: readonly Question[],
+  services: Pick<Services, "wires" | "config">,
+): JsonObject {
+  const byPath = new Map(questions.map((question) => [question.path, question]));
+  const paths: Record<string, JsonObject> = {};
+  for (const route of routes) {
+    const operation = operationOf(route, byPath.get(route.path), services);
+    if (!operation) continue;
+    const path = templateOf(route.path);
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation };
+  }
+  return {
+    openapi: "3.1.0",
+    info: { title: "Tollgate", version: packageVersion() },
+    security: [{ bearer: [] }, { header: [] }],
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: { type: "http", scheme: "bearer" },
+        header: { type: "apiKey", in: "header", name: "x-api-key" },
+      },
+      schemas: { Error: ERROR, MessagesError: MESSAGES_ERROR },
+    },
+  };
+}
+
+function operationOf(
+  route: Route,
+  question: Question | undefined,
+  { wires, config }: Pick<Services, "wires" | "config">,
+) {
+  if (route.access === "call") return callOf(route.endpoint, wires, config.headers.prefix);
+  if (route.access !== "key") return undefined;
+  const isPost = route.method === "POST";
+  return {
+    summary: question?.summary ?? KEYED[route.path] ?? route.path,
+    parameters: [...pathParameters(route.path), ...queryParameters(question)],
+    ...(isPost && { requestBody: bodyOf({ type: "object" }) }),
+    responses: responsesOf(question ? schemaOf(question.reply) : { type: "object" }),
+  };
+}
+
+function callOf(
+  { protocol, multipart, conversation }: Extract<Route, { access: "call" }>["endpoint"],
+  wires: Wires,
+  prefix: string,
+) {
+  const { fields } = wires[protocol];
+  const named = Object.keys(fields).filter((name) => REQUIRED.has(fields[name] ?? "flag"));
+  const properties = Object.fromEntries(
+    Object.entries(fields).map(([name, rule]) => [name, RULES[rule]]),
+  );
+  const body = {
+    type: "object",
+    properties: { model: { type: "string", minLength: 1, maxLength: 256 }, ...properties },
+    required: ["model", ...named],
+    additionalProperties: true,
+  };
+  return {
+    summary: `A call in the protocol of ${PROTOCOLS[protocol]}`,
+    description: `Lists the fields that the gateway checks one by one; the reference of ${PROTOCOLS[protocol]} has the others.`,
+    parameters: conversation === undefined ? [] : [includeCost(prefix)],
+    requestBody: bodyOf(body, multipart),
+    responses: responsesOf({}, protocol === "messages" ? "MessagesError" : "Error"),
+  };
+}
+
+function includeCost(prefix: string): JsonObject {
+  const description = "Adds the exact cost of the call to the usage of its reply, as `cost_vnd`.";
+  return { name: `${prefix}include-cost`, in: "header", schema: { const: "1" }, description };
+}
+
+function bodyOf(schema: JsonObject, multipart = false): JsonObject {
+  const content = { "application/json": { schema } };
+  return {
+    required: true,
+    content: multipart ? { ...content, "multipart/form-data": { schema } } : content,
+  };
+}
+
+function responsesOf(schema: JsonObject, error: "Error" | "MessagesError" = "Error"): JsonObject {
+  const reference = { $ref: `#/components/schemas/${error}` };
+  return {
+    "200": { description: "The reply", content: { "application/json": { schema } } },
+    default: {
+      description: "An error: plugins/by-key/ERRORS.md lists them",
+      content: { "application/json": { schema: reference } },
+    },
+  };
+}
+
+function pathParameters(path: string): JsonObject[] {
+  return Array.from(templateOf(path).matchAll(/\{(\w+)\}/g), ([, name]) => ({
+    ...{ name, in: "path", required: true, schema: { type: "string" } },
+  }));
+}
+
+function queryParameters(question: Question | undefined): JsonObject[] {
+  if (!question?.query) return [];
+  const { properties = {} } = schemaOf(question.query);
+  return Object.entries(properties as Record<string, JsonObject>).map(
+    ([name, { description, ...schema }]) => ({
+      ...{ name, in: "query", required: false, schema },
+      ...(description !== undefined && { description }),
+    }),
+  );
+}
+
+/** `/v1/models/*` becomes `/v1/models/{id}`. */
+function templateOf(path: string): string {
+  return path.replace(/:(\w+)/g, "{$1}").replace(/\*$/, "{id}");
+}
+
+/** As a client sends or reads it: checks that JSON schema cannot express are left out. */
+function schemaOf(schema: v.GenericSchema): JsonObject {
+  const { $schema: _, ...json } = toJsonSchema(schema, {
+    target: "draft-2020-12",
+    typeMode: "input",
+    errorMode: "ignore",
+  });
+  return { ...json };
+}
+
+const TEXT = { type: "string" };
+const TEXT_OR_NULL = { type: ["string", "null"] };
+
+/** The error of all protocols but Messages. */
+const ERROR: JsonObject = {
+  type: "object",
+  properties: {
+    error: {
+      type: "object",
+      properties: { message: TEXT, type: TEXT, param: TEXT_OR_NULL, code: TEXT_OR_NULL },
+      required: ["message", "type", "param", "code"],
+    },
+  },
+  required: ["error"],
+};
+
+const MESSAGES_ERROR: JsonObject = {
+  type: "object",
+  properties: {
+    type: { const: "error" },
+    error: {
+      type: "object",
+      properties: { type: TEXT, message: TEXT },
+      required: ["type", "message"],
+    },
+    request_id: TEXT,
+  },
+  required: ["type", "error"],
+};
