@@ -37,7 +37,10 @@ export async function walletOf({ balances }: Asked, { accountId }: Caller) {
 export async function keyOf({ accounts }: Asked, { accountId, keyId }: Caller) {
   const keys = await accounts.latestKeys(accountId, 0);
   const key = keys.find(({ id }) => id === keyId);
-  return key ?? refuse.unauthenticated("The API key was revoked; create a new one.");
+  if (key) return key;
+  return refuse.unauthenticated("The API key was revoked; create a new one.", {
+    code: "invalid_api_key",
+  });
 }
 
 /** An amount in đồng, exact to a millionth. */

@@ -108,7 +108,9 @@ export default function settle(
     const { id, key } = call;
     const now = key && (await keys.refused(key).catch(() => undefined));
     if (now?.status !== "active") {
-      return refuse.unauthenticated("The API key was revoked; create a new one.");
+      return refuse.unauthenticated("The API key was revoked; create a new one.", {
+        code: "invalid_api_key",
+      });
     }
     if (now.accountStatus === "suspended") return accountSuspended();
     const refusal = now.limits?.refusal(clock.now(), call);
