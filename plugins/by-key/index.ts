@@ -85,7 +85,7 @@ export default function byKey(
         access: "public",
         handler: async () => {
           described ??= describe();
-          const headers = ["content-type", "application/json", "access-control-allow-origin", "*"];
+          const headers = ["content-type", "application/json"];
           return { status: 200, headers, body: await described };
         },
       });

@@ -22,7 +22,7 @@ const RULES: Readonly<Record<Rule, JsonObject>> = {
 };
 const REQUIRED: ReadonlySet<Rule> = new Set(["text", "list", "whole"]);
 
-/** What the bodies and replies of a protocol are: its own reference says all of them. */
+/** The reference of each protocol, which has all its fields. */
 const PROTOCOLS: Readonly<Record<Protocol, string>> = {
   messages: "Anthropic's Messages API",
   chat: "OpenAI's Chat Completions API",
