@@ -80,7 +80,7 @@ t.test("no stray access", async (t) => {
       const open = routes.filter((route) => route.access === "public").map(({ path }) => path);
       // Pages and prices are public.
       const pages = ["/", "/account/v1/catalogue", "/console/*", "/dashboard/*", "/favicon.ico"];
-      t.strictSame(open.sort(), [...pages, "/healthz", "/metrics", "/readyz"]);
+      t.strictSame(open.sort(), [...pages, "/healthz", "/metrics", "/openapi.json", "/readyz"]);
     });
 
     t.test("refuses requests without a key, a token or a valid body", async (t) => {
