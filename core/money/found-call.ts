@@ -31,7 +31,7 @@ export async function findCall(
       reason: quarantined.reason,
     };
   }
-  return entry && { state: "pending", record: recordOf(entry) };
+  return entry?.posting && { state: "pending", record: recordOf(entry) };
 }
 
 /** A posted call, before or after it reaches the ledger. */

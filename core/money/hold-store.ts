@@ -1,5 +1,5 @@
 import type { MicroVnd } from "../catalogue/amount.ts";
-import type { DebitEntry, OutboxEntry, Posting, StoredEntry } from "./outbox-entry.ts";
+import type { DebitEntry, Posting, StoredEntry } from "./outbox-entry.ts";
 import type { StandingCall } from "./standing.ts";
 
 export type Awaitable<T> = T | Promise<T>;
@@ -107,8 +107,8 @@ export interface HoldStore {
   /** Returns how many posted calls are not in the ledger yet, as far as this process knows. */
   uncommittedCalls(): number;
 
-  /** Returns the entry of an uncommitted call; undefined if this process has none. Searches all. */
-  findUncommitted(callId: string): OutboxEntry | undefined;
+  /** Returns the entry of an uncommitted call or debit; undefined if this process has none. */
+  findUncommitted(callId: string): StoredEntry | undefined;
 
   /**
    * Returns posts that only this process has, in its memory or in its spool, because the store could

@@ -1,81 +1,103 @@
-import type { OutboxEntry, StoredEntry } from "./outbox-entry.ts";
+import type { MicroVnd } from "../catalogue/amount.ts";
+import type { Posted } from "./hold-store.ts";
+import type { StoredEntry } from "./outbox-entry.ts";
+import { callOf, costOf } from "./unreadable.ts";
 
-const COMPACT_FROM = 4_096;
+const GENERATION_SIZE = 8_192;
+
+/** Monotonic time and epoch of a post's first attempt, and the id that this process had in Redis. */
+export interface Sent {
+  readonly atMs: number;
+  readonly epoch: string;
+  readonly process: string;
+}
+
+/** A post that the hold store does not have, as far as this process knows. */
+export interface UnsentPost {
+  /** With its full cost as its charge. */
+  readonly entry: StoredEntry;
+  /** Undefined if an earlier process sent the post, or the time is unknown. */
+  readonly sent?: Sent | undefined;
+  /**
+   * `kept`: it is sent again until the hold store has it. `writing`: it is on its way to the disk. `left`: the disk did not
+   * take it, so its caller posts the call again, or voids it. `voided`: the hold store gives it back, if it has it.
+   */
+  state: "kept" | "writing" | "left" | "voided";
+  /** The result of a post that is on its way to the disk. */
+  written?: Promise<Posted>;
+  /** Takes it off the disk, if it is there. */
+  drop?: () => void;
+}
 
 /**
- * Entries in the order of their positions, which rise by one. A position is an index, so `add` and `take` need no
- * search. A taken entry leaves a gap until all entries before it are taken.
+ * Posts on their way to the ledger, by call id, oldest first: `unsent`, `posted` or `committed`. A post without a reply,
+ * in the spool, of a Redis that was wiped: each is an unsent one.
  */
 export class Outbox {
-  private entries: (StoredEntry | undefined)[] = [];
-  private head = 0;
-  /** Position of the entry at `head`. */
-  private headPosition: number;
-  private count = 0;
+  readonly unsent = new Map<string, UnsentPost>();
+  /** Charged in the hold store, and not known to be in the ledger. */
+  readonly posted = new Map<string, StoredEntry>();
+  /** In the ledger, and not taken out of uncommitted in the hold store yet. */
+  committed: StoredEntry[] = [];
+  /** Results of the latest committed calls, in two generations: when the younger is full, the older is dropped whole. */
+  private young = new Map<string, Posted>();
+  private old = new Map<string, Posted>();
 
-  constructor(firstPosition: number) {
-    this.headPosition = firstPosition;
+  /** Returns the result of a second post of a call; undefined if it was not posted, as far as this process remembers. */
+  result(callId: string): Posted | undefined {
+    const posted = this.posted.get(callId);
+    if (posted) return resultOf(posted);
+    const unsent = this.unsent.get(callId);
+    if (unsent?.state === "kept") return charged(costOf(unsent.entry), 0);
+    // It is final: nothing is charged.
+    if (unsent?.state === "voided") return charged(0, 0);
+    return this.young.get(callId) ?? this.old.get(callId);
   }
 
-  /** Number of entries that the committer has not taken yet. */
-  get size(): number {
-    return this.count;
+  /** Adds a post to send again. Of two posts of a call the second goes off the disk. */
+  keep(post: Omit<UnsentPost, "state">): void {
+    const { callId } = callOf(post.entry);
+    if (this.unsent.has(callId)) return post.drop?.();
+    this.unsent.set(callId, { ...post, state: "kept" });
   }
 
-  /** Position up to which all entries are taken, itself included. */
-  get takenThrough(): number {
-    return this.headPosition - 1;
+  /** The hold store has charged a call. */
+  post(entry: StoredEntry): void {
+    const { callId } = callOf(entry);
+    this.unsent.delete(callId);
+    this.posted.set(callId, entry);
   }
 
-  /** Adds an entry at a position above all others. */
-  add(entry: StoredEntry, position: number): void {
-    // A journal segment that the operator set aside leaves a gap in the positions.
-    while (this.headPosition + this.entries.length - this.head < position) {
-      this.entries.push(undefined);
+  /** The ledger has an entry. Returns it as it was posted; undefined if another process posted it, or it was posted again. */
+  commit(entry: StoredEntry): StoredEntry | undefined {
+    const { callId } = callOf(entry);
+    const posted = this.posted.get(callId);
+    if (posted?.entryId !== entry.entryId) return undefined;
+    this.posted.delete(callId);
+    if (this.young.size >= GENERATION_SIZE) {
+      this.old = this.young;
+      this.young = new Map();
     }
-    this.entries.push(entry);
-    this.count += 1;
+    this.young.set(callId, resultOf(posted));
+    return posted;
   }
 
-  /** Returns up to `max` of the oldest entries, without taking them. */
-  peek(max: number): StoredEntry[] {
-    const found: StoredEntry[] = [];
-    for (let index = this.head; index < this.entries.length && found.length < max; index += 1) {
-      const entry = this.entries[index];
-      if (entry !== undefined) found.push(entry);
+  /** Returns up to `max` of the oldest posted entries. */
+  oldest(max: number): StoredEntry[] {
+    const entries: StoredEntry[] = [];
+    if (max <= 0) return entries;
+    for (const entry of this.posted.values()) {
+      entries.push(entry);
+      if (entries.length >= max) break;
     }
-    return found;
+    return entries;
   }
+}
 
-  /** Returns the entry of a call; undefined if there is none, or it cannot be read. */
-  find(callId: string): OutboxEntry | undefined {
-    for (const entry of this.entries) {
-      if (entry?.posting !== undefined && entry.posting.callId === callId) return entry;
-    }
-    return undefined;
-  }
+function resultOf(entry: StoredEntry): Posted {
+  return charged(entry.chargedMicroVnd, entry.posting ? entry.writtenOffMicroVnd : 0);
+}
 
-  /** Removes the entry at this position, and returns it; undefined if it was taken before. */
-  take(position: number): StoredEntry | undefined {
-    const index = this.head + position - this.headPosition;
-    if (index < this.head) return undefined;
-    const entry = this.entries[index];
-    if (entry === undefined) return undefined;
-    this.entries[index] = undefined;
-    this.count -= 1;
-    this.advance();
-    return entry;
-  }
-
-  private advance(): void {
-    while (this.head < this.entries.length && this.entries[this.head] === undefined) {
-      this.head += 1;
-      this.headPosition += 1;
-    }
-    // Copy only if half of the array is gaps: that keeps the cost per entry constant.
-    if (this.head >= COMPACT_FROM && this.head * 2 >= this.entries.length) {
-      this.entries = this.entries.slice(this.head);
-      this.head = 0;
-    }
-  }
+function charged(chargedMicroVnd: MicroVnd, writtenOffMicroVnd: MicroVnd): Posted {
+  return { chargedMicroVnd, writtenOffMicroVnd, duplicate: true };
 }

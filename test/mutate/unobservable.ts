@@ -50,22 +50,6 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     why: "a segment without records is empty, or there is none",
   },
   {
-    source: "core/money/outbox.ts",
-    before: "if (this.head >= COMPACT_FROM && this.head * 2 >= this.entries.length)",
-    why: "when the array is copied: only time and memory change",
-  },
-  {
-    source: "core/money/embedded/posted-calls.ts",
-    before: "this.outbox = new Outbox(journal.recovered[0]?.position ?? journal.position);",
-    why: "an outbox fills the positions before with gaps: only time and memory change",
-  },
-  {
-    source: "core/money/embedded/limit.ts",
-    before: "if (snapshot.version <= this.version)",
-    after: "if (snapshot.version < this.version)",
-    why: "a version has one total, so the difference is 0",
-  },
-  {
     source: "core/money/embedded/replay.ts",
     before: "return true;",
     after: "return false;",
@@ -179,12 +163,6 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     source: "core/usage/usage-records.ts",
     before: "const FIRST_DAY = new Date(0);",
     why: "a millisecond later is the same day",
-  },
-  {
-    source: "core/money/redis/posts.ts",
-    before: "this.recent.add(callId, posted, 0, 0);",
-    after: "this.recent.add(callId, posted, 0, 1);",
-    why: "calls without positions may be forgotten up to any position",
   },
   {
     source: "core/money/redis/idle-wallets.ts",

@@ -47,8 +47,6 @@ export class EmbeddedCalls {
   private readonly posted: PostedCalls;
   private readonly clock: Clock;
   private readonly holds = new Map<string, Hold>();
-  /** Debits that this process posted and that are not acknowledged, by call id. */
-  private readonly debits = new Set<string>();
 
   constructor(wallets: EmbeddedWallets, posted: PostedCalls, clock: Clock) {
     this.wallets = wallets;
@@ -61,7 +59,7 @@ export class EmbeddedCalls {
     if (wallet === undefined) return UNKNOWN;
     const existing = this.holds.get(request.callId);
     if (existing !== undefined) return { kind: "held", amountMicroVnd: existing.amountMicroVnd };
-    if (this.posted.find(request.callId) !== undefined) {
+    if (this.posted.result(request.callId) !== undefined) {
       throw new Error(
         `call ${request.callId} was posted before it was held; give each call a new id`,
       );
@@ -125,23 +123,21 @@ export class EmbeddedCalls {
     const { callId, accountId } = entry.call;
     const wallet = this.wallets.get(accountId);
     if (wallet === undefined) return UNKNOWN;
-    if (this.debits.has(callId)) return { kind: "posted", duplicate: true };
+    if (this.posted.uncommitted(callId)) return { kind: "posted", duplicate: true };
     const reason = this.refusal();
     if (reason !== undefined) return { kind: "unavailable", reason };
     const { chargedMicroVnd } = entry;
     if (wallet.availableMicroVnd < chargedMicroVnd) return shortOf(wallet, NO_PURSES);
     const position = this.posted.append([entry.text]);
     charge(wallet, NO_PURSES, chargedMicroVnd, 0);
-    this.posted.addDebit({ ...entry, entryId: String(position) }, position);
-    this.debits.add(callId);
+    this.posted.add({ ...entry, entryId: String(position) });
     return { kind: "posted", duplicate: false };
   }
 
   /** Takes entries that are in the ledger out of uncommitted. */
   acknowledge(entries: readonly StoredEntry[]): void {
     for (const entry of this.posted.acknowledge(entries)) {
-      const { callId, accountId, purses } = callOf(entry);
-      this.debits.delete(callId);
+      const { accountId, purses } = callOf(entry);
       const wallet = this.wallets.get(accountId);
       if (wallet === undefined) continue;
       const { chargedMicroVnd } = entry;
@@ -166,9 +162,9 @@ export class EmbeddedCalls {
         const hold = this.holds.get(posting.callId);
         // A call without a hold may be a duplicate of one earlier in this batch: append those first, so it is found.
         if (hold === undefined) appendCharges();
-        const before = hold ? undefined : this.posted.find(posting.callId);
+        const before = hold ? undefined : this.posted.result(posting.callId);
         if (before === undefined) charges.push(this.charge(posting, hold));
-        else results.push({ ...before, duplicate: true });
+        else results.push(before);
       } catch (error) {
         appendCharges();
         results.push(errorOf(error));
@@ -245,8 +241,8 @@ export class EmbeddedCalls {
     }
     return charges.map(({ posting, chargedMicroVnd, writtenOffMicroVnd, text }, at) => {
       const entryId = String(position + at);
-      const entry = { entryId, posting, chargedMicroVnd, writtenOffMicroVnd, text };
-      return this.posted.add(entry, position + at);
+      this.posted.add({ entryId, posting, chargedMicroVnd, writtenOffMicroVnd, text });
+      return { chargedMicroVnd, writtenOffMicroVnd, duplicate: false };
     });
   }
 }

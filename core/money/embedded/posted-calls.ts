@@ -4,26 +4,20 @@ import { decodeEntry } from "../entry.ts";
 import type { Posted } from "../hold-store.ts";
 import { Journal, type JournalOptions } from "../journal/journal.ts";
 import { Outbox } from "../outbox.ts";
-import {
-  type DebitEntry,
-  isReadable,
-  type OutboxEntry,
-  type StoredEntry,
-} from "../outbox-entry.ts";
-import { RecentCalls } from "../recent.ts";
+import { isReadable, type ReadableEntry, type StoredEntry } from "../outbox-entry.ts";
 import { type StandingCall, standingPost } from "../standing.ts";
+import { callOf } from "../unreadable.ts";
 import { Replay } from "./replay.ts";
 
 /** Journal space reserved per hold, so that its post fits; a record is about 300 bytes. */
 const POST_BYTES_RESERVED = 1_024;
 
-/** Keeps posted calls in the journal and in memory until the ledger has them. */
+/** Keeps posted calls in the journal and in memory until the ledger has them. The id of an entry is its place in the journal. */
 export class PostedCalls {
   private readonly options: JournalOptions;
   private readonly entriesMax: number;
-  private readonly recent = new RecentCalls();
+  private readonly outbox = new Outbox();
   private journal: Journal | undefined;
-  private outbox = new Outbox(1);
   private replay = new Replay([]);
   /** The pause of the committer. The next post ends it, and so does a stop. */
   private readonly pause: WakeableSleep;
@@ -37,14 +31,16 @@ export class PostedCalls {
   /** Opens the journal, and queues the calls in it to be committed. */
   async start(): Promise<void> {
     const journal = await Journal.open(this.options);
-    const entries = journal.recovered.map((record) =>
-      decodeEntry(String(record.position), record.payload),
-    );
-    this.outbox = new Outbox(journal.recovered[0]?.position ?? journal.position);
-    for (const entry of entries) {
-      if (entry.posting === undefined) this.outbox.add(entry, Number(entry.entryId));
-      else this.add(entry, Number(entry.entryId));
-    }
+    const entries = journal.recovered.flatMap(({ position, payload }) => {
+      const entry = decodeEntry(String(position), payload);
+      if (!this.outbox.posted.has(callOf(entry).callId)) {
+        this.outbox.post(entry);
+        return [entry];
+      }
+      // A copy: the journal keeps the entry itself at least as long.
+      journal.acknowledge(position);
+      return [];
+    });
     this.replay = new Replay(entries);
     this.journal = journal;
     const { log } = this.options;
@@ -58,7 +54,7 @@ export class PostedCalls {
   }
 
   get size(): number {
-    return this.outbox.size;
+    return this.outbox.posted.size;
   }
 
   /** See `HoldStore.unsyncedMs`. */
@@ -74,21 +70,21 @@ export class PostedCalls {
   /** Returns the oldest uncommitted call. */
   standing(): StandingCall[] {
     const { machine = systemMachine } = this.options;
-    return this.outbox.peek(1).map((entry) => {
+    return this.outbox.oldest(1).map((entry) => {
       const { posting } = entry;
       const postedMs = posting ? posting.at + posting.latencyMs : entry.call.at || machine.now();
       return standingPost(entry, postedMs, "embedded");
     });
   }
 
-  /** Returns the entry of an uncommitted call; undefined if there is none. */
-  findUncommitted(callId: string): OutboxEntry | undefined {
-    return this.outbox.find(callId);
+  /** Returns the entry of an uncommitted call or debit; undefined if there is none. */
+  uncommitted(callId: string): StoredEntry | undefined {
+    return this.outbox.posted.get(callId);
   }
 
   /** Returns the result of a recently posted call; undefined if there is none. */
-  find(callId: string): Posted | undefined {
-    return this.recent.get(callId);
+  result(callId: string): Posted | undefined {
+    return this.outbox.result(callId);
   }
 
   /** Appends entries to the journal with one write. Returns the position of the first. Throws if the write fails. */
@@ -98,38 +94,26 @@ export class PostedCalls {
     return this.journal.appendAll(texts);
   }
 
-  /** Adds an entry to the outbox; `position` is its position in the journal. */
-  add(entry: OutboxEntry, position: number): Posted {
-    const posted: Posted = {
-      chargedMicroVnd: entry.chargedMicroVnd,
-      writtenOffMicroVnd: entry.writtenOffMicroVnd,
-      duplicate: false,
-    };
-    this.addDebit(entry, position);
-    this.recent.add(entry.posting.callId, posted, position, this.outbox.takenThrough);
-    return posted;
-  }
-
-  /** Adds an entry whose result need not be remembered. */
-  addDebit(entry: OutboxEntry | DebitEntry, position: number): void {
-    this.outbox.add(entry, position);
+  /** Adds an entry that is in the journal. */
+  add(entry: ReadableEntry): void {
+    this.outbox.post(entry);
     this.pause.wake();
   }
 
   async read(max: number, waitMs: number): Promise<StoredEntry[]> {
-    if (this.outbox.size === 0 && waitMs > 0) await this.pause.sleep(waitMs);
+    if (this.size === 0 && waitMs > 0) await this.pause.sleep(waitMs);
     const awaited = this.replay.awaited(max);
-    return awaited.length > 0 ? awaited : this.outbox.peek(max);
+    return awaited.length > 0 ? awaited : this.outbox.oldest(max);
   }
 
   /** Drops entries that are in the ledger. Returns those that count as uncommitted: all but the replayed ones. */
   acknowledge(entries: readonly StoredEntry[]): StoredEntry[] {
-    const own = entries.filter((entry) => {
-      const taken = this.outbox.take(Number(entry.entryId));
-      return taken !== undefined && !this.replay.acknowledge(taken) && isReadable(entry);
+    return entries.filter((entry) => {
+      const posted = this.outbox.commit(entry);
+      if (posted === undefined) return false;
+      this.journal?.acknowledge(Number(posted.entryId));
+      return !this.replay.acknowledge(posted) && isReadable(entry);
     });
-    this.journal?.acknowledge(this.outbox.takenThrough);
-    return own;
   }
 
   /** Resolves once the ledger has every call of the account that the journal had at the start. */
@@ -139,8 +123,8 @@ export class PostedCalls {
 
   /** Returns why the posts of `calls` calls cannot be kept; undefined if they can. */
   refusal(calls: number): string | undefined {
-    if (this.outbox.size >= this.entriesMax) {
-      return `${this.outbox.size} posted calls are not in the ledger yet (limit ${this.entriesMax})`;
+    if (this.size >= this.entriesMax) {
+      return `${this.size} posted calls are not in the ledger yet (limit ${this.entriesMax})`;
     }
     return this.journal?.refusal(calls * POST_BYTES_RESERVED);
   }

@@ -18,7 +18,7 @@ import type { JournalOptions } from "../journal/journal.ts";
 import type { LedgerHistory } from "../ledger-history.ts";
 import { LedgerWatch } from "../ledger-watch.ts";
 import { LIFETIMES } from "../lifetimes.ts";
-import type { DebitEntry, OutboxEntry, Posting, StoredEntry } from "../outbox-entry.ts";
+import type { DebitEntry, Posting, StoredEntry } from "../outbox-entry.ts";
 import { RevokedKeys } from "../revoked-keys.ts";
 import type { StandingCall } from "../standing.ts";
 import { EmbeddedCalls } from "./calls.ts";
@@ -167,8 +167,8 @@ export class EmbeddedHoldStore implements HoldStore {
     return this.posted.size;
   }
 
-  findUncommitted(callId: string): OutboxEntry | undefined {
-    return this.posted.findUncommitted(callId);
+  findUncommitted(callId: string): StoredEntry | undefined {
+    return this.posted.uncommitted(callId);
   }
 
   unsent(): StandingCall[] {

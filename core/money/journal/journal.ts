@@ -60,7 +60,9 @@ export class Journal {
   /** How much of that segment is known to be on the disk, in bytes. */
   private syncedBytes = 0;
   private nextPosition: number;
-  private acknowledged = 0;
+  /** All records through this position are safe elsewhere, and those of `acknowledgedBeyond`. */
+  private acknowledged: number;
+  private readonly acknowledgedBeyond = new Set<number>();
   /** The last records, which are not known to be on the disk, and since when there are any. */
   private unsynced: string[] = [];
   private unsyncedSinceMs = 0;
@@ -111,6 +113,12 @@ export class Journal {
       found.segments,
     );
     this.nextPosition = (found.segments.at(-1)?.lastPosition ?? 0) + 1;
+    this.acknowledged = (found.records[0]?.position ?? this.nextPosition) - 1;
+    // A segment that an operator set aside leaves a gap.
+    let before = this.acknowledged;
+    for (const { position } of found.records) {
+      while (++before < position) this.acknowledgedBeyond.add(before);
+    }
     // Their writer may have been killed after a failed sync, or before any: a sync of its file now would prove nothing.
     this.unsynced = found.newest.map(({ payload }) => payload);
     this.unsyncedSinceMs = this.runningMs();
@@ -193,10 +201,11 @@ export class Journal {
     });
   }
 
-  /** Marks all records up to and including `through` as safe elsewhere, and deletes segments that have no others. */
-  acknowledge(through: number): void {
-    this.acknowledged = through;
-    this.closed.deleteThrough(through);
+  /** Marks a record as safe elsewhere, and deletes the oldest segments if they have no others. */
+  acknowledge(position: number): void {
+    this.acknowledgedBeyond.add(position);
+    while (this.acknowledgedBeyond.delete(this.acknowledged + 1)) this.acknowledged += 1;
+    this.closed.deleteThrough(this.acknowledged);
   }
 
   /** Syncs the disk, deletes acknowledged segments, and releases the folder. Rejects if the sync failed. */
@@ -216,7 +225,7 @@ export class Journal {
       const text = "cannot sync the journal; a loss of power now may lose its last calls";
       failure = new Error(text, { cause: error });
     }
-    this.acknowledge(this.acknowledged);
+    this.closed.deleteThrough(this.acknowledged);
     await this.lock.release();
     if (failure) throw failure;
   }

@@ -9,6 +9,7 @@ import {
 import { listOf, numberOf } from "../../redis/reply.ts";
 import type { Script } from "../../redis/script.ts";
 import { LIFETIMES } from "../lifetimes.ts";
+import { Outbox } from "../outbox.ts";
 import type { BucketKeys, EpochKeys } from "./keys.ts";
 import { type MoneyOperation, moneyScript } from "./scripts.ts";
 
@@ -64,6 +65,8 @@ interface BucketOptions {
  */
 export class Bucket {
   readonly keys: BucketKeys;
+  /** The posts of this gateway, whichever epoch they were sent in. */
+  readonly outbox = new Outbox();
   /** Why this gateway may take no hold, though its posts are taken; undefined if it may. */
   refusal: { readonly cause: string; readonly reason: string } | undefined;
   private readonly options: BucketOptions;

@@ -7,17 +7,12 @@ import { listOf, textOf } from "../../redis/reply.ts";
 import { decodeEntry, entryOf } from "../entry.ts";
 import type { LedgerWatch } from "../ledger-watch.ts";
 import { LIFETIMES } from "../lifetimes.ts";
-import type { OutboxEntry, StoredEntry, UnreadableEntry } from "../outbox-entry.ts";
+import { Outbox } from "../outbox.ts";
+import type { StoredEntry } from "../outbox-entry.ts";
 import { callOf } from "../unreadable.ts";
 import { asReply, type Bucket } from "./bucket.ts";
 import { namesText } from "./holds.ts";
 import type { Membership } from "./membership.ts";
-
-/** An entry in the spool whose text names no account. Call `done` once it is in quarantine. */
-interface UnreadableText {
-  readonly entry: UnreadableEntry;
-  done(): void;
-}
 
 interface CommitsOptions {
   readonly client: RedisCommands;
@@ -28,13 +23,8 @@ interface CommitsOptions {
   readonly watch: Pick<LedgerWatch, "keep" | "isHome">;
 }
 
-/** The posted calls of one bucket that are not both committed and acknowledged. */
-interface Outstanding {
-  /** Entries that this process posted and that are not known to be in the ledger; by entry id, oldest first. */
-  readonly uncommitted: Map<string, StoredEntry>;
-  /** Entries in the ledger whose acknowledgement failed; it is retried once Redis is back. */
-  unacknowledged: StoredEntry[];
-}
+/** The place of an entry of the spool that no bucket takes. */
+const LOST = "lost|";
 
 /**
  * Hands posted calls to the committer. Each process commits its own posts from memory, which it keeps until the commit
@@ -44,10 +34,9 @@ interface Outstanding {
 export class Commits {
   private readonly options: CommitsOptions;
   private readonly byName: ReadonlyMap<string, Bucket>;
-  private readonly outstanding: ReadonlyMap<Bucket, Outstanding>;
-  private readonly unreadable = new Map<string, UnreadableText>();
+  /** Entries of the spool whose text names no account: they go from the disk to the quarantine. */
+  readonly lost = new Outbox();
   private next = 0;
-  private uncommittedCalls = 0;
   /** The pause of the committer. The next post ends it, and so does a stop. */
   private readonly pause: WakeableSleep;
   private stopped = false;
@@ -55,45 +44,32 @@ export class Commits {
   constructor(options: CommitsOptions) {
     this.options = options;
     this.pause = new WakeableSleep(options.machine);
-    const { buckets } = options;
-    this.byName = new Map(buckets.map((bucket) => [bucket.name, bucket]));
-    this.outstanding = new Map(
-      buckets.map((bucket) => [bucket, { uncommitted: new Map(), unacknowledged: [] }]),
-    );
+    this.byName = new Map(options.buckets.map((bucket) => [bucket.name, bucket]));
   }
 
   /** Count of uncommitted calls that this process posted, or found in its spool. */
   get size(): number {
-    return this.uncommittedCalls + this.unreadable.size;
+    return this.posted + this.lost.unsent.size;
+  }
+
+  private get posted(): number {
+    let posted = 0;
+    for (const { outbox } of this.options.buckets) posted += outbox.posted.size;
+    return posted;
   }
 
   add(bucket: Bucket, entry: StoredEntry): void {
-    const { uncommitted } = this.of(bucket);
-    if (!uncommitted.has(entry.entryId)) this.uncommittedCalls += 1;
-    uncommitted.set(entry.entryId, { ...entry, membership: bucket.membership });
+    bucket.outbox.post({ ...entry, membership: bucket.membership });
     this.pause.wake();
   }
 
-  /** Adds an entry that Redis cannot take, because its text does not show whose wallet it charges. */
-  addUnreadable({ entry, done }: UnreadableText): void {
-    const entryId = `spool|${entry.call.callId}`;
-    this.unreadable.set(entryId, { entry: { ...entry, entryId }, done });
-    this.pause.wake();
-  }
-
-  /** Returns the entry of an uncommitted call of this process; undefined if there is none. */
-  find(callId: string): OutboxEntry | undefined {
-    for (const { uncommitted } of this.outstanding.values()) {
-      for (const entry of uncommitted.values()) {
-        if (entry.posting !== undefined && entry.posting.callId === callId) return entry;
-      }
+  /** Returns the entry of an uncommitted call or debit of this process; undefined if there is none. */
+  find(callId: string): StoredEntry | undefined {
+    for (const { outbox } of this.options.buckets) {
+      const entry = outbox.posted.get(callId);
+      if (entry) return entry;
     }
     return undefined;
-  }
-
-  /** The uncommitted calls of a bucket, oldest first. */
-  uncommitted(bucket: Bucket): StoredEntry[] {
-    return [...this.of(bucket).uncommitted.values()];
   }
 
   /** The ledger refused a commit: a gateway that commits one of these entries is no member of its epoch any more. */
@@ -103,15 +79,6 @@ export class Commits {
       if (names.has(bucket.name)) membership.refused();
   }
 
-  /** Removes the uncommitted calls of a bucket, and returns them. */
-  release(bucket: Bucket): StoredEntry[] {
-    const { uncommitted } = this.of(bucket);
-    const entries = [...uncommitted.values()];
-    uncommitted.clear();
-    this.uncommittedCalls -= entries.length;
-    return entries;
-  }
-
   /** Cuts a waiting `read` short, because an orphaned outbox was claimed. */
   wake(): void {
     this.pause.wake();
@@ -119,17 +86,17 @@ export class Commits {
 
   async read(max: number, waitMs: number): Promise<StoredEntry[]> {
     const canWait = waitMs > 0 && !this.stopped;
-    if (canWait && this.uncommittedCalls > 0 && this.uncommittedCalls < max)
-      await this.waitForMore();
+    if (canWait) await this.waitForMore(max);
     const entries = await this.gather(max);
     if (entries.length > 0 || !canWait) return entries;
     await this.pause.sleep(waitMs);
-    if (this.uncommittedCalls > 0 && this.uncommittedCalls < max) await this.waitForMore();
+    await this.waitForMore(max);
     return this.gather(max);
   }
 
-  private waitForMore(): Promise<void> {
-    return sleep(this.options.machine, LIFETIMES.gatherMs);
+  private async waitForMore(max: number): Promise<void> {
+    const { posted } = this;
+    if (posted > 0 && posted < max) await sleep(this.options.machine, LIFETIMES.gatherMs);
   }
 
   stop(): void {
@@ -148,17 +115,21 @@ export class Commits {
    * Retries the acknowledgements that failed. Those of an earlier epoch are dropped: `acknowledgeGroup` skips them.
    */
   async acknowledgeRest(bucket: Bucket): Promise<void> {
-    const outstanding = this.of(bucket);
-    const entries = outstanding.unacknowledged;
-    outstanding.unacknowledged = [];
+    const { outbox } = bucket;
+    const entries = outbox.committed;
+    outbox.committed = [];
     if (entries.length > 0) await this.acknowledgeNow(entries);
   }
 
   private async acknowledgeNow(entries: readonly StoredEntry[]): Promise<void> {
     const byOutbox = new Map<string, StoredEntry[]>();
     for (const entry of entries) {
-      this.unreadable.get(entry.entryId)?.done();
-      if (this.unreadable.delete(entry.entryId)) continue;
+      if (entry.entryId.startsWith(LOST)) {
+        const { callId } = callOf(entry);
+        this.lost.unsent.get(callId)?.drop?.();
+        this.lost.unsent.delete(callId);
+        continue;
+      }
       const outbox = outboxOf(entry);
       const group = byOutbox.get(outbox);
       if (group) group.push(entry);
@@ -181,9 +152,7 @@ export class Commits {
     const [bucketName = "", epoch = "", process = ""] = outbox.split("|");
     const bucket = this.byName.get(bucketName);
     if (bucket === undefined) return;
-    const outstanding = this.of(bucket);
-    for (const { entryId } of entries)
-      if (outstanding.uncommitted.delete(entryId)) this.uncommittedCalls -= 1;
+    for (const entry of entries) bucket.outbox.commit(entry);
     // The entry of an unchargeable call was never in Redis.
     if (process === "") return;
     const isCurrent = epoch === bucket.epoch;
@@ -192,7 +161,7 @@ export class Commits {
     const isOrphan = membership?.claimed.has(orphan) ?? false;
     if (!isCurrent && !isOrphan) return;
     if (!isKept || bucket.state !== "ready") {
-      if (!isOrphan) outstanding.unacknowledged.push(...entries);
+      if (!isOrphan) bucket.outbox.committed.push(...entries);
       return;
     }
     try {
@@ -209,23 +178,23 @@ export class Commits {
       }
       await bucket.run("acknowledge", keys, args, asReply);
     } catch {
-      if (!isOrphan) outstanding.unacknowledged.push(...entries);
+      if (!isOrphan) bucket.outbox.committed.push(...entries);
     }
   }
 
   private async gather(max: number): Promise<StoredEntry[]> {
     const { buckets } = this.options;
-    const unreadable = [...this.unreadable.values()].slice(0, max);
-    const entries: StoredEntry[] = unreadable.map(({ entry }) => entry);
+    const lost = [...this.lost.unsent.values()].slice(0, max);
+    const entries: StoredEntry[] = lost.map(({ entry }) => ({
+      ...entry,
+      entryId: LOST + callOf(entry).callId,
+    }));
     // Begin at another bucket each time, so that a busy one does not delay the others.
     this.next = (this.next + 1) % buckets.length;
     for (let at = 0; at < buckets.length && entries.length < max; at += 1) {
       const bucket = buckets[(this.next + at) % buckets.length];
       if (bucket === undefined || !this.canCommit(bucket)) continue;
-      for (const entry of this.of(bucket).uncommitted.values()) {
-        if (entries.length >= max) break;
-        entries.push(entry);
-      }
+      entries.push(...bucket.outbox.oldest(max - entries.length));
     }
     for (const [bucket, membership] of this.options.memberships) {
       if (!this.options.watch.isHome) break;
@@ -240,12 +209,6 @@ export class Commits {
 
   private canCommit(bucket: Bucket): boolean {
     return this.options.memberships.get(bucket)?.canCommit ?? false;
-  }
-
-  private of(bucket: Bucket): Outstanding {
-    const outstanding = this.outstanding.get(bucket);
-    if (outstanding === undefined) throw new Error(`bucket ${bucket.name} is not of this store`);
-    return outstanding;
   }
 
   private async readOrphan(

@@ -31,7 +31,6 @@ export interface MembershipEvents {
   /** Called before this gateway begins an epoch. None begins if this rejects. */
   beginning(bucket: Bucket): Promise<void>;
   /** The posts that this gateway does not know to be in the ledger. */
-  uncommitted(bucket: Bucket): readonly StoredEntry[];
   /** The uncommitted posts must be sent again. */
   mustResend(bucket: Bucket): void;
   /** This gateway has entered an epoch. */
@@ -244,7 +243,7 @@ export class Membership {
     this.close("joining");
     this.noticeMove();
     const isLate = nowMs - this.found.atMs >= times.leaseMs;
-    const posts = bucket.epoch === "" ? [] : events.uncommitted(bucket);
+    const posts = bucket.epoch === "" ? [] : [...bucket.outbox.posted.values()];
     if (posts.length > 0) {
       if (!view.isOpen && !isRefused && !isLate) return times.joiningRoundMs;
       // Without them nothing is lost: they are posted again. But wallets would be loaded without them.

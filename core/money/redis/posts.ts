@@ -8,19 +8,18 @@ import { textOf } from "../../redis/reply.ts";
 import { encodeEntry, entryOf } from "../entry.ts";
 import { type DebitResult, type Posted, WALLET } from "../hold-store.ts";
 import { LIFETIMES } from "../lifetimes.ts";
+import type { Sent, UnsentPost } from "../outbox.ts";
 import { type DebitEntry, isReadable, type Posting, type StoredEntry } from "../outbox-entry.ts";
 import { loadWithPurses } from "../purse.ts";
-import { RecentCalls } from "../recent.ts";
-import type { StandingCall } from "../standing.ts";
+import { type StandingCall, unsentPost } from "../standing.ts";
 import { callOf, costOf } from "../unreadable.ts";
 import { asReply, type Bucket, isJoining, type Reply } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
 import type { Commits } from "./commits.ts";
 import { type Holds, namesText } from "./holds.ts";
-import { chargedAt, isRemembered, Resender, type Sent } from "./resender.ts";
+import { chargedAt, isRemembered, Resender } from "./resender.ts";
 import { Spool, type SpoolOptions } from "./spool.ts";
 import type { LedgerLookup } from "./store-options.ts";
-import { UnheardPosts } from "./unheard-posts.ts";
 import { amountOf } from "./view.ts";
 import type { RedisWallets } from "./wallets.ts";
 
@@ -35,8 +34,6 @@ interface PostsOptions {
   readonly log: Log;
 }
 
-/** The latest posts of this process: a duplicate of one gets its result, even if Redis has lost it. */
-const RECENT_CALLS = 4_096;
 const SPOOLED_POST_BYTES = 1_024;
 
 /** The fields of a call that its post sends. */
@@ -63,12 +60,8 @@ function sendable(entry: StoredEntry): Sendable {
 /** Posts finished calls: to Redis, or to the spool on the disk until Redis takes them. */
 export class Posts {
   private readonly options: PostsOptions;
-  private readonly recent = new RecentCalls(RECENT_CALLS);
   private readonly resender: Resender;
-  private readonly unheard = new UnheardPosts();
   private spool: Spool | undefined;
-  /** Posts that are being written to the spool. A second post of such a call gets the same result. */
-  private readonly spooling = new Map<string, Promise<Posted>>();
 
   constructor(options: PostsOptions) {
     this.options = options;
@@ -76,32 +69,36 @@ export class Posts {
     this.resender = new Resender(ledger, {
       post: (bucket, entry) => this.send(bucket, sendable(entry), entry.text, asReply),
       load: (accountId, purses) => loadWithPurses(wallets, ledger, accountId, purses),
-      add: (bucket, entry) => commits.add(bucket, entry),
+      posted: (bucket, entry) => commits.add(bucket, entry),
       forgetHold: (_, callId) => holds.forget(callId),
     });
   }
 
   /** Count of posts that Redis has not confirmed. */
   get unconfirmed(): number {
-    return this.resender.size;
+    return this.options.buckets.all.reduce((sum, { outbox }) => sum + outbox.unsent.size, 0);
   }
 
-  /** Returns the oldest unconfirmed post of each bucket. */
+  /** Returns the oldest post of each bucket that is to be sent again. */
   unsent(): StandingCall[] {
-    return this.resender.unsent();
+    return this.options.buckets.all.flatMap(({ outbox, process }) => {
+      const oldest = [...outbox.unsent.values()].find(({ state }) => state === "kept");
+      return oldest ? [unsentPost(callOf(oldest.entry), costOf(oldest.entry), process)] : [];
+    });
   }
 
   /** Opens the spool, and queues the posts that earlier processes left in it. */
   async start(): Promise<void> {
     const { spool, buckets, commits, log } = this.options;
     this.spool = await Spool.open(spool);
-    for (const { entry, done } of this.spool.recovered) {
-      const { accountId } = callOf(entry);
-      if (!isReadable(entry) && accountId === "") commits.addUnreadable({ entry, done });
-      else this.resender.add(buckets.of(accountId), { entry, sent: undefined, done });
+    for (const spooled of this.spool.recovered) {
+      const { accountId } = callOf(spooled.entry);
+      // Redis cannot take an entry whose text does not show whose wallet it charges.
+      const isLost = accountId === "" && !isReadable(spooled.entry);
+      (isLost ? commits.lost : buckets.of(accountId).outbox).keep(spooled);
     }
-    if (this.resender.size === 0) return;
-    log.info({ calls: this.resender.size }, "replaying spooled posts");
+    if (this.unconfirmed === 0) return;
+    log.info({ calls: this.unconfirmed }, "replaying spooled posts");
     failpoint("spool.replaying");
   }
 
@@ -112,23 +109,22 @@ export class Posts {
   post(posting: Posting): Posted | Promise<Posted> {
     requireMicroVnd(posting.costMicroVnd);
     const { callId } = posting;
-    const before =
-      this.recent.get(callId) ?? this.resender.find(callId) ?? this.unheard.findVoided(callId);
-    if (before !== undefined) return { ...before, duplicate: true };
-    const spooling = this.spooling.get(callId);
-    if (spooling) return spooling.then((posted) => ({ ...posted, duplicate: true }));
     const bucket = this.options.buckets.of(posting.accountId);
-    const { epoch, process } = bucket;
+    const { epoch, process, outbox } = bucket;
+    const before = outbox.result(callId);
+    if (before !== undefined) return before;
+    const unsent = outbox.unsent.get(callId);
+    if (unsent?.written) return unsent.written.then((posted) => ({ ...posted, duplicate: true }));
     const nowMs = this.options.machine.monotonic();
-    const sent = this.unheard.firstSent(callId) ?? { atMs: nowMs, epoch, process };
+    const sent = unsent?.sent ?? { atMs: nowMs, epoch, process };
     if (bucket.state !== "ready" || !isRemembered(sent, bucket, nowMs)) {
-      return this.spoolPost(bucket, posting, sent);
+      return this.spoolPost(bucket, posting, sent, unsent !== undefined);
     }
     const text = encodeEntry(posting, 0, 0);
     const read = (reply: Reply) => this.posted(bucket, posting, text, reply);
     return this.send(bucket, posting, text, read).then(
-      (posted) => posted ?? this.spoolPost(bucket, posting, sent),
-      () => this.spoolUnheard(bucket, posting, sent),
+      (posted) => posted ?? this.spoolPost(bucket, posting, sent, false),
+      () => this.spoolPost(bucket, posting, sent, true),
     );
   }
 
@@ -150,7 +146,7 @@ export class Posts {
     const { callId, accountId } = entry.call;
     const { buckets, holds, commits, machine } = this.options;
     const bucket = buckets.of(accountId);
-    if (this.resender.find(callId)) return { kind: "posted", duplicate: true };
+    if (bucket.outbox.unsent.has(callId)) return { kind: "posted", duplicate: true };
     const refusal = holds.refusal(bucket);
     if (refusal !== undefined) return refusal;
     const { epoch, process } = bucket;
@@ -169,16 +165,19 @@ export class Posts {
       return { kind: "posted", duplicate: kind !== "posted" };
     } catch (error) {
       if (isJoining(error)) return { kind: "unknown" };
-      if (!isOutOfMemory(error)) this.resender.add(bucket, { entry, sent, done() {} });
+      if (!isOutOfMemory(error)) bucket.outbox.keep({ entry, sent });
       throw error;
     }
   }
 
   /** Voids a call whose post Redis may have. Returns undefined for any other call. Never rejects. */
-  voidUnheard(callId: string): Promise<void> | undefined {
-    const voided = this.unheard.void(callId);
-    if (voided !== undefined) this.options.holds.forget(callId);
-    return voided;
+  voidUnheard(callId: string, accountId: string): Promise<void> | undefined {
+    const bucket = this.options.buckets.of(accountId);
+    const post = bucket.outbox.unsent.get(callId);
+    if (post?.state !== "left") return undefined;
+    post.state = "voided";
+    this.options.holds.forget(callId);
+    return this.resender.takeBack(bucket, post);
   }
 
   /** See `HoldStore.unsyncedMs`. */
@@ -196,15 +195,16 @@ export class Posts {
    * ends with its epoch instead: its operator has no reply yet.
    */
   resendUncommitted(bucket: Bucket): void {
-    for (const entry of this.options.commits.release(bucket)) {
-      if (!("debit" in entry)) this.resender.add(bucket, { entry, sent: undefined, done() {} });
+    const { outbox } = bucket;
+    for (const [callId, entry] of outbox.posted) {
+      outbox.posted.delete(callId);
+      if (!("debit" in entry)) outbox.keep({ entry });
     }
   }
 
-  /** Sends the queued posts of a bucket that is ready, and takes back those that were voided. Never rejects. */
-  async resendAll(bucket: Bucket): Promise<void> {
-    void this.unheard.round(bucket);
-    await this.resender.resendAll(bucket, () => this.options.machine.monotonic());
+  /** Sends the unsent posts of a bucket that is ready, and takes back those that were voided. Never rejects. */
+  resendAll(bucket: Bucket): Promise<void> {
+    return this.resender.resendAll(bucket, () => this.options.machine.monotonic());
   }
 
   private send<T>(
@@ -224,47 +224,50 @@ export class Posts {
   /** Returns undefined if the wallet or a purse is not loaded. */
   private posted(bucket: Bucket, posting: Posting, text: string, reply: Reply): Posted | undefined {
     const [kind, charged, writtenOff, place] = reply;
-    const { callId } = posting;
     if (kind === "unknown") return undefined;
-    this.options.holds.forget(callId);
-    this.unheard.forget(callId);
+    this.options.holds.forget(posting.callId);
     const chargedMicroVnd = amountOf(charged);
     const writtenOffMicroVnd = amountOf(writtenOff);
     // An earlier attempt may have succeeded without a reply. Its entry is in this process's own outbox: commit it.
     const isOwn = bucket.isOwn(textOf(place));
     const duplicate = kind !== "posted" && !isOwn;
-    if (!duplicate) {
+    if (duplicate) bucket.outbox.unsent.delete(posting.callId);
+    else {
       const entryId = `${bucket.name}|${textOf(place)}`;
       const entry = entryOf(entryId, posting, chargedMicroVnd, writtenOffMicroVnd, text);
       this.options.commits.add(bucket, entry);
     }
-    const posted = { chargedMicroVnd, writtenOffMicroVnd, duplicate };
-    this.recent.add(callId, posted, 0, 0);
-    return posted;
+    return { chargedMicroVnd, writtenOffMicroVnd, duplicate };
   }
 
-  /** Keeps a post without a reply. Rejects if the spool cannot: then the caller posts the call again, or voids it. */
-  private async spoolUnheard(bucket: Bucket, posting: Posting, sent: Sent): Promise<Posted> {
-    try {
-      return await this.spoolPost(bucket, posting, sent);
-    } catch (error) {
-      this.unheard.add(bucket, posting, sent);
-      throw error;
-    }
-  }
-
-  /** Writes a post to the disk, whether or not Redis has it. Resolves once it is durable. */
-  private spoolPost(bucket: Bucket, posting: Posting, sent: Sent): Promise<Posted> {
+  /**
+   * Writes a post to the disk. Resolves once it is durable. Rejects if the disk does not take it: if Redis may have it, its
+   * caller posts the call again, or voids it.
+   */
+  private async spoolPost(
+    { outbox }: Bucket,
+    posting: Posting,
+    sent: Sent,
+    mayBeInRedis: boolean,
+  ): Promise<Posted> {
     if (this.spool === undefined)
       throw new Error("the hold store is not started; call start first");
     const { callId, costMicroVnd } = posting;
-    const kept = this.spool.add(posting).then(({ entry, done }) => {
-      failpoint("spool.kept");
-      this.unheard.forget(callId);
-      this.resender.add(bucket, { entry, sent, done });
-      return { chargedMicroVnd: costMicroVnd, writtenOffMicroVnd: 0, duplicate: false };
-    });
-    this.spooling.set(callId, kept);
-    return kept.finally(() => this.spooling.delete(callId));
+    const written = this.spool.add(posting).then(
+      ({ drop }) => {
+        failpoint("spool.kept");
+        Object.assign(post, { state: "kept", drop });
+        return { chargedMicroVnd: costMicroVnd, writtenOffMicroVnd: 0, duplicate: false };
+      },
+      (error: unknown) => {
+        if (mayBeInRedis) post.state = "left";
+        else outbox.unsent.delete(callId);
+        throw error;
+      },
+    );
+    const entry = entryOf("", posting, costMicroVnd, 0);
+    const post: UnsentPost = { entry, sent, state: "writing", written };
+    outbox.unsent.set(callId, post);
+    return written.finally(() => delete post.written);
   }
 }

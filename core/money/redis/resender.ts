@@ -2,131 +2,108 @@ import { failpoint } from "../../process/failpoint.ts";
 import { isOutOfMemory } from "../../redis/client.ts";
 import { textOf } from "../../redis/reply.ts";
 import { entryOf } from "../entry.ts";
-import type { Posted } from "../hold-store.ts";
 import { LIFETIMES } from "../lifetimes.ts";
+import type { Sent, UnsentPost } from "../outbox.ts";
 import type { StoredEntry } from "../outbox-entry.ts";
-import { type StandingCall, unsentPost } from "../standing.ts";
 import { callOf, costOf } from "../unreadable.ts";
-import type { Bucket, Reply } from "./bucket.ts";
+import { asReply, type Bucket, type Reply } from "./bucket.ts";
+import { namesText } from "./holds.ts";
 import type { LedgerLookup } from "./store-options.ts";
 import { amountOf } from "./view.ts";
-
-/** Monotonic time and epoch of a post's first attempt, and the id that this process had in Redis. */
-export interface Sent {
-  readonly atMs: number;
-  readonly epoch: string;
-  readonly process: string;
-}
 
 /**
  * Returns true if Redis, in case it has the post, surely still remembers it. In the same epoch it does until the post
  * is committed, which another process may have done if the leases of this one ended.
  */
-export function isRemembered(sent: Sent, { epoch, process }: Bucket, nowMs: number): boolean {
-  if (sent.epoch !== epoch || sent.process !== process) return false;
-  return nowMs - sent.atMs < LIFETIMES.askLedgerAfterMs;
+export function isRemembered(sent: Sent, bucket: Bucket, nowMs: number): boolean {
+  return isSentIn(bucket, sent) && nowMs - sent.atMs < LIFETIMES.askLedgerAfterMs;
 }
 
-/** A post with unknown outcome. The spool or this process's memory keeps it until Redis confirms it. */
-interface UnconfirmedPost {
-  readonly entry: StoredEntry;
-  /** The first attempt; undefined if an earlier process sent the post, or the time is unknown. */
-  readonly sent: Sent | undefined;
-  /** Called once the post is in Redis or in the ledger: removes it from the spool. */
-  done(): void;
+/** Returns true if a post was sent in the bucket's epoch, under the id that this process has in it. */
+function isSentIn({ epoch, process }: Bucket, sent: Sent | undefined): boolean {
+  return sent?.epoch === epoch && sent.process === process;
 }
 
 interface ResendActions {
   post(bucket: Bucket, entry: StoredEntry): Promise<Reply>;
   /** Loads the call's wallet and purses; false if the ledger has no such account. */
   load(accountId: string, purses: readonly string[]): Promise<boolean>;
-  add(bucket: Bucket, entry: StoredEntry): void;
+  /** Called once Redis has the post, or can never take it: it is to be committed. */
+  posted(bucket: Bucket, entry: StoredEntry): void;
   /** Called once Redis has the post, which used up the call's hold. */
   forgetHold(bucket: Bucket, callId: string): void;
 }
 
 /**
- * Resends posts until Redis has each of them: posts without a reply, spooled posts, and posts that a wiped Redis lost.
- * Redis remembers a committed call only for `committedCallKeptMs`. So a post older than `askLedgerAfterMs` is looked up
- * in the ledger first, and no call is charged twice.
+ * Sends unsent posts until Redis has each of them, and takes back those that were voided. Redis remembers a committed call
+ * only for `committedCallKeptMs`. So a post older than `askLedgerAfterMs` is looked up in the ledger first, and no call is
+ * charged twice.
  */
 export class Resender {
   private readonly ledger: LedgerLookup;
   private readonly actions: ResendActions;
-  private readonly queues = new Map<Bucket, UnconfirmedPost[]>();
-  private readonly byCall = new Map<string, UnconfirmedPost>();
   private readonly running = new Set<Bucket>();
   /** Posts that a full Redis neither had nor took. They wait until it has room. */
-  private readonly refused = new WeakSet<UnconfirmedPost>();
+  private readonly refused = new WeakSet<UnsentPost>();
 
   constructor(ledger: LedgerLookup, actions: ResendActions) {
     this.ledger = ledger;
     this.actions = actions;
   }
 
-  get size(): number {
-    return this.byCall.size;
-  }
-
-  /** Returns the oldest post of each bucket. */
-  unsent(): StandingCall[] {
-    return Array.from(this.queues).flatMap(([bucket, [oldest]]) => {
-      if (oldest === undefined) return [];
-      return [unsentPost(callOf(oldest.entry), costOf(oldest.entry), bucket.process)];
-    });
-  }
-
-  /** Returns the result of a second post of a queued call: its full cost. Undefined if the call is not queued. */
-  find(callId: string): Posted | undefined {
-    const post = this.byCall.get(callId);
-    if (post === undefined) return undefined;
-    return { chargedMicroVnd: costOf(post.entry), writtenOffMicroVnd: 0, duplicate: true };
-  }
-
-  add(bucket: Bucket, post: UnconfirmedPost): void {
-    const { callId } = callOf(post.entry);
-    if (this.byCall.has(callId)) return post.done();
-    this.byCall.set(callId, post);
-    const queue = this.queues.get(bucket) ?? [];
-    queue.push(post);
-    this.queues.set(bucket, queue);
-  }
-
   /**
-   * Sends the queue of a bucket in order, up to the first failure. Never rejects.
+   * Sends the posts of a bucket in order, up to the first failure. Never rejects.
    *
-   * A full Redis takes no new post, but returns the result of a post that it has, wherever in the queue that is. Then
+   * A full Redis takes no new post, but returns the result of a post that it has, wherever in the order that is. Then
    * this process can commit it, which gives Redis room.
    */
   async resendAll(bucket: Bucket, nowMs: () => number): Promise<void> {
-    const queue = this.queues.get(bucket);
-    if (queue === undefined || this.running.has(bucket)) return;
+    const { unsent } = bucket.outbox;
+    for (const post of unsent.values())
+      if (post.state === "voided") void this.takeBack(bucket, post);
+    if (this.running.has(bucket)) return;
     this.running.add(bucket);
-    const taken = new Set<UnconfirmedPost>();
     try {
-      for (const post of queue) {
-        if (!(await this.isTaken(bucket, post, nowMs))) continue;
+      for (const [callId, post] of unsent) {
+        if (post.state !== "kept" || !(await this.isTaken(bucket, post, nowMs))) continue;
         failpoint("spool.resent");
-        post.done();
-        this.byCall.delete(callOf(post.entry).callId);
-        taken.add(post);
+        post.drop?.();
+        // It may have been posted, lost with its epoch and added again.
+        if (unsent.get(callId) === post) unsent.delete(callId);
       }
     } catch {
-      // Redis or the ledger is unreachable. The rest stays in the queue for the next round.
+      // Redis or the ledger is unreachable. The rest stays for the next round.
     } finally {
-      const rest = queue.filter((post) => !taken.has(post));
-      if (rest.length > 0) this.queues.set(bucket, rest);
-      else this.queues.delete(bucket);
       this.running.delete(bucket);
     }
   }
 
+  /**
+   * Voids a post without a reply, so that a call whose client got an error is not charged. Never rejects: if Redis does not
+   * reply, the next round tries again.
+   *
+   * It is never committed and taken back: this process commits a post only after a reply, and then it is not unsent.
+   * Another process commits it only after it ended the leases of this one, or the epoch. Then Redis refuses the void.
+   */
+  async takeBack(bucket: Bucket, { entry, sent }: UnsentPost): Promise<void> {
+    const { callId, accountId, purses } = callOf(entry);
+    const { unsent } = bucket.outbox;
+    if (bucket.state !== "ready") return;
+    // The outbox of an earlier epoch or process id is committed by its new owner.
+    if (!isSentIn(bucket, sent)) return void unsent.delete(callId);
+    const keys = [bucket.epochKeys.outbox, bucket.keys.call(callId)];
+    const keptMs = String(LIFETIMES.committedCallKeptMs);
+    const args = [callId, bucket.epoch, accountId, namesText(purses), keptMs];
+    try {
+      await bucket.run("void", keys, args, asReply);
+      unsent.delete(callId);
+    } catch {
+      // The next round voids it again.
+    }
+  }
+
   /** Returns false if Redis is full and does not have the post. */
-  private async isTaken(
-    bucket: Bucket,
-    post: UnconfirmedPost,
-    nowMs: () => number,
-  ): Promise<boolean> {
+  private async isTaken(bucket: Bucket, post: UnsentPost, nowMs: () => number): Promise<boolean> {
     if (bucket.isFull && this.refused.has(post)) return false;
     try {
       await this.resend(bucket, post, nowMs);
@@ -138,12 +115,12 @@ export class Resender {
     }
   }
 
-  private async resend(bucket: Bucket, post: UnconfirmedPost, nowMs: () => number): Promise<void> {
+  private async resend(bucket: Bucket, post: UnsentPost, nowMs: () => number): Promise<void> {
     const { entry, sent } = post;
     const { callId, accountId, purses, at } = callOf(entry);
     const { epoch } = bucket;
     const isDebit = "debit" in entry;
-    if (isDebit && (sent?.epoch !== epoch || sent.process !== bucket.process)) return;
+    if (isDebit && !isSentIn(bucket, sent)) return;
     // An earlier attempt may have reached Redis without a reply.
     const isKnown = isDebit || (sent !== undefined && isRemembered(sent, bucket, nowMs()));
     if (!isKnown && (await this.ledger.hasCall({ callId, at }))) return;
@@ -152,7 +129,7 @@ export class Resender {
     let reply = await this.actions.post(bucket, entry);
     if (reply[0] === "unknown") {
       const isLoaded = await this.actions.load(accountId, purses ?? []);
-      if (!isLoaded) return this.addUnchargeable(bucket, entry);
+      if (!isLoaded) return this.postUnchargeable(bucket, entry);
       reply = await this.actions.post(bucket, entry);
     }
     if (reply[0] === "unknown" || bucket.epoch !== epoch)
@@ -163,16 +140,13 @@ export class Resender {
     // loses it before another process commits it. Both may commit and acknowledge it. One of an earlier epoch was committed
     // before this one opened, if its wallets have it: after a restore of the ledger they do not. A voided post has no place.
     if (textOf(reply[3]).startsWith(`${epoch}|`))
-      this.actions.add(bucket, chargedAt(bucket, entry, reply));
+      this.actions.posted(bucket, chargedAt(bucket, entry, reply));
   }
 
   /** Queues a call whose account does not exist. The ledger quarantines its entry, and operators see it there. */
-  private addUnchargeable(bucket: Bucket, entry: StoredEntry): void {
-    const place = `0||${callOf(entry).callId}`;
-    this.actions.add(
-      bucket,
-      chargedAt(bucket, entry, ["posted", String(costOf(entry)), "0", place]),
-    );
+  private postUnchargeable(bucket: Bucket, entry: StoredEntry): void {
+    const reply = ["posted", String(costOf(entry)), "0", `0||${callOf(entry).callId}`];
+    this.actions.posted(bucket, chargedAt(bucket, entry, reply));
   }
 }
 

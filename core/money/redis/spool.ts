@@ -5,7 +5,6 @@ import { type Machine, systemMachine } from "../../process/machine.ts";
 import { atEndOfTurn } from "../../process/turn.ts";
 import { decodeEntry, entryOf } from "../entry.ts";
 import { Journal } from "../journal/journal.ts";
-import { Outbox } from "../outbox.ts";
 import type { Posting, StoredEntry } from "../outbox-entry.ts";
 
 /** Maximum number of processes that share a spool folder. */
@@ -20,12 +19,12 @@ export interface SpoolOptions {
 }
 
 /**
- * A post on the disk, with its full cost as its charge. Call `done` once Redis or the ledger has the post, to drop it
- * here.
+ * A post on the disk, with its full cost as its charge. Call `drop` once Redis or the ledger has the
+ * post.
  */
 interface Spooled {
   readonly entry: StoredEntry;
-  done(): void;
+  drop(): void;
 }
 
 interface QueuedPost {
@@ -90,15 +89,12 @@ export class Spool {
 class JournalOfPosts {
   readonly journal: Journal;
   readonly recovered: Spooled[] = [];
-  private readonly entries: Outbox;
   private queue: QueuedPost[] = [];
 
   constructor(journal: Journal) {
     this.journal = journal;
-    this.entries = new Outbox(journal.recovered[0]?.position ?? journal.position);
     for (const { position, payload } of journal.recovered) {
-      const entry = decodeEntry(String(position), payload);
-      this.recovered.push({ entry, done: this.track(entry, position) });
+      this.recovered.push(this.spooled(decodeEntry(String(position), payload), position));
     }
   }
 
@@ -120,7 +116,7 @@ class JournalOfPosts {
     }
     const keep = () => {
       for (const [at, { entry, resolve }] of posts.entries())
-        resolve({ entry, done: this.track(entry, first + at) });
+        resolve(this.spooled(entry, first + at));
     };
     const refuse = (error: unknown) => {
       for (const { reject } of posts) reject(error);
@@ -128,13 +124,8 @@ class JournalOfPosts {
     this.journal.whenSynced(first + posts.length - 1).then(keep, refuse);
   }
 
-  /** Returns the function that drops the entry. */
-  private track(entry: StoredEntry, position: number): () => void {
-    this.entries.add(entry, position);
-    return () => {
-      this.entries.take(position);
-      this.journal.acknowledge(this.entries.takenThrough);
-    };
+  private spooled(entry: StoredEntry, position: number): Spooled {
+    return { entry, drop: () => this.journal.acknowledge(position) };
   }
 }
 

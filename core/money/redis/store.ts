@@ -144,7 +144,7 @@ export class RedisHoldStore implements HoldStore {
   }
 
   void(callId: string, accountId: string): Promise<void> {
-    return this.posts.voidUnheard(callId) ?? this.holds.void(callId, accountId);
+    return this.posts.voidUnheard(callId, accountId) ?? this.holds.void(callId, accountId);
   }
 
   load(
@@ -276,7 +276,6 @@ export class RedisHoldStore implements HoldStore {
       endsTooMany: ({ process }, reason) => this.outageLog.endsTooMany(process, reason),
       // Another gateway that enters the new epoch must find the counts there.
       beginning: () => this.watch.keepAgain(),
-      uncommitted: (bucket) => this.commits.uncommitted(bucket),
       mayClaim: () => this.watch.isHome,
       mustResend: (bucket) => this.posts.resendUncommitted(bucket),
       entered: async (bucket) => {

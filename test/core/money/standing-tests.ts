@@ -70,7 +70,7 @@ export function standingTests(t: Test, create: Create): void {
       t.not(call.process, "");
     }
 
-    t.equal(store.findUncommitted(ended)?.posting.callId, ended);
+    t.equal(store.findUncommitted(ended)?.posting?.callId, ended);
     t.equal(store.findUncommitted(running), undefined);
     await store.void(running, accountId);
     await store.void(second, accountId);

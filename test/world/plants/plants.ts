@@ -257,8 +257,8 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     faults: { redisCut: 400, redisLosesReplies: 4_000 },
   },
   "a void without a reply is not repeated": {
-    file: "core/money/redis/posts.ts",
-    find: "void this.unheard.round(bucket);",
+    file: "core/money/redis/resender.ts",
+    find: "void this.takeBack(bucket, post);",
     replace: "",
     store: "redis",
     faults: { diskFull: 1_000, redisLosesReplies: 1_200 },

@@ -5,6 +5,7 @@ import { Random } from "../../../support/random.ts";
 import { SimulatedDisk } from "../../../world/disk.ts";
 import { SimulatedProcess } from "../../../world/process.ts";
 import { Scheduler } from "../../../world/scheduler.ts";
+import { acknowledge } from "./acknowledge.ts";
 
 const FOLDER = "/data/journal";
 const RECORD = '{"record":1}';
@@ -48,12 +49,14 @@ t.test("a segment is deleted once its last record is acknowledged, and not befor
   await append(6);
   const all = journal.bytes;
   t.equal(segments(), 4, "three of two records, and the open one");
-  journal.acknowledge(1);
+  acknowledge(journal, 1, 1);
   t.equal(segments(), 4);
-  journal.acknowledge(2);
+  acknowledge(journal, 2, 2);
   t.equal(segments(), 3);
   t.equal(journal.bytes, all - (all - one) / 3, "its bytes are free again");
-  journal.acknowledge(7);
+  acknowledge(journal, 5, 7);
+  t.equal(segments(), 3, "those before are needed");
+  acknowledge(journal, 3, 4);
   t.equal(segments(), 1, "the open one stays");
   t.equal(journal.bytes, one);
 });
@@ -71,7 +74,7 @@ t.test("a full journal refuses records until some are acknowledged", async (t) =
   const left = 200 - journal.bytes;
   t.equal(journal.refusal(left), undefined, "to the byte");
   t.ok(journal.refusal(left + 1));
-  journal.acknowledge(journal.position - 1);
+  acknowledge(journal, 1, journal.position - 1);
   t.equal(journal.refusal(20), undefined);
   await append(1);
 });
@@ -79,7 +82,7 @@ t.test("a full journal refuses records until some are acknowledged", async (t) =
 t.test("positions go on after a restart, and acknowledged records do not come back", async (t) => {
   const { journal, append, open } = await opened();
   await append(5);
-  journal.acknowledge(2);
+  acknowledge(journal, 1, 2);
   await journal.close();
   const again = await open("second");
   t.strictSame(

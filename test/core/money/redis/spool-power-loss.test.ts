@@ -48,7 +48,7 @@ t.test(
       found.map(({ entry }) => `${callOf(entry).callId} ${entry.chargedMicroVnd}`),
       ["c1 7", "c2 8"],
     );
-    for (const post of found) post.done();
+    for (const post of found) post.drop();
     await second.spool.close();
     second.losePower();
     t.strictSame((await open("third")).spool.recovered, []);
