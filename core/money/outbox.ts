@@ -82,6 +82,12 @@ export class Outbox {
     return posted;
   }
 
+  /** Returns the oldest post that is sent again. */
+  oldestKept(): UnsentPost | undefined {
+    for (const post of this.unsent.values()) if (post.state === "kept") return post;
+    return undefined;
+  }
+
   /** Returns up to `max` of the oldest posted entries. */
   oldest(max: number): StoredEntry[] {
     const entries: StoredEntry[] = [];

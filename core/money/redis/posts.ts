@@ -82,7 +82,7 @@ export class Posts {
   /** Returns the oldest post of each bucket that is to be sent again. */
   unsent(): StandingCall[] {
     return this.options.buckets.all.flatMap(({ outbox, process }) => {
-      const oldest = [...outbox.unsent.values()].find(({ state }) => state === "kept");
+      const oldest = outbox.oldestKept();
       return oldest ? [unsentPost(callOf(oldest.entry), costOf(oldest.entry), process)] : [];
     });
   }
