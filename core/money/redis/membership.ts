@@ -69,7 +69,10 @@ export class Membership {
   private readonly options: MembershipOptions;
   private readonly detector: FailureDetector;
   private lastView: View | undefined;
-  /** The last epoch that this gateway entered, also after its leases were ended. */
+  /**
+   * The last epoch that this gateway entered, in the ledger or in Redis, also after its leases were ended. Once the ledger has
+   * it there, no earlier one may be used: the others wait for it no more.
+   */
   private lastEntered = "";
   /** An epoch that must end. */
   private odd: { readonly epoch: string; readonly reason: string } | undefined;
@@ -278,6 +281,7 @@ export class Membership {
       options.epochs.enter(bucket.name, epoch, bucket.process),
     );
     if (isLast) {
+      this.lastEntered = epoch;
       this.isListed = true;
       this.isRefused = false;
       bucket.refusal = undefined;

@@ -41,6 +41,8 @@ async function inWorld(body: (parts: Parts) => Promise<void>, leaseMs = 120_000)
     for (const gateway of [x, y]) await goesOn(world, gateway);
     await follow(second, first);
     await second.call("REPLICAOF", "NO", "ONE");
+    // A first replica gives its primary another replication id: the epoch that begins then is open too.
+    for (const gateway of [x, y]) await goesOn(world, gateway);
     await body({ world, servers, x, y });
   } finally {
     await world.dispose();
