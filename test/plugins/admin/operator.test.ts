@@ -122,6 +122,33 @@ t.test("operators and accounts", async (t) => {
     t.equal((await call(key)).status, 200);
   });
 
+  t.test("sets, shows and removes limits of a key, and pauses it", async (t) => {
+    const { accountId, keyId, key } = await createCustomer(gateway, { creditVnd: 500 });
+    const restrict = (...limits: string[]) => answer("key", "restrict", "--key", keyId, ...limits);
+    await restrict("--models", "gpt-*, claude-haiku-5-5", "--month-vnd", "1000", "--reason", "x");
+    const [shown] = await list("key", "list", "--account", accountId);
+    t.match(shown, {
+      limits: { models: ["gpt-*", "claude-haiku-5-5"], month_vnd: "1000" },
+      budgets: [{ period: "month", limit_vnd: "1000", spent_vnd: "0" }],
+    });
+    t.equal((await call(key)).status, 403);
+    const [latest] = await list("actions", "--limit", "1");
+    t.match(latest?.["details"], { models: "gpt-*, claude-haiku-5-5", month_vnd: 1000 });
+    const left = await restrict("--models", "none", "--addresses", "loopback");
+    t.strictSame(left["limits"], { month_vnd: "1000", addresses: ["loopback"] });
+    t.equal((await call(key)).status, 200);
+    t.match(await answer("key", "pause", "--key", keyId), { limits: { paused: true } });
+    t.equal((await call(key)).status, 403);
+    await answer("key", "resume", "--key", keyId);
+    t.equal((await call(key)).status, 200);
+    const made = await answer(
+      ...["key", "create", "--account", accountId, "--name", "a", "--ends-at", "2026-01-01"],
+    );
+    t.equal((await call(String(made["key"]))).status, 401);
+    const wrong = await run("key", "restrict", "--key", keyId, "--day-vnd", "1.000");
+    t.match(wrong.stderr, /--day-vnd: 1\.000 can be read as 1000 đ and as 1 đ/);
+  });
+
   t.test("adjusts a wallet up and down, once per reference, never below zero", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const adjust = (amount: string, reference: string) =>

@@ -1,19 +1,64 @@
-import { accountPath, type Command, encoded, given, numeric, value } from "../command.ts";
+import {
+  accountPath,
+  type Command,
+  encoded,
+  given,
+  numeric,
+  type OptionText,
+  type Values,
+  value,
+} from "../command.ts";
+
+/** Options that limit a key. */
+const LIMITS: Readonly<Record<string, OptionText>> = {
+  "day-vnd": { value: "AMOUNT", about: "its budget of a day in Vietnam, in đ", example: "20000" },
+  "month-vnd": { value: "AMOUNT", about: "its budget of a month, in đ", example: "300000" },
+  "total-vnd": { value: "AMOUNT", about: "its budget in all, in đ", example: "1000000" },
+  models: {
+    value: "IDS",
+    about: "the models it is for, with commas between; * stands for any characters",
+    example: "'claude-*,gpt-5'",
+  },
+  addresses: {
+    value: "RANGES",
+    about: "the addresses it takes calls from, with commas between",
+    example: "203.0.113.0/24",
+  },
+  "ends-at": { value: "DAY|TIME", about: "its last day in Vietnam", example: "2026-12-31" },
+  "calls-per-minute": { value: "N", about: "at most as many as key limit allows", example: "60" },
+  "calls-at-once": { value: "N", about: "the number of calls in flight", example: "4" },
+};
+const LISTS: ReadonlySet<string> = new Set(["models", "addresses"]);
+
+/** Returns the given limits as the API takes them. `none` removes one. */
+function limitsOf(values: Values): Record<string, unknown> {
+  const limits: Record<string, unknown> = {};
+  for (const name of Object.keys(LIMITS)) {
+    const text = values[name];
+    if (text === undefined) continue;
+    const limit = LISTS.has(name) ? text.split(",").map((item) => item.trim()) : numeric(text);
+    limits[name.replaceAll("-", "_")] = text === "none" ? null : limit;
+  }
+  return limits;
+}
 
 export const keyCommands: readonly Command[] = [
   {
     words: "key create",
     required: ["account", "name"],
-    optional: [],
+    optional: Object.keys(LIMITS),
+    options: LIMITS,
     about: "create an API key; shown only once",
-    run: async (client, { account, name }) =>
-      value(await client.post(`${accountPath(account)}/keys`, { name })),
+    run: async (client, { account, name, ...rest }) => {
+      const wanted = { name, limits: limitsOf(rest) };
+      return value(await client.post(`${accountPath(account)}/keys`, wanted));
+    },
   },
   {
     words: "key list",
     required: ["account"],
     optional: [],
-    about: "list the keys of an account, without their secrets",
+    about: "list the keys of an account, with limits and spent budgets, without their secrets",
     run: async (client, { account }) => value(await client.get(`${accountPath(account)}/keys`)),
   },
   {
@@ -22,6 +67,38 @@ export const keyCommands: readonly Command[] = [
     optional: [],
     about: "revoke a key by its id",
     run: async (client, { key }) => value(await client.post(`/keys/${encoded(key)}/revoke`, {})),
+  },
+  {
+    words: "key restrict",
+    required: ["key"],
+    optional: [...Object.keys(LIMITS), "reason"],
+    options: LIMITS,
+    inExample: ["month-vnd", "models"],
+    about: "set limits of a key that its owner sees and can change; none removes one",
+    run: async (client, { key, reason, ...rest }) => {
+      const wanted = { ...limitsOf(rest), ...given({ reason }) };
+      return value(await client.post(`/keys/${encoded(key)}/limits`, wanted));
+    },
+  },
+  {
+    words: "key pause",
+    required: ["key"],
+    optional: ["reason"],
+    about: "refuse the calls of a key until it is resumed",
+    run: async (client, { key, reason }) => {
+      const wanted = { paused: true, ...given({ reason }) };
+      return value(await client.post(`/keys/${encoded(key)}/limits`, wanted));
+    },
+  },
+  {
+    words: "key resume",
+    required: ["key"],
+    optional: ["reason"],
+    about: "take calls of a paused key again",
+    run: async (client, { key, reason }) => {
+      const wanted = { paused: false, ...given({ reason }) };
+      return value(await client.post(`/keys/${encoded(key)}/limits`, wanted));
+    },
   },
   {
     words: "key limit",
