@@ -4,8 +4,9 @@ import { startGateway, startGateways } from "./gateway.ts";
 import { startGenerator } from "./generator.ts";
 import type { Workload } from "./load/job.ts";
 import { printTable } from "./load/table.ts";
+import { startNginx } from "./peers.ts";
 import { nodeOptionsOf, type Options, type Scenario, writeResults } from "./scenario.ts";
-import { startBareProxy, startNginx, startUpstream } from "./targets.ts";
+import { startBareProxy, startUpstream } from "./targets.ts";
 import {
   CHAT_MODEL,
   chatCall,

@@ -17,6 +17,8 @@ export interface CpuOptions {
   readonly connections: number;
   /** The unit by whose number the processor time is divided. */
   readonly unit: "call" | "event";
+  /** Called with the label of a series before each of its rounds. */
+  readonly onRound?: (label: string) => void;
 }
 
 /** Processor time per unit, in microseconds. Medians over the rounds. */
@@ -57,6 +59,7 @@ export async function measureCpu(
   const samples = series.map((): Sample[] => []);
   for (let round = 0; round <= options.rounds; round++) {
     for (const [at, each] of series.entries()) {
+      options.onRound?.(each.label);
       const sample = await measureRound(generator, each, options);
       if (round > 0) samples[at]!.push(sample);
     }

@@ -20,6 +20,7 @@ import { latency } from "./latency.ts";
 import { loadCommand } from "./load/command.ts";
 import { longLife } from "./long-life.ts";
 import { positiveOption, wholeOption } from "./number-options.ts";
+import { quick } from "./quick.ts";
 import { redis } from "./redis.ts";
 import type { Options, Scenario } from "./scenario.ts";
 import { slowReaders } from "./slow-reader.ts";
@@ -28,6 +29,7 @@ import { usage } from "./usage.ts";
 if (process.argv[2] === "load") process.exit(await loadCommand(process.argv.slice(3)));
 
 const scenarios: readonly Scenario[] = [
+  quick,
   ...cpuScenarios,
   redis,
   commit,

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { join } from "node:path";
@@ -31,6 +32,9 @@ export interface Scenario {
   run(children: Children, options: Options): Promise<void>;
 }
 
+/** The folder of results, `bench/results`. */
+export const resultsFolder = join(built, "..", "bench", "results");
+
 /** Writes the rows and a description of the machine to bench/results/<name>.json. */
 export function writeResults(
   name: string,
@@ -38,16 +42,22 @@ export function writeResults(
   options: Options,
   rows: readonly object[],
 ): void {
-  const folder = join(built, "..", "bench", "results");
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(resultsFolder, { recursive: true });
   const machine = {
     processor: cpus()[0]?.model.trim(),
     cores: availableParallelism(),
     pinned: children.pinned,
     node: process.version,
+    commit: commitOf(),
   };
   const { rounds, seconds } = options;
   const measuredAt = new Date().toISOString();
   const results = { scenario: name, measuredAt, machine, rounds, secondsPerRound: seconds, rows };
-  writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(results, null, 2)}\n`);
+  writeFileSync(join(resultsFolder, `${name}.json`), `${JSON.stringify(results, null, 2)}\n`);
+}
+
+/** Returns the commit that is measured, or undefined without Git. */
+function commitOf(): string | undefined {
+  const { stdout, status } = spawnSync("git", ["rev-parse", "--short", "HEAD"], { cwd: built });
+  return status === 0 ? stdout.toString().trim() : undefined;
 }

@@ -1,4 +1,3 @@
-import { writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -42,42 +41,28 @@ export async function startUpstream(children: Children): Promise<Target> {
 
 /** Starts the bare proxy, the baseline of every comparison. */
 export function startBareProxy(children: Children, upstreamPort: number): Promise<Target> {
-  return startProxy(children, "bare-proxy.js", upstreamPort);
+  return startProxy(children, "bare proxy", "bare-proxy.js", upstreamPort);
 }
 
 /** Starts the proxy that looks at nothing, the floor for the cost of a body. */
 export function startRelay(children: Children, upstreamPort: number): Promise<Target> {
-  return startProxy(children, "relay.js", upstreamPort);
+  return startProxy(children, "relay", "relay.js", upstreamPort);
 }
 
-async function startProxy(children: Children, file: string, upstreamPort: number): Promise<Target> {
+async function startProxy(
+  children: Children,
+  name: string,
+  file: string,
+  upstreamPort: number,
+): Promise<Target> {
   const port = await freePort();
   const program = script(file, port, upstreamPort);
-  const child = children.start(file, { ...program, core: PROXY_CORE });
-  return whenListening(file, child, port);
+  const child = children.start(name, { ...program, core: PROXY_CORE });
+  return whenListening(name, child, port);
 }
 
-/**
- * Starts nginx as a plain proxy, as the current user. Returns undefined if nginx is not installed.
- */
-export async function startNginx(
-  children: Children,
-  upstreamPort: number,
-): Promise<Target | undefined> {
-  const port = await freePort();
-  const folder = children.folder("nginx");
-  const file = join(folder, "nginx.conf");
-  writeFileSync(file, nginxConfig(folder, port, upstreamPort));
-  const args = ["-c", file, "-p", folder, "-e", join(folder, "error.log")];
-  const child = children.start("nginx", { command: "nginx", args, core: PROXY_CORE });
-  try {
-    return await whenListening("nginx", child, port);
-  } catch {
-    return undefined;
-  }
-}
-
-async function whenListening(name: string, child: Child, port: number): Promise<Target> {
+/** Resolves once a program accepts connections at its port. */
+export async function whenListening(name: string, child: Child, port: number): Promise<Target> {
   await untilReady(name, child, () => accepts(port));
   return { name, port, pid: child.pid, headers: AUTHORIZATION, end: () => child.end() };
 }
@@ -93,41 +78,4 @@ export function accepts(port: number): Promise<boolean> {
     });
     socket.once("error", () => resolve(false));
   });
-}
-
-function nginxConfig(folder: string, port: number, upstreamPort: number): string {
-  // One process without a master, so that one process id has all of its time.
-  return `daemon off;
-master_process off;
-worker_rlimit_nofile 65536;
-pid ${folder}/nginx.pid;
-error_log ${folder}/error.log crit;
-events { worker_connections 32768; }
-http {
-  access_log off;
-  keepalive_requests 100000000;
-  keepalive_timeout 600s;
-  client_body_temp_path ${folder}/body;
-  proxy_temp_path ${folder}/proxy;
-  fastcgi_temp_path ${folder}/fastcgi;
-  uwsgi_temp_path ${folder}/uwsgi;
-  scgi_temp_path ${folder}/scgi;
-  client_body_buffer_size 64k;
-  upstream provider {
-    server 127.0.0.1:${upstreamPort};
-    keepalive 4096;
-    keepalive_requests 100000000;
-  }
-  server {
-    listen 127.0.0.1:${port} backlog=4096;
-    location / {
-      proxy_pass http://provider;
-      proxy_http_version 1.1;
-      proxy_set_header connection "";
-      proxy_buffering off;
-      proxy_read_timeout 900s;
-    }
-  }
-}
-`;
 }

@@ -16,8 +16,14 @@ th:first-child, td:first-child, .text { text-align: left } td.text { word-break:
 .bad { border-color: #c9252d; background: #c9252d1f } .good { border-color: #0b7a53; background: #0b7a531f }
 .quiet { opacity: .7 } .u-legend { font-size: 13px }`;
 
-/** Returns a page about runs of the load, the newest first. It needs no other file and no network. */
-export function reportPage(runs: readonly Run[]): string {
+/** A table of a report, by its title. */
+type Table = readonly [title: string, rows: readonly Readonly<Record<string, string>>[]];
+
+/**
+ * Returns a page about runs of the load, the newest first, with tables of other measurements. It needs no other file
+ * and no network.
+ */
+export function reportPage(runs: readonly Run[], tables: readonly Table[] = []): string {
   const [run] = runs;
   if (!run) throw new Error("a report needs a run");
   const data = JSON.stringify(runs).replaceAll("<", "\\u003c");
@@ -27,6 +33,7 @@ export function reportPage(runs: readonly Run[]): string {
 <style>${ofPackage("uplot/dist/uPlot.min.css")}${STYLE}</style>
 <h1>${runs.map(({ name }) => escaped(name)).join(" <span class=quiet>and</span> ")}</h1>
 ${runs.map(introduction).join("\n")}
+${tables.map(otherTable).join("\n")}
 <h2>Times of good calls</h2>
 <div class="wide">${timesTable(runs)}</div>
 <h2>Calls by their time</h2><div id="histogram"></div>
@@ -42,6 +49,20 @@ ${runs.map(failuresTable).join("\n")}
 
 function ofPackage(file: string): string {
   return readFileSync(createRequire(import.meta.url).resolve(file), "utf8");
+}
+
+function otherTable([title, rows]: Table): string {
+  const names = Object.keys(rows[0] ?? {});
+  const line = (cells: readonly string[], tag: "th" | "td") =>
+    `<tr>${cells.map((cell) => `<${tag}>${escaped(cell)}</${tag}>`).join("")}</tr>`;
+  const lines = rows.map((row) =>
+    line(
+      names.map((name) => row[name] ?? ""),
+      "td",
+    ),
+  );
+  return `<h2>${escaped(title)}</h2>
+<div class="wide"><table>${line(names, "th")}${lines.join("")}</table></div>`;
 }
 
 function introduction(run: Run): string {

@@ -1,0 +1,131 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { cellsOf, measureCpu, type Series } from "./cpu.ts";
+import { startGateway } from "./gateway.ts";
+import { type Generator, startGenerator } from "./generator.ts";
+import {
+  type LatencyRuns,
+  latencyCells,
+  latencyRows,
+  measureLatency,
+  stallsOf,
+} from "./latency.ts";
+import type { Workload } from "./load/job.ts";
+import { reportPage } from "./load/report-page.ts";
+import type { Run } from "./load/run.ts";
+import { printTable } from "./load/table.ts";
+import { startPeers } from "./peers.ts";
+import { Progress } from "./progress.ts";
+import { nodeOptionsOf, resultsFolder, type Scenario, writeResults } from "./scenario.ts";
+import { stallOptions } from "./stalls.ts";
+import { startBareProxy, startUpstream, type Target } from "./targets.ts";
+import { chatCall, pacedStream, SHORT_ANSWER } from "./workload.ts";
+
+const RATE = 500;
+const STALL_MS = 2;
+const EVENT_DELAY_MS = 5;
+/** What is measured, of which rounds and seconds fit into two minutes with three peers. */
+const CALLS = { rounds: 2, seconds: 0.8, connections: 64, unit: "call" } as const;
+const EVENTS = { rounds: 1, seconds: 1.2, connections: 100, unit: "event" } as const;
+const TIMES = { rounds: 2, seconds: 2.5, rate: RATE } as const;
+/** Until a proxy is idle after a round. */
+const QUIET_SECONDS = 0.6;
+/** How long the streams of a round go on once its time is over. */
+const STREAM_SECONDS = 1;
+
+/** `quick`: the figures that matter in two minutes, with the proxies by others that are installed. */
+export const quick: Scenario = {
+  name: "quick",
+  about: "processor time and times of calls in two minutes, beside nginx, HAProxy and Portkey",
+  onRequest: true,
+  async run(children, options) {
+    const upstream = await startUpstream(children);
+    const generator = await startGenerator(children);
+    const bare = await startBareProxy(children, upstream.port);
+    const peers = await startPeers(children, upstream.port);
+    const stallFile = join(children.folder("stalls"), "gateway");
+    const nodeOptions = [...nodeOptionsOf(options), ...stallOptions(stallFile, STALL_MS)];
+    const gateway = await startGateway(children, { upstreamPort: upstream.port, nodeOptions });
+    const proxies = [bare, gateway, ...peers];
+    const call = chatCall(SHORT_ANSWER, false);
+    const stream = chatCall(pacedStream(EVENT_DELAY_MS), true);
+    const ofCalls = await thatServe(generator, proxies, call, "calls");
+    const ofStreams = await thatServe(generator, proxies, stream, "streams");
+    const progress = new Progress(secondsOf(ofCalls.length, ofStreams.length));
+
+    const calls = await measureCpu(generator, seriesOf(ofCalls, call), {
+      ...CALLS,
+      onRound: (name) => progress.step(`calls, ${name}`, CALLS.seconds + QUIET_SECONDS),
+    });
+    const events = await measureCpu(generator, seriesOf(ofStreams, stream), {
+      ...EVENTS,
+      onRound: (name) =>
+        progress.step(`streams, ${name}`, EVENTS.seconds + STREAM_SECONDS + QUIET_SECONDS),
+    });
+    const runs = await measureLatency(generator, [...ofCalls, upstream], {
+      ...TIMES,
+      onRound: (name) => progress.step(`${RATE} calls/s, ${name}`, TIMES.seconds),
+    });
+    progress.end();
+    await gateway.reconcile();
+
+    const rows = latencyRows(runs, bare, RATE);
+    const tables = [
+      ["processor time of a call", calls.map((row) => cellsOf(row, "call"))],
+      ["processor time of an event of a stream", events.map((row) => cellsOf(row, "event"))],
+      [`times at ${RATE} calls/s, in ms`, rows.map(latencyCells)],
+      [`stalls of the gateway's event loop at ${RATE} calls/s`, stallsOf(gateway, runs, stallFile)],
+    ] as const;
+    for (const [title, cells] of tables) printTable(title, cells);
+    writeResults("quick", children, { ...options, ...TIMES }, [{ calls, events, times: rows }]);
+    const file = join(resultsFolder, "quick.html");
+    writeFileSync(file, reportPage(runs.map(lastRun), tables));
+    console.log(`\nreport: ${file}`);
+    await children.endAll();
+  },
+};
+
+/** Returns the proxies that serve this call, and says why the others do not. */
+async function thatServe(
+  generator: Generator,
+  proxies: readonly Target[],
+  workload: Workload,
+  name: string,
+): Promise<Target[]> {
+  const serving: Target[] = [];
+  for (const target of proxies) {
+    const { port, headers } = target;
+    const once = { port, headers, ...workload, connections: 1, seconds: 0 };
+    const { errors, firstError } = await generator.run(once);
+    if (errors === 0) serving.push(target);
+    else console.log(`Without ${name} of ${target.name}: ${firstError}`);
+  }
+  return serving;
+}
+
+function seriesOf(targets: readonly Target[], workload: Workload): Series[] {
+  return targets.map((target) => ({ label: target.name, target, workload }));
+}
+
+function secondsOf(ofCalls: number, ofStreams: number): number {
+  const calls = (CALLS.rounds + 1) * (CALLS.seconds + QUIET_SECONDS);
+  const events = (EVENTS.rounds + 1) * (EVENTS.seconds + STREAM_SECONDS + QUIET_SECONDS);
+  const times = (TIMES.rounds + 1) * TIMES.seconds;
+  return ofCalls * calls + ofStreams * events + (ofCalls + 1) * times;
+}
+
+/** Returns the last round of a target for the report. */
+function lastRun({ target, reports, spans }: LatencyRuns): Run {
+  return {
+    name: target.name,
+    startedAt: new Date(spans.at(-1)!.from).toISOString(),
+    url: `http://127.0.0.1:${target.port}`,
+    call: "unstreamed chat calls of 1 KB",
+    load: `${RATE} calls a second for ${TIMES.seconds} s`,
+    isOpenLoop: true,
+    stoppedEarly: false,
+    report: reports.at(-1)!,
+    charges: undefined,
+    limits: [],
+  };
+}
