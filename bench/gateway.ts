@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import { isObject, type JsonObject } from "../core/process/json.ts";
 import { packageRoot } from "../core/process/root.ts";
+import { freePort } from "../test/support/free-port.ts";
 import { type Child, type Children, untilReady } from "./children.ts";
-import { freePort } from "./free-port.ts";
 import { nodeOptionsOf, type Options } from "./scenario.ts";
 import { built, PROXY_CORE, type Target } from "./targets.ts";
 

@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { freePort } from "../test/support/free-port.ts";
 import type { Children } from "./children.ts";
-import { freePort } from "./free-port.ts";
 import { PROXY_CORE, type Target, whenListening } from "./targets.ts";
 
 /** Starts a proxy by others in front of the upstream. Returns undefined if it is not installed. */

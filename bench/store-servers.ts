@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { freePort } from "../test/support/free-port.ts";
 import { type Child, type Children, untilReady } from "./children.ts";
-import { freePort } from "./free-port.ts";
 import { accepts, LOAD_CORE } from "./targets.ts";
 
 /** A Redis or Postgres server of the benchmark, on the core of the load. */

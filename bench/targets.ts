@@ -1,8 +1,8 @@
 import { connect } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../test/support/free-port.ts";
 import { type Child, type Children, untilReady } from "./children.ts";
-import { freePort } from "./free-port.ts";
 
 /** A server that takes calls: the upstream itself, or a proxy in front of it. */
 export interface Target {

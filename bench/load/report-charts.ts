@@ -7,13 +7,15 @@ declare const uPlot: typeof Plot;
 type Axis = NonNullable<Plot.Options["axes"]>[number];
 
 const HEIGHT = 280;
-const COLOURS = ["#0b7a53", "#c4570e", "#3557b7", "#8a3ab9", "#777777"];
+const COLOURS = ["#0b7a53", "#c4570e", "#3557b7", "#8a3ab9", "#777777", "#0a8a9f"];
 const RED = "#c9252d";
 
 const runs: Run[] = JSON.parse(document.getElementById("runs")?.textContent ?? "[]");
 const ink = getComputedStyle(document.body).color;
 /** Steps between whole seconds. */
 const SECONDS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200];
+/** A shorter part of a second has no rate. */
+const PART_MIN = 0.2;
 const grid = { stroke: "rgba(128,128,128,.25)", width: 1 };
 
 function axis(label: string, more: Axis = {}): Axis {
@@ -81,6 +83,12 @@ function drawTimeline(): void {
   const length = Math.max(...runs.map(({ report }) => report.timeline.length));
   const seconds = Array.from({ length }, (_, at) => at + 1);
   type Second = Run["report"]["timeline"][number];
+  // The last second is not whole: its calls count for the part of it that there was.
+  const rateOf = (run: Run, of: (second: Second) => number) =>
+    lineOf(run, of).map((count, at) => {
+      const part = Math.min(1, run.report.seconds - at);
+      return count === null || part < PART_MIN ? null : Math.round(count / part);
+    });
   const lineOf = ({ report }: Run, of: (second: Second) => number | null) =>
     seconds.map((_, at) => (report.timeline[at] ? of(report.timeline[at]) : null));
   const rates: Plot.Series[] = [{ label: "second" }];
@@ -91,10 +99,10 @@ function drawTimeline(): void {
     const stroke = COLOURS[at % COLOURS.length]!;
     const name = runs.length > 1 ? `${run.name}: ` : "";
     rates.push({ label: `${name}good`, stroke, width: 2 });
-    rateLines.push(lineOf(run, ({ calls }) => calls));
+    rateLines.push(rateOf(run, ({ calls }) => calls));
     if (run.report.errors > 0) {
       rates.push({ label: `${name}failed`, stroke: RED, width: 2, dash: at === 0 ? [] : [6, 4] });
-      rateLines.push(lineOf(run, ({ errors }) => errors));
+      rateLines.push(rateOf(run, ({ errors }) => errors));
     }
     const value = (_: Plot, us: number | null) => (us === null ? "" : showMs(us));
     times.push({ label: `${name}p50`, stroke, width: 1, dash: [4, 3], value });
