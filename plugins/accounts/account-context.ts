@@ -1,5 +1,6 @@
 import {
   httpAddress,
+  newId,
   type PlainRequest,
   type Refusal,
   reachableAddress,
@@ -9,8 +10,10 @@ import {
 import { CredentialStore, WELCOME_MS } from "./credentials.ts";
 import { Devices } from "./devices.ts";
 import { Invitations } from "./invitations.ts";
-import type { Mail, Mailer } from "./mail/mailer.ts";
+import { type Mail, Mailer } from "./mail/mailer.ts";
+import { Outbox } from "./mail/outbox.ts";
 import type { MailTemplate, Notice } from "./mail/texts.ts";
+import type { Transport } from "./mail/transport.ts";
 import type { Language, Options } from "./options.ts";
 import { fromElsewhere } from "./own-page.ts";
 import { Passwords } from "./passwords.ts";
@@ -33,10 +36,11 @@ export class AccountContext {
   readonly invitations: Invitations;
   readonly throttle: Throttle;
   readonly mailer: Mailer;
+  readonly outbox: Outbox;
   readonly sealer: Sealer;
   private listeningAt: string;
 
-  constructor(services: Services, options: Options, mailer: Mailer, sealer: Sealer) {
+  constructor(services: Services, options: Options, transport: Transport, sealer: Sealer) {
     const { accounts, database, clock, config } = services;
     this.listeningAt = reachableAddress(httpAddress(config.listen.host, config.listen.port));
     this.services = services;
@@ -47,7 +51,12 @@ export class AccountContext {
     this.secondFactors = new SecondFactors(database, clock);
     this.invitations = new Invitations(database, clock);
     this.throttle = new Throttle(database, clock);
-    this.mailer = mailer;
+    this.mailer = new Mailer(transport, services.log);
+    this.outbox = new Outbox({
+      ...{ services, transport, counts: this.mailer.counts },
+      account: (accountId) => this.credentials.ofAccount(accountId),
+      languageOf: (account) => this.languageOf(account),
+    });
     this.sealer = sealer;
   }
 
@@ -80,13 +89,11 @@ export class AccountContext {
     return credentials.language ?? this.options.language;
   }
 
-  /** Sends the owner of an account a mail about a change, in case another person has made it. */
-  tellOwner(accountId: string, kind: Notice, about?: string): void {
-    this.mailer.take(async () => {
-      const account = await this.credentials.ofAccount(accountId);
-      if (!account) return undefined;
-      const template = { kind, about };
-      return { to: account.email, language: this.languageOf(account), template };
+  /** Writes the owner of an account a mail about a change, in case another person has made it. Never rejects. */
+  async tellOwner(accountId: string, kind: Notice, about?: string): Promise<void> {
+    const cause = `${kind} ${newId(this.services.clock.now())}`;
+    await this.outbox.write(accountId, kind, about, cause).catch((error: unknown) => {
+      this.services.log.warn({ err: error, kind }, "cannot write a mail to the outbox");
     });
   }
 

@@ -35,25 +35,32 @@ export class Devices {
     return found.length > 0 ? hash.toString("base64url") : undefined;
   }
 
-  /** Remembers this browser. Returns its `set-cookie` header, and whether it is the first of the account. */
+  /**
+   * Remembers this browser, and returns its `set-cookie` header. Unless it is the first one of the account, or `browser` is
+   * undefined, the same statement writes its owner a mail that names the browser.
+   */
   async remember(
     accountId: string,
     isSecure: boolean,
-  ): Promise<{ readonly cookie: string; readonly isFirst: boolean }> {
+    browser: string | undefined,
+  ): Promise<string> {
     const token = newToken();
-    const [row] = await this.database.query<{ isFirst: boolean }>(
+    await this.database.query(
       `with replaced as (
         delete from account_devices where token_hash in (
           select token_hash from account_devices where account_id = $2
           order by seen_at desc offset ${DEVICES_MAX - 1}
         )
+      ),
+      told as (
+        insert into account_messages (cause, account_id, kind, about, created_at, due_at)
+        select 'new-browser ' || encode($1, 'hex'), $2, 'new-browser', $4, $3, $3
+        where $4::text is not null and exists (select from account_devices where account_id = $2)
       )
-      insert into account_devices (token_hash, account_id, seen_at) values ($1, $2, $3)
-      returning not exists (select from account_devices where account_id = $2) as "isFirst"`,
-      [hashOf(token), accountId, this.at(0)],
+      insert into account_devices (token_hash, account_id, seen_at) values ($1, $2, $3)`,
+      [hashOf(token), accountId, this.at(0), browser ?? null],
     );
-    const cookie = cookieOf(token, (VALID_DAYS * DAY_MS) / 1000, isSecure, "device");
-    return { cookie, isFirst: row?.isFirst ?? false };
+    return cookieOf(token, (VALID_DAYS * DAY_MS) / 1000, isSecure, "device");
   }
 
   /** Deletes devices that are not valid any more. */

@@ -7,8 +7,8 @@ import {
 } from "../../core/plugin/index.ts";
 import { AccountContext } from "./account-context.ts";
 import { serveAgreements } from "./agreements.ts";
-import { Mailer } from "./mail/mailer.ts";
 import { printingTransport, smtpTransport } from "./mail/transport.ts";
+import { messageCommands, messageRoutes } from "./message-routes.ts";
 import { commands, operatorRoutes } from "./operator-routes.ts";
 import { type Options, options } from "./options.ts";
 import { provide } from "./provide.ts";
@@ -38,9 +38,9 @@ const SWEEP_MS = 600_000;
 export default function accounts(services: Services, settings: Options): Plugin {
   const { log } = services;
   const transport = settings.smtp ? smtpTransport(settings.smtp) : printingTransport();
-  const mailer = new Mailer(transport, log);
   const sealer = new Sealer();
-  const context = new AccountContext(services, settings, mailer, sealer);
+  const context = new AccountContext(services, settings, transport, sealer);
+  const { mailer, outbox } = context;
   let sweeping: NodeJS.Timeout | undefined;
   let rotation: Promise<void> | undefined;
   const stopping = new AbortController();
@@ -51,6 +51,7 @@ export default function accounts(services: Services, settings: Options): Plugin 
       await context.credentials.sweep();
       await context.devices.sweep();
       await context.invitations.sweep();
+      await outbox.sweep();
     } catch (error) {
       log.warn({ err: error }, "cannot delete expired sessions; trying again in 10 minutes");
     }
@@ -61,7 +62,7 @@ export default function accounts(services: Services, settings: Options): Plugin 
     // Code runs from dist; SQL is read from the sources.
     migrations: new URL("../../../plugins/accounts/migrations/", import.meta.url),
 
-    commands,
+    commands: [...commands, ...messageCommands],
 
     async start() {
       const masterKeys = await masterKeysOf(services.config.stores, settings.master_keys);
@@ -86,6 +87,7 @@ export default function accounts(services: Services, settings: Options): Plugin 
         counts: () => mailer.counts,
       });
       rotation = rotate(secrets, sealer, log, stopping.signal);
+      outbox.start();
       sweeping = setInterval(() => void sweep(), SWEEP_MS).unref();
     },
 
@@ -107,13 +109,17 @@ export default function accounts(services: Services, settings: Options): Plugin 
         ...keyRoutes(context),
       ]);
       serveAgreements(router, settings);
-      addOperatorRoutes(router, services, "/admin/v1", operatorRoutes(context));
+      addOperatorRoutes(router, services, "/admin/v1", [
+        ...operatorRoutes(context),
+        ...messageRoutes(context),
+      ]);
     },
 
     async stop() {
       clearInterval(sweeping);
       stopping.abort();
       await rotation;
+      await outbox.stop();
       await mailer.stop();
     },
   };

@@ -127,7 +127,8 @@ export function operatorRoutes(context: AccountContext): OperatorRoute[] {
         await context.sessions.endAll(id);
         const wallet = await services.balances(id);
         const left = wallet && walletJson(wallet);
-        if (status !== "closed") context.tellOwner(id, "closed", left && `${left.balance_vnd} đ`);
+        if (status !== "closed")
+          await context.tellOwner(id, "closed", left && `${left.balance_vnd} đ`);
         return done({ id, email: account.email, status: "closed", revoked_keys: revoked, ...left });
       },
     },
@@ -141,7 +142,7 @@ export function operatorRoutes(context: AccountContext): OperatorRoute[] {
         const account = await services.accounts.find(id);
         if (!account) return unknownAccount();
         const wasOn = await context.secondFactors.drop(id);
-        if (wasOn) context.tellOwner(id, "factor-off");
+        if (wasOn) await context.tellOwner(id, "factor-off");
         return done({ account: id, email: account.email, was_on: wasOn });
       },
     },

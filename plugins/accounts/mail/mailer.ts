@@ -136,7 +136,7 @@ export class Mailer {
 }
 
 /** Returns only codes: the message of a mail server may quote the mail, which has a secret link. */
-function reasonOf(error: unknown): { code: unknown; response_code: unknown } {
+export function reasonOf(error: unknown): { code: unknown; response_code: unknown } {
   const { code, responseCode } = isObject(error) ? error : {};
   return { code, response_code: responseCode };
 }

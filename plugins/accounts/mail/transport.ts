@@ -5,7 +5,8 @@ import type { MailText } from "./texts.ts";
 
 /** Sends mails, one per call of `send`; rejects if the server does not accept it. */
 export interface Transport {
-  send(to: string, mail: MailText): Promise<void>;
+  /** `id`: a mail that is sent twice has one Message-ID. */
+  send(to: string, mail: MailText, id?: string): Promise<void>;
   close(): void;
 }
 
@@ -36,6 +37,7 @@ export function smtpTransport({
     disableFileAccess: true,
     disableUrlAccess: true,
   };
+  const domain = /@([^\s@<>]+)>?$/.exec(from)?.[1] ?? "localhost";
   // Loaded with the first mail: the library takes 13 MB.
   let transporter: Promise<Transporter> | undefined;
   const connected = () => {
@@ -43,12 +45,15 @@ export function smtpTransport({
     return transporter;
   };
   return {
-    async send(to, { subject, text }) {
+    async send(to, { subject, text }, id) {
       // As an object, the address is never parsed as a list.
       const address = { name: "", address: to };
       // RFC 3834: automatic responders do not reply.
       const headers = { "auto-submitted": "auto-generated" };
-      await (await connected()).sendMail({ from, to: address, subject, text, headers });
+      await (await connected()).sendMail({
+        ...{ from, to: address, subject, text, headers },
+        ...(id !== undefined && { messageId: `<${id}@${domain}>` }),
+      });
     },
     close: () => void transporter?.then((opened) => opened.close()),
   };

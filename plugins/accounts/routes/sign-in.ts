@@ -91,10 +91,9 @@ export async function signedIn(
   const body = { account: accountBody(account, csrfToken), csrf_token: csrfToken };
   const cookies = ["set-cookie", cookieOf(token, sessions.maxAgeS, isSecure)];
   if (!isKnownDevice) {
-    const { cookie, isFirst } = await devices.remember(accountId, isSecure);
-    cookies.push("set-cookie", cookie);
     const browser = `${request.remoteAddress}, ${agentOf(request)}`;
-    if (!isFirst) context.tellOwner(accountId, "new-browser", browser);
+    cookies.push("set-cookie", await devices.remember(accountId, isSecure, browser));
+    context.outbox.hurry();
   }
   return done(body, 200, cookies);
 }

@@ -5,7 +5,16 @@ const PROGRAM = "npm run admin --";
 
 /** The groups of `help`, each with its title and the first words of its commands. */
 const GROUPS: Readonly<Record<string, readonly [title: string, ...words: string[]]>> = {
-  accounts: ["customers", "account", "invite", "usage", "refused", "second-factor"],
+  accounts: [
+    "customers",
+    "account",
+    "invite",
+    "usage",
+    "refused",
+    "second-factor",
+    "announce",
+    "messages",
+  ],
   money: [
     "wallets and charges",
     "report",

@@ -7,6 +7,8 @@ export interface Account {
   readonly email: string;
   readonly email_verified: boolean;
   readonly language: "vi" | "en";
+  /** True if the customer wants announcements by mail. */
+  readonly announcements: boolean;
   readonly created_at: string;
   readonly discount_bps: number;
   readonly csrf_token: string;

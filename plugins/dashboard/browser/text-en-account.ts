@@ -222,6 +222,7 @@ export const account = {
   "account.about": "Account details",
   "account.verified": "Email verified",
   "account.since": "Customer since",
+  "account.announcements": "Mail me announcements, such as changes of prices",
   "account.appearance": "Language and appearance",
   "account.password": "Change password",
   "account.password.submit": "Change password",

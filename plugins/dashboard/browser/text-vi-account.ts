@@ -224,6 +224,7 @@ export const account = {
   "account.about": "Thông tin tài khoản",
   "account.verified": "Đã xác minh email",
   "account.since": "Ngày tạo tài khoản",
+  "account.announcements": "Gửi cho tôi thông báo qua email, ví dụ khi giá thay đổi",
   "account.appearance": "Ngôn ngữ và giao diện",
   "account.password": "Đổi mật khẩu",
   "account.password.submit": "Đổi mật khẩu",

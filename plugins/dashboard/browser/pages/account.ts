@@ -14,7 +14,7 @@ import type { Session } from "../contract.ts";
 import { newPassword } from "../new-password.ts";
 import { BASE } from "../routes.ts";
 import { secondFactorCard } from "../second-factor.ts";
-import { chooseLanguage, currentAccount, forgetAccount } from "../session.ts";
+import { chooseAnnouncements, chooseLanguage, currentAccount, forgetAccount } from "../session.ts";
 import { t } from "../text.ts";
 
 export async function render({ root, signal }: PageContext): Promise<void> {
@@ -55,7 +55,19 @@ function about(): HTMLElement {
       { class: "pairs" },
       pairs.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))),
     ),
+    announcements(account.announcements),
   );
+}
+
+function announcements(checked: boolean): HTMLElement {
+  const input = el("input", { type: "checkbox", checked });
+  input.addEventListener("change", async () => {
+    await chooseAnnouncements(input.checked).catch((error: unknown) => {
+      input.checked = !input.checked;
+      toast(failureText(error));
+    });
+  });
+  return el("label", { class: "tick" }, input, el("span", {}, t("account.announcements")));
 }
 
 function appearance(): HTMLElement {

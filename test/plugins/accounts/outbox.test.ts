@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import t from "tap";
+import { type AccountsGateway, startAccountsGateway } from "../../support/accounts.ts";
+import { type AdminTarget, admin } from "../../support/admin.ts";
+import { BrowserSession, ownAddress, PASSWORD, signedUp } from "../../support/browser-session.ts";
+import { startMailServer } from "../../support/mail-server.ts";
+import { until } from "../../support/until.ts";
+import { bootInProcess, type GatewayInProcess } from "./in-process.ts";
+
+type Row = Record<string, unknown>;
+
+const MINUTE_MS = 60_000;
+const NEW_BROWSER = /Sign-in from a new browser/;
+
+/** Signs in from a browser that the account does not know, which its owner gets a mail about. */
+async function signInElsewhere(target: { url: string }, email: string): Promise<void> {
+  const other = new BrowserSession(target);
+  other.headers = { "x-forwarded-for": ownAddress(), "user-agent": "Browser/9" };
+  assert.equal((await other.signIn(email, PASSWORD)).status, 200);
+}
+
+async function messages(gateway: AdminTarget, query = ""): Promise<Row[]> {
+  return (await admin(gateway, "GET", `/messages${query}`)).body["list"] as Row[];
+}
+
+t.test(
+  "a mail is sent once, though its gateway is killed before the mail server is there",
+  async (t) => {
+    const all: AccountsGateway = await startAccountsGateway();
+    t.teardown(() => all.close());
+    const { gateway, mailServer } = all;
+    const { email } = await signedUp(gateway, mailServer);
+    const { port } = mailServer;
+    await mailServer.stop();
+    await signInElsewhere(gateway, email);
+    await gateway.kill9();
+    const later = await startMailServer(undefined, port);
+    t.teardown(() => later.stop());
+    await gateway.start();
+    const [waiting] = await messages(gateway);
+    // It waits if the killed gateway had tried to send it.
+    if (waiting) await admin(gateway, "POST", `/messages/${waiting["id"]}/retry`, {});
+    await later.mailsTo(email);
+    await until("nothing waits", async () => (await messages(gateway)).length === 0);
+    t.match(
+      later.mails.map(({ subject }) => subject),
+      [NEW_BROWSER],
+    );
+    t.match(later.mails[0]?.messageId, /^<message-\d+@tollgate\.test>$/);
+  },
+);
+
+t.test("mails of a gateway whose clock a test moves", async (t) => {
+  let booted: GatewayInProcess;
+  t.before(async () => {
+    booted = await bootInProcess();
+  });
+  t.teardown(() => booted.close());
+
+  t.test("wait while the mail server is away for an hour, then arrive once", async (t) => {
+    const { mailServer } = booted;
+    const { email } = await signedUp(booted, mailServer);
+    const { port } = mailServer;
+    await mailServer.stop();
+    await signInElsewhere(booted, email);
+    let attempts = 0;
+    for (let passedMs = 0; passedMs < 60 * MINUTE_MS; passedMs += 20 * MINUTE_MS) {
+      await until("it was tried again", async () => {
+        const [waiting] = await messages(booted);
+        const isTried = waiting?.["failure"] !== null && Number(waiting?.["attempts"]) > attempts;
+        if (isTried) attempts = Number(waiting?.["attempts"]);
+        return isTried;
+      });
+      booted.pass(20 * MINUTE_MS);
+    }
+    t.equal(attempts, 3);
+    const again = await startMailServer(undefined, port);
+    t.teardown(() => again.stop());
+    booted.pass(60 * MINUTE_MS);
+    await again.mailsTo(email);
+    await until("nothing waits", async () => (await messages(booted)).length === 0);
+    t.equal(again.mails.length, 1);
+
+    t.test("one that is refused for good is shown, and sent again when asked", async (t) => {
+      again.refusals.push(550);
+      await signInElsewhere(booted, email);
+      await until(
+        "it is given up",
+        async () => (await messages(booted, "?failed=true")).length > 0,
+      );
+      const [failed] = await messages(booted, "?failed=true");
+      t.match(failed, { email, kind: "new-browser", failure: "550", attempts: 1 });
+      const { status } = await admin(booted, "POST", `/messages/${failed?.["id"]}/retry`, {});
+      t.equal(status, 200);
+      await again.mailsTo(email, 2);
+      t.strictSame(await messages(booted, "?failed=true"), []);
+    });
+
+    t.test(
+      "an announcement reaches each customer once, in his language, unless he declines",
+      async (t) => {
+        const english = await signedUp(booted, again);
+        await english.post("/me", { language: "en" });
+        const none = await signedUp(booted, again);
+        t.equal((await none.post("/me", { announcements: false })).body.announcements, false);
+        const texts = { vi: "Giá mới\n\nTừ ngày mai.", en: "New prices\n\nFrom tomorrow." };
+        const announce = () =>
+          admin(booted, "POST", "/announcements", { name: "prices-1", ...texts });
+        const { status, body } = await announce();
+        t.strictSame([status, body["recipients"]], [200, 2]);
+        t.equal((await announce()).status, 409);
+        await until("nothing waits", async () => (await messages(booted)).length === 0);
+        const sent = (to: string) =>
+          again.mails
+            .filter((mail) => JSON.stringify(mail.to).includes(to))
+            .map(({ subject, text }) => [subject, text?.trim()])
+            .filter(([subject]) => subject === "Giá mới" || subject === "New prices");
+        t.strictSame(sent(email), [["Giá mới", "Từ ngày mai."]]);
+        t.strictSame(sent(english.email), [["New prices", "From tomorrow."]]);
+        t.strictSame(sent(none.email), []);
+        const bad = await admin(booted, "POST", "/announcements", {
+          ...texts,
+          name: "x",
+          en: "one line",
+        });
+        t.match(JSON.stringify(bad.body), /en: expected a subject on the first line/);
+      },
+    );
+  });
+});
