@@ -28,7 +28,8 @@ const STOP_MS = 5_000;
 
 /**
  * Sends mails in the background, so that no reply waits for the mail server, or reveals by its time whether there was a
- * mail to send. Queues at most 1,000 jobs, which a restart drops.
+ * mail to send. Queues at most 1,000 jobs, which a restart drops: these mails have a secret link, which is stored nowhere. All
+ * others are in the outbox.
  */
 export class Mailer {
   private readonly transport: Transport;

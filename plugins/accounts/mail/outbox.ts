@@ -16,7 +16,7 @@ const ATTEMPTS_MAX = 50;
 const SENT_KEPT_MS = 90 * 86_400_000;
 
 /** A mail that waits, or was given up. */
-export interface Message {
+interface Message {
   readonly id: bigint;
   readonly accountId: string;
   readonly kind: string;
@@ -135,7 +135,7 @@ export class Outbox {
     try {
       const claimed = await this.claim();
       const results = await Promise.all(claimed.map((one) => this.send(one)));
-      // A mail server that is away is not asked for each of ten thousand mails at once.
+      // An unreachable mail server is not asked for each of ten thousand mails at once.
       return claimed.length === AT_ONCE && results.every(Boolean) ? 0 : POLL_MS;
     } catch (error) {
       this.throttledLog.warn({ err: error }, "cannot read the outbox of mails; they wait");

@@ -57,7 +57,7 @@ t.test("mails of a gateway whose clock a test moves", async (t) => {
   });
   t.teardown(() => booted.close());
 
-  t.test("wait while the mail server is away for an hour, then arrive once", async (t) => {
+  t.test("wait while the mail server is down for an hour, then arrive once", async (t) => {
     const { mailServer } = booted;
     const { email } = await signedUp(booted, mailServer);
     const { port } = mailServer;
