@@ -300,6 +300,9 @@ export interface MonthStatements {
   /** Closes a whole statement. Returns false if another process has closed it. */
   close(statement: MonthStatement, digest: string): Promise<boolean>;
 
+  /** Drops a whole statement that cannot be closed: the next `add` makes it again of what the ledger has. */
+  discard(statement: MonthStatement): Promise<void>;
+
   /**
    * Returns the rows of a statement, oldest first, in lists of some, so that no statement has to fit in memory. With
    * `mustAddUp`, throws if a balance is not that of the ledger.

@@ -104,6 +104,10 @@ export function monthStatements(database: PluginDatabase): MonthStatements {
       return row?.isClosed ?? false;
     },
 
+    async discard({ accountId, number }) {
+      await database.query("select discard_statement($1, $2)", [accountId, number]);
+    },
+
     rows,
 
     list: (accountId) =>

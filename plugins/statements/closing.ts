@@ -21,6 +21,8 @@ export class Closing {
   /** The month before which everything is closed, and before which everyone has a mail. */
   private closedBefore = "";
   private mailedBefore = "";
+  /** Accounts whose statement could not be closed in the last pass over all; undefined before the first. */
+  failing: number | undefined;
   private pass: Awaited<ReturnType<typeof queueMails>> | undefined;
 
   constructor(services: Services) {
@@ -50,8 +52,10 @@ export class Closing {
   private async look(): Promise<void> {
     const { customers, usage } = this.services;
     const current = await usage.months.current();
-    if (this.closedBefore !== current && (await this.closeAll(current)))
-      this.closedBefore = current;
+    if (this.closedBefore !== current) {
+      this.failing = await this.closeAll(current);
+      if (this.failing === 0) this.closedBefore = current;
+    }
     this.stopping.signal.throwIfAborted();
     if (this.mailedBefore === current || !customers.current.sendsMail) return;
     // Only those of the last month: older ones are of a time without this plugin, or without a mail server.
@@ -61,20 +65,20 @@ export class Closing {
     if (isDone && this.closedBefore === current) this.mailedBefore = current;
   }
 
-  /** Returns false if some could not be closed. */
-  private async closeAll(current: string): Promise<boolean> {
+  /** Returns the number of accounts whose statement could not be closed. */
+  private async closeAll(current: string): Promise<number> {
     const { months } = this.services.usage;
-    let isDone = true;
+    let failing = 0;
     for (let after: string | undefined; ; ) {
       const page = await this.step(() => months.due(current, after));
-      if (page.length === 0) return isDone;
+      if (page.length === 0) return failing;
       for (const { account, isDue } of page) {
         if (!isDue) continue;
         try {
           await this.closeOf(account, current);
         } catch (error) {
           this.stopping.signal.throwIfAborted();
-          isDone = false;
+          failing += 1;
           this.throttledLog.warn(
             { err: error, account_id: account },
             "cannot close a statement; the customer gets none until this is repaired",
@@ -91,7 +95,12 @@ export class Closing {
       const found = await this.step(() => months.add(accountId, current));
       if (found === "none") return;
       if (found === "more") continue;
-      await months.close(found, await digestOf(months, found));
+      const digest = await digestOf(months, found).catch(async (error: unknown) => {
+        // The next look reads the ledger again: by then its rows may be repaired.
+        await months.discard(found);
+        throw error;
+      });
+      await months.close(found, digest);
     }
   }
 

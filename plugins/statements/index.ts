@@ -12,6 +12,7 @@ import { party } from "./invoice.ts";
 import { customerRoutes, type Options, operatorRoutes } from "./routes.ts";
 
 export const uses = ["guards.customer"];
+export const provides = ["gauges"];
 
 export const options = v.strictObject({
   /** The operator as the seller of VAT invoices. */
@@ -45,6 +46,11 @@ export default function statements(services: Services, settings: Options): Plugi
 
     async start() {
       await services.usage.months.prepare();
+      services.gauges.provide({
+        name: "tollgate_statements_failing",
+        help: "Customers whose statement of a month that is over cannot be closed: its rows do not add up to the ledger's balances.",
+        value: () => closing.failing,
+      });
       closing.start();
     },
 

@@ -220,3 +220,20 @@ begin
   return true;
 end
 $$;
+
+-- Drops a statement that has all its rows and cannot be closed, so that it is made again of what the ledger has.
+create function discard_statement(wanted uuid, wanted_number integer) returns void
+language plpgsql as $$
+declare
+  progress statement_progress;
+begin
+  select * into progress from statement_progress where account_id = wanted for update;
+  if not progress.is_whole or progress.number <> wanted_number then
+    return;
+  end if;
+  delete from statement_rows where account_id = wanted and number = wanted_number;
+  update statement_progress set month = null, is_whole = false, balance = opening, through_id = coalesce(
+      (select through_id from statement_months where account_id = wanted and number = wanted_number - 1), 0
+    ) where account_id = wanted;
+end
+$$;

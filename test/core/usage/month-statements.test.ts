@@ -249,5 +249,11 @@ t.test("statements by month", async (t) => {
       account,
     ]);
     await t.rejects(closeAll(), /does not add up: 501 µđ by its rows, 500 µđ by the ledger/);
+    const whole = await months.add(account, CURRENT);
+    assert.ok(typeof whole === "object");
+    await months.discard(whole);
+    t.ok((await closeAll()) >= 1);
+    const [made] = await months.list(account);
+    t.strictSame([made?.number, made?.closingMicroVnd], [1, 500n]);
   });
 });

@@ -212,6 +212,34 @@ t.test("statements of months that are over", async (t) => {
     t.equal((await first.get("/statements/1.csv")).status, 404);
   });
 
+  t.test(
+    "are not closed for a customer whose ledger was changed, but for all others",
+    async (t) => {
+      const [wrong, right] = [
+        await signedUp(gateway, mailServer),
+        await signedUp(gateway, mailServer),
+      ];
+      for (const { accountId } of [wrong, right]) await credit(gateway, accountId, 5_000);
+      await age(1);
+      const change = (by: number) =>
+        sql.script(`set session_replication_role = replica;
+        update ledger_entries set balance_after = balance_after + ${by} where account_id = '${wrong.accountId}';
+        reset session_replication_role`);
+      const failing = async () => {
+        const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+        return /^tollgate_statements_failing(?:\{[^}]*\})? (\d+)$/m.exec(metrics)?.[1];
+      };
+      await change(1);
+      await restart();
+      await until("the failure is in the metrics", async () => (await failing()) === "1");
+      t.strictSame([(await closed(wrong)).length, (await closed(right)).length], [0, 1]);
+      await until("it is in the log", () => gateway.logs.includes("cannot close a statement"));
+      await change(-1);
+      await restart();
+      await until("it is closed", async () => (await closed(wrong)).length === 1);
+    },
+  );
+
   t.test("that were changed in the database are found by the mails", async (t) => {
     const [first] = customers;
     assert.ok(first);
