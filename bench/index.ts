@@ -3,6 +3,7 @@
  * `npm run bench [-- scenario… --rounds N --seconds S --profile FOLDER --against FOLDER --sizes KB,KB]` runs all or the
  * named scenarios.
  */
+import { availableParallelism, loadavg } from "node:os";
 import { resolve } from "node:path";
 import { parseArguments, refuseArguments } from "../core/process/command-line.ts";
 import { messageOf } from "../core/process/thrown.ts";
@@ -80,6 +81,12 @@ const chosen = scenarios.filter(({ name, onRequest }) =>
 const children = new Children();
 if (!children.pinned) {
   console.log("Cannot pin processes to cores (one core, or no taskset): expect more noise.");
+}
+const [load = 0] = loadavg();
+if (load > availableParallelism()) {
+  console.log(
+    `Other programs keep this machine busy (load ${load.toFixed(1)}): expect wrong times.`,
+  );
 }
 let failed = false;
 for (const scenario of chosen) {
