@@ -5,10 +5,12 @@ import { proved } from "./proof.ts";
 /** Name of the key that the chat creates if the customer has no key that it can show again. */
 const OWN_NAME = "Dashboard chat";
 
-/** Returns the active keys whose text the gateway can still show, the chat's own first. */
+/** Returns the active keys that are not paused and that the gateway can still show, the chat's own first. */
 export async function usableKeys(): Promise<Key[]> {
   const { data } = await get<{ data: Key[] }>("/keys");
-  const usable = data.filter((key) => key.status === "active" && key.recoverable);
+  const usable = data.filter(
+    ({ status, recoverable, limits }) => status === "active" && recoverable && !limits.paused,
+  );
   return usable.sort((a, b) => Number(b.name === OWN_NAME) - Number(a.name === OWN_NAME));
 }
 

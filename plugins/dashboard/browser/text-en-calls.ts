@@ -123,6 +123,7 @@ export const calls = {
   "cause.invalid_api_key": "Key revoked",
   "cause.authentication_error": "Key revoked",
   "cause.key_paused": "Key paused",
+  "cause.key_budget_exceeded": "Budget of the key used up",
   "cause.key_expired": "End date of the key",
   "cause.model_not_allowed": "Model not allowed for the key",
   "cause.address_not_allowed": "Address not allowed for the key",

@@ -125,6 +125,7 @@ export const calls = {
   "cause.invalid_api_key": "Khóa API đã bị thu hồi",
   "cause.authentication_error": "Khóa API đã bị thu hồi",
   "cause.key_paused": "Khóa API tạm dừng",
+  "cause.key_budget_exceeded": "Hết ngân sách của khóa API",
   "cause.key_expired": "Khóa API hết hạn",
   "cause.model_not_allowed": "Khóa API không được dùng mô hình này",
   "cause.address_not_allowed": "Khóa API không được dùng từ địa chỉ này",

@@ -6,7 +6,8 @@ import { ask, bodyOf } from "../../support/ask.ts";
 import { PASSWORD } from "../../support/browser-session.ts";
 import { signInByForm } from "../../support/dashboard.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
-import { reload } from "../../support/requests.ts";
+import { bodies, paths, post, reload } from "../../support/requests.ts";
+import { findings, sticksOut } from "./inspect.ts";
 import { type Stage, startStage } from "./stage.ts";
 
 t.test("a customer in a browser", async (t) => {
@@ -321,6 +322,67 @@ t.test("a customer in a browser", async (t) => {
     await page.getByText("10/10").waitFor();
     t.strictSame(
       complaints.filter((text) => !/status of 409/.test(text)),
+      [],
+    );
+  });
+
+  t.test("gives a key limits on a phone, shows what was spent, and pauses it", async (t) => {
+    const { page, complaints, session } = await stage.customer({
+      viewport: { width: 360, height: 640 },
+    });
+    await credit(stage.gateway, session.accountId, 10_000);
+    await signInByForm(page, stage.url, session.email);
+    await page.goto(`${stage.url}/dashboard/keys`);
+    const dialog = page.getByRole("dialog");
+    await page.getByRole("button", { name: "Tạo khóa" }).click();
+    await page.getByLabel("Tên khóa").fill("An, lập trình viên");
+    await dialog.getByText("Giới hạn (không bắt buộc)").click();
+    await dialog.getByLabel("Ngân sách mỗi ngày").fill("20.000");
+    await dialog.getByLabel("Ngày cuối cùng").fill("2999-12-31");
+    t.strictSame(await findings(page), []);
+    t.strictSame(await sticksOut(page), []);
+    await dialog.getByRole("button", { name: "Tạo khóa" }).click();
+    const key = (await page.locator("[data-secret]").textContent()) ?? "";
+    await page.getByRole("button", { name: "Xong" }).click();
+
+    const { status, headers } = await post(stage.gateway, paths.chat, { key }, bodies.chat());
+    t.equal(status, 200);
+    const cost = headers.get("x-svc-cost-vnd") ?? "";
+    await page.getByRole("button", { name: "Giới hạn của khóa API An" }).click();
+    t.equal(await dialog.getByLabel("Ngân sách mỗi ngày").inputValue(), "20000");
+    t.equal(await dialog.getByLabel("Ngày cuối cùng").inputValue(), "2999-12-31");
+    await dialog.getByLabel("Ngân sách mỗi tháng").fill("300000");
+    await dialog.getByLabel("Mô hình").fill("gpt-99");
+    await dialog.getByRole("button", { name: "Lưu giới hạn" }).click();
+    await dialog.getByText("Có mô hình không tồn tại").waitFor();
+    await dialog.getByLabel("Mô hình").fill("gpt-*, claude-haiku-5-5");
+    await dialog.getByLabel("Địa chỉ IP").fill("loopback");
+    await dialog.getByLabel("Lượt gọi mỗi phút").fill("60");
+    await dialog.getByRole("button", { name: "Lưu giới hạn" }).click();
+    await page.getByText(/mô hình: gpt-\*, claude-haiku-5-5/).waitFor();
+    await page.getByText("đến hết ngày 31/12/2999").waitFor();
+    const today = page.locator(".key-budget", { hasText: "Hôm nay" });
+    t.equal(await today.getAttribute("title"), `${cost} / 20000 đ`);
+    t.match((await session.get("/keys")).body.data[0].limits, {
+      day_vnd: "20000",
+      month_vnd: "300000",
+      addresses: ["loopback"],
+      calls_per_minute: 60,
+    });
+
+    await page.getByRole("button", { name: "Tạm dừng khóa API An" }).click();
+    await page.getByText("Đang tạm dừng").waitFor();
+    t.equal((await post(stage.gateway, paths.chat, { key }, bodies.chat())).status, 403);
+    // Without the messages of what was done.
+    await page.reload();
+    await page.getByText("Đang tạm dừng").waitFor();
+    t.strictSame(await findings(page), []);
+    t.strictSame(await sticksOut(page), []);
+    await page.getByRole("button", { name: "Tiếp tục khóa API An" }).click();
+    await page.getByRole("button", { name: "Tạm dừng khóa API An" }).waitFor();
+    t.equal((await post(stage.gateway, paths.chat, { key }, bodies.chat())).status, 200);
+    t.strictSame(
+      complaints.filter((text) => !/status of 400/.test(text)),
       [],
     );
   });

@@ -10,6 +10,7 @@ import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.t
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { get, post } from "../api.ts";
 import type { Key, NewKey } from "../contract.ts";
+import { limitFields, shownLimits } from "../key-limits.ts";
 import { proved } from "../proof.ts";
 import { BASE } from "../routes.ts";
 import { t } from "../text.ts";
@@ -62,7 +63,9 @@ function keyList(keys: readonly Key[], reload: () => Promise<void>): HTMLElement
           { class: "item-main" },
           el("strong", {}, key.name),
           el("code", { class: "prefix" }, key.prefix),
+          key.limits.paused && el("span", { class: "badge bad" }, t("keys.paused")),
           el("p", { class: "hint" }, usedText(key)),
+          shownLimits(key),
         ),
         spent(key),
         el(
@@ -71,6 +74,7 @@ function keyList(keys: readonly Key[], reload: () => Promise<void>): HTMLElement
           key.recoverable
             ? revealButtons(key)
             : el("span", { class: "hint" }, t("keys.notrecoverable")),
+          limitButtons(key, reload),
           el(
             "button",
             {
@@ -133,6 +137,59 @@ function revealButtons(key: Key): HTMLElement[] {
   ];
 }
 
+function limitButtons(key: Key, reload: () => Promise<void>): HTMLElement[] {
+  const { name, limits } = key;
+  const turn = limits.paused ? "resume" : "pause";
+  return [
+    el(
+      "button",
+      {
+        type: "button",
+        class: "small",
+        "aria-label": t("keys.limits.label", { name }),
+        onclick: () => openLimits(key, reload),
+      },
+      t("keys.limits"),
+    ),
+    el(
+      "button",
+      {
+        type: "button",
+        class: "small",
+        "aria-label": t(`keys.${turn}.label`, { name }),
+        onclick: () => pause(key, reload),
+      },
+      t(`keys.${turn}`),
+    ),
+  ];
+}
+
+async function pause({ id, name, limits }: Key, reload: () => Promise<void>): Promise<void> {
+  const paused = !limits.paused;
+  try {
+    await proved(() => post(`/keys/${id}/limits`, { paused }));
+    toast(t(paused ? "keys.pause.done" : "keys.resume.done", { name }));
+    await reload();
+  } catch (error) {
+    toast(failureText(error));
+  }
+}
+
+function openLimits({ id, name, limits }: Key, reload: () => Promise<void>): void {
+  const fields = limitFields(limits);
+  const submit = async () => {
+    await proved(() => post(`/keys/${id}/limits`, fields.read()));
+    dialog.close();
+    toast(t("keys.limits.saved", { name }));
+    await reload();
+  };
+  const dialog = openDialog(
+    t("keys.limits.label", { name }),
+    form(t("keys.limits.save"), submit, fields.element),
+    el("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, t("cancel")),
+  );
+}
+
 async function revoke(key: Key, reload: () => Promise<void>): Promise<void> {
   const text = t("keys.revoke.text", { name: key.name });
   if (!(await confirmed(t("keys.revoke.title"), text, t("keys.revoke")))) return;
@@ -151,15 +208,18 @@ function openNewKey(reload: () => Promise<void>): void {
     { name: "name", maxlength: 100, required: true, autocomplete: "off" },
     t("keys.name.hint"),
   );
+  const fields = limitFields();
+  const limits = el("details", {}, el("summary", {}, t("keys.limits.optional")), fields.element);
   const submit = async () => {
-    const made = await proved(() => post<NewKey>("/keys", { name: name.input.value }));
+    const wanted = { name: name.input.value, limits: fields.read() };
+    const made = await proved(() => post<NewKey>("/keys", wanted));
     dialog.close();
     openKeyDialog(made.name, made.key, "good", t("keys.made.text"));
     await reload();
   };
   const dialog = openDialog(
     t("keys.create"),
-    form(t("keys.create.submit"), submit, name.element),
+    form(t("keys.create.submit"), submit, name.element, limits),
     el("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, t("cancel")),
   );
 }

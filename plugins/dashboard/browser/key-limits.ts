@@ -1,0 +1,118 @@
+import { el } from "../../page-parts/browser/dom.ts";
+import { field } from "../../page-parts/browser/form.ts";
+import { date, number, vnd } from "../../page-parts/browser/format.ts";
+import type { Key, KeyLimits } from "./contract.ts";
+import { t } from "./text.ts";
+
+const VIETNAM_MS = 7 * 3_600_000;
+
+type Amount = "day_vnd" | "month_vnd" | "total_vnd" | "calls_per_minute" | "calls_at_once";
+type List = "models" | "addresses";
+
+/** The fields that limit a key, filled with its limits. An empty field does not limit. */
+export function limitFields(limits: KeyLimits = {}): {
+  readonly element: HTMLElement;
+  /** Returns the limits as the API takes them. */
+  read(): Record<string, unknown>;
+} {
+  const amount = (name: Amount) =>
+    field(t(`keys.limit.${name}`), {
+      name,
+      inputmode: "numeric",
+      autocomplete: "off",
+      pattern: "[0-9., ]*",
+      maxlength: 16,
+      value: limits[name] ?? "",
+    });
+  const list = (name: List) =>
+    field(
+      t(`keys.limit.${name}`),
+      { name, autocomplete: "off", spellcheck: "false", value: limits[name]?.join(", ") ?? "" },
+      t(`keys.limit.${name}.hint`),
+    );
+  const amounts = {
+    day_vnd: amount("day_vnd"),
+    month_vnd: amount("month_vnd"),
+    total_vnd: amount("total_vnd"),
+    calls_per_minute: amount("calls_per_minute"),
+    calls_at_once: amount("calls_at_once"),
+  };
+  const lists = { models: list("models"), addresses: list("addresses") };
+  const end = field(t("keys.limit.ends_at"), {
+    name: "ends_at",
+    type: "date",
+    value: limits.ends_at === undefined ? "" : lastDayOf(limits.ends_at),
+  });
+  const { day_vnd, month_vnd, total_vnd, calls_per_minute, calls_at_once } = amounts;
+  const element = el(
+    "div",
+    { class: "stack" },
+    el("p", { class: "hint" }, t("keys.limits.lead")),
+    el("div", { class: "key-limits" }, [
+      ...[day_vnd, month_vnd, total_vnd, end, calls_per_minute, calls_at_once].map(
+        (one) => one.element,
+      ),
+    ]),
+    lists.models.element,
+    lists.addresses.element,
+  );
+  return {
+    element,
+    read() {
+      const given: Record<string, unknown> = {};
+      for (const [name, { input }] of Object.entries(amounts)) {
+        const digits = input.value.replace(/[., ]/g, "");
+        given[name] = digits === "" ? null : name.endsWith("_vnd") ? digits : Number(digits);
+      }
+      for (const [name, { input }] of Object.entries(lists)) {
+        given[name] = input.value.split(/[\s,]+/).filter((item) => item !== "");
+      }
+      const day = end.input.value;
+      // An end that the API set within a day stays, unless its day is changed.
+      const isSame = limits.ends_at !== undefined && day === lastDayOf(limits.ends_at);
+      given["ends_at"] = isSame ? limits.ends_at : day || null;
+      return given;
+    },
+  };
+}
+
+/** The limits of a key, each in a few words, and bars that show what was spent of its budgets. */
+export function shownLimits({ limits, budgets }: Key): HTMLElement | false {
+  const words = [
+    limits.ends_at !== undefined &&
+      t("keys.shown.ends_at", { date: date(new Date(beforeEnd(limits.ends_at)).toISOString()) }),
+    limits.models && t("keys.shown.models", { models: limits.models.join(", ") }),
+    limits.addresses && t("keys.shown.addresses", { addresses: limits.addresses.join(", ") }),
+    limits.calls_per_minute !== undefined &&
+      t("keys.shown.calls_per_minute", { count: number(limits.calls_per_minute) }),
+    limits.calls_at_once !== undefined &&
+      t("keys.shown.calls_at_once", { count: number(limits.calls_at_once) }),
+  ].filter((text) => typeof text === "string");
+  if (words.length === 0 && budgets.length === 0) return false;
+  return el(
+    "div",
+    { class: "key-limits-shown" },
+    words.length > 0 && el("p", { class: "hint" }, words.join(" · ")),
+    budgets.map(({ period, limit_vnd, spent_vnd }) => {
+      const name = t(`keys.budget.${period}`);
+      const max = Math.max(1, Number(limit_vnd));
+      return el(
+        "div",
+        { class: "key-budget", title: `${spent_vnd} / ${limit_vnd} đ` },
+        el("span", { class: "hint" }, name),
+        el("span", {}, t("keys.budget.used", { spent: vnd(spent_vnd), limit: vnd(limit_vnd) })),
+        el("progress", { max, value: Math.min(max, Number(spent_vnd)), "aria-label": name }),
+      );
+    }),
+  );
+}
+
+/** The last millisecond before the end of a key. */
+function beforeEnd(endsAt: string): number {
+  return Date.parse(endsAt) - 1;
+}
+
+/** Returns the last day of a key in Vietnam, as a field of days has it. */
+function lastDayOf(endsAt: string): string {
+  return new Date(beforeEnd(endsAt) + VIETNAM_MS).toISOString().slice(0, 10);
+}
