@@ -1,10 +1,11 @@
 import type { LookupFunction, Socket } from "node:net";
-import type { buildConnector } from "undici";
+import type { buildConnector, Dispatcher } from "undici";
 import connectorOf from "undici/lib/core/connect.js";
 import symbols from "undici/lib/core/symbols.js";
 import Agent from "undici/lib/dispatcher/agent.js";
 import Client from "undici/lib/dispatcher/client.js";
 import Pool from "undici/lib/dispatcher/pool.js";
+import poolParts from "undici/lib/dispatcher/pool-base.js";
 import { freeBodiesOf } from "./freed-bodies.ts";
 import { openTunnel } from "./proxy.ts";
 
@@ -124,8 +125,34 @@ export function upstreamAgent({ connections, ageMs, silenceMs, connect }: AgentS
     keepAliveTimeout: 30_000,
     // The same limit as for a client's headers.
     maxHeaderSize: 65_536,
-    factory: (origin, options) => new Pool(origin, { ...options, factory: newClient }),
+    factory: (origin, options) => new AgedPool(origin, options, ageMs),
   });
+}
+
+/**
+ * undici's pool reads the clock for each busy connection until it finds an idle one, twice a call, to close those that are
+ * older than `clientTtl`: 10 µs with 64 calls in flight, 110 µs with 1,000. This one does so for idle ones alone.
+ */
+class AgedPool extends Pool {
+  private readonly ageMs: number;
+
+  constructor(origin: string | URL, options: object, ageMs: number) {
+    super(origin, { ...options, factory: newClient });
+    this.ageMs = ageMs;
+  }
+
+  /** Returns an idle connection, or a new one; undefined if there are as many as allowed. */
+  override [poolParts.kGetDispatcher](): Dispatcher | undefined {
+    const clients = this[poolParts.kClients];
+    for (let at = 0; at < clients.length; at++) {
+      const client = clients[at];
+      if (!client || client[poolParts.kNeedDrain]) continue;
+      // Too old: undici's own closes it, and opens another one.
+      if (client.ttl && Date.now() - client.ttl > this.ageMs) break;
+      return client;
+    }
+    return super[poolParts.kGetDispatcher]();
+  }
 }
 
 /**

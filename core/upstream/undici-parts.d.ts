@@ -5,9 +5,35 @@ declare module "undici/lib/dispatcher/agent.js" {
 }
 
 declare module "undici/lib/dispatcher/pool.js" {
-  import { Pool } from "undici";
+  import { type Dispatcher, Pool } from "undici";
+  import parts from "undici/lib/dispatcher/pool-base.js";
 
-  export default Pool;
+  /** With the choice of a connection that `connect.ts` replaces. */
+  export default class ChoosingPool extends Pool {
+    protected readonly [parts.kClients]: readonly parts.PooledClient[];
+    protected [parts.kGetDispatcher](): Dispatcher | undefined;
+  }
+}
+
+declare module "undici/lib/dispatcher/pool-base.js" {
+  import { Dispatcher } from "undici";
+
+  const parts: {
+    readonly kClients: unique symbol;
+    readonly kGetDispatcher: unique symbol;
+    readonly kNeedDrain: unique symbol;
+  };
+
+  namespace parts {
+    interface PooledClient extends Dispatcher {
+      /** True from the start of a call to its end. */
+      readonly [parts.kNeedDrain]?: boolean;
+      /** When it was opened, in milliseconds since the Unix epoch. */
+      readonly ttl?: number;
+    }
+  }
+
+  export default parts;
 }
 
 declare module "undici/lib/dispatcher/client.js" {

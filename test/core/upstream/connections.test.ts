@@ -73,6 +73,27 @@ t.test("a stream that is aborted leaves no connection behind", async (t) => {
   t.equal(opened, 5);
 });
 
+t.test("a call does not ask for the age of each busy connection", async (t) => {
+  const streams = 50;
+  let calls = 0;
+  const server = createServer((_request, response: ServerResponse) => {
+    calls++;
+    response.writeHead(200, { "content-type": "text/event-stream" }).write("data: a\n\n");
+    if (calls > streams) response.end();
+  });
+  const origin = `http://127.0.0.1:${await listening(t, server)}`;
+  const upstream = await upstreamAt(t, origin);
+  for (let at = 0; at < streams; at++) await send(upstream, origin);
+  await until("a call finds an idle connection without that", async () => {
+    const reads = t.capture(Date, "now", Date.now);
+    const call = send(upstream, origin);
+    const count = reads().length;
+    reads.restore();
+    await call;
+    return count < streams;
+  });
+});
+
 t.test("a connection is closed after its greatest age", async (t) => {
   const ports = new Set<number | undefined>();
   const server = createServer((request, response) => {
