@@ -13,6 +13,7 @@ import { archiveRoutes } from "./archive.ts";
 import { callRoutes } from "./calls.ts";
 import { holdRoutes } from "./holds.ts";
 import { keyRoutes } from "./keys.ts";
+import { modelRoutes } from "./models.ts";
 import { moneyRoutes } from "./money.ts";
 import { commandRoutes } from "./plugin-commands.ts";
 import { quarantineRoutes } from "./quarantine.ts";
@@ -61,6 +62,7 @@ export default function admin(services: Services, settings: v.InferOutput<typeof
         ...restoreRoutes(services),
         ...archiveRoutes(services),
         ...upstreamRoutes(services),
+        ...modelRoutes(services),
         ...actionRoutes(services),
         ...commandRoutes(services),
       ]);

@@ -28,7 +28,7 @@ const GROUPS: Readonly<Record<string, readonly [title: string, ...words: string[
   ],
   transfers: ["bank transfers", "transfer"],
   keys: ["API keys", "key"],
-  prices: ["the config, and what it sells for", "reload", "prices"],
+  prices: ["the config, and what it sells for", "reload", "prices", "models"],
   providers: ["upstreams", "upstreams", "upstream"],
   daily: [
     "the day's work",

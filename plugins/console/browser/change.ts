@@ -14,7 +14,9 @@ interface Change {
   readonly about?: Child;
   readonly fields: readonly Field[];
   /** The path and the body of the request, as the fields are now. */
-  request(): { readonly path: string; readonly body: object };
+  request(): Request | Promise<Request>;
+  /** Sends it, and leaves the form open. Default: it is sent, and the form closes. */
+  send?(path: string, body: object): Promise<void>;
   /** The command that does the same. */
   command(): string;
   readonly action: string;
@@ -23,7 +25,12 @@ interface Change {
   readonly movesMoney?: boolean;
   /** Returns the wallet before and after, shown with the question. */
   effect?(): Promise<Child>;
-  done(): void | Promise<void>;
+  done?(): void | Promise<void>;
+}
+
+interface Request {
+  readonly path: string;
+  readonly body: object;
 }
 
 /**
@@ -82,12 +89,13 @@ export function openChange(change: Change): void {
     send.setAttribute("aria-busy", "true");
     fill(problem);
     try {
-      const { path, body } = change.request();
+      const { path, body } = await change.request();
+      if (change.send) return await change.send(path, body);
       const isFirst = change.movesMoney && !isConfirmed;
       await post(path, isFirst ? { ...body, confirm_above_vnd: "0" } : body);
       dialog.close();
       toast(t("change.done"));
-      await change.done();
+      await change.done?.();
     } catch (error) {
       const asks = error instanceof ApiError && error.code === "confirmation_needed";
       if (asks) await ask(error.message).catch(() => {});

@@ -3,7 +3,7 @@
 export interface Account {
   readonly id: string;
   readonly email: string;
-  readonly status: "active" | "suspended";
+  readonly status: "active" | "suspended" | "closed";
   readonly discount_bps: number;
   readonly created_at: string;
 }
@@ -204,4 +204,38 @@ export interface Quarantined {
 export interface Maintenance {
   readonly enabled: boolean;
   readonly message: string | null;
+}
+
+export interface WholeTransfer extends Transfer {
+  readonly payload: string | null;
+}
+export interface Action {
+  readonly id: string;
+  readonly at: string;
+  readonly operator: string;
+  readonly remote_address: string;
+  readonly action: string;
+  readonly account_id: string | null;
+  readonly reason: unknown;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly status: number | null;
+}
+
+export interface Model {
+  readonly id: string;
+  readonly standard: string;
+  readonly offered: boolean;
+  readonly price_vnd: number;
+  readonly price_unit: "mtok" | "call" | "image";
+  readonly price_factors: Readonly<Record<string, number>>;
+  readonly routes: readonly { readonly upstream: string; readonly model: string }[];
+  readonly catalogue: string;
+}
+
+export interface Hold {
+  readonly call_id: string | null;
+  readonly movement: string | null;
+  readonly account_id: string | null;
+  readonly amount_vnd: string;
+  readonly since: string;
 }

@@ -56,6 +56,8 @@ export function list<Row extends object>(
   readonly element: HTMLElement;
   /** Reads the rows again. */
   reload(): Promise<void>;
+  /** Reads the first rows again, unless more than those are shown. Rejects if that fails. */
+  refresh(): Promise<void>;
 } {
   const { signal, columns, title } = of;
   let shown: Row[] = [];
@@ -137,6 +139,16 @@ export function list<Row extends object>(
       card(title, place, problem, el("div", { class: "row spread" }, more, file), command),
     ),
     reload,
+    async refresh() {
+      const request = latest;
+      if (shown.length > SHOWN) return;
+      const found = await of.load(bar.value(), SHOWN, {});
+      const isSame = JSON.stringify(found.rows) === JSON.stringify(shown);
+      if (isSame || signal.aborted || request !== latest) return;
+      shown = [...found.rows];
+      next = found.next;
+      draw(found.note);
+    },
   };
 }
 

@@ -1,3 +1,5 @@
+import { type Child, el, fill } from "../../page-parts/browser/dom.ts";
+
 /** Shortest time between two readings of a page. */
 const PAUSE_MS = 10_000;
 const PAUSE_MAX_MS = 5 * 60_000;
@@ -39,4 +41,11 @@ export function keepFresh(signal: AbortSignal, refresh: () => Promise<void>): vo
   );
   signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
   wait();
+}
+
+/** Replaces what a place shows, if it is not the same: then focus and selection of the reader stay. */
+export function redraw(place: HTMLElement, ...content: Child[]): void {
+  const next = el("div", {}, content);
+  const now = el("div", {}, [...place.cloneNode(true).childNodes]);
+  if (!next.isEqualNode(now)) fill(place, [...next.childNodes]);
 }

@@ -32,10 +32,18 @@ export async function readTasks(today: SumsRow | undefined): Promise<Task[]> {
   ]);
   return [
     ...storeTasks(ready),
-    ...(maintenance?.enabled ? [{ kind: "info", text: t("task.maintenance") } as const] : []),
+    ...(maintenance?.enabled
+      ? [{ kind: "info", text: t("task.maintenance"), path: "/servers" } as const]
+      : []),
     ...transferTasks(transfers ?? []),
     ...(quarantine.length > 0
-      ? [{ kind: "bad", text: t("task.quarantine", { count: countOf(quarantine) }) } as const]
+      ? [
+          {
+            kind: "bad",
+            text: t("task.quarantine", { count: countOf(quarantine) }),
+            path: "/servers",
+          } as const,
+        ]
       : []),
     ...upstreams.upstreams.flatMap(upstreamTasks),
     ...serverTasks(servers ?? []),
@@ -60,7 +68,13 @@ function storeTasks(ready: Readonly<Record<string, unknown>>): Task[] {
   const { status, hot, ledger, reason } = ready;
   const isWell = status === "ready" && hot !== "degraded" && ledger !== "away" && !reason;
   if (isWell) return [];
-  return [{ kind: "bad", text: t("task.stores", { reason: String(reason ?? ledger ?? status) }) }];
+  return [
+    {
+      kind: "bad",
+      text: t("task.stores", { reason: String(reason ?? ledger ?? status) }),
+      path: "/servers",
+    },
+  ];
 }
 
 function transferTasks(unmatched: readonly Transfer[]): Task[] {

@@ -4,6 +4,9 @@ import { svg } from "./dom.ts";
 const PATHS = {
   overview: ["M4 13h6V4H4z", "M14 20h6v-9h-6z", "M14 4v3h6V4z", "M4 20h6v-3H4z"],
   usage: ["M4 20h16", "M7 16v-5", "M12 16V6", "M17 16v-8"],
+  calls: ["M4 6h16", "M4 12h16", "M4 18h10"],
+  upstreams: ["M4 4h16v6H4z", "M4 14h16v6H4z", "M7.5 7h.01", "M7.5 17h.01"],
+  audit: ["M6 3h12v18H6z", "M9.5 8h5", "M9.5 12h5", "M9.5 16h3"],
   chat: ["M5 5h14a1 1 0 0 1 1 1v9a1 1 0 0 1-1 1h-8l-5 4v-4H5a1 1 0 0 1-1-1V6a1 1 0 0 1 1-1z"],
   keys: [
     "M14.5 9.5a4.5 4.5 0 1 0-4.2 4.5L12 12.3l1.5 1.5L15 12.3l1.5 1.5L20 10.5 18.5 9z",

@@ -10,6 +10,13 @@ export const operationCommands: readonly Command[] = [
     run: async (client) => value(await client.get("/upstreams")),
   },
   {
+    words: "models",
+    required: [],
+    optional: [],
+    about: "list the models with their prices and routes, as one gateway process runs them",
+    run: async (client) => value(await client.get("/models")),
+  },
+  {
     words: "actions",
     required: [],
     optional: ["account", "limit"],

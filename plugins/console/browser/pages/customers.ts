@@ -249,7 +249,7 @@ function keyColumns(done: () => Promise<void>): readonly Column<Key>[] {
   ];
 }
 
-function stateBadge(status: "active" | "suspended" | "revoked"): HTMLElement {
+function stateBadge(status: Account["status"] | Key["status"]): HTMLElement {
   return el(
     "span",
     { class: `badge ${status === "active" ? "good" : "bad"}` },

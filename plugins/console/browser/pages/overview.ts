@@ -5,7 +5,7 @@ import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { BASE } from "../base.ts";
 import { commandLine, commandText } from "../command-line.ts";
 import type { MoneyReport, Report, SumsRow } from "../contract.ts";
-import { keepFresh } from "../live.ts";
+import { keepFresh, redraw } from "../live.ts";
 import { get, hasCommand } from "../session.ts";
 import { figures, table } from "../table.ts";
 import { readTasks, taskList } from "../tasks.ts";
@@ -20,7 +20,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
   fill(root, pageHead(t("nav.overview"), t("overview.lead")), place);
   const refresh = async () => {
     const shown = await read();
-    if (!signal.aborted) fill(place, shown);
+    if (!signal.aborted) redraw(place, shown);
   };
   const first = async (): Promise<void> => {
     try {

@@ -1,0 +1,61 @@
+import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { dateTime } from "../../../page-parts/browser/format.ts";
+import { pageHead } from "../../../page-parts/browser/page-head.ts";
+import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { textIfAny } from "../../../page-parts/browser/text.ts";
+import { BASE } from "../base.ts";
+import { commandText } from "../command-line.ts";
+import type { Action } from "../contract.ts";
+import { list } from "../list.ts";
+import { get } from "../session.ts";
+import { t } from "../text.ts";
+
+/** What operators changed, newest first, with their reasons. */
+export function render({ root, signal }: PageContext): void {
+  const { element } = list<Action>({
+    title: t("nav.audit"),
+    signal,
+    filters: [{ name: "account", label: t("money.account") }],
+    columns: [
+      { title: t("calls.time"), cell: ({ at }) => dateTime(at) },
+      { title: t("audit.what"), cell: sentence },
+      {
+        title: t("money.owner"),
+        cell: ({ account_id }) =>
+          account_id !== null && el("a", { href: `${BASE}/customers/${account_id}` }, t("show")),
+      },
+      { title: t("reason"), cell: ({ reason }) => (reason === null ? "" : String(reason)) },
+      {
+        title: t("audit.who"),
+        cell: ({ operator, remote_address }) => [el("code", {}, operator), " ", remote_address],
+      },
+      {
+        title: t("calls.status"),
+        cell: ({ status }) =>
+          el(
+            "span",
+            { class: `badge ${status === null ? "info" : status < 300 ? "good" : "bad"}` },
+            status ?? t("unknown"),
+          ),
+      },
+    ],
+    async load(filters, limit, next) {
+      const rows = await get<Action[]>("/actions", { ...filters, limit, ...next });
+      const last = rows.at(-1);
+      return { rows, next: last && rows.length === limit ? { before: last.id } : undefined };
+    },
+    command: (filters) => commandText("actions", filters),
+    file: "actions",
+    none: t("audit.none"),
+  });
+  fill(root, pageHead(t("nav.audit"), t("audit.lead")), element);
+}
+
+/** Says what was done: in words if the action is a usual one, then with what was sent. */
+function sentence({ action, details }: Action) {
+  const path = action.replace(/^\w+ \/admin\/v1\//, "").replace(/:\w+\//g, "");
+  const words = textIfAny(`audit.${path.replaceAll("/", ".")}`) ?? action;
+  const { account: _, confirm_above_vnd: __, ...sent } = details;
+  const rest = Object.entries(sent).map(([name, value]) => `${name}: ${String(value)}`);
+  return [words, " ", el("small", { class: "hint" }, rest.join(", "))];
+}

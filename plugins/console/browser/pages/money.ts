@@ -1,0 +1,114 @@
+import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { dateTime, vnd } from "../../../page-parts/browser/format.ts";
+import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
+import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { BASE } from "../base.ts";
+import { commandLine, commandText } from "../command-line.ts";
+import type { Transfer, WholeTransfer } from "../contract.ts";
+import { list } from "../list.ts";
+import { keepFresh } from "../live.ts";
+import { get } from "../session.ts";
+import { pairs } from "../table.ts";
+import { t } from "../text.ts";
+import { transferButtons } from "../transfer-changes.ts";
+
+const STATES = ["unmatched", "credited", "matched", "ignored"] as const;
+
+/** Bank transfers, first those that wait for an owner; or one transfer. */
+export async function render({ root, rest, signal }: PageContext): Promise<void> {
+  if (rest !== "") return one(root, decodeURIComponent(rest), signal);
+  const again = (): Promise<void> => transfers.reload();
+  const transfers = list<Transfer>({
+    title: t("money.transfers"),
+    signal,
+    filters: [
+      {
+        name: "state",
+        label: t("customers.state"),
+        options: [
+          ["", t("all")],
+          ...STATES.map((state) => [state, t(`transfer.${state}`)] as const),
+        ],
+      },
+      { name: "query", label: t("money.query"), type: "search" },
+      { name: "account", label: t("money.account") },
+    ],
+    columns: [
+      {
+        title: t("money.received"),
+        cell: ({ id, received_at }) =>
+          el("a", { href: `${BASE}/money/${encodeURIComponent(id)}` }, dateTime(received_at)),
+      },
+      {
+        title: t("amount"),
+        isNumber: true,
+        cell: ({ amount_vnd }) => (amount_vnd === null ? "–" : vnd(amount_vnd)),
+      },
+      { title: t("money.content"), cell: ({ content }) => content ?? "" },
+      { title: t("money.order"), cell: ({ order }) => order ?? "" },
+      {
+        title: t("money.owner"),
+        cell: ({ account }) =>
+          account !== null && el("a", { href: `${BASE}/customers/${account}` }, t("show")),
+      },
+      { title: t("customers.state"), cell: stateBadge },
+      { title: t("actions"), cell: (transfer) => transferButtons(transfer, again) },
+    ],
+    async load(filters, limit, next) {
+      const rows = await get<Transfer[]>("/transfers", { ...filters, limit, ...next });
+      const last = rows.at(-1);
+      const isMore = last !== undefined && rows.length === limit;
+      return { rows, next: isMore ? { before: String(last.sequence) } : undefined };
+    },
+    command: (filters) => commandText("transfer list", filters),
+    file: "transfers",
+    none: t("money.none"),
+  });
+  fill(root, pageHead(t("nav.money"), t("money.lead")), transfers.element);
+  keepFresh(signal, async () => {
+    // A form stays as it is until it is closed.
+    if (document.querySelector("dialog[open]") === null) await transfers.refresh();
+  });
+}
+
+async function one(root: HTMLElement, id: string, signal: AbortSignal): Promise<void> {
+  const place = el("div", { class: "grid" });
+  const load = () =>
+    loadInto(place, signal, async () => {
+      const transfer = await get<WholeTransfer>(`/transfers/${encodeURIComponent(id)}`);
+      if (!signal.aborted) {
+        const buttons = transferButtons(transfer, load);
+        fill(root, pageHead(t("money.transfer"), el("code", {}, id), buttons), place);
+      }
+      return [
+        card(t("money.transfer"), shown(transfer)),
+        transfer.payload !== null && card(t("money.payload"), el("pre", {}, transfer.payload)),
+        commandLine(commandText("transfer show", { transfer: id })),
+      ];
+    });
+  fill(root, pageHead(t("money.transfer"), el("code", {}, id)), place);
+  await load();
+}
+
+function shown(transfer: WholeTransfer): HTMLElement {
+  const { account, amount_vnd, cause, decision } = transfer;
+  return pairs([
+    [t("customers.state"), [stateBadge(transfer), " ", cause]],
+    [t("amount"), amount_vnd === null ? "–" : vnd(amount_vnd)],
+    [
+      t("money.owner"),
+      account === null ? "–" : el("a", { href: `${BASE}/customers/${account}` }, account),
+    ],
+    [t("money.order"), transfer.order ?? "–"],
+    [t("money.content"), transfer.content ?? "–"],
+    [t("money.bank"), [transfer.bank ?? "–", " ", transfer.bank_reference ?? ""]],
+    [t("money.banktime"), transfer.bank_time ?? "–"],
+    [t("money.received"), dateTime(transfer.received_at)],
+    ...(decision === null ? [] : [[t("reason"), decision] as const]),
+  ]);
+}
+
+function stateBadge({ state }: Transfer): HTMLElement {
+  const kind = state === "credited" ? "good" : state === "unmatched" ? "bad" : "info";
+  return el("span", { class: `badge ${kind}` }, t(`transfer.${state}`));
+}

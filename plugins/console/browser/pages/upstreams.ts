@@ -1,0 +1,277 @@
+import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
+import { field, notice } from "../../../page-parts/browser/form.ts";
+import { ago, number, seconds, vnd } from "../../../page-parts/browser/format.ts";
+import { card, failed, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
+import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { BASE } from "../base.ts";
+import { openChange } from "../change.ts";
+import { commandLine, commandText } from "../command-line.ts";
+import type { Upstream } from "../contract.ts";
+import { downloadCsv } from "../download.ts";
+import { keepFresh, redraw } from "../live.ts";
+import { get, hasCommand, post } from "../session.ts";
+import { type Column, table } from "../table.ts";
+import { t } from "../text.ts";
+
+type ProviderKey = Upstream["keys"][number];
+
+interface Trial {
+  readonly served: boolean;
+  readonly status: number | null;
+  readonly reason?: string | null;
+  readonly latency_ms: number | null;
+  readonly price_vnd: string | null;
+}
+
+/** The providers as this process sees them: their state, their keys and their failures. */
+export async function render({ root, signal }: PageContext): Promise<void> {
+  const place = el("div", { class: "grid" }, waiting());
+  let latest: readonly Upstream[] = [];
+  const file = el(
+    "button",
+    {
+      type: "button",
+      onclick: () =>
+        downloadCsv(
+          "upstreams",
+          latest.map(({ breakers: _, keys: __, ...row }) => row),
+        ),
+    },
+    t("list.csv"),
+  );
+  fill(root, pageHead(t("nav.upstreams"), t("upstreams.lead"), file), place);
+  const refresh = async () => {
+    const asked = new URLSearchParams(location.search).get("state");
+    const { upstreams, process } = await get<{ process: number; upstreams: Upstream[] }>(
+      "/upstreams",
+    );
+    // A form stays as it is until it is closed.
+    if (signal.aborted || document.querySelector("dialog[open]")) return;
+    latest = upstreams;
+    const shown = asked === "trouble" ? upstreams.filter(isTroubled) : upstreams;
+    redraw(
+      place,
+      filterLinks(asked),
+      shown.map((upstream) => one(upstream, refresh)),
+      shown.length === 0 && notice("good", t("upstreams.well")),
+      el("p", { class: "hint" }, t("upstreams.process", { process })),
+      commandLine(commandText("upstreams")),
+    );
+  };
+  const first = async (): Promise<void> => {
+    try {
+      await refresh();
+    } catch (error) {
+      if (!signal.aborted)
+        fill(
+          place,
+          failed(error, () => void first()),
+        );
+    }
+  };
+  await first();
+  keepFresh(signal, refresh);
+}
+
+function filterLinks(asked: string | null): HTMLElement {
+  const link = (state: string, text: string) =>
+    el(
+      "a",
+      {
+        class: "button",
+        href: `${BASE}/upstreams${state === "" ? "" : `?state=${state}`}`,
+        "aria-current": (asked ?? "") === state ? "page" : undefined,
+      },
+      text,
+    );
+  return el("p", { class: "row" }, link("", t("all")), link("trouble", t("upstreams.trouble")));
+}
+
+function isTroubled({ breaker, keys, switched_off }: Upstream): boolean {
+  const isKeyOff = keys.some(({ switched, rests }) => switched === "off" || rests.length > 0);
+  return breaker !== "closed" || switched_off.length > 0 || isKeyOff;
+}
+
+function one(upstream: Upstream, done: () => Promise<void>): HTMLElement {
+  const { name, kind, breaker, breakers, failures, failures_by_cause, switched_off, keys } =
+    upstream;
+  const isOff = switched_off.includes("all models");
+  const causes = Object.entries(failures_by_cause).map(
+    ([cause, count]) => `${cause} ${number(count)}`,
+  );
+  const failing = breakers.filter(({ last_failure }) => last_failure !== null);
+  return card(
+    el(
+      "span",
+      { class: "row spread" },
+      el("span", {}, name, " ", el("small", { class: "hint" }, kind)),
+      el(
+        "span",
+        { class: "row" },
+        badge(breaker === "closed", breaker === "closed" ? t("upstreams.well") : breaker),
+        isOff && badge(false, t("upstreams.off")),
+      ),
+    ),
+    switched_off.length > 0 &&
+      !isOff &&
+      notice("info", t("upstreams.models.off", { models: switched_off.join(", ") })),
+    el(
+      "p",
+      {},
+      t("upstreams.failures", { count: number(failures) }),
+      causes.length > 0 && ` (${causes.join(", ")})`,
+      " · ",
+      el("a", { href: `${BASE}/calls?upstream=${encodeURIComponent(name)}` }, t("nav.calls")),
+      " · ",
+      el(
+        "a",
+        { href: `${BASE}/calls?upstream=${encodeURIComponent(name)}&status=failed` },
+        t("calls.failed"),
+      ),
+    ),
+    keys.length > 0 && table(t("upstreams.keys", { name }), keyColumns(name, done), keys),
+    failing.length > 0 &&
+      table(
+        t("upstreams.models", { name }),
+        [
+          { title: t("calls.model"), cell: ({ model }) => model ?? t("all") },
+          {
+            title: t("customers.state"),
+            cell: ({ breaker }) => badge(breaker === "closed", breaker),
+          },
+          {
+            title: t("upstreams.last"),
+            cell: ({ last_failure }) => last_failure && failureText(last_failure),
+          },
+        ] satisfies Column<Upstream["breakers"][number]>[],
+        failing,
+      ),
+    hasCommand("upstream off") &&
+      el(
+        "div",
+        { class: "row" },
+        button(isOff ? t("upstreams.on") : t("upstreams.switch"), name, () =>
+          openSwitch({ name, off: !isOff, done }),
+        ),
+        button(t("upstreams.try"), name, () => openTrial(name)),
+      ),
+  );
+}
+
+function keyColumns(name: string, done: () => Promise<void>): Column<ProviderKey>[] {
+  return [
+    { title: t("upstreams.key"), cell: ({ key }) => el("code", {}, key ?? "–") },
+    {
+      title: t("customers.state"),
+      cell: ({ switched, rests }): Child => {
+        if (switched === "off") return badge(false, t("upstreams.off"));
+        if (rests.length === 0) return badge(true, t("state.active"));
+        return rests.map(({ model, cause, wakes_in_ms }) =>
+          badge(false, `${model ?? ""} ${cause}, ${seconds(wakes_in_ms)}`),
+        );
+      },
+    },
+    {
+      title: t("upstreams.used"),
+      cell: ({ last_used }) => (last_used === null ? "–" : ago(last_used)),
+    },
+    {
+      title: t("upstreams.last"),
+      cell: ({ failures, last_failure }) =>
+        last_failure === null ? number(failures) : failureText(last_failure),
+    },
+    {
+      title: t("actions"),
+      cell: ({ key, switched }) => {
+        if (key === null || !hasCommand("upstream off")) return false;
+        const isOff = switched === "off";
+        return button(isOff ? t("upstreams.on") : t("upstreams.switch"), `${name} ${key}`, () =>
+          openSwitch({ name, key: key.slice(-4), off: !isOff, done }),
+        );
+      },
+    },
+  ];
+}
+
+function badge(isGood: boolean, text: string): HTMLElement {
+  return el("span", { class: `badge ${isGood ? "good" : "bad"}` }, text);
+}
+
+function button(text: string, of: string, open: () => void): HTMLElement {
+  return el(
+    "button",
+    { type: "button", class: "small", "aria-label": `${text}: ${of}`, onclick: open },
+    text,
+  );
+}
+
+function failureText({ at, reason }: { readonly at: string; readonly reason: string }): string {
+  return `${reason}, ${ago(at)}`;
+}
+
+interface Switch {
+  readonly name: string;
+  readonly key?: string;
+  readonly off: boolean;
+  readonly done: () => Promise<void>;
+}
+
+function openSwitch({ name, key, off, done }: Switch): void {
+  const model = field(t("upstreams.model"), { maxlength: 200 }, t("upstreams.model.hint"));
+  const reason = field(t("reason"), { required: true, maxlength: 500 });
+  const place = () => ({
+    ...(key !== undefined && { key }),
+    ...(key === undefined && model.input.value !== "" && { model: model.input.value }),
+  });
+  const title = off ? t("upstreams.switch") : t("upstreams.on");
+  openChange({
+    title: `${title}: ${name}${key === undefined ? "" : ` …${key}`}`,
+    about: off && el("p", {}, t("upstreams.switch.about")),
+    fields: key === undefined ? [model, reason] : [reason],
+    request: () => ({
+      path: `/upstreams/${encodeURIComponent(name)}/switch`,
+      body: { ...place(), off, reason: reason.input.value },
+    }),
+    command: () =>
+      commandText(off ? "upstream off" : "upstream on", {
+        name,
+        ...place(),
+        reason: reason.input.value,
+      }),
+    action: title,
+    isDangerous: off,
+    done,
+  });
+}
+
+/** Makes one real call, which the provider bills. */
+function openTrial(name: string): void {
+  const model = field(t("calls.model"), { required: true, maxlength: 200 });
+  const result = el("div", { role: "status" });
+  openChange({
+    title: `${t("upstreams.try")}: ${name}`,
+    about: [el("p", {}, t("upstreams.try.about")), result],
+    fields: [model],
+    request: () => ({
+      path: `/upstreams/${encodeURIComponent(name)}/try`,
+      body: { model: model.input.value },
+    }),
+    command: () => commandText("upstream try", { name, model: model.input.value }),
+    action: t("upstreams.try"),
+    async send(path, body) {
+      fill(result);
+      const trial = await post<Trial>(path, body);
+      const { served, status, reason, latency_ms, price_vnd } = trial;
+      const words = [
+        status ?? "",
+        reason ?? "",
+        latency_ms === null ? "" : seconds(latency_ms),
+        price_vnd === null ? "" : vnd(price_vnd),
+      ];
+      fill(
+        result,
+        notice(served ? "good" : "bad", words.filter((word) => word !== "").join(" · ")),
+      );
+    },
+  });
+}

@@ -1,0 +1,110 @@
+import { type Child, el } from "../../page-parts/browser/dom.ts";
+import { field } from "../../page-parts/browser/form.ts";
+import { vnd } from "../../page-parts/browser/format.ts";
+import { openChange } from "./change.ts";
+import { commandText } from "./command-line.ts";
+import type { Account, Transfer } from "./contract.ts";
+import { get } from "./session.ts";
+import { t } from "./text.ts";
+
+type Done = () => Promise<void>;
+
+/** The changes that a transfer allows in its state. */
+export function transferButtons(transfer: Transfer, done: Done): Child {
+  const name = `${vnd(transfer.amount_vnd ?? 0)}, ${transfer.id}`;
+  const button = (text: string, open: () => void) =>
+    el(
+      "button",
+      { type: "button", class: "small", "aria-label": `${text}: ${name}`, onclick: open },
+      text,
+    );
+  const { state } = transfer;
+  return el(
+    "span",
+    { class: "row" },
+    (state === "unmatched" || state === "ignored") &&
+      button(t("transfer.assign"), () => openAssign(transfer, done)),
+    state === "unmatched" && button(t("transfer.ignore"), () => openIgnore(transfer, done)),
+    state === "credited" && button(t("transfer.reverse"), () => openReverse(transfer, done)),
+  );
+}
+
+function openAssign(transfer: Transfer, done: Done): void {
+  const owner = field(
+    t("transfer.owner"),
+    { required: true, maxlength: 254 },
+    t("transfer.owner.hint"),
+  );
+  const reason = reasonField();
+  // The gateway takes the id of an account, or the code of an order.
+  let account: Account | undefined;
+  const named = () => owner.input.value.trim();
+  const isOrder = () => /^[a-z0-9]{6,25}$/i.test(named());
+  openChange({
+    title: t("transfer.assign"),
+    about: about(transfer),
+    fields: [owner, reason],
+    async request() {
+      if (!isOrder()) account = await accountOf(named());
+      const to = isOrder() ? { order: named() } : { account: account?.id ?? named() };
+      return { path: pathOf(transfer, "assign"), body: { ...to, reason: reason.input.value } };
+    },
+    command: () =>
+      commandText("transfer assign", {
+        transfer: transfer.id,
+        [isOrder() ? "order" : "account"]: named(),
+        reason: reason.input.value,
+      }),
+    action: t("transfer.assign"),
+    movesMoney: true,
+    done,
+  });
+}
+
+function openReverse(transfer: Transfer, done: Done): void {
+  const reason = reasonField();
+  openChange({
+    title: t("transfer.reverse"),
+    about: [about(transfer), el("p", {}, t("transfer.reverse.about"))],
+    fields: [reason],
+    request: () => ({ path: pathOf(transfer, "reverse"), body: { reason: reason.input.value } }),
+    command: () =>
+      commandText("transfer reverse", { transfer: transfer.id, reason: reason.input.value }),
+    action: t("transfer.reverse"),
+    isDangerous: true,
+    movesMoney: true,
+    done,
+  });
+}
+
+function openIgnore(transfer: Transfer, done: Done): void {
+  const reason = reasonField();
+  openChange({
+    title: t("transfer.ignore"),
+    about: [about(transfer), el("p", {}, t("transfer.ignore.about"))],
+    fields: [reason],
+    request: () => ({ path: pathOf(transfer, "ignore"), body: { reason: reason.input.value } }),
+    command: () =>
+      commandText("transfer ignore", { transfer: transfer.id, reason: reason.input.value }),
+    action: t("transfer.ignore"),
+    done,
+  });
+}
+
+function reasonField() {
+  return field(t("reason"), { required: true, maxlength: 500 });
+}
+
+function about({ amount_vnd, content }: Transfer): HTMLElement {
+  return el("p", {}, el("strong", {}, vnd(amount_vnd ?? 0)), ` · ${content ?? ""}`);
+}
+
+function pathOf({ id }: Transfer, change: string): string {
+  return `/transfers/${encodeURIComponent(id)}/${change}`;
+}
+
+async function accountOf(email: string): Promise<Account | undefined> {
+  if (!email.includes("@")) return undefined;
+  const found = await get<Account[]>("/accounts", { query: email, limit: 2 });
+  return found.find((account) => account.email === email.toLowerCase());
+}
