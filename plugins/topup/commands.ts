@@ -16,6 +16,21 @@ const reason: NonNullable<Command["options"]>[number] = {
 /** Commands that plugins/admin shows to operators. */
 export const commands: readonly Command[] = [
   {
+    words: "order show",
+    about: "show a top-up order by its code, paid or not, and its account",
+    method: "GET",
+    path: "/admin/v1/orders/:code",
+    options: [
+      {
+        name: "code",
+        value: "CODE",
+        about: "the code that the customer writes into the transfer",
+        example: "TG1A2B3C4D",
+        required: true,
+      },
+    ],
+  },
+  {
     words: "transfer list",
     about:
       "list bank transfers, newest first; all, or one state: matched, credited, unmatched, ignored",

@@ -137,13 +137,7 @@ export function ordersByCode(
 }
 
 /** Returns the account and id of the order with this code. */
-export async function orderByCode(
-  database: Database,
-  code: string,
-): Promise<{ readonly id: string; readonly accountId: string } | undefined> {
-  const [order] = await database.query<{ id: string; accountId: string }>(
-    `select id, account_id as "accountId" from topup_orders where code = $1`,
-    [code],
-  );
+export async function orderByCode(database: Database, code: string): Promise<Order | undefined> {
+  const [order] = await database.query<Order>(`${SELECT} where o.code = $1`, [code]);
   return order;
 }

@@ -18,7 +18,7 @@ import {
   v,
 } from "../../core/plugin/index.ts";
 import type { Crediting } from "./crediting.ts";
-import { orderByCode } from "./orders.ts";
+import { orderByCode, statusOf } from "./orders.ts";
 import {
   assignTransfer,
   ignoreTransfer,
@@ -70,13 +70,31 @@ const reversal = mapping({
   confirm_above_vnd: confirmation.bound,
 });
 
-/** Routes for operators: list and show transfers, assign one to an account, ignore one. */
+/** Routes for operators: show an order by its code, list and show transfers, assign one to an account, ignore one. */
 export function transferRoutes(services: Services, crediting: Crediting): OperatorRoute[] {
-  const { accounts, corrections, database } = services;
+  const { accounts, clock, corrections, database } = services;
   const askedFor = (account: string, amountMicroVnd: bigint, boundMicroVnd: bigint | undefined) =>
     confirmation.needed(services, account, amountMicroVnd, boundMicroVnd);
 
   return [
+    {
+      method: "GET",
+      path: "/orders/:code",
+      async handle({ params }) {
+        const order = await orderByCode(database, (params["code"] ?? "").toUpperCase());
+        if (!order) return refuse.notFound("There is no order with this code.", "code");
+        return done({
+          id: order.id,
+          code: order.code,
+          account: order.accountId,
+          status: statusOf(order, clock.now()),
+          amount_vnd: formatVnd(order.amountMicroVnd),
+          received_vnd: formatVnd(order.receivedMicroVnd),
+          created_at: order.createdAt.toISOString(),
+          expires_at: order.expiresAt.toISOString(),
+        });
+      },
+    },
     {
       method: "GET",
       path: "/transfers",

@@ -26,7 +26,7 @@ const GROUPS: Readonly<Record<string, readonly [title: string, ...words: string[
     "refund",
     "call",
   ],
-  transfers: ["bank transfers", "transfer"],
+  transfers: ["bank transfers", "transfer", "order"],
   keys: ["API keys", "key"],
   prices: ["the config, and what it sells for", "reload", "prices", "models"],
   providers: ["upstreams", "upstreams", "upstream"],

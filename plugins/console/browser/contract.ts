@@ -239,3 +239,11 @@ export interface Hold {
   readonly amount_vnd: string;
   readonly since: string;
 }
+
+export interface Order {
+  readonly code: string;
+  readonly account: string;
+  readonly amount_vnd: string;
+  readonly received_vnd: string;
+  readonly created_at: string;
+}

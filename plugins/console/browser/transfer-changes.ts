@@ -3,8 +3,8 @@ import { field } from "../../page-parts/browser/form.ts";
 import { vnd } from "../../page-parts/browser/format.ts";
 import { openChange } from "./change.ts";
 import { commandText } from "./command-line.ts";
-import type { Account, Transfer } from "./contract.ts";
-import { get } from "./session.ts";
+import type { Transfer } from "./contract.ts";
+import { findAccount } from "./find-account.ts";
 import { t } from "./text.ts";
 
 type Done = () => Promise<void>;
@@ -36,8 +36,6 @@ function openAssign(transfer: Transfer, done: Done): void {
     t("transfer.owner.hint"),
   );
   const reason = reasonField();
-  // The gateway takes the id of an account, or the code of an order.
-  let account: Account | undefined;
   const named = () => owner.input.value.trim();
   const isOrder = () => /^[a-z0-9]{6,25}$/i.test(named());
   openChange({
@@ -45,8 +43,10 @@ function openAssign(transfer: Transfer, done: Done): void {
     about: about(transfer),
     fields: [owner, reason],
     async request() {
-      if (!isOrder()) account = await accountOf(named());
-      const to = isOrder() ? { order: named() } : { account: account?.id ?? named() };
+      // The gateway takes the code of an order, or the id of an account; it says that it knows no such address.
+      const to = isOrder()
+        ? { order: named() }
+        : { account: (await findAccount(named())) ?? named() };
       return { path: pathOf(transfer, "assign"), body: { ...to, reason: reason.input.value } };
     },
     command: () =>
@@ -101,10 +101,4 @@ function about({ amount_vnd, content }: Transfer): HTMLElement {
 
 function pathOf({ id }: Transfer, change: string): string {
   return `/transfers/${encodeURIComponent(id)}/${change}`;
-}
-
-async function accountOf(email: string): Promise<Account | undefined> {
-  if (!email.includes("@")) return undefined;
-  const found = await get<Account[]>("/accounts", { query: email, limit: 2 });
-  return found.find((account) => account.email === email.toLowerCase());
 }

@@ -5,6 +5,7 @@ export const account = {
   no: "No",
   today: "today",
   email: "Email",
+  password: "Password",
   "password.new": "New password",
   "password.current": "Current password",
   "password.hint": "At least 10 characters. A few random words are easy to remember.",

@@ -5,6 +5,7 @@ export const account = {
   no: "Chưa",
   today: "hôm nay",
   email: "Email",
+  password: "Mật khẩu",
   "password.new": "Mật khẩu mới",
   "password.current": "Mật khẩu hiện tại",
   "password.hint": "Ít nhất 10 ký tự. Vài từ ghép lại vừa dễ nhớ vừa an toàn.",

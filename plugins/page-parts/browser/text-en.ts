@@ -10,7 +10,6 @@ export const text = {
   copy: "Copy",
   copied: "Copied",
   justnow: "just now",
-  password: "Password",
   "password.show": "Show",
   "password.hide": "Hide",
   "invalid.missing": "Fill in this field.",

@@ -12,7 +12,6 @@ export const text: Readonly<Record<SharedText, string>> = {
   copy: "Sao chép",
   copied: "Đã chép",
   justnow: "vừa xong",
-  password: "Mật khẩu",
   "password.show": "Hiện",
   "password.hide": "Ẩn",
   "invalid.missing": "Hãy điền mục này.",

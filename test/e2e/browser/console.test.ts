@@ -17,10 +17,12 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   let accountId: string;
   let callId: string;
   let transferId: string;
+  let orderCode: string;
   t.before(async () => {
     stage = await startStage({ plugins: { topup: topupSettings() } });
-    const { session } = await showCustomer(stage, EMAIL);
+    const { session, orderId } = await showCustomer(stage, EMAIL);
     accountId = session.accountId;
+    orderCode = String((await session.get(`/top-ups/${orderId}`)).body.code);
     await notify(stage.gateway, transfer({ transferAmount: 77_000, content: "chuyen tien" }));
     const { body } = await admin(stage.gateway, "GET", `/calls?account=${accountId}&limit=1`);
     const [call] = body["calls"] as { call_id: string }[];
@@ -257,6 +259,15 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     await page.getByRole("heading", { name: EMAIL }).waitFor();
     t.notOk(asked.some((url) => url.includes(key.slice(0, 14))));
     t.match(asked.join("\n"), new RegExp(`query=${key.slice(0, 10)}&`));
+  });
+
+  t.test("finds the owner of an order that is not paid yet", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    await signIn(visitor, `/search?q=${orderCode.toLowerCase()}`);
+    await page.getByRole("link", { name: `${orderCode} · 0 đ / 500,000 đ` }).click();
+    await page.getByRole("heading", { name: EMAIL }).waitFor();
+    t.match(page.url(), accountId);
   });
 
   t.test("reads again while it is seen, at most every ten seconds", async (t) => {

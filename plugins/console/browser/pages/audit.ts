@@ -1,4 +1,5 @@
 import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { notice } from "../../../page-parts/browser/form.ts";
 import { dateTime } from "../../../page-parts/browser/format.ts";
 import { pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
@@ -6,6 +7,7 @@ import { textIfAny } from "../../../page-parts/browser/text.ts";
 import { BASE } from "../base.ts";
 import { commandText } from "../command-line.ts";
 import type { Action } from "../contract.ts";
+import { findAccount } from "../find-account.ts";
 import { list } from "../list.ts";
 import { get } from "../session.ts";
 import { t } from "../text.ts";
@@ -15,7 +17,7 @@ export function render({ root, signal }: PageContext): void {
   const { element } = list<Action>({
     title: t("nav.audit"),
     signal,
-    filters: [{ name: "account", label: t("money.account") }],
+    filters: [{ name: "account", label: t("calls.account") }],
     columns: [
       { title: t("calls.time"), cell: ({ at }) => dateTime(at) },
       { title: t("audit.what"), cell: sentence },
@@ -39,8 +41,10 @@ export function render({ root, signal }: PageContext): void {
           ),
       },
     ],
-    async load(filters, limit, next) {
-      const rows = await get<Action[]>("/actions", { ...filters, limit, ...next });
+    async load({ account = "", ...filters }, limit, next) {
+      const id = await findAccount(account);
+      if (id === undefined) return { rows: [], note: notice("info", t("calls.noaccount")) };
+      const rows = await get<Action[]>("/actions", { ...filters, account: id, limit, ...next });
       const last = rows.at(-1);
       return { rows, next: last && rows.length === limit ? { before: last.id } : undefined };
     },

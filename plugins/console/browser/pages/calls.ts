@@ -8,7 +8,8 @@ import { BASE } from "../base.ts";
 import { callColumns, statusBadge } from "../call-columns.ts";
 import { openChange } from "../change.ts";
 import { commandLine, commandText } from "../command-line.ts";
-import type { Account, Call, CallStory } from "../contract.ts";
+import type { Call, CallStory } from "../contract.ts";
+import { findAccount } from "../find-account.ts";
 import { list } from "../list.ts";
 import { get } from "../session.ts";
 import { pairs } from "../table.ts";
@@ -46,7 +47,7 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
     ],
     columns: callColumns(),
     async load({ account = "", ...filters }, limit, next) {
-      const id = await accountOf(account);
+      const id = await findAccount(account);
       if (id === undefined) return { rows: [], note: notice("info", t("calls.noaccount")) };
       const page = await get<CallPage>("/calls", { ...filters, account: id, limit, ...next });
       const isCut = page.next !== null && page.calls.length < limit;
@@ -66,13 +67,6 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
     none: t("calls.none"),
   });
   fill(root, pageHead(t("nav.calls"), t("calls.lead")), element);
-}
-
-/** Returns the id of an account that is named by its id or its whole address; empty if none is named. */
-async function accountOf(named: string): Promise<string | undefined> {
-  if (!named.includes("@")) return named;
-  const found = await get<Account[]>("/accounts", { query: named, limit: 2 });
-  return found.find(({ email }) => email === named.toLowerCase())?.id;
 }
 
 async function story(root: HTMLElement, id: string, signal: AbortSignal): Promise<void> {

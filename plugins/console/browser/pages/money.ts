@@ -1,10 +1,12 @@
 import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { notice } from "../../../page-parts/browser/form.ts";
 import { dateTime, vnd } from "../../../page-parts/browser/format.ts";
 import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { BASE } from "../base.ts";
 import { commandLine, commandText } from "../command-line.ts";
 import type { Transfer, WholeTransfer } from "../contract.ts";
+import { findAccount } from "../find-account.ts";
 import { list } from "../list.ts";
 import { keepFresh } from "../live.ts";
 import { get } from "../session.ts";
@@ -31,7 +33,7 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
         ],
       },
       { name: "query", label: t("money.query"), type: "search" },
-      { name: "account", label: t("money.account") },
+      { name: "account", label: t("calls.account") },
     ],
     columns: [
       {
@@ -54,8 +56,10 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
       { title: t("customers.state"), cell: stateBadge },
       { title: t("actions"), cell: (transfer) => transferButtons(transfer, again) },
     ],
-    async load(filters, limit, next) {
-      const rows = await get<Transfer[]>("/transfers", { ...filters, limit, ...next });
+    async load({ account = "", ...filters }, limit, next) {
+      const id = await findAccount(account);
+      if (id === undefined) return { rows: [], note: notice("info", t("calls.noaccount")) };
+      const rows = await get<Transfer[]>("/transfers", { ...filters, account: id, limit, ...next });
       const last = rows.at(-1);
       const isMore = last !== undefined && rows.length === limit;
       return { rows, next: isMore ? { before: String(last.sequence) } : undefined };

@@ -63,9 +63,9 @@ async function read(): Promise<HTMLElement[]> {
       ]),
     ),
     card(
-      t("overview.days", { count: DAYS }),
+      t("overview.days"),
       table(
-        t("overview.days", { count: DAYS }),
+        t("overview.days"),
         [
           { title: t("report.day"), cell: dayLink },
           {

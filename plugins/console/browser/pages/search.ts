@@ -5,12 +5,13 @@ import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { BASE } from "../base.ts";
 import { commandLine, commandText } from "../command-line.ts";
-import type { Account, CallStory, Transfer } from "../contract.ts";
+import type { Account, CallStory, Order, Transfer } from "../contract.ts";
 import { withoutSecret } from "../secret.ts";
 import { get, hasCommand } from "../session.ts";
 import { t } from "../text.ts";
 
 const ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+const CODE = /^[A-Z0-9]{6,25}$/i;
 const FOUND_MAX = 20;
 
 /** Finds customers, calls and transfers by whatever an operator has in hand. */
@@ -45,12 +46,14 @@ export async function render({ root, signal }: PageContext): Promise<void> {
 }
 
 async function found(text: string): Promise<HTMLElement[]> {
-  const [accounts, call, transfers] = await Promise.all([
+  const isCode = CODE.test(text) && hasCommand("order show");
+  const [accounts, call, transfers, order] = await Promise.all([
     get<Account[]>("/accounts", { query: text, limit: FOUND_MAX }),
     ID.test(text) ? get<CallStory>(`/calls/${text}`).catch(() => undefined) : undefined,
     hasCommand("transfer list") && !text.includes("@")
       ? get<Transfer[]>("/transfers", { query: text, limit: FOUND_MAX })
       : [],
+    isCode ? get<Order>(`/orders/${text}`).catch(() => undefined) : undefined,
   ]);
   const parts = [
     accounts.length > 0 &&
@@ -61,6 +64,14 @@ async function found(text: string): Promise<HTMLElement[]> {
     call &&
       hits(t("nav.calls"), [
         [`/calls/${call.call_id}`, `${call.model} · ${vnd(call.cost_vnd)}`, dateTime(call.at)],
+      ]),
+    order &&
+      hits(t("search.order"), [
+        [
+          `/customers/${order.account}`,
+          `${order.code} · ${vnd(order.received_vnd)} / ${vnd(order.amount_vnd)}`,
+          dateTime(order.created_at),
+        ],
       ]),
     transfers.length > 0 &&
       hits(
