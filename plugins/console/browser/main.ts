@@ -10,12 +10,24 @@ import type { Site } from "../../page-parts/browser/site.ts";
 import { rememberLanguage } from "../../page-parts/browser/text.ts";
 import { BASE } from "./base.ts";
 import { pages } from "./page-table.ts";
-import { isSignedIn, loadCommands, signOut, whenSignedOut } from "./session.ts";
+import { hasCommand, isSignedIn, loadCommands, signOut, whenSignedOut } from "./session.ts";
 import { setLanguage, t } from "./text.ts";
+
+/** Pages that show what a plugin has, with one of its commands. */
+const OF_PLUGINS = new Map([
+  ["/money", "transfer list"],
+  ["/report", "report"],
+]);
 
 const site: Site = {
   base: BASE,
-  routes: pages,
+  get routes() {
+    if (!isSignedIn()) return pages;
+    return pages.filter(({ path }) => {
+      const words = OF_PLUGINS.get(path);
+      return words === undefined || hasCommand(words);
+    });
+  },
   person: () => (isSignedIn() ? t("operator") : undefined),
   beside: () =>
     el(

@@ -12,7 +12,7 @@ import { list } from "../list.ts";
 import { get } from "../session.ts";
 import { t } from "../text.ts";
 
-/** What operators changed, newest first, with their reasons. */
+/** The changes of operators, newest first, with their reasons. */
 export function render({ root, signal }: PageContext): void {
   const { element } = list<Action>({
     title: t("nav.audit"),
