@@ -83,7 +83,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
         t.strictSame(await sticksOut(page), [], path);
         const width = await page.evaluate(() => document.documentElement.scrollWidth);
         t.ok(width <= viewport.width, `${path} is ${width} pixels wide`);
-        const words = (await page.locator("main").textContent()) ?? "";
+        const words = await page.locator("main").innerText();
         t.notMatch(
           words,
           /undefined|NaN|\{\w+\}|\b(?:nav|calls|account|report|servers|state)\.[a-z]+\b/,
@@ -211,7 +211,8 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     await on.click();
     await dialog.getByLabel("Reason").fill("over");
     await dialog.getByRole("button", { name: "Switch on" }).click();
-    await page.getByText("Well").first().waitFor();
+    await dialog.waitFor({ state: "detached" });
+    await page.locator("main .card").waitFor({ state: "detached" });
     t.strictSame(await isOff(), []);
   });
 
