@@ -11,7 +11,7 @@ import { ARGUMENTS, namesAt, RequestBody, textOf } from "./request-body.ts";
  * A provider may take another of two fields with the same name than the one that is priced here. So a name that comes
  * twice at the top is refused; inside of a field, core writes the body again, with the one that was read. So it does with
  * numbers of more digits than a parser keeps: the bound counts each number alike, and a provider may read all digits.
- * Only in the arguments of tools, numbers stay as they came, since a tool may take them for an id.
+ * Only in the arguments of tools, numbers stay as they came, since a tool may take them for an id, and names keep their order.
  *
  * Most bytes of a request are its `conversation`, and a call that is passed on needs only its structure. So its texts are
  * decoded as Latin-1, in a third of the time, until a plugin reads the field.

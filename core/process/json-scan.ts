@@ -30,7 +30,7 @@ interface JsonScan {
   readonly names: number;
   /** True if a number has more digits than a parser keeps. */
   readonly hasLongNumber: boolean;
-  /** True if `JSON.stringify` may write a number in another form than it came. */
+  /** True if `JSON.stringify` may write a number in another form than it came, or names in another order. */
   readonly hasUnusual: boolean;
 }
 
@@ -77,7 +77,10 @@ export function scanJson(
       mark = at;
       if (++count > values) return "values";
       isValue = byte === COLON;
-      if (isValue) names++;
+      if (isValue) {
+        names++;
+        if (isDigit(bytes[open + 1])) hasUnusual = true;
+      }
       if (depth !== 1) {
         if (depth === 2 && byte === COMMA) commas.push(at);
         continue;
@@ -118,6 +121,11 @@ export function excessOf(
 ): "levels" | "values" | undefined {
   const scan = scanJson(text, levels, values);
   return scan === "levels" || scan === "values" ? scan : undefined;
+}
+
+/** `JSON.stringify` writes names that are whole numbers first. */
+function isDigit(byte = 0): boolean {
+  return byte >= DIGIT_ZERO && byte <= DIGIT_NINE;
 }
 
 /** Returns true if the text between two marks is longer than a number, without the space around it. */

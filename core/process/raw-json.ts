@@ -1,10 +1,12 @@
 import { isObject, JSON_MAX, type JsonObject } from "./json.ts";
 
 /**
- * Numbers of a JSON text that may be written in another form than they came: `1.0`, `1e400`, `-0`, or of more digits than a
- * parser keeps.
+ * Parts of a JSON text that may be written in another form than they came: numbers as `1.0`, `1e400`, `-0` or of more digits
+ * than a parser keeps, and names that are numbers, which objects put first.
  */
-const UNUSUAL = /\d{16}|[\d.]{17}|\d[eE]|\.\d*0(?!\d)|-0/;
+const UNUSUAL = /\d{16}|[\d.]{17}|\d[eE]|\.\d*0(?!\d)|-0|"\d+"\s*:/;
+/** Names of fields in the order in which they came, of objects that would put some of them first. */
+const orders = new WeakMap<object, readonly string[]>();
 
 /**
  * A number of a JSON text that a parser would change, as it came. `RawJson.write` writes it so; `JSON.stringify` writes the
@@ -18,7 +20,8 @@ export class RawJson {
   }
 
   /**
-   * Parses JSON and keeps numbers as they came: all that are below `path`, the names of fields from the top, through lists. Returns undefined if the text has nothing to keep, or is not JSON of at most `JSON_MAX.levels`.
+   * Parses JSON and keeps numbers as they came, and the order of names: all that are below `path`, the names of fields from
+   * the top, through lists. Returns undefined if the text has nothing to keep, or is not JSON of at most `JSON_MAX.levels`.
    */
   static parse(json: string, path: readonly string[] = []): unknown {
     if (!UNUSUAL.test(json)) return undefined;
@@ -30,7 +33,7 @@ export class RawJson {
     }
   }
 
-  /** Writes JSON, with numbers as they came. */
+  /** Writes JSON, with numbers and the order of names as they came. */
   static write(value: unknown): string {
     isMet = false;
     const json = JSON.stringify(value);
@@ -51,13 +54,24 @@ function written(value: unknown): string | undefined {
   if (value instanceof RawJson) return value.text;
   if (Array.isArray(value)) return `[${value.map((one) => written(one) ?? "null").join()}]`;
   if (!isObject(value)) return JSON.stringify(value);
-  if ("toJSON" in value) return JSON.stringify(value);
+  const order = orders.get(value);
+  if (!order && "toJSON" in value) return JSON.stringify(value);
   const fields: string[] = [];
-  for (const name of Object.keys(value)) {
+  for (const name of order ?? Object.keys(value)) {
     const json = written(value[name]);
     if (json !== undefined) fields.push(`${JSON.stringify(name)}:${json}`);
   }
   return `{${fields.join()}}`;
+}
+
+function keepOrder(object: JsonObject, names: readonly string[]): void {
+  if (Object.hasOwn(object, "toJSON")) return;
+  orders.set(object, names);
+  const toJSON = () => {
+    isMet = true;
+    return object;
+  };
+  Object.defineProperty(object, "toJSON", { value: toJSON });
 }
 
 /** A number or a word, up to what follows it. */
@@ -97,6 +111,7 @@ class Reader {
     const isBelow = path?.length === 0;
     const rest = path?.slice(1);
     const object: JsonObject = {};
+    const names = new Set<string>();
     while (!this.ends("}")) {
       this.take(SPACE);
       const name = this.string();
@@ -104,11 +119,16 @@ class Reader {
       this.at++;
       const isOnPath = isBelow || name === path?.[0];
       const value = this.value(isOnPath ? rest : undefined, level + 1);
+      if (isBelow) names.add(name);
       // An assignment would set the prototype.
       if (name === "__proto__") {
         const own = { value, writable: true, enumerable: true, configurable: true };
         Object.defineProperty(object, name, own);
       } else object[name] = value;
+    }
+    const order = [...names];
+    if (Object.keys(object).some((name, at) => isBelow && name !== order[at])) {
+      keepOrder(object, order);
     }
     return object;
   }

@@ -51,8 +51,21 @@ t.test("each form of a number stays", async (t) => {
   t.equal(RawJson.parse(`${"[".repeat(300)}1.0${"]".repeat(300)}`), undefined, "too deep");
 });
 
-t.test("a body keeps numbers in the arguments of tools, and no others", async (t) => {
-  const input = '{"id":12345678901234567891,"n":1.0,"x":{"b":1,"a":2e0}}';
+t.test("names that are numbers stay where they came", async (t) => {
+  for (const text of [
+    '{"b":1,"2":{"x":1,"1":2},"a":3}',
+    '[{"__proto__":1,"0":2}]',
+    '{"10":1,"9":2}',
+  ]) {
+    t.equal(RawJson.write(RawJson.parse(text)), text);
+    t.strictSame(JSON.stringify(RawJson.parse(text)), JSON.stringify(JSON.parse(text)));
+  }
+  const own = '{"toJSON":1,"0":2}';
+  t.strictSame(JSON.parse(RawJson.write(RawJson.parse(own))), JSON.parse(own));
+});
+
+t.test("a body keeps numbers and names in the arguments of tools, and no others", async (t) => {
+  const input = '{"id":12345678901234567891,"n":1.0,"2":{"b":1,"1":2}}';
   const call = `{"type":"tool_use","input":${input},"n":1.0}`;
   const tools = '[{"properties":{"input":{"minimum":1.0}}}]';
   const body = readJson(
