@@ -42,8 +42,10 @@ export function greeting({ config, catalogue }: Services, demo: Demo): string {
     const admin = listen ? reachableAddress(httpAddress(listen.host, listen.port)) : address;
     const url = admin === ADMIN_ADDRESS_DEFAULT ? "" : ` --url ${admin}`;
     const account = `--account ${DEMO_EMAIL}${url}`;
+    const token = config.admin.token ? "admin.token" : `${config.stores.data}/admin-token`;
+    const pages = isOn("console") ? [`  console      ${admin}/console, token: ${token}`] : [];
     const credit = `credit ${account} --amount-vnd 100000 --reference first`;
-    lines.push("", `  top up       npm run admin -- ${credit}`);
+    lines.push("", ...pages, `  top up       npm run admin -- ${credit}`);
     lines.push(`  wallet       npm run admin -- wallet ${account}`);
     lines.push("  more         npm run admin -- help");
   }

@@ -84,6 +84,10 @@ t.test("demo: the first start of the default config", async (t) => {
     t.ok(text.includes(claude));
   });
 
+  t.test("prints the address of the console, and where its token is", async (t) => {
+    t.match(await greeting(), new RegExp(`console +${gateway.url}/console, token: \\S+\n`));
+  });
+
   t.test("prints a link to the sign-in form, filled in", async (t) => {
     const password = readFileSync(join(gateway.data, "demo-password"), "utf8").trim();
     const filled = `email=demo%40tollgate.local&password=${password}`;
