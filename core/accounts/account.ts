@@ -91,6 +91,8 @@ export interface Accounts {
   keys(accountId: string): Promise<AccountKey[]>;
   /** Returns the active keys, then at most `revokedMax` revoked ones, each group newest first. */
   latestKeys(accountId: string, revokedMax: number): Promise<AccountKey[]>;
+  /** Returns the id of the account that has a key, whether it is active or revoked. */
+  ownerOfKey(keyId: string): Promise<string | undefined>;
   /** Returns the names of keys by id, without unknown ids. For lists that show the keys of one account. */
   keyNames(keyIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Returns the e-mail addresses of accounts by id, without unknown ids. */

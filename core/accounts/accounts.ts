@@ -176,6 +176,15 @@ export class StoredAccounts implements Accounts {
     return rows.map(keyOf);
   }
 
+  async ownerOfKey(keyId: string): Promise<string | undefined> {
+    if (!isId(keyId)) return undefined;
+    const [key] = await this.database.query<{ id: string }>(
+      "select account_id as id from api_keys where id = $1",
+      [keyId],
+    );
+    return key?.id;
+  }
+
   async keyNames(keyIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const ids = [...new Set(keyIds)].filter(isId);
     if (ids.length === 0) return new Map();

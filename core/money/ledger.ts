@@ -199,6 +199,7 @@ interface CallCursor {
 /** Selects calls of all accounts: those from `from`, included, to `to`, excluded, that match every other field. */
 export interface CallSearch extends Omit<UsageQuery, "accountId"> {
   readonly accountId?: string | undefined;
+  /** State its account too: calls have no index by key alone. */
   readonly keyId?: string | undefined;
   readonly model?: string | undefined;
   readonly upstream?: string | undefined;

@@ -15,7 +15,7 @@ import {
 import { callSearch } from "./input.ts";
 
 /** Routes that find calls of all accounts, and show one by its id: its record, the parts of its cost, and the cost computed again. */
-export function callRoutes({ operations }: Services): OperatorRoute[] {
+export function callRoutes({ accounts, operations }: Services): OperatorRoute[] {
   /** Returns the archived month that a call with this id is of; undefined if there is none. */
   async function archivedMonthOf(id: string): Promise<string | undefined> {
     if (!isId(id)) return undefined;
@@ -32,9 +32,14 @@ export function callRoutes({ operations }: Services): OperatorRoute[] {
         const asked = readQuery(callSearch, query);
         if (isRefusal(asked)) return asked;
         const { account, key, from, to, ...search } = asked;
+        // Calls are read by account, in the order of its index.
+        const owner = key === undefined ? account : await accounts.ownerOfKey(key);
+        if (key !== undefined && (owner === undefined || (account ?? owner) !== owner)) {
+          return done({ next: null, calls: [] });
+        }
         const { records, next } = await operations.current.searchCalls({
           ...search,
-          accountId: account,
+          accountId: owner,
           keyId: key,
           from: from ? startOfDay(from) : undefined,
           to: to ? endOfDay(to) : undefined,

@@ -67,7 +67,8 @@ t.test("SIGTERM", async (t) => {
   let gateway: TestGateway;
 
   t.before(async () => {
-    gateway = await startGateway({ simulator, config: { limits: { drain_seconds: 20 } } });
+    // Long, for a busy machine: no test waits for it.
+    gateway = await startGateway({ simulator, config: { limits: { drain_seconds: 120 } } });
   });
   t.teardown(() => gateway.close());
 

@@ -102,7 +102,9 @@ function pluginList(shipped: unknown, changes: NonNullable<ConfigChanges["plugin
     .map((entry) =>
       nameOf(entry) === "settle" ? { settle: { ...SHORT_LINGER, ...optionsOf(entry) } } : entry,
     );
-  for (const [name, change] of Object.entries(changes)) {
+  // Statements are mailed to the customers of `accounts`.
+  const all = changes["accounts"] === false ? { statements: false, ...changes } : changes;
+  for (const [name, change] of Object.entries(all)) {
     const at = list.findIndex((entry) => nameOf(entry) === name);
     const entry = change === true ? name : { [name]: change };
     if (change === false) list.splice(at, at < 0 ? 0 : 1);

@@ -113,11 +113,11 @@ export function keyRoutes(context: AccountContext): CustomerRoute[] {
       method: "POST",
       path: "/keys/:key/limits",
       async handle({ params, body }, customer) {
-        const change = readBody(keyChange, body);
-        if (isRefusal(change)) return change;
         const id = params["key"] ?? "";
         const record = isId(id) ? await accounts.sealedKey(customer.accountId, id) : undefined;
         if (record === undefined) return noSuchKey();
+        const change = readBody(keyChange, body);
+        if (isRefusal(change)) return change;
         // A key is paused without delay, but a stolen session alone cannot make one do more.
         const isPause = change.paused === true && Object.keys(change).length === 1;
         const refusal =

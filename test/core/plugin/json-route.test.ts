@@ -19,7 +19,7 @@ async function replyOf(handle: OperatorRoute["handle"]) {
   addOperatorRoutes(router, SERVICES, "/admin", [{ method: "GET", path: "/tried", handle }]);
   const [route] = router.all();
   if (route === undefined || !("handler" in route)) throw new Error("the route is missing");
-  return route.handler({ path: route.path } as PlainRequest);
+  return route.handler({ path: route.path, headers: {} } as PlainRequest);
 }
 
 t.test(
