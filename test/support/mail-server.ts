@@ -14,6 +14,11 @@ export interface TestMailServer {
   readonly refusals: number[];
   /** Resolves with the mails to an address once there are `count`. */
   mailsTo(address: string, count?: number): Promise<ParsedMail[]>;
+  /**
+   * Resolves with the newest mail to an address whose subject or text is like this, once there are `count`: mails of
+   * different kinds come in any order.
+   */
+  mailTo(address: string, like: RegExp, count?: number): Promise<ParsedMail>;
   /** Resolves with the first link to a page of the dashboard that is mailed to an address. */
   linkTo(address: string, page: "verify" | "reset"): Promise<string>;
   stop(): Promise<void>;
@@ -49,10 +54,13 @@ export async function startMailServer(
     },
   });
 
-  async function mailsTo(address: string, count = 1): Promise<ParsedMail[]> {
+  async function mailsTo(address: string, count = 1, like = /^/): Promise<ParsedMail[]> {
     const deadline = performance.now() + TIMEOUT_MS;
+    const isWanted = (mail: ParsedMail) =>
+      addressesOf(mail).includes(address) &&
+      (like.test(mail.subject ?? "") || like.test(mail.text ?? ""));
     for (;;) {
-      const found = mails.filter((mail) => addressesOf(mail).includes(address));
+      const found = mails.filter(isWanted);
       if (found.length >= count) return found;
       if (performance.now() > deadline) {
         throw new Error(`${found.length} of ${count} mails to ${address}`);
@@ -71,6 +79,11 @@ export async function startMailServer(
     mails,
     refusals,
     mailsTo,
+    async mailTo(address, like, count = 1) {
+      const [newest] = (await mailsTo(address, count, like)).slice(-1);
+      if (newest === undefined) throw new Error(`no mail to ${address}`);
+      return newest;
+    },
     async linkTo(address, page) {
       const pattern = new RegExp(`https?://\\S+/dashboard/${page}#token=[\\w-]+`);
       for (let count = 1; ; count++) {

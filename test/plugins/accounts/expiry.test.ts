@@ -67,17 +67,16 @@ t.test("expiry", async (t) => {
   t.test("a link to set a password expires after an hour", async (t) => {
     const { email } = await signedUp(world, world.mailServer);
     const tokens: string[] = [];
-    for (const count of [2, 3]) {
+    for (const count of [1, 2]) {
       await visitor().post("/password/forgot", { email });
-      tokens.push(tokenIn((await world.mailServer.mailsTo(email, count)).at(-1)));
+      tokens.push(tokenIn(await world.mailServer.mailTo(email, /reset#token=/, count)));
     }
     const reset = async (token = "") =>
       (await visitor().post("/password/reset", { token, password: PASSWORD })).status;
     world.pass(HOUR_MS - MINUTE_MS);
     t.equal(await reset(tokens[0]), 200);
-    await world.mailServer.mailsTo(email, 4);
     await visitor().post("/password/forgot", { email });
-    const late = tokenIn((await world.mailServer.mailsTo(email, 5)).at(-1));
+    const late = tokenIn(await world.mailServer.mailTo(email, /reset#token=/, 3));
     world.pass(HOUR_MS);
     t.equal(await reset(late), 400);
   });
