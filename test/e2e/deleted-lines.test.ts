@@ -230,7 +230,8 @@ t.test("with unbilled: true, and without meter and settle", async (t) => {
   });
 
   t.test("without auth as well, on loopback, callers need no key", async (t) => {
-    await reload(gateway, { ...changes, plugins: { ...changes.plugins, auth: false } });
+    const withoutKeys = { auth: false, "by-key": false };
+    await reload(gateway, { ...changes, plugins: { ...changes.plugins, ...withoutKeys } });
     t.equal((await post(gateway, paths.chat, undefined, bodies.chat())).status, 200);
     t.equal((await get(gateway, "/v1/models", undefined)).status, 200);
   });
