@@ -82,7 +82,7 @@ const SWITCHED_OFF =
 const WITHOUT_CUSTOMERS = { accounts: false, dashboard: false, topup: false } as const;
 const WITHOUT_ADMIN = {
   config: { admin: { token: undefined } },
-  plugins: { admin: false },
+  plugins: { admin: false, console: false },
 } as const;
 
 /** The session cookie of a customer. */
