@@ -302,6 +302,16 @@ export class Incoming {
   }
 
   /**
+   * Refuses once this turn has read what came with the head: mostly all of the request. uWebSockets.js never cuts an idle
+   * connection whose last reply left before the end of its request.
+   */
+  private refuseAfterTurn(refusal: Refusal): void {
+    atEndOfTurn("request", () => {
+      if (!isOver(this.call.state)) this.reply.refuse(refusal);
+    });
+  }
+
+  /**
    * Ends the call with a refusal: now, or when its chunked body has ended, so that the connection can be used again.
    * A body that does not end soon is cut off. No verdict may be pending.
    */
@@ -312,8 +322,9 @@ export class Incoming {
     reading?.discard();
     clearTimeout(this.linger);
     if (reading?.mustCut) return this.reply.refuseAndCut(refusal);
-    if (!reading || reading.isOver || !isChunked(call.headers)) return this.reply.refuse(refusal);
+    if (!reading || reading.isOver) return this.reply.refuse(refusal);
     if (call.state === "admitting") call.step("reading");
+    if (!isChunked(call.headers)) return this.refuseAfterTurn(refusal);
     if (inFlight.isLingeringFull) return this.reply.refuseAndCut(refusal);
     inFlight.linger(call);
     this.linger = setTimeout(() => {

@@ -5,6 +5,7 @@ import { type Download, download } from "../support/download.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { assertReconciled, noCallsInFlight } from "../support/proof.ts";
 import type { Directive } from "../support/provider/directive.ts";
+import { RawClient, rawPost } from "../support/raw-client.ts";
 
 /** More than a minute, since socket timers may count in steps of four seconds. */
 const SILENCE_MS = 66_000;
@@ -44,4 +45,22 @@ t.test("a stream that is silent", { jobs: 16 }, async (t) => {
     t.equal(got.error, undefined);
     t.match(got.body.toString(), /event: message_stop/);
   });
+
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: gateway\r\n\r\n`;
+  for (const [what, request] of [
+    ["served", () => get("/healthz")],
+    ["refused for its key", () => rawPost("/v1/messages", "tg-wrong", bodyOf("/v1/messages"))],
+    ["refused for its address", () => rawPost("/v1/nothing", customer.key, "{}")],
+    ["refused without a body", () => get("/nothing")],
+  ] as const) {
+    t.test(
+      `is no connection that is idle: it is cut after a request that is ${what}`,
+      async (t) => {
+        const client = await RawClient.open(gateway.port);
+        await client.send(request());
+        t.ok((await client.response()).status >= 200);
+        await client.closed;
+      },
+    );
+  }
 });

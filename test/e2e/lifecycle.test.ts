@@ -68,7 +68,7 @@ t.test("SIGTERM", async (t) => {
 
   t.before(async () => {
     // Long, for a busy machine: no test waits for it.
-    gateway = await startGateway({ simulator, config: { limits: { drain_seconds: 120 } } });
+    gateway = await startGateway({ simulator, config: { limits: { drain_seconds: 60 } } });
   });
   t.teardown(() => gateway.close());
 
