@@ -248,7 +248,8 @@ t.test("the image and compose.yaml", { skip: noSystems() ?? false }, async (t) =
     ];
     await Promise.all([one, two].map((container) => container.start(config.Cmd)));
     t.comment(`two gateways after ${at()}`);
-    t.match(one.output, `"listener":"native (${NEWER.name} ${NEWER.version})"`);
+    const native = `"listener":"native (${NEWER.name} ${NEWER.version})"`;
+    await until("its log says that the native listener serves", () => one.output.includes(native));
     one.admin("account", "create", "--email", "first@example.com");
     const email = ["--account", "first@example.com"];
     const { key } = one.admin("key", "create", ...email, "--name", "first");
