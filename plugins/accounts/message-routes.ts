@@ -74,7 +74,7 @@ export const messageCommands: readonly Command[] = [
 ];
 
 /** Routes for operators: announcements, and the outbox of mails. */
-export function messageRoutes({ outbox, credentials }: AccountContext): OperatorRoute[] {
+export function messageRoutes({ outbox, services }: AccountContext): OperatorRoute[] {
   return [
     {
       method: "POST",
@@ -101,8 +101,10 @@ export function messageRoutes({ outbox, credentials }: AccountContext): Operator
         const given = readQuery(asked, query);
         if (isRefusal(given)) return given;
         const list = await outbox.list(given.failed ? "failed" : "waiting", given.limit);
-        const shown = list.map(async ({ accountId, ...message }) => ({
-          email: (await credentials.ofAccount(accountId))?.email ?? null,
+        const ids = new Set(list.map(({ accountId }) => accountId));
+        const emails = await services.accounts.emails([...ids]);
+        const shown = list.map(({ accountId, ...message }) => ({
+          email: emails.get(accountId) ?? null,
           kind: message.kind,
           about: message.about,
           created_at: message.createdAt.toISOString(),
@@ -112,7 +114,7 @@ export function messageRoutes({ outbox, credentials }: AccountContext): Operator
           failed_at: message.failedAt?.toISOString() ?? null,
           id: String(message.id),
         }));
-        return done(await Promise.all(shown));
+        return done(shown);
       },
     },
     {
