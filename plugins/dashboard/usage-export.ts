@@ -8,6 +8,7 @@ import {
   refuse,
   type Services,
 } from "../../core/plugin/index.ts";
+import { Downloads } from "../page-parts/downloads.ts";
 import { type CallRecord, withKeyNames } from "./call-record.ts";
 import { csvHead, csvRow, type Decimal } from "./csv.ts";
 import { ExportTurns } from "./export-turns.ts";
@@ -31,7 +32,7 @@ const SLICE = 50;
  * `x-archived-before`.
  */
 export function exportRoute(services: Services, exportsPerAccountMax: number): CustomerRoute {
-  const open = new Map<string, number>();
+  const downloads = new Downloads(exportsPerAccountMax);
   const turns = new ExportTurns(services.clock);
 
   async function* text(accountId: string, filter: UsageFilter, decimal: Decimal) {
@@ -62,7 +63,7 @@ export function exportRoute(services: Services, exportsPerAccountMax: number): C
     async handle({ query }, { accountId }) {
       const input = readQuery(exportInput, query);
       if (isRefusal(input)) return input;
-      if ((open.get(accountId) ?? 0) >= exportsPerAccountMax) return tooMany(exportsPerAccountMax);
+      if (downloads.isFull(accountId)) return tooMany(exportsPerAccountMax);
       const { decimal, ...filter } = input;
       const archivedBefore = await services.usage.archivedBefore(accountId, filter);
       const name = `usage-${dayOf(new Date(services.clock.now()))}.csv`;
@@ -77,29 +78,10 @@ export function exportRoute(services: Services, exportsPerAccountMax: number): C
           "no-store",
           ...(archivedBefore ? ["x-archived-before", archivedBefore.toISOString()] : []),
         ],
-        body: counted(open, accountId, text(accountId, filter, decimal)),
+        body: downloads.counted(accountId, text(accountId, filter, decimal)),
       };
     },
   };
-}
-
-/**
- * Counts an export from its first read. If the client left before that, the reply is never read or
- * counted.
- */
-async function* counted(
-  open: Map<string, number>,
-  accountId: string,
-  chunks: AsyncIterable<string>,
-): AsyncGenerator<string> {
-  open.set(accountId, (open.get(accountId) ?? 0) + 1);
-  try {
-    yield* chunks;
-  } finally {
-    const left = (open.get(accountId) ?? 1) - 1;
-    if (left > 0) open.set(accountId, left);
-    else open.delete(accountId);
-  }
 }
 
 function tooMany(max: number): Refusal {

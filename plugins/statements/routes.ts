@@ -14,6 +14,7 @@ import {
   type Services,
   v,
 } from "../../core/plugin/index.ts";
+import { Downloads } from "../page-parts/downloads.ts";
 import type { Decimal } from "./canonical.ts";
 import { setSettings, settingsOf } from "./customers.ts";
 import { type ClosedStatement, csvOf, jsonOf, summaryJson } from "./file.ts";
@@ -44,7 +45,7 @@ export interface Options {
 export function customerRoutes(services: Services, options: Options): CustomerRoute[] {
   const { database } = services;
   const { months } = services.usage;
-  const downloads = new Map<string, number>();
+  const downloads = new Downloads(DOWNLOADS_MAX);
 
   async function overview(accountId: string): Promise<PlainResponse> {
     const [closed, { isMailed, buyer }] = await Promise.all([
@@ -84,7 +85,7 @@ export function customerRoutes(services: Services, options: Options): CustomerRo
         const statement = wanted === undefined ? undefined : await months.find(accountId, wanted);
         if (statement === undefined) return notClosed(services, wanted);
         if (form === undefined) return json(services, options, statement, PAGE_ROWS_MAX);
-        if ((downloads.get(accountId) ?? 0) >= DOWNLOADS_MAX)
+        if (downloads.isFull(accountId))
           return refuse.rateLimited(
             `This account downloads ${DOWNLOADS_MAX} statements already. Wait for one to finish.`,
             { code: "too_many_exports", headers: ["retry-after", "5"] },
@@ -95,7 +96,7 @@ export function customerRoutes(services: Services, options: Options): CustomerRo
           statement,
           form === ".csv" ? style.decimal : "json",
         );
-        return { ...file, body: counted(downloads, accountId, file.body) };
+        return { ...file, body: downloads.counted(accountId, file.body) };
       },
     },
   ];
@@ -167,20 +168,4 @@ async function fileOf(
   if (!isJson) return { status: 200, headers, body: csvOf(services.usage.months, statement, form) };
   const { body } = await json(services, options, statement, Number.POSITIVE_INFINITY);
   return { status: 200, headers, body };
-}
-
-/** Counts a download from its first read: if the client leaves before that, it is never read. */
-async function* counted(
-  open: Map<string, number>,
-  accountId: string,
-  chunks: AsyncIterable<string>,
-): AsyncGenerator<string> {
-  open.set(accountId, (open.get(accountId) ?? 0) + 1);
-  try {
-    yield* chunks;
-  } finally {
-    const left = (open.get(accountId) ?? 1) - 1;
-    if (left > 0) open.set(accountId, left);
-    else open.delete(accountId);
-  }
 }
