@@ -1,4 +1,5 @@
 import { type Child, el, fill } from "../../page-parts/browser/dom.ts";
+import { failed } from "../../page-parts/browser/page-head.ts";
 
 /** Shortest time between two readings of a page. */
 const PAUSE_MS = 10_000;
@@ -41,6 +42,27 @@ export function keepFresh(signal: AbortSignal, refresh: () => Promise<void>): vo
   );
   signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
   wait();
+}
+
+/** Reads a page, and keeps it fresh. `place` shows why if the first reading fails, with a button to try again. */
+export async function showFresh(
+  place: HTMLElement,
+  signal: AbortSignal,
+  refresh: () => Promise<void>,
+): Promise<void> {
+  const first = async (): Promise<void> => {
+    try {
+      await refresh();
+    } catch (error) {
+      if (signal.aborted) return;
+      fill(
+        place,
+        failed(error, () => void first()),
+      );
+    }
+  };
+  await first();
+  keepFresh(signal, refresh);
 }
 
 /** Replaces what a place shows, if it is not the same: then focus and selection of the reader stay. */

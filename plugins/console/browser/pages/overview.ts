@@ -1,11 +1,11 @@
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { dayBefore, exactVnd, number, percent, vnd } from "../../../page-parts/browser/format.ts";
-import { card, failed, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
+import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { BASE } from "../base.ts";
 import { commandLine, commandText } from "../command-line.ts";
 import type { MoneyReport, Report, SumsRow } from "../contract.ts";
-import { keepFresh, redraw } from "../live.ts";
+import { redraw, showFresh } from "../live.ts";
 import { get, hasCommand } from "../session.ts";
 import { figures, table } from "../table.ts";
 import { readTasks, taskList } from "../tasks.ts";
@@ -22,19 +22,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     const shown = await read();
     if (!signal.aborted) redraw(place, shown);
   };
-  const first = async (): Promise<void> => {
-    try {
-      await refresh();
-    } catch (error) {
-      if (signal.aborted) return;
-      fill(
-        place,
-        failed(error, () => void first()),
-      );
-    }
-  };
-  await first();
-  keepFresh(signal, refresh);
+  await showFresh(place, signal, refresh);
 }
 
 async function read(): Promise<HTMLElement[]> {

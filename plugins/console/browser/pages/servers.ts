@@ -1,14 +1,14 @@
 import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
 import { field, notice } from "../../../page-parts/browser/form.ts";
 import { ago, dateTime, vnd } from "../../../page-parts/browser/format.ts";
-import { card, failed, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
+import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { BASE } from "../base.ts";
 import { openChange } from "../change.ts";
 import { commandLine, commandText } from "../command-line.ts";
 import type { Hold, Maintenance, Quarantined, Server } from "../contract.ts";
 import { downloadCsv } from "../download.ts";
-import { keepFresh, redraw } from "../live.ts";
+import { redraw, showFresh } from "../live.ts";
 import { get, hasCommand, readiness } from "../session.ts";
 import { pairs, table } from "../table.ts";
 import { t } from "../text.ts";
@@ -23,19 +23,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     const shown = await read(refresh);
     if (!signal.aborted && document.querySelector("dialog[open]") === null) redraw(place, shown);
   };
-  const first = async (): Promise<void> => {
-    try {
-      await refresh();
-    } catch (error) {
-      if (!signal.aborted)
-        fill(
-          place,
-          failed(error, () => void first()),
-        );
-    }
-  };
-  await first();
-  keepFresh(signal, refresh);
+  await showFresh(place, signal, refresh);
 }
 
 async function read(done: () => Promise<void>): Promise<Child[]> {

@@ -1,14 +1,14 @@
 import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
 import { field, notice } from "../../../page-parts/browser/form.ts";
 import { ago, number, seconds, vnd } from "../../../page-parts/browser/format.ts";
-import { card, failed, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
+import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { BASE } from "../base.ts";
 import { openChange } from "../change.ts";
 import { commandLine, commandText } from "../command-line.ts";
 import type { Upstream } from "../contract.ts";
 import { downloadCsv } from "../download.ts";
-import { keepFresh, redraw } from "../live.ts";
+import { redraw, showFresh } from "../live.ts";
 import { get, hasCommand, post } from "../session.ts";
 import { type Column, table } from "../table.ts";
 import { t } from "../text.ts";
@@ -58,19 +58,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
       commandLine(commandText("upstreams")),
     );
   };
-  const first = async (): Promise<void> => {
-    try {
-      await refresh();
-    } catch (error) {
-      if (!signal.aborted)
-        fill(
-          place,
-          failed(error, () => void first()),
-        );
-    }
-  };
-  await first();
-  keepFresh(signal, refresh);
+  await showFresh(place, signal, refresh);
 }
 
 function filterLinks(asked: string | null): HTMLElement {
