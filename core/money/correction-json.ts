@@ -11,6 +11,7 @@ export function correctionJson(correction: Correction): object | Refusal {
         amount_vnd: formatVnd(correction.amountMicroVnd),
         total_vnd: formatVnd(correction.totalMicroVnd),
         left_vnd: formatVnd(correction.leftMicroVnd),
+        ...(correction.bonusMicroVnd > 0n && { bonus_vnd: formatVnd(correction.bonusMicroVnd) }),
         applied: correction.amountMicroVnd > 0n,
       };
     case "unknown":

@@ -114,6 +114,9 @@ export interface Report {
 export interface MoneyReport
   extends Readonly<Record<Exclude<StatementRow["kind"], "charges">, bigint>> {
   readonly owed: bigint;
+  /** Of `owed`, what is left of gifts (bonuses and vouchers), and the charges of the period that gifts paid: gifts are spent last. */
+  readonly owedGifts: bigint;
+  readonly giftsSpent: bigint;
 }
 
 /** How the calls of a model ended. */
@@ -235,10 +238,19 @@ export interface StatementRow {
   /** In Vietnam. */
   readonly day: string;
   /**
-   * `transfer`: a bank transfer. `credit`: money that the operator added. `taken_back`: of a top-up. `refund`: of a
+   * `transfer`: a bank transfer. `credit`: money that the operator added. `bonus`, `voucher`: a gift, or
+   * what was taken back of one. `taken_back`: of a top-up. `refund`: of a
    * call. `adjustment`: another correction, of either sign. `charges`: all calls of the day.
    */
-  readonly kind: "transfer" | "credit" | "taken_back" | "refund" | "adjustment" | "charges";
+  readonly kind:
+    | "transfer"
+    | "credit"
+    | "bonus"
+    | "voucher"
+    | "taken_back"
+    | "refund"
+    | "adjustment"
+    | "charges";
   readonly amountMicroVnd: bigint;
   /** After this row. */
   readonly balanceMicroVnd: bigint;

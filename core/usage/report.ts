@@ -69,6 +69,9 @@ export async function usageReport(
   return { rows: sums.slice(0, limit), total, isCut: sums.length > limit };
 }
 
+/** After all days with calls. */
+const LAST_DAY = "2200-12-31";
+
 type Source = readonly [sql: string, parameters: readonly Parameter[]];
 
 function modelsOf(from: string, to: string): Source {
@@ -129,13 +132,13 @@ export async function moneyReport(
   from: string,
   to: string,
 ): Promise<MoneyReport> {
-  const [row] = await database.query<MoneyReport>(
+  const [row] = await database.query<Omit<MoneyReport, "owedGifts" | "giftsSpent">>(
     `with movements as materialized (
       select at >= $2 as is_later, amount, ${MOVEMENT_KIND} as kind
       from ledger_entries where call_id is null and at >= $1
     )
     select
-      ${["transfer", "credit", "taken_back", "refund", "adjustment"]
+      ${["transfer", "credit", "bonus", "voucher", "taken_back", "refund", "adjustment"]
         .map((kind) => `${sumOf(`kind = '${kind}' and not is_later`)} as "${kind}"`)
         .join(", ")},
       ((select coalesce(sum(balance), 0) from wallets) - ${sumOf("is_later")}
@@ -144,7 +147,35 @@ export async function moneyReport(
     [startOfDay(from), endOfDay(to), to],
   );
   if (!row) throw new Error("the sums of movements are missing");
-  return row;
+  const [before, owedGifts] = [
+    await giftsLeft(database, from),
+    await giftsLeft(database, dayAfter(to)),
+  ];
+  return { ...row, owedGifts, giftsSpent: before + row.bonus + row.voucher - owedGifts };
+}
+
+/** Returns what customers had left of gifts at the start of a day. Other money is spent first. */
+async function giftsLeft(database: Pick<Database, "query">, day: string): Promise<bigint> {
+  const [source, parameters] = await keysOf(database, day, LAST_DAY);
+  const [row] = await database.query<{ left: bigint }>(
+    `with gifts as (
+      select account_id, sum(amount) as amount from (
+        select account_id, amount, ${MOVEMENT_KIND} as kind from ledger_entries
+        where call_id is null and kind = 'adjustment' and at < $5
+      ) movement where kind in ('bonus', 'voucher') group by 1
+    ), moved as (
+      select account_id, sum(amount) as amount from ledger_entries
+      where call_id is null and at >= $5 group by 1
+    ), charged as (
+      select account_id, sum(sign * charged) as amount from ${source} group by 1
+    )
+    select coalesce(sum(greatest(0, least(
+      gifts.amount, balance - coalesce(moved.amount, 0) + coalesce(charged.amount, 0)
+    ))), 0)::bigint as left
+    from gifts join wallets using (account_id) left join moved using (account_id) left join charged using (account_id)`,
+    [...parameters, startOfDay(day)],
+  );
+  return row?.left ?? 0n;
 }
 
 function sumOf(condition: string): string {

@@ -1,8 +1,10 @@
 import type { Database, Parameter } from "../database/database.ts";
 import {
+  BONUS_REFERENCE,
   REFUND_REFERENCE,
   TAKEN_BACK_REFERENCE,
   TRANSFER_REFERENCE,
+  VOUCHER_REFERENCE,
 } from "../money/ledger/corrections.ts";
 import { dayOf, startOfDay } from "../process/vietnam-day.ts";
 import type {
@@ -124,6 +126,10 @@ const MOVEMENTS_MAX = 5_000;
 
 /** SQL of the kind of a movement: see `StatementRow`. */
 export const MOVEMENT_KIND = `case
+    when starts_with(reference, '${BONUS_REFERENCE}')
+      or reference ~ '^${TAKEN_BACK_REFERENCE}\\d+:${BONUS_REFERENCE}' then 'bonus'
+    when starts_with(reference, '${VOUCHER_REFERENCE}')
+      or reference ~ '^${TAKEN_BACK_REFERENCE}\\d+:${VOUCHER_REFERENCE}' then 'voucher'
     when starts_with(reference, '${TAKEN_BACK_REFERENCE}') then 'taken_back'
     when starts_with(reference, '${REFUND_REFERENCE}') then 'refund'
     when kind = 'adjustment' then kind

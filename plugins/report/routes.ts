@@ -123,9 +123,13 @@ function moneyJson(money: Awaited<ReturnType<Usage["money"]>>): object {
   return {
     transfers_vnd: formatVnd(money.transfer),
     credits_vnd: formatVnd(money.credit),
+    bonuses_vnd: formatVnd(money.bonus),
+    vouchers_vnd: formatVnd(money.voucher),
     taken_back_vnd: formatVnd(money.taken_back),
     refunds_vnd: formatVnd(money.refund),
     adjustments_vnd: formatVnd(money.adjustment),
     owed_vnd: formatVnd(money.owed),
+    owed_gifts_vnd: formatVnd(money.owedGifts),
+    gifts_spent_vnd: formatVnd(money.giftsSpent),
   };
 }

@@ -53,6 +53,8 @@ export function totalsJson(sums: Sums): object {
   return {
     transfers_vnd: of("transfer"),
     credits_vnd: of("credit"),
+    bonuses_vnd: of("bonus"),
+    vouchers_vnd: of("voucher"),
     taken_back_vnd: of("taken_back"),
     refunds_vnd: of("refund"),
     adjustments_vnd: of("adjustment"),

@@ -27,6 +27,8 @@ const NOTE =
 const SUMS: Readonly<Record<string, string>> = {
   transfer: "transfers_vnd",
   credit: "credits_vnd",
+  bonus: "bonuses_vnd",
+  voucher: "vouchers_vnd",
   taken_back: "taken_back_vnd",
   refund: "refunds_vnd",
   adjustment: "adjustments_vnd",

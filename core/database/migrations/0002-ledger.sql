@@ -357,15 +357,15 @@ begin
 end
 $$;
 
--- Returns true if the ledger has this very top-up. For migrations of plugins.
-create function has_topup(
-  topup_reference text, topup_account uuid, topup_amount bigint
+-- Returns true if the ledger has this very movement. For migrations of plugins.
+create function has_movement(
+  movement_reference text, movement_account uuid, movement_amount bigint
 ) returns boolean language plpgsql as $$
 begin
   return exists (
     select from ledger_entries_rest entry
-    where entry.reference = topup_reference and entry.kind = 'topup'
-      and entry.account_id = topup_account and entry.amount = topup_amount
+    where entry.reference = movement_reference
+      and entry.account_id = movement_account and entry.amount = movement_amount
   );
 end
 $$;

@@ -8,12 +8,19 @@ export const TRANSFER_REFERENCE = "transfer:";
 /** Prefixes of the references of corrections. A number, counted from 1 for each cause, and the cause follow. */
 export const TAKEN_BACK_REFERENCE = "taken-back:";
 export const REFUND_REFERENCE = "refund:";
+/** Prefix of the references of gifts: of a bonus its name and the reference of its top-up follow, of a voucher code and account. */
+export const BONUS_REFERENCE = "bonus:";
+export const VOUCHER_REFERENCE = "voucher:";
 
 /** Returns true for a reference that the gateway itself makes: it names what caused a movement. */
 export function isOwnReference(reference: string): boolean {
-  return [TRANSFER_REFERENCE, TAKEN_BACK_REFERENCE, REFUND_REFERENCE].some((own) =>
-    reference.startsWith(own),
-  );
+  return [
+    TRANSFER_REFERENCE,
+    TAKEN_BACK_REFERENCE,
+    REFUND_REFERENCE,
+    BONUS_REFERENCE,
+    VOUCHER_REFERENCE,
+  ].some((own) => reference.startsWith(own));
 }
 
 /** More corrections of one cause than any operator makes. */
@@ -34,7 +41,7 @@ interface CorrectionRequest {
 }
 
 interface TakeBack extends CorrectionRequest {
-  /** The reference of the top-up in the ledger. */
+  /** The reference of the top-up, or of a gift, in the ledger. */
   readonly topUp: string;
   /** If the wallet has less, take that. */
   readonly asMuchAsThereIs: boolean;
@@ -53,6 +60,8 @@ export type Correction =
       /** Of the cause, corrected in all and not corrected. */
       readonly totalMicroVnd: bigint;
       readonly leftMicroVnd: bigint;
+      /** Of the bonuses of a top-up, taken by this movement; 0 if it has none. */
+      readonly bonusMicroVnd: bigint;
     }
   /** There is no such top-up or call, or it is not in the ledger yet. */
   | { readonly kind: "unknown" }
@@ -70,6 +79,10 @@ export type Correction =
 interface Cause {
   readonly accountId: string;
   readonly amountMicroVnd: bigint;
+}
+
+interface Bonus extends Cause {
+  readonly reference: string;
 }
 
 interface Plan {
@@ -97,16 +110,65 @@ export class Corrections {
     this.database = database;
   }
 
-  /** Takes a top-up out of the wallet again: it was given to the wrong account, or paid back by the bank. */
+  /**
+   * Takes a top-up out of the wallet again: it was given to the wrong account, or paid back by the bank. Its bonuses go
+   * first, in proportion: if this process dies, no bonus is left without its top-up, and a repetition goes on.
+   */
   async takeBack({ topUp, asMuchAsThereIs, ...request }: TakeBack): Promise<Correction> {
     const [found] = await this.database.query<Cause>(
       `select account_id as "accountId", amount as "amountMicroVnd" from ledger_entries
-      where reference = $1 and kind = 'topup' and call_id is null`,
+      where reference = $1 and call_id is null and (
+        kind = 'topup' or starts_with(reference, '${BONUS_REFERENCE}') or starts_with(reference, '${VOUCHER_REFERENCE}')
+      )`,
       [topUp],
     );
     if (!found) return { kind: "unknown" };
-    const plan = { prefix: TAKEN_BACK_REFERENCE, cause: topUp, isTaken: true, asMuchAsThereIs };
-    return this.correct({ ...plan, ...request, found });
+    const plan = { prefix: TAKEN_BACK_REFERENCE, isTaken: true, asMuchAsThereIs, ...request };
+    const whole = { ...plan, cause: topUp, found };
+    const parts = await this.bonusesOf(found, topUp, request.totalMicroVnd);
+    if (parts.length === 0) return this.correct(whole);
+    // One question, and one look at the wallet, for all of it.
+    const wantedMicroVnd = request.totalMicroVnd ?? found.amountMicroVnd;
+    const { before } = await this.corrected(TAKEN_BACK_REFERENCE, topUp);
+    const restMicroVnd = wantedMicroVnd > before ? wantedMicroVnd - before : 0n;
+    const allMicroVnd = parts.reduce(
+      (sum, { missingMicroVnd }) => sum + missingMicroVnd,
+      restMicroVnd,
+    );
+    const availableMicroVnd = await this.availableOf(found.accountId);
+    if (!asMuchAsThereIs && availableMicroVnd < allMicroVnd) {
+      return { kind: "short", availableMicroVnd };
+    }
+    const refusal = await request.confirm(found.accountId, -allMicroVnd);
+    if (refusal) return { kind: "refused", refusal };
+    const confirm = async () => undefined;
+    let bonusMicroVnd = 0n;
+    for (const { reference, totalMicroVnd, ...bonus } of parts) {
+      const part = { ...plan, cause: reference, found: bonus, totalMicroVnd, confirm };
+      const taken = await this.correct(part);
+      if (taken.kind === "corrected") bonusMicroVnd += taken.amountMicroVnd;
+      else if (taken.kind !== "short" || !asMuchAsThereIs) return taken;
+    }
+    const taken = await this.correct({ ...whole, confirm });
+    return taken.kind === "corrected" ? { ...taken, bonusMicroVnd } : taken;
+  }
+
+  /** Returns the bonuses of a top-up of which more is to be taken back, if so much of the top-up is; by default all. */
+  private async bonusesOf(topUp: Cause, reference: string, totalMicroVnd: bigint | undefined) {
+    const bonuses = await this.database.query<Bonus>(
+      `select account_id as "accountId", amount as "amountMicroVnd", reference from ledger_entries
+      where account_id = $1 and kind = 'adjustment' and call_id is null
+        and reference = '${BONUS_REFERENCE}' || split_part(reference, ':', 2) || ':' || $2`,
+      [topUp.accountId, reference],
+    );
+    const wantedMicroVnd = totalMicroVnd ?? topUp.amountMicroVnd;
+    if (wantedMicroVnd > topUp.amountMicroVnd) return [];
+    const parts = bonuses.map(async (bonus) => {
+      const total = (bonus.amountMicroVnd * wantedMicroVnd) / topUp.amountMicroVnd;
+      const { before } = await this.corrected(TAKEN_BACK_REFERENCE, bonus.reference);
+      return { ...bonus, totalMicroVnd: total, missingMicroVnd: total - before };
+    });
+    return (await Promise.all(parts)).filter(({ missingMicroVnd }) => missingMicroVnd > 0n);
   }
 
   /** Gives what a call cost back to its wallet. */
@@ -132,7 +194,8 @@ export class Corrections {
       const corrected = (amountMicroVnd: bigint): Correction => {
         const totalMicroVnd = before + amountMicroVnd;
         const leftMicroVnd = causeMicroVnd - totalMicroVnd;
-        return { kind: "corrected", accountId, amountMicroVnd, totalMicroVnd, leftMicroVnd };
+        const sums = { amountMicroVnd, totalMicroVnd, leftMicroVnd, bonusMicroVnd: 0n };
+        return { kind: "corrected", accountId, ...sums };
       };
       const missingMicroVnd = wantedMicroVnd - before;
       if (missingMicroVnd < 0n && plan.totalMicroVnd !== undefined) {

@@ -73,7 +73,15 @@ export interface WholeAccount extends Account {
 export interface Movement {
   readonly at: string | null;
   readonly day: string;
-  readonly kind: "transfer" | "credit" | "taken_back" | "refund" | "adjustment" | "charges";
+  readonly kind:
+    | "transfer"
+    | "credit"
+    | "bonus"
+    | "voucher"
+    | "taken_back"
+    | "refund"
+    | "adjustment"
+    | "charges";
   readonly amount_vnd: string;
   readonly balance_vnd: string;
   readonly reason: string | null;
@@ -122,10 +130,14 @@ export interface Report {
 export interface MoneyReport extends Sums {
   readonly transfers_vnd: string;
   readonly credits_vnd: string;
+  readonly bonuses_vnd: string;
+  readonly vouchers_vnd: string;
   readonly taken_back_vnd: string;
   readonly refunds_vnd: string;
   readonly adjustments_vnd: string;
   readonly owed_vnd: string;
+  readonly owed_gifts_vnd: string;
+  readonly gifts_spent_vnd: string;
 }
 
 export interface Transfer {

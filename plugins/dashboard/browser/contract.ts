@@ -119,7 +119,15 @@ export interface StatementRow {
   /** Null for the charges of a day. */
   readonly at: string | null;
   readonly day: string;
-  readonly kind: "transfer" | "credit" | "taken_back" | "refund" | "adjustment" | "charges";
+  readonly kind:
+    | "transfer"
+    | "credit"
+    | "bonus"
+    | "voucher"
+    | "taken_back"
+    | "refund"
+    | "adjustment"
+    | "charges";
   readonly reason: string | null;
   readonly calls: number;
   readonly amount_vnd: string;

@@ -4,7 +4,15 @@ import { t } from "./text.ts";
 
 /** The cause of a row in a list of money. */
 interface Moved {
-  readonly kind: "transfer" | "credit" | "taken_back" | "refund" | "adjustment" | "charges";
+  readonly kind:
+    | "transfer"
+    | "credit"
+    | "bonus"
+    | "voucher"
+    | "taken_back"
+    | "refund"
+    | "adjustment"
+    | "charges";
   readonly amount_vnd: string;
   /** Of a transfer the code of its order, else why the operator moved money. */
   readonly reason: string | null;
@@ -25,8 +33,10 @@ export function whatMoved({ kind, amount_vnd, reason }: Moved, charges: Child): 
       return [t("money.taken_back"), why];
     case "refund":
       return [t("money.refund"), why];
+    case "bonus":
+    case "voucher":
     case "adjustment":
-      return [t(Number(amount_vnd) > 0 ? "money.adjustment.in" : "money.adjustment.out"), why];
+      return [t(`money.${kind}.${Number(amount_vnd) > 0 ? "in" : "out"}`), why];
     case "charges":
       return charges;
   }

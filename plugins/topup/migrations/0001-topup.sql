@@ -170,7 +170,7 @@ begin
     raise exception 'transfer % was told by the bank: a change is refused', old.id
       using errcode = 'restrict_violation';
   end if;
-  if new.state = 'credited' and not has_topup(old.reference, new.account_id, new.amount) then
+  if new.state = 'credited' and not has_movement(old.reference, new.account_id, new.amount) then
     raise exception 'transfer % is not in the ledger: it cannot be called credited', new.id
       using errcode = 'restrict_violation';
   end if;

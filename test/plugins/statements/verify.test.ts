@@ -19,7 +19,15 @@ import { verifyStatement } from "../../../plugins/statements/verify.ts";
 import { Random } from "../../support/random.ts";
 
 const random = Random.printed();
-const KINDS = ["transfer", "credit", "taken_back", "refund", "adjustment"] as const;
+const KINDS = [
+  "transfer",
+  "credit",
+  "bonus",
+  "voucher",
+  "taken_back",
+  "refund",
+  "adjustment",
+] as const;
 const NOTES = ["TG12AB", "=1+1", 'quoted "word"; and more', "một lý do, có dấu phẩy", "-5", null];
 const PREVIOUS = "ab".repeat(32);
 const ACCOUNT = "11111111-1111-4111-8111-111111111111";
@@ -59,7 +67,16 @@ function someStatement(count: number) {
   const hash = new StatementDigest();
   for (const line of lines) hash.add(line);
   const digest = hash.end();
-  const names = ["transfers", "credits", "taken_back", "refunds", "adjustments", "charges"];
+  const names = [
+    "transfers",
+    "credits",
+    "bonuses",
+    "vouchers",
+    "taken_back",
+    "refunds",
+    "adjustments",
+    "charges",
+  ];
   const kinds = [...KINDS, "charges"];
   const totals = Object.fromEntries(
     names.map((name, at) => [`${name}_vnd`, formatVnd(sums[kinds[at] ?? ""] ?? 0n)]),

@@ -46,8 +46,17 @@ async function read(): Promise<HTMLElement[]> {
       figures([
         { name: t("money.transfers"), value: vnd(money.transfers_vnd), href: `${BASE}/money` },
         { name: t("money.credits"), value: vnd(money.credits_vnd) },
+        {
+          name: t("money.gifts"),
+          value: vnd(Number(money.bonuses_vnd) + Number(money.vouchers_vnd)),
+        },
         { name: t("money.refunds"), value: vnd(money.refunds_vnd) },
-        { name: t("money.owed"), value: vnd(money.owed_vnd), title: exactVnd(money.owed_vnd) },
+        {
+          name: t("money.owed"),
+          value: vnd(money.owed_vnd),
+          title: exactVnd(money.owed_vnd),
+          note: t("money.owed.gifts", { amount: vnd(money.owed_gifts_vnd) }),
+        },
       ]),
     ),
     card(
