@@ -20,6 +20,7 @@ const USUAL: Readonly<Record<Field | PluginSlotName, string>> = {
   hold: "settle",
   "guards.operator": "admin",
   "guards.customer": "accounts",
+  operators: "operators",
   customers: "accounts",
   modelNames: "alias",
   keySealer: "accounts",

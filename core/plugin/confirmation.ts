@@ -1,6 +1,7 @@
 import { formatVnd, MICRO_VND_PER_VND } from "../catalogue/amount.ts";
 import { matching, v } from "../process/options.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
+import type { AskedMovement } from "./operator.ts";
 import type { Services } from "./services.ts";
 
 /** The field of a request to move money, above which the one who sends it wants to be asked first. */
@@ -17,26 +18,34 @@ export const confirmation = {
   ),
 
   /**
-   * Returns a refusal that asks for the movement, with its account and balance, if it exceeds the bound; else undefined.
-   * An amount below 0 takes money away.
+   * Returns a refusal that asks for the movement, with its account and balance, if it exceeds the bound. Then one if it
+   * needs a second person; else undefined. Call it right before each movement.
    */
   async needed(
-    { accounts, balances }: Pick<Services, "accounts" | "balances">,
-    accountId: string,
-    amountMicroVnd: bigint,
+    services: Pick<Services, "accounts" | "balances" | "operators">,
+    movement: AskedMovement,
     boundMicroVnd: bigint | undefined,
   ): Promise<Refusal | undefined> {
-    const size = amountMicroVnd < 0n ? -amountMicroVnd : amountMicroVnd;
-    if (boundMicroVnd === undefined || size <= boundMicroVnd) return undefined;
-    const [account, wallet] = await Promise.all([accounts.find(accountId), balances(accountId)]);
-    if (!account || !wallet) return undefined;
-    const what =
-      amountMicroVnd < 0n ? `Take ${grouped(size)} đ from` : `Credit ${grouped(size)} đ to`;
-    const balance = grouped(BigInt(wallet.balanceMicroVnd));
-    const question = `${what} ${account.email}, whose balance is ${balance} đ?`;
-    return refuse.conflict(question, { code: "confirmation_needed", param: FIELD });
+    const asked = await question(services, movement, boundMicroVnd);
+    return asked ?? services.operators.current.approval(movement);
   },
 };
+
+async function question(
+  { accounts, balances }: Pick<Services, "accounts" | "balances">,
+  { accountId, amountMicroVnd }: AskedMovement,
+  boundMicroVnd: bigint | undefined,
+): Promise<Refusal | undefined> {
+  const size = amountMicroVnd < 0n ? -amountMicroVnd : amountMicroVnd;
+  if (boundMicroVnd === undefined || size <= boundMicroVnd) return undefined;
+  const [account, wallet] = await Promise.all([accounts.find(accountId), balances(accountId)]);
+  if (!account || !wallet) return undefined;
+  const what =
+    amountMicroVnd < 0n ? `Take ${grouped(size)} đ from` : `Credit ${grouped(size)} đ to`;
+  const balance = grouped(BigInt(wallet.balanceMicroVnd));
+  const text = `${what} ${account.email}, whose balance is ${balance} đ?`;
+  return refuse.conflict(text, { code: "confirmation_needed", param: FIELD });
+}
 
 /** Formats an amount for a question, not for a command: with commas between thousands. */
 function grouped(amountMicroVnd: bigint): string {

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import * as v from "valibot";
 import { formatVnd } from "../catalogue/amount.ts";
 import { MovementPending } from "../money/ledger.ts";
@@ -7,6 +6,7 @@ import { objectOf, parseJson } from "../process/json.ts";
 import { codeOf } from "../process/thrown.ts";
 import type { Statement } from "../usage/books.ts";
 import { completeRefusal, isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
+import { type Operator, type Right, roles } from "./operator.ts";
 import type { PlainRequest, PlainResponse, Router } from "./router.ts";
 import type { Services } from "./services.ts";
 import type { Customer } from "./slot.ts";
@@ -21,8 +21,11 @@ interface JsonRoute<Visitor> {
   handle(request: PlainRequest, visitor: Visitor): Promise<PlainResponse | Refusal>;
 }
 
-/** The handler gets the operator's name in the audit trail: the first characters of the SHA-256 of the token. */
-export type OperatorRoute = JsonRoute<string>;
+/** The handler gets the operator, who has the right. */
+export interface OperatorRoute extends JsonRoute<Operator> {
+  /** The least right that it needs. Default: `read` for a GET, `owner` for a change. */
+  readonly right?: Right;
+}
 export type CustomerRoute = JsonRoute<Customer>;
 export type PublicRoute = JsonRoute<"public">;
 
@@ -45,7 +48,7 @@ const SLOW =
 
 /**
  * Adds routes for operators, under `prefix`. Every request but a GET is recorded in the audit trail before it is
- * carried out. If it cannot be recorded, it is not carried out.
+ * carried out. If it cannot be recorded, it is not carried out. An operator without the right of the route is refused.
  */
 export function addOperatorRoutes(
   router: Router,
@@ -53,19 +56,50 @@ export function addOperatorRoutes(
   prefix: string,
   routes: readonly OperatorRoute[],
 ): void {
-  const audited = routes.map((route): OperatorRoute => {
-    if (route.method === "GET") return route;
+  for (const route of routes) {
+    const isChange = route.method !== "GET";
+    const right = route.right ?? (isChange ? "owner" : "read");
     const action = `${route.method} ${prefix}${route.path}`;
-    return {
+    const audited: OperatorRoute = {
       ...route,
-      handle: (request, operator) => audit(services, action, route, request, operator),
+      async handle(request, operator) {
+        const reply = isChange
+          ? await audit(services, action, route, request, operator)
+          : await route.handle(request, operator);
+        return roles.allow(operator.role, "customers") ? reply : withoutAddresses(reply);
+      },
     };
+    const enter = async (request: PlainRequest) => {
+      const operator = await services.guards.operator.current(request);
+      return isRefusal(operator) ? operator : (missing(operator, right, isChange) ?? operator);
+    };
+    addRoutes(router, services, prefix, [audited], enter, right);
+  }
+}
+
+const PROVEN: readonly Right[] = ["refund", "money", "owner"];
+
+/** Returns a refusal if the operator lacks a right, or has to prove once more who it is. */
+function missing({ role, needsProof }: Operator, right: Right, isChange: boolean) {
+  if (!roles.allow(role, right)) {
+    const allowed = roles.names.filter((name) => roles.allow(name, right)).join(", ");
+    return refuse.forbidden(`The role ${role} may not do this. It needs the role ${allowed}.`, {
+      code: "role_forbids",
+    });
+  }
+  if (!isChange || !needsProof || !PROVEN.includes(right)) return undefined;
+  return refuse.forbidden("Send your password or a code to POST /admin/v1/proof first.", {
+    code: "proof_required",
   });
-  const enter = async (request: PlainRequest) => {
-    const refusal = await services.guards.operator.current(request);
-    return refusal ?? fingerprint(request.headers["authorization"]);
-  };
-  addRoutes(router, services, prefix, audited, enter, true);
+}
+
+const ADDRESS = /[^\s"\\<>(),:;@]+@[^\s"\\<>(),:;@]+/g;
+
+/** Returns a reply for an operator who may not see who customers are. Refuses what is not a text: it cannot be read here. */
+function withoutAddresses(reply: PlainResponse | Refusal): PlainResponse | Refusal {
+  if (isRefusal(reply) || reply.body === undefined) return reply;
+  if (typeof reply.body === "string") return { ...reply, body: reply.body.replace(ADDRESS, "…@…") };
+  return refuse.forbidden("Your role may not have this file.", { code: "role_forbids" });
 }
 
 /** Adds routes for signed-in customers, under `prefix`. The handler gets the customer. */
@@ -80,14 +114,15 @@ export function addCustomerRoutes(
   );
 }
 
-/** Adds routes without an access check, under `prefix`. */
+/** Adds routes without an access check, under `prefix`. `forOperators`: at the address of operators only. */
 export function addPublicRoutes(
   router: Router,
   services: Services,
   prefix: string,
   routes: readonly PublicRoute[],
+  { forOperators }: { readonly forOperators: boolean } = { forOperators: false },
 ): void {
-  addRoutes(router, services, prefix, routes, async () => "public");
+  addRoutes(router, services, prefix, routes, async () => "public", forOperators || undefined);
 }
 
 /**
@@ -121,13 +156,15 @@ function addRoutes<Visitor>(
   prefix: string,
   routes: readonly JsonRoute<Visitor>[],
   enter: (request: PlainRequest) => Promise<Visitor | Refusal>,
-  forOperators = false,
+  /** Of an operator, who needs this right; `true`: at their address, for everyone. */
+  operators?: Right | true,
 ): void {
   for (const route of routes) {
     router.addRoute({
       method: route.method,
       path: prefix + route.path,
-      forOperators,
+      forOperators: operators !== undefined,
+      ...(typeof operators === "string" && { right: operators }),
       access: "own",
       bodyBytesMax: route.bodyBytesMax ?? BODY_BYTES_MAX,
       handler: async (request) => {
@@ -190,7 +227,6 @@ function refused({ status, type, message, param, code, headers }: Refusal): Plai
   return { status, headers: [...JSON_HEADERS, ...headers], body };
 }
 
-const FINGERPRINT_CHARACTERS = 12;
 const FIELDS_MAX = 20;
 const FIELD_CHARACTERS_MAX = 500;
 
@@ -202,12 +238,12 @@ async function audit(
   action: string,
   route: OperatorRoute,
   request: PlainRequest,
-  operator: string,
+  operator: Operator,
 ): Promise<PlainResponse | Refusal> {
   const { params, body, remoteAddress } = request;
   const { account = "" } = params;
   const id = await operatorActions.begin({
-    operator,
+    operator: operator.name,
     remoteAddress,
     action,
     accountId: isId(account) ? account : null,
@@ -221,12 +257,6 @@ async function audit(
     );
   });
   return reply;
-}
-
-/** A fingerprint that does not reveal the token. */
-function fingerprint(authorization: string | undefined): string {
-  const token = authorization?.replace(/^bearer +/i, "").trim() ?? "";
-  return createHash("sha256").update(token).digest("hex").slice(0, FINGERPRINT_CHARACTERS);
 }
 
 /** Returns the fields of a request but nested ones, at most 20 of at most 500 characters each: the trail is for reading. */

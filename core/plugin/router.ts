@@ -1,6 +1,7 @@
 import type { Endpoint } from "../catalogue/endpoint.ts";
 import type { Refusal } from "../wire/refusal.ts";
 import type { ClientWire } from "../wire/wire.ts";
+import type { Right } from "./operator.ts";
 
 /** A request to a plugin's own route, with its whole body. */
 export interface PlainRequest {
@@ -53,6 +54,8 @@ export type Route = {
   readonly path: string;
   /** True for routes of operators. If the config has `admin.listen`, they are served only there. */
   readonly forOperators?: boolean;
+  /** The right that an operator needs. */
+  readonly right?: Right;
 } & (
   | {
       readonly access: "call";

@@ -8,6 +8,7 @@ import type { Wallets } from "../money/wallet.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
 import type { Call } from "./call.ts";
 import type { ModelNames } from "./model-names.ts";
+import type { AskedMovement, Operator } from "./operator.ts";
 import type { PlainRequest } from "./router.ts";
 
 /** A place that one plugin fills for core and for other plugins. */
@@ -43,6 +44,8 @@ export interface Slots {
   /** Takes top-ups back, and refunds calls. */
   readonly corrections: CoreSlot<Corrections>;
   readonly guards: Guards;
+  /** People and named tokens beside the shared token. Without a plugin that has them, that token does everything. */
+  readonly operators: Slot<Operators>;
   readonly customers: Slot<Customers>;
   readonly modelNames: Slot<ModelNames>;
   /** Encrypts every new key. While it is undefined, the text of a new key is shown once and not stored. */
@@ -64,6 +67,7 @@ export const CORE_SLOT_NAMES = ["wallets", "operations", "corrections"] as const
 export const PLUGIN_SLOT_NAMES = [
   "guards.operator",
   "guards.customer",
+  "operators",
   "customers",
   "modelNames",
   "keySealer",
@@ -161,8 +165,26 @@ export interface Customer {
   readonly sessionId: string;
 }
 
-/** Returns undefined if the request comes from an operator, else the refusal. */
-export type OperatorGuard = (request: PlainRequest) => Promise<Refusal | undefined>;
+/** The operators whom a plugin knows. */
+export interface Operators {
+  /** Returns whose token it is; undefined if it is none, or has ended. */
+  ofToken(token: string): Promise<Operator | undefined>;
+  /** Returns a refusal while a movement waits for a second person; undefined if it may be made. */
+  approval(movement: AskedMovement): Promise<Refusal | undefined>;
+  /** Lets an owner sign in with a password alone. Returns false if no plugin signs operators in. */
+  setDemo(email: string, password: string): Promise<boolean>;
+}
+
+export function noOperators(): Operators {
+  return {
+    ofToken: async () => undefined,
+    approval: async () => undefined,
+    setDemo: async () => false,
+  };
+}
+
+/** Returns the operator that the request comes from, or a refusal. */
+export type OperatorGuard = (request: PlainRequest) => Promise<Operator | Refusal>;
 
 /**
  * Returns the signed-in customer, or a refusal. A request that changes something must also come from the gateway's own

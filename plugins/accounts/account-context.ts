@@ -7,6 +7,8 @@ import {
   refuse,
   type Services,
 } from "../../core/plugin/index.ts";
+import { Passwords } from "../sign-in-parts/passwords.ts";
+import { type Attempt, Throttle } from "../sign-in-parts/throttle.ts";
 import { CredentialStore, WELCOME_MS } from "./credentials.ts";
 import { Devices } from "./devices.ts";
 import { Invitations } from "./invitations.ts";
@@ -16,11 +18,9 @@ import type { MailTemplate, Notice } from "./mail/texts.ts";
 import type { Transport } from "./mail/transport.ts";
 import type { Language, Options } from "./options.ts";
 import { fromElsewhere } from "./own-page.ts";
-import { Passwords } from "./passwords.ts";
 import type { Sealer } from "./sealing/sealer.ts";
 import { SecondFactors } from "./second-factor/store.ts";
 import { Sessions } from "./sessions.ts";
-import { type Attempt, Throttle } from "./throttle.ts";
 
 /**
  * The parts that all routes of this plugin share: stores, limits on attempts, mails, and the gateway's public address.

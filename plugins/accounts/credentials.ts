@@ -1,7 +1,7 @@
 import type { Account, Services } from "../../core/plugin/index.ts";
+import { hashOf, newToken } from "../sign-in-parts/secret.ts";
 import { invitationHashOf } from "./invitations.ts";
 import type { Language } from "./options.ts";
-import { hashOf, newToken } from "./secret.ts";
 
 const HOUR_MS = 3_600_000;
 

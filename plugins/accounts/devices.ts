@@ -1,7 +1,7 @@
 import type { PlainRequest, Services } from "../../core/plugin/index.ts";
+import { hashOf, newToken } from "../sign-in-parts/secret.ts";
 import { cookieOf, tokenIn } from "./cookie.ts";
 import { NO_ACCOUNT } from "./credentials.ts";
-import { hashOf, newToken } from "./secret.ts";
 
 const DAY_MS = 86_400_000;
 const VALID_DAYS = 365;

@@ -93,6 +93,7 @@ export function invitationRoutes(context: AccountContext): OperatorRoute[] {
     {
       method: "POST",
       path: "/invitations",
+      right: "support",
       async handle({ body }) {
         const wanted = readBody(newInvitation, body);
         if (isRefusal(wanted)) return wanted;
@@ -119,6 +120,7 @@ export function invitationRoutes(context: AccountContext): OperatorRoute[] {
     {
       method: "DELETE",
       path: "/invitations/:invitation",
+      right: "support",
       async handle({ params }) {
         const id = params["invitation"] ?? "";
         if (isId(id) && (await invitations.revoke(id))) return done({ id, revoked: true });

@@ -1,6 +1,6 @@
 import { newId, type Services } from "../../core/plugin/index.ts";
-import { hashOf } from "./secret.ts";
-import { newTypedCode, plainCode } from "./typed-code.ts";
+import { hashOf } from "../sign-in-parts/secret.ts";
+import { newTypedCode, plainCode } from "../sign-in-parts/typed-code.ts";
 
 const PREFIX_CHARACTERS = 4;
 /** An invitation is listed for this long after its end. */

@@ -79,6 +79,7 @@ export function messageRoutes({ outbox, services }: AccountContext): OperatorRou
     {
       method: "POST",
       path: "/announcements",
+      right: "support",
       async handle({ body }) {
         const given = readBody(newAnnouncement, body);
         if (isRefusal(given)) return given;
@@ -120,6 +121,7 @@ export function messageRoutes({ outbox, services }: AccountContext): OperatorRou
     {
       method: "POST",
       path: "/messages/:id/retry",
+      right: "support",
       async handle({ params }) {
         const { id = "" } = params;
         if (!/^\d{1,18}$/.test(id)) return refuse.badRequest(`id: expected ${ID}.`, "id");

@@ -87,6 +87,7 @@ export function operatorRoutes(context: AccountContext): OperatorRoute[] {
     {
       method: "POST",
       path: "/accounts/:account/welcome",
+      right: "support",
       async handle({ params, body }) {
         const wanted = readBody(newWelcome, body);
         if (isRefusal(wanted)) return wanted;
@@ -97,6 +98,7 @@ export function operatorRoutes(context: AccountContext): OperatorRoute[] {
     {
       method: "POST",
       path: "/accounts/:account/email",
+      right: "support",
       async handle({ params, body }) {
         const wanted = readBody(newEmail, body);
         if (isRefusal(wanted)) return wanted;
@@ -115,6 +117,7 @@ export function operatorRoutes(context: AccountContext): OperatorRoute[] {
     {
       method: "POST",
       path: "/accounts/:account/close",
+      right: "support",
       async handle({ params, body }) {
         const wanted = readBody(reasoned, body);
         if (isRefusal(wanted)) return wanted;
@@ -135,6 +138,7 @@ export function operatorRoutes(context: AccountContext): OperatorRoute[] {
     {
       method: "POST",
       path: "/accounts/:account/second-factor/off",
+      right: "support",
       async handle({ params, body }) {
         const wanted = readBody(reasoned, body);
         if (isRefusal(wanted)) return wanted;

@@ -7,10 +7,10 @@ import {
   refuse,
   type Services,
 } from "../../core/plugin/index.ts";
+import { hashOf, isCsrfToken, isSignedToken, newSignedToken } from "../sign-in-parts/secret.ts";
 import { tokenIn } from "./cookie.ts";
 import type { Options } from "./options.ts";
 import { fromElsewhere } from "./own-page.ts";
-import { hashOf, isCsrfToken, isSignedToken, newSignedToken } from "./secret.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -1,7 +1,7 @@
 import type { Customer, PlainRequest } from "../../core/plugin/index.ts";
+import type { Attempt } from "../sign-in-parts/throttle.ts";
 import type { AccountContext } from "./account-context.ts";
 import type { Credentials } from "./credentials.ts";
-import type { Attempt } from "./throttle.ts";
 
 /**
  * The limits of a password that is tried, counted before it is checked, so that parallel guesses all count. A browser

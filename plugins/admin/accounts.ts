@@ -26,6 +26,7 @@ export function accountRoutes(services: Services): OperatorRoute[] {
     {
       method: "POST",
       path: "/accounts",
+      right: "support",
       async handle({ body }) {
         const account = readBody(newAccount, body);
         if (isRefusal(account)) return account;

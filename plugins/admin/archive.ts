@@ -96,6 +96,7 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
     {
       method: "POST",
       path: "/archive/:month/close",
+      right: "operations",
       async handle({ params }) {
         const month = monthIn(params);
         const refusal = refusalOf(month);
@@ -107,6 +108,7 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
     {
       method: "POST",
       path: "/archive/:month/reopen",
+      right: "operations",
       async handle({ params }) {
         const month = monthIn(params);
         if (await operations.current.archive.reopen(month)) return done({ month, state: "open" });
@@ -118,6 +120,7 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
     {
       method: "GET",
       path: "/archive/:month/lines",
+      right: "customers",
       async handle({ query }) {
         const wanted = readQuery(pageQuery, query);
         if (isRefusal(wanted)) return wanted;
@@ -136,6 +139,7 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
     {
       method: "POST",
       path: "/archive/:month/detach",
+      right: "operations",
       async handle({ params, body }) {
         const month = monthIn(params);
         const manifest = readBody(manifestBody, body);
@@ -154,6 +158,7 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
     {
       method: "POST",
       path: "/archive/:month/drop",
+      right: "owner",
       async handle({ params }) {
         const month = monthIn(params);
         const state = await operations.current.archive.drop(month);

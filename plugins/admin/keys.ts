@@ -19,6 +19,7 @@ export function keyRoutes(services: Services, activeKeysMax: number): OperatorRo
     {
       method: "POST",
       path: "/accounts/:account/keys",
+      right: "support",
       async handle({ params, body }) {
         const account = params["account"] ?? "";
         const wanted = readBody(newKey, body);
@@ -53,6 +54,7 @@ export function keyRoutes(services: Services, activeKeysMax: number): OperatorRo
     {
       method: "POST",
       path: "/keys/:key/limit",
+      right: "support",
       async handle({ params, body }) {
         const key = params["key"] ?? "";
         const wanted = readBody(keyLimit, body);
@@ -66,6 +68,7 @@ export function keyRoutes(services: Services, activeKeysMax: number): OperatorRo
     {
       method: "POST",
       path: "/keys/:key/limits",
+      right: "support",
       async handle({ params, body }) {
         const wanted = readBody(keyChange, body);
         if (isRefusal(wanted)) return wanted;
@@ -79,6 +82,7 @@ export function keyRoutes(services: Services, activeKeysMax: number): OperatorRo
     {
       method: "POST",
       path: "/keys/:key/revoke",
+      right: "support",
       async handle({ params }) {
         const key = params["key"] ?? "";
         if (isId(key) && (await keys.revoke(key))) return done({ id: key, status: "revoked" });

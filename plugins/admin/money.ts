@@ -31,13 +31,13 @@ const ROWS_MAX = 1000;
 /** Routes for credits, adjustments, wallets and reconciliation. Amounts are decimal strings in đ. */
 export function moneyRoutes(services: Services): OperatorRoute[] {
   const { accounts, balances, clock, corrections, operations, usage, wallets } = services;
-  const askedFor = (account: string, amountMicroVnd: bigint, boundMicroVnd: bigint | undefined) =>
-    confirmation.needed(services, account, amountMicroVnd, boundMicroVnd);
   return [
     {
       method: "POST",
       path: "/accounts/:account/credits",
-      async handle({ params, body }) {
+      right: "money",
+      async handle(request, operator) {
+        const { params, body } = request;
         const accountId = params["account"] ?? "";
         const wanted = readBody(movement, body);
         if (isRefusal(wanted)) return wanted;
@@ -46,7 +46,8 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
         if (amountMicroVnd < 0n && reason === null) {
           return refuse.badRequest("reason: a negative amount needs a reason.", "reason");
         }
-        const asked = await askedFor(accountId, amountMicroVnd, wanted.confirm_above_vnd);
+        const moved = { operator, request, accountId, amountMicroVnd };
+        const asked = await confirmation.needed(services, moved, wanted.confirm_above_vnd);
         if (asked) return asked;
         const kind = amountMicroVnd < 0n ? "adjustment" : "topup";
         const credit = { accountId, amountMicroVnd, reference, kind, reason } as const;
@@ -56,13 +57,16 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
     {
       method: "POST",
       path: "/accounts/:account/adjustments",
-      async handle({ params, body }) {
+      right: "money",
+      async handle(request, operator) {
+        const { params, body } = request;
         const accountId = params["account"] ?? "";
         const wanted = readBody(adjustment, body);
         if (isRefusal(wanted)) return wanted;
         if (!isId(accountId)) return unknownAccount(accountId);
         const { amount_vnd: amountMicroVnd, reference, reason } = wanted;
-        const asked = await askedFor(accountId, amountMicroVnd, wanted.confirm_above_vnd);
+        const moved = { operator, request, accountId, amountMicroVnd };
+        const asked = await confirmation.needed(services, moved, wanted.confirm_above_vnd);
         if (asked) return asked;
         const kind = "adjustment";
         const credit = { accountId, amountMicroVnd, reference, kind, reason } as const;
@@ -72,15 +76,18 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
     {
       method: "POST",
       path: "/refunds",
-      async handle({ body }) {
-        const wanted = readBody(refund, body);
+      right: "refund",
+      async handle(sent, operator) {
+        const wanted = readBody(refund, sent.body);
         if (isRefusal(wanted)) return wanted;
         const { call, top_up: topUp, amount_vnd: totalMicroVnd, reason } = wanted;
         if ((call === undefined) === (topUp === undefined)) {
           return refuse.badRequest("Send either call or top_up.", "call");
         }
-        const confirm = (account: string, amountMicroVnd: bigint) =>
-          askedFor(account, amountMicroVnd, wanted.confirm_above_vnd);
+        const confirm = (accountId: string, amountMicroVnd: bigint) => {
+          const moved = { operator, request: sent, accountId, amountMicroVnd };
+          return confirmation.needed(services, moved, wanted.confirm_above_vnd);
+        };
         const request = { totalMicroVnd, reason, confirm };
         const asMuchAsThereIs = wanted.as_much_as_there_is;
         const shown = correctionJson(

@@ -39,6 +39,7 @@ export function quarantineRoutes({ operations }: Services): OperatorRoute[] {
     {
       method: "POST",
       path: "/quarantine/:call/retry",
+      right: "operations",
       async handle({ params }) {
         const callId = params["call"] ?? "";
         const result = await operations.current.commitQuarantined(callId);

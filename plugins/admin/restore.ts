@@ -16,6 +16,7 @@ export function restoreRoutes({ operations }: Services): OperatorRoute[] {
     {
       method: "POST",
       path: "/restore",
+      right: "owner",
       async handle({ body }) {
         const confirmed = readBody(confirmation, body);
         if (isRefusal(confirmed)) return confirmed;

@@ -13,6 +13,7 @@ import { unknownAccount } from "./unknown.ts";
 export function standingRoutes({ accounts }: Services): OperatorRoute[] {
   const changeTo = (path: string, status: "active" | "suspended"): OperatorRoute => ({
     method: "POST",
+    right: "support",
     path,
     async handle({ params, body }) {
       const id = params["account"] ?? "";
@@ -29,6 +30,7 @@ export function standingRoutes({ accounts }: Services): OperatorRoute[] {
     {
       method: "POST",
       path: "/accounts/:account/discount",
+      right: "money",
       async handle({ params, body }) {
         const id = params["account"] ?? "";
         const wanted = readBody(discount, body);

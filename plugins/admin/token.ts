@@ -4,6 +4,7 @@ import {
   type Config,
   type Fault,
   isLoopback,
+  type OperatorRoute,
   type PlainRequest,
   type Refusal,
   refuse,
@@ -19,6 +20,10 @@ const VARIABLE = "GATEWAY_ADMIN_TOKEN";
 const WRONG_AT_ONCE = 30;
 const WRONG_PER_MINUTE = 60;
 const BLOCKED_MAX = 10_000;
+/** The audit trail names the token by the first characters of its SHA-256, which do not reveal it. */
+const FINGERPRINT_CHARACTERS = 12;
+
+type Operator = Parameters<OperatorRoute["handle"]>[1];
 
 /** Says what is wrong with a token that only the environment has: the config does not name it, so nothing else checks it. */
 export function reviewToken({ admin, listen }: Config): readonly Fault[] {
@@ -53,8 +58,8 @@ export class AdminToken {
     await this.expected();
   }
 
-  /** Returns undefined if the `authorization` header has the token, or else a refusal. */
-  async check(request: PlainRequest): Promise<Refusal | undefined> {
+  /** Returns whose token the `authorization` header has, or else a refusal. */
+  async check(request: PlainRequest): Promise<Operator | Refusal> {
     const given = /^bearer +(\S+) *$/i.exec(request.headers["authorization"] ?? "")?.[1];
     if (given === undefined)
       return denied("Send the admin token: `Authorization: Bearer <token>`.");
@@ -62,7 +67,13 @@ export class AdminToken {
     const waitS = await this.waitS(address);
     if (waitS > 0) return tooMany(waitS);
     // `timingSafeEqual` needs equal lengths, which digests have.
-    if (timingSafeEqual(sha256(given), sha256(await this.expected()))) return undefined;
+    const digest = sha256(given);
+    if (timingSafeEqual(digest, sha256(await this.expected()))) {
+      const name = digest.toString("hex").slice(0, FINGERPRINT_CHARACTERS);
+      return { name, role: "owner", person: "admin token" };
+    }
+    const operator = await this.services.operators.current.ofToken(given);
+    if (operator) return operator;
     await this.count(address);
     this.log.warn({ address, path: request.path }, "a wrong admin token was sent");
     return denied("The admin token is wrong.");

@@ -33,6 +33,7 @@ export function maintenanceRoutes(
     {
       method: "POST",
       path: "/maintenance",
+      right: "operations",
       async handle({ body }) {
         const given = readBody(wanted, body);
         if (isRefusal(given)) return given;

@@ -58,13 +58,14 @@ export function priceRoutes(
     {
       method: "POST",
       path: "/reload",
+      right: "operations",
       async handle({ body, remoteAddress }, operator) {
         const given = readBody(wanted, body);
         if (isRefusal(given)) return given;
         const next = await reloads.read();
         if (!next.ok) return refuse.badRequest(`The config is invalid.\n${next.problems}`);
         const changes = changesBetween(reloads.prices(), next.prices);
-        const cause = { operator, remoteAddress };
+        const cause = { operator: operator.name, remoteAddress };
         let restart: readonly string[] = [];
         if (!given.check) {
           try {

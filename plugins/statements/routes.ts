@@ -109,6 +109,7 @@ export function operatorRoutes(services: Services, options: Options): OperatorRo
     {
       method: "GET",
       path: "/accounts/:account/statement",
+      right: "customers",
       async handle({ params, query }) {
         const accountId = params["account"] ?? "";
         const given = readQuery(asked, query);

@@ -58,6 +58,7 @@ export function switchRoutes(services: Services, changed: () => Promise<void>): 
     {
       method: "POST",
       path: "/upstreams/:name/switch",
+      right: "operations",
       async handle(request) {
         const given = readBody(wantedSwitch, request.body);
         if (isRefusal(given)) return given;
@@ -84,6 +85,7 @@ export function switchRoutes(services: Services, changed: () => Promise<void>): 
     {
       method: "POST",
       path: "/upstreams/:name/try",
+      right: "operations",
       async handle(request) {
         const given = readBody(wantedTrial, request.body);
         if (isRefusal(given)) return given;

@@ -34,6 +34,7 @@ export function importRoute(
   return {
     method: "POST",
     path: "/transfers/import",
+    right: "money",
     bodyBytesMax: BODY_BYTES_MAX,
     async handle({ body }) {
       const wanted = readBody(statement, body);

@@ -73,8 +73,6 @@ const reversal = mapping({
 /** Routes for operators: show an order by its code, list and show transfers, assign one to an account, ignore one. */
 export function transferRoutes(services: Services, crediting: Crediting): OperatorRoute[] {
   const { accounts, clock, corrections, database } = services;
-  const askedFor = (account: string, amountMicroVnd: bigint, boundMicroVnd: bigint | undefined) =>
-    confirmation.needed(services, account, amountMicroVnd, boundMicroVnd);
 
   return [
     {
@@ -118,7 +116,9 @@ export function transferRoutes(services: Services, crediting: Crediting): Operat
     {
       method: "POST",
       path: "/transfers/:transfer/assign",
-      async handle({ params, body }) {
+      right: "money",
+      async handle(request, operator) {
+        const { params, body } = request;
         const wanted = readBody(assignment, body);
         if (isRefusal(wanted)) return wanted;
         const owner = await ownerOf(wanted.account, wanted.order);
@@ -128,7 +128,8 @@ export function transferRoutes(services: Services, crediting: Crediting): Operat
         if (before?.state === "unmatched" && before.amountMicroVnd !== null) {
           const { accountId } = owner;
           const { amountMicroVnd } = before;
-          const asked = await askedFor(accountId, amountMicroVnd, wanted.confirm_above_vnd);
+          const movement = { operator, request, accountId, amountMicroVnd };
+          const asked = await confirmation.needed(services, movement, wanted.confirm_above_vnd);
           if (asked) return asked;
         }
         const assigned = await assignTransfer(database, id, owner, wanted.reason);
@@ -145,7 +146,9 @@ export function transferRoutes(services: Services, crediting: Crediting): Operat
     {
       method: "POST",
       path: "/transfers/:transfer/reverse",
-      async handle({ params, body }) {
+      right: "money",
+      async handle(sent, operator) {
+        const { params, body } = sent;
         const wanted = readBody(reversal, body);
         if (isRefusal(wanted)) return wanted;
         const transfer = await transferOf(database, params["transfer"] ?? "");
@@ -164,8 +167,10 @@ export function transferRoutes(services: Services, crediting: Crediting): Operat
           );
         }
         const { reason, as_much_as_there_is: asMuchAsThereIs } = wanted;
-        const confirm = (account: string, amountMicroVnd: bigint) =>
-          askedFor(account, amountMicroVnd, wanted.confirm_above_vnd);
+        const confirm = (accountId: string, amountMicroVnd: bigint) => {
+          const movement = { operator, request: sent, accountId, amountMicroVnd };
+          return confirmation.needed(services, movement, wanted.confirm_above_vnd);
+        };
         const request = { topUp: transfer.reference, totalMicroVnd: undefined, reason, confirm };
         const correction = correctionJson(
           await corrections.current.takeBack({ ...request, asMuchAsThereIs }),
@@ -179,6 +184,7 @@ export function transferRoutes(services: Services, crediting: Crediting): Operat
     {
       method: "POST",
       path: "/transfers/:transfer/ignore",
+      right: "money",
       async handle({ params, body }) {
         const wanted = readBody(decision, body);
         if (isRefusal(wanted)) return wanted;

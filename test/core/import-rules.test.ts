@@ -113,11 +113,11 @@ t.test("imports", async (t) => {
   });
 
   t.test(
-    "of plugins lead only to the contract, their own files and the parts of pages",
+    "of plugins lead only to the contract, their own files, and the parts of pages and of signing in",
     async (t) => {
       const folder = (path: string) => path.split("/").slice(0, 2).join("/");
       const wrong = plugins.filter(({ from, to }) => {
-        if (to.startsWith("plugins/page-parts/")) return false;
+        if (/^plugins\/(?:page|sign-in)-parts\//.test(to)) return false;
         if (to.startsWith("plugins/")) return folder(to) !== folder(from);
         return /^(?:core|bench|test)\//.test(to) && to !== "core/plugin/index.ts";
       });

@@ -32,7 +32,7 @@ export const provides = ["guards.customer", "guards.operator"];
 export default (services) => ({
   name: "forgetful",
   async start() {
-    services.guards.operator.provide(async () => undefined);
+    services.guards.operator.provide(async () => ({ name: "a", role: "owner", person: "a" }));
     services.guards.customer.provide(async () => ({
       accountId: "forgetful", email: "a@tollgate.test", isEmailVerified: true, sessionId: "1",
     }));

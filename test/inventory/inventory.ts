@@ -136,9 +136,10 @@ function settings(root: unknown): string[] {
   return [...paths];
 }
 
-/** A route with the check of its caller: `own` is a check of its handler, such as of a session. */
-function routeLine({ method, path, access, forOperators }: Route): string {
-  return `route ${path} ${method} ${forOperators ? "operator" : access}`;
+/** A route with the check of its caller: the right of an operator; `own`: a check of its handler, such as of a session. */
+function routeLine({ method, path, access, forOperators, right }: Route): string {
+  const check = forOperators ? ["operator", ...(right ? [right] : [])].join(" ") : access;
+  return `route ${path} ${method} ${check}`;
 }
 
 async function metrics({ url }: AdminTarget): Promise<string[]> {

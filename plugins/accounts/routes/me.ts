@@ -8,11 +8,11 @@ import {
   refuse,
   walletJson,
 } from "../../../core/plugin/index.ts";
+import { csrfTokenOf } from "../../sign-in-parts/secret.ts";
 import type { AccountContext } from "../account-context.ts";
 import { tokenIn } from "../cookie.ts";
 import type { Credentials } from "../credentials.ts";
 import { settings } from "../input.ts";
-import { csrfTokenOf } from "../secret.ts";
 
 /** Routes for the signed-in customer: account, language, wallet. */
 export function meRoutes(context: AccountContext): CustomerRoute[] {

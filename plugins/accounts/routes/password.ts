@@ -5,12 +5,12 @@ import {
   type PublicRoute,
   readBody,
 } from "../../../core/plugin/index.ts";
+import { weakPassword } from "../../sign-in-parts/weak-password.ts";
 import { type AccountContext, busy, invalidToken } from "../account-context.ts";
 import { forgottenCookie } from "../cookie.ts";
 import { change, forgotten, reset, resetLink } from "../input.ts";
 import { activeKeys, revokeAll } from "../own-keys.ts";
 import { rightPassword, wrongPassword } from "../own-password.ts";
-import { weakPassword } from "../weak-password.ts";
 
 /** Routes to reset a forgotten password by a link in a mail. */
 export function forgottenPasswordRoutes(context: AccountContext): PublicRoute[] {

@@ -8,13 +8,13 @@ import {
   readBody,
   refuse,
 } from "../../../core/plugin/index.ts";
+import { newRecoveryCodes } from "../../sign-in-parts/recovery-codes.ts";
+import { newTotpSecret, stepOf, totpUri } from "../../sign-in-parts/totp.ts";
 import type { AccountContext } from "../account-context.ts";
 import { factorChange, firstCode, newFactor } from "../input.ts";
 import { rightPassword } from "../own-password.ts";
-import { newRecoveryCodes } from "../second-factor/recovery-codes.ts";
 import { rightCode, wrongCode } from "../second-factor/right-code.ts";
 import type { SecondFactor } from "../second-factor/store.ts";
-import { newTotpSecret, stepOf, totpUri } from "../second-factor/totp.ts";
 import { ownCodeTries } from "../tries.ts";
 
 /**

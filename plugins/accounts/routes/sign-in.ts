@@ -11,14 +11,14 @@ import {
   readBody,
   refuse,
 } from "../../../core/plugin/index.ts";
+import { csrfTokenOf } from "../../sign-in-parts/secret.ts";
+import type { Attempt } from "../../sign-in-parts/throttle.ts";
 import { type AccountContext, busy } from "../account-context.ts";
 import { cookieOf, forgottenCookie } from "../cookie.ts";
 import type { Credentials } from "../credentials.ts";
 import { signIn } from "../input.ts";
 import { rightCode } from "../second-factor/right-code.ts";
-import { csrfTokenOf } from "../secret.ts";
 import { agentOf, notActive } from "../sessions.ts";
-import type { Attempt } from "../throttle.ts";
 import { codeTriesOf, triesOf } from "../tries.ts";
 import { accountBody } from "./me.ts";
 

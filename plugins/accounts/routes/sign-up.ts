@@ -10,13 +10,13 @@ import {
   refuse,
   type v,
 } from "../../../core/plugin/index.ts";
+import { weakPassword } from "../../sign-in-parts/weak-password.ts";
 import { type AccountContext, busy, invalidToken } from "../account-context.ts";
 import { agreementsOf } from "../agreements.ts";
 import { evenly } from "../evenly.ts";
 import { resend, signUp, verification } from "../input.ts";
 import type { Options } from "../options.ts";
 import { triesOf } from "../tries.ts";
-import { weakPassword } from "../weak-password.ts";
 import { signedIn } from "./sign-in.ts";
 
 /** Routes to sign up, and to verify the email address. */

@@ -1,8 +1,8 @@
 import { type Refusal, refuse } from "../../../core/plugin/index.ts";
+import type { Attempt } from "../../sign-in-parts/throttle.ts";
+import { stepOf } from "../../sign-in-parts/totp.ts";
 import type { AccountContext } from "../account-context.ts";
-import type { Attempt } from "../throttle.ts";
 import type { SecondFactor } from "./store.ts";
-import { stepOf } from "./totp.ts";
 
 const TOTP_CODE = /^\d{6}$/;
 

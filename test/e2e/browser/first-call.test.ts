@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { codeAt } from "../../../plugins/accounts/second-factor/totp.ts";
+import { codeAt } from "../../../plugins/sign-in-parts/totp.ts";
 import { admin, committedWallet, credit } from "../../support/admin.ts";
 import { ask, bodyOf } from "../../support/ask.ts";
 import { PASSWORD } from "../../support/browser-session.ts";

@@ -3,8 +3,8 @@ import * as v from "valibot";
 import { newId } from "../../../core/process/id.ts";
 import { CredentialStore } from "../../../plugins/accounts/credentials.ts";
 import { options } from "../../../plugins/accounts/options.ts";
-import { codeAt } from "../../../plugins/accounts/second-factor/totp.ts";
 import { Sessions } from "../../../plugins/accounts/sessions.ts";
+import { codeAt } from "../../../plugins/sign-in-parts/totp.ts";
 import { credit } from "../../support/admin.ts";
 import {
   BrowserSession,

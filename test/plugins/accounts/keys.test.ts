@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
 import { formatVnd, MICRO_VND_PER_VND, parseVnd } from "../../../core/catalogue/amount.ts";
-import { codeAt } from "../../../plugins/accounts/second-factor/totp.ts";
+import { codeAt } from "../../../plugins/sign-in-parts/totp.ts";
 import { type AccountsGateway, startAccountsGateway } from "../../support/accounts.ts";
 import { admin, committedWallet, credit } from "../../support/admin.ts";
 import { BrowserSession, PASSWORD, signedUp } from "../../support/browser-session.ts";

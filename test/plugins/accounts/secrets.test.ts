@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { connect, type Sql } from "../../../core/database/client.ts";
-import { codeAt } from "../../../plugins/accounts/second-factor/totp.ts";
+import { codeAt } from "../../../plugins/sign-in-parts/totp.ts";
 import { MAIL_FROM } from "../../support/accounts.ts";
 import { BrowserSession, ownAddress, PASSWORD, signedUp } from "../../support/browser-session.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";

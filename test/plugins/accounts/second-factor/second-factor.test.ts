@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { codeAt } from "../../../../plugins/accounts/second-factor/totp.ts";
+import { codeAt } from "../../../../plugins/sign-in-parts/totp.ts";
 import { admin } from "../../../support/admin.ts";
 import {
   type AccountAnswer,

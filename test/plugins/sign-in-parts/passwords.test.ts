@@ -1,5 +1,5 @@
 import t from "tap";
-import { Passwords } from "../../../plugins/accounts/passwords.ts";
+import { Passwords } from "../../../plugins/sign-in-parts/passwords.ts";
 
 const PASSWORD = "correct horse battery";
 

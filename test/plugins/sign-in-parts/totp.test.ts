@@ -1,11 +1,6 @@
 import t from "tap";
-import { bytesOfBase32, randomBase32 } from "../../../../plugins/accounts/second-factor/base32.ts";
-import {
-  codeAt,
-  newTotpSecret,
-  stepOf,
-  totpUri,
-} from "../../../../plugins/accounts/second-factor/totp.ts";
+import { bytesOfBase32, randomBase32 } from "../../../plugins/sign-in-parts/base32.ts";
+import { codeAt, newTotpSecret, stepOf, totpUri } from "../../../plugins/sign-in-parts/totp.ts";
 
 /** The key of RFC 6238, appendix B, `12345678901234567890`, in base32. */
 const SECRET = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";

@@ -1,5 +1,5 @@
-import { hashOf } from "../secret.ts";
-import { newTypedCode, plainCode } from "../typed-code.ts";
+import { hashOf } from "./secret.ts";
+import { newTypedCode, plainCode } from "./typed-code.ts";
 
 const CODES = 10;
 

@@ -1,4 +1,4 @@
-import { randomBase32 } from "./second-factor/base32.ts";
+import { randomBase32 } from "./base32.ts";
 
 /** 80 random bits: a hash of them without a salt cannot be guessed. */
 const CHARACTERS = 16;
