@@ -83,7 +83,7 @@ const PROVEN: readonly Right[] = ["refund", "money", "owner"];
 function missing({ role, needsProof }: Operator, right: Right, isChange: boolean) {
   if (!roles.allow(role, right)) {
     const allowed = roles.names.filter((name) => roles.allow(name, right)).join(", ");
-    return refuse.forbidden(`The role ${role} may not do this. It needs the role ${allowed}.`, {
+    return refuse.forbidden(`This needs the role ${allowed}; yours is ${role}.`, {
       code: "role_forbids",
     });
   }
@@ -95,11 +95,11 @@ function missing({ role, needsProof }: Operator, right: Right, isChange: boolean
 
 const ADDRESS = /[^\s"\\<>(),:;@]+@[^\s"\\<>(),:;@]+/g;
 
-/** Returns a reply for an operator who may not see who customers are. Refuses what is not a text: it cannot be read here. */
+/** Returns a reply for an operator who must not see who customers are. Refuses what is not a text: it cannot be read here. */
 function withoutAddresses(reply: PlainResponse | Refusal): PlainResponse | Refusal {
   if (isRefusal(reply) || reply.body === undefined) return reply;
   if (typeof reply.body === "string") return { ...reply, body: reply.body.replace(ADDRESS, "…@…") };
-  return refuse.forbidden("Your role may not have this file.", { code: "role_forbids" });
+  return refuse.forbidden("This file needs a role that sees who customers are.", { code: "role_forbids" });
 }
 
 /** Adds routes for signed-in customers, under `prefix`. The handler gets the customer. */

@@ -1,5 +1,5 @@
 /**
- * What an operator may do. `read`: figures and states, without the addresses of customers; `customers`: who they are;
+ * A kind of request that roles allow. `read`: figures and states, without the addresses of customers; `customers`: who they are;
  * `support`: their accounts and keys; `refund`: pay a call back; `money`: move money; `operations`: upstreams, models,
  * maintenance; `owner`: operators, and all that declares nothing.
  */
@@ -15,14 +15,14 @@ const RIGHTS = {
   owner: EVERY,
 } as const satisfies Readonly<Record<string, readonly Right[]>>;
 
-export type Role = keyof typeof RIGHTS;
+type Role = keyof typeof RIGHTS;
 
 /** The one who sends an operator's request. */
 export interface Operator {
   /** As the audit trail names it: a person's e-mail address, the name of a token, or the fingerprint of the shared token. */
   readonly name: string;
   readonly role: Role;
-  /** Who answers for it: two names of one person are not two persons. */
+  /** The person behind it: two names of one person are not two persons. */
   readonly person: string;
   /** True if the password or a code must be given again before money moves. */
   readonly needsProof?: boolean;
