@@ -99,7 +99,9 @@ const ADDRESS = /[^\s"\\<>(),:;@]+@[^\s"\\<>(),:;@]+/g;
 function withoutAddresses(reply: PlainResponse | Refusal): PlainResponse | Refusal {
   if (isRefusal(reply) || reply.body === undefined) return reply;
   if (typeof reply.body === "string") return { ...reply, body: reply.body.replace(ADDRESS, "…@…") };
-  return refuse.forbidden("This file needs a role that sees who customers are.", { code: "role_forbids" });
+  return refuse.forbidden("This file needs a role that sees who customers are.", {
+    code: "role_forbids",
+  });
 }
 
 /** Adds routes for signed-in customers, under `prefix`. The handler gets the customer. */
