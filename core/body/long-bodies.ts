@@ -15,10 +15,11 @@ const WAITS_BYTES_MIN = 2_097_152;
  * than this thread does: only bodies that take more here go there.
  */
 const COST_US_MIN = 500;
-/** Measured: the time to read and count a KB of text here, and that of each quote and escape in it. */
+/** Measured: the time to read and count a KB of text here, and that of each quote, escape and byte beyond ASCII in it. */
 const US_PER_KB = 1.8;
 const US_PER_QUOTE = 0.09;
 const US_PER_ESCAPE = 0.035;
+const US_PER_HIGH_BYTE = 0.01;
 const SAMPLES = 16;
 const SAMPLE_BYTES = 512;
 
@@ -72,22 +73,21 @@ export class LongBodies {
 /** Estimates what it takes to read a body here, by samples of its bytes. */
 function costUs(bytes: Buffer): number {
   const stride = (bytes.length - SAMPLE_BYTES) / (SAMPLES - 1);
-  let quotes = 0;
-  let escapes = 0;
+  let sampledUs = 0;
   for (let sample = 0; sample < SAMPLES; sample++) {
     const from = Math.floor(sample * stride);
     for (let at = from; at < from + SAMPLE_BYTES; at++) {
-      const byte = bytes[at];
-      if (byte === QUOTE) quotes++;
+      const byte = bytes[at] ?? 0;
+      if (byte === QUOTE) sampledUs += US_PER_QUOTE;
+      else if (byte >= 0x80) sampledUs += US_PER_HIGH_BYTE;
       else if (byte === BACKSLASH) {
-        escapes++;
+        sampledUs += US_PER_ESCAPE;
         at++;
       }
     }
   }
-  const kb = bytes.length / 1_024;
   const sampledKb = (SAMPLES * SAMPLE_BYTES) / 1_024;
-  return kb * (US_PER_KB + (quotes * US_PER_QUOTE + escapes * US_PER_ESCAPE) / sampledKb);
+  return (bytes.length / 1_024) * (US_PER_KB + sampledUs / sampledKb);
 }
 
 const QUOTE = 34;

@@ -26,7 +26,7 @@ const read: ThreadWork<ReadInput, ReadResult> = async ({ protocol, measures }, b
   const name = PROTOCOLS[protocol].conversation;
   const body = readJson(bytes, name);
   if (isRefusal(body)) return handed({ bytes, refusal: body });
-  const turns = turnsOf(body.outline, protocol, body.latin1 !== undefined);
+  const turns = turnsOf(body.outline, protocol);
   const parts = name === undefined || !turns ? undefined : body.partsWithout(name);
   if (name === undefined || !parts || body.length - body.bytesOf(name) > REST_BYTES_MAX) {
     return handed({ bytes });

@@ -45,14 +45,6 @@ interface Source {
   readonly keepsNumbers: boolean;
   readonly measured: Measured | undefined;
   readonly turns: Turns | undefined;
-  /** The unread list that is there with its texts in Latin-1. */
-  latin1: Latin1 | undefined;
-}
-
-/** A list whose texts are in Latin-1, and how many of its bytes are not ASCII. */
-interface Latin1 {
-  readonly name: string;
-  readonly highBytes: number;
 }
 
 /**
@@ -76,18 +68,21 @@ export class RequestBody {
     return new RequestBody(undefined, fields);
   }
 
-  /** Returns a body that goes out as the bytes that came, which `fields` say. `latin1`: a list whose texts are in Latin-1. */
+  /** Returns a body that goes out as the bytes that came, which `fields` say. */
   static passed(
     bytes: Buffer,
     places: readonly number[],
     names: readonly string[],
     fields: JsonObject,
-    { latin1, keepsNumbers }: Pick<Source, "latin1" | "keepsNumbers">,
+    keepsNumbers: boolean,
   ): RequestBody {
-    const unread = new Set<string>();
-    if (latin1) unread.add(latin1.name);
-    const facts = { measured: undefined, turns: undefined, latin1, keepsNumbers };
-    return new RequestBody({ bytes, places, names, fields, unread, ...facts }, fields);
+    const facts = {
+      measured: undefined,
+      turns: undefined,
+      unread: new Set<string>(),
+      keepsNumbers,
+    };
+    return new RequestBody({ bytes, places, names, fields, ...facts }, fields);
   }
 
   /** Returns the body that a thread has read or written. */
@@ -96,7 +91,7 @@ export class RequestBody {
     const bytes = Buffer.from(own.buffer, own.byteOffset, own.byteLength);
     for (const name in unread) fields[name] = Array(unread[name]).fill(STAND_IN);
     const lists = new Set(Object.keys(unread));
-    const facts = { keepsNumbers, measured, turns, latin1: undefined };
+    const facts = { keepsNumbers, measured, turns };
     const names = namesAt(bytes, places);
     return new RequestBody({ bytes, places, names, fields, unread: lists, ...facts }, fields);
   }
@@ -158,8 +153,8 @@ export class RequestBody {
   }
 
   /**
-   * All fields, for code that looks at the structure of a body alone. In a list that is not read yet, texts beyond ASCII are
-   * in Latin-1, or stand-ins without fields are in the place of the entries. Do not change it.
+   * All fields, for code that looks at the structure of a body alone. In a list that is not read yet, stand-ins without
+   * fields are in the place of the entries. Do not change it.
    */
   get outline(): JsonObject {
     return this.fields;
@@ -183,17 +178,7 @@ export class RequestBody {
 
   /** The lists of which `outline` has only stand-ins. */
   get standIns(): string[] {
-    const { unread, latin1 } = this.source ?? {};
-    if (!unread?.size) return [];
-    return [...unread].filter((name) => name !== latin1?.name);
-  }
-
-  /** The list whose texts `outline` has in Latin-1, and how many of its bytes are not ASCII. */
-  get latin1(): { readonly list: unknown; readonly highBytes: number } | undefined {
-    const { source } = this;
-    if (!source?.latin1 || !source.unread.has(source.latin1.name)) return undefined;
-    const { name, highBytes } = source.latin1;
-    return { list: source.fields[name], highBytes };
+    return [...(this.source?.unread ?? [])];
   }
 
   /** True if numbers in the arguments of tools are `RawJson`. */
@@ -235,7 +220,6 @@ export class RequestBody {
       if (!Array.isArray(list) || listOf(source, name).length < SHED_BYTES_MIN) continue;
       list.fill(STAND_IN);
       source.unread.add(name);
-      if (name === source.latin1?.name) source.latin1 = undefined;
     }
   }
 

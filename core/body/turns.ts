@@ -36,11 +36,7 @@ const PLAIN_ITEMS = new Set<unknown>([
  * Returns the facts about a conversation, for code that does not read it again; undefined if it has more than text, thinking
  * and calls of tools, or an entry that is none.
  */
-export function turnsOf(
-  body: JsonObject,
-  protocol: Protocol,
-  isLatin1: boolean,
-): Turns | undefined {
+export function turnsOf(body: JsonObject, protocol: Protocol): Turns | undefined {
   const field = PROTOCOLS[protocol].conversation;
   const list = field && body[field];
   if (!field || !Array.isArray(list) || list.length === 0) return undefined;
@@ -48,39 +44,31 @@ export function turnsOf(
   for (const entry of list) if (!seen.turn(entry)) return undefined;
   // Stored by default, which the conversation does not say.
   if (usesIn({ [field]: list, store: false }, protocol, false).length > 0) return undefined;
-  const opening = openingOf(list, isLatin1);
+  const opening = openingOf(list);
   return seen.turns(list.length, roleOf(list[0]), roleOf(list.at(-1)), opening);
 }
 
 /** So many of the first texts of a user name a conversation, and so much of each. */
 const OPENING_TEXTS_MAX = 8;
-const OPENING_BYTES_MAX = 256;
+const OPENING_CHARACTERS_MAX = 256;
 
 /**
  * Returns the beginnings of the texts with which the user opens a conversation; empty if there are none. They stay the
- * same while the conversation grows, wherever its client puts cache marks. `isLatin1`: the texts are UTF-8 that was read
- * as Latin-1. The result always is.
+ * same while the conversation grows, wherever its client puts cache marks.
  */
-export function openingOf(conversation: unknown, isLatin1: boolean): string {
-  if (typeof conversation === "string") return beginningOf(conversation, isLatin1);
+export function openingOf(conversation: unknown): string {
+  if (typeof conversation === "string") return conversation.slice(0, OPENING_CHARACTERS_MAX);
   if (!Array.isArray(conversation)) return "";
   const first: unknown = conversation.find((turn) => roleOf(turn) === "user");
   const content = isObject(first) ? first["content"] : undefined;
-  if (typeof content === "string") return beginningOf(content, isLatin1);
+  if (typeof content === "string") return content.slice(0, OPENING_CHARACTERS_MAX);
   if (!Array.isArray(content)) return "";
   const texts = content.flatMap((part) => (isObject(part) ? [part["text"]] : []));
   return texts
     .filter((text) => typeof text === "string")
     .slice(0, OPENING_TEXTS_MAX)
-    .map((text) => beginningOf(text, isLatin1))
+    .map((text) => text.slice(0, OPENING_CHARACTERS_MAX))
     .join("");
-}
-
-function beginningOf(text: string, isLatin1: boolean): string {
-  if (isLatin1) return text.slice(0, OPENING_BYTES_MAX);
-  // One unit more, so that the cut splits no pair of which a byte counts.
-  const bytes = Buffer.from(text.slice(0, OPENING_BYTES_MAX + 1));
-  return bytes.toString("latin1", 0, Math.min(bytes.length, OPENING_BYTES_MAX));
 }
 
 function roleOf(turn: unknown): string | undefined {

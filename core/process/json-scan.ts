@@ -24,8 +24,6 @@ const USUAL_BYTES_MAX = 16;
 interface JsonScan {
   /** For each top-level field: the quotes of its name, and the start and end of its value. */
   readonly places: readonly number[];
-  /** The commas between the entries of top-level lists, and between fields of objects there. */
-  readonly commas: readonly number[];
   /** How many names all objects have together. */
   readonly names: number;
   /** True if a number has more digits than a parser keeps. */
@@ -45,7 +43,6 @@ export function scanJson(
 ): JsonScan | "levels" | "values" | "malformed" {
   const { length } = bytes;
   const places: number[] = [];
-  const commas: number[] = [];
   let depth = 0;
   let count = 0;
   let names = 0;
@@ -81,10 +78,7 @@ export function scanJson(
         names++;
         if (isDigit(bytes[open + 1])) hasUnusual = true;
       }
-      if (depth !== 1) {
-        if (depth === 2 && byte === COMMA) commas.push(at);
-        continue;
-      }
+      if (depth !== 1) continue;
       if (isValue) {
         places.push(open, close, startOfValue(bytes, at + 1));
         isOpen = true;
@@ -107,7 +101,7 @@ export function scanJson(
       }
     }
   }
-  return { places, commas, names, hasLongNumber, hasUnusual };
+  return { places, names, hasLongNumber, hasUnusual };
 }
 
 /**

@@ -57,9 +57,7 @@ export function conversationOf({ session, key, model, body, endpoint }: Told): n
 }
 
 function openingIn(body: RequestBody, field: string): string {
-  const list = body.outline[field];
-  if (list !== undefined && body.latin1?.list === list) return openingOf(list, true);
-  return body.isRead(field) ? openingOf(list, false) : (body.turns?.opening ?? "");
+  return body.isRead(field) ? openingOf(body.outline[field]) : (body.turns?.opening ?? "");
 }
 
 /** A route or a key that can take a conversation. */

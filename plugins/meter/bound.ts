@@ -30,8 +30,6 @@ export interface Factors {
 /** The contents of a request, counted without a tokenizer. */
 interface Contents extends Media {
   readonly text: Delivered;
-  /** True while texts are in Latin-1: each character is a byte, and all count as ASCII at first. */
-  isLatin1: boolean;
   /** Tokens of the text beyond those of prose of the same length. */
   densityTokens: number;
   /** Base64 of encrypted reasoning and of signatures, which grow with the reasoning they carry. */
@@ -46,7 +44,7 @@ interface Contents extends Media {
 }
 
 /** The numbers of the contents: plain data. */
-export type PlainContents = Omit<Contents, "isLatin1" | "inflation" | "text"> & {
+export type PlainContents = Omit<Contents, "inflation" | "text"> & {
   readonly text: Pick<Delivered, "asciiBytes" | "otherBytes">;
 };
 
@@ -86,20 +84,16 @@ export function contentsIn(body: RequestBody, measure: string): PlainContents {
   if (known && measured?.field === undefined) return known;
   const isCounted = known !== undefined && !hasFiles(known);
   if (!isCounted) for (const name of body.standIns) body.read(name);
-  const { outline, latin1 } = body;
+  const { outline } = body;
   const list = outline[measured?.field ?? ""];
-  return contentsOf(outline, latin1, isCounted ? { list, contents: known } : undefined);
+  return contentsOf(outline, isCounted ? { list, contents: known } : undefined);
 }
 
 /**
- * Walks a request once and counts its text, including field names. Counts files by their kind. `latin1`: a field whose
- * texts are in Latin-1. `counted`: a field that was counted before.
+ * Walks a request once and counts its text, including field names. Counts files by their kind. `counted`: a field that
+ * was counted before.
  */
-export function contentsOf(
-  body: JsonObject,
-  latin1?: RequestBody["latin1"],
-  counted?: Counted,
-): Contents {
+export function contentsOf(body: JsonObject, counted?: Counted): Contents {
   const tools = arrayOf(body["tools"]).length + arrayOf(body["functions"]).length;
   // All fields in one literal: V8 makes an object with spread fields many times slower, and this is done for each call.
   const contents: Contents = {
@@ -111,7 +105,6 @@ export function contentsOf(
     audioSeconds: 0,
     inflation: new Inflation(),
     text: new Delivered(),
-    isLatin1: false,
     densityTokens: 0,
     opaqueBytes: 0,
     items: 0,
@@ -128,7 +121,6 @@ export function contentsOf(
       const { densityTokens: others } = contents;
       contents.densityTokens = 0;
       if (counted && value === counted.list) addCounted(counted.contents, contents);
-      else if (latin1 && value === latin1.list) visitLatin1(value, latin1.highBytes, contents);
       else visit(value, contents);
       contents.densityTokens += others;
     }
@@ -159,14 +151,6 @@ const PLAIN_FIELDS = new Set(["input_schema", "parameters", "schema"]);
 /** All fields that are not only text: most fields are none of these, and take one look-up. */
 const SPECIAL_FIELDS = new Set([...OPAQUE, ...DATA_FIELDS, ...PLAIN_FIELDS, "input"]);
 const TOOL_USE = /(?:tool|mcp)_(?:use|call)$/;
-
-function visitLatin1(value: unknown, highBytes: number, contents: Contents): void {
-  contents.isLatin1 = true;
-  visit(value, contents);
-  contents.isLatin1 = false;
-  contents.text.asciiBytes -= highBytes;
-  contents.text.otherBytes += highBytes;
-}
 
 /** The nesting of a request is bounded, so that recursion has an end. */
 function visit(value: unknown, contents: Contents): void {
@@ -225,8 +209,7 @@ function isOpaque(name: string, field: unknown, isReasoning: boolean): field is 
 }
 
 function countText(text: string, contents: Contents): void {
-  if (contents.isLatin1) contents.text.asciiBytes += text.length;
-  else contents.text.addText(text);
+  contents.text.addText(text);
   contents.densityTokens += densityTokens(text);
 }
 
@@ -276,12 +259,7 @@ function countDataUrl(url: string, contents: Contents): void {
 
 function countFile(type: string, base64: string, contents: Contents): void {
   const text = addMedia(type.toLowerCase(), base64, contents);
-  if (text === undefined) return;
-  const { isLatin1 } = contents;
-  // A decoded file has characters beyond Latin-1.
-  contents.isLatin1 = false;
-  countText(text, contents);
-  contents.isLatin1 = isLatin1;
+  if (text !== undefined) countText(text, contents);
 }
 
 /** Returns the tokens of the contents for a model with this overhead, rounded up. */

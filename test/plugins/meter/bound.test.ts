@@ -234,7 +234,7 @@ t.test("a conversation that was counted before counts the same", async (t) => {
   const counted = { list: messages, contents: contentsOf({ messages }) };
   const factors = { ...FACTORS, otherBytesPerToken: 3, densityShare: 1 };
   const whole = contentsOf(body);
-  const joined = contentsOf(body, undefined, counted);
+  const joined = contentsOf(body, counted);
   t.equal(tokensOf(joined, factors, OVERHEAD), tokensOf(whole, factors, OVERHEAD));
   t.strictSame({ ...joined, inflation: 0 }, { ...whole, inflation: 0 });
 });
