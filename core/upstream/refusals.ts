@@ -12,9 +12,16 @@
 export type Fault = "caller" | "limit" | "key" | "access" | "account" | "model" | "upstream";
 
 /** A refusal that providers are known to send. All that a row states must match; the first row that matches counts. */
-export interface KnownRefusal {
+export interface KnownRefusal extends Signs {
   /** Its name in the log: the provider, and what is wrong. */
   readonly row: string;
+  readonly fault: Fault;
+  /** A public report or page that quotes it. */
+  readonly source: string;
+}
+
+/** How a refusal is known, and what the client reads. */
+interface Signs {
   /** The HTTP statuses with which it comes; without any, all. An error in a reply with status 200 may have any of them. */
   readonly status?: readonly number[];
   /** `error.type`, `error.status` (Google) or `__type` (Amazon). */
@@ -26,11 +33,12 @@ export interface KnownRefusal {
    * request.
    */
   readonly words?: RegExp;
-  readonly fault: Fault;
   /** The gateway's own words for the client, instead of a text that names the account. */
   readonly says?: string;
-  /** A public report or page that quotes it. */
-  readonly source: string;
+}
+
+function known(row: string, fault: Fault, source: string, signs: Signs): KnownRefusal {
+  return { row, fault, source, ...signs };
 }
 
 const FILTERED = "The model's provider refuses this request because of its usage guidelines.";
@@ -40,186 +48,124 @@ const FILTERED = "The model's provider refuses this request because of its usage
  * whichever provider an upstream is: resellers pass them on.
  */
 export const REFUSALS: readonly KnownRefusal[] = [
-  {
-    row: "anthropic/credit",
+  known("anthropic/credit", "account", "github.com/anthropics/claude-code/issues/66314", {
     status: [400],
     type: "invalid_request_error",
     words: /^your credit balance is too low/i,
-    fault: "account",
-    source: "github.com/anthropics/claude-code/issues/66314",
-  },
-  {
-    row: "anthropic/spend limit",
-    status: [400],
-    type: "invalid_request_error",
-    words: /^you have reached your specified (?:api|workspace api) usage limits/i,
-    fault: "account",
-    source: "developersdigest.tech/errors: 400 invalid_request_error (spend limit reached)",
-  },
-  {
-    row: "anthropic/organization disabled",
-    status: [400, 403],
-    words: /^this organization has been disabled/i,
-    fault: "account",
-    source: "github.com/anthropics/claude-code/issues/9384",
-  },
-  {
-    row: "anthropic/billing",
+  }),
+  known(
+    "anthropic/spend limit",
+    "account",
+    "developersdigest.tech/errors: 400 invalid_request_error (spend limit reached)",
+    {
+      status: [400],
+      type: "invalid_request_error",
+      words: /^you have reached your specified (?:api|workspace api) usage limits/i,
+    },
+  ),
+  known(
+    "anthropic/organization disabled",
+    "account",
+    "github.com/anthropics/claude-code/issues/9384",
+    { status: [400, 403], words: /^this organization has been disabled/i },
+  ),
+  known("anthropic/billing", "account", "platform.claude.com/docs/en/api/errors", {
     type: "billing_error",
-    fault: "account",
-    source: "platform.claude.com/docs/en/api/errors",
-  },
-  {
-    row: "anthropic/overloaded",
+  }),
+  known("anthropic/overloaded", "upstream", "docs.claude.com/en/api/errors", {
     type: "overloaded_error",
-    fault: "upstream",
-    source: "docs.claude.com/en/api/errors",
-  },
-  {
-    row: "openai/quota",
+  }),
+  known("openai/quota", "account", "github.com/openai/openai-cookbook/issues/844", {
     code: "insufficient_quota",
-    fault: "account",
-    source: "github.com/openai/openai-cookbook/issues/844",
-  },
-  {
-    row: "openai/quota",
+  }),
+  known("openai/quota", "account", "github.com/langchain-ai/langchain-academy/issues/150", {
     type: "insufficient_quota",
-    fault: "account",
-    source: "github.com/langchain-ai/langchain-academy/issues/150",
-  },
-  {
-    row: "openai/billing not active",
-    code: "billing_not_active",
-    fault: "account",
-    source: "github.com/lifan0127/ai-research-assistant/issues/174",
-  },
-  {
-    row: "openai/billing limit",
-    code: "billing_hard_limit_reached",
-    fault: "account",
-    source: "github.com/bajrangCoder/acode-plugin-chatgpt/issues/19",
-  },
-  {
-    row: "openai/billing limit",
-    status: [400, 429],
-    words: /^billing hard limit has been reached/i,
-    fault: "account",
-    source: "github.com/bajrangCoder/acode-plugin-chatgpt/issues/19",
-  },
-  {
-    row: "openai/account deactivated",
+  }),
+  known(
+    "openai/billing not active",
+    "account",
+    "github.com/lifan0127/ai-research-assistant/issues/174",
+    { code: "billing_not_active" },
+  ),
+  known(
+    "openai/billing limit",
+    "account",
+    "github.com/bajrangCoder/acode-plugin-chatgpt/issues/19",
+    { code: "billing_hard_limit_reached" },
+  ),
+  known(
+    "openai/billing limit",
+    "account",
+    "github.com/bajrangCoder/acode-plugin-chatgpt/issues/19",
+    { status: [400, 429], words: /^billing hard limit has been reached/i },
+  ),
+  known("openai/account deactivated", "account", "platform.openai.com/docs/guides/error-codes", {
     code: "account_deactivated",
-    fault: "account",
-    source: "platform.openai.com/docs/guides/error-codes",
-  },
-  {
-    row: "openai/region",
+  }),
+  known("openai/region", "account", "github.com/home-assistant/core/issues/120072", {
     code: "unsupported_country_region_territory",
-    fault: "account",
-    source: "github.com/home-assistant/core/issues/120072",
-  },
-  {
-    row: "openai/organization not verified",
+  }),
+  known("openai/organization not verified", "access", "github.com/openai/codex/issues/486", {
     status: [400, 403, 404],
     words: /^your organization must be verified/i,
-    fault: "access",
-    source: "github.com/openai/codex/issues/486",
-  },
-  {
-    row: "openai/key",
+  }),
+  known("openai/key", "key", "platform.openai.com/docs/guides/error-codes", {
     code: "invalid_api_key",
-    fault: "key",
-    source: "platform.openai.com/docs/guides/error-codes",
-  },
-  {
-    row: "openai/model",
+  }),
+  known("openai/model", "model", "platform.openai.com/docs/guides/error-codes", {
     code: "model_not_found",
-    fault: "model",
-    source: "platform.openai.com/docs/guides/error-codes",
-  },
-  {
-    row: "openai/request beyond the limit",
-    status: [429],
-    words: /^request too large for /i,
-    fault: "caller",
-    says: "The request is larger than the model's provider takes in one call at the moment: send less at a time.",
-    source:
-      "community.openai.com: Request too large for gpt-4o in organization … on tokens per min (TPM)",
-  },
-  {
-    row: "google/key",
+  }),
+  known(
+    "openai/request beyond the limit",
+    "caller",
+    "community.openai.com: Request too large for gpt-4o in organization … on tokens per min (TPM)",
+    {
+      status: [429],
+      words: /^request too large for /i,
+      says: "The request is larger than the model's provider takes in one call at the moment: send less at a time.",
+    },
+  ),
+  known("google/key", "key", "ai.google.dev/gemini-api/docs/troubleshooting", {
     code: "API_KEY_INVALID",
-    fault: "key",
-    source: "ai.google.dev/gemini-api/docs/troubleshooting",
-  },
-  {
-    row: "google/key",
+  }),
+  known("google/key", "key", "ai.google.dev/gemini-api/docs/troubleshooting", {
     status: [400],
     words: /^api key (?:not valid|not found|expired)/i,
-    fault: "key",
-    source: "ai.google.dev/gemini-api/docs/troubleshooting",
-  },
-  {
-    row: "google/region",
+  }),
+  known("google/region", "account", "github.com/google-gemini/gemini-cli/issues/24641", {
     status: [400],
     words: /^user location is not supported/i,
-    fault: "account",
-    source: "github.com/google-gemini/gemini-cli/issues/24641",
-  },
-  {
-    row: "google/billing",
+  }),
+  known("google/billing", "account", "ai.google.dev/gemini-api/docs/troubleshooting", {
     status: [400, 403],
     type: "FAILED_PRECONDITION",
     words: /billing|free tier/i,
-    fault: "account",
-    source: "ai.google.dev/gemini-api/docs/troubleshooting",
-  },
-  {
-    row: "xai/credit",
+  }),
+  known("xai/credit", "account", "github.com/continuedev/continue/issues/10373 and 12670", {
     words:
       /^your (?:newly created )?teams? (?:[\w-]+ )?(?:has either used all|doesn't have any credits)/i,
-    fault: "account",
-    source: "github.com/continuedev/continue/issues/10373 and 12670",
-  },
-  {
-    row: "xai/credit",
+  }),
+  known("xai/credit", "account", "github.com/Wei-Shaw/sub2api/issues/4069", {
     words: /^you have run out of credits/i,
-    fault: "account",
-    source: "github.com/Wei-Shaw/sub2api/issues/4069",
-  },
-  {
-    row: "xai/guidelines",
+  }),
+  known("xai/guidelines", "caller", "github.com/UKGovernmentBEIS/inspect_ai/pull/2267", {
     status: [403],
     words: /^content violates usage guidelines/i,
-    fault: "caller",
     says: FILTERED,
-    source: "github.com/UKGovernmentBEIS/inspect_ai/pull/2267",
-  },
-  {
-    row: "xai/key",
+  }),
+  known("xai/key", "key", "github.com/microsoft/vscode-copilot-release/issues/10940", {
     status: [400],
     words: /^incorrect api key provided/i,
-    fault: "key",
-    source: "github.com/microsoft/vscode-copilot-release/issues/10940",
-  },
-  {
-    row: "deepseek/balance",
+  }),
+  known("deepseek/balance", "account", "github.com/1Panel-dev/MaxKB/issues/3797", {
     words: /^insufficient balance$/i,
-    fault: "account",
-    source: "github.com/1Panel-dev/MaxKB/issues/3797",
-  },
-  {
-    row: "moonshot/balance",
+  }),
+  known("moonshot/balance", "account", "github.com/MoonshotAI/kimi-code/pull/1857", {
     type: "exceeded_current_quota_error",
-    fault: "account",
-    source: "github.com/MoonshotAI/kimi-code/pull/1857",
-  },
-  {
-    row: "moonshot/overloaded",
+  }),
+  known("moonshot/overloaded", "upstream", "platform.moonshot.ai/docs/api/errors", {
     type: "engine_overloaded_error",
-    fault: "upstream",
-    source: "platform.moonshot.ai/docs/api/errors",
-  },
+  }),
   ...minimax(["1008"], "balance", "account"),
   ...minimax(["1004", "2049"], "key", "key"),
   ...minimax(["1002", "1041", "2056"], "limit", "limit"),
@@ -235,122 +181,80 @@ export const REFUSALS: readonly KnownRefusal[] = [
   ...zai([400, 404], ["1211", "1221", "1222"], "model", "model"),
   ...zai([429], ["1302", "1303", "1304", "1305", "1308", "1310", "1313"], "limit", "limit"),
   ...zai([400, 429], ["1120", "1230", "1234", "1312"], "fails", "upstream"),
-  {
-    row: "alibaba/arrears",
+  known("alibaba/arrears", "account", "github.com/tencentmusic/supersonic/issues/1572", {
     code: "Arrearage",
-    fault: "account",
-    source: "github.com/tencentmusic/supersonic/issues/1572",
-  },
-  {
-    row: "alibaba/free quota",
+  }),
+  known("alibaba/free quota", "account", "help.aliyun.com/en/model-studio/error-code", {
     code: "AllocationQuota.FreeTierOnly",
-    fault: "account",
-    source: "help.aliyun.com/en/model-studio/error-code",
-  },
-  {
-    row: "alibaba/key",
+  }),
+  known("alibaba/key", "key", "help.aliyun.com/en/model-studio/error-code-start", {
     code: "InvalidApiKey",
-    fault: "key",
-    source: "help.aliyun.com/en/model-studio/error-code-start",
-  },
-  {
-    row: "alibaba/access",
+  }),
+  known("alibaba/access", "access", "help.aliyun.com/en/model-studio/error-code", {
     code: "Model.AccessDenied",
-    fault: "access",
-    source: "help.aliyun.com/en/model-studio/error-code",
-  },
-  {
-    row: "alibaba/model",
+  }),
+  known("alibaba/model", "model", "help.aliyun.com/en/model-studio/error-code-start", {
     code: "ModelNotFound",
-    fault: "model",
-    source: "help.aliyun.com/en/model-studio/error-code-start",
-  },
-  {
-    row: "alibaba/limit",
+  }),
+  known("alibaba/limit", "limit", "help.aliyun.com/en/model-studio/error-code-start", {
     status: [400, 403, 429],
     code: "Throttling.RateQuota",
-    fault: "limit",
-    source: "help.aliyun.com/en/model-studio/error-code-start",
-  },
-  {
-    row: "minimax/balance",
+  }),
+  known("minimax/balance", "account", "github.com/MiniMax-AI/MiniMax-M2/issues/62, a 500", {
     words: /^insufficient balance(?: \(1008\))?$/i,
-    fault: "account",
-    source: "github.com/MiniMax-AI/MiniMax-M2/issues/62, a 500",
-  },
-  {
-    row: "mistral/capacity",
+  }),
+  known("mistral/capacity", "limit", "github.com/continuedev/continue/issues/6185", {
     words: /^service tier capacity exceeded/i,
-    fault: "limit",
-    source: "github.com/continuedev/continue/issues/6185",
-  },
-  {
-    row: "mistral/model",
+  }),
+  known("mistral/model", "model", "docs.mistral.ai/resources/known-limitations", {
     status: [400],
     words: /^invalid model: /i,
-    fault: "model",
-    source: "docs.mistral.ai/resources/known-limitations",
-  },
-  {
-    row: "bedrock/payment",
+  }),
+  known("bedrock/payment", "account", "github.com/Tracer-Cloud/opensre/pull/1811", {
     status: [400, 403],
     words: /^model access is denied due to INVALID_PAYMENT_INSTRUMENT/i,
-    fault: "account",
-    source: "github.com/Tracer-Cloud/opensre/pull/1811",
-  },
-  {
-    row: "bedrock/access",
+  }),
+  known("bedrock/access", "access", "github.com/langgenius/dify/issues/2829", {
     status: [400, 403],
     words: /^(?:you don't have access to the model|model access is denied)/i,
-    fault: "access",
-    source: "github.com/langgenius/dify/issues/2829",
-  },
-  {
-    row: "bedrock/region",
+  }),
+  known("bedrock/region", "account", "github.com/aws-samples/generative-bi-using-rag/issues/361", {
     status: [400, 403],
     words: /^access to anthropic models is not allowed from unsupported/i,
-    fault: "account",
-    source: "github.com/aws-samples/generative-bi-using-rag/issues/361",
-  },
-  {
-    row: "bedrock/model",
-    status: [400, 404],
-    words:
-      /^(?:the provided model identifier is invalid|invocation of model id |access denied\. this model is marked by provider as legacy|this model version has reached the end of its life)/i,
-    fault: "model",
-    source:
-      "github.com/strands-agents/harness-sdk/issues/38, github.com/aws-samples/amazon-bedrock-workshop/issues/386",
-  },
-  {
-    row: "bedrock/quota",
-    status: [400],
-    words: /^(?:your request exceeds|you have exceeded) the service quota/i,
-    fault: "limit",
-    source: "docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html",
-  },
-  {
-    row: "bedrock/limit",
-    type: "ThrottlingException",
-    fault: "limit",
-    source: "docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html",
-  },
+  }),
+  known(
+    "bedrock/model",
+    "model",
+    "github.com/strands-agents/harness-sdk/issues/38, github.com/aws-samples/amazon-bedrock-workshop/issues/386",
+    {
+      status: [400, 404],
+      words:
+        /^(?:the provided model identifier is invalid|invocation of model id |access denied\. this model is marked by provider as legacy|this model version has reached the end of its life)/i,
+    },
+  ),
+  known(
+    "bedrock/quota",
+    "limit",
+    "docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html",
+    { status: [400], words: /^(?:your request exceeds|you have exceeded) the service quota/i },
+  ),
+  known(
+    "bedrock/limit",
+    "limit",
+    "docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html",
+    { type: "ThrottlingException" },
+  ),
   // Statuses of 403 and 404 that are the caller's own.
-  {
-    row: "any/not found",
+  known("any/not found", "caller", "platform.openai.com/docs/api-reference/responses", {
     status: [400, 404],
     words:
       /^(?:no such file|file (?:id )?\S+ not found|previous response |item with id |container |conversation |no response found|vector store)/i,
-    fault: "caller",
-    source: "platform.openai.com/docs/api-reference/responses",
-  },
-  {
-    row: "openrouter/moderation",
+  }),
+  known("openrouter/moderation", "caller", "openrouter.ai/docs/api-reference/errors", {
     status: [403],
     words: /requires moderation|was flagged/i,
-    fault: "caller",
     says: FILTERED,
-    source: "openrouter.ai/docs/api-reference/errors",
-  },
+  }),
 ];
 
 function zai(

@@ -316,7 +316,7 @@ const PARTS = {
   remoteFile: demand("remote_files", "only images may be given as a URL", WORDS.sendContent),
   containerUpload: demand("containers", "containers are not offered", WORDS.sendContent),
   stored: demand("stored_state", WORDS.noState, WORDS.sendContent),
-  reasoningReference: optional("stored_state", WORDS.noState, WORDS.leaveOut),
+  reasoningReference: optional("stored_state", WORDS.noState),
   reference: demand(
     "stored_state",
     WORDS.noState,
@@ -339,42 +339,35 @@ const DATED = /^[a-z][a-z0-9_]*_\d{8}$/;
 const VENDOR = /^[a-z][a-z0-9_-]*[:/]/;
 
 /** Types of tools that the provider runs. The first row whose form matches counts. */
-const HOSTED: readonly (Row & { readonly type: RegExp })[] = [
-  {
-    type: /^file_search|^retrieval|^knowledge|^document_library/,
-    ...demand("file_search", "files are not kept here", WORDS.ownTool),
-  },
-  {
-    type: /^tool_search/,
-    ...demand(
-      "tool_search",
-      "a search by the provider is not offered",
-      "send the tools themselves",
-    ),
-  },
-  { type: /search|^builtin_function$/, ...demand("web_search", WORDS.noSearch, WORDS.ownTool) },
-  {
-    type: /^web_|^url_context|^visit_website/,
-    ...demand("web_fetch", "pages are not fetched from here", WORDS.ownTool),
-  },
-  {
-    type: /^code_(?:execution|interpreter)/,
-    ...demand("code_execution", "code is not run here", WORDS.ownTool),
-  },
-  {
-    type: /^image_generation/,
-    ...demand("image_generation", "chat models make no images here", "use /v1/images/generations"),
-  },
-  { type: /^mcp/, ...demand("mcp", WORDS.noMcp, WORDS.ownTool) },
-  { type: /^computer/, ...demand("computer", "this tool is not offered", WORDS.ownTool) },
-  {
-    type: /^shell$|^hosted_shell/,
-    ...demand("hosted_shell", "hosted containers are not offered", "use a local environment"),
-  },
-  {
-    type: /^advisor/,
-    ...demand("advisor", "an advisor is another model at another price", WORDS.leaveOut),
-  },
+const HOSTED: readonly (readonly [type: RegExp, row: Row])[] = [
+  [
+    /^file_search|^retrieval|^knowledge|^document_library/,
+    demand("file_search", "files are not kept here", WORDS.ownTool),
+  ],
+  [
+    /^tool_search/,
+    demand("tool_search", "a search by the provider is not offered", "send the tools themselves"),
+  ],
+  [/search|^builtin_function$/, demand("web_search", WORDS.noSearch, WORDS.ownTool)],
+  [
+    /^web_|^url_context|^visit_website/,
+    demand("web_fetch", "pages are not fetched from here", WORDS.ownTool),
+  ],
+  [
+    /^code_(?:execution|interpreter)/,
+    demand("code_execution", "code is not run here", WORDS.ownTool),
+  ],
+  [
+    /^image_generation/,
+    demand("image_generation", "chat models make no images here", "use /v1/images/generations"),
+  ],
+  [/^mcp/, demand("mcp", WORDS.noMcp, WORDS.ownTool)],
+  [/^computer/, demand("computer", "this tool is not offered", WORDS.ownTool)],
+  [
+    /^shell$|^hosted_shell/,
+    demand("hosted_shell", "hosted containers are not offered", "use a local environment"),
+  ],
+  [/^advisor/, demand("advisor", "an advisor is another model at another price")],
 ];
 
 const UNKNOWN: Row = demand(
@@ -392,9 +385,9 @@ const OF_RELAYS: Readonly<Record<string, string>> = {
 
 /** Codex offers these by default. They are left out on Responses, unless `tool_choice` names one. */
 const OPTIONAL_ON_RESPONSES = new Map<Row["feature"], Row>(
-  HOSTED.filter(({ feature }) => feature === "web_search" || feature === "image_generation").map(
-    (row) => [row.feature, { ...row, rule: "optional" }],
-  ),
+  HOSTED.map(([, row]) => row)
+    .filter(({ feature }) => feature === "web_search" || feature === "image_generation")
+    .map((row) => [row.feature, { ...row, rule: "optional" }]),
 );
 
 /** Returns the row of a tool that is not the client's own; undefined for one that costs tokens only. */
@@ -416,7 +409,7 @@ function rowOfTool(tool: JsonObject, protocol: Protocol): Row | undefined {
 }
 
 function rowOfType(type: string): Row | undefined {
-  return HOSTED.find((hosted) => hosted.type.test(type));
+  return HOSTED.find(([form]) => form.test(type))?.[1];
 }
 
 function rowOfFunction(tool: JsonObject): Row | undefined {

@@ -36,7 +36,12 @@ export interface FieldRow extends Row {
 type Feature = Row["feature"];
 
 function rowBy(rule: Row["rule"]) {
-  return (feature: Feature, why: string, instead: string): Row => ({ rule, feature, why, instead });
+  return (feature: Feature, why: string, instead = "leave it out"): Row => ({
+    rule,
+    feature,
+    why,
+    instead,
+  });
 }
 
 export const hint = rowBy("hint");
@@ -50,10 +55,10 @@ const RESPONSES: readonly Protocol[] = ["responses"];
 
 /** Words that several rows share. */
 export const WORDS = {
-  leaveOut: "leave it out",
   sendContent: "send the content itself",
   noState: "replies are not kept for later calls",
   sendAll: "send the whole conversation in each call",
+  isLater: "a reply that comes later cannot be charged",
   noSearch: "web search is not offered",
   noMcp: "MCP servers are not called from here",
   ownTool: "run it yourself and offer it as a function",
@@ -62,9 +67,7 @@ export const WORDS = {
 
 /** Chat keeps a reply if it is asked to, Responses unless it is asked not to: see `find.ts`. */
 export const STORE: FieldRow = {
-  field: "store",
-  on: ALL,
-  ...hint("store", WORDS.noState, WORDS.leaveOut),
+  ...row("store", ALL, hint("store", WORDS.noState)),
   replacement: false,
 };
 
@@ -76,156 +79,91 @@ const OF_THE_ACCOUNT = [
   "workspace_id",
 ];
 
-const OF_ACCOUNT = optional(
+const OF_ACCOUNT = optional(undefined, "all customers share the provider's account");
+
+const OF_HEADER = hint(
   undefined,
-  "all customers share the provider's account",
-  WORDS.leaveOut,
+  "betas are read from the header",
+  "send the header anthropic-beta",
 );
 
+function row(field: string, on: readonly Protocol[], of: Row, asks?: FieldRow["asks"]): FieldRow {
+  return { field, on, ...of, ...(asks && { asks }) };
+}
+
 export const FIELDS: readonly FieldRow[] = [
-  ...OF_THE_ACCOUNT.map((field) => ({ field, on: MESSAGES, ...OF_ACCOUNT })),
-  { field: "access_programs", on: RESPONSES, ...OF_ACCOUNT },
-  {
-    field: "background",
-    on: RESPONSES,
-    ...demand(undefined, "a reply that comes later cannot be charged", WORDS.leaveOut),
-  },
-  {
-    field: "background_options",
-    on: RESPONSES,
-    ...optional(undefined, "a reply that comes later cannot be charged", WORDS.leaveOut),
-  },
-  {
-    field: "deferred",
-    on: CHAT,
-    ...demand(undefined, "a reply that comes later cannot be charged", WORDS.leaveOut),
-  },
-  {
-    field: "previous_response_id",
-    on: RESPONSES,
-    ...demand("stored_state", WORDS.noState, WORDS.sendAll),
-  },
-  { field: "conversation", on: RESPONSES, ...demand("stored_state", WORDS.noState, WORDS.sendAll) },
-  {
-    field: "prompt",
-    on: RESPONSES,
-    ...demand(
+  ...OF_THE_ACCOUNT.map((field) => row(field, MESSAGES, OF_ACCOUNT)),
+  row("access_programs", RESPONSES, OF_ACCOUNT),
+  row("background", RESPONSES, demand(undefined, WORDS.isLater)),
+  row("background_options", RESPONSES, optional(undefined, WORDS.isLater)),
+  row("deferred", CHAT, demand(undefined, WORDS.isLater)),
+  row("previous_response_id", RESPONSES, demand("stored_state", WORDS.noState, WORDS.sendAll)),
+  row("conversation", RESPONSES, demand("stored_state", WORDS.noState, WORDS.sendAll)),
+  row(
+    "prompt",
+    RESPONSES,
+    demand(
       "stored_state",
       "stored prompts are not offered",
       "send the text in instructions or input",
     ),
-  },
-  {
-    field: "container",
-    on: ALL,
-    ...demand("containers", "containers and skills are not offered", WORDS.leaveOut),
-  },
-  { field: "mcp_servers", on: ALL, ...demand("mcp", WORDS.noMcp, WORDS.ownTool) },
-  { field: "web_search_options", on: ALL, ...demand("web_search", WORDS.noSearch, WORDS.ownTool) },
-  {
-    field: "search_parameters",
-    on: ALL,
-    ...demand("web_search", WORDS.noSearch, WORDS.ownTool),
-    asks: asksForSearch,
-  },
-  { field: "enable_search", on: ALL, ...demand("web_search", WORDS.noSearch, WORDS.ownTool) },
-  {
-    field: "web_search",
-    on: ALL,
-    ...demand("web_search", WORDS.noSearch, WORDS.ownTool),
-    asks: (value) => objectOf(value)?.["enable"] !== false,
-  },
-  {
-    field: "enable_code_interpreter",
-    on: ALL,
-    ...demand("code_execution", "code is not run here", WORDS.ownTool),
-  },
-  {
-    field: "data_sources",
-    on: ALL,
-    ...demand("provider_plugins", "the provider searches no data here", WORDS.sendContent),
-  },
-  {
-    field: "plugins",
-    on: ALL,
-    ...demand("provider_plugins", "a provider's own plugins are not offered", WORDS.leaveOut),
-  },
-  {
-    field: "modalities",
-    on: CHAT,
-    ...demand("media_output", "replies are text", "use /v1/audio/speech or /v1/images/generations"),
-    asks: isMoreThanText,
-  },
-  {
-    field: "audio",
-    on: CHAT,
-    ...demand("media_output", "replies are text", "use /v1/audio/speech"),
-  },
-  {
-    field: "inference_geo",
-    on: ALL,
-    ...demand("inference_geo", "a region cannot be chosen", WORDS.leaveOut),
-    asks: isNot("global"),
-  },
-  {
-    field: "best_of",
-    on: ALL,
-    ...demand("best_of", "answers that are not returned are not offered", "ask for n answers"),
-    asks: isNot(1),
-  },
-  {
-    field: "use_beam_search",
-    on: ALL,
-    ...demand("best_of", "answers that are not returned are not offered", WORDS.leaveOut),
-  },
-  {
-    field: "service_tier",
-    on: ALL,
-    ...optional("priority", "this tier costs more", WORDS.leaveOut),
-    asks: isNot("auto", "default", "flex", "standard", "standard_only"),
-  },
-  {
-    field: "speed",
-    on: ALL,
-    ...optional("fast_mode", "fast mode costs more", WORDS.leaveOut),
-    asks: isNot("standard", "normal"),
-  },
-  {
-    field: "fallbacks",
-    on: ALL,
-    ...optional("fallbacks", "other models have other prices", WORDS.callAgain),
-  },
-  {
-    field: "models",
-    on: ALL,
-    ...optional("fallbacks", "other models have other prices", WORDS.callAgain),
-  },
-  {
-    field: "provider",
-    on: ALL,
-    ...optional("fallbacks", "other providers have other prices", WORDS.leaveOut),
-  },
-  {
-    field: "preset",
-    on: ALL,
-    ...optional("fallbacks", "a preset may name another model", WORDS.leaveOut),
-  },
-  {
-    field: "extra_body",
-    on: ALL,
-    ...optional(undefined, "the fields in it are not read here", "send the fields themselves"),
-  },
+  ),
+  row("container", ALL, demand("containers", "containers and skills are not offered")),
+  row("mcp_servers", ALL, demand("mcp", WORDS.noMcp, WORDS.ownTool)),
+  row("web_search_options", ALL, demand("web_search", WORDS.noSearch, WORDS.ownTool)),
+  row("search_parameters", ALL, demand("web_search", WORDS.noSearch, WORDS.ownTool), asksForSearch),
+  row("enable_search", ALL, demand("web_search", WORDS.noSearch, WORDS.ownTool)),
+  row(
+    "web_search",
+    ALL,
+    demand("web_search", WORDS.noSearch, WORDS.ownTool),
+    (value) => objectOf(value)?.["enable"] !== false,
+  ),
+  row(
+    "enable_code_interpreter",
+    ALL,
+    demand("code_execution", "code is not run here", WORDS.ownTool),
+  ),
+  row(
+    "data_sources",
+    ALL,
+    demand("provider_plugins", "the provider searches no data here", WORDS.sendContent),
+  ),
+  row("plugins", ALL, demand("provider_plugins", "a provider's own plugins are not offered")),
+  row(
+    "modalities",
+    CHAT,
+    demand("media_output", "replies are text", "use /v1/audio/speech or /v1/images/generations"),
+    isMoreThanText,
+  ),
+  row("audio", CHAT, demand("media_output", "replies are text", "use /v1/audio/speech")),
+  row("inference_geo", ALL, demand("inference_geo", "a region cannot be chosen"), isNot("global")),
+  row(
+    "best_of",
+    ALL,
+    demand("best_of", "answers that are not returned are not offered", "ask for n answers"),
+    isNot(1),
+  ),
+  row("use_beam_search", ALL, demand("best_of", "answers that are not returned are not offered")),
+  row(
+    "service_tier",
+    ALL,
+    optional("priority", "this tier costs more"),
+    isNot("auto", "default", "flex", "standard", "standard_only"),
+  ),
+  row("speed", ALL, optional("fast_mode", "fast mode costs more"), isNot("standard", "normal")),
+  row("fallbacks", ALL, optional("fallbacks", "other models have other prices", WORDS.callAgain)),
+  row("models", ALL, optional("fallbacks", "other models have other prices", WORDS.callAgain)),
+  row("provider", ALL, optional("fallbacks", "other providers have other prices")),
+  row("preset", ALL, optional("fallbacks", "a preset may name another model")),
+  row(
+    "extra_body",
+    ALL,
+    optional(undefined, "the fields in it are not read here", "send the fields themselves"),
+  ),
   STORE,
-  {
-    field: "betas",
-    on: MESSAGES,
-    ...hint(undefined, "betas are read from the header", "send the header anthropic-beta"),
-  },
-  {
-    field: "anthropic_beta",
-    on: MESSAGES,
-    ...hint(undefined, "betas are read from the header", "send the header anthropic-beta"),
-  },
+  row("betas", MESSAGES, OF_HEADER),
+  row("anthropic_beta", MESSAGES, OF_HEADER),
 ];
 
 /** The row for a field that some providers read under another spelling than the one that is sent. */
