@@ -5,7 +5,8 @@ import { purseSums } from "../core/money/ledger/purses.ts";
 import { sum, sums } from "../core/money/ledger/sums.ts";
 import { topUps } from "../core/money/ledger/top-ups.ts";
 import { callById, usage } from "../core/money/ledger/usage.ts";
-import type { UsageBooks, UsageFilter } from "../core/usage/books.ts";
+import type { UsageFilter } from "../core/usage/books.ts";
+import type { UsageBooks } from "../core/usage/usage-books.ts";
 import { daysSummedMax } from "../plugins/dashboard/usage-input.ts";
 
 /** The accounts of a database, without a cache of keys and a hold store to tell of changes. */

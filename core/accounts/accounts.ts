@@ -5,7 +5,6 @@ import {
   type Account,
   type AccountKey,
   type AccountSearch,
-  type Accounts,
   KEY_PREFIX,
   KEY_SHOWN_CHARACTERS,
   type NewAccountResult,
@@ -42,8 +41,14 @@ export interface KnownKeys {
   forgetAccount(accountId: string): void;
 }
 
+/**
+ * Accounts and the records of their keys. Once a change resolves, this process applies it; the others follow within
+ * seconds. An id that is not well-formed finds nothing.
+ */
+export type Accounts = Pick<StoredAccounts, keyof StoredAccounts>;
+
 /** Accounts and their keys in the database. A change drops the account's cached keys. */
-export class StoredAccounts implements Accounts {
+export class StoredAccounts {
   private readonly database: Database;
   private readonly known: KnownKeys;
   private readonly holdStore: Pick<HoldStore, "revoke" | "restore">;
@@ -58,6 +63,7 @@ export class StoredAccounts implements Accounts {
     this.holdStore = holdStore;
   }
 
+  /** Creates an account and its empty wallet. */
   async create(account: {
     readonly id: string;
     readonly email: string;
@@ -75,6 +81,7 @@ export class StoredAccounts implements Accounts {
     return found;
   }
 
+  /** Finds an account by its e-mail address, ignoring case. */
   async findByEmail(email: string): Promise<Account | undefined> {
     const byEmail = `${ACCOUNT} where lower(email) = lower($1)`;
     const [found] = await this.database.query<Account>(byEmail, [email]);
@@ -82,7 +89,7 @@ export class StoredAccounts implements Accounts {
   }
 
   /**
-   * Oldest first (ids sort by time). A query is the id of an account or a key, the beginning of a key that exists, an
+   * Returns accounts, oldest first (ids sort by time). A query is the id of an account or a key, the beginning of a key that exists, an
    * e-mail address, or part of one. Only the last reads all accounts.
    */
   async search({ query, after, limit }: AccountSearch): Promise<Account[]> {
@@ -124,6 +131,10 @@ export class StoredAccounts implements Accounts {
     return text === "" ? page("true") : page("position($3 in lower(email)) > 0", text);
   }
 
+  /**
+   * Suspends, closes or reactivates an account. Once this resolves, no process grants a hold to an account that is not
+   * active. Returns false if the account does not exist.
+   */
   async setStatus(id: string, status: Account["status"]): Promise<boolean> {
     if (!isId(id)) return false;
     const set = "update accounts set status = $2 where id = $1 returning id";
@@ -142,6 +153,7 @@ export class StoredAccounts implements Accounts {
     return true;
   }
 
+  /** Sets the account's own discount, in basis points. Returns false if the account does not exist. */
   async setDiscount(id: string, discountBps: number): Promise<boolean> {
     if (!isId(id)) return false;
     const set = "update accounts set discount_bps = $2 where id = $1 returning id";
@@ -150,6 +162,7 @@ export class StoredAccounts implements Accounts {
     return true;
   }
 
+  /** Returns all keys of an account, oldest first. */
   async keys(accountId: string): Promise<AccountKey[]> {
     if (!isId(accountId)) return [];
     const rows = await this.database.query<KeyRow>(
@@ -159,6 +172,7 @@ export class StoredAccounts implements Accounts {
     return rows.map(keyOf);
   }
 
+  /** Returns the active keys, then at most `revokedMax` revoked ones, each group newest first. */
   async latestKeys(accountId: string, revokedMax: number): Promise<AccountKey[]> {
     if (!isId(accountId)) return [];
     const rows = await this.database.query<KeyRow>(
@@ -176,6 +190,7 @@ export class StoredAccounts implements Accounts {
     return rows.map(keyOf);
   }
 
+  /** Returns the id of the account that has a key, whether it is active or revoked. */
   async ownerOfKey(keyId: string): Promise<string | undefined> {
     if (!isId(keyId)) return undefined;
     const [key] = await this.database.query<{ id: string }>(
@@ -185,6 +200,7 @@ export class StoredAccounts implements Accounts {
     return key?.id;
   }
 
+  /** Returns the names of keys by id, without unknown ids. For lists that show the keys of one account. */
   async keyNames(keyIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const ids = [...new Set(keyIds)].filter(isId);
     if (ids.length === 0) return new Map();
@@ -195,6 +211,7 @@ export class StoredAccounts implements Accounts {
     return new Map(keys.map(({ id, name }) => [id, name]));
   }
 
+  /** Returns the e-mail addresses of accounts by id, without unknown ids. */
   async emails(accountIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const accounts = await this.database.query<{ id: string; email: string }>(
       "select id, email from accounts join unnest($1::text::uuid[]) wanted (id) using (id)",
@@ -203,6 +220,10 @@ export class StoredAccounts implements Accounts {
     return new Map(accounts.map(({ id, email }) => [id, email]));
   }
 
+  /**
+   * Sets the calls per minute of a key: null = the configured default, 0 = unlimited. Returns false if the key does not
+   * exist.
+   */
   async setKeyLimit(keyId: string, requestsPerMinute: number | null): Promise<boolean> {
     if (!isId(keyId)) return false;
     const [changed] = await this.database.query<{ accountId: string }>(
@@ -215,6 +236,10 @@ export class StoredAccounts implements Accounts {
     return true;
   }
 
+  /**
+   * Changes the limits of an active key. Once a pause resolves, no process grants a hold to the key. Returns the key as
+   * it is now; undefined if there is none.
+   */
   async setKeyLimits(keyId: string, change: KeyLimitsChange): Promise<AccountKey | undefined> {
     if (!isId(keyId)) return undefined;
     const [row] = await this.database.query<KeyRow & { isServed: boolean }>(
@@ -234,10 +259,15 @@ export class StoredAccounts implements Accounts {
     return keyOf(key);
   }
 
+  /** Returns the budgets of a key at this time: none if it is revoked. */
   keyBudgets({ id, status, limits }: AccountKey, nowMs: number): readonly KeyBudget[] {
-    return status === "active" ? new KeyLimits(id, JSON.stringify(limits)).budgets(nowMs) : [];
+    return status === "active" ? new KeyLimits(id, limits).budgets(nowMs) : [];
   }
 
+  /**
+   * Returns the encrypted text of a key of this account: `unsealed` if none is stored, undefined if the key does not
+   * exist.
+   */
   async sealedKey(
     accountId: string,
     keyId: string,
@@ -251,6 +281,7 @@ export class StoredAccounts implements Accounts {
     return sealed && sealedBy ? { keyId, accountId, sealed, sealedBy } : "unsealed";
   }
 
+  /** Returns the keys that a master key other than `masterKey` has sealed, by id, from after the id `after`. */
   keysSealedByOthers(masterKey: string, after = FIRST_ID): Promise<SealedKeyRecord[]> {
     return this.database.query(
       `${SEALED_KEY} where sealed_by <> $1 and id > $2 order by id limit ${SEALED_KEYS_AT_ONCE}`,
@@ -258,6 +289,7 @@ export class StoredAccounts implements Accounts {
     );
   }
 
+  /** Replaces the encrypted text of a key if `sealedBy` still seals it. Returns false otherwise. */
   async resealKey(keyId: string, sealedBy: string, next: SealedKey): Promise<boolean> {
     const updated = await this.database.query(
       `update api_keys set sealed = $2, sealed_by = $3

@@ -2,23 +2,16 @@ import type { Database } from "../database/database.ts";
 import type { HoldStore } from "../money/hold-store.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
-import type { Accounts, Keys } from "./account.ts";
-import { StoredAccounts } from "./accounts.ts";
+import { type Accounts, StoredAccounts } from "./accounts.ts";
 import { accountChanges, KeyChanges } from "./key-changes.ts";
 import { keyRowsOf } from "./key-rows.ts";
-import { CachedKeys, type KeySlots } from "./keys.ts";
-import type { OperatorActions } from "./operator-actions.ts";
-import { AuditTrail } from "./operator-actions.ts";
+import { CachedKeys, type KeySlots, type Keys } from "./keys.ts";
+import { AuditTrail, type OperatorActions } from "./operator-actions.ts";
 
-export type {
-  Account,
-  AccountKey,
-  Accounts,
-  CallerKey,
-  KeySealer,
-  Keys,
-} from "./account.ts";
+export type { Account, AccountKey, CallerKey, KeySealer } from "./account.ts";
+export type { Accounts } from "./accounts.ts";
 export type { KeyLimitsChange } from "./key-limits.ts";
+export type { Keys } from "./keys.ts";
 export type { OperatorActions } from "./operator-actions.ts";
 
 export interface AccountsRoom {

@@ -52,9 +52,8 @@ export class KeyLimits {
   private day = "";
   private ofDay: readonly KeyBudget[] = [];
 
-  /** `json`: the text of a `KeyLimitsJson`. */
-  constructor(keyId: string, json: string) {
-    const limits: KeyLimitsJson = JSON.parse(json);
+  /** `characters`: the length of their JSON, for one that is cached. */
+  constructor(keyId: string, limits: KeyLimitsJson, characters = 0) {
     const { paused, ends_at, models, addresses } = limits;
     this.keyId = keyId;
     this.callsPerMinute = limits.calls_per_minute;
@@ -64,7 +63,7 @@ export class KeyLimits {
       return vnd === undefined ? [] : [[period, vnd] as const];
     });
     this.isPaused = paused === true;
-    this.bytes = LIMITS_BYTES + BYTES_PER_CHARACTER * json.length;
+    this.bytes = LIMITS_BYTES + BYTES_PER_CHARACTER * characters;
     this.endsAtMs = ends_at === undefined ? Number.POSITIVE_INFINITY : Date.parse(ends_at);
     this.models = models;
     this.addresses = addresses && new AddressRanges(addresses);

@@ -14,7 +14,6 @@ import {
   KEY_SHOWN_CHARACTERS,
   type KeyRecord,
   type KeySealer,
-  type Keys,
   type NewKeyResult,
 } from "./account.ts";
 import type { KnownKeys } from "./accounts.ts";
@@ -51,8 +50,10 @@ interface CachedKeysOptions {
   readonly cacheBytesMax: number;
 }
 
-/** Creates API keys, looks them up by their SHA-256, revokes them in every process. */
-export class CachedKeys implements Keys, KnownKeys {
+export type Keys = Pick<CachedKeys, "find" | "create" | "revoke" | "refused" | "renew">;
+
+/** Creates API keys, finds them by their SHA-256, and revokes them at once in every process. */
+export class CachedKeys implements KnownKeys {
   private readonly rows: KeyRows;
   private readonly holdStore: HoldStore;
   private readonly clock: Clock;
@@ -82,6 +83,10 @@ export class CachedKeys implements Keys, KnownKeys {
     return this.form.start();
   }
 
+  /**
+   * Returns the record of a key, even if it is revoked; undefined if there is none. Returns synchronously if the key is
+   * cached, or if no key has this form. Rejects if it is not cached, and the ledger is down or takes longer than 5 s.
+   */
   find(secret: string): CallerKey | undefined | Promise<CallerKey | undefined> {
     const name = hash("sha256", secret, "hex");
     const cached = this.cache.get(name);
@@ -114,6 +119,7 @@ export class CachedKeys implements Keys, KnownKeys {
     return result === "created" ? { kind: "created", id, key: secret, prefix } : { kind: result };
   }
 
+  /** Revokes a key. Once this resolves, every process refuses the key. Returns false if the key does not exist. */
   async revoke(keyId: string): Promise<boolean> {
     const key = await this.rows.revoke(keyId);
     if (!key) return false;
@@ -123,7 +129,10 @@ export class CachedKeys implements Keys, KnownKeys {
     return true;
   }
 
-  /** Restores the key if it is active: one process paused it or its account, and another resumed it. */
+  /**
+   * Reads a key from the ledger again, to find out why the hold store refused it. Restores the key if it is active: one
+   * process paused it or its account, and another resumed it.
+   */
   async refused(key: KeyRecord): Promise<CallerKey | undefined> {
     this.forgetAccount(key.accountId);
     const now = await this.readings.read(key.hash);
@@ -132,7 +141,10 @@ export class CachedKeys implements Keys, KnownKeys {
     return now;
   }
 
-  /** Its timeout begins with the first call that needs the reading, so that a slow ledger does not delay each call. */
+  /**
+   * Reads a key again after a credit, which may have earned a discount. Returns it unchanged if the ledger is too slow. Its
+   * timeout begins with the first call that needs the reading, so that a slow ledger does not delay each call.
+   */
   async renew(key: CallerKey): Promise<CallerKey> {
     const { hash: name } = key;
     const nowMs = this.clock.monotonic();

@@ -25,24 +25,17 @@ interface ActionQuery {
   readonly accountId?: string | undefined;
 }
 
-/** The audit trail: changes by operators, in rows that cannot be changed. */
-export interface OperatorActions {
-  /** Records an action before it runs. If it rejects, do not run the action. */
-  begin(action: NewAction): Promise<bigint>;
-  /** Completes the record with the status of the reply. */
-  end(id: bigint, status: number): Promise<void>;
-  /** Returns actions, newest first. */
-  list(query: ActionQuery): Promise<OperatorAction[]>;
-}
+export type OperatorActions = Pick<AuditTrail, "begin" | "end" | "list">;
 
-/** The audit trail of operator actions. The database refuses to change its rows, except to add a result. */
-export class AuditTrail implements OperatorActions {
+/** The audit trail: changes by operators. The database refuses to change its rows, except to add a result. */
+export class AuditTrail {
   private readonly database: Database;
 
   constructor(database: Database) {
     this.database = database;
   }
 
+  /** Records an action before it runs. If it rejects, do not run the action. */
   async begin(action: NewAction): Promise<bigint> {
     const { operator, remoteAddress, accountId, details } = action;
     const [row] = await this.database.query<{ id: bigint }>(
@@ -54,6 +47,7 @@ export class AuditTrail implements OperatorActions {
     return row.id;
   }
 
+  /** Completes the record with the status of the reply. */
   async end(id: bigint, status: number): Promise<void> {
     await this.database.query("update operator_actions set status = $2 where id = $1", [
       id,
@@ -61,6 +55,7 @@ export class AuditTrail implements OperatorActions {
     ]);
   }
 
+  /** Returns actions, newest first. */
   async list({ limit, before, accountId }: ActionQuery): Promise<OperatorAction[]> {
     const rows = await this.database.query<OperatorAction & { details: string }>(
       `select id, at, operator, remote_address as "remoteAddress", action, account_id as "accountId",

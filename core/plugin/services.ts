@@ -12,7 +12,7 @@ import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import type { StoreFault } from "../process/store-fault.ts";
 import type { Workers } from "../process/workers.ts";
-import type { UsageBooks } from "../usage/books.ts";
+import type { UsageBooks } from "../usage/usage-books.ts";
 import type { Wire } from "../wire/wire.ts";
 import type { Config, Upstreams } from "./config.ts";
 import type { Slots } from "./slot.ts";

@@ -4,9 +4,10 @@ import type { Parameter } from "../database/database.ts";
 import type { PluginDatabase } from "../database/plugin-database.ts";
 import { completeThrough } from "../money/ledger/credit.ts";
 import { LIFETIMES } from "../money/lifetimes.ts";
+import { FIRST_ID } from "../process/id.ts";
 import { packageRoot } from "../process/root.ts";
 import { dayOf, startOfDay } from "../process/vietnam-day.ts";
-import type { ClosedStatement, MonthRow, MonthStatement, MonthStatements } from "./books.ts";
+import type { ClosedStatement, MonthRow, MonthStatement } from "./books.ts";
 import { MOVEMENT_KIND } from "./usage-sums.ts";
 
 const MIGRATIONS = pathToFileURL(join(packageRoot, "core/usage/month-statements/"));
@@ -15,7 +16,6 @@ const LEDGER_ROWS = 2_000;
 const ACCOUNTS = 200;
 const ROWS = 1_000;
 const LISTED_MAX = 600;
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 const CLOSED = `select account_id as "accountId", number, month, opening as "openingMicroVnd",
   closing as "closingMicroVnd", previous_digest as "previousDigest", digest, closed_at as "closedAt"
@@ -28,8 +28,15 @@ interface StoredRow extends Omit<MonthRow, "balanceMicroVnd"> {
   readonly ledgerMicroVnd: bigint | null;
 }
 
-/** Reads and writes the tables in `month-statements/`. */
-export function monthStatements(database: PluginDatabase): MonthStatements {
+/**
+ * Makes, closes and reads statements by month, in the tables in `month-statements/`. A ledger row counts in the month in
+ * which it was committed.
+ */
+export function monthStatements(database: PluginDatabase) {
+  /**
+   * Returns the rows of a statement, oldest first, in lists of some, so that no statement has to fit in memory. With
+   * `mustAddUp`, throws if a balance is not that of the ledger.
+   */
   async function* rows(
     statement: MonthStatement,
     { mustAddUp } = { mustAddUp: false },
@@ -65,20 +72,33 @@ export function monthStatements(database: PluginDatabase): MonthStatements {
   }
 
   return {
+    /** Creates the tables, if they are missing. Call it first. */
     prepare: () => database.migrate("month-statements", MIGRATIONS),
 
-    async current() {
+    /**
+     * Returns the month that the ledger is in, less the time that a transaction may take: all rows of the months before
+     * it are committed.
+     */
+    async current(): Promise<string> {
       const complete = await completeThrough(database);
       return dayOf(new Date(complete - LIFETIMES.statementTimeoutMs)).slice(0, 7);
     },
 
-    due: (current, after = FIRST_ID) =>
-      database.query(`select account, is_due as "isDue" from statements_due($1, $2, ${ACCOUNTS})`, [
-        after,
-        startOf(current),
-      ]),
+    /**
+     * Returns the next accounts by their ids, and which of them have rows of a month before `current`. Begin with no
+     * account; the list is empty after the last one.
+     */
+    due: (current: string, after = FIRST_ID) =>
+      database.query<{ account: string; isDue: boolean }>(
+        `select account, is_due as "isDue" from statements_due($1, $2, ${ACCOUNTS})`,
+        [after, startOf(current)],
+      ),
 
-    async add(accountId, current) {
+    /**
+     * Adds the next rows to the statement of an account. Returns `more` if there may be more, `none` if no month before
+     * `current` has rows, else the whole statement, to be closed. Many processes may call it at once.
+     */
+    async add(accountId: string, current: string): Promise<"none" | "more" | MonthStatement> {
       const [row] = await database.query<{ result: "none" | "more" | "whole" }>(
         `select add_to_statement($1, $2, ${LEDGER_ROWS}) as result`,
         [accountId, startOf(current)],
@@ -96,7 +116,11 @@ export function monthStatements(database: PluginDatabase): MonthStatements {
       return whole ?? "more";
     },
 
-    async close({ accountId, number, previousDigest }, digest) {
+    /** Closes a whole statement. Returns false if another process has closed it. */
+    async close(
+      { accountId, number, previousDigest }: MonthStatement,
+      digest: string,
+    ): Promise<boolean> {
       const [row] = await database.query<{ isClosed: boolean }>(
         `select close_statement($1, $2, $3, $4) as "isClosed"`,
         [accountId, number, digest, previousDigest],
@@ -104,18 +128,22 @@ export function monthStatements(database: PluginDatabase): MonthStatements {
       return row?.isClosed ?? false;
     },
 
-    async discard({ accountId, number }) {
+    /** Drops a whole statement that cannot be closed: the next `add` makes it again of what the ledger has. */
+    async discard({ accountId, number }: MonthStatement): Promise<void> {
       await database.query("select discard_statement($1, $2)", [accountId, number]);
     },
 
     rows,
 
-    list: (accountId) =>
-      database.query(`${CLOSED} where account_id = $1 order by number desc limit ${LISTED_MAX}`, [
-        accountId,
-      ]),
+    /** Returns the closed statements of an account, newest first. */
+    list: (accountId: string) =>
+      database.query<ClosedStatement>(
+        `${CLOSED} where account_id = $1 order by number desc limit ${LISTED_MAX}`,
+        [accountId],
+      ),
 
-    async find(accountId, month) {
+    /** Returns a closed statement; undefined if there is none. */
+    async find(accountId: string, month: string): Promise<ClosedStatement | undefined> {
       const [found] = await database.query<ClosedStatement>(
         `${CLOSED} where account_id = $1 and month = $2`,
         [accountId, month],
@@ -123,8 +151,9 @@ export function monthStatements(database: PluginDatabase): MonthStatements {
       return found;
     },
 
-    ofMonth: (month, after = FIRST_ID) =>
-      database.query(
+    /** Returns the closed statements of a month in the order of their accounts. */
+    ofMonth: (month: string, after = FIRST_ID) =>
+      database.query<ClosedStatement>(
         `${CLOSED} where month = $1 and account_id > $2 order by account_id limit ${ACCOUNTS}`,
         [month, after],
       ),

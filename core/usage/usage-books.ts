@@ -5,7 +5,13 @@ import type { PluginDatabase } from "../database/plugin-database.ts";
 import { idTime, isId } from "../process/id.ts";
 import { packageRoot } from "../process/root.ts";
 import { dayOf } from "../process/vietnam-day.ts";
-import type { ModelHealth, UsageBooks, UsageFilter } from "./books.ts";
+import type {
+  ModelHealth,
+  ReportDimension,
+  UsageDimension,
+  UsageFilter,
+  UsagePage,
+} from "./books.ts";
 import { monthStatements } from "./month-statements.ts";
 import { refusedCalls } from "./refused-calls.ts";
 import { moneyReport, usageReport } from "./report.ts";
@@ -15,30 +21,84 @@ import { statementOf, usageByKey, usageSums } from "./usage-sums.ts";
 const INDEXES = pathToFileURL(join(packageRoot, "core/usage/page-indexes/"));
 const REPORT_SUMS = pathToFileURL(join(packageRoot, "core/usage/report-sums/"));
 
+/** Recorded calls and money, for plugins that show them. A call appears seconds after it ends. */
+export type UsageBooks = ReturnType<typeof usageBooksOf>;
+
 /** Reads usage records and their daily sums from Postgres. */
-export function usageBooksOf(database: PluginDatabase): UsageBooks {
+export function usageBooksOf(database: PluginDatabase) {
   return {
+    /** Statements by month that never change once they are closed. Only for a gateway that has called its `prepare`. */
     months: monthStatements(database),
+
+    /**
+     * Creates the indexes that `page` filters by, if they are missing. Call it in the `start` of a plugin that calls
+     * `page`. They add to the cost of recording a call, so a gateway without such a plugin does not have them.
+     */
     prepare: () => database.migrate("page-indexes", INDEXES),
-    page: (query) => callPage(database, query),
-    archivedBefore: (accountId, period) => archivedBefore(database, accountId, period),
-    archivedCall: (accountId, callId) => archivedCall(database, accountId, callId),
-    call: (accountId, callId) => callOf(database, accountId, callId),
-    refused: (accountId, filter) => refusedCalls(database, accountId, filter),
-    sums: (accountId, by, filter) => usageSums(database, accountId, by, filter),
-    statement: (accountId, from, to) => statementOf(database, accountId, from, to),
-    byKey: (accountId, keyIds) => usageByKey(database, accountId, keyIds),
+
+    /** Returns the newest calls of an account that pass the filter and are older than the cursor, newest first. */
+    page: (query: UsagePage) => callPage(database, query),
+
+    /**
+     * Returns the instant before which `page` lacks calls of the account in this period, because the operator has
+     * archived their months (UTC); undefined if none are archived. Sums have these calls.
+     */
+    archivedBefore: (accountId: string, period: Pick<UsageFilter, "from" | "to">) =>
+      archivedBefore(database, accountId, period),
+
+    /**
+     * Returns the end of the archived months, if they have calls of the account on the day of this call's id; else
+     * undefined. The ledger cannot say if the call was one of them.
+     */
+    archivedCall: (accountId: string, callId: string) => archivedCall(database, accountId, callId),
+
+    /** Returns one call of an account; undefined if the account has no such call, or it is not recorded yet. */
+    call: (accountId: string, callId: string) => callOf(database, accountId, callId),
+
+    /**
+     * Returns the calls of an account that the gateway refused itself. They appear within seconds, and the counts are
+     * kept for 400 days. The filter applies to whole days.
+     */
+    refused: (accountId: string, filter: UsageFilter) => refusedCalls(database, accountId, filter),
+
+    /**
+     * Returns sums by day (in Vietnam), model, key, or several of them, and the sum of all. The filter applies to whole
+     * days. The time grows with the days: bound them. With a status it grows with the failed calls, and lacks those of
+     * archived months.
+     */
+    sums: (accountId: string, by: readonly UsageDimension[], filter: UsageFilter) =>
+      usageSums(database, accountId, by, filter),
+
+    /** Returns all money of an account from the day (in Vietnam) of `from` to the one before `to`. */
+    statement: (accountId: string, from: Date, to: Date) =>
+      statementOf(database, accountId, from, to),
+
+    /** Returns the use of each of these keys of the account. Keys that were never used are missing. */
+    byKey: (accountId: string, keyIds: readonly string[]) =>
+      usageByKey(database, accountId, keyIds),
+
+    /** Creates the sums that `report` and `money` read, if they are missing. They add to the cost of recording a call. */
     prepareReport: () => database.migrate("report-sums", REPORT_SUMS),
-    report: (by, from, to, limit) => usageReport(database, by, from, to, limit),
-    money: (from, to) => moneyReport(database, from, to),
-    health: (since) => modelHealth(database, since),
+
+    /**
+     * Returns sums over all accounts, of the days (in Vietnam) from `from` to `to`, both included, and of all of them:
+     * at most `limit` rows. Call `prepareReport` before.
+     */
+    report: (by: ReportDimension, from: string, to: string, limit: number) =>
+      usageReport(database, by, from, to, limit),
+
+    /** Returns the movements of money of these days, and what customers had left at their end. */
+    money: (from: string, to: string) => moneyReport(database, from, to),
+
+    /**
+     * Returns how the calls of all accounts since a time ended, by model: of the newest 10,000 if there are more. Models
+     * without calls are missing. Takes 20 ms: keep the result for a while.
+     */
+    health: (since: Date) => modelHealth(database, since),
   };
 }
 
-/**
- * Returns the end of the last archived month that has calls of an account in a period; undefined if there is none. Reads
- * a row for each archived month, and looks for one daily sum of the account in each.
- */
+/** Reads a row for each archived month, and looks for one daily sum of the account in each. */
 export async function archivedBefore(
   database: Pick<Database, "query">,
   accountId: string,
@@ -61,7 +121,6 @@ export async function archivedBefore(
   return row?.end ?? undefined;
 }
 
-/** Returns the end of the archived months, if they have calls of the account on the day of this id. */
 export async function archivedCall(
   database: Pick<Database, "query">,
   accountId: string,
@@ -86,7 +145,6 @@ function lastOf(end: Date): Date {
 /** The newest calls of all accounts that are read: 20 ms. */
 const CALLS_MAX = 10_000;
 
-/** Returns how the newest calls since a time ended, by model. */
 function modelHealth(database: Pick<Database, "query">, since: Date): Promise<ModelHealth[]> {
   return database.query<ModelHealth>(
     `select model, count(*)::float8 as calls,

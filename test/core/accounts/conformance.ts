@@ -1,6 +1,5 @@
 import type { Test } from "tap";
-import type { Accounts, Keys } from "../../../core/accounts/account.ts";
-import { openAccounts } from "../../../core/accounts/index.ts";
+import { type Accounts, type Keys, openAccounts } from "../../../core/accounts/index.ts";
 import { type KeyRows, keyRowsOf } from "../../../core/accounts/key-rows.ts";
 import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
 import { systemClock } from "../../../core/process/clock.ts";

@@ -23,19 +23,19 @@ t.test("the limits of a key decide by time and address, in this order", async (t
   ];
   for (const [limits, address, code] of table) {
     const caller = { clientAddress: () => address };
-    const refusal = new KeyLimits("K", JSON.stringify(limits)).refusal(NOW_MS, caller);
-    t.equal(String(refusal?.code), code, `${JSON.stringify(limits)} ${address}`);
+    const refusal = new KeyLimits("K", limits).refusal(NOW_MS, caller);
+    t.equal(String(refusal?.code), code, `${limits} ${address}`);
   }
 });
 
 t.test("an address is read only if the key has addresses", async (t) => {
   const caller = { clientAddress: () => t.fail("it was read") };
-  new KeyLimits("K", '{"models":["*"]}').refusal(NOW_MS, caller as never);
+  new KeyLimits("K", { models: ["*"] }).refusal(NOW_MS, caller as never);
 });
 
 t.test("a budget is the purse of its day or month in Vietnam, or of the key", async (t) => {
   const json = { day_vnd: "100", month_vnd: "2000", total_vnd: "0" };
-  const limits = new KeyLimits("K", JSON.stringify(json));
+  const limits = new KeyLimits("K", json);
   const budgets = (time: string) =>
     limits
       .budgets(Date.parse(time))
@@ -62,5 +62,5 @@ t.test("a budget is the purse of its day or month in Vietnam, or of the key", as
       /^This API key has 36\.5 đ left of its budget of 100 đ a day, .* Wait until 2026-11-27T17:00:00\.000Z, or/,
   });
   t.match(all?.refusal(-5), { message: /has 0 đ left of its budget of 0 đ in all,/ });
-  t.strictSame(new KeyLimits("K", '{"paused":true}').budgets(NOW_MS), []);
+  t.strictSame(new KeyLimits("K", { paused: true }).budgets(NOW_MS), []);
 });

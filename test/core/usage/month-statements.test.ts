@@ -4,8 +4,8 @@ import t from "tap";
 import type { OutboxEntry } from "../../../core/money/outbox-entry.ts";
 import { newId } from "../../../core/process/id.ts";
 import { dayOf } from "../../../core/process/vietnam-day.ts";
-import type { MonthRow, MonthStatements } from "../../../core/usage/books.ts";
-import { usageBooksOf } from "../../../core/usage/usage-books.ts";
+import type { MonthRow } from "../../../core/usage/books.ts";
+import { type UsageBooks, usageBooksOf } from "../../../core/usage/usage-books.ts";
 import { Random } from "../../support/random.ts";
 import { charge, debit, fundedAccount, topUp } from "../money/ledger/fixtures.ts";
 import { startTestLedger, type TestLedger } from "../money/ledger/test-ledger.ts";
@@ -26,7 +26,7 @@ interface LedgerRow {
 
 t.test("statements by month", async (t) => {
   let books: TestLedger;
-  let months: MonthStatements;
+  let months: UsageBooks["months"];
   const accounts: string[] = [];
 
   async function commit(entries: readonly OutboxEntry[]): Promise<void> {

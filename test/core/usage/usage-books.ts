@@ -1,13 +1,8 @@
 import assert from "node:assert/strict";
 import type { Test } from "tap";
 import { newId } from "../../../core/process/id.ts";
-import type {
-  UsageBooks,
-  UsageDimension,
-  UsageFilter,
-  UsageSums,
-} from "../../../core/usage/books.ts";
-import { usageBooksOf } from "../../../core/usage/usage-books.ts";
+import type { UsageDimension, UsageFilter, UsageSums } from "../../../core/usage/books.ts";
+import { type UsageBooks, usageBooksOf } from "../../../core/usage/usage-books.ts";
 import type { LedgerUnderTest } from "../money/ledger/conformance.ts";
 import { AT, charge, fundedAccount } from "../money/ledger/fixtures.ts";
 
