@@ -13,8 +13,8 @@ import { shortLivedFlags } from "./support/v8-flags.ts";
 
 /** A file that hangs counts as a failure; it does not block the run. */
 const FILE_TIMEOUT_MS = 900_000;
-/** Three times the cores of a small machine: tests spend half of their time waiting. */
-const PROCESSES_AT_ONCE = 6;
+/** Four times the cores of a small machine: tests spend most of their time waiting. */
+const PROCESSES_AT_ONCE = 8;
 const BUSIEST_SHOWN = 40;
 const SHORT_FAILURE_LENGTH = 1_500;
 /** The program that runs several files. */

@@ -70,7 +70,8 @@ const ALONE = [
 /** Files that only a thorough run has: they take long, and other files find the same faults sooner. */
 const THOROUGH = [
   ...["attack/", "chaos/backup-drill", "chaos/chaos", "chaos/detection"],
-  ...["chaos/failpoints-embedded", "chaos/rolling-upgrade"],
+  ...["chaos/failpoints", "chaos/key-budget", "chaos/outage-", "chaos/rolling-upgrade"],
+  ...["chaos/two-gateways", "deploy/rolling-restarts"],
   ...["world/focused", "world/many-gateways", "world/plants/"],
   ...["deploy/handbook", "deploy/image", "deploy/newer-node"],
   ...["core/plugin/outside", "e2e/browser/look", "e2e/fuzz", "e2e/retention"],
