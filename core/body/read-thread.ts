@@ -1,7 +1,6 @@
 import { PROTOCOLS, type Protocol } from "../catalogue/endpoint.ts";
 import { isRefusal, type Refusal } from "../wire/refusal.ts";
-import { readJson } from "./read-json.ts";
-import type { BodyParts } from "./request-body.ts";
+import { type BodyParts, readJson } from "./request-body.ts";
 import { type BodyMeasure, measuresOf, type ThreadWork } from "./thread-work.ts";
 import { turnsOf } from "./turns.ts";
 

@@ -1,6 +1,6 @@
 import { type AccountsRoom, openAccounts } from "../accounts/index.ts";
-import { BodyBudget } from "../body/budget.ts";
-import { LongBodies } from "../body/long-bodies.ts";
+import { LongBodies } from "../body/read-body.ts";
+import { BodyBudget } from "../body/receive.ts";
 import { BodyThreads } from "../body/threads.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { endpoints } from "../catalogue/endpoint.ts";

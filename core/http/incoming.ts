@@ -1,19 +1,16 @@
-import type { Share } from "../body/budget.ts";
-import { parseFormBody } from "../body/form.ts";
-import type { LongBodies } from "../body/long-bodies.ts";
-import { readJson } from "../body/read-json.ts";
+import { readCallBody } from "../body/read-body.ts";
 import {
   bodyTooLarge,
   declaredLength,
   isChunked,
   type Reading,
-  readBody,
+  receiveBody,
+  type Share,
 } from "../body/receive.ts";
-import { RequestBody } from "../body/request-body.ts";
 import type { Endpoint } from "../catalogue/endpoint.ts";
 import type { HttpResponse } from "../listener/index.ts";
 import { type Flow, GONE } from "../plugin/call.ts";
-import type { AwaitableVerdict, Field, Verdict } from "../plugin/plugin.ts";
+import type { Field } from "../plugin/plugin.ts";
 import type { PlainHandler, PlainRequest } from "../plugin/router.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 import { sessionOf } from "../upstream/conversation.ts";
@@ -122,7 +119,7 @@ export class Incoming {
     const onWhole = () => this.refusal && refuse();
     const length = declaredLength(call.headers);
     const { bodyBytesMax: bytesMax } = runtime.limits;
-    this.reading = readBody(this.res, { bytesMax, length, share, onWhole, onRefused: refuse });
+    this.reading = receiveBody(this.res, { bytesMax, length, share, onWhole, onRefused: refuse });
     inItsTurn(refuse);
   }
 
@@ -132,7 +129,7 @@ export class Incoming {
     const length = declaredLength(this.call.headers);
     const onWhole = (whole: Buffer) => this.received(whole, next);
     const onRefused = (refusal: Refusal) => this.stopReading(refusal);
-    this.reading = readBody(this.res, { bytesMax, length, share, onWhole, onRefused });
+    this.reading = receiveBody(this.res, { bytesMax, length, share, onWhole, onRefused });
     if (length !== undefined && length > bytesMax) return this.refuse(bodyTooLarge(bytesMax));
     const admitted = () => {
       this.call.step("reading");
@@ -199,20 +196,28 @@ export class Incoming {
     else next();
   }
 
-  private request(body: Buffer): void {
+  private request(bytes: Buffer): void {
     const { call } = this;
-    const verdict = parseCall(call, body, this.runtime.longBodies);
-    if (!(verdict instanceof Promise)) return this.parsed(verdict);
-    verdict
+    const read = readCallBody(call, bytes, this.runtime.longBodies);
+    if (!(read instanceof Promise)) return this.use(read);
+    read
       .then((late) => {
         // The client may have left since.
-        if (call.state === "reading") this.parsed(late);
+        if (call.state === "reading") this.use(late);
       })
       .catch((error: unknown) => this.bug(error));
   }
 
-  private parsed(problem: Verdict): void {
+  /** Takes the body into the fields of the call, and checks those that core needs. */
+  private use(read: Exclude<ReturnType<typeof readCallBody>, Promise<unknown>>): void {
     const { call } = this;
+    if (isRefusal(read)) return this.refuse(read);
+    const { body, form } = read;
+    call.body = body;
+    call.form = form;
+    call.stream = body.read("stream") === true;
+    call.session = sessionOf(call.headers, body);
+    const problem = call.wire.check(body.outline);
     if (problem) return this.refuse(problem);
     atEndOfTurn("request", () => {
       // The client may have left since.
@@ -331,48 +336,4 @@ export class Incoming {
       if (!isOver(call.state)) this.reply.refuseAndCut(refusal);
     }, LINGER_MS);
   }
-}
-
-/**
- * Reads the body into the fields of the call, which keeps its bytes, and checks those that core needs. Returns the
- * refusal if one is wrong: later for a long body, which a thread reads.
- */
-function parseCall(
-  call: HttpCall,
-  body: Buffer,
-  longBodies: LongBodies | undefined,
-): AwaitableVerdict {
-  const type = call.headers["content-type"] ?? "";
-  const encoding = call.headers["content-encoding"] ?? "identity";
-  if (encoding.toLowerCase() !== "identity") {
-    return refuse.as(
-      415,
-      "invalid_request_error",
-      "Compressed bodies are not read: send the body without content-encoding.",
-    );
-  }
-  if (/^multipart\//i.test(type)) {
-    if (!call.endpoint.multipart)
-      return refuse.badRequest("This endpoint takes JSON: send content-type application/json.");
-    const parsed = parseFormBody(body, type);
-    if (isRefusal(parsed)) return parsed;
-    call.form = parsed.form;
-    call.body = RequestBody.of(parsed.fields);
-    return check(call);
-  }
-  const later = longBodies?.read(call, body);
-  if (later) return later.then((read) => use(call, read));
-  return use(call, readJson(body, call.endpoint.conversation));
-}
-
-function use(call: HttpCall, body: RequestBody | Refusal): Refusal | undefined {
-  if (isRefusal(body)) return body;
-  call.body = body;
-  return check(call);
-}
-
-function check(call: HttpCall): Refusal | undefined {
-  call.stream = call.body.read("stream") === true;
-  call.session = sessionOf(call.headers, call.body);
-  return call.wire.check(call.body.outline);
 }

@@ -1,5 +1,5 @@
-import type { BodyBudget } from "../body/budget.ts";
-import type { LongBodies } from "../body/long-bodies.ts";
+import type { LongBodies } from "../body/read-body.ts";
+import type { BodyBudget } from "../body/receive.ts";
 import type { Limits } from "../plugin/config.ts";
 import type { Field } from "../plugin/plugin.ts";
 import type { Router } from "../plugin/router.ts";

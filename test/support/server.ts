@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CallerKey } from "../../core/accounts/account.ts";
-import { BodyBudget } from "../../core/body/budget.ts";
+import { BodyBudget } from "../../core/body/receive.ts";
 import { endpoints } from "../../core/catalogue/endpoint.ts";
 import { NO_FACTORS } from "../../core/catalogue/price-factors.ts";
 import { type GatewayConfig, loadConfig } from "../../core/config/load.ts";

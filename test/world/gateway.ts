@@ -1,5 +1,5 @@
 import type { CallerKey } from "../../core/accounts/account.ts";
-import { BodyBudget } from "../../core/body/budget.ts";
+import { BodyBudget } from "../../core/body/receive.ts";
 import { endpoints } from "../../core/catalogue/endpoint.ts";
 import { Cors } from "../../core/http/cors.ts";
 import type { HttpCall } from "../../core/http/http-call.ts";

@@ -1,5 +1,5 @@
 import t, { type Test } from "tap";
-import { BodyBudget } from "../../../core/body/budget.ts";
+import { BodyBudget } from "../../../core/body/receive.ts";
 
 const MB = 1_048_576;
 const BODY = 20 * MB;

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { isUtf8 } from "node:buffer";
 import t from "tap";
-import { readJson } from "../../../core/body/read-json.ts";
-import type { RequestBody } from "../../../core/body/request-body.ts";
+import { type RequestBody, readJson } from "../../../core/body/request-body.ts";
 import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import { excessOf, scanJson } from "../../../core/process/json-scan.ts";
 import { RawJson } from "../../../core/process/raw-json.ts";

@@ -1,6 +1,5 @@
 import t from "tap";
-import { BodyBudget } from "../../../core/body/budget.ts";
-import { readBody } from "../../../core/body/receive.ts";
+import { BodyBudget, receiveBody } from "../../../core/body/receive.ts";
 import type { HttpResponse } from "../../../core/listener/index.ts";
 import { systemClock } from "../../../core/process/clock.ts";
 
@@ -29,7 +28,7 @@ function begin(budget: BodyBudget, length?: number) {
   const expected = { bytesMax: 1e9, length, share, onWhole, onRefused };
   return {
     asked,
-    reading: readBody(response as unknown as HttpResponse, expected),
+    reading: receiveBody(response as unknown as HttpResponse, expected),
     send: (bytes: number, isLast = false) => arrive(new ArrayBuffer(bytes), isLast),
     /** Resolves when the reader asks for something more. */
     asksMore: () =>

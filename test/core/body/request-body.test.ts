@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { readJson } from "../../../core/body/read-json.ts";
-import { bodyParts, RequestBody } from "../../../core/body/request-body.ts";
+import { bodyParts, RequestBody, readJson } from "../../../core/body/request-body.ts";
 import { isRefusal } from "../../../core/wire/refusal.ts";
 
 const LONG = "một đoạn văn dài, a long text ".repeat(200);

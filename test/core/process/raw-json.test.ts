@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { readJson } from "../../../core/body/read-json.ts";
+import { readJson } from "../../../core/body/request-body.ts";
 import { isObject } from "../../../core/process/json.ts";
 import { RawJson } from "../../../core/process/raw-json.ts";
 import { isRefusal } from "../../../core/wire/refusal.ts";

@@ -4,9 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import t from "tap";
-import { readJson } from "../../../core/body/read-json.ts";
 import read from "../../../core/body/read-thread.ts";
-import { RequestBody } from "../../../core/body/request-body.ts";
+import { RequestBody, readJson } from "../../../core/body/request-body.ts";
 import { endpoints } from "../../../core/catalogue/endpoint.ts";
 import {
   conversationOf,

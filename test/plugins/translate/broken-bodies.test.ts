@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { readJson } from "../../../core/body/read-json.ts";
+import { readJson } from "../../../core/body/request-body.ts";
 import { BodyThreads } from "../../../core/body/threads.ts";
 import { endpoints } from "../../../core/catalogue/endpoint.ts";
 import type { HttpCall } from "../../../core/http/http-call.ts";

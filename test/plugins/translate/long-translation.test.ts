@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { readJson } from "../../../core/body/read-json.ts";
-import type { RequestBody } from "../../../core/body/request-body.ts";
+import { type RequestBody, readJson } from "../../../core/body/request-body.ts";
 import { BodyThreads } from "../../../core/body/threads.ts";
 import { endpoints } from "../../../core/catalogue/endpoint.ts";
 import type { Profile } from "../../../core/catalogue/profile.ts";

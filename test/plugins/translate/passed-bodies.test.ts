@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { readJson } from "../../../core/body/read-json.ts";
 import read from "../../../core/body/read-thread.ts";
-import { RequestBody } from "../../../core/body/request-body.ts";
+import { RequestBody, readJson } from "../../../core/body/request-body.ts";
 import { endpoints } from "../../../core/catalogue/endpoint.ts";
 import type { Profile } from "../../../core/catalogue/profile.ts";
 import type { Services } from "../../../core/plugin/services.ts";

@@ -1,8 +1,8 @@
 import { type Endpoint, PROTOCOLS } from "../catalogue/endpoint.ts";
-import { isRefusal, type Refusal } from "../wire/refusal.ts";
-import { readJson } from "./read-json.ts";
+import { isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
+import { type FormPart, parseFormBody } from "./form.ts";
 import type { ReadInput, ReadResult } from "./read-thread.ts";
-import { LONG_BODY_BYTES_MIN, RequestBody } from "./request-body.ts";
+import { LONG_BODY_BYTES_MIN, RequestBody, readJson } from "./request-body.ts";
 import type { BodyMeasure, Caller } from "./thread-work.ts";
 import type { BodyThreads } from "./threads.ts";
 
@@ -23,11 +23,47 @@ const US_PER_HIGH_BYTE = 0.01;
 const SAMPLES = 16;
 const SAMPLE_BYTES = 512;
 
-/** A call whose body may be long. */
-interface LongCall extends Caller {
-  readonly endpoint: Pick<Endpoint, "protocol">;
+/** A call whose body is read. */
+interface ReadCall extends Caller {
+  readonly endpoint: Pick<Endpoint, "protocol" | "multipart" | "conversation">;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
+interface Read {
+  readonly body: RequestBody;
+  /** The files of a form. */
+  readonly form: FormPart[] | undefined;
+}
+
+/** Reads a body: a form, or JSON. Returns a promise for long JSON, which a thread reads. */
+export function readCallBody(
+  call: ReadCall,
+  bytes: Buffer,
+  longBodies: LongBodies | undefined,
+): Read | Refusal | Promise<Read | Refusal> {
+  const { endpoint, headers } = call;
+  const type = headers["content-type"] ?? "";
+  const encoding = headers["content-encoding"] ?? "identity";
+  if (encoding.toLowerCase() !== "identity") {
+    const message = "Compressed bodies are not read: send the body without content-encoding.";
+    return refuse.as(415, "invalid_request_error", message);
+  }
+  if (/^multipart\//i.test(type)) {
+    if (!endpoint.multipart)
+      return refuse.badRequest("This endpoint takes JSON: send content-type application/json.");
+    const parsed = parseFormBody(bytes, type);
+    return isRefusal(parsed) ? parsed : { form: parsed.form, body: RequestBody.of(parsed.fields) };
+  }
+  const later = longBodies?.read(call, bytes);
+  return later ? later.then(jsonOf) : jsonOf(readJson(bytes, endpoint.conversation));
+}
+
+function jsonOf(body: RequestBody | Refusal): Read | Refusal {
+  return isRefusal(body) ? body : { form: undefined, body };
+}
+
+/** A call whose body may be long. */
+type LongCall = Caller & { readonly endpoint: Pick<Endpoint, "protocol"> };
 type Threads = Pick<BodyThreads, "run" | "isReady" | "warmUp">;
 
 /** Reads long bodies in a thread, so that their checks and their bound take no time of other calls. */
