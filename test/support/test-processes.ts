@@ -69,12 +69,12 @@ const ALONE = [
 ];
 /** Files that only a thorough run has: they take long, and other files find the same faults sooner. */
 const THOROUGH = [
-  ...["attack/", "chaos/backup-drill", "chaos/chaos", "chaos/detection"],
+  ...["attack/", "bench/load-command", "chaos/backup-drill", "chaos/chaos", "chaos/detection"],
   ...["chaos/failpoints", "chaos/key-budget", "chaos/outage-", "chaos/rolling-upgrade"],
   ...["chaos/two-gateways", "deploy/rolling-restarts"],
   ...["world/focused", "world/many-gateways", "world/plants/"],
   ...["deploy/handbook", "deploy/image", "deploy/newer-node"],
-  ...["core/plugin/outside", "e2e/browser/look", "e2e/fuzz", "e2e/retention"],
+  ...["core/plugin/outside", "e2e/browser/look", "e2e/browser/states", "e2e/fuzz", "e2e/retention"],
   ...["e2e/slow-readers", "plugins/servers/servers", "plugins/topup/crashes"],
 ];
 /** Files that run only by name, on a quiet machine: they measure times under load. */
