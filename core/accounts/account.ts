@@ -99,6 +99,8 @@ export interface CallerKey extends KeyRecord {
 /** Encrypts keys for their owners. Only the sealer can decrypt. Core stores the ciphertext. */
 export interface KeySealer {
   seal(keyId: string, accountId: string, secret: string): SealedKey;
+  /** Decrypts what it has sealed for these ids; undefined if it cannot. */
+  unseal(record: SealedKeyRecord): string | undefined;
 }
 
 export type NewKeyResult =

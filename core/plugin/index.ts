@@ -22,7 +22,7 @@ export { bodyParts, RequestBody } from "../body/request-body.ts";
 export { measuresOf } from "../body/thread-work.ts";
 export { formParts, openListener } from "../listener/index.ts";
 export { correctionJson } from "../money/correction-json.ts";
-export { isOwnReference, TRANSFER_REFERENCE } from "../money/ledger/corrections.ts";
+export { ownReferences } from "../money/ledger/corrections.ts";
 export type { Wallets } from "../money/wallet.ts";
 export { imageType } from "../wire/vision.ts";
 export type { Config } from "./config.ts";
@@ -84,6 +84,7 @@ export {
   statementJson,
   walletJson,
 } from "./json-route.ts";
+export { roles } from "./operator.ts";
 export { httpAddress, reachableAddress } from "./public-host.ts";
 export type { PlainRequest, PlainResponse, Router } from "./router.ts";
 

@@ -21,6 +21,8 @@ export const FAILPOINTS = [
   // A credit of an operator: committed to the ledger, applied to the hold store. A debit: posted, committed.
   "credit.committed",
   "credit.applied",
+  // A large movement that a second person has approved, before it is made.
+  "approval.approved",
   "debit.posted",
   "debit.committed",
   // A bank transfer: received; recorded with its account; credited; marked as credited, before the reply.

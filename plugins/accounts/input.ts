@@ -1,27 +1,10 @@
 import { email, keyLimits, line, mapping, matching, oneOf, v } from "../../core/plugin/index.ts";
+import { CODE_CHARACTERS_MAX, fields } from "../sign-in-parts/fields.ts";
 
-const PASSWORD = "a password of 10 to 200 characters";
-const PASSWORD_CHARACTERS_MIN = 10;
-const PASSWORD_CHARACTERS_MAX = 200;
 const TOKEN = "the token of the link";
-const CODE = "a code from the authenticator app, or a recovery code";
-const CODE_CHARACTERS_MAX = 40;
 const NAME = "a name of 1 to 100 characters on one line";
 
-const newPassword = v.pipe(
-  v.string(PASSWORD),
-  v.check((text) => {
-    const { length } = [...text.normalize("NFKC")];
-    return length >= PASSWORD_CHARACTERS_MIN && length <= PASSWORD_CHARACTERS_MAX;
-  }, PASSWORD),
-);
-/** A password to check. An impossible one is simply wrong; the length is bounded because it is hashed. */
-const givenPassword = v.pipe(
-  v.string(PASSWORD),
-  v.maxLength(4 * PASSWORD_CHARACTERS_MAX, PASSWORD),
-);
-/** Six digits, or a recovery code. */
-const code = v.pipe(v.string(CODE), v.nonEmpty(CODE), v.maxLength(CODE_CHARACTERS_MAX, CODE));
+const { newPassword, givenPassword, code } = fields;
 const invitationCode = line(CODE_CHARACTERS_MAX, "the code of an invitation");
 const language = oneOf(["vi", "en"]);
 const token = matching(/^[\w-]{43}$/, TOKEN);

@@ -2,11 +2,11 @@ import {
   confirmation,
   email,
   isId,
-  isOwnReference,
   keyLimits,
   line,
   mapping,
   matching,
+  ownReferences,
   parseVnd,
   v,
   whole,
@@ -97,7 +97,7 @@ const amount = v.pipe(
 /** References that name a movement's cause are the gateway's own. */
 const reference = v.pipe(
   line(200, REFERENCE),
-  v.check((text) => !isOwnReference(text), REFERENCE),
+  v.check((text) => !ownReferences.has(text), REFERENCE),
 );
 
 const confirm_above_vnd = confirmation.bound;

@@ -1,6 +1,7 @@
 import { newId, type Services } from "../../core/plugin/index.ts";
 
 export const DEMO_EMAIL = "demo@tollgate.local";
+export const OPERATOR_EMAIL = "operator@tollgate.local";
 /** The reference of the credit, the same at every start, so that the ledger applies it once. */
 const REFERENCE = "demo";
 

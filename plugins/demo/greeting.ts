@@ -5,7 +5,7 @@ import {
   reachableAddress,
   type Services,
 } from "../../core/plugin/index.ts";
-import { DEMO_EMAIL } from "./account.ts";
+import { DEMO_EMAIL, OPERATOR_EMAIL } from "./account.ts";
 import type { DemoKey } from "./key.ts";
 
 const ADMIN_ADDRESS_DEFAULT = "http://127.0.0.1:8080";
@@ -15,6 +15,8 @@ interface Demo {
   readonly key: DemoKey;
   /** The password; undefined if customers cannot sign in. */
   readonly password: string | undefined;
+  /** The password of the operator; undefined if only the admin token signs in. */
+  readonly operatorPassword: string | undefined;
   readonly balance: MicroVnd;
 }
 
@@ -28,7 +30,8 @@ export function greeting({ config, catalogue }: Services, demo: Demo): string {
     const { key } = demo.key;
     const amount = new Intl.NumberFormat("en").format(Math.floor(balance / MICRO_VND_PER_VND));
     lines.push(`  demo key     ${key}`, `  balance      ${amount} đ`);
-    if (isOn("dashboard")) lines.push(`  dashboard    ${address}/dashboard${signInPath(demo)}`);
+    if (isOn("dashboard"))
+      lines.push(`  dashboard    ${address}/dashboard${signInPath(DEMO_EMAIL, demo.password)}`);
     lines.push(`  Claude Code  ANTHROPIC_BASE_URL=${address} ANTHROPIC_AUTH_TOKEN=${key} claude`);
     lines.push("", ...example(address, key, catalogue));
   } else if (demo.key.kind === "too_many") {
@@ -43,7 +46,8 @@ export function greeting({ config, catalogue }: Services, demo: Demo): string {
     const url = admin === ADMIN_ADDRESS_DEFAULT ? "" : ` --url ${admin}`;
     const account = `--account ${DEMO_EMAIL}${url}`;
     const token = config.admin.token ? "admin.token" : `${config.stores.data}/admin-token`;
-    const pages = isOn("console") ? [`  console      ${admin}/console, token: ${token}`] : [];
+    const signIn = signInPath(OPERATOR_EMAIL, demo.operatorPassword) || `, token: ${token}`;
+    const pages = isOn("console") ? [`  console      ${admin}/console${signIn}`] : [];
     const credit = `credit ${account} --amount-vnd 100000 --reference first`;
     lines.push("", ...pages, `  top up       npm run admin -- ${credit}`);
     lines.push(`  wallet       npm run admin -- wallet ${account}`);
@@ -53,9 +57,9 @@ export function greeting({ config, catalogue }: Services, demo: Demo): string {
 }
 
 /** The form of the sign-in page, filled in. The fragment of an address reaches no server and no log. */
-function signInPath({ password }: Demo): string {
+function signInPath(email: string, password: string | undefined): string {
   if (password === undefined) return "";
-  return `/sign-in#${new URLSearchParams({ email: DEMO_EMAIL, password })}`;
+  return `/sign-in#${new URLSearchParams({ email, password })}`;
 }
 
 function example(address: string, key: string, catalogue: Services["catalogue"]): string[] {

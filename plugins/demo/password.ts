@@ -1,20 +1,16 @@
 import { randomBytes } from "node:crypto";
-import type { Services } from "../../core/plugin/index.ts";
 import { readSecret, replaceSecret } from "./secret.ts";
 
 const RANDOM_BYTES = 12;
 
-/**
- * Sets the password of the demo account, the same at every start. Returns undefined if customers cannot sign in.
- */
+/** Sets a password, the same at every start. Returns undefined if `set` returns false: no plugin signs this person in. */
 export async function demoPassword(
-  customers: Services["customers"]["current"],
-  accountId: string,
   file: string,
+  set: (password: string) => Promise<boolean>,
 ): Promise<string | undefined> {
   const kept = await readSecret(file);
   const password = kept ?? randomBytes(RANDOM_BYTES).toString("base64url");
-  if (!(await customers.setPassword(accountId, password))) return undefined;
+  if (!(await set(password))) return undefined;
   if (kept === undefined) await replaceSecret(file, password);
   return password;
 }

@@ -3,8 +3,8 @@ import {
   dayOf,
   endOfDay,
   MICRO_VND_PER_VND,
+  ownReferences,
   startOfDay,
-  TRANSFER_REFERENCE,
   type Wallets,
 } from "../../core/plugin/index.ts";
 import type { Settings } from "./options.ts";
@@ -35,7 +35,7 @@ export async function standingOf(
     accountId,
     from: startOfDay(day),
     to: dayEnds,
-    referencePrefix: promotions.counted === "all" ? "" : TRANSFER_REFERENCE,
+    referencePrefix: promotions.counted === "all" ? "" : ownReferences.transfer,
   });
   return {
     totalMicroVnd,

@@ -23,6 +23,7 @@ import { until } from "../support/until.ts";
 /** The other lines of the shipped list: each before what it needs. */
 const OTHERS = [
   "by-key",
+  "operators",
   "console",
   "report",
   "prices",

@@ -12,16 +12,19 @@ export const REFUND_REFERENCE = "refund:";
 export const BONUS_REFERENCE = "bonus:";
 export const VOUCHER_REFERENCE = "voucher:";
 
-/** Returns true for a reference that the gateway itself makes: it names what caused a movement. */
-export function isOwnReference(reference: string): boolean {
-  return [
-    TRANSFER_REFERENCE,
-    TAKEN_BACK_REFERENCE,
-    REFUND_REFERENCE,
-    BONUS_REFERENCE,
-    VOUCHER_REFERENCE,
-  ].some((own) => reference.startsWith(own));
-}
+const OWN = [
+  TRANSFER_REFERENCE,
+  TAKEN_BACK_REFERENCE,
+  REFUND_REFERENCE,
+  BONUS_REFERENCE,
+  VOUCHER_REFERENCE,
+];
+
+/** References that the gateway itself makes: they name what caused a movement. */
+export const ownReferences = {
+  transfer: TRANSFER_REFERENCE,
+  has: (reference: string): boolean => OWN.some((own) => reference.startsWith(own)),
+};
 
 /** More corrections of one cause than any operator makes. */
 const CORRECTIONS_MAX = 100;

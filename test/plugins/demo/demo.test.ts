@@ -9,6 +9,7 @@ import { admin, committedWallet } from "../../support/admin.ts";
 import { startBrowser } from "../../support/browser.ts";
 import { BrowserSession } from "../../support/browser-session.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { anonymous } from "../../support/operators.ts";
 import { until } from "../../support/until.ts";
 
 const run = promisify(execFile);
@@ -84,8 +85,14 @@ t.test("demo: the first start of the default config", async (t) => {
     t.ok(text.includes(claude));
   });
 
-  t.test("prints the address of the console, and where its token is", async (t) => {
-    t.match(await greeting(), new RegExp(`console +${gateway.url}/console, token: \\S+\n`));
+  t.test("prints a link to the console that signs the demo operator in", async (t) => {
+    const password = readFileSync(join(gateway.data, "demo-operator-password"), "utf8").trim();
+    const filled = `#email=operator%40tollgate.local&password=${password}`;
+    t.ok((await greeting()).includes(`console      ${gateway.url}/console/sign-in${filled}\n`));
+    const given = { email: "operator@tollgate.local", password };
+    const signedIn = await anonymous(gateway, "/sign-in", given);
+    const session = { url: gateway.url, adminToken: String(signedIn.body["token"]) };
+    t.match((await admin(session, "GET", "/me")).body, { role: "owner", is_person: true });
   });
 
   t.test("prints a link to the sign-in form, filled in", async (t) => {

@@ -1,0 +1,100 @@
+import {
+  done,
+  formatVnd,
+  isId,
+  isRefusal,
+  line,
+  mapping,
+  matching,
+  type OperatorRoute,
+  oneOf,
+  readBody,
+  readQuery,
+  type Services,
+  v,
+} from "../../core/plugin/index.ts";
+import { type Approval, type Approvals, STATES } from "./approvals.ts";
+
+const LIMIT = "a whole number from 1 to 1000";
+
+const page = mapping({
+  state: v.optional(oneOf(STATES)),
+  before: v.optional(v.pipe(v.string(), v.check(isId, "the id of an approval"))),
+  limit: v.optional(
+    v.pipe(
+      matching(/^\d{1,4}$/, LIMIT),
+      v.transform(Number),
+      v.minValue(1, LIMIT),
+      v.maxValue(1000, LIMIT),
+    ),
+    "100",
+  ),
+});
+const refusal = mapping({ reason: line(500, "a reason of 1 to 500 characters on one line") });
+
+/** Routes that list movements which need a second person, and decide them. */
+export function approvalRoutes({ accounts }: Services, approvals: Approvals): OperatorRoute[] {
+  return [
+    {
+      method: "GET",
+      path: "/approvals",
+      async handle({ query }, operator) {
+        const wanted = readQuery(page, query);
+        if (isRefusal(wanted)) return wanted;
+        const { state, limit, before } = wanted;
+        const found = await approvals.list(state, limit, before);
+        const emails = await accounts.emails([...new Set(found.map(({ accountId }) => accountId))]);
+        return done(
+          found.map((approval) => ({
+            ...shown(approval),
+            email: emails.get(approval.accountId) ?? null,
+            is_own: approval.proposedPerson === operator.person,
+          })),
+        );
+      },
+    },
+    {
+      method: "POST",
+      path: "/approvals/:approval/approve",
+      right: "money",
+      async handle({ params, remoteAddress }, operator) {
+        const decided = await approvals.approve(idIn(params), operator, remoteAddress);
+        return isRefusal(decided) ? decided : done(shown(decided));
+      },
+    },
+    {
+      method: "POST",
+      path: "/approvals/:approval/refuse",
+      right: "money",
+      async handle({ params, body }, operator) {
+        const wanted = readBody(refusal, body);
+        if (isRefusal(wanted)) return wanted;
+        const decided = await approvals.refuse(idIn(params), operator, wanted.reason);
+        return isRefusal(decided) ? decided : done(shown(decided));
+      },
+    },
+  ];
+}
+
+const NONE = "00000000-0000-0000-0000-000000000000";
+
+function idIn({ approval = "" }: Readonly<Record<string, string>>): string {
+  return isId(approval) ? approval : NONE;
+}
+
+function shown(approval: Approval) {
+  return {
+    id: approval.id,
+    state: approval.state,
+    action: approval.path.split("/").at(-1),
+    account_id: approval.accountId,
+    amount_vnd: formatVnd(approval.amountMicroVnd),
+    reference: approval.reference,
+    reason: approval.reason,
+    proposed_by: approval.proposedBy,
+    proposed_at: approval.proposedAt,
+    decided_by: approval.decidedBy,
+    decided_at: approval.decidedAt,
+    note: approval.note,
+  };
+}

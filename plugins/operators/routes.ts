@@ -1,0 +1,178 @@
+import {
+  done,
+  email,
+  isRefusal,
+  mapping,
+  matching,
+  type OperatorRoute,
+  oneOf,
+  type Refusal,
+  readBody,
+  refuse,
+  roles,
+  v,
+  whole,
+} from "../../core/plugin/index.ts";
+import type { People, Person } from "./people.ts";
+import type { NamedToken, Tokens } from "./tokens.ts";
+
+const NAME = "a name of 1 to 40 lower-case letters, digits and hyphens";
+const DAYS = "a whole number of days from 1 to 400";
+const DAYS_STANDARD = 90;
+
+const role = oneOf(roles.names);
+const invitation = mapping({ email, role });
+const change = mapping({ role });
+const newToken = mapping({
+  name: matching(/^[a-z0-9][a-z0-9-]{0,39}$/, NAME),
+  role,
+  days: v.optional(whole(1, 400, DAYS), DAYS_STANDARD),
+});
+
+/** Routes that manage operators and the tokens of programs. `linkOf`: the address of the page that takes an invitation's token. */
+export function operatorRoutes(
+  people: People,
+  tokens: Tokens,
+  linkOf: (token: string) => string,
+): OperatorRoute[] {
+  const personIn = async ({ operator = "" }: Readonly<Record<string, string>>) =>
+    (await people.find(operator)) ?? unknown();
+
+  return [
+    {
+      method: "GET",
+      path: "/me",
+      async handle(_, operator) {
+        const { name, role, person } = operator;
+        return done({ name, role, rights: roles.of(role), is_person: name === person });
+      },
+    },
+    {
+      method: "GET",
+      path: "/operators",
+      async handle() {
+        return done((await people.list()).map(shown));
+      },
+    },
+    {
+      method: "POST",
+      path: "/operators",
+      right: "owner",
+      async handle({ body }) {
+        const wanted = readBody(invitation, body);
+        if (isRefusal(wanted)) return wanted;
+        const token = await people.invite(wanted.email, wanted.role);
+        if (token !== undefined) return done({ ...wanted, link: linkOf(token) }, 201);
+        return refuse.conflict(
+          "There is an operator with this address. `operator reset` makes a new link.",
+          {
+            code: "email_taken",
+            param: "email",
+          },
+        );
+      },
+    },
+    {
+      method: "POST",
+      path: "/operators/:operator/role",
+      right: "owner",
+      async handle({ params, body }) {
+        const wanted = readBody(change, body);
+        if (isRefusal(wanted)) return wanted;
+        const person = await personIn(params);
+        if (isRefusal(person)) return person;
+        await people.setRole(person.id, wanted.role);
+        return done({ email: person.email, role: wanted.role, role_before: person.role });
+      },
+    },
+    {
+      method: "POST",
+      path: "/operators/:operator/reset",
+      right: "owner",
+      async handle({ params }) {
+        const person = await personIn(params);
+        if (isRefusal(person)) return person;
+        const { email, role } = person;
+        return done({ email, role, link: linkOf(await people.reset(person.id)) });
+      },
+    },
+    {
+      method: "POST",
+      path: "/operators/:operator/remove",
+      right: "owner",
+      async handle({ params }) {
+        const person = await personIn(params);
+        if (isRefusal(person)) return person;
+        await people.remove(person.id);
+        return done({ email: person.email, removed: true });
+      },
+    },
+    {
+      method: "GET",
+      path: "/tokens",
+      async handle() {
+        return done((await tokens.list()).map(tokenJson));
+      },
+    },
+    {
+      method: "POST",
+      path: "/tokens",
+      right: "owner",
+      async handle({ body }, { person }) {
+        const wanted = readBody(newToken, body);
+        if (isRefusal(wanted)) return wanted;
+        const { name, role, days } = wanted;
+        const made = await tokens.create(name, role, person, days);
+        if (made)
+          return done({ id: made.id, name, role, ends_at: made.endsAt, token: made.token }, 201);
+        return refuse.conflict(
+          "A token in use has this name. Choose another one, or revoke it first.",
+          {
+            code: "name_taken",
+            param: "name",
+          },
+        );
+      },
+    },
+    {
+      method: "POST",
+      path: "/tokens/:name/revoke",
+      right: "owner",
+      async handle({ params }) {
+        const { name = "" } = params;
+        const id = await tokens.revoke(name);
+        if (id !== undefined) return done({ id, revoked: true });
+        return refuse.notFound("There is no such token. `token list` lists them.", "name");
+      },
+    },
+  ];
+}
+
+function shown({ id, email, role, passwordHash, hasFactor, linkEndsAt, madeAt, seenAt }: Person) {
+  return {
+    id,
+    email,
+    role,
+    state: passwordHash === null ? "invited" : "active",
+    second_factor: hasFactor,
+    link_ends_at: linkEndsAt,
+    made_at: madeAt,
+    seen_at: seenAt,
+  };
+}
+
+function tokenJson({ id, name, role, person, madeAt, endsAt, revokedAt }: NamedToken) {
+  return {
+    id,
+    name,
+    role,
+    made_by: person,
+    made_at: madeAt,
+    ends_at: endsAt,
+    revoked_at: revokedAt,
+  };
+}
+
+function unknown(): Refusal {
+  return refuse.notFound("There is no such operator. `operator list` lists them.", "operator");
+}

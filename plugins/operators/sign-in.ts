@@ -1,0 +1,268 @@
+import {
+  done,
+  isRefusal,
+  mapping,
+  matching,
+  type PlainRequest,
+  type PlainResponse,
+  type PublicRoute,
+  type Refusal,
+  readBody,
+  refuse,
+  type Services,
+  v,
+} from "../../core/plugin/index.ts";
+import { fields } from "../sign-in-parts/fields.ts";
+import type { Passwords } from "../sign-in-parts/passwords.ts";
+import type { Attempt, Throttle } from "../sign-in-parts/throttle.ts";
+import { newTotpSecret, stepOf, totpUri } from "../sign-in-parts/totp.ts";
+import { weakPassword } from "../sign-in-parts/weak-password.ts";
+import type { People, Person } from "./people.ts";
+import type { Tokens } from "./tokens.ts";
+
+const TOTP_CODE = /^\d{6}$/;
+const link = matching(/^[\w-]{43}$/, "the token of the link");
+
+const signIn = mapping({
+  email: fields.email,
+  password: fields.givenPassword,
+  code: v.optional(fields.code),
+});
+const opening = mapping({ token: link });
+const joining = mapping({ token: link, password: fields.newPassword, code: fields.code });
+const proof = mapping({
+  password: v.optional(fields.givenPassword),
+  code: v.optional(fields.code),
+});
+
+interface Parts {
+  readonly services: Services;
+  readonly people: People;
+  readonly tokens: Tokens;
+  readonly passwords: Passwords;
+  readonly throttle: Throttle;
+}
+
+/** Routes with which operators open and end a session. They check by themselves who asks. */
+export function signInRoutes(parts: Parts): PublicRoute[] {
+  const { services, people, tokens, passwords, throttle } = parts;
+
+  return [
+    {
+      method: "POST",
+      path: "/sign-in",
+      async handle(request) {
+        const given = readBody(signIn, request.body);
+        if (isRefusal(given)) return given;
+        const early = await throttle.take(["address", request.addressBlock]);
+        if (early) return early;
+        const person = await people.find(given.email);
+        const checked = await rightPassword(request, given.email, person, given.password);
+        if (isRefusal(checked)) return checked;
+        if (checked.hasFactor) {
+          if (given.code === undefined) return codeRequired();
+          const refusal = await rightCode(request, checked, given.code);
+          if (refusal) return refusal;
+        }
+        return opened(checked.id, checked.passwordHash);
+      },
+    },
+    {
+      method: "POST",
+      path: "/join",
+      async handle(request) {
+        const found = await invited(request, opening);
+        if (isRefusal(found)) return found;
+        const { person } = found;
+        const sealer = services.keySealer.current;
+        if (!sealer) return noSealer();
+        const secret = newTotpSecret();
+        const { sealed, sealedBy } = sealer.seal(person.id, person.id, secret);
+        await people.setFactor(person.id, sealed, sealedBy);
+        const uri = totpUri(secret, "Tollgate console", person.email);
+        const { toString: drawn } = await import("qrcode");
+        const qr = await drawn(uri, { type: "svg", errorCorrectionLevel: "M", margin: 4 });
+        return done({ email: person.email, role: person.role, secret, uri, qr_svg: qr });
+      },
+    },
+    {
+      method: "POST",
+      path: "/join/confirm",
+      async handle(request) {
+        const found = await invited(request, joining);
+        if (isRefusal(found)) return found;
+        const { person, given } = found;
+        const weak = weakPassword(given.password, person.email);
+        if (weak) return weak;
+        const tries = codeTries(request, person.email);
+        const refusal = await throttle.take(...tries);
+        if (refusal) return refusal;
+        const step = stepIn(person, given.code.replace(/\s/g, ""));
+        if (step === undefined) return wrongCode();
+        const hash = await passwords.hash(given.password);
+        if (hash === "busy") return busy();
+        const codes = await people.join(given.token, hash, step);
+        if (!codes) return invalidLink();
+        return opened(person.id, hash, { recovery_codes: codes });
+      },
+    },
+    {
+      method: "POST",
+      path: "/proof",
+      async handle(request) {
+        const given = readBody(proof, request.body);
+        if (isRefusal(given)) return given;
+        const token = tokenOf(request);
+        const operator = await tokens.operatorOf(token);
+        const person = operator && (await people.find(operator.name));
+        if (!person) return refuse.unauthenticated("Sign in first.", { code: "not_signed_in" });
+        const early = await throttle.take(["address", request.addressBlock]);
+        if (early) return early;
+        if (person.hasFactor && given.code !== undefined) {
+          const refusal = await rightCode(request, person, given.code);
+          if (refusal) return refusal;
+        } else {
+          const { password = "" } = given;
+          const checked = await rightPassword(request, person.email, person, password);
+          // A 401 would end the session.
+          if (isRefusal(checked)) return checked.status === 401 ? wrongProof() : checked;
+        }
+        await tokens.prove(token);
+        return done({});
+      },
+    },
+    {
+      method: "POST",
+      path: "/sign-out",
+      async handle(request) {
+        await tokens.end(tokenOf(request));
+        return done({});
+      },
+    },
+  ];
+
+  async function opened(
+    id: string,
+    hash: string,
+    more: object = {},
+  ): Promise<PlainResponse | Refusal> {
+    const token = await tokens.open(id, hash);
+    return token === undefined ? wrong() : done({ token, ...more });
+  }
+
+  async function invited<const T extends v.GenericSchema<unknown, { readonly token: string }>>(
+    request: PlainRequest,
+    schema: T,
+  ): Promise<Refusal | { readonly person: Person; readonly given: v.InferOutput<T> }> {
+    const given = readBody(schema, request.body);
+    if (isRefusal(given)) return given;
+    const early = await throttle.take(["address", request.addressBlock]);
+    if (early) return early;
+    const person = await people.ofLink(given.token);
+    return person ? { person, given } : invalidLink();
+  }
+
+  /** Returns the person if the password is right. The limits of customers' sign-ins apply, counted apart. */
+  async function rightPassword(
+    { addressBlock }: PlainRequest,
+    email: string,
+    person: Person | undefined,
+    given: string,
+  ): Promise<(Person & { readonly passwordHash: string }) | Refusal> {
+    const tries: Attempt[] = [
+      ["password", `operator ${addressBlock} ${email}`],
+      ["account", `operator ${email}`],
+    ];
+    const refusal = await throttle.take(...tries);
+    if (refusal) return refusal;
+    const passwordHash = person?.passwordHash ?? undefined;
+    const isRight = await passwords.check(given, passwordHash);
+    if (isRight === false || !person || passwordHash === undefined) return wrong();
+    await throttle.giveBack(...tries);
+    return isRight === "busy" ? busy() : { ...person, passwordHash };
+  }
+
+  /** Refuses a code that is wrong, or was used before. */
+  async function rightCode(
+    request: PlainRequest,
+    person: Person,
+    given: string,
+  ): Promise<Refusal | undefined> {
+    const tries = codeTries(request, person.email);
+    const refusal = await throttle.take(...tries);
+    if (refusal) return refusal;
+    const code = given.replace(/\s/g, "");
+    const isTotp = TOTP_CODE.test(code);
+    const step = isTotp ? stepIn(person, code) : undefined;
+    const isRight = isTotp
+      ? step !== undefined && (await people.useStep(person.id, step))
+      : await people.useRecoveryCode(person.id, code);
+    if (!isRight) return wrongCode();
+    await throttle.giveBack(...tries);
+    if (isTotp) await sealAgain(person);
+    return undefined;
+  }
+
+  function stepIn(person: Person, code: string): number | undefined {
+    const secret = unsealed(person);
+    return secret === undefined ? undefined : stepOf(secret, code, services.clock.now());
+  }
+
+  function unsealed({ id, sealed, sealedBy }: Person): string | undefined {
+    if (sealed === null || sealedBy === null) return undefined;
+    return services.keySealer.current?.unseal({ keyId: id, accountId: id, sealed, sealedBy });
+  }
+
+  /** So that an older master key can go once everyone has signed in. */
+  async function sealAgain(person: Person): Promise<void> {
+    const secret = unsealed(person);
+    const next = secret && services.keySealer.current?.seal(person.id, person.id, secret);
+    if (!next || person.sealedBy === null || next.sealedBy === person.sealedBy) return;
+    await people.reseal(person.id, person.sealedBy, next.sealed, next.sealedBy);
+  }
+}
+
+function codeTries({ addressBlock }: PlainRequest, email: string): Attempt[] {
+  return [
+    ["password", `operator code ${addressBlock} ${email}`],
+    ["code", `operator ${email}`],
+  ];
+}
+
+function tokenOf({ headers }: PlainRequest): string {
+  return /^bearer +(\S+) *$/i.exec(headers["authorization"] ?? "")?.[1] ?? "";
+}
+
+/** One reply for a wrong password, no password and no such person, so that it reveals nothing. */
+function wrong(): Refusal {
+  return refuse.unauthenticated("Wrong email or password.", { code: "wrong_credentials" });
+}
+
+function wrongProof(): Refusal {
+  return refuse.forbidden("The password is wrong.", { code: "wrong_password", param: "password" });
+}
+
+function codeRequired(): Refusal {
+  const message = "Send `code` too: a code from your authenticator app, or a recovery code.";
+  return refuse.unauthenticated(message, { code: "second_factor_required", param: "code" });
+}
+
+function wrongCode(): Refusal {
+  const message = "The code is wrong or was used before; wait for the next one.";
+  return refuse.forbidden(message, { code: "wrong_code", param: "code" });
+}
+
+function invalidLink(): Refusal {
+  const message = "The link is invalid, expired or already used; ask an owner for a new one.";
+  return refuse.badRequest(message, { code: "invalid_token", param: "token" });
+}
+
+function noSealer(): Refusal {
+  const message = "A second factor needs master_keys in the options of the plugin accounts.";
+  return refuse.conflict(message, { code: "second_factor_unavailable" });
+}
+
+function busy(): Refusal {
+  const message = "The server is busy; try again in a few seconds.";
+  return refuse.unavailable(message, { code: "busy", headers: ["retry-after", "5"] });
+}

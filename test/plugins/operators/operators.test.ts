@@ -1,0 +1,265 @@
+import { readFileSync } from "node:fs";
+import t from "tap";
+import { type Right, roles } from "../../../core/plugin/operator.ts";
+import { INVENTORY } from "../../inventory/inventory.ts";
+import { type AdminTarget, admin, createCustomer, wallet } from "../../support/admin.ts";
+import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import {
+  anonymous,
+  createOperator,
+  OPERATOR_PASSWORD,
+  type TestOperator,
+  totpCode,
+} from "../../support/operators.ts";
+
+const BOUNDS = { support: 500_000, finance: 5_000_000, owner: 5_000_000, admin_token: 5_000_000 };
+const LARGE = "7000000";
+
+t.test("operators", async (t) => {
+  let gateway: TestGateway;
+  let owner: TestOperator;
+  let finance: TestOperator;
+  t.before(async () => {
+    gateway = await startGateway({
+      plugins: { operators: { second_person_above_vnd: BOUNDS } },
+    });
+    owner = await createOperator(gateway, "owner");
+    finance = await createOperator(gateway, "finance");
+  });
+  t.teardown(() => gateway.close());
+
+  const tokenOf = async (role: string): Promise<AdminTarget> => {
+    const { status, body } = await admin(gateway, "POST", "/tokens", { name: role, role });
+    t.equal(status, 201);
+    return { url: gateway.url, adminToken: String(body["token"]) };
+  };
+
+  t.test("sign in with a password and a code, and are known by name and role", async (t) => {
+    const { email, secret, session } = owner;
+    t.match((await admin(session, "GET", "/me")).body, {
+      name: email,
+      role: "owner",
+      is_person: true,
+    });
+    const signIn = (given: object) =>
+      anonymous(gateway, "/sign-in", { email, password: OPERATOR_PASSWORD, ...given });
+    t.match(await signIn({}), { status: 401, body: { error: { code: "second_factor_required" } } });
+    t.match(await signIn({ code: "000000" }), {
+      status: 403,
+      body: { error: { code: "wrong_code" } },
+    });
+    t.match(await signIn({ password: "another long walk" }), {
+      status: 401,
+      body: { error: { code: "wrong_credentials" } },
+    });
+    const unknown = await signIn({ email: "no@shop.test" });
+    t.match(unknown, { status: 401, body: { error: { code: "wrong_credentials" } } });
+    const used = totpCode(secret, -1);
+    t.match(await signIn({ code: used }), { status: 403 }, "the code of the enrolment counts once");
+    const [recovery = ""] = owner.recoveryCodes;
+    t.equal((await signIn({ code: recovery })).status, 200);
+    t.equal((await signIn({ code: recovery })).status, 403, "a recovery code counts once");
+    const signedIn = await signIn({ code: totpCode(secret) });
+    t.equal(signedIn.status, 200);
+    const other = { url: gateway.url, adminToken: String(signedIn.body["token"]) };
+    t.equal((await admin(other, "GET", "/accounts")).status, 200);
+    t.equal((await admin(other, "POST", "/sign-out", {})).status, 200);
+    t.equal((await admin(other, "GET", "/accounts")).status, 401);
+    t.equal((await admin(session, "GET", "/accounts")).status, 200, "the other session stays");
+    t.notMatch(gateway.logs, OPERATOR_PASSWORD);
+  });
+
+  t.test("open a link once, and no weak password is taken", async (t) => {
+    const { body } = await admin(gateway, "POST", "/operators", {
+      email: "late@shop.test",
+      role: "viewer",
+    });
+    const token = String(body["link"]).split("#token=")[1] ?? "";
+    const { secret } = (await anonymous(gateway, "/join", { token })).body;
+    const confirm = (password: string) =>
+      anonymous(gateway, "/join/confirm", { token, password, code: totpCode(String(secret)) });
+    t.match(await confirm("late@shop.test 1"), {
+      status: 400,
+      body: { error: { code: "weak_password" } },
+    });
+    const both = await Promise.all([confirm(OPERATOR_PASSWORD), confirm(OPERATOR_PASSWORD)]);
+    t.strictSame(both.map(({ status }) => status).sort(), [200, 400]);
+    t.match(await anonymous(gateway, "/join", { token }), {
+      status: 400,
+      body: { error: { code: "invalid_token" } },
+    });
+    t.equal((await anonymous(gateway, "/join", { token: "x".repeat(43) })).status, 400);
+  });
+
+  t.test("lose their sessions when they are removed or reset", async (t) => {
+    const person = await createOperator(gateway, "support", "leaves@shop.test");
+    t.equal((await admin(person.session, "GET", "/accounts")).status, 200);
+    const reset = await admin(gateway, "POST", "/operators/leaves@shop.test/reset", {});
+    t.match(reset, { status: 200, body: { link: /#token=/ } });
+    t.equal((await admin(person.session, "GET", "/accounts")).status, 401);
+    t.equal((await admin(gateway, "POST", "/operators/leaves@shop.test/remove", {})).status, 200);
+    const token = String(reset.body["link"]).split("#token=")[1] ?? "";
+    t.equal((await anonymous(gateway, "/join", { token })).status, 400);
+    const list = (await admin(gateway, "GET", "/operators")).body["list"] as { email: string }[];
+    t.notOk(list.some(({ email }) => email === "leaves@shop.test"));
+    const again = await admin(gateway, "POST", "/operators", {
+      email: "leaves@shop.test",
+      role: "viewer",
+    });
+    t.equal(again.status, 201, "and can be invited again");
+  });
+
+  t.test("give programs tokens that can be revoked, with one in use of a name", async (t) => {
+    const made = await admin(owner.session, "POST", "/tokens", { name: "job", role: "viewer" });
+    const program = { url: gateway.url, adminToken: String(made.body["token"]) };
+    t.match((await admin(program, "GET", "/me")).body, { name: "token job", is_person: false });
+    t.match(await admin(owner.session, "POST", "/tokens", { name: "job", role: "owner" }), {
+      status: 409,
+      body: { error: { code: "name_taken" } },
+    });
+    const { list } = (await admin(owner.session, "GET", "/tokens")).body;
+    t.match(list, [{ name: "job", made_by: owner.email, revoked_at: null }]);
+    t.notMatch(JSON.stringify(list), program.adminToken);
+    t.equal((await admin(owner.session, "POST", "/tokens/job/revoke", {})).status, 200);
+    t.equal((await admin(program, "GET", "/me")).status, 401);
+    t.equal((await admin(owner.session, "POST", "/tokens/job/revoke", {})).status, 404);
+  });
+
+  t.test("of each role reach each route as it declares", async (t) => {
+    const targets = new Map<string, AdminTarget>();
+    for (const role of roles.names) targets.set(role, await tokenOf(role));
+    const lines = readFileSync(INVENTORY, "utf8").matchAll(
+      /^route (\S+) (GET|POST|DELETE) operator (\w+)$/gm,
+    );
+    const routes = Array.from(lines, ([, path = "", method = "", right = ""]) => ({
+      ...{ path, method, right: right as Right },
+    }));
+    t.ok(routes.length > 60, `${routes.length}`);
+    const actions = async () =>
+      ((await admin(gateway, "GET", "/actions?limit=1000")).body["list"] as object[]).length;
+    for (const { method, path, right } of routes) {
+      const before = await actions();
+      for (const [role, { url, adminToken }] of targets) {
+        const mayDo = roles.allow(role as (typeof roles.names)[number], right);
+        const isChange = method !== "GET";
+        if (mayDo && isChange) continue;
+        const response = await fetch(url + path.replaceAll(/:\w+/g, "x"), {
+          method,
+          headers: { authorization: `Bearer ${adminToken}` },
+          ...(isChange && { body: "{}" }),
+        });
+        const { error = {} } = (await response.json()) as { error?: Record<string, unknown> };
+        const said = `${role} ${method} ${path}: ${response.status}`;
+        if (mayDo) t.not(error["code"], "role_forbids", said);
+        else {
+          t.match(
+            { status: response.status, ...error },
+            {
+              status: 403,
+              type: "permission_error",
+              code: "role_forbids",
+              param: null,
+            },
+            said,
+          );
+        }
+      }
+      t.equal(await actions(), before, "nothing that was refused began");
+    }
+    const changes = routes.filter(({ method }) => method !== "GET");
+    t.notOk(
+      changes.some(({ right }) => roles.allow("viewer", right)),
+      "a viewer changes nothing",
+    );
+  });
+
+  t.test("see addresses of customers, but not as viewers", async (t) => {
+    const customer = await createCustomer(gateway, { email: "minh@customer.test" });
+    const { body } = await admin(gateway, "POST", "/tokens", { name: "watch", role: "viewer" });
+    const watching = { url: gateway.url, adminToken: String(body["token"]) };
+    const path = `/accounts/${customer.accountId}`;
+    t.equal((await admin(finance.session, "GET", path)).body["email"], "minh@customer.test");
+    const seen = await admin(watching, "GET", path);
+    t.equal(seen.body["email"], "…@…");
+    t.notMatch(JSON.stringify(await admin(watching, "GET", "/actions")), "minh@");
+  });
+
+  t.test("move much money only as two", async (t) => {
+    const { accountId } = await createCustomer(gateway);
+    const path = `/accounts/${accountId}/credits`;
+    const body = { amount_vnd: LARGE, reference: "large-1", reason: "a contract" };
+    t.match(
+      await admin(finance.session, "POST", path, {
+        ...body,
+        amount_vnd: "5000000",
+        reference: "small",
+      }),
+      {
+        status: 200,
+      },
+    );
+    const first = await admin(finance.session, "POST", path, body);
+    t.match(first, { status: 409, body: { error: { code: "approval_needed" } } });
+    const again = await admin(finance.session, "POST", path, body);
+    t.strictSame(again, first, "it waits once");
+    t.match(await admin(finance.session, "POST", path, { ...body, amount_vnd: "8000000" }), {
+      status: 409,
+      body: { error: { code: "reference_conflict" } },
+    });
+    t.equal((await wallet(gateway, accountId)).balance, "5000000");
+    const { list } = (await admin(owner.session, "GET", "/approvals?state=pending")).body;
+    const [{ id }] = list as [{ id: string }];
+    t.match(list, [
+      {
+        account_id: accountId,
+        amount_vnd: LARGE,
+        reason: "a contract",
+        proposed_by: finance.email,
+      },
+    ]);
+    t.match(await admin(finance.session, "POST", `/approvals/${id}/approve`, {}), {
+      status: 403,
+      body: { error: { code: "own_approval" } },
+    });
+    const approved = await Promise.all(
+      Array.from({ length: 50 }, () =>
+        admin(owner.session, "POST", `/approvals/${id}/approve`, {}),
+      ),
+    );
+    t.ok(
+      approved.every(({ status }) => status === 200),
+      "50 approvals at once",
+    );
+    const approvals = (await admin(owner.session, "GET", "/approvals?limit=1")).body["list"];
+    t.match(approvals, [{ id, state: "done", decided_by: owner.email }]);
+    t.equal((await wallet(gateway, accountId)).balance, "12000000");
+    t.match(await admin(finance.session, "POST", path, body), {
+      status: 200,
+      body: { applied: false },
+    });
+    t.equal((await wallet(gateway, accountId)).balance, "12000000");
+  });
+
+  t.test("count the shared token as one of the two, and what it made too", async (t) => {
+    const { accountId } = await createCustomer(gateway);
+    const path = `/accounts/${accountId}/adjustments`;
+    const made = await admin(gateway, "POST", "/tokens", { name: "second", role: "owner" });
+    const program = { url: gateway.url, adminToken: String(made.body["token"]) };
+    const body = { amount_vnd: LARGE, reference: "by-token", reason: "a gift" };
+    t.equal((await admin(gateway, "POST", path, body)).status, 409);
+    const { list } = (await admin(gateway, "GET", "/approvals?state=pending")).body;
+    const [{ id }] = list as [{ id: string }];
+    for (const one of [gateway, program]) {
+      t.equal((await admin(one, "POST", `/approvals/${id}/approve`, {})).status, 403);
+    }
+    const refused = await admin(finance.session, "POST", `/approvals/${id}/refuse`, {
+      reason: "not agreed",
+    });
+    t.match(refused, { status: 200, body: { state: "refused", note: "not agreed" } });
+    t.match(await admin(owner.session, "POST", `/approvals/${id}/approve`, {}), {
+      status: 409,
+      body: { error: { code: "approval_decided" } },
+    });
+    t.equal((await wallet(gateway, accountId)).balance, "0");
+  });
+});
