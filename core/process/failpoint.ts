@@ -2,7 +2,8 @@ import type { LineLog } from "./log.ts";
 
 /**
  * The points between two steps of money at which a crash matters. Each has a test that kills a process there: see
- * `test/chaos/failpoints.test.ts`, and for top-ups `test/plugins/topup/crashes.test.ts`.
+ * `test/chaos/failpoints.test.ts`, for top-ups `test/plugins/topup/crashes.test.ts`, and for approvals
+ * `test/plugins/operators/crash.test.ts`.
  */
 export const FAILPOINTS = [
   // Before and after each step of a call. The last byte of the reply leaves after `post.after`.
