@@ -115,7 +115,7 @@ export function signInRoutes(parts: Parts): PublicRoute[] {
         const token = tokenOf(request);
         const operator = await tokens.operatorOf(token);
         const person = operator && (await people.find(operator.name));
-        if (!person) return refuse.unauthenticated("Sign in first.", { code: "not_signed_in" });
+        if (!person) return notSignedIn();
         const early = await throttle.take(["address", request.addressBlock]);
         if (early) return early;
         if (person.hasFactor && given.code !== undefined) {
@@ -135,8 +135,7 @@ export function signInRoutes(parts: Parts): PublicRoute[] {
       method: "POST",
       path: "/sign-out",
       async handle(request) {
-        await tokens.end(tokenOf(request));
-        return done({});
+        return (await tokens.end(tokenOf(request))) ? done({}) : notSignedIn();
       },
     },
   ];
@@ -236,6 +235,10 @@ function tokenOf({ headers }: PlainRequest): string {
 /** One reply for a wrong password, no password and no such person, so that it reveals nothing. */
 function wrong(): Refusal {
   return refuse.unauthenticated("Wrong email or password.", { code: "wrong_credentials" });
+}
+
+function notSignedIn(): Refusal {
+  return refuse.unauthenticated("Sign in first.", { code: "not_signed_in" });
 }
 
 function wrongProof(): Refusal {

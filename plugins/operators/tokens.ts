@@ -63,10 +63,13 @@ export class Tokens {
     ]);
   }
 
-  async end(token: string): Promise<void> {
-    await this.database.query("delete from operator_sessions where token_hash = $1", [
-      hashOf(token),
-    ]);
+  /** Ends a session. Returns false if there is none with this token. */
+  async end(token: string): Promise<boolean> {
+    const ended = await this.database.query(
+      "delete from operator_sessions where token_hash = $1 returning operator_id",
+      [hashOf(token)],
+    );
+    return ended.length > 0;
   }
 
   /** Makes a named token. Its text is not stored. Returns undefined if one in use has this name. */
