@@ -17,7 +17,7 @@ export const options = v.pipe(
       }),
       {},
     ),
-    /** The address at which operators open the console, for links. Default: where the gateway listens. */
+    /** The address of the console, for links. Default: the address of the admin API. */
     console_url: v.optional(
       v.pipe(v.string("an address"), v.url("an address such as https://ops.example.com")),
     ),
