@@ -102,8 +102,12 @@ function pluginList(shipped: unknown, changes: NonNullable<ConfigChanges["plugin
     .map((entry) =>
       nameOf(entry) === "settle" ? { settle: { ...SHORT_LINGER, ...optionsOf(entry) } } : entry,
     );
-  // Statements are mailed to the customers of `accounts`.
-  const all = changes["accounts"] === false ? { statements: false, ...changes } : changes;
+  // Statements are mailed to the customers of `accounts`, which also seals the second factors of operators.
+  const all = {
+    ...(changes["accounts"] === false && { statements: false, operators: false }),
+    ...(changes["admin"] === false && { operators: false }),
+    ...changes,
+  } as typeof changes;
   for (const [name, change] of Object.entries(all)) {
     const at = list.findIndex((entry) => nameOf(entry) === name);
     const entry = change === true ? name : { [name]: change };

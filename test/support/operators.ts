@@ -9,6 +9,8 @@ export const OPERATOR_PASSWORD = "a long walk by the lake";
 export interface TestOperator {
   readonly email: string;
   readonly secret: string;
+  /** The code that the enrolment has used. */
+  readonly usedCode: string;
   readonly recoveryCodes: readonly string[];
   /** A target of `admin` whose token is the session's. */
   readonly session: AdminTarget;
@@ -36,12 +38,14 @@ export async function createOperator(
   const opened = await anonymous(gateway, "/join", { token });
   assert.equal(opened.status, 200, JSON.stringify(opened.body));
   const secret = String(opened.body["secret"]);
-  const given = { token, password: OPERATOR_PASSWORD, code: totpCode(secret, -1) };
+  const usedCode = totpCode(secret, -1);
+  const given = { token, password: OPERATOR_PASSWORD, code: usedCode };
   const joined = await anonymous(gateway, "/join/confirm", given);
   assert.equal(joined.status, 200, JSON.stringify(joined.body));
   return {
     email,
     secret,
+    usedCode,
     recoveryCodes: joined.body["recovery_codes"] as string[],
     session: { url: gateway.url, adminToken: String(joined.body["token"]) },
   };

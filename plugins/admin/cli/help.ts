@@ -40,6 +40,7 @@ const GROUPS: Readonly<Record<string, readonly [title: string, ...words: string[
     "maintenance",
     "actions",
   ],
+  people: ["who may do what", "operator", "token", "approval"],
   machine: ["set up, archive, restore", "init", "archive", "restore"],
 };
 /** Of commands that no group has: those of other plugins. */
