@@ -30,7 +30,7 @@ export const commands: readonly Command[] = [
   {
     words: "operator reset",
     about:
-      "take password, second factor and sessions from a person who lost them, and print a new link",
+      "take password, second factor and sessions from a person; prints a new link",
     method: "POST",
     path: `${BASE}/operators/:operator/reset`,
     options: [OPERATOR],
