@@ -29,8 +29,7 @@ export const commands: readonly Command[] = [
   },
   {
     words: "operator reset",
-    about:
-      "take password, second factor and sessions from a person; prints a new link",
+    about: "take password, second factor and sessions from a person; prints a new link",
     method: "POST",
     path: `${BASE}/operators/:operator/reset`,
     options: [OPERATOR],
