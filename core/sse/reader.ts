@@ -65,16 +65,11 @@ export class ServerEvent {
   private scan(): void {
     this.scanned = true;
     const raw = asBuffer(this.raw);
-    const end = raw.length;
-    let at = this.from;
-    let lf = raw.indexOf(LF, at);
-    let cr = raw.indexOf(CR, at);
     let dataLines = 0;
-    while (at < end) {
-      // Both searches advance together, and each continues from its last hit, so no byte is read twice.
-      if (lf !== -1 && lf < at) lf = raw.indexOf(LF, at);
-      if (cr !== -1 && cr < at) cr = raw.indexOf(CR, at);
-      const eol = lf === -1 ? (cr === -1 ? end : cr) : cr === -1 || lf < cr ? lf : cr;
+    for (let at = this.from; at < raw.length; ) {
+      const lf = raw.indexOf(LF, at);
+      const end = lf === -1 ? raw.length : lf;
+      const eol = end > at && raw[end - 1] === CR ? end - 1 : end;
       if (isField(raw, at, eol, DATA)) {
         const from = valueStart(raw, at + DATA.length, eol);
         if (dataLines === 0) {
@@ -89,23 +84,14 @@ export class ServerEvent {
         const value = raw.toString("utf8", valueStart(raw, at + EVENT.length, eol), eol);
         this.eventType = value === "" ? undefined : value;
       }
-      at = eol + 1;
+      at = end + 1;
     }
   }
 }
 
-/** The previous byte, if it decides what a line feed means here. */
-type Tail =
-  | "none"
-  /** A CR after a line with text. A line feed here belongs to the same line end. */
-  | "line"
-  /** A CR on a blank line of a CRLF stream. The block ends with the line feed to come. */
-  | "blank"
-  /** A CR that ended a block. A line feed here is not a blank line; it starts the next `raw`. */
-  | "block";
-
 /**
- * Splits the bytes of an event stream into blocks, with any line ends and any split of the reads.
+ * Splits the bytes of an event stream into blocks, with any split of the reads. Lines end with LF or CRLF. The standard
+ * allows a CR alone too, which no provider sends: it is part of its line here.
  *
  * A block within one chunk is a view of that chunk, so the caller must not reuse the chunk's memory. Joined, the `raw`
  * of all events are exactly the bytes that were pushed. The bytes alone decide the split into events, never the reads.
@@ -114,10 +100,8 @@ export class SseReader {
   private readonly bytesMax: number;
   private carry: Buffer | undefined = undefined;
   private carried = 0;
-  private lineEmpty = true;
-  private tail: Tail = "none";
-  /** True if the last line ended with CRLF. Such a stream sends the LF of a blank line together with its CR. */
-  private crlf = false;
+  /** What has come of the current line. */
+  private line: "nothing" | "cr" | "text" = "nothing";
   /** How many bytes of a byte order mark have come at the start of the stream; -1 if it has none. */
   private mark = 0;
   private first = true;
@@ -137,43 +121,15 @@ export class SseReader {
     const length = bytes.length;
     let at = this.mark >= 0 && this.mark < 3 ? this.readMark(bytes) : 0;
     let start = 0;
-    let lf = bytes.indexOf(LF, at);
-    let cr = bytes.indexOf(CR, at);
-    while (at < length) {
-      if (this.tail !== "none") {
-        const isLf = bytes[at] === LF;
-        const tail = this.tail;
-        this.tail = "none";
-        if (tail !== "block") this.crlf = isLf;
-        if (isLf) at += 1;
-        if (tail === "blank") {
-          if (!this.emit(bytes, start, at, onEvent)) return false;
-          start = at;
-        }
-        continue;
-      }
-      // Each search continues from its own last hit: it reads each byte once for LF and once for CR.
-      if (lf !== -1 && lf < at) lf = bytes.indexOf(LF, at);
-      if (cr !== -1 && cr < at) cr = bytes.indexOf(CR, at);
-      if (lf === -1 && cr === -1) {
-        this.lineEmpty = false;
-        break;
-      }
-      const isLf = cr === -1 || (lf !== -1 && lf < cr);
-      const eol = isLf ? lf : cr;
-      const blank = this.lineEmpty && eol === at;
-      this.lineEmpty = true;
-      at = eol + 1;
-      if (!isLf && blank && this.crlf) {
-        this.tail = "blank";
-        continue;
-      }
-      this.crlf = false;
-      if (!isLf) this.tail = blank ? "block" : "line";
+    for (let lf = bytes.indexOf(LF, at); lf !== -1; lf = bytes.indexOf(LF, at)) {
+      const blank = this.lineWith(bytes, at, lf) !== "text";
+      this.line = "nothing";
+      at = lf + 1;
       if (!blank) continue;
       if (!this.emit(bytes, start, at, onEvent)) return false;
       start = at;
     }
+    this.line = this.lineWith(bytes, at, length);
     return this.keep(bytes, start);
   }
 
@@ -186,13 +142,19 @@ export class SseReader {
     this.failed = true;
   }
 
+  /** Returns what has come of the current line with these bytes, which end no line. */
+  private lineWith(bytes: Buffer, from: number, to: number): typeof this.line {
+    if (from === to) return this.line;
+    return this.line === "nothing" && to === from + 1 && bytes[from] === CR ? "cr" : "text";
+  }
+
   /** Skips a byte order mark, which may be split too. Returns the index at which the first line continues. */
   private readMark(bytes: Buffer): number {
     let at = 0;
     while (at < bytes.length && this.mark < 3) {
       if (bytes[at] !== BYTE_ORDER_MARK[this.mark]) {
         // A partial mark is text.
-        if (this.mark > 0) this.lineEmpty = false;
+        if (this.mark > 0) this.line = "text";
         this.mark = -1;
         return at;
       }

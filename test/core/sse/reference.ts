@@ -1,6 +1,6 @@
 /**
  * The simplest reader of an event stream: the whole text at once, line by line, as the HTML
- * standard describes it. It drops blocks without data, and keeps a last block without its blank
+ * standard describes it, but for a CR alone, which ends no line. It drops blocks without data, and keeps a last block without its blank
  * line.
  */
 export function parseNaively(bytes: Buffer): [string | undefined, string][] {
@@ -9,7 +9,7 @@ export function parseNaively(bytes: Buffer): [string | undefined, string][] {
   const text = bytes.toString("latin1").replace(/^\xef\xbb\xbf/, "");
   let type = "";
   let data: string[] = [];
-  for (const line of [...text.split(/\r\n|\n|\r/), ""]) {
+  for (const line of [...text.split(/\r?\n|\r$/), ""]) {
     if (line === "") {
       const joined = data.join("\n");
       if (joined !== "") events.push([type === "" ? undefined : type, joined]);
