@@ -36,6 +36,7 @@ const REFUSED = "content_filter";
 /** The Chat Completions protocol: `POST /v1/chat/completions`. */
 export const chat: Wire = {
   protocol: "chat",
+  reference: "OpenAI's Chat Completions API",
 
   fields: {
     messages: "list",

@@ -32,6 +32,7 @@ const SIZE = /^([1-9]\d{0,4}x[1-9]\d{0,4}|auto)$/;
 export const images: Wire = {
   ...UNSTREAMED,
   protocol: "images",
+  reference: "OpenAI's Images API",
 
   fields: { prompt: "text", n: "count", stream: "flag" },
 
@@ -77,6 +78,7 @@ const ERROR = Buffer.from('"error"');
 export const speech: Wire = {
   ...UNSTREAMED,
   protocol: "speech",
+  reference: "OpenAI's Audio API",
   fields: { input: "text", voice: "text" },
   check: (body) => checkFields(body, speech.fields),
 
@@ -109,6 +111,7 @@ const TEXTS_MAX = 2_048;
 export const embeddings: Wire = {
   ...UNSTREAMED,
   protocol: "embeddings",
+  reference: "OpenAI's Embeddings API",
 
   fields: { stream: "flag" },
 

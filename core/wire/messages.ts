@@ -23,6 +23,7 @@ const THINKING_TOKENS_MIN = 1024;
 /** The Messages protocol: `POST /v1/messages`. */
 export const messages: Wire = {
   protocol: "messages",
+  reference: "Anthropic's Messages API",
 
   // With a limit of 0, Claude only reads the request into its cache.
   fields: { messages: "list", stream: "flag", max_tokens: "whole" },

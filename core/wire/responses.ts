@@ -22,6 +22,7 @@ const OUTPUT_ITEMS = new Set<unknown>([
 /** The Responses protocol: `POST /v1/responses`, forwarded unchanged. */
 export const responses: Wire = {
   protocol: "responses",
+  reference: "OpenAI's Responses API",
 
   fields: { stream: "flag", max_output_tokens: "count" },
 

@@ -42,6 +42,9 @@ interface Fields {
 export interface Wire {
   readonly protocol: Protocol;
 
+  /** The reference of the protocol, which has all its fields. */
+  readonly reference: string;
+
   /** The rules of single fields, which `check` applies first. The description of the API shows them. */
   readonly fields: Readonly<Record<string, FieldRule>>;
 

@@ -22,16 +22,6 @@ const RULES: Readonly<Record<Rule, JsonObject>> = {
 };
 const REQUIRED: ReadonlySet<Rule> = new Set(["text", "list", "whole"]);
 
-/** The reference of each protocol, which has all its fields. */
-const PROTOCOLS: Readonly<Record<Protocol, string>> = {
-  messages: "Anthropic's Messages API",
-  chat: "OpenAI's Chat Completions API",
-  responses: "OpenAI's Responses API",
-  images: "OpenAI's Images API",
-  speech: "OpenAI's Audio API",
-  embeddings: "OpenAI's Embeddings API",
-};
-
 /** Routes for keys that other rooms add. */
 const KEYED: Readonly<Record<string, string>> = {
   "/v1/models": "All models with their prices and limits",
@@ -93,7 +83,7 @@ function callOf(
   wires: Wires,
   prefix: string,
 ) {
-  const { fields } = wires[protocol];
+  const { fields, reference } = wires[protocol];
   const named = Object.keys(fields).filter((name) => REQUIRED.has(fields[name] ?? "flag"));
   const properties = Object.fromEntries(
     Object.entries(fields).map(([name, rule]) => [name, RULES[rule]]),
@@ -105,8 +95,8 @@ function callOf(
     additionalProperties: true,
   };
   return {
-    summary: `A call in the protocol of ${PROTOCOLS[protocol]}`,
-    description: `Lists the fields that the gateway checks one by one; the reference of ${PROTOCOLS[protocol]} has the others.`,
+    summary: `A call in the protocol of ${reference}`,
+    description: `Lists the fields that the gateway checks one by one; the reference of ${reference} has the others.`,
     parameters: conversation === undefined ? [] : [includeCost(prefix)],
     requestBody: bodyOf(body, multipart),
     responses: responsesOf({}, protocol === "messages" ? "MessagesError" : "Error"),
