@@ -93,13 +93,15 @@ class Review {
     for (const [index, model] of this.models.entries()) {
       const given = objectOf(model);
       if (!given) continue;
-      const parts = partsOf(given);
       const at = ["models", index];
+      const has = (name: string) => given[name] !== undefined && given[name] !== null;
+      const parts: Parts = Object.fromEntries(
+        Object.entries(entry).map(([name, schema]) => [name, attempt(schema, given[name])]),
+      );
       this.id(parts, at, index);
-      this.price(parts, at);
-      this.factors(parts, parts, [...at, "price"]);
+      this.price(parts, at, has);
       this.nextPrice(parts, [...at, "next_price"]);
-      this.tokens(parts, at);
+      this.tokens(parts, at, has);
       this.routes(parts, at);
     }
     this.unknownUpstreams();
@@ -115,160 +117,128 @@ class Review {
         others.length === 0
           ? ""
           : `, here and in ${others.length} more routes; to leave out its models, keep the upstream with an empty key`;
-      this.report(first, `expected an upstream of the config (${known}), got ${name}${more}`);
+      this.expect(false, first, `an upstream of the config (${known}), got ${name}${more}`);
     }
   }
 
-  private id(parts: Parts, at: Path, index: number): void {
-    const { id, channel } = parts;
+  private id({ id, channel, price_vnd_per_mtok }: Parts, at: Path, index: number): void {
     if (id === undefined) return;
+    const place = [...at, "id"];
     // Clients may write an id in another case: see `dated_names` of the plugin alias.
     const first = this.firstIndex.get(id.toLowerCase());
     if (first === undefined) this.firstIndex.set(id.toLowerCase(), index);
-    else this.report([...at, "id"], `expected a unique id, got that of models[${first}]`);
-    if (!isModelName(id)) this.report([...at, "id"], "expected at most 256 characters");
-
+    this.expect(first === undefined, place, `a unique id, got that of models[${first}]`);
+    this.expect(isModelName(id), place, "at most 256 characters");
     // Callers read pricing and channel from the id's prefix, so a wrong prefix would mislead them.
     const { per_call, aws } = this.prefix;
-    if (id.startsWith(per_call) && parts.perMtok !== undefined) {
-      this.report(
-        [...at, "id"],
-        `expected an id without ${per_call}, since it is priced per token`,
-      );
-    }
-    if (id.startsWith(aws) && channel === "standard") {
-      this.report([...at, "id"], `expected an id without ${aws}, since its channel is not aws`);
-    }
+    const isPerToken = id.startsWith(per_call) && price_vnd_per_mtok !== undefined;
+    this.expect(!isPerToken, place, `an id without ${per_call}, since it is priced per token`);
+    const isNotAws = id.startsWith(aws) && channel === "standard";
+    this.expect(!isNotAws, place, `an id without ${aws}, since its channel is not aws`);
   }
 
-  private price(parts: Parts, at: Path): void {
-    const { given, perMtok, perCall, standard } = parts;
-    const has = (key: string) => given[key] !== undefined && given[key] !== null;
-    if (has("price_vnd_per_mtok") && has("price_vnd_per_call")) {
-      this.report(
-        [...at, "price_vnd_per_call"],
-        "expected only one of price_vnd_per_mtok and price_vnd_per_call, got both",
-      );
-    } else if (!has("price_vnd_per_mtok") && !has("price_vnd_per_call")) {
-      this.report(at, "expected price_vnd_per_mtok or price_vnd_per_call, got neither");
-    }
+  private price(parts: Parts, at: Path, has: Has): void {
+    const { price_vnd_per_mtok: perMtok, price_vnd_per_call: perCall, standard } = parts;
+    const [ofTokens, ofCalls] = [
+      [...at, "price_vnd_per_mtok"],
+      [...at, "price_vnd_per_call"],
+    ];
+    const both = "price_vnd_per_mtok and price_vnd_per_call";
+    const [isPerToken, isPerCall] = [has("price_vnd_per_mtok"), has("price_vnd_per_call")];
+    this.expect(!(isPerToken && isPerCall), ofCalls, `only one of ${both}, got both`);
+    this.expect(isPerToken || isPerCall, at, `${both.replace("and", "or")}, got neither`);
     if (perMtok !== undefined) {
-      if (standard === "images" || standard === "speech") {
-        this.report(
-          [...at, "price_vnd_per_mtok"],
-          `expected price_vnd_per_call, since ${standard} models are not billed by the token`,
-        );
-      }
-      this.inRange([...at, "price_vnd_per_mtok"], perMtok, this.range.vnd_per_mtok, "vnd_per_mtok");
+      const why = `since ${standard} models are not billed by the token`;
+      this.expect(!isMedia(standard), ofTokens, `price_vnd_per_call, ${why}`);
+      this.inRange(ofTokens, perMtok, "vnd_per_mtok");
     }
     if (perCall !== undefined) {
-      if (standard === "embeddings") {
-        this.report(
-          [...at, "price_vnd_per_call"],
-          "expected price_vnd_per_mtok, since embeddings are billed by the tokens of their input",
-        );
-      }
-      this.inRange([...at, "price_vnd_per_call"], perCall, this.range.vnd_per_call, "vnd_per_call");
+      const why = "since embeddings are billed by the tokens of their input";
+      this.expect(standard !== "embeddings", ofCalls, `price_vnd_per_mtok, ${why}`);
+      this.inRange(ofCalls, perCall, "vnd_per_call");
     }
+    this.factors(parts, perMtok ?? perCall, parts.price, [...at, "price"]);
   }
 
   /** Checks an announced price as the one of today: no one is there to notice a typing error when it takes effect. */
   private nextPrice(parts: Parts, at: Path): void {
-    const { next, perMtok, perCall, factors } = parts;
+    const { next_price: next } = parts;
     if (!next) return;
-    const name = perMtok !== undefined ? "vnd_per_mtok" : "vnd_per_call";
-    this.inRange([...at, "vnd"], next.vnd, this.range[name], name);
-    const amounts = {
-      perMtok: perMtok && next.vnd,
-      perCall: perCall && next.vnd,
-      factors: next.price ?? factors,
-    };
-    this.factors(parts, amounts, [...at, "price"]);
+    const isPerToken = parts.price_vnd_per_mtok !== undefined;
+    this.inRange([...at, "vnd"], next.vnd, isPerToken ? "vnd_per_mtok" : "vnd_per_call");
+    const isPriced = isPerToken || parts.price_vnd_per_call !== undefined;
+    this.factors(parts, isPriced ? next.vnd : undefined, next.price ?? parts.price, [
+      ...at,
+      "price",
+    ]);
   }
 
   /** Refuses factors on what the price does not count: they would look as if they applied. */
   private factors(
-    { standard }: Parts,
-    { perMtok, perCall, factors }: Pick<Parts, "perMtok" | "perCall" | "factors">,
+    { standard, price_vnd_per_mtok }: Parts,
+    vnd: number | undefined,
+    factors: Parts["price"],
     at: Path,
   ): void {
-    const unit = perMtok !== undefined ? "mtok" : standard === "images" ? "image" : "call";
-    const vnd = perMtok ?? perCall;
     if (vnd === undefined) return;
+    const unit =
+      price_vnd_per_mtok !== undefined ? "mtok" : standard === "images" ? "image" : "call";
     const kinds: readonly string[] = standard === "embeddings" ? ["input"] : PRICE_KINDS[unit];
+    const only = `only ${kinds.join(", ")}, since the model is priced per ${UNITS[unit]}`;
     for (const [kind, factor] of Object.entries(factors ?? {})) {
-      const place = [...at, kind];
-      if (!kinds.includes(kind)) {
-        const by = { mtok: "token", call: "call", image: "image" }[unit];
-        this.report(
-          place,
-          `expected only ${kinds.join(", ")}, since the model is priced per ${by}`,
-        );
-      } else if (vnd * factor > PRICE_VND_MAX) {
-        this.report(place, `expected a factor that makes at most ${PRICE_VND_MAX} đ of the price`);
-      }
+      const isCounted = kinds.includes(kind);
+      this.expect(isCounted, [...at, kind], only);
+      const isLow = !isCounted || vnd * factor <= PRICE_VND_MAX;
+      this.expect(
+        isLow,
+        [...at, kind],
+        `a factor that makes at most ${PRICE_VND_MAX} đ of the price`,
+      );
     }
   }
 
-  private inRange(at: Path, vnd: number, [low, high]: [number, number], name: string): void {
-    if (vnd >= low && vnd <= high) return;
+  private inRange(at: Path, vnd: number, name: "vnd_per_mtok" | "vnd_per_call"): void {
+    const [low, high] = this.range[name];
     const got = vnd < low ? "a smaller number" : "a larger number";
-    this.report(at, `expected a price from ${low} to ${high} đ (price_range.${name}), got ${got}`);
+    const message = `a price from ${low} to ${high} đ (price_range.${name}), got ${got}`;
+    this.expect(vnd >= low && vnd <= high, at, message);
   }
 
-  private tokens({ given, contextWindow, maxInput, maxOutput, standard }: Parts, at: Path): void {
+  private tokens(parts: Parts, at: Path, has: Has): void {
+    const { standard, max_output_tokens: output = 0 } = parts;
+    const { input_tokens_max: input, context_window: window = Number.POSITIVE_INFINITY } = parts;
     const isChat = standard === "chat" || standard === "messages";
-    if (isChat && given["max_output_tokens"] == null) {
-      this.report(
-        [...at, "max_output_tokens"],
-        "expected a number of tokens, which chat models need: a call without a limit of its own holds this much",
-      );
+    const ofOutput = [...at, "max_output_tokens"];
+    const ofInput = [...at, "input_tokens_max"];
+    const inWindow = "at most context_window, got a larger number";
+    this.expect(
+      !isChat || has("max_output_tokens"),
+      ofOutput,
+      "a number of tokens, which chat models need: a call without a limit of its own holds this much",
+    );
+    if (input !== undefined) {
+      const why = `since the input of ${standard} models is not counted in tokens`;
+      this.expect(!isMedia(standard), ofInput, `nothing, ${why}`);
+      // A call for embeddings may have many texts.
+      this.expect(input <= window || standard === "embeddings", ofInput, inWindow);
     }
-    if (maxInput !== undefined && (standard === "images" || standard === "speech")) {
-      this.report(
-        [...at, "input_tokens_max"],
-        `expected nothing, since the input of ${standard} models is not counted in tokens`,
-      );
-    } else if (
-      maxInput !== undefined &&
-      contextWindow !== undefined &&
-      maxInput > contextWindow &&
-      // A call may have many texts.
-      standard !== "embeddings"
-    ) {
-      this.report(
-        [...at, "input_tokens_max"],
-        "expected at most context_window, got a larger number",
-      );
-    }
-    if (maxOutput !== undefined && standard === "embeddings") {
-      this.report(
-        [...at, "max_output_tokens"],
-        "expected nothing, since embeddings models return no text",
-      );
-    }
-    if (contextWindow !== undefined && maxOutput !== undefined && maxOutput > contextWindow) {
-      this.report(
-        [...at, "max_output_tokens"],
-        "expected at most context_window, got a larger number",
-      );
-    }
+    const isSilent = standard === "embeddings" && output > 0;
+    this.expect(!isSilent, ofOutput, "nothing, since embeddings models return no text");
+    this.expect(output <= window, ofOutput, inWindow);
   }
 
-  private routes({ routes, standard }: Parts, at: Path): void {
+  private routes({ routes = [], standard }: Parts, at: Path): void {
     const firstIndex = new Map<string, number>();
-    for (const [index, route] of (routes ?? []).entries()) {
+    for (const [index, route] of routes.entries()) {
       const key = JSON.stringify([route.upstream, route.model]);
       const first = firstIndex.get(key);
       if (first === undefined) firstIndex.set(key, index);
-      else {
-        this.report(
-          [...at, "routes", index],
-          `expected each route at most once; routes[${first}] is the same route; use weight for a larger share`,
-        );
-      }
+      this.expect(
+        first === undefined,
+        [...at, "routes", index],
+        `each route at most once; routes[${first}] is the same route; use weight for a larger share`,
+      );
       const place = [...at, "routes", index, "upstream"];
-      const name = this.source.writtenAt(place);
       if (!this.upstreams.has(route.upstream)) {
         this.unknown.set(route.upstream, [...(this.unknown.get(route.upstream) ?? []), place]);
         continue;
@@ -276,38 +246,28 @@ class Review {
       const protocols = this.upstreams.get(route.upstream);
       // Some models of OpenAI speak Responses alone.
       const isServed = standard === "chat" && protocols?.has("responses");
-      if (standard && protocols && !protocols.has(standard) && !isServed) {
-        this.report(
-          place,
-          `expected an upstream with the protocol ${standard}, which ${name} lacks`,
-        );
-      }
+      this.expect(
+        !standard || !protocols || protocols.has(standard) || isServed,
+        place,
+        `an upstream with the protocol ${standard}, which ${this.source.writtenAt(place)} lacks`,
+      );
     }
   }
 
-  private report(at: Path, message: string): void {
-    this.problems.add(this.source, at, message);
+  private expect(isMet: boolean | undefined, at: Path, expected: string): void {
+    if (!isMet) this.problems.add(this.source, at, `expected ${expected}`);
   }
 }
 
-type Parts = ReturnType<typeof partsOf>;
+/** The parts of an entry, each undefined if it is invalid. */
+type Parts = { readonly [Name in keyof CatalogueEntry]?: CatalogueEntry[Name] | undefined };
+/** Returns true if an entry has a value of this name, valid or not. */
+type Has = (name: keyof CatalogueEntry) => boolean;
 
-/** Returns the parts of an entry, each undefined if it is invalid. */
-function partsOf(given: Readonly<Record<string, unknown>>) {
-  return {
-    given,
-    id: attempt(entry.id, given["id"]),
-    perMtok: attempt(entry.price_vnd_per_mtok, given["price_vnd_per_mtok"]),
-    perCall: attempt(entry.price_vnd_per_call, given["price_vnd_per_call"]),
-    factors: attempt(entry.price, given["price"]),
-    next: attempt(entry.next_price, given["next_price"]),
-    channel: attempt(entry.channel, given["channel"]),
-    contextWindow: attempt(entry.context_window, given["context_window"]),
-    maxInput: attempt(entry.input_tokens_max, given["input_tokens_max"]),
-    maxOutput: attempt(entry.max_output_tokens, given["max_output_tokens"]),
-    standard: attempt(entry.standard, given["standard"]),
-    routes: attempt(entry.routes, given["routes"]),
-  };
+const UNITS = { mtok: "token", call: "call", image: "image" } as const;
+
+function isMedia(standard: Parts["standard"]): boolean {
+  return standard === "images" || standard === "speech";
 }
 
 /** Maximum number of models in a warning. */
