@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { keyRowsOf } from "../core/accounts/key-rows.ts";
 import { KeyForm } from "../core/accounts/keys.ts";
 import type { Sql } from "../core/database/client.ts";
-import { databaseOf } from "../core/database/plugin-database.ts";
+import { databaseOf } from "../core/database/migrate.ts";
 import type { Children } from "./children.ts";
 import { type Stores, startStore } from "./posted-calls.ts";
 import { fillMonth, makeAccounts, type UsageRows } from "./usage-rows.ts";

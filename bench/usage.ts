@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { connect, type Sql } from "../core/database/client.ts";
-import { databaseOf } from "../core/database/plugin-database.ts";
+import { databaseOf } from "../core/database/migrate.ts";
 import { usageBooksOf } from "../core/usage/usage-books.ts";
 import type { Children } from "./children.ts";
 import { exactCpuMs } from "./cpu-time.ts";

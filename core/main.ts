@@ -6,7 +6,7 @@ import { formatProblems, loadConfig } from "./config/load.ts";
 import { announced } from "./process/announced.ts";
 import { parseArguments } from "./process/command-line.ts";
 import { announceFailpoint } from "./process/failpoint.ts";
-import { keepFreedMemory } from "./process/keep-freed-memory.ts";
+import { keepFreedMemory } from "./process/free-memory.ts";
 import { createLog } from "./process/log.ts";
 import { packageRoot, packageVersion } from "./process/root.ts";
 import { isWorker, superviseWorkers, whenOrphaned } from "./process/supervisor.ts";

@@ -4,7 +4,7 @@ import type { GatewayConfig } from "../config/load.ts";
 import { connect } from "../database/client.ts";
 import type { Database } from "../database/database.ts";
 import { EmbeddedDatabase } from "../database/embedded.ts";
-import type { PluginDatabase } from "../database/plugin-database.ts";
+import type { PluginDatabase } from "../database/migrate.ts";
 import { type DatabaseServer, remoteServer } from "../database/server.ts";
 import { EmbeddedRateLimiter } from "../limits/embedded.ts";
 import type { RateLimiter } from "../limits/rate-limiter.ts";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { PluginDatabase } from "../database/plugin-database.ts";
+import type { PluginDatabase } from "../database/migrate.ts";
 import type { HttpCall } from "../http/http-call.ts";
 import type { Server } from "../http/server.ts";
 import type { Config } from "../plugin/config.ts";

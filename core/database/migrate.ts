@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { packageRoot } from "../process/root.ts";
 import { type Sql, sqlState } from "./client.ts";
+import type { Database } from "./database.ts";
 
 const FOLDER = join(packageRoot, "core/database/migrations");
 /**
@@ -141,4 +143,28 @@ async function readMigrations(folder: string): Promise<Migration[]> {
       return { name, text, checksum, worksWith };
     }),
   );
+}
+
+/** The database for plugins, with `migrate` for core alone. */
+export interface PluginDatabase extends Database {
+  /**
+   * Applies the new migrations of a plugin, under a lock, so that many processes may start at once. Records them under
+   * the plugin's name. Throws if another plugin of this name was there before.
+   */
+  migrate(plugin: string, folder: URL): Promise<void>;
+}
+
+export function databaseOf(sql: Sql): PluginDatabase {
+  return {
+    query: (text, parameters) => sql.query(text, parameters),
+    migrate: async (plugin, url) => {
+      const folder = fileURLToPath(url);
+      const found = await stat(folder).catch(() => undefined);
+      if (!found?.isDirectory()) {
+        throw new Error(`the plugin ${plugin} has no folder of migrations at ${folder}`);
+      }
+      // Two plugins cannot share this table: a plugin's name has no underscore.
+      await migrate(sql, folder, `${plugin.replaceAll("-", "_")}_migrations`);
+    },
+  };
 }

@@ -23,7 +23,6 @@ import type { HttpCallsInFlight } from "./in-flight.ts";
 import { type OnOver, SinkMisuse } from "./pipeline.ts";
 import { Reply } from "./reply.ts";
 import type { Runtime } from "./runtime.ts";
-import { inItsTurn } from "./turn-share.ts";
 
 /** How long a refused call waits for the end of its chunked body. */
 const LINGER_MS = 1_000;
@@ -336,4 +335,27 @@ export class Incoming {
       if (!isOver(call.state)) this.reply.refuseAndCut(refusal);
     }, LINGER_MS);
   }
+}
+
+/** Requests that a turn of the event loop begins to serve at once. */
+const AT_ONCE_MAX = 64;
+
+let begun = 0;
+
+/**
+ * Begins to serve a request: at once, or at the end of this turn if many have begun in it.
+ *
+ * A packet may have hundreds of requests, and uWebSockets.js hands all of them over in one turn, which others wait for. It
+ * cuts a connection that sends a request before the reply to its last one. So a connection gets this share of a turn, and
+ * the rest of such a packet is dropped.
+ */
+function inItsTurn(work: () => void): void {
+  if (begun === 0) atEndOfTurn("request", endTurn);
+  begun++;
+  if (begun <= AT_ONCE_MAX) work();
+  else atEndOfTurn("request", work);
+}
+
+function endTurn(): void {
+  begun = 0;
 }

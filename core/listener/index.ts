@@ -1,3 +1,2 @@
-export { formParts } from "./form-parts.ts";
 export type { HttpRequest, HttpResponse, Listener } from "./listener.ts";
 export { openListener } from "./open.ts";

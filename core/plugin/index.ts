@@ -18,9 +18,10 @@ export type { UpstreamKind } from "./upstream-kind.ts";
 // The parts of core that plugins use.
 
 export type { Account } from "../accounts/index.ts";
+export { formParts } from "../body/form.ts";
 export { bodyParts, RequestBody } from "../body/request-body.ts";
 export { measuresOf } from "../body/thread-work.ts";
-export { formParts, openListener } from "../listener/index.ts";
+export { openListener } from "../listener/index.ts";
 export { correctionJson } from "../money/correction-json.ts";
 export { ownReferences } from "../money/ledger/corrections.ts";
 export type { Wallets } from "../money/wallet.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Parameter } from "../database/database.ts";
-import type { PluginDatabase } from "../database/plugin-database.ts";
+import type { PluginDatabase } from "../database/migrate.ts";
 import { completeThrough } from "../money/ledger/credit.ts";
 import { LIFETIMES } from "../money/lifetimes.ts";
 import { FIRST_ID } from "../process/id.ts";

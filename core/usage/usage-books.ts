@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Database } from "../database/database.ts";
-import type { PluginDatabase } from "../database/plugin-database.ts";
+import type { PluginDatabase } from "../database/migrate.ts";
 import { idTime, isId } from "../process/id.ts";
 import { packageRoot } from "../process/root.ts";
 import { dayOf } from "../process/vietnam-day.ts";

@@ -3,8 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Sql } from "../../core/database/client.ts";
-import { migrate } from "../../core/database/migrate.ts";
-import { databaseOf } from "../../core/database/plugin-database.ts";
+import { databaseOf, migrate } from "../../core/database/migrate.ts";
 import { packageRoot } from "../../core/process/root.ts";
 import { usageBooksOf } from "../../core/usage/usage-books.ts";
 

@@ -1,6 +1,5 @@
 import { type Sql, sqlState } from "../../database/client.ts";
-import { migrate } from "../../database/migrate.ts";
-import { databaseOf, type PluginDatabase } from "../../database/plugin-database.ts";
+import { databaseOf, migrate, type PluginDatabase } from "../../database/migrate.ts";
 import type { DatabaseServer } from "../../database/server.ts";
 import type { Clock } from "../../process/clock.ts";
 import { isId } from "../../process/id.ts";

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import t from "tap";
 import { preparePlugin } from "../../../core/boot/plugins.ts";
 import { connect, type Sql } from "../../../core/database/client.ts";
-import { databaseOf } from "../../../core/database/plugin-database.ts";
+import { databaseOf } from "../../../core/database/migrate.ts";
 import type { Plugin } from "../../../core/plugin/plugin.ts";
 import { recordedLog } from "../../support/log.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";

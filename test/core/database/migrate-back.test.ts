@@ -6,8 +6,7 @@ import { pathToFileURL } from "node:url";
 import client from "postgres";
 import t from "tap";
 import { connect, type Sql } from "../../../core/database/client.ts";
-import { migrate } from "../../../core/database/migrate.ts";
-import { databaseOf } from "../../../core/database/plugin-database.ts";
+import { databaseOf, migrate } from "../../../core/database/migrate.ts";
 import { recordedLog } from "../../support/log.ts";
 import { startPostgres } from "../../support/postgres.ts";
 

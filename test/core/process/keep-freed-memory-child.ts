@@ -2,7 +2,7 @@
  * Allocates and frees bodies, twice, and prints how many page faults the second ones took. Needs `--expose-gc`.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { keepFreedMemory } from "../../../core/process/keep-freed-memory.ts";
+import { keepFreedMemory } from "../../../core/process/free-memory.ts";
 
 const BODY_BYTES = 524_288;
 const BODIES = 40;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
 import { connect } from "../../../core/database/client.ts";
-import { databaseOf } from "../../../core/database/plugin-database.ts";
+import { databaseOf } from "../../../core/database/migrate.ts";
 import type { Services } from "../../../core/plugin/index.ts";
 import { ClaimedRun } from "../../../plugins/metrics/claimed-run.ts";
 import { recordedLog } from "../../support/log.ts";

@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
 import t from "tap";
 import { connect, type Sql } from "../../../../core/database/client.ts";
-import { migrate } from "../../../../core/database/migrate.ts";
-import { databaseOf } from "../../../../core/database/plugin-database.ts";
+import { databaseOf, migrate } from "../../../../core/database/migrate.ts";
 import {
   BalancesLock,
   connectionName,
