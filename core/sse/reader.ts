@@ -100,7 +100,7 @@ export class SseReader {
   private readonly bytesMax: number;
   private carry: Buffer | undefined = undefined;
   private carried = 0;
-  /** What has come of the current line. */
+  /** The part of the current line that has come. */
   private line: "nothing" | "cr" | "text" = "nothing";
   /** How many bytes of a byte order mark have come at the start of the stream; -1 if it has none. */
   private mark = 0;

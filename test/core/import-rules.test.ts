@@ -167,7 +167,7 @@ t.test("imports", async (t) => {
     ["ioredis", /^core\/redis\//],
     ["postgres", /^core\/database\//],
     ["uWebSockets.js", /^core\/listener\//],
-    ["multipasta", /^core\/listener\//],
+    ["multipasta", /^core\/body\//],
     ["undici", /^core\/upstream\//],
     ["valibot", /^core\//],
   ] as const) {
