@@ -66,7 +66,7 @@ export function addOperatorRoutes(
         const reply = isChange
           ? await audit(services, action, route, request, operator)
           : await route.handle(request, operator);
-        return roles.allow(operator.role, "customers") ? reply : withoutAddresses(reply);
+        return roles.allow(operator.role, "customers") ? reply : anonymous(reply, operator.name);
       },
     };
     const enter = async (request: PlainRequest) => {
@@ -94,11 +94,17 @@ function missing({ role, needsProof }: Operator, right: Right, isChange: boolean
 }
 
 const ADDRESS = /[^\s"\\<>(),:;@]+@[^\s"\\<>(),:;@]+/g;
+const KEY = /\btg-[\w-]+/g;
 
-/** Returns a reply for an operator who must not see who customers are. Refuses what is not a text: it cannot be read here. */
-function withoutAddresses(reply: PlainResponse | Refusal): PlainResponse | Refusal {
+/** Returns a reply for an operator who must see neither addresses but `own`, nor the beginnings of keys. A file is refused. */
+function anonymous(reply: PlainResponse | Refusal, own: string): PlainResponse | Refusal {
   if (isRefusal(reply) || reply.body === undefined) return reply;
-  if (typeof reply.body === "string") return { ...reply, body: reply.body.replace(ADDRESS, "…@…") };
+  if (typeof reply.body === "string") {
+    const body = reply.body
+      .replace(ADDRESS, (address) => (address === own ? own : "…@…"))
+      .replace(KEY, "tg-…");
+    return { ...reply, body };
+  }
   return refuse.forbidden("This file needs a role that sees who customers are.", {
     code: "role_forbids",
   });

@@ -12,14 +12,19 @@ export const options = v.strictObject({
   service_name: v.optional(text("a name"), "Tollgate"),
 });
 
+/** The operator that the plugin `demo` lets in. */
+const DEMO_EMAIL = "operator@tollgate.local";
+
 /**
  * Serves the operators' pages under `/console`, at the address of the admin API, which they read and change everything
  * through. Takes no part in calls.
  */
 export default function console(
-  _services: Services,
+  services: Services,
   settings: v.InferOutput<typeof options>,
 ): Plugin {
+  const has = (plugin: string) => services.config.plugins.some(({ name }) => name === plugin);
+
   return {
     name: "console",
 
@@ -30,7 +35,10 @@ export default function console(
         serviceName: settings.service_name,
         texts: { vi: vietnamese, en: english },
         home: BASE,
-        data: () => ({}),
+        data: () => ({
+          people: has("operators") ? "" : undefined,
+          demo: has("demo") ? DEMO_EMAIL : undefined,
+        }),
       });
       router.addRoute({
         method: "GET",

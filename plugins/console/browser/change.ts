@@ -3,9 +3,10 @@ import { ApiError } from "../../page-parts/browser/api-error.ts";
 import { openDialog } from "../../page-parts/browser/dialog.ts";
 import { type Child, el, fill } from "../../page-parts/browser/dom.ts";
 import { failureText } from "../../page-parts/browser/failure.ts";
-import { type Field, notice } from "../../page-parts/browser/form.ts";
+import { type Field, field, notice } from "../../page-parts/browser/form.ts";
+import { BASE } from "./base.ts";
 import { commandLine } from "./command-line.ts";
-import { post } from "./session.ts";
+import { post, prove } from "./session.ts";
 import { t } from "./text.ts";
 
 interface Change {
@@ -63,6 +64,9 @@ export function openChange(change: Change): void {
   );
   const dialog = openDialog(change.title, form);
   const inputs = change.fields.map(({ input }) => input);
+  const again = el("div");
+  question.before(again);
+  let proof: HTMLInputElement | undefined;
   let isConfirmed = false;
 
   const showCommand = () => fill(command, commandLine(change.command()));
@@ -74,6 +78,31 @@ export function openChange(change: Change): void {
     showCommand();
   });
   showCommand();
+
+  /** A session that is left alone for a while moves no money. */
+  function askForProof(isAsked: boolean): void {
+    const asked = isAsked
+      ? field(t("proof"), { type: "password", autocomplete: "current-password", required: true })
+      : undefined;
+    proof = asked?.input;
+    fill(again, asked?.element);
+    proof?.focus();
+  }
+
+  /** A large movement is not made yet: another person decides. */
+  function showWaiting(): void {
+    const close = () => dialog.close();
+    fill(
+      form,
+      notice("info", t("approval.waits")),
+      el(
+        "div",
+        { class: "row end" },
+        el("a", { class: "button", href: `${BASE}/approvals`, onclick: close }, t("nav.approvals")),
+        el("button", { type: "button", class: "primary", onclick: close }, t("close")),
+      ),
+    );
+  }
 
   async function ask(text: string): Promise<void> {
     const effect = await change.effect?.();
@@ -89,6 +118,8 @@ export function openChange(change: Change): void {
     send.setAttribute("aria-busy", "true");
     fill(problem);
     try {
+      if (proof) await prove(proof.value);
+      askForProof(false);
       const { path, body } = await change.request();
       if (change.send) return await change.send(path, body);
       const isFirst = change.movesMoney && !isConfirmed;
@@ -97,8 +128,11 @@ export function openChange(change: Change): void {
       toast(t("change.done"));
       await change.done?.();
     } catch (error) {
-      const asks = error instanceof ApiError && error.code === "confirmation_needed";
-      if (asks) await ask(error.message).catch(() => {});
+      const code = error instanceof ApiError ? error.code : null;
+      if (code === "confirmation_needed" && error instanceof ApiError) {
+        await ask(error.message).catch(() => {});
+      } else if (code === "proof_required") askForProof(true);
+      else if (code === "approval_needed") showWaiting();
       else fill(problem, notice("bad", failureText(error)));
     } finally {
       send.removeAttribute("aria-busy");

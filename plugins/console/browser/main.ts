@@ -10,13 +10,22 @@ import type { Site } from "../../page-parts/browser/site.ts";
 import { rememberLanguage } from "../../page-parts/browser/text.ts";
 import { BASE } from "./base.ts";
 import { pages } from "./page-table.ts";
-import { hasCommand, isSignedIn, loadCommands, signOut, whenSignedOut } from "./session.ts";
+import {
+  hasCommand,
+  isSignedIn,
+  loadCommands,
+  ownName,
+  signOut,
+  whenSignedOut,
+} from "./session.ts";
 import { setLanguage, t } from "./text.ts";
 
 /** Pages that show what a plugin has, with one of its commands. */
 const OF_PLUGINS = new Map([
   ["/money", "transfer list"],
   ["/report", "report"],
+  ["/approvals", "approval list"],
+  ["/operators", "operator list"],
 ]);
 
 const site: Site = {
@@ -28,7 +37,7 @@ const site: Site = {
       return words === undefined || hasCommand(words);
     });
   },
-  person: () => (isSignedIn() ? t("operator") : undefined),
+  person: () => (isSignedIn() ? (ownName() ?? t("operator")) : undefined),
   beside: () =>
     el(
       "a",

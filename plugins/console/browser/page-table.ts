@@ -75,6 +75,22 @@ export const pages: readonly Route<Text>[] = [
     load: () => import("./pages/servers.ts"),
   },
   {
+    path: "/approvals",
+    title: "nav.approvals",
+    access: "session",
+    icon: "check",
+    reads: [],
+    load: () => import("./pages/approvals.ts"),
+  },
+  {
+    path: "/operators",
+    title: "nav.operators",
+    access: "session",
+    icon: "keys",
+    reads: [],
+    load: () => import("./pages/operators.ts"),
+  },
+  {
     path: "/audit",
     title: "nav.audit",
     access: "session",
@@ -95,5 +111,12 @@ export const pages: readonly Route<Text>[] = [
     access: "visitor",
     reads: [],
     load: () => import("./pages/sign-in.ts"),
+  },
+  {
+    path: "/join",
+    title: "join.title",
+    access: "public",
+    reads: [],
+    load: () => import("./pages/join.ts"),
   },
 ];

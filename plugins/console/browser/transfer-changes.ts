@@ -5,6 +5,7 @@ import { openChange } from "./change.ts";
 import { commandText } from "./command-line.ts";
 import type { Transfer } from "./contract.ts";
 import { findAccount } from "./find-account.ts";
+import { may } from "./session.ts";
 import { t } from "./text.ts";
 
 type Done = () => Promise<void>;
@@ -19,6 +20,7 @@ export function transferButtons(transfer: Transfer, done: Done): Child {
       text,
     );
   const { state } = transfer;
+  if (!may("money")) return false;
   return el(
     "span",
     { class: "row" },

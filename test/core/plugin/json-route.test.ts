@@ -95,8 +95,9 @@ t.test("each role may do what its rights say, and no route is open by oversight"
 
 t.test("a viewer reads no address of a customer, and gets no file", async (t) => {
   const router = new Router();
-  const services = servicesOf({ name: "v", role: "viewer", person: "v" });
-  const told = '[{"email":"minh.tran@example.com","note":"(lan@vi.vn) a \\"b@c.d\\""}]';
+  const services = servicesOf({ name: "v@shop.test", role: "viewer", person: "v@shop.test" });
+  const told =
+    '[{"email":"minh.tran@example.com","note":"(lan@vi.vn) v@shop.test tg-AoT27ys a \\"b@c.d\\""}]';
   const bodies: Record<string, string | Uint8Array> = {
     "/text": told,
     "/file": Buffer.from(told),
@@ -117,7 +118,10 @@ t.test("a viewer reads no address of a customer, and gets no file", async (t) =>
       return route.handler({ path: route.path, headers: {} } as PlainRequest);
     }),
   );
-  t.match(text, { status: 200, body: '[{"email":"…@…","note":"(…@…) a \\"…@…\\""}]' });
+  t.match(text, {
+    status: 200,
+    body: '[{"email":"…@…","note":"(…@…) v@shop.test tg-… a \\"…@…\\""}]',
+  });
   t.match(file, { status: 403, body: /role_forbids/ });
 });
 

@@ -45,6 +45,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   };
   async function signIn({ page }: Visitor, path = ""): Promise<void> {
     await open(page, path);
+    await page.locator("main button.quiet", { hasText: "token" }).click();
     await page.fill("input[type=password]", stage.gateway.adminToken);
     await page.click("button[type=submit]");
     await page.locator(".sidebar, .bottombar").first().waitFor({ state: "attached" });
@@ -63,6 +64,8 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     "/upstreams",
     "/models?query=claude",
     "/servers",
+    "/approvals",
+    "/operators",
     "/audit",
     "/nowhere",
   ];
@@ -104,6 +107,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     const { page } = visitor;
     await open(page, "/customers?query=minh");
     t.match(page.url(), /\/console\/sign-in\?next=/);
+    await page.getByRole("button", { name: "Use the admin token instead" }).click();
     await page.fill("input[type=password]", "a-wrong-token-of-an-operator");
     await page.click("button[type=submit]");
     await page.getByText("The admin token is wrong").waitFor();
@@ -121,7 +125,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     await page.getByRole("link", { name: EMAIL }).waitFor();
     await page.locator(".account-menu summary").click();
     await page.getByRole("button", { name: "Sign out" }).click();
-    await page.getByLabel("Admin token").waitFor();
+    await page.getByRole("button", { name: "Use the admin token instead" }).waitFor();
     t.equal(await page.evaluate(() => sessionStorage.length), 0);
   });
 

@@ -11,7 +11,7 @@ import { commandLine, commandText } from "../command-line.ts";
 import type { Call, CallStory } from "../contract.ts";
 import { findAccount } from "../find-account.ts";
 import { list } from "../list.ts";
-import { get } from "../session.ts";
+import { get, may } from "../session.ts";
 import { pairs } from "../table.ts";
 import { t } from "../text.ts";
 
@@ -72,7 +72,7 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
 async function story(root: HTMLElement, id: string, signal: AbortSignal): Promise<void> {
   const place = el("div", { class: "grid" });
   const refund = el("button", { type: "button", disabled: true }, t("call.refund"));
-  fill(root, pageHead(t("call.title"), el("code", {}, id), refund), place);
+  fill(root, pageHead(t("call.title"), el("code", {}, id), may("refund") && refund), place);
   const load = () =>
     loadInto(place, signal, async () => {
       const call = await get<CallStory>(`/calls/${encodeURIComponent(id)}`);

@@ -21,7 +21,7 @@ import type { Account, Key, Ledger, Movement, WholeAccount } from "../contract.t
 import { downloadCsv } from "../download.ts";
 import { list } from "../list.ts";
 import { withoutSecret } from "../secret.ts";
-import { get } from "../session.ts";
+import { get, may } from "../session.ts";
 import { type Column, figures, table } from "../table.ts";
 import { t } from "../text.ts";
 
@@ -92,12 +92,15 @@ function head(account: WholeAccount, done: () => Promise<void>): HTMLElement {
   return pageHead(
     account.email,
     [el("code", {}, account.id), " ", stateBadge(account.status)],
-    button(t("account.credit"), () => openMovement(account, 1, done)),
-    button(t("account.debit"), () => openMovement(account, -1, done)),
-    button(t("account.discount"), () => openDiscount(account, done)),
-    button(t(account.status === "active" ? "account.suspend" : "account.resume"), () =>
-      openStanding(account, done),
-    ),
+    may("money") && [
+      button(t("account.credit"), () => openMovement(account, 1, done)),
+      button(t("account.debit"), () => openMovement(account, -1, done)),
+      button(t("account.discount"), () => openDiscount(account, done)),
+    ],
+    may("support") &&
+      button(t(account.status === "active" ? "account.suspend" : "account.resume"), () =>
+        openStanding(account, done),
+      ),
   );
 }
 
@@ -231,6 +234,7 @@ function keyColumns(done: () => Promise<void>): readonly Column<Key>[] {
       title: t("key.revoke"),
       cell: (key) =>
         key.status === "active" &&
+        may("support") &&
         el(
           "button",
           {

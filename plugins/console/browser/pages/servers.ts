@@ -9,7 +9,7 @@ import { commandLine, commandText } from "../command-line.ts";
 import type { Hold, Maintenance, Quarantined, Server } from "../contract.ts";
 import { downloadCsv } from "../download.ts";
 import { redraw, showFresh } from "../live.ts";
-import { get, hasCommand, readiness } from "../session.ts";
+import { get, hasCommand, may, readiness } from "../session.ts";
 import { pairs, table } from "../table.ts";
 import { t } from "../text.ts";
 
@@ -68,7 +68,10 @@ async function read(done: () => Promise<void>): Promise<Child[]> {
               { title: t("calls.id"), cell: ({ call_id }) => callLink(call_id) },
               { title: t("calls.charged"), isNumber: true, cell: ({ cost_vnd }) => vnd(cost_vnd) },
               { title: t("calls.cause"), cell: ({ reason }) => reason },
-              { title: t("actions"), cell: ({ call_id }) => retryButton(call_id, done) },
+              {
+                title: t("actions"),
+                cell: ({ call_id }) => may("operations") && retryButton(call_id, done),
+              },
             ],
             quarantine,
           ),
@@ -164,15 +167,16 @@ function maintenancePart({ enabled, message }: Maintenance, done: () => Promise<
   };
   return [
     enabled ? notice("info", message ?? t("task.maintenance")) : notice("good", t("servers.open")),
-    el(
-      "div",
-      { class: "row" },
+    may("operations") &&
       el(
-        "button",
-        { type: "button", onclick: open },
-        t(enabled ? "servers.maintenance.off" : "servers.maintenance.on"),
+        "div",
+        { class: "row" },
+        el(
+          "button",
+          { type: "button", onclick: open },
+          t(enabled ? "servers.maintenance.off" : "servers.maintenance.on"),
+        ),
       ),
-    ),
     commandLine(commandText("maintenance")),
   ];
 }

@@ -9,7 +9,7 @@ import { commandLine, commandText } from "../command-line.ts";
 import type { Upstream } from "../contract.ts";
 import { downloadCsv } from "../download.ts";
 import { redraw, showFresh } from "../live.ts";
-import { get, hasCommand, post } from "../session.ts";
+import { get, hasCommand, may, post } from "../session.ts";
 import { type Column, table } from "../table.ts";
 import { t } from "../text.ts";
 
@@ -135,6 +135,7 @@ function one(upstream: Upstream, done: () => Promise<void>): HTMLElement {
         failing,
       ),
     hasCommand("upstream off") &&
+      may("operations") &&
       el(
         "div",
         { class: "row" },
@@ -171,7 +172,7 @@ function keyColumns(name: string, done: () => Promise<void>): Column<ProviderKey
     {
       title: t("actions"),
       cell: ({ key, switched }) => {
-        if (key === null || !hasCommand("upstream off")) return false;
+        if (key === null || !hasCommand("upstream off") || !may("operations")) return false;
         const isOff = switched === "off";
         return button(isOff ? t("upstreams.on") : t("upstreams.switch"), `${name} ${key}`, () =>
           openSwitch({ name, key: key.slice(-4), off: !isOff, done }),

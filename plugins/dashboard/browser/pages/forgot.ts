@@ -1,9 +1,9 @@
+import { authCard } from "../../../page-parts/browser/auth-card.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { field, form, notice } from "../../../page-parts/browser/form.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { currentLanguage } from "../../../page-parts/browser/text.ts";
 import { post } from "../api.ts";
-import { authCard } from "../auth-card.ts";
 import { BASE } from "../routes.ts";
 import { t } from "../text.ts";
 

@@ -1,11 +1,11 @@
 import { ApiError } from "../../../page-parts/browser/api-error.ts";
+import { authCard, takeSecrets } from "../../../page-parts/browser/auth-card.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { form, notice } from "../../../page-parts/browser/form.ts";
 import { ago } from "../../../page-parts/browser/format.ts";
 import { waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { post } from "../api.ts";
-import { authCard, takeSecrets } from "../auth-card.ts";
 import { newPassword } from "../new-password.ts";
 import { BASE } from "../routes.ts";
 import { forgetAccount } from "../session.ts";

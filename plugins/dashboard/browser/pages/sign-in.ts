@@ -1,9 +1,9 @@
 import { ApiError } from "../../../page-parts/browser/api-error.ts";
+import { authCard, takeSecrets } from "../../../page-parts/browser/auth-card.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { field, form, notice } from "../../../page-parts/browser/form.ts";
 import { go, nextAddress } from "../../../page-parts/browser/router.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
-import { authCard, takeSecrets } from "../auth-card.ts";
 import { BASE } from "../routes.ts";
 import { codeField } from "../second-factor.ts";
 import { signIn, takeExpired } from "../session.ts";

@@ -1,13 +1,14 @@
 import { toast } from "../../../page-parts/browser/announce.ts";
+import { authCard } from "../../../page-parts/browser/auth-card.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { failureText } from "../../../page-parts/browser/failure.ts";
 import { type Field, field, form, notice } from "../../../page-parts/browser/form.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { currentLanguage } from "../../../page-parts/browser/text.ts";
 import { post } from "../api.ts";
-import { authCard, supportLine } from "../auth-card.ts";
 import { newPassword } from "../new-password.ts";
 import { BASE } from "../routes.ts";
+import { supportLine } from "../support-line.ts";
 import { t } from "../text.ts";
 
 export function render({ root }: PageContext): void {

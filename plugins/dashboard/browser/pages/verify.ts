@@ -1,8 +1,8 @@
+import { authCard, takeSecrets } from "../../../page-parts/browser/auth-card.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { field, form, notice } from "../../../page-parts/browser/form.ts";
 import { show } from "../../../page-parts/browser/router.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
-import { authCard, takeSecrets } from "../auth-card.ts";
 import { BASE } from "../routes.ts";
 import { currentAccount, verifyAddress } from "../session.ts";
 import { t } from "../text.ts";

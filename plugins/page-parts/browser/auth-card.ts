@@ -1,4 +1,4 @@
-import { type Child, el } from "../../page-parts/browser/dom.ts";
+import { type Child, el } from "./dom.ts";
 
 /** The frame of the pages for sign-in, sign-up and passwords. */
 export function authCard(title: string, lead: Child, ...content: Child[]): HTMLElement {
@@ -23,14 +23,4 @@ export function takeSecrets(): URLSearchParams {
   const secrets = new URLSearchParams(location.hash.slice(1));
   if (location.hash !== "") history.replaceState(null, "", location.pathname + location.search);
   return secrets;
-}
-
-/** A line with the operator's address for questions; undefined if the operator has none. */
-export function supportLine(lead: string): HTMLElement | undefined {
-  const support = document.documentElement.dataset["support"] ?? "";
-  if (support === "") return undefined;
-  const isAddress = /^https?:\/\//.test(support);
-  const href = isAddress ? support : support.includes("@") ? `mailto:${support}` : undefined;
-  const link = href === undefined ? el("strong", {}, support) : el("a", { href }, support);
-  return el("p", {}, lead, " ", link);
 }

@@ -1,0 +1,152 @@
+import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { field } from "../../../page-parts/browser/form.ts";
+import { dateTime, exactVnd } from "../../../page-parts/browser/format.ts";
+import { pageHead } from "../../../page-parts/browser/page-head.ts";
+import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { textIfAny } from "../../../page-parts/browser/text.ts";
+import { BASE } from "../base.ts";
+import { openChange } from "../change.ts";
+import { commandText } from "../command-line.ts";
+import { list } from "../list.ts";
+import { get, may } from "../session.ts";
+import { t } from "../text.ts";
+
+const STATES = ["pending", "approved", "done", "failed", "refused", "expired"] as const;
+
+interface Approval {
+  readonly id: string;
+  readonly state: (typeof STATES)[number];
+  readonly action: string;
+  readonly account_id: string;
+  readonly email: string | null;
+  readonly amount_vnd: string;
+  readonly reference: string | null;
+  readonly reason: string | null;
+  readonly proposed_by: string;
+  readonly proposed_at: string;
+  readonly decided_by: string | null;
+  readonly decided_at: string | null;
+  readonly note: string | null;
+  readonly is_own: boolean;
+}
+
+type Done = () => Promise<void>;
+
+/** Movements of money that need a second person. */
+export function render({ root, signal }: PageContext): void {
+  const reload: Done = () => shown.reload();
+  const shown = list<Approval>({
+    title: t("nav.approvals"),
+    signal,
+    filters: [
+      {
+        name: "state",
+        label: t("customers.state"),
+        options: [
+          ["", t("all")],
+          ...STATES.map((state) => [state, t(`approval.${state}`)] as const),
+        ],
+        standard: "pending",
+      },
+    ],
+    columns: [
+      { title: t("approval.asked"), cell: ({ proposed_at }) => dateTime(proposed_at) },
+      { title: t("approval.by"), cell: ({ proposed_by }) => proposed_by },
+      {
+        title: t("amount"),
+        isNumber: true,
+        cell: ({ amount_vnd }) => el("strong", {}, exactVnd(amount_vnd)),
+      },
+      {
+        title: t("money.owner"),
+        cell: ({ account_id, email }) =>
+          el("a", { href: `${BASE}/customers/${account_id}` }, email ?? t("show")),
+      },
+      {
+        title: t("audit.what"),
+        cell: ({ action, reference }) => [
+          textIfAny(`approval.of.${action}`) ?? action,
+          reference !== null && [" ", el("small", { class: "hint" }, reference)],
+        ],
+      },
+      { title: t("reason"), cell: ({ reason }) => reason ?? "" },
+      { title: t("customers.state"), cell: state },
+      { title: t("actions"), cell: (approval) => buttons(approval, reload) },
+    ],
+    async load(filters, limit, next) {
+      const rows = await get<Approval[]>("/approvals", { ...filters, limit, ...next });
+      const last = rows.at(-1);
+      return { rows, next: last && rows.length === limit ? { before: last.id } : undefined };
+    },
+    command: (filters) => commandText("approval list", filters),
+    file: "approvals",
+    none: t("approval.none"),
+  });
+  fill(root, pageHead(t("nav.approvals"), t("approval.lead")), shown.element);
+}
+
+function state({ state, decided_by, note }: Approval) {
+  const kind =
+    state === "done" ? "good" : state === "pending" || state === "approved" ? "info" : "bad";
+  return [
+    el("span", { class: `badge ${kind}` }, t(`approval.${state}`)),
+    decided_by !== null && ` ${decided_by}`,
+    note !== null && [" ", el("small", { class: "hint" }, note)],
+  ];
+}
+
+function buttons(approval: Approval, done: Done) {
+  if (approval.state !== "pending" || !may("money")) return false;
+  if (approval.is_own) return el("span", { class: "hint" }, t("approval.own"));
+  const { amount_vnd, email } = approval;
+  const name = `${exactVnd(amount_vnd)}, ${email ?? ""}`;
+  const button = (text: string, open: () => void) =>
+    el(
+      "button",
+      { type: "button", class: "small", "aria-label": `${text}: ${name}`, onclick: open },
+      text,
+    );
+  return el(
+    "span",
+    { class: "row" },
+    button(t("approval.approve"), () => openApprove(approval, done)),
+    button(t("approval.refuse"), () => openRefuse(approval, done)),
+  );
+}
+
+function about({ amount_vnd, email, proposed_by, reason }: Approval) {
+  return [
+    el("p", {}, el("strong", {}, exactVnd(amount_vnd)), ` · ${email ?? ""}`),
+    el("p", { class: "hint" }, `${proposed_by}: ${reason ?? ""}`),
+  ];
+}
+
+function openApprove(approval: Approval, done: Done): void {
+  openChange({
+    title: t("approval.approve"),
+    about: about(approval),
+    fields: [],
+    request: () => ({ path: `/approvals/${approval.id}/approve`, body: {} }),
+    command: () => commandText("approval approve", { approval: approval.id }),
+    action: t("approval.approve"),
+    done,
+  });
+}
+
+function openRefuse(approval: Approval, done: Done): void {
+  const reason = field(t("reason"), { required: true, maxlength: 500 });
+  openChange({
+    title: t("approval.refuse"),
+    about: about(approval),
+    fields: [reason],
+    request: () => ({
+      path: `/approvals/${approval.id}/refuse`,
+      body: { reason: reason.input.value },
+    }),
+    command: () =>
+      commandText("approval refuse", { approval: approval.id, reason: reason.input.value }),
+    action: t("approval.refuse"),
+    isDangerous: true,
+    done,
+  });
+}

@@ -1,0 +1,270 @@
+import { copyButton } from "../../../page-parts/browser/copy.ts";
+import { openDialog } from "../../../page-parts/browser/dialog.ts";
+import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { choice, field, notice } from "../../../page-parts/browser/form.ts";
+import { ago, dateTime } from "../../../page-parts/browser/format.ts";
+import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
+import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { openChange } from "../change.ts";
+import { commandLine, commandText } from "../command-line.ts";
+import { get, may, post } from "../session.ts";
+import { table } from "../table.ts";
+import { t } from "../text.ts";
+
+const ROLES = ["viewer", "support", "finance", "operations", "owner"] as const;
+type Role = (typeof ROLES)[number];
+
+interface Person {
+  readonly id: string;
+  readonly email: string;
+  readonly role: Role;
+  readonly state: "invited" | "active";
+  readonly second_factor: boolean;
+  readonly seen_at: string | null;
+}
+
+interface Token {
+  readonly id: string;
+  readonly name: string;
+  readonly role: Role;
+  readonly made_by: string;
+  readonly ends_at: string;
+  readonly revoked_at: string | null;
+}
+
+type Done = () => Promise<void>;
+
+/** People with their roles, and the tokens of programs. */
+export async function render({ root, signal }: PageContext): Promise<void> {
+  const place = el("div", { class: "grid" });
+  const load = () =>
+    loadInto(place, signal, async () => {
+      const [people, tokens] = await Promise.all([
+        get<Person[]>("/operators"),
+        get<Token[]>("/tokens"),
+      ]);
+      return [peopleCard(people, load), tokensCard(tokens, load)];
+    });
+  fill(
+    root,
+    pageHead(
+      t("nav.operators"),
+      t("operators.lead"),
+      may("owner") && [
+        button(t("operators.invite"), "", () => openInvite(load)),
+        button(t("tokens.create"), "", () => openToken(load)),
+      ],
+    ),
+    place,
+  );
+  await load();
+}
+
+function peopleCard(people: readonly Person[], done: Done): HTMLElement {
+  const rows = table<Person>(
+    t("operators.people"),
+    [
+      { title: t("signin.email"), cell: ({ email }) => email },
+      { title: t("operators.role"), cell: ({ role }) => t(`role.${role}`) },
+      {
+        title: t("customers.state"),
+        cell: ({ state, second_factor }) => [
+          badge(state === "active", t(`operators.${state}`)),
+          state === "active" && !second_factor && [" ", badge(false, t("operators.nofactor"))],
+        ],
+      },
+      {
+        title: t("operators.seen"),
+        cell: ({ seen_at }) => (seen_at === null ? "–" : ago(seen_at)),
+      },
+      {
+        title: t("actions"),
+        cell: (person) =>
+          may("owner") &&
+          el(
+            "span",
+            { class: "row" },
+            button(t("operators.role"), person.email, () => openRole(person, done)),
+            button(t("operators.reset"), person.email, () => openReset(person, done)),
+            button(t("operators.remove"), person.email, () => openRemove(person, done)),
+          ),
+      },
+    ],
+    people,
+  );
+  const none = el("p", { class: "empty" }, t("operators.none"));
+  return card(
+    t("operators.people"),
+    people.length > 0 ? rows : none,
+    commandLine(commandText("operator list")),
+  );
+}
+
+function tokensCard(tokens: readonly Token[], done: Done): HTMLElement {
+  const rows = table<Token>(
+    t("tokens.title"),
+    [
+      { title: t("key.name"), cell: ({ name }) => name },
+      { title: t("operators.role"), cell: ({ role }) => t(`role.${role}`) },
+      { title: t("tokens.by"), cell: ({ made_by }) => made_by },
+      { title: t("tokens.ends"), cell: ({ ends_at }) => dateTime(ends_at) },
+      {
+        title: t("actions"),
+        cell: (token) => {
+          if (token.revoked_at !== null) return badge(false, t("state.revoked"));
+          return (
+            may("owner") && button(t("key.revoke"), token.name, () => openRevokeToken(token, done))
+          );
+        },
+      },
+    ],
+    tokens,
+  );
+  const none = el("p", { class: "empty" }, t("tokens.none"));
+  return card(
+    t("tokens.title"),
+    tokens.length > 0 ? rows : none,
+    commandLine(commandText("token list")),
+  );
+}
+
+function badge(isGood: boolean, text: string): HTMLElement {
+  return el("span", { class: `badge ${isGood ? "good" : "info"}` }, text);
+}
+
+function button(text: string, of: string, open: () => void): HTMLElement {
+  const label = of === "" ? undefined : `${text}: ${of}`;
+  const style = of === "" ? undefined : "small";
+  return el("button", { type: "button", class: style, "aria-label": label, onclick: open }, text);
+}
+
+/** A choice of the role, as a field of a form. */
+function roleField(selected: Role) {
+  const options = ROLES.map(
+    (role) => [role, `${t(`role.${role}`)}: ${t(`role.${role}.may`)}`] as const,
+  );
+  return choice(t("operators.role"), options, selected);
+}
+
+/** Sends a change, and shows a secret of the reply, which no one sees again. */
+function showing(field: "link" | "token", done: Done) {
+  return async (path: string, body: object) => {
+    const reply = await post<Readonly<Record<string, string>>>(path, body);
+    const secret = reply[field] ?? "";
+    for (const open of document.querySelectorAll("dialog")) open.close();
+    const dialog = openDialog(
+      t(`operators.${field}`),
+      notice("good", t(`operators.${field}.text`)),
+      el("code", { class: "secret", "data-secret": true }, secret),
+      el(
+        "div",
+        { class: "row end" },
+        copyButton(t("copy"), () => secret),
+        el("button", { type: "button", onclick: () => dialog.close() }, t("close")),
+      ),
+    );
+    await done();
+  };
+}
+
+function openInvite(done: Done): void {
+  const email = field(t("signin.email"), { type: "email", required: true, maxlength: 254 });
+  const role = roleField("viewer");
+  const given = () => ({ email: email.input.value.trim(), role: role.select.value });
+  openChange({
+    title: t("operators.invite"),
+    about: role.element,
+    fields: [email],
+    request: () => ({ path: "/operators", body: given() }),
+    send: showing("link", done),
+    command: () => commandText("operator invite", given()),
+    action: t("operators.invite"),
+  });
+}
+
+function openRole(person: Person, done: Done): void {
+  const role = roleField(person.role);
+  openChange({
+    title: t("operators.role"),
+    about: [el("p", {}, el("strong", {}, person.email)), role.element],
+    fields: [],
+    request: () => ({ path: pathOf(person, "role"), body: { role: role.select.value } }),
+    command: () =>
+      commandText("operator role", { operator: person.email, role: role.select.value }),
+    action: t("operators.setrole"),
+    done,
+  });
+}
+
+function openReset(person: Person, done: Done): void {
+  openChange({
+    title: t("operators.reset"),
+    about: el("p", {}, t("operators.reset.about", { email: person.email })),
+    fields: [],
+    request: () => ({ path: pathOf(person, "reset"), body: {} }),
+    send: showing("link", done),
+    command: () => commandText("operator reset", { operator: person.email }),
+    action: t("operators.reset"),
+    isDangerous: true,
+  });
+}
+
+function openRemove(person: Person, done: Done): void {
+  openChange({
+    title: t("operators.remove"),
+    about: el("p", {}, t("operators.remove.about", { email: person.email })),
+    fields: [],
+    request: () => ({ path: pathOf(person, "remove"), body: {} }),
+    command: () => commandText("operator remove", { operator: person.email }),
+    action: t("operators.remove"),
+    isDangerous: true,
+    done,
+  });
+}
+
+function openToken(done: Done): void {
+  const name = field(
+    t("key.name"),
+    { required: true, maxlength: 40, pattern: "[a-z0-9][a-z0-9\\-]*" },
+    t("tokens.name.hint"),
+  );
+  const days = field(t("tokens.days"), {
+    type: "number",
+    min: 1,
+    max: 400,
+    value: 90,
+    required: true,
+  });
+  const role = roleField("viewer");
+  const given = () => ({
+    name: name.input.value.trim(),
+    role: role.select.value,
+    days: Number(days.input.value),
+  });
+  openChange({
+    title: t("tokens.create"),
+    about: role.element,
+    fields: [name, days],
+    request: () => ({ path: "/tokens", body: given() }),
+    send: showing("token", done),
+    command: () => commandText("token create", given()),
+    action: t("tokens.create"),
+  });
+}
+
+function openRevokeToken({ name }: Token, done: Done): void {
+  openChange({
+    title: t("key.revoke"),
+    about: el("p", {}, t("tokens.revoke.about", { name })),
+    fields: [],
+    request: () => ({ path: `/tokens/${name}/revoke`, body: {} }),
+    command: () => commandText("token revoke", { name }),
+    action: t("key.revoke"),
+    isDangerous: true,
+    done,
+  });
+}
+
+function pathOf({ id }: Person, change: string): string {
+  return `/operators/${id}/${change}`;
+}

@@ -1,0 +1,216 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import t from "tap";
+import { admin, createCustomer, wallet } from "../../support/admin.ts";
+import {
+  createOperator,
+  OPERATOR_PASSWORD,
+  type TestOperator,
+  totpCode,
+} from "../../support/operators.ts";
+import { findings, sticksOut } from "./inspect.ts";
+import { type Stage, startStage } from "./stage.ts";
+
+const PHONE = { width: 360, height: 640 };
+const DESKTOP = { width: 1280, height: 800 };
+const BOUNDS = { finance: 5_000_000, owner: 5_000_000 };
+/** A folder for pictures of the pages, to look at. */
+const PICTURES = process.env["TOLLGATE_PICTURES"];
+
+t.test("operators in the console", async (t) => {
+  let stage: Stage;
+  let accountId: string;
+  const people: Record<string, TestOperator> = {};
+  const codes = new Map<string, string[]>();
+  t.before(async () => {
+    stage = await startStage({ plugins: { operators: { second_person_above_vnd: BOUNDS } } });
+    const { gateway } = stage;
+    ({ accountId } = await createCustomer(gateway, {
+      email: "minh@customer.test",
+      creditVnd: 900,
+    }));
+    for (const role of ["viewer", "finance", "owner"]) {
+      people[role] = await createOperator(gateway, role, `${role}@shop.test`);
+      codes.set(role, [...(people[role]?.recoveryCodes ?? [])]);
+    }
+    await admin(gateway, "POST", "/tokens", { name: "billing-job", role: "finance" });
+  });
+  t.teardown(() => stage.close());
+
+  const settled = (page: Page) =>
+    page.waitForFunction(
+      () =>
+        document.querySelector("main h1") && !document.querySelector(".waiting, [aria-busy=true]"),
+    );
+  const open = async (page: Page, path: string) => {
+    await page.goto(`${stage.url}/console${path}`);
+    await settled(page);
+  };
+  const picture = async (page: Page, name: string) => {
+    if (PICTURES === undefined) return;
+    mkdirSync(PICTURES, { recursive: true });
+    await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true });
+  };
+  /** Signs in with password and code. `locale` and size as of the visitor. */
+  async function signedIn(role: string, options = { viewport: DESKTOP, locale: "en" }) {
+    const { page, complaints } = await stage.visitor(options);
+    const { email, secret } = people[role] as TestOperator;
+    await open(page, "/sign-in");
+    await page.fill("input[type=email]", email);
+    await page.fill("input[type=password]", OPERATOR_PASSWORD);
+    await page.click("button[type=submit]");
+    const code = page.locator("input[autocomplete=one-time-code]");
+    await code.waitFor();
+    // A code of the app counts once in 30 seconds.
+    await code.fill(codes.get(role)?.pop() ?? totpCode(secret));
+    await page.click("button[type=submit]");
+    await page.locator(".sidebar, .bottombar").first().waitFor({ state: "attached" });
+    await settled(page);
+    return { page, complaints };
+  }
+
+  t.test(
+    "a viewer sees figures, no address of a customer, and no button for a change",
+    async (t) => {
+      const { page } = await signedIn("viewer");
+      for (const path of [
+        `/customers/${accountId}`,
+        "/customers",
+        "/approvals",
+        "/operators",
+        "/upstreams",
+        "/servers",
+        "/money",
+      ]) {
+        await open(page, path);
+        const text = await page.locator("main").innerText();
+        t.notMatch(text, /minh@/, path);
+        const buttons = await page.locator("main button").allInnerTexts();
+        const changes = buttons.filter((name) =>
+          /credit|debit|discount|suspend|revoke|switch|invite|create|reset|remove|begin|assign|approve/i.test(
+            name,
+          ),
+        );
+        t.strictSame(changes, [], path);
+      }
+      await open(page, `/customers/${accountId}`);
+      await picture(page, "viewer-customer-en");
+    },
+  );
+
+  t.test("a large credit takes two persons", async (t) => {
+    const { page } = await signedIn("finance");
+    await open(page, `/customers/${accountId}`);
+    await page.getByRole("button", { name: "Credit" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Amount").fill("7000000");
+    await dialog.getByLabel("Reason").fill("Hợp đồng tháng 11");
+    await dialog.getByRole("button", { name: "Credit" }).click();
+    await dialog.getByText("Credit 7,000,000 đ to").waitFor();
+    await dialog.getByRole("button", { name: "Yes, do it" }).click();
+    await dialog.getByText("This needs a second person").waitFor();
+    await picture(page, "waits-en");
+    t.equal((await wallet(stage.gateway, accountId)).balance, "900");
+    await open(page, "/approvals");
+    await page.getByText("Another person must decide.").waitFor();
+    t.equal(await page.getByRole("button", { name: "Approve" }).count(), 0);
+
+    const { page: second } = await signedIn("owner");
+    await open(second, "/approvals");
+    await picture(second, "approvals-en");
+    await second.getByRole("button", { name: "Approve: 7,000,000" }).click();
+    const asked = second.getByRole("dialog");
+    await asked.getByText("Hợp đồng tháng 11").waitFor();
+    await asked.getByRole("button", { name: "Approve" }).click();
+    await asked.waitFor({ state: "detached" });
+    await second.getByText("Nothing waits.").waitFor();
+    t.equal((await wallet(stage.gateway, accountId)).balance, "7000900");
+  });
+
+  t.test("an owner invites a person, who sets up the access", async (t) => {
+    const { page, complaints } = await signedIn("owner");
+    await open(page, "/operators");
+    await page.getByRole("button", { name: "Invite a person" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Email").fill("new@shop.test");
+    await dialog.getByLabel("Role").selectOption("support");
+    await dialog.getByRole("button", { name: "Invite a person" }).click();
+    const link = (await dialog.locator("[data-secret]").textContent()) ?? "";
+    await picture(page, "invited-en");
+    t.match(link, /\/console\/join#token=/);
+    const { page: person } = await stage.visitor({ viewport: PHONE, locale: "vi" });
+    await person.goto(link);
+    const secret = (await person.locator("[data-secret]").textContent()) ?? "";
+    t.notMatch(person.url(), /token/);
+    t.strictSame(await findings(person), [], "join");
+    await picture(person, "join-vi-360");
+    await person.fill("input[type=password]", OPERATOR_PASSWORD);
+    await person.fill("input[autocomplete=one-time-code]", totpCode(secret.replace(/\s/g, "")));
+    await person.click("button[type=submit]");
+    await person.locator("[data-codes]").waitFor();
+    t.strictSame(await findings(person), [], "codes");
+    await person.click("button[type=submit]");
+    await person.locator(".bottombar").waitFor();
+    const isExpected = (text: string) => /status of 401 .*\/sign-in/.test(text);
+    t.strictSame(
+      complaints.filter((text) => !isExpected(text)),
+      [],
+    );
+  });
+
+  t.test("an idle session gives the password again before money moves", async (t) => {
+    const { page } = await signedIn("finance");
+    await open(page, `/customers/${accountId}`);
+    let isStale = true;
+    await page.route("**/admin/v1/**", async (route) => {
+      const url = route.request().url();
+      if (url.endsWith("/proof")) isStale = false;
+      if (isStale && url.endsWith("/credits")) {
+        const error = { code: "proof_required", message: "Send your password" };
+        await route.fulfill({ status: 403, json: { error } });
+      } else await route.continue();
+    });
+    await page.getByRole("button", { name: "Credit" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Amount").fill("1000");
+    await dialog.getByLabel("Reason").fill("again");
+    await dialog.getByRole("button", { name: "Credit" }).click();
+    const proof = dialog.getByLabel("Your password, or a code from the app");
+    await proof.fill("a wrong password");
+    await dialog.getByRole("button", { name: "Credit" }).click();
+    await dialog.getByText("The password is wrong.").waitFor();
+    isStale = true;
+    await proof.fill(OPERATOR_PASSWORD);
+    await dialog.getByRole("button", { name: "Credit" }).click();
+    await dialog.getByText("Credit 1,000 đ to").waitFor();
+    await picture(page, "proof-en");
+    await dialog.getByRole("button", { name: "Yes, do it" }).click();
+    await dialog.waitFor({ state: "detached" });
+    t.equal((await wallet(stage.gateway, accountId)).balance, "7001900");
+  });
+
+  for (const [locale, viewport] of [
+    ["vi", PHONE],
+    ["en", DESKTOP],
+  ] as const) {
+    t.test(
+      `its pages fit ${viewport.width} pixels in ${locale}, without findings of axe`,
+      async (t) => {
+        const { page: visitor } = await stage.visitor({ viewport, locale });
+        await open(visitor, "/sign-in");
+        t.strictSame(await findings(visitor), [], "sign-in");
+        await picture(visitor, `sign-in-${locale}`);
+        const { page } = await signedIn("owner", { viewport, locale });
+        for (const path of ["/operators", "/approvals?state="]) {
+          await open(page, path);
+          t.strictSame(await findings(page), [], path);
+          t.strictSame(await sticksOut(page), [], path);
+          const width = await page.evaluate(() => document.documentElement.scrollWidth);
+          t.ok(width <= viewport.width, `${path} is ${width} pixels wide`);
+          await picture(page, `${path.replace(/\W/g, "")}-${locale}`);
+        }
+      },
+    );
+  }
+});
