@@ -2,7 +2,7 @@ import type { LineLog } from "./log.ts";
 
 /**
  * The points between two steps of money at which a crash matters. Each has a test that kills a process there: see
- * `test/chaos/failpoints.test.ts`, for top-ups `test/plugins/topup/crashes.test.ts`, and for approvals
+ * `test/chaos/failpoints.test.ts`, for top-ups and vouchers their `crashes.test.ts` in `test/plugins`, and for approvals
  * `test/plugins/operators/crash.test.ts`.
  */
 export const FAILPOINTS = [
@@ -31,6 +31,10 @@ export const FAILPOINTS = [
   "topup.recorded",
   "topup.credited",
   "topup.marked",
+  // A voucher: a use is taken; credited; marked as credited, before the reply.
+  "voucher.claimed",
+  "voucher.credited",
+  "voucher.marked",
   // Posts of calls that ended while Redis was down: written to the spool; replayed; in Redis, and still in the spool.
   "spool.kept",
   "spool.replaying",

@@ -31,6 +31,7 @@ const OTHERS = [
   "admin",
   "statements",
   "dashboard",
+  "vouchers",
   "topup",
   "accounts",
   "maintenance",

@@ -104,7 +104,9 @@ function pluginList(shipped: unknown, changes: NonNullable<ConfigChanges["plugin
     );
   // Statements are mailed to the customers of `accounts`, which also seals the second factors of operators.
   const all = {
-    ...(changes["accounts"] === false && { statements: false, operators: false }),
+    ...(changes["accounts"] === false && {
+      ...{ statements: false, vouchers: false, operators: false },
+    }),
     ...(changes["admin"] === false && { operators: false }),
     ...changes,
   } as typeof changes;

@@ -39,6 +39,7 @@ export interface InProcess extends AdminTarget {
 export async function bootTopups(
   settings: Parameters<typeof topupPlugins>[0] = {},
   simulatorPort = 1,
+  more: ReturnType<typeof topupPlugins> = {},
 ): Promise<InProcess> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   const file = join(folder, "gateway.yaml");
@@ -47,7 +48,7 @@ export async function bootTopups(
   writeConfig(
     file,
     testConfig(
-      { plugins: topupPlugins(settings) },
+      { plugins: { ...topupPlugins(settings), ...more } },
       { port: 0, data: folder, ledger: database?.url, simulatorPort, adminToken },
     ),
   );

@@ -1,0 +1,205 @@
+import {
+  confirmation,
+  dayOf,
+  done,
+  endOfDay,
+  formatVnd,
+  isId,
+  isRefusal,
+  line,
+  MICRO_VND_PER_VND,
+  mapping,
+  matching,
+  newId,
+  type OperatorRoute,
+  type Refusal,
+  readBody,
+  readQuery,
+  refuse,
+  type Services,
+  startOfDay,
+  v,
+  whole,
+} from "../../core/plugin/index.ts";
+import {
+  type Batch,
+  batchesIn,
+  batchOf,
+  cancelBatch,
+  createBatch,
+  redemptionsOf,
+} from "./batches.ts";
+import { newVoucherCode } from "./code.ts";
+
+const CODES_MAX = 10_000;
+const USES_MAX = 1_000_000;
+/** Maximum amount of one code, in đ. */
+const AMOUNT_MAX_VND = 100_000_000;
+const PAGE_MAX = 1000;
+const LIMIT = `a whole number from 1 to ${PAGE_MAX}`;
+const DAY = "a day, such as 2026-11-30";
+const BEFORE = "the id of the last batch of the previous page";
+
+const day = v.pipe(
+  matching(/^20\d\d-\d\d-\d\d$/, DAY),
+  v.check((text) => !Number.isNaN(Date.parse(text)), DAY),
+);
+const limit = v.optional(
+  v.pipe(
+    matching(/^\d{1,4}$/, LIMIT),
+    v.transform(Number),
+    v.minValue(1, LIMIT),
+    v.maxValue(PAGE_MAX, LIMIT),
+  ),
+  "100",
+);
+
+const newBatch = mapping({
+  amount_vnd: v.pipe(
+    matching(/^\d{1,9}$/, `whole đ from 1 to ${AMOUNT_MAX_VND}`),
+    v.transform(Number),
+    whole(1, AMOUNT_MAX_VND, `whole đ from 1 to ${AMOUNT_MAX_VND}`),
+  ),
+  count: v.optional(whole(1, CODES_MAX), 1),
+  uses: v.optional(whole(1, USES_MAX), 1),
+  once_per_customer: v.optional(v.boolean("true or false"), false),
+  from: v.optional(day),
+  until: day,
+  note: line(200, "a note of 1 to 200 characters on one line"),
+  confirm_above_vnd: confirmation.bound,
+});
+
+const page = mapping({
+  limit,
+  before: v.optional(v.pipe(v.string(BEFORE), v.check(isId, BEFORE))),
+});
+const redemptionPage = mapping({
+  limit,
+  before: v.optional(
+    v.pipe(
+      matching(/^\d{1,18}$/, "the `sequence` of the last redemption of the previous page"),
+      v.transform((digits) => BigInt(digits)),
+    ),
+  ),
+});
+
+/** Routes for operators: make a batch of codes, list batches, show who redeemed, cancel. */
+export function operatorRoutes(services: Services): OperatorRoute[] {
+  const { accounts, clock, database } = services;
+  const find = async (id = "") => (isId(id) ? batchOf(database, id) : undefined);
+  return [
+    {
+      method: "POST",
+      path: "/vouchers",
+      async handle({ body }) {
+        const wanted = readBody(newBatch, body);
+        if (isRefusal(wanted)) return wanted;
+        const { amount_vnd, count, uses, from, until, note, confirm_above_vnd } = wanted;
+        const now = clock.now();
+        const startsAt = from === undefined ? new Date(now) : startOfDay(from);
+        const endsAt = endOfDay(until);
+        if (endsAt.getTime() <= Math.max(now, startsAt.getTime())) {
+          return refuse.badRequest(
+            "until: expected today or a later day, not before from.",
+            "until",
+          );
+        }
+        const amountMicroVnd = BigInt(amount_vnd) * BigInt(MICRO_VND_PER_VND);
+        const allMicroVnd = amountMicroVnd * BigInt(count) * BigInt(uses);
+        if (confirm_above_vnd !== undefined && allMicroVnd > confirm_above_vnd) {
+          const question = `Make ${count} codes of ${amount_vnd} đ, ${formatVnd(allMicroVnd)} đ in all?`;
+          return refuse.conflict(question, {
+            code: "confirmation_needed",
+            param: "confirm_above_vnd",
+          });
+        }
+        const batch = {
+          ...{ id: newId(now), amountMicroVnd, codes: count, uses, note, startsAt, endsAt },
+          ...{ oncePerCustomer: wanted.once_per_customer, createdAt: new Date(now) },
+        };
+        const codes = Array.from({ length: count }, newVoucherCode);
+        await createBatch(database, batch, codes);
+        const shown = batchJson({ ...batch, cancelledAt: null, redeemed: 0 });
+        const rows = codes.map(({ code }) => ({
+          ...{ code, amount_vnd: String(amount_vnd), ends_at: endsAt.toISOString() },
+        }));
+        return done({ ...shown, list: rows }, 201);
+      },
+    },
+    {
+      method: "GET",
+      path: "/vouchers",
+      async handle({ query }) {
+        const wanted = readQuery(page, query);
+        if (isRefusal(wanted)) return wanted;
+        return done((await batchesIn(database, wanted.limit, wanted.before)).map(batchJson));
+      },
+    },
+    {
+      method: "GET",
+      path: "/vouchers/:voucher",
+      async handle({ params, query }) {
+        const wanted = readQuery(redemptionPage, query);
+        if (isRefusal(wanted)) return wanted;
+        const batch = await find(params["voucher"]);
+        if (!batch) return unknown();
+        const found = await redemptionsOf(database, batch.id, wanted.limit, wanted.before);
+        const ids = [...new Set(found.map(({ accountId }) => accountId))];
+        const emails = await accounts.emails(ids);
+        const redemptions = found.map(
+          ({ sequence, accountId, redeemedAt, creditedAt, ...row }) => ({
+            ...{
+              sequence: Number(sequence),
+              account: accountId,
+              email: emails.get(accountId) ?? null,
+            },
+            ...row,
+            redeemed_at: redeemedAt.toISOString(),
+            credited_at: creditedAt?.toISOString() ?? null,
+          }),
+        );
+        return done({ ...batchJson(batch), redemptions });
+      },
+    },
+    {
+      method: "POST",
+      path: "/vouchers/:voucher/cancel",
+      async handle({ params }) {
+        const before = await find(params["voucher"]);
+        if (!before) return unknown();
+        await cancelBatch(database, before.id, new Date(clock.now()));
+        const batch = await find(before.id);
+        return batch ? done(batchJson(batch)) : unknown();
+      },
+    },
+  ];
+
+  function batchJson({
+    amountMicroVnd,
+    startsAt,
+    endsAt,
+    createdAt,
+    cancelledAt,
+    ...batch
+  }: Batch) {
+    const { oncePerCustomer, ...rest } = batch;
+    const now = clock.now();
+    const isOpen = now < endsAt.getTime() ? "open" : "ended";
+    const state = now < startsAt.getTime() ? "planned" : isOpen;
+    return {
+      ...rest,
+      state: cancelledAt === null ? state : "cancelled",
+      amount_vnd: formatVnd(amountMicroVnd),
+      credited_vnd: formatVnd(amountMicroVnd * BigInt(batch.redeemed)),
+      once_per_customer: oncePerCustomer,
+      first_day: dayOf(startsAt),
+      last_day: dayOf(new Date(endsAt.getTime() - 1)),
+      created_at: createdAt.toISOString(),
+      cancelled_at: cancelledAt?.toISOString() ?? null,
+    };
+  }
+}
+
+function unknown(): Refusal {
+  return refuse.notFound("There is no such batch. `voucher list` lists them.", "voucher");
+}
