@@ -26,10 +26,13 @@ export const FAILPOINTS = [
   "approval.approved",
   "debit.posted",
   "debit.committed",
-  // A bank transfer: received; recorded with its account; credited; marked as credited, before the reply.
+  // A bank transfer: received; recorded with its account; credited; its bonus decided; its bonus credited; marked as
+  // credited, before the reply.
   "topup.notified",
   "topup.recorded",
   "topup.credited",
+  "topup.bonus.decided",
+  "topup.bonus.credited",
   "topup.marked",
   // A voucher: a use is taken; credited; marked as credited, before the reply.
   "voucher.claimed",

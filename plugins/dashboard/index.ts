@@ -60,6 +60,7 @@ export default function dashboard(
         ...names,
         demo: has("demo") ? DEMO_EMAIL : undefined,
         hasStatements: has("statements"),
+        hasVouchers: has("vouchers"),
       };
       const pages = dashboardHandler(files, all, services.customers);
       router.addRoute({ ...open, path: `${BASE}/*`, handler: pages });

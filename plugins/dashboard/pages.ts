@@ -13,12 +13,13 @@ interface Names {
   /** The e-mail of the demo account, with which a link may fill in the sign-in form; undefined if there is none. */
   readonly demo: string | undefined;
   readonly hasStatements: boolean;
+  readonly hasVouchers: boolean;
 }
 
 /** Serves the customers' pages. */
 export function dashboardHandler(
   files: PageFiles,
-  { serviceName, support, demo, hasStatements }: Names,
+  { serviceName, support, demo, hasStatements, hasVouchers }: Names,
   customers: Services["customers"],
 ): (request: PlainRequest) => PlainResponse {
   return pagesHandler(files, {
@@ -31,7 +32,9 @@ export function dashboardHandler(
       // Who can sign up, and what they agree to.
       const { signUp, agreements } = customers.current;
       const statements = hasStatements ? "" : undefined;
-      return { support: support ?? "", "sign-up": signUp, demo, statements, ...agreements };
+      const vouchers = hasVouchers ? "" : undefined;
+      const plugins = { statements, vouchers };
+      return { support: support ?? "", "sign-up": signUp, demo, ...plugins, ...agreements };
     },
     // One order of the page for top-ups reads other data.
     headersOf: ({ route, rest }, { headers }) =>

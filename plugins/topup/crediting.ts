@@ -1,4 +1,6 @@
 import { failpoint, PeriodicTask, type Services, ThrottledLog } from "../../core/plugin/index.ts";
+import { dayOfTransfer, decideBonuses, dropBonus, offersOf } from "./bonuses.ts";
+import type { Settings } from "./options.ts";
 import {
   lastReceived,
   markCredited,
@@ -13,11 +15,12 @@ const PAGE = 100;
 
 /**
  * Credits bank transfers to wallets, each exactly once. A transfer is recorded with its account, then credited under a
- * reference that the ledger accepts once, then marked. After a crash between two steps, a sweep of any process finishes
+ * reference that the ledger accepts once, then its bonuses are, then it is marked. After a crash between two steps, a sweep of any process finishes
  * the rest, at its start and every 3 s.
  */
 export class Crediting {
   private readonly services: Services;
+  private readonly bonuses: Settings["promotions"]["bonuses"];
   private readonly task: PeriodicTask;
   private stopped = false;
   private readonly log: ThrottledLog;
@@ -29,8 +32,9 @@ export class Crediting {
   /** Of the last transfer that the bank reported, at the last sweep. Unix time in ms. */
   lastReceivedMs: number | undefined = undefined;
 
-  constructor(services: Services) {
+  constructor(services: Services, bonuses: Settings["promotions"]["bonuses"] = []) {
     this.services = services;
+    this.bonuses = bonuses;
     this.log = new ThrottledLog(services.log);
     this.task = new PeriodicTask(() => this.round());
   }
@@ -56,13 +60,8 @@ export class Crediting {
   }
 
   /** Rejects if a store is down. The transfer stays as it is, for the next sweep. */
-  private async credit({
-    id,
-    reference,
-    accountId,
-    amountMicroVnd,
-    orderCode,
-  }: Transfer): Promise<void> {
+  private async credit(transfer: Transfer): Promise<void> {
+    const { id, reference, accountId, amountMicroVnd, orderCode } = transfer;
     const { database, log, wallets } = this.services;
     if (accountId === null || amountMicroVnd === null) return;
     const result = await wallets.current.credit({
@@ -74,6 +73,7 @@ export class Crediting {
     });
     failpoint("topup.credited");
     if (result.kind === "credited") {
+      await this.creditBonuses(transfer, accountId, amountMicroVnd);
       await markCredited(database, id);
       failpoint("topup.marked");
       return;
@@ -84,6 +84,31 @@ export class Crediting {
     );
     this.setAside++;
     await setAside(database, id, result.kind);
+  }
+
+  /** Credits the bonuses that a transfer earns, each as a row of its own. A repetition changes nothing. */
+  private async creditBonuses(
+    transfer: Transfer,
+    accountId: string,
+    amountMicroVnd: bigint,
+  ): Promise<void> {
+    const { database, log, wallets } = this.services;
+    const offers = offersOf(this.bonuses, amountMicroVnd, dayOfTransfer(transfer));
+    for (const bonus of await decideBonuses(database, transfer.id, offers)) {
+      failpoint("topup.bonus.decided");
+      const { reference, title } = bonus;
+      const movement = {
+        accountId,
+        reference,
+        amountMicroVnd: bonus.amountMicroVnd,
+        reason: title,
+      };
+      const result = await wallets.current.credit({ ...movement, kind: "adjustment" });
+      failpoint("topup.bonus.credited");
+      if (result.kind === "credited") continue;
+      log.warn({ reference, cause: result.kind }, "cannot credit a bonus; the top-up has none");
+      await dropBonus(database, bonus);
+    }
   }
 
   private async round(): Promise<number> {

@@ -29,7 +29,7 @@ export const provides = ["discounts", "counters", "gauges"];
  */
 export default function topup(services: Services, settings: Settings): Plugin {
   const guard = new WebhookGuard(services, settings);
-  const crediting = new Crediting(services);
+  const crediting = new Crediting(services, settings.promotions.bonuses);
   const { clock, wallets } = services;
   const transfers = { unmatched: 0, refused: 0, found: 0 };
   const recording = new Recording(services, settings, transfers);

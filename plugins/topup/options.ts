@@ -1,4 +1,4 @@
-import { mapping, matching, oneOf, text, url, v, whole } from "../../core/plugin/index.ts";
+import { line, mapping, matching, oneOf, text, url, v, whole } from "../../core/plugin/index.ts";
 
 const BIN = 'the six digits of a bank in the VietQR network, such as "970436"';
 const ACCOUNT_NUMBER = "an account number of 4 to 19 letters and digits, in quotes";
@@ -22,6 +22,43 @@ const promotion = (thresholdVnd: number, discountBps: number) =>
     }),
     {},
   );
+
+const DAY = "a day in Vietnam, such as 2026-12-31";
+const NAME = "1 to 40 lower-case letters, digits and hyphens";
+const BONUSES_MAX = 20;
+
+const day = v.pipe(
+  matching(/^20\d\d-\d\d-\d\d$/, DAY),
+  v.check((text) => new Date(text).toJSON()?.slice(0, 10) === text, DAY),
+);
+
+const bonus = v.pipe(
+  mapping({
+    name: v.pipe(
+      matching(/^[a-z0-9-]{1,40}$/, NAME),
+      v.description("Never use one again for another promotion: rows of the ledger have it."),
+    ),
+    title: v.pipe(line(100, "a title of 1 to 100 characters"), v.description("Customers see it.")),
+    first_day: day,
+    last_day: day,
+    /** Of the amount of one transfer, rounded down to whole đ. */
+    percent: whole(1, 100),
+    minimum_vnd: v.optional(vnd, 1),
+    bonus_max_vnd: v.optional(vnd),
+    applies: v.optional(oneOf(["each_time", "once_per_customer", "first_top_up"]), "each_time"),
+    adds_up: v.optional(
+      v.pipe(
+        v.boolean("true or false"),
+        v.description("True: it is given beside others. Else only the best of those counts."),
+      ),
+      false,
+    ),
+  }),
+  v.check(
+    ({ first_day, last_day }) => first_day <= last_day,
+    "a last_day that is not before first_day",
+  ),
+);
 
 export const options = v.pipe(
   mapping({
@@ -78,6 +115,18 @@ export const options = v.pipe(
             ),
           ),
           "all",
+        ),
+        bonuses: v.optional(
+          v.pipe(
+            v.array(bonus, "a list of bonuses"),
+            v.maxLength(BONUSES_MAX, `at most ${BONUSES_MAX} bonuses`),
+            v.check(
+              (all) => new Set(all.map(({ name }) => name)).size === all.length,
+              "bonuses with different names",
+            ),
+            v.description("Money on top of bank transfers of the days from first_day to last_day."),
+          ),
+          [],
         ),
       }),
       {},

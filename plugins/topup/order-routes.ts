@@ -16,6 +16,7 @@ import {
   v,
   whole,
 } from "../../core/plugin/index.ts";
+import { bonusJson, expectedBonus, openBonuses } from "./bonuses.ts";
 import type { Settings } from "./options.ts";
 import { cancelOrder, createOrder, type Order, orderOf, ordersOf, statusOf } from "./orders.ts";
 import { paymentsOf } from "./transfers.ts";
@@ -53,7 +54,7 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
     {
       method: "GET",
       path: "/top-ups/settings",
-      handle: async () =>
+      handle: async (_request, { accountId }) =>
         done({
           minimum_vnd: String(settings.minimum_vnd),
           maximum_vnd: String(settings.maximum_vnd),
@@ -63,6 +64,7 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
           promotions: {
             lifetime: shownPromotion(settings.promotions.lifetime),
             daily: shownPromotion(settings.promotions.daily),
+            bonuses: (await open(accountId)).map(bonusJson),
           },
         }),
     },
@@ -146,6 +148,10 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
     return isId(id) ? orderOf(database, accountId, id) : undefined;
   }
 
+  function open(accountId: string) {
+    return openBonuses(database, settings.promotions.bonuses, accountId, clock.now());
+  }
+
   function shown(order: Order) {
     return {
       id: order.id,
@@ -153,6 +159,7 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
       status: statusOf(order, clock.now()),
       amount_vnd: formatVnd(order.amountMicroVnd),
       received_vnd: formatVnd(order.receivedMicroVnd),
+      bonus_vnd: formatVnd(order.bonusMicroVnd),
       missing_vnd: formatVnd(missingMicroVnd(order)),
       content: order.code,
       bank: settings.bank,
@@ -167,6 +174,7 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
   async function withDetails(order: Order) {
     const payments = await paymentsOf(database, order.id);
     const missing = missingMicroVnd(order);
+    const bonuses = missing > 0n ? await open(order.accountId) : [];
     const due = missing > 0n ? missing : order.amountMicroVnd;
     const text = await qrText({
       bin: settings.bank.bin,
@@ -177,8 +185,11 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
     });
     return {
       ...shown(order),
-      payments: payments.map(({ amountMicroVnd, creditedAt }) => ({
+      // What a transfer of the missing amount would earn today.
+      expected_bonus_vnd: formatVnd(expectedBonus(bonuses, missing)),
+      payments: payments.map(({ amountMicroVnd, bonusMicroVnd, creditedAt }) => ({
         amount_vnd: formatVnd(amountMicroVnd),
+        bonus_vnd: formatVnd(bonusMicroVnd),
         at: creditedAt.toISOString(),
       })),
       qr_text: text,

@@ -15,6 +15,8 @@ export interface Order {
   /** The sum credited for the order so far, and the time of the first credit. */
   readonly receivedMicroVnd: bigint;
   readonly paidAt: Date | null;
+  /** The sum of the bonuses of these credits. */
+  readonly bonusMicroVnd: bigint;
 }
 
 type OrderStatus = "open" | "paid" | "underpaid" | "overpaid" | "expired" | "cancelled";
@@ -32,9 +34,12 @@ const CODE_ATTEMPTS = 5;
 const SELECT = `
   select o.id, o.account_id as "accountId", o.code, o.amount as "amountMicroVnd",
     o.created_at as "createdAt", o.expires_at as "expiresAt", o.cancelled_at as "cancelledAt",
-    coalesce(paid.amount, 0)::bigint as "receivedMicroVnd", paid.at as "paidAt"
+    coalesce(paid.amount, 0)::bigint as "receivedMicroVnd", paid.at as "paidAt",
+    coalesce(paid.bonus, 0)::bigint as "bonusMicroVnd"
   from topup_orders o, lateral (
-    select sum(t.amount) as amount, min(t.credited_at) as at from bank_transfers t
+    select sum(t.amount) as amount, min(t.credited_at) as at,
+      sum((select sum(b.amount) from topup_bonuses b where b.top_up = t.reference)) as bonus
+    from bank_transfers t
     where t.order_id = o.id and t.state = 'credited'
   ) paid`;
 
@@ -73,7 +78,7 @@ export async function createOrder(
     );
     const outcome = row?.outcome;
     if (outcome === "created") {
-      const none = { cancelledAt: null, receivedMicroVnd: 0n, paidAt: null };
+      const none = { cancelledAt: null, receivedMicroVnd: 0n, paidAt: null, bonusMicroVnd: 0n };
       return { kind: "created", order: { ...order, code, ...none } };
     }
     if (outcome === "no_account" || outcome === "too_many_open" || outcome === "too_many_today") {

@@ -179,10 +179,14 @@ function listOf(items: readonly (string | bigint)[]): string {
 export function paymentsOf(
   database: Database,
   orderId: string,
-): Promise<{ readonly amountMicroVnd: bigint; readonly creditedAt: Date }[]> {
+): Promise<
+  { readonly amountMicroVnd: bigint; readonly bonusMicroVnd: bigint; readonly creditedAt: Date }[]
+> {
   return database.query(
-    `select amount as "amountMicroVnd", credited_at as "creditedAt" from bank_transfers
-    where order_id = $1 and state = 'credited' order by sequence limit 100`,
+    `select amount as "amountMicroVnd", credited_at as "creditedAt", coalesce(
+        (select sum(b.amount) from topup_bonuses b where b.top_up = t.reference), 0
+      )::bigint as "bonusMicroVnd"
+    from bank_transfers t where order_id = $1 and state = 'credited' order by sequence limit 100`,
     [orderId],
   );
 }

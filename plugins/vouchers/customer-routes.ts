@@ -77,6 +77,6 @@ export function redemptionOf(services: Services, settings: Settings, redeeming: 
 function invalid(): Refusal {
   return refuse.notFound(
     "This code is not valid: check it for typing errors. It may also have ended, or be used up.",
-    "code",
+    { code: "voucher_invalid", param: "code" },
   );
 }

@@ -138,6 +138,7 @@ export function operatorRoutes(services: Services): OperatorRoute[] {
     {
       method: "GET",
       path: "/vouchers/:voucher",
+      right: "customers",
       async handle({ params, query }) {
         const wanted = readQuery(redemptionPage, query);
         if (isRefusal(wanted)) return wanted;
@@ -164,6 +165,7 @@ export function operatorRoutes(services: Services): OperatorRoute[] {
     {
       method: "POST",
       path: "/vouchers/:voucher/cancel",
+      right: "money",
       async handle({ params }) {
         const before = await find(params["voucher"]);
         if (!before) return unknown();

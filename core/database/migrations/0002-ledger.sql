@@ -377,6 +377,19 @@ begin
 end
 $$;
 
+-- Returns how much of a movement was taken back. The references of corrections are numbered: see `Corrections`. For migrations
+-- of plugins.
+create function taken_back_of(moved_reference text) returns bigint language plpgsql as $$
+begin
+  return (
+    select coalesce(-sum(amount), 0) from ledger_entries_rest
+    where reference in (
+      select 'taken-back:' || correction || ':' || moved_reference from generate_series(1, 100) correction
+    )
+  );
+end
+$$;
+
 -- A ledger that lost commits ------------------------------------------------------------------------------------------
 
 -- Counts the commits of each writer in a gateway. Gateways and the hold store remember the counts that were confirmed, so a

@@ -26,7 +26,8 @@ interface Change {
   readonly movesMoney?: boolean;
   /** Returns the wallet before and after, shown with the question. */
   effect?(): Promise<Child>;
-  done?(): void | Promise<void>;
+  /** Gets the reply. */
+  done?(reply: unknown): void | Promise<void>;
 }
 
 interface Request {
@@ -123,10 +124,10 @@ export function openChange(change: Change): void {
       const { path, body } = await change.request();
       if (change.send) return await change.send(path, body);
       const isFirst = change.movesMoney && !isConfirmed;
-      await post(path, isFirst ? { ...body, confirm_above_vnd: "0" } : body);
+      const reply = await post(path, isFirst ? { ...body, confirm_above_vnd: "0" } : body);
       dialog.close();
       toast(t("change.done"));
-      await change.done?.();
+      await change.done?.(reply);
     } catch (error) {
       const code = error instanceof ApiError ? error.code : null;
       if (code === "confirmation_needed" && error instanceof ApiError) {

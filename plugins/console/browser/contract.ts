@@ -140,6 +140,32 @@ export interface MoneyReport extends Sums {
   readonly gifts_spent_vnd: string;
 }
 
+/** A batch of vouchers. */
+export interface VoucherBatch {
+  readonly id: string;
+  readonly note: string;
+  readonly state: "open" | "planned" | "ended" | "cancelled";
+  readonly amount_vnd: string;
+  readonly codes: number;
+  readonly uses: number;
+  readonly redeemed: number;
+  readonly credited_vnd: string;
+  readonly once_per_customer: boolean;
+  readonly first_day: string;
+  readonly last_day: string;
+}
+
+export interface WholeVoucherBatch extends VoucherBatch {
+  readonly redemptions: readonly {
+    readonly sequence: number;
+    readonly account: string;
+    readonly email: string | null;
+    readonly prefix: string;
+    readonly redeemed_at: string;
+    readonly credited_at: string | null;
+  }[];
+}
+
 export interface Transfer {
   readonly id: string;
   readonly sequence: number;

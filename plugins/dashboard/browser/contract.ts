@@ -86,6 +86,25 @@ interface Bank {
 export interface TopUpSettings {
   readonly minimum_vnd: number | string;
   readonly maximum_vnd: number | string;
+  readonly promotions: { readonly bonuses: readonly Bonus[] };
+}
+
+/** A bonus that the next top-up of this customer can earn today. */
+export interface Bonus {
+  readonly title: string;
+  readonly last_day: string;
+  readonly percent: number;
+  readonly minimum_vnd: string;
+  readonly bonus_max_vnd: string | null;
+  readonly applies: "each_time" | "once_per_customer" | "first_top_up";
+  readonly adds_up: boolean;
+}
+
+export interface RedeemedVoucher {
+  readonly amount_vnd: string;
+  readonly balance_vnd: string;
+  /** False if the customer had redeemed it before. */
+  readonly applied: boolean;
 }
 
 export interface TopUp {
@@ -95,8 +114,15 @@ export interface TopUp {
   readonly amount_vnd: number | string;
   readonly received_vnd: number | string;
   readonly missing_vnd: number | string;
+  readonly bonus_vnd: string;
+  /** Only of a single order: what a transfer of the missing amount would earn today. */
+  readonly expected_bonus_vnd?: string;
   /** Only of a single order, oldest first. */
-  readonly payments?: readonly { readonly amount_vnd: string; readonly at: string }[];
+  readonly payments?: readonly {
+    readonly amount_vnd: string;
+    readonly bonus_vnd: string;
+    readonly at: string;
+  }[];
   readonly content: string;
   readonly bank: Bank;
   readonly qr_text?: string;

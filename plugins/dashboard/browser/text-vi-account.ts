@@ -207,6 +207,21 @@ export const account = {
   "statements.mails.none": "Dịch vụ này không gửi email về sao kê.",
   "statements.save": "Lưu",
   "statements.saved": "Đã lưu.",
+  "bonus.title": "Thưởng nạp tiền",
+  "bonus.percent": "Thưởng {percent}% cho mỗi lần chuyển khoản từ {minimum}.",
+  "bonus.most": "Tối đa {amount}.",
+  "bonus.once_per_customer": "Mỗi khách hàng một lần.",
+  "bonus.first_top_up": "Chỉ cho lần nạp đầu tiên.",
+  "bonus.until": "Đến hết {day}.",
+  "voucher.title": "Mã quà tặng",
+  "voucher.code": "Mã",
+  "voucher.hint": "Gồm 20 ký tự. Không phân biệt chữ hoa, chữ thường.",
+  "voucher.submit": "Đổi mã",
+  "voucher.done": "Đã cộng {amount}. Số dư hiện tại: {balance}.",
+  "voucher.before": "Bạn đã đổi mã này rồi ({amount}). Số dư hiện tại: {balance}.",
+  "topup.bonus": "Bạn được thưởng {bonus}, số dư tăng {sum}",
+  "topup.bonus.short": "+ thưởng {bonus}",
+  "topup.bonus.expected": "Chuyển khoản đủ số tiền này hôm nay, bạn được thưởng {bonus}.",
   "topup.lead": "Chuyển khoản bằng mã QR. Số dư không bao giờ hết hạn.",
   "topup.amount": "Số tiền",
   "topup.own": "Số tiền nạp (đ)",
@@ -344,6 +359,10 @@ export const account = {
   "error.too_many_keys": "Bạn đã đạt số khóa API đang dùng tối đa. Hãy thu hồi bớt một khóa.",
   "error.key_not_recoverable":
     "Không thể xem lại khóa API này. Khóa vẫn dùng được; nếu đã mất, hãy tạo khóa mới.",
+  "error.voucher_invalid":
+    "Mã này không hợp lệ. Hãy kiểm tra lại từng ký tự. Mã cũng có thể đã hết hạn hoặc đã được dùng.",
+  "error.voucher_once": "Bạn đã đổi một mã của chương trình này. Mỗi khách hàng chỉ được một mã.",
+  "error.voucher_not_credited": "Chưa thể cộng số tiền này vào số dư. Vui lòng liên hệ hỗ trợ.",
   "error.too_many_open_orders":
     "Bạn có quá nhiều yêu cầu nạp tiền đang chờ. Hãy thanh toán hoặc hủy bớt.",
   "error.too_many_orders":

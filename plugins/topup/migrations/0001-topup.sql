@@ -145,9 +145,72 @@ begin
 end
 $$;
 
+-- Bonuses that transfers have earned by promotions with dates. They are decided once, after the ledger has the transfer, and
+-- are in the ledger before the transfer is called credited.
+create table topup_bonuses (
+  -- The reference of the transfer in the ledger.
+  top_up text not null,
+  name text not null check (name ~ '^[a-z0-9-]+$'),
+  account_id uuid not null references accounts,
+  amount bigint not null check (amount > 0),
+  title text not null,
+  -- Of the bonus in the ledger.
+  reference text not null generated always as ('bonus:' || name || ':' || top_up) stored,
+  primary key (top_up, name)
+);
+
+create index topup_bonuses_account on topup_bonuses (account_id, name);
+
+-- Returns the bonuses of a transfer that the ledger has. `offers` are those that its amount and day allow; the first call
+-- decides which count: the best one, and those that add up. The lock makes "once" and "first" exact.
+create function decide_bonuses(transfer_id text, offers json) returns setof topup_bonuses language plpgsql as $$
+declare
+  transfer bank_transfers;
+  offer record;
+  has_best boolean := false;
+begin
+  select * into transfer from bank_transfers where id = transfer_id;
+  if json_array_length(offers) > 0 and lock_account(transfer.account_id)
+    and not exists (select from topup_bonuses where top_up = transfer.reference) then
+    for offer in
+      select * from json_to_recordset(offers) as offered (name text, title text, amount bigint, applies text, adds_up boolean)
+      order by amount desc, name
+    loop
+      continue when has_best and not offer.adds_up;
+      continue when offer.applies <> 'each_time' and exists (
+        select from topup_bonuses before
+        where before.account_id = transfer.account_id and before.name = offer.name and taken_back_of(before.reference) < before.amount
+      );
+      continue when offer.applies = 'first_top_up' and exists (
+        select from bank_transfers before
+        where before.account_id = transfer.account_id and before.sequence < transfer.sequence
+          and before.state in ('matched', 'credited')
+      );
+      insert into topup_bonuses (top_up, name, account_id, amount, title)
+      values (transfer.reference, offer.name, transfer.account_id, offer.amount, offer.title);
+      has_best := has_best or not offer.adds_up;
+    end loop;
+  end if;
+  return query select * from topup_bonuses where top_up = transfer.reference order by name;
+end
+$$;
+
+create function guard_topup_bonus() returns trigger language plpgsql as $$
+begin
+  if tg_op <> 'DELETE' or has_movement(old.reference, old.account_id, old.amount) then
+    raise exception 'a bonus never changes once the ledger has it: % is refused', lower(tg_op)
+      using errcode = 'restrict_violation';
+  end if;
+  return old;
+end
+$$;
+
+create trigger topup_bonuses_guard before update or delete on topup_bonuses
+  for each row execute function guard_topup_bonus();
+
 -- A credited transfer is history until the ledger has it taken back, what the bank said never changes, and credited is only
--- what the ledger has: together with the ledger's unique reference, no transfer can be given twice or be called given when
--- it was not.
+-- what the ledger has, bonuses included: together with the ledger's unique reference, no transfer can be given twice or be
+-- called given when it was not.
 create function guard_bank_transfer() returns trigger language plpgsql as $$
 begin
   if tg_op <> 'UPDATE' then
@@ -172,6 +235,13 @@ begin
   end if;
   if new.state = 'credited' and not has_movement(old.reference, new.account_id, new.amount) then
     raise exception 'transfer % is not in the ledger: it cannot be called credited', new.id
+      using errcode = 'restrict_violation';
+  end if;
+  if new.state = 'credited' and exists (
+    select from topup_bonuses bonus
+    where bonus.top_up = old.reference and not has_movement(bonus.reference, bonus.account_id, bonus.amount)
+  ) then
+    raise exception 'a bonus of transfer % is not in the ledger: it cannot be called credited', new.id
       using errcode = 'restrict_violation';
   end if;
   return new;

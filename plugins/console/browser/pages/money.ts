@@ -9,15 +9,17 @@ import type { Transfer, WholeTransfer } from "../contract.ts";
 import { findAccount } from "../find-account.ts";
 import { list } from "../list.ts";
 import { keepFresh } from "../live.ts";
-import { get } from "../session.ts";
+import { get, hasCommand } from "../session.ts";
 import { pairs } from "../table.ts";
 import { t } from "../text.ts";
 import { transferButtons } from "../transfer-changes.ts";
+import { showBatch, voucherList } from "../vouchers.ts";
 
 const STATES = ["unmatched", "credited", "matched", "ignored"] as const;
 
 /** Bank transfers, first those that wait for an owner; or one transfer. */
 export async function render({ root, rest, signal }: PageContext): Promise<void> {
+  if (await showBatch(root, rest, signal)) return;
   if (rest !== "") return one(root, decodeURIComponent(rest), signal);
   const again = (): Promise<void> => transfers.reload();
   const transfers = list<Transfer>({
@@ -68,7 +70,8 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
     file: "transfers",
     none: t("money.none"),
   });
-  fill(root, pageHead(t("nav.money"), t("money.lead")), transfers.element);
+  const vouchers = hasCommand("voucher list") && voucherList(signal);
+  fill(root, pageHead(t("nav.money"), t("money.lead")), transfers.element, vouchers);
   keepFresh(signal, async () => {
     // A form stays as it is until it is closed.
     if (document.querySelector("dialog[open]") === null) await transfers.refresh();

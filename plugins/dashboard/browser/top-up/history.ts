@@ -57,7 +57,15 @@ export async function orderHistory(signal: AbortSignal): Promise<HTMLElement> {
       dateTime(order.created_at),
       el("a", { href: `${BASE}/top-up/${order.id}` }, order.code),
       vnd(order.amount_vnd),
-      Number(order.received_vnd) > 0 ? vnd(order.received_vnd) : "–",
+      [
+        Number(order.received_vnd) > 0 ? vnd(order.received_vnd) : "–",
+        Number(order.bonus_vnd) > 0 &&
+          el(
+            "small",
+            { class: "hint" },
+            ` ${t("topup.bonus.short", { bonus: vnd(order.bonus_vnd) })}`,
+          ),
+      ],
       orderBadge(order),
     ];
     return el(

@@ -10,7 +10,9 @@ import type { Promotions, TopUp, TopUpSettings } from "../contract.ts";
 import { promotionList } from "../promotions.ts";
 import { BASE } from "../routes.ts";
 import { t } from "../text.ts";
+import { bonusList, bonusOf } from "./bonus.ts";
 import { orderHistory } from "./history.ts";
+import { voucherCard } from "./voucher.ts";
 
 const PRESETS_VND = [50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000];
 const PRESELECTED_VND = 200_000;
@@ -23,6 +25,7 @@ export async function renderNewOrder({ root, signal }: PageContext): Promise<voi
   ]);
   if (signal.aborted) return;
   const history = el("div", {});
+  const { bonuses } = settings.promotions;
   fill(
     root,
     pageHead(t("nav.topup"), t("topup.lead")),
@@ -30,7 +33,13 @@ export async function renderNewOrder({ root, signal }: PageContext): Promise<voi
       "div",
       { class: "grid two" },
       card(t("topup.amount"), amountForm(settings, promotions)),
-      promotions && card(t("promotions.title"), promotionList(promotions)),
+      el(
+        "div",
+        { class: "grid" },
+        bonuses.length > 0 && card(t("bonus.title"), bonusList(bonuses)),
+        promotions && card(t("promotions.title"), promotionList(promotions)),
+        voucherCard(),
+      ),
     ),
     card(t("topup.history"), history),
   );
@@ -47,7 +56,9 @@ function amountForm(settings: TopUpSettings, promotions: Promotions | undefined)
     t("topup.bounds", { minimum: vnd(minimum), maximum: vnd(maximum) }),
   );
   const { input } = own;
+  const { bonuses } = settings.promotions;
   const earns = el("p", { class: "discount", "aria-live": "polite" });
+  const bonusLine = el("p", { class: "discount", "aria-live": "polite" });
   const setAmount = (amount: number) => {
     input.value = vndNumber(amount);
     mark();
@@ -60,6 +71,10 @@ function amountForm(settings: TopUpSettings, promotions: Promotions | undefined)
     const earned = isValid ? earnedBy(amount, promotions).join(", ") : "";
     earns.hidden = earned === "";
     fill(earns, icon("gift"), t("topup.earns", { discounts: earned }));
+    const bonus = isValid ? bonusOf(bonuses, amount) : 0;
+    bonusLine.hidden = bonus === 0;
+    const amounts = { bonus: vnd(bonus), sum: vnd(amount + bonus) };
+    fill(bonusLine, icon("gift"), t("topup.bonus", amounts));
   };
   const choices = presets.map((amount) =>
     el("input", {
@@ -91,18 +106,19 @@ function amountForm(settings: TopUpSettings, promotions: Promotions | undefined)
           "label",
           {},
           choice,
-          el(
-            "span",
-            {},
-            vnd(choice.value),
-            el("small", {}, earnedBy(Number(choice.value), promotions).join(" · ")),
-          ),
+          el("span", {}, vnd(choice.value), el("small", {}, gainsOf(Number(choice.value)))),
         ),
       ),
     ),
     own.element,
+    bonusLine,
     earns,
   );
+
+  function gainsOf(amount: number): string {
+    const bonus = bonusOf(bonuses, amount);
+    return [...(bonus > 0 ? [`+${vnd(bonus)}`] : []), ...earnedBy(amount, promotions)].join(" · ");
+  }
 }
 
 /** Returns the discounts that a top-up of this amount earns besides those of now: `+1% today`. */

@@ -63,7 +63,8 @@ export async function renderOrder({ root, rest, signal }: PageContext): Promise<
       try {
         const now = await get<TopUp>(`/top-ups/${order.id}`);
         if (signal.aborted) return;
-        if (now.status === order.status && now.received_vnd === order.received_vnd) continue;
+        const isSame = now.status === order.status && now.received_vnd === order.received_vnd;
+        if (isSame) continue;
         order = now;
         await show();
         announce(statusText(order));
@@ -138,7 +139,12 @@ function payment(order: TopUp, cancel: () => void): HTMLElement {
       "dl",
       { class: "pairs" },
       payments.map((paid) =>
-        el("div", {}, el("dt", {}, dateTime(paid.at)), el("dd", {}, `+${vnd(paid.amount_vnd)}`)),
+        el(
+          "div",
+          {},
+          el("dt", {}, dateTime(paid.at)),
+          el("dd", {}, `+${vnd(paid.amount_vnd)}`, bonusIn(paid.bonus_vnd)),
+        ),
       ),
     ),
   );
@@ -176,8 +182,22 @@ function payment(order: TopUp, cancel: () => void): HTMLElement {
         el("button", { type: "button", class: "quiet", onclick: cancel }, t("topup.cancel")),
     ),
   );
+  const expected = order.expected_bonus_vnd ?? "0";
+  const earns = notice("good", t("topup.bonus.expected", { bonus: vnd(expected) }));
   const isShort = order.status === "underpaid";
-  return el("div", { class: "grid" }, isShort && missing, ways, isShort && received);
+  return el(
+    "div",
+    { class: "grid" },
+    isShort && missing,
+    Number(expected) > 0 && earns,
+    ways,
+    isShort && received,
+  );
+}
+
+function bonusIn(amount: string): HTMLElement | false {
+  const text = () => ` ${t("topup.bonus.short", { bonus: vnd(amount) })}`;
+  return Number(amount) > 0 && el("small", { class: "hint" }, text());
 }
 
 function transferField(name: string, shown: string, copies = false, copied = shown): HTMLElement {
@@ -214,6 +234,7 @@ async function outcome(order: TopUp): Promise<HTMLElement> {
       { class: isCredited ? "outcome good" : "outcome" },
       icon(isCredited ? "check" : "clock"),
       isCredited && el("p", { class: "figure" }, `+${vnd(order.received_vnd)}`),
+      isCredited && el("p", {}, bonusIn(order.bonus_vnd)),
       order.paid_at !== null && el("p", { class: "hint" }, dateTime(order.paid_at)),
       wallet && el("p", {}, t("topup.newbalance", { amount: vnd(wallet.available_vnd) })),
       el(

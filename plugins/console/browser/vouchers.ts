@@ -1,0 +1,190 @@
+import { el, fill } from "../../page-parts/browser/dom.ts";
+import { choice, field } from "../../page-parts/browser/form.ts";
+import { dateTime, dayLong, number, vnd } from "../../page-parts/browser/format.ts";
+import { card, loadInto, pageHead } from "../../page-parts/browser/page-head.ts";
+import { BASE } from "./base.ts";
+import { openChange } from "./change.ts";
+import { commandLine, commandText } from "./command-line.ts";
+import type { VoucherBatch, WholeVoucherBatch } from "./contract.ts";
+import { downloadCsv } from "./download.ts";
+import { list } from "./list.ts";
+import { get } from "./session.ts";
+import { pairs, table } from "./table.ts";
+import { t } from "./text.ts";
+
+/** The path of a batch below the page of money. */
+const PART = "vouchers/";
+
+/** Batches of vouchers, with a button that makes one. */
+export function voucherList(signal: AbortSignal): HTMLElement {
+  const again = (): Promise<void> => batches.reload();
+  const batches = list<VoucherBatch>({
+    title: t("vouchers"),
+    signal,
+    filters: [],
+    columns: [
+      {
+        title: t("voucher.note"),
+        cell: ({ id, note }) => el("a", { href: `${BASE}/money/${PART}${id}` }, note),
+      },
+      { title: t("amount"), isNumber: true, cell: ({ amount_vnd }) => vnd(amount_vnd) },
+      {
+        title: t("voucher.redeemed"),
+        isNumber: true,
+        cell: ({ redeemed, codes, uses }) => `${number(redeemed)} / ${number(codes * uses)}`,
+      },
+      { title: t("voucher.days"), cell: days },
+      { title: t("customers.state"), cell: stateBadge },
+      { title: t("actions"), cell: (batch) => cancelButton(batch, again) },
+    ],
+    async load(_filters, limit, next) {
+      const rows = await get<VoucherBatch[]>("/vouchers", { limit, ...next });
+      const last = rows.at(-1);
+      return { rows, next: last && rows.length === limit ? { before: last.id } : undefined };
+    },
+    command: () => commandText("voucher list", {}),
+    file: "vouchers",
+    none: t("voucher.none"),
+  });
+  const make = el("button", { type: "button", onclick: () => openBatch(again) }, t("voucher.make"));
+  return el("div", { class: "grid" }, batches.element, el("p", { class: "row end" }, make));
+}
+
+/** Shows a batch and who redeemed its codes. Returns false for an address of another page. */
+export async function showBatch(
+  root: HTMLElement,
+  rest: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (!rest.startsWith(PART)) return false;
+  const id = rest.slice(PART.length);
+  const place = el("div", { class: "grid" });
+  fill(root, pageHead(t("vouchers"), null), place);
+  const load = () =>
+    loadInto(place, signal, async () => {
+      const batch = await get<WholeVoucherBatch>(`/vouchers/${id}`, { limit: 1000 });
+      if (!signal.aborted)
+        fill(root, pageHead(batch.note, t("vouchers"), cancelButton(batch, load)), place);
+      return [
+        card(t("vouchers"), facts(batch)),
+        card(t("voucher.redeemed"), redemptions(batch)),
+        commandLine(commandText("voucher show", { voucher: id })),
+      ];
+    });
+  await load();
+  return true;
+}
+
+function facts(batch: WholeVoucherBatch): HTMLElement {
+  const { codes, uses, redeemed, once_per_customer, amount_vnd, credited_vnd } = batch;
+  return pairs([
+    [t("customers.state"), stateBadge(batch)],
+    [t("amount"), vnd(amount_vnd)],
+    [t("voucher.count"), number(codes)],
+    [t("voucher.uses"), number(uses)],
+    [t("voucher.once"), t(once_per_customer ? "yes" : "no")],
+    [t("voucher.days"), days(batch)],
+    [t("voucher.redeemed"), `${number(redeemed)} · ${vnd(credited_vnd)}`],
+  ]);
+}
+
+function redemptions({ redemptions: rows }: WholeVoucherBatch): HTMLElement {
+  if (rows.length === 0) return el("p", { class: "empty" }, t("voucher.unredeemed"));
+  return table(
+    t("voucher.redeemed"),
+    [
+      { title: t("calls.time"), cell: ({ redeemed_at }) => dateTime(redeemed_at) },
+      {
+        title: t("money.owner"),
+        cell: ({ account, email }) =>
+          el("a", { href: `${BASE}/customers/${account}` }, email ?? account),
+      },
+      { title: t("voucher.code"), cell: ({ prefix }) => el("code", {}, `${prefix}…`) },
+      {
+        title: t("customers.state"),
+        cell: ({ credited_at }) =>
+          el(
+            "span",
+            { class: `badge ${credited_at === null ? "info" : "good"}` },
+            t(credited_at === null ? "transfer.matched" : "transfer.credited"),
+          ),
+      },
+    ],
+    rows,
+  );
+}
+
+/** The codes come once, as a file: the gateway does not have them afterwards. */
+function openBatch(again: () => Promise<void>): void {
+  const whole = { inputmode: "numeric", pattern: "[0-9]+", required: true };
+  const amount = field(t("amount"), { ...whole, maxlength: 9 });
+  const count = field(t("voucher.count"), { ...whole, maxlength: 5, value: "1" });
+  const uses = field(t("voucher.uses"), { ...whole, maxlength: 7, value: "1" });
+  const from = field(t("voucher.from"), { type: "date" }, t("voucher.from.hint"));
+  const until = field(t("voucher.until"), { type: "date", required: true });
+  const note = field(t("voucher.note"), { required: true, maxlength: 200 });
+  const options = [
+    ["", t("no")],
+    ["once", t("yes")],
+  ] as const;
+  const { element, select } = choice(t("voucher.once"), options);
+  const dates = () => ({
+    until: until.input.value,
+    ...(from.input.value !== "" && { from: from.input.value }),
+  });
+  openChange({
+    title: t("voucher.make"),
+    about: [el("p", { class: "hint" }, t("voucher.make.about")), element],
+    fields: [amount, count, uses, from, until, note],
+    request: () => ({
+      path: "/vouchers",
+      body: {
+        ...{ amount_vnd: amount.input.value, note: note.input.value, ...dates() },
+        ...{ count: Number(count.input.value), uses: Number(uses.input.value) },
+        once_per_customer: select.value !== "",
+      },
+    }),
+    command: () =>
+      commandText("voucher create", {
+        ...{ "amount-vnd": amount.input.value, count: count.input.value, uses: uses.input.value },
+        ...{ ...dates(), note: note.input.value },
+      }) + (select.value === "" ? "" : " --once-per-customer"),
+    action: t("voucher.make"),
+    movesMoney: true,
+    async done(reply) {
+      const { id, list: codes } = reply as { id: string; list: object[] };
+      downloadCsv(`vouchers-${id.slice(0, 8)}`, codes);
+      await again();
+    },
+  });
+}
+
+function cancelButton(batch: VoucherBatch, done: () => Promise<void>): HTMLElement | false {
+  const { id, note, state } = batch;
+  const text = t("voucher.cancel");
+  const open = () =>
+    openChange({
+      title: text,
+      about: el("p", {}, t("voucher.cancel.about", { note })),
+      fields: [],
+      request: () => ({ path: `/vouchers/${id}/cancel`, body: {} }),
+      command: () => commandText("voucher cancel", { voucher: id }),
+      action: text,
+      isDangerous: true,
+      done,
+    });
+  const attributes = { type: "button", class: "small", "aria-label": `${text}: ${note}` };
+  return (
+    (state === "open" || state === "planned") &&
+    el("button", { ...attributes, onclick: open }, text)
+  );
+}
+
+function days({ first_day, last_day }: VoucherBatch): string {
+  return `${dayLong(first_day)} – ${dayLong(last_day)}`;
+}
+
+function stateBadge({ state }: VoucherBatch): HTMLElement {
+  const kind = state === "open" ? "good" : state === "planned" ? "info" : "";
+  return el("span", { class: `badge ${kind}` }, t(`voucher.${state}`));
+}
