@@ -115,7 +115,8 @@ export class Corrections {
 
   /**
    * Takes a top-up out of the wallet again: it was given to the wrong account, or paid back by the bank. Its bonuses go
-   * first, in proportion: if this process dies, no bonus is left without its top-up, and a repetition goes on.
+   * first, in proportion: if this process dies, no bonus is left without its top-up, and a repetition goes on. If the wallet
+   * has too little and as much as there is is wanted, the top-up goes first.
    */
   async takeBack({ topUp, asMuchAsThereIs, ...request }: TakeBack): Promise<Correction> {
     const [found] = await this.database.query<Cause>(
@@ -139,21 +140,30 @@ export class Corrections {
       restMicroVnd,
     );
     const availableMicroVnd = await this.availableOf(found.accountId);
-    if (!asMuchAsThereIs && availableMicroVnd < allMicroVnd) {
-      return { kind: "short", availableMicroVnd };
+    let takenMicroVnd = allMicroVnd;
+    if (availableMicroVnd < allMicroVnd) {
+      if (!asMuchAsThereIs) return { kind: "short", availableMicroVnd };
+      takenMicroVnd = availableMicroVnd;
     }
-    const refusal = await request.confirm(found.accountId, -allMicroVnd);
+    const refusal = await request.confirm(found.accountId, -takenMicroVnd);
     if (refusal) return { kind: "refused", refusal };
     const confirm = async () => undefined;
     let bonusMicroVnd = 0n;
-    for (const { reference, totalMicroVnd, ...bonus } of parts) {
-      const part = { ...plan, cause: reference, found: bonus, totalMicroVnd, confirm };
-      const taken = await this.correct(part);
-      if (taken.kind === "corrected") bonusMicroVnd += taken.amountMicroVnd;
-      else if (taken.kind !== "short" || !asMuchAsThereIs) return taken;
-    }
+    const takeBonuses = async (): Promise<Correction | undefined> => {
+      for (const { reference, totalMicroVnd, ...bonus } of parts) {
+        const part = { ...plan, cause: reference, found: bonus, totalMicroVnd, confirm };
+        const taken = await this.correct(part);
+        if (taken.kind !== "corrected") return taken;
+        bonusMicroVnd += taken.amountMicroVnd;
+      }
+      return undefined;
+    };
+    const failed = asMuchAsThereIs ? undefined : await takeBonuses();
+    if (failed) return failed;
     const taken = await this.correct({ ...whole, confirm });
-    return taken.kind === "corrected" ? { ...taken, bonusMicroVnd } : taken;
+    if (taken.kind !== "corrected") return taken;
+    if (asMuchAsThereIs) await takeBonuses();
+    return { ...taken, bonusMicroVnd };
   }
 
   /** Returns the bonuses of a top-up of which more is to be taken back, if so much of the top-up is; by default all. */

@@ -2,6 +2,7 @@ import postgresClient from "postgres";
 import t from "tap";
 import type { Failpoint } from "../../../core/process/failpoint.ts";
 import { admin, type Customer, createCustomer, wallet } from "../../support/admin.ts";
+import { ArmedGateway } from "../../support/armed.ts";
 import { type GatewayOptions, startGateway, type TestGateway } from "../../support/gateway.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
 import { assertReconciled } from "../../support/proof.ts";
@@ -10,6 +11,13 @@ import { type Answer, bodies, paths, post } from "../../support/requests.ts";
 import { until } from "../../support/until.ts";
 import { as, notify, order, topupPlugins, transfer } from "./topups.ts";
 
+/** For transfers that are larger than those of the other tests. */
+const BONUSES = [
+  {
+    ...{ name: "tet", title: "Tết", first_day: "2026-11-01", last_day: "2026-11-30" },
+    ...{ percent: 10, minimum_vnd: 300_000, bonus_max_vnd: 40_000, applies: "once_per_customer" },
+  },
+];
 const OK = { status: 200, body: { success: true } };
 
 t.test("top-ups in two gateways on one Redis and one Postgres", async (t) => {
@@ -25,7 +33,7 @@ t.test("top-ups in two gateways on one Redis and one Postgres", async (t) => {
     sql = postgresClient(postgres.url, { max: 1 });
     options = {
       config: { stores: { hot: redis.url, ledger: postgres.url } },
-      plugins: topupPlugins({ promotions: { counted: "all" } }),
+      plugins: topupPlugins({ promotions: { counted: "all", bonuses: BONUSES } }),
     };
     one = await startGateway(options);
     other = await startGateway({ ...options, simulator: one.simulator });
@@ -100,6 +108,36 @@ t.test("top-ups in two gateways on one Redis and one Postgres", async (t) => {
       t.equal(body["status"], "paid");
     });
   }
+
+  for (const point of ["topup.bonus.decided", "topup.bonus.credited"] as const) {
+    t.test(`a kill at ${point} leaves no top-up without its bonus`, async (t) => {
+      const { accountId } = await createCustomer(other);
+      const mine = await order(other, accountId, 300_000);
+      const told = transfer({ content: mine.code, transferAmount: 300_000 });
+      const armed = await ArmedGateway.start(point, { ...options, simulator: one.simulator });
+      await t.rejects(notify(armed.gateway, told), "the bank gets no reply");
+      await armed.died();
+      await armed.gateway.close();
+      await until(
+        "a sweep has credited it",
+        async () => (await stateOf(told["id"])) === "credited",
+      );
+      t.strictSame(await Promise.all([notify(one, told), notify(other, told)]), [OK, OK]);
+      t.equal((await wallet(other, accountId)).available, "330000");
+      const { body } = await as(other, accountId, "GET", `/top-ups/${mine.id}`);
+      t.match(body, { status: "paid", received_vnd: "300000", bonus_vnd: "30000" });
+    });
+  }
+
+  t.test("of many transfers at once, notified to both, one earns a bonus", async (t) => {
+    const { accountId } = await createCustomer(one);
+    const mine = await order(one, accountId, 300_000);
+    const told = Array.from({ length: 10 }, () =>
+      transfer({ content: mine.code, transferAmount: 300_000 }),
+    );
+    await Promise.all(told.map((each, n) => notify(n % 2 ? one : other, each)));
+    t.equal((await wallet(other, accountId)).available, String(10 * 300_000 + 30_000));
+  });
 
   t.test("a restarted gateway finishes what its crash interrupted", async (t) => {
     const { accountId } = await createCustomer(other);

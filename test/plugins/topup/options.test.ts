@@ -7,6 +7,15 @@ const RIGHT = `topup:
       promotions: { lifetime: { discount_bps: 100 }, counted: all }
       minimum_vnd: 50000`;
 
+const BONUS = "{ name: tet, title: Tết, first_day: 2027-01-15, last_day: 2027-02-15, percent: 10 }";
+
+/** Bonuses with one whose field is this. */
+function bonusWith(field: string): string {
+  const key = field.split(":")[0] ?? "";
+  const rest = BONUS.replace(new RegExp(`${key}: [^,}]+,? ?`), "");
+  return `bonuses: [${rest.replace(/\}$/, `, ${field} }`)}]`;
+}
+
 /** An invalid change to the settings: the text to replace, its replacement, the expected error. */
 const WRONG: readonly (readonly [from: string, to: string, told: RegExp])[] = [
   [`bin: "970436"`, `bin: "97043"`, /bank\.bin: expected the six digits of a bank/],
@@ -24,6 +33,22 @@ const WRONG: readonly (readonly [from: string, to: string, told: RegExp])[] = [
   [`minimum_vnd: 50000`, `order_valid_minutes: 1`, /order_valid_minutes: expected a whole number/],
   [`"0123456789abcdef"`, `"too-short"`, /webhook\.api_key: expected a secret of 16 to 512/],
   [`"0123456789abcdef"`, `""`, /webhook\.api_key: expected a secret of 16 to 512/],
+  ...[
+    [`name: Tết`, /bonuses\[0\]\.name: expected 1 to 40 lower-case letters, digits and hyphens/],
+    [`first_day: 2027-02-30`, /bonuses\[0\]\.first_day: expected a day in Vietnam/],
+    [`first_day: 2027-02-16`, /bonuses\[0\]: expected a last_day that is not before first_day/],
+    [`percent: 0`, /bonuses\[0\]\.percent: expected a whole number from 1 to 100/],
+    [`percent: 7.5`, /bonuses\[0\]\.percent: expected a whole number/],
+    [`minimum_vnd: 0`, /bonuses\[0\]\.minimum_vnd: expected a whole number/],
+    [`applies: always`, /bonuses\[0\]\.applies: expected one of each_time/],
+    [`adds_up: "yes"`, /bonuses\[0\]\.adds_up: expected true or false/],
+    [`until: 2027-01-01`, /bonuses\[0\]\.until: unknown key/],
+  ].map(([wrong, told]) => [`counted: all`, bonusWith(String(wrong)), told as RegExp] as const),
+  [
+    `counted: all`,
+    `bonuses: [${BONUS}, ${BONUS}]`,
+    /bonuses: expected bonuses with different names/,
+  ],
   [`webhook: {`, `webhook: { secret: x,`, /webhook\.secret: unknown key/],
   [`minimum_vnd: 50000`, `poll: {}`, /poll\.token: expected a secret of 16 to 512/],
   [
@@ -66,6 +91,7 @@ t.test("valid top-up settings have sensible defaults", async (t) => {
       lifetime: { threshold_vnd: 10_000_000, discount_bps: 100 },
       daily: { threshold_vnd: 100_000, discount_bps: 100 },
       counted: "all",
+      bonuses: [],
     },
   });
 });
