@@ -12,8 +12,10 @@ const BONUS = "{ name: tet, title: Tết, first_day: 2027-01-15, last_day: 2027-
 /** Bonuses with one whose field is this. */
 function bonusWith(field: string): string {
   const key = field.split(":")[0] ?? "";
-  const rest = BONUS.replace(new RegExp(`${key}: [^,}]+,? ?`), "");
-  return `bonuses: [${rest.replace(/\}$/, `, ${field} }`)}]`;
+  const others = BONUS.slice(1, -1)
+    .split(",")
+    .filter((other) => other.split(":")[0]?.trim() !== key);
+  return `bonuses: [{ ${[...others, field].join(", ")} }]`;
 }
 
 /** An invalid change to the settings: the text to replace, its replacement, the expected error. */
@@ -35,7 +37,7 @@ const WRONG: readonly (readonly [from: string, to: string, told: RegExp])[] = [
   [`"0123456789abcdef"`, `""`, /webhook\.api_key: expected a secret of 16 to 512/],
   ...[
     [`name: Tết`, /bonuses\[0\]\.name: expected 1 to 40 lower-case letters, digits and hyphens/],
-    [`first_day: 2027-02-30`, /bonuses\[0\]\.first_day: expected a day in Vietnam/],
+    [`first_day: 2027-01-32`, /bonuses\[0\]\.first_day: expected a day in Vietnam/],
     [`first_day: 2027-02-16`, /bonuses\[0\]: expected a last_day that is not before first_day/],
     [`percent: 0`, /bonuses\[0\]\.percent: expected a whole number from 1 to 100/],
     [`percent: 7.5`, /bonuses\[0\]\.percent: expected a whole number/],
