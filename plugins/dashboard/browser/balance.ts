@@ -7,6 +7,8 @@ import { BASE } from "./routes.ts";
 import { t } from "./text.ts";
 
 let available: string | undefined;
+/** Shows the last known balance in the menu of this page. */
+let showInMenu = () => {};
 
 /** The balance as a link to the page that tops it up, for the menu of every page. Shows the last known until it is read again. */
 export function balanceLink(): HTMLElement {
@@ -21,6 +23,7 @@ export function balanceLink(): HTMLElement {
     fill(amount, available === undefined ? "\u00a0" : vnd(available));
     link.title = available === undefined ? "" : `${available} đ`;
   };
+  showInMenu = show;
   show();
   void readWallet().then(show, () => {});
   return link;
@@ -52,6 +55,14 @@ function read(): Promise<Wallet> {
 /** Lets the next page read the wallet again. */
 export function forgetWallet(): void {
   wallet = undefined;
+}
+
+/** Reads the wallet again, and shows it in the menu. */
+export async function refreshWallet(): Promise<Wallet> {
+  forgetWallet();
+  const read = await readWallet();
+  showInMenu();
+  return read;
 }
 
 /** Forgets the balance too, since its customer leaves. */

@@ -51,6 +51,7 @@ t.test("vouchers and bonuses in a browser", async (t) => {
       await page.getByText("Đã cộng 50.000 đ. Số dư hiện tại: 50.000 đ.").waitFor();
       t.strictSame(await findings(page), []);
       t.strictSame(await sticksOut(page), []);
+      await page.locator(".wallet", { hasText: "50.000 đ" }).waitFor();
       await redeem(code);
       await page.getByText("Bạn đã đổi mã này rồi (50.000 đ)").waitFor();
       await redeem(other);

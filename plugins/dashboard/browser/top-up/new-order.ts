@@ -32,13 +32,17 @@ export async function renderNewOrder({ root, signal }: PageContext): Promise<voi
     el(
       "div",
       { class: "grid two" },
-      card(t("topup.amount"), amountForm(settings, promotions)),
+      el(
+        "div",
+        { class: "grid" },
+        card(t("topup.amount"), amountForm(settings, promotions)),
+        voucherCard(),
+      ),
       el(
         "div",
         { class: "grid" },
         bonuses.length > 0 && card(t("bonus.title"), bonusList(bonuses)),
         promotions && card(t("promotions.title"), promotionList(promotions)),
-        voucherCard(),
       ),
     ),
     card(t("topup.history"), history),
@@ -115,9 +119,10 @@ function amountForm(settings: TopUpSettings, promotions: Promotions | undefined)
     earns,
   );
 
+  /** Says what a choice earns, in one line: its bonus, else its discounts. */
   function gainsOf(amount: number): string {
     const bonus = bonusOf(bonuses, amount);
-    return [...(bonus > 0 ? [`+${vnd(bonus)}`] : []), ...earnedBy(amount, promotions)].join(" · ");
+    return bonus > 0 ? `+${vnd(bonus)}` : earnedBy(amount, promotions).join(" · ");
   }
 }
 

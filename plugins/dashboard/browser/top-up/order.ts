@@ -9,7 +9,8 @@ import { icon } from "../../../page-parts/browser/icons.ts";
 import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { get, post } from "../api.ts";
-import type { Key, TopUp, Wallet } from "../contract.ts";
+import { refreshWallet } from "../balance.ts";
+import type { Key, TopUp } from "../contract.ts";
 import { BASE } from "../routes.ts";
 import { t } from "../text.ts";
 import { orderBadge } from "./history.ts";
@@ -219,7 +220,7 @@ async function outcome(order: TopUp): Promise<HTMLElement> {
   const isCredited = Number(order.received_vnd) > 0;
   const [wallet, keys] = isCredited
     ? await Promise.all([
-        get<Wallet>("/wallet").catch(() => undefined),
+        refreshWallet().catch(() => undefined),
         get<{ data: Key[] }>("/keys").catch(() => undefined),
       ])
     : [];

@@ -3,7 +3,7 @@ import { field, form, notice } from "../../../page-parts/browser/form.ts";
 import { exactVnd } from "../../../page-parts/browser/format.ts";
 import { card } from "../../../page-parts/browser/page-head.ts";
 import { post } from "../api.ts";
-import { forgetWallet } from "../balance.ts";
+import { refreshWallet } from "../balance.ts";
 import type { RedeemedVoucher } from "../contract.ts";
 import { t } from "../text.ts";
 
@@ -23,7 +23,7 @@ export function voucherCard(): HTMLElement | undefined {
     fill(result);
     const redeemed = await post<RedeemedVoucher>("/vouchers", { code: code.input.value });
     code.input.value = "";
-    forgetWallet();
+    void refreshWallet().catch(() => {});
     const text = t(redeemed.applied ? "voucher.done" : "voucher.before", {
       amount: exactVnd(redeemed.amount_vnd),
       balance: exactVnd(redeemed.balance_vnd),
