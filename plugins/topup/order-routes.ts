@@ -185,7 +185,7 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
     });
     return {
       ...shown(order),
-      // What a transfer of the missing amount would earn today.
+      // The bonus of a transfer of the missing amount today.
       expected_bonus_vnd: formatVnd(expectedBonus(bonuses, missing)),
       payments: payments.map(({ amountMicroVnd, bonusMicroVnd, creditedAt }) => ({
         amount_vnd: formatVnd(amountMicroVnd),

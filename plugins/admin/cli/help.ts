@@ -27,6 +27,7 @@ const GROUPS: Readonly<Record<string, readonly [title: string, ...words: string[
     "call",
   ],
   transfers: ["bank transfers", "transfer", "order"],
+  vouchers: ["codes that customers redeem", "voucher"],
   keys: ["API keys", "key"],
   prices: ["the config, and what it sells for", "reload", "prices", "models"],
   providers: ["upstreams", "upstreams", "upstream"],

@@ -223,7 +223,7 @@ t.test("bonuses of top-ups", async (t) => {
     const accounts = [await customer(), await customer(), await customer()];
     const reportOf = async () => (await admin(gateway, "GET", "/report")).body;
     const before = await reportOf();
-    /** What each transfer has left, and its bonuses, in đ. */
+    /** A transfer with its rest and its bonuses, in đ. */
     interface Paid {
       readonly id: string;
       readonly sequence: number;

@@ -23,7 +23,9 @@ t.test("an order", async (t) => {
       status: "open",
       amount_vnd: "123456",
       received_vnd: "0",
+      bonus_vnd: "0",
       missing_vnd: "123456",
+      expected_bonus_vnd: "0",
       payments: [],
       content: code,
       bank: BANK,
@@ -189,6 +191,7 @@ t.test("an order", async (t) => {
       promotions: {
         lifetime: { threshold_vnd: "10000000", discount_bps: 100 },
         daily: { threshold_vnd: "100000", discount_bps: 100 },
+        bonuses: [],
       },
     });
   });
