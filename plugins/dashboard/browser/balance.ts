@@ -7,26 +7,32 @@ import { BASE } from "./routes.ts";
 import { t } from "./text.ts";
 
 let available: string | undefined;
-/** Shows the last known balance in the menu of this page. */
-let showInMenu = () => {};
 
 /** The balance as a link to the page that tops it up, for the menu of every page. Shows the last known until it is read again. */
 export function balanceLink(): HTMLElement {
-  const amount = el("strong", {});
   const link = el(
     "a",
     { class: "wallet", href: `${BASE}/top-up` },
-    el("span", { class: "wallet-amount" }, el("span", { class: "hint" }, t("balance")), amount),
+    el(
+      "span",
+      { class: "wallet-amount" },
+      el("span", { class: "hint" }, t("balance")),
+      el("strong", {}),
+    ),
     el("span", { class: "wallet-action" }, icon("plus"), t("topup.action")),
   );
-  const show = () => {
-    fill(amount, available === undefined ? "\u00a0" : vnd(available));
-    link.title = available === undefined ? "" : `${available} đ`;
-  };
-  showInMenu = show;
-  show();
-  void readWallet().then(show, () => {});
+  showIn(link);
+  void readWallet().then(
+    () => showIn(link),
+    () => {},
+  );
   return link;
+}
+
+function showIn(link: HTMLElement): void {
+  const amount = link.querySelector("strong");
+  if (amount) fill(amount, available === undefined ? "\u00a0" : vnd(available));
+  link.title = available === undefined ? "" : `${available} đ`;
 }
 
 let wallet: Promise<Wallet> | undefined;
@@ -57,11 +63,11 @@ export function forgetWallet(): void {
   wallet = undefined;
 }
 
-/** Reads the wallet again, and shows it in the menu. */
+/** Reads the wallet again, and shows it in the menus of this page. */
 export async function refreshWallet(): Promise<Wallet> {
   forgetWallet();
   const read = await readWallet();
-  showInMenu();
+  for (const link of document.querySelectorAll<HTMLElement>("a.wallet")) showIn(link);
   return read;
 }
 

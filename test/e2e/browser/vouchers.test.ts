@@ -51,7 +51,7 @@ t.test("vouchers and bonuses in a browser", async (t) => {
       await page.getByText("Đã cộng 50.000 đ. Số dư hiện tại: 50.000 đ.").waitFor();
       t.strictSame(await findings(page), []);
       t.strictSame(await sticksOut(page), []);
-      await page.locator(".wallet", { hasText: "50.000 đ" }).waitFor();
+      await page.locator(".wallet:visible", { hasText: "50.000 đ" }).waitFor();
       await redeem(code);
       await page.getByText("Bạn đã đổi mã này rồi (50.000 đ)").waitFor();
       await redeem(other);
@@ -125,6 +125,7 @@ t.test("vouchers and bonuses in a browser", async (t) => {
       const { session } = await stage.customer();
       const code = lines[1]?.split(",")[0];
       t.equal((await session.post("/vouchers", { code })).status, 200);
+      await page.locator(".toast").waitFor({ state: "detached" });
       await page.getByRole("link", { name: note }).click();
       await page.getByRole("link", { name: session.email }).waitFor();
       t.strictSame(await findings(page), []);
@@ -135,6 +136,7 @@ t.test("vouchers and bonuses in a browser", async (t) => {
       t.equal(await page.getByRole("button", { name: /^Cancel: fair/ }).count(), 0);
       await page.goto(`${stage.url}/console/money`);
       await page.getByRole("link", { name: note }).waitFor();
+      await page.waitForLoadState("networkidle");
       t.strictSame(await findings(page), []);
       t.strictSame(await sticksOut(page), []);
       const width = await page.evaluate(() => document.documentElement.scrollWidth);
