@@ -11,6 +11,16 @@ import { namesText } from "./holds.ts";
 import type { LedgerLookup } from "./store-options.ts";
 import { amountOf } from "./view.ts";
 
+/** Posts that are sent at the same time. After a wipe of Redis there are as many as the ledger lacked. */
+const AT_ONCE = 32;
+
+/** The ledger was asked about a call or its wallet, and did not reply. */
+class LedgerSilent extends Error {}
+
+function silent(cause: unknown): never {
+  throw new LedgerSilent("the ledger did not reply", { cause });
+}
+
 /**
  * Returns true if Redis, in case it has the post, surely still remembers it. In the same epoch it does until the post
  * is committed, which another process may have done if the leases of this one ended.
@@ -52,7 +62,8 @@ export class Resender {
   }
 
   /**
-   * Sends the posts of a bucket in order, up to the first failure. Never rejects.
+   * Sends the posts of a bucket, oldest first, until Redis fails. While the ledger is silent, sends those that need no
+   * question: their calls hold money until then. Never rejects.
    *
    * A full Redis takes no new post, but returns the result of a post that it has, wherever in the order that is. Then
    * this process can commit it, which gives Redis room.
@@ -63,16 +74,30 @@ export class Resender {
       if (post.state === "voided") void this.takeBack(bucket, post);
     if (this.running.has(bucket)) return;
     this.running.add(bucket);
-    try {
-      for (const [callId, post] of unsent) {
-        if (post.state !== "kept" || !(await this.isTaken(bucket, post, nowMs))) continue;
+    const posts = unsent.entries();
+    let isRedisAway = false;
+    let isLedgerSilent = false;
+    const sendOn = async () => {
+      for (const [callId, post] of posts) {
+        if (isRedisAway) return;
+        if (post.state !== "kept" || (isLedgerSilent && !this.isKnown(bucket, post, nowMs())))
+          continue;
+        try {
+          if (!(await this.isTaken(bucket, post, nowMs))) continue;
+        } catch (error) {
+          // The post stays for the next round.
+          if (error instanceof LedgerSilent) isLedgerSilent = true;
+          else isRedisAway = true;
+          continue;
+        }
         failpoint("spool.resent");
         post.drop?.();
         // It may have been posted, lost with its epoch and added again.
         if (unsent.get(callId) === post) unsent.delete(callId);
       }
-    } catch {
-      // Redis or the ledger is unreachable. The rest stays for the next round.
+    };
+    try {
+      await Promise.all(Array.from({ length: AT_ONCE }, sendOn));
     } finally {
       this.running.delete(bucket);
     }
@@ -115,20 +140,24 @@ export class Resender {
     }
   }
 
+  /** Returns true if Redis itself says whether it has the post: an earlier attempt may have reached it without a reply. */
+  private isKnown(bucket: Bucket, { entry, sent }: UnsentPost, nowMs: number): boolean {
+    return "debit" in entry || (sent !== undefined && isRemembered(sent, bucket, nowMs));
+  }
+
   private async resend(bucket: Bucket, post: UnsentPost, nowMs: () => number): Promise<void> {
     const { entry, sent } = post;
     const { callId, accountId, purses, at } = callOf(entry);
     const { epoch } = bucket;
-    const isDebit = "debit" in entry;
-    if (isDebit && !isSentIn(bucket, sent)) return;
-    // An earlier attempt may have reached Redis without a reply.
-    const isKnown = isDebit || (sent !== undefined && isRemembered(sent, bucket, nowMs()));
-    if (!isKnown && (await this.ledger.hasCall({ callId, at }))) return;
+    if ("debit" in entry && !isSentIn(bucket, sent)) return;
+    if (!this.isKnown(bucket, post, nowMs())) {
+      if (await this.ledger.hasCall({ callId, at }).catch(silent)) return;
+    }
     if (bucket.epoch !== epoch)
       throw new Error("the epoch changed during the ledger lookup; the next round sends the post");
     let reply = await this.actions.post(bucket, entry);
     if (reply[0] === "unknown") {
-      const isLoaded = await this.actions.load(accountId, purses ?? []);
+      const isLoaded = await this.actions.load(accountId, purses ?? []).catch(silent);
       if (!isLoaded) return this.postUnchargeable(bucket, entry);
       reply = await this.actions.post(bucket, entry);
     }

@@ -20,6 +20,8 @@ class Queue {
   readonly inLedger = new Set<string>();
   readonly loaded = new Set(["A"]);
   lookups = 0;
+  /** What the ledger does before it replies. */
+  asked: (callId: string) => Promise<void> = async () => {};
   reply: (callId: string) => Reply | Promise<Reply> = (callId) => this.posted(callId);
   readonly bucket: Pick<Bucket, "name" | "process" | "outbox"> & {
     epoch: string;
@@ -33,6 +35,7 @@ class Queue {
       {
         hasCall: async ({ callId }: { readonly callId: string }) => {
           this.lookups += 1;
+          await this.asked(callId);
           return this.inLedger.has(callId);
         },
       } as never,
@@ -85,18 +88,47 @@ t.test("posts without a reply are sent again", async (t) => {
     t.equal(queue.sent.length, 3);
   });
 
-  t.test("from the one that failed, in the next round: none is lost", async (t) => {
+  t.test("in the next round if Redis fails: none is lost", async (t) => {
     const queue = new Queue();
-    for (const callId of ["c1", "c2", "c3"]) queue.add(callId);
+    const calls = Array.from({ length: 100 }, (_, at) => `c${at}`);
+    for (const callId of calls) queue.add(callId);
     queue.reply = (callId) => {
-      if (callId === "c2") throw new Error("Redis is down");
+      if (callId === "c1") throw new Error("Redis is down");
       return queue.posted(callId);
     };
     await queue.round();
-    t.strictSame([queue.done, queue.size], [["c1"], 2]);
+    t.ok(queue.sent.length < calls.length, "it stops");
+    t.strictSame([queue.done.includes("c1"), queue.done.length + queue.size], [false, 100]);
     queue.reply = (callId) => queue.posted(callId);
     await queue.round();
-    t.strictSame([queue.done, queue.size], [["c1", "c2", "c3"], 0]);
+    t.strictSame([queue.done.toSorted(), queue.size], [calls.toSorted(), 0]);
+  });
+
+  t.test("many at once, since each may have to be looked up in the ledger", async (t) => {
+    const queue = new Queue();
+    for (let at = 0; at < 100; at++) queue.add(`c${at}`, null);
+    let reply = () => {};
+    const replies = new Promise<void>((resolve) => {
+      reply = resolve;
+    });
+    queue.asked = () => replies;
+    const round = queue.round();
+    t.equal(queue.lookups, 32);
+    reply();
+    await round;
+    t.strictSame([queue.lookups, queue.done.length, queue.size], [100, 100, 0]);
+  });
+
+  t.test("while the ledger is silent too, if Redis itself knows whether it has them", async (t) => {
+    const queue = new Queue();
+    queue.add("old", null);
+    for (let at = 0; at < 100; at++) queue.add(`c${at}`);
+    queue.asked = () => Promise.reject(new Error("Postgres is down"));
+    await queue.round();
+    t.strictSame([queue.done.length, queue.size], [100, 1]);
+    queue.asked = async () => {};
+    await queue.round();
+    t.strictSame([queue.done.at(-1), queue.size], ["old", 0]);
   });
 
   t.test("past those that a full Redis refuses, which wait until it has room", async (t) => {
