@@ -20,7 +20,7 @@ class Queue {
   readonly inLedger = new Set<string>();
   readonly loaded = new Set(["A"]);
   lookups = 0;
-  /** What the ledger does before it replies. */
+  /** The ledger does this before it replies. */
   asked: (callId: string) => Promise<void> = async () => {};
   reply: (callId: string) => Reply | Promise<Reply> = (callId) => this.posted(callId);
   readonly bucket: Pick<Bucket, "name" | "process" | "outbox"> & {
