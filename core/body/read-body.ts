@@ -15,11 +15,10 @@ const WAITS_BYTES_MIN = 2_097_152;
  * than this thread does: only bodies that take more here go there.
  */
 const COST_US_MIN = 500;
-/** Measured: the time to read and count a KB of text here, and that of each quote, escape and byte beyond ASCII in it. */
+/** Measured: the time to read and count a KB of text here, and that of each quote and escape in it. */
 const US_PER_KB = 1.8;
 const US_PER_QUOTE = 0.09;
 const US_PER_ESCAPE = 0.035;
-const US_PER_HIGH_BYTE = 0.01;
 const SAMPLES = 16;
 const SAMPLE_BYTES = 512;
 
@@ -115,7 +114,6 @@ function costUs(bytes: Buffer): number {
     for (let at = from; at < from + SAMPLE_BYTES; at++) {
       const byte = bytes[at] ?? 0;
       if (byte === QUOTE) sampledUs += US_PER_QUOTE;
-      else if (byte >= 0x80) sampledUs += US_PER_HIGH_BYTE;
       else if (byte === BACKSLASH) {
         sampledUs += US_PER_ESCAPE;
         at++;
