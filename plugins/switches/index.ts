@@ -11,20 +11,26 @@ import { switchRoutes } from "./routes.ts";
 /** Each process polls the switches, since another process may have changed them. */
 const POLL_MS = 500;
 
+interface Switch {
+  readonly upstream: string;
+  readonly model: string;
+  readonly key: string;
+}
+
 /** Switches upstreams, their models and keys off and on by commands, at every gateway, and tries one by a real call. */
 export default function switches(services: Services): Plugin {
-  const { database, upstreams, log, config } = services;
+  const { database, log, config } = services;
   const throttledLog = new ThrottledLog(log);
-  let last = "[]";
+  let last: readonly Switch[] = [];
 
   async function refresh(): Promise<void> {
-    const list = await database.query<{ upstream: string; model: string; key: string }>(
+    const list = await database.query<Switch>(
       "select upstream, model, key from switched_off order by upstream, model, key",
     );
-    const now = JSON.stringify(list);
-    upstreams.switchOff(list);
-    if (now !== last) log.info({ switched_off: list }, "upstreams were switched");
-    last = now;
+    const isNew = JSON.stringify(list) !== JSON.stringify(last);
+    last = list;
+    services.upstreams.switchOff(list);
+    if (isNew) log.info({ switched_off: list }, "upstreams were switched");
   }
 
   const task = new PeriodicTask(async () => {
@@ -53,6 +59,8 @@ export default function switches(services: Services): Plugin {
     },
 
     routes(router) {
+      // A reload has made new upstreams, which are all on.
+      services.upstreams.switchOff(last);
       addOperatorRoutes(router, services, "/admin/v1", switchRoutes(services, refresh));
     },
 

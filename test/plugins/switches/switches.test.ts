@@ -68,6 +68,8 @@ t.test("switches of upstreams", async (t) => {
     await gateway.kill9();
     await gateway.start();
     t.equal(await served(), "two-1");
+    t.equal((await admin(gateway, "POST", "/reload", {})).status, 200);
+    t.equal(await served(), "two-1", "after a reload, which makes new upstreams");
     const { body } = await admin(gateway, "GET", "/actions");
     t.match(JSON.stringify(body), /upstreams\/:name\/switch.*outage/);
     t.equal((await command("on", "--name", "two-0", "--reason", "over")).code, 0);
